@@ -6,6 +6,8 @@
 #include <regex>
 #include <set>
 
+#include "common/os/file.h"
+
 namespace longshore::api {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/file.h"
+#include "common/os/file.h"
 #include "controller/api/document.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"

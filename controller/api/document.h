@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
 
 namespace longshore::api {

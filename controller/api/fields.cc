@@ -4,9 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "common/text.h"
-#include "controller/api/format.h"
-#include "controller/api/parse.h"
+#include "common/base/text.h"
 #include "controller/api/units.h"
 
 namespace longshore::api {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "controller/api/document.h"
-#include "controller/api/parse.h"
+#include "controller/api/home.h"
 #include "controller/api/text_format.h"
 #include "controller/api/types.h"
 

@@ -9,6 +9,7 @@
 #include "common/json/json.h"
 #include "controller/api/parse.h"
 #include "controller/api/types.h"
+#include "controller/api/units.h"
 
 namespace longshore::api {
 
@@ -24,12 +25,5 @@ Json Document(const std::string& kind, const Metadata& metadata, const Json& spe
 
 // Block style, keys in their order, strings quoted where YAML would read them as something else.
 std::string ToYaml(const Json& document);
-
-// The shortest exact form: "30s", "1500ms", "0s".
-std::string FormatDuration(Duration duration);
-// RFC 3339 in UTC with milliseconds: "2026-11-21T05:23:49.120Z"; "" for TimePoint{}.
-std::string FormatTime(TimePoint at);
-// "0.1%" from 0.001, with at most four digits after the point.
-std::string FormatShare(double share);
 
 }  // namespace longshore::api

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
 #include "controller/api/types.h"
 

@@ -14,15 +14,13 @@
 #include <variant>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
+#include "controller/api/home.h"
 #include "controller/api/types.h"
+#include "controller/api/units.h"
 
 namespace longshore::api {
-
-// The mode that a manifest is for; a field that has no effect there is refused with the reason. kAny accepts the fields
-// of both, for objects that a store has accepted already.
-enum class Home { kAny, kHost, kCluster };
 
 // One document of a manifest.
 struct ParsedObject {
@@ -51,8 +49,5 @@ Result<ServingFleetSpec> ServingFleetSpecFromJson(const Json& spec, Home home = 
 // can read the status of a newer one; a missing field has its default, and a null status is empty.
 Result<ModelStatus> ModelStatusFromJson(const Json& status);
 Result<ServingFleetStatus> ServingFleetStatusFromJson(const Json& status);
-
-// One number with one unit of us, ms, s, m or h: "90s" is valid, "1m30s" is refused.
-Result<Duration> ParseDuration(std::string_view text);
 
 }  // namespace longshore::api

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 namespace longshore::api {
 

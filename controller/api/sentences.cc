@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "common/text.h"
+#include "common/base/text.h"
 
 namespace longshore::api {
 namespace {

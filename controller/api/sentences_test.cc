@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "common/text.h"
+#include "common/base/text.h"
 
 namespace longshore::api {
 namespace {

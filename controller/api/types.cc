@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "common/error.h"
-#include "common/text.h"
+#include "common/base/error.h"
+#include "common/base/text.h"
 
 namespace longshore::api {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "common/json/json.h"
 #include "controller/api/pods.h"
 

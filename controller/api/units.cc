@@ -7,8 +7,6 @@
 #include <ctime>
 #include <utility>
 
-#include "controller/api/format.h"
-#include "controller/api/parse.h"
 #include "controller/api/text_format.h"
 
 namespace longshore::api {

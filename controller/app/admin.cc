@@ -1,18 +1,18 @@
 #include "controller/app/admin.h"
 
-#include "common/file.h"
 #include "common/json/json.h"
 #include "common/metrics/process.h"
+#include "common/os/file.h"
 
 namespace longshore::app {
 
 Result<std::unique_ptr<Admin>> Admin::Start(const AdminOptions& options, metrics::Registry& metrics,
                                             std::function<std::string()> not_ready) {
-  metrics::ShowProcess(SystemClock().Now(), LONGSHORE_VERSION, metrics);
+  metrics::AddProcessMetrics(SystemClock().Now(), LONGSHORE_VERSION, metrics);
   std::unique_ptr<Admin> admin(new Admin(metrics, std::move(not_ready)));
   http::Options http_options;
   http_options.address = options.address;
-  http_options.threads = 2;  // Metrics of very many objects take a second, and probes do not wait so long.
+  http_options.threads = 2;  // /metrics takes a second with very many objects, and a probe must not wait for it.
   ASSIGN_OR_RETURN(admin->server_, http::Server::Start(http_options, [raw = admin.get()](http::Request request,
                                                                                          http::Responder respond) {
                      raw->Answer(request, respond);
@@ -32,11 +32,11 @@ void Admin::Answer(const http::Request& request, const http::Responder& respond)
   };
   if (request.target == "/livez") return text(200, "ok\n");
   if (request.target == "/readyz") {
-    const std::string why = not_ready_();
-    return why.empty() ? text(200, "ok\n") : text(503, why + "\n");
+    const std::string reason = not_ready_();
+    return reason.empty() ? text(200, "ok\n") : text(503, reason + "\n");
   }
   if (request.target == "/metrics") return text(200, metrics_.Text());
-  text(404, "there are /livez, /readyz and /metrics\n");
+  text(404, "not found; the paths are /livez, /readyz and /metrics\n");
 }
 
 }  // namespace longshore::app

@@ -5,17 +5,17 @@
 #include <memory>
 #include <string>
 
-#include "common/error.h"
-#include "common/http/server.h"
+#include "common/base/error.h"
 #include "common/metrics/metrics.h"
+#include "common/net/http/server.h"
 #include "controller/app/controller.h"
 
 namespace longshore::app {
 
 class Admin {
  public:
-  // The registry shows the process too from now on. `not_ready`: why it is not; "" when it is. Called on any thread, as
-  // is the registry.
+  // Starts the server, and adds the metrics of the process to the registry. `not_ready` returns why the controller is
+  // not ready, or "" if it is; it is called on any thread, as is the registry.
   static Result<std::unique_ptr<Admin>> Start(const AdminOptions& options, metrics::Registry& metrics,
                                               std::function<std::string()> not_ready);
   int port() const { return server_->port(); }

@@ -10,13 +10,13 @@
 #include <stop_token>
 #include <thread>
 
-#include "common/clock.h"
-#include "common/log.h"
+#include "common/base/clock.h"
 #include "common/metrics/metrics.h"
+#include "common/os/log.h"
 #include "controller/app/admin.h"
 #include "controller/app/controller.h"
-#include "controller/app/looker.h"
 #include "controller/app/node_certificates.h"
+#include "controller/app/reconcile_loop.h"
 #include "controller/app/served_identity.h"
 #include "controller/fleet/pods/node_tokens.h"
 #include "controller/fleet/pods/pod_fleet.h"
@@ -30,13 +30,13 @@ namespace longshore::app {
 namespace {
 
 constexpr const char* kLeaseName = "longshore-controller";
-constexpr const char* kReporter = "longshore-controller";  // Of Events.
+constexpr const char* kEventReporter = "longshore-controller";
 constexpr Duration kEvidenceUnwrittenMin = std::chrono::seconds(30);
-constexpr size_t kWritesMax = 16;  // More gain nothing: tests/bench/control.py tries how many.
-constexpr std::chrono::seconds kTryAgain{2};
-constexpr std::chrono::seconds kLookForAuthority{10};
+constexpr size_t kWritesMax = 16;  // Measured with tests/bench/control.py: more do not help.
+constexpr std::chrono::seconds kRetryInterval{2};
+constexpr std::chrono::seconds kAuthorityCheckInterval{10};
 
-// Unlike that of any other controller, and of this one before.
+// Unique to this process, also among the replicas and restarts of a controller.
 std::string MakeIdentity() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
@@ -44,12 +44,12 @@ std::string MakeIdentity() {
   return fmt::format("{}_{:08x}{:08x}", host, random(), random());
 }
 
-bool IsThere(const fleet::Fleet& fleet, const nodes::Identity& node) {
-  const auto there = fleet.Nodes(node.fleet);
-  return std::any_of(there.begin(), there.end(), [&](const fleet::NodeInfo& info) { return info.node == node.node; });
+bool HasPod(const fleet::Fleet& fleet, const nodes::Identity& node) {
+  const auto pods = fleet.Nodes(node.fleet);
+  return std::any_of(pods.begin(), pods.end(), [&](const fleet::NodeInfo& info) { return info.node == node.node; });
 }
 
-// What is to be looked at goes to whoever leads here, or nowhere.
+// Passes keys to the work queue of the current term, and drops them while this controller does not lead.
 class CurrentQueue {
  public:
   void Set(runtime::WorkQueue* queue) {
@@ -75,14 +75,14 @@ class ClusterController final : public Controller {
   void Stop() override;
 
  private:
-  bool ConnectAgainAndAgain();
+  bool ConnectUntilStopped();
   Status Connect();
   Status StartLeadership();
   Status Lead(int64_t epoch);
   bool Leads() const;
   Status LeadUntilEnd(int64_t epoch);
   void QueueEverything(runtime::WorkQueue& queue);
-  void Tell(const reconcile::Event& event);
+  void WriteEvent(const reconcile::Event& event);
   void RaiseFloor(int64_t epoch);
   Status AllowRaise(int64_t epoch);
   void UseAuthority(const std::string& certificate);
@@ -97,27 +97,28 @@ class ClusterController final : public Controller {
   metrics::Registry metrics_;
   ReconcileMetrics reconcile_metrics_{metrics_};
   metrics::Family<metrics::Gauge> epochs_ =
-      metrics_.Gauges("longshore_controller_epoch", "The term of this controller; 0 while another one leads.");
+      metrics_.Gauges("longshore_controller_epoch", "The epoch of this controller's term; 0 while another one leads.");
   metrics::Family<metrics::Gauge> leading_ =
-      metrics_.Gauges("longshore_controller_leading", "1 while this controller leads, 0 while it stands by.");
+      metrics_.Gauges("longshore_controller_leading", "1 while this controller leads, 0 while it is on standby.");
   metrics::Family<metrics::Gauge> lists_ = metrics_.Gauges(
-      "longshore_controller_lists", "Lists of our objects begun since the start; one for each kind is enough.");
-  metrics::Family<metrics::Gauge> staleness_ = metrics_.Gauges(
-      "longshore_controller_staleness_seconds", "Since when the API server said nothing of some kind of our objects.");
+      "longshore_controller_lists", "List requests for Longshore's objects since the start; normally one per kind.");
+  metrics::Family<metrics::Gauge> staleness_ =
+      metrics_.Gauges("longshore_controller_staleness_seconds",
+                      "Time since the API server last answered, for the kind for which this is longest.");
   std::unique_ptr<runtime::Failpoint> failpoint_;
   kube::Cluster cluster_;
-  std::string host_{};  // That nodes dial.
+  std::string host_{};  // The host that nodes dial.
   std::unique_ptr<ServedIdentity> served_;
 
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
-  std::string not_ready_ = "not connected yet";  // Guarded by the mutex, as is:
+  std::string not_ready_ = "not connected yet";  // Guarded by the mutex, as are the next two.
   bool stopping_ = false;
-  nodes::EpochRaises epoch_raises_;      // Of all terms of this process.
-  std::stop_source stop_;                // Of the requests of looks.
-  std::atomic<bool> connected_ = false;  // What Connect makes is there, and stays.
-  std::atomic<int64_t> floor_ = 0;       // The highest epoch that is known.
-  std::atomic<int64_t> epoch_ = 0;       // Of the term; 0 while another one leads.
+  nodes::EpochRaises epoch_raises_;      // Counts over all terms of this process.
+  std::stop_source stop_;                // Cancels the API requests of reconciliations.
+  std::atomic<bool> connected_ = false;  // Set once Connect succeeded; what it created is not replaced after that.
+  std::atomic<int64_t> floor_ = 0;       // The highest known epoch.
+  std::atomic<int64_t> epoch_ = 0;       // The epoch of the current term; 0 while another controller leads.
 
   CurrentQueue queue_;
   std::unique_ptr<store::KubeStore> store_;
@@ -125,8 +126,8 @@ class ClusterController final : public Controller {
   std::unique_ptr<fleet::PodFleet> fleet_;
   std::unique_ptr<fleet::NodeTokens> tokens_;
   std::unique_ptr<kube::EventWriter> events_;
-  std::shared_ptr<tls::Identities> identities_;     // Tells the fleet of a new authority.
-  std::unique_ptr<leader::Leadership> leadership_;  // Made and stopped under the mutex.
+  std::shared_ptr<tls::Identities> identities_;     // Announces a new authority to the fleet.
+  std::unique_ptr<leader::Leadership> leadership_;  // Created and stopped under the mutex.
   std::unique_ptr<Admin> admin_;
 };
 
@@ -138,7 +139,7 @@ Status ClusterController::Start() {
   RETURN_IF_ERROR(ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
   metrics_.BeforeText([this] { RefreshMetrics(); });
   ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_, [this] { return NotReady(); }));
-  spdlog::info("controller of {} by {}, administration on port {}",
+  spdlog::info("controller of {} with the API server {}, administration on port {}",
                options_.watch_namespaces.empty() ? "all namespaces"
                                                  : fmt::format("{}", fmt::join(options_.watch_namespaces, ", ")),
                cluster_.server, admin_->port());
@@ -146,7 +147,7 @@ Status ClusterController::Start() {
 }
 
 Status ClusterController::Run() {
-  if (!ConnectAgainAndAgain()) return {};
+  if (!ConnectUntilStopped()) return {};
   Status led;
   while (led) {
     const int64_t epoch = leadership_->AwaitTerm();
@@ -158,14 +159,14 @@ Status ClusterController::Run() {
     const std::lock_guard lock(mutex_);
     leadership = std::move(leadership_);
   }
-  leadership.reset();  // Gives the Lease up: nothing is written any more, and another controller may do better.
-  spdlog::info("the controller leaves; the nodes go on serving");
+  leadership.reset();  // Releases the Lease: this controller writes no more, and another one can take over now.
+  spdlog::info("the controller exits; the nodes continue to serve");
   return led;
 }
 
 void ClusterController::Stop() {
-  if (!connected_) {  // Whatever it waits for: nothing is held that would have to be given up.
-    spdlog::info("the controller leaves before it was connected");
+  if (!connected_) {  // Connect may block, and there is no Lease to release.
+    spdlog::info("the controller exits before it was connected");
     std::_Exit(0);
   }
   {
@@ -174,26 +175,26 @@ void ClusterController::Stop() {
     if (leadership_) leadership_->Stop();
   }
   stopped_.notify_all();
-  stop_.request_stop();  // A look may wait as long as the API server asked it to.
+  stop_.request_stop();  // A reconciliation may be waiting for a long Retry-After of the API server.
 }
 
-bool ClusterController::ConnectAgainAndAgain() {
+bool ClusterController::ConnectUntilStopped() {
   while (!IsStopping()) {
     const Status connected = Connect();
-    const std::string why = connected ? "" : connected.error().message;
+    const std::string reason = connected ? "" : connected.error().message;
     {
       const std::lock_guard lock(mutex_);
-      not_ready_ = why;
+      not_ready_ = reason;
       if (connected && !stopping_) return true;
     }
-    if (!connected) spdlog::error("not connected, trying again: {}", why);
+    if (!connected) spdlog::error("cannot connect, will retry: {}", reason);
     Pause();
   }
   return false;
 }
 
 Status ClusterController::Connect() {
-  // What an earlier try left, in the order in which one uses the other.
+  // Destroys what an earlier attempt created, users before what they use.
   identities_.reset();
   tokens_.reset();
   fleet_.reset();
@@ -207,7 +208,7 @@ Status ClusterController::Connect() {
   fleet::PodFleetOptions fleet_options;
   fleet_options.namespaces = options_.watch_namespaces;
   fleet_options.api = api_options;
-  fleet_options.settings = {options_.node_image, options_.advertised_address, ""};  // Told by `served_` below.
+  fleet_options.settings = {options_.node_image, options_.advertised_address, ""};  // `served_` sets the authority.
   ASSIGN_OR_RETURN(fleet_, fleet::StartPodFleet(cluster_, fleet_options, timer_, [this](const std::string& fleet) {
                      queue_.Add(api::FleetKey(fleet));
                    }));
@@ -216,12 +217,12 @@ Status ClusterController::Connect() {
                      return fleet_->NodeOf(pod);
                    }));
   ASSIGN_OR_RETURN(auto events_api, kube::Api::Make(cluster_, api_options, timer_));
-  events_ = std::make_unique<kube::EventWriter>(std::move(events_api), kReporter, clock_, timer_);
+  events_ = std::make_unique<kube::EventWriter>(std::move(events_api), kEventReporter, clock_, timer_);
   served_ = std::make_unique<ServedIdentity>(options_.ca_cert_file, options_.ca_key_file, host_, clock_,
                                              [this](const std::string& certificate) { UseAuthority(certificate); });
   ASSIGN_OR_RETURN(identities_,
                    tls::Identities::Start(
-                       "the certificate for nodes", [this] { return served_->Read(); }, kLookForAuthority));
+                       "the certificate for nodes", [this] { return served_->Read(); }, kAuthorityCheckInterval));
   ASSIGN_OR_RETURN(const int64_t epoch_of_statuses, EpochOfStatuses(*store_));
   RaiseFloor(epoch_of_statuses);
   RETURN_IF_ERROR(StartLeadership());
@@ -240,9 +241,9 @@ Status ClusterController::StartLeadership() {
   return {};
 }
 
-// An error: it cannot do what a leader does, for example listen.
+// Returns an error if this controller cannot lead, for example because it cannot listen.
 Status ClusterController::Lead(int64_t epoch) {
-  spdlog::info("leads: epoch {}", epoch);
+  spdlog::info("became the leader: epoch {}", epoch);
   epoch_ = epoch;
   const Status led = LeadUntilEnd(epoch);
   epoch_ = 0;
@@ -250,7 +251,7 @@ Status ClusterController::Lead(int64_t epoch) {
   return led;
 }
 
-// Whether the term goes on, by the clock.
+// Whether the term continues, by the clock.
 bool ClusterController::Leads() const {
   const int64_t epoch = epoch_;
   const std::lock_guard lock(mutex_);
@@ -261,7 +262,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   ASSIGN_OR_RETURN(const int64_t epoch_of_statuses, EpochOfStatuses(*store_));
   RaiseFloor(epoch_of_statuses);
   if (epoch_of_statuses >= epoch) {
-    leadership_->AwaitEnd(epoch);  // Another term of ours begins above it.
+    leadership_->AwaitEnd(epoch);  // The election then begins a new term above the floor.
     return {};
   }
   runtime::WorkQueue queue;
@@ -274,8 +275,8 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   };
   nodes_options.certify = [this](const nodes::Identity& node,
                                  const std::string& request) -> Result<control::Certificate> {
-    // Its stream may be older than its token, and outlive its pod.
-    if (!IsThere(*fleet_, node)) return FailedPrecondition("there is no pod {} any more", node.node);
+    // The node's stream may be older than its token, and may outlive its pod.
+    if (!HasPod(*fleet_, node)) return FailedPrecondition("pod {} does not exist any more", node.node);
     ASSIGN_OR_RETURN(const tls::KeyPair authority,
                      ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
     return CertifyNode(authority, node, request);
@@ -285,11 +286,11 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   nodes_options.raise_epoch = [this, epoch](int64_t above) -> Result<int64_t> {
     RETURN_IF_ERROR(AllowRaise(epoch));
     RaiseFloor(above);
-    return Unavailable("a term above it begins soon");
+    return Unavailable("a term with a higher epoch will begin soon");
   };
   ASSIGN_OR_RETURN(const auto nodes, nodes::Registry::Start(nodes_options, timer_,
                                                             [&queue](const std::string& fleet, const std::string&) {
-                                                              queue.Add(api::FleetKey(fleet), kReportsTogether);
+                                                              queue.Add(api::FleetKey(fleet), kReportBatchWindow);
                                                             }));
   ReconcileLoop loop({*store_,
                       *nodes,
@@ -298,14 +299,15 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
                       *failpoint_,
                       reconcile_metrics_,
                       [](const api::Key&) { return std::nullopt; },
-                      [this](const reconcile::Event& event) { Tell(event); },
+                      [this](const reconcile::Event& event) { WriteEvent(event); },
                       {},
                       options_.prometheus,
                       kWritesMax,
                       kEvidenceUnwrittenMin});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);
-    nodes->Close();  // At once, so that the nodes find the next leader whatever is being looked at here.
+    nodes
+        ->Close();  // Before the current reconciliation ends, so that the nodes search for the next leader immediately.
     queue.Stop();
   });
   queue_.Set(&queue);
@@ -319,13 +321,13 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
 void ClusterController::QueueEverything(runtime::WorkQueue& queue) {
   for (const std::string& fleet : fleet_->Fleets()) queue.Add(api::FleetKey(fleet));
   for (const char* kind : {api::kServingFleetKind, api::kModelKind}) {
-    const auto keys = store_->Keys(kind);  // Of the cache: it does not fail.
+    const auto keys = store_->Keys(kind);  // Read from the cache, so it cannot fail.
     if (!keys) continue;
     for (const api::Key& key : *keys) queue.Add(key);
   }
 }
 
-void ClusterController::Tell(const reconcile::Event& event) {
+void ClusterController::WriteEvent(const reconcile::Event& event) {
   events_->Write({{api::kApiVersion, event.object.kind, event.object.namespace_, event.object.name, event.uid},
                   event.warning,
                   event.reason,
@@ -338,13 +340,13 @@ void ClusterController::RaiseFloor(int64_t epoch) {
   }
 }
 
-// A node asks for the end of the term `epoch`.
+// Whether a node may end the term `epoch` because it knows a higher epoch.
 Status ClusterController::AllowRaise(int64_t epoch) {
   const std::lock_guard lock(mutex_);
   return epoch_raises_.Allow(epoch, timer_.Now());
 }
 
-// Nodes read it from their fleet's ConfigMap.
+// Nodes read the certificate from the ConfigMap of their fleet.
 void ClusterController::UseAuthority(const std::string& certificate) {
   fleet_->UseAuthority(certificate);
   for (const std::string& fleet : fleet_->Fleets()) queue_.Add(api::FleetKey(fleet));
@@ -352,7 +354,7 @@ void ClusterController::UseAuthority(const std::string& certificate) {
 
 void ClusterController::Pause() {
   std::unique_lock lock(mutex_);
-  stopped_.wait_for(lock, kTryAgain, [this] { return stopping_; });
+  stopped_.wait_for(lock, kRetryInterval, [this] { return stopping_; });
 }
 
 bool ClusterController::IsStopping() const {

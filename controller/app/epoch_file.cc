@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/os/file.h"
+
 namespace longshore::app {
 namespace {
 
-// 0 when there is no file yet.
+// Returns 0 if the file does not exist yet.
 Result<int64_t> ReadEpoch(const Path& file) {
   const auto text = ReadFile(file, 64);
   if (!text && text.error().code == Code::kNotFound) return 0;
@@ -14,7 +16,7 @@ Result<int64_t> ReadEpoch(const Path& file) {
   int64_t epoch = 0;
   const auto parsed = std::from_chars(text->data(), text->data() + text->size(), epoch);
   if (parsed.ec != std::errc{} || *text != fmt::format("{}\n", epoch) || epoch < 0) {
-    return DataLoss("{} holds no epoch; write a number into it that is above every epoch in the nodes' states",
+    return DataLoss("{} does not hold an epoch; write a number into it that is above every epoch in the nodes' states",
                     file.string());
   }
   return epoch;

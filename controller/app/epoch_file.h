@@ -1,13 +1,13 @@
-// The terms of the controllers of one host, counted in a file.
+// The epoch of the latest controller on one host, stored in a file.
 #pragma once
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 
 namespace longshore::app {
 
-// The epoch of a new term: above the file's, which holds it from now on, and above `floor`. DataLoss when the file
-// holds anything but a number.
+// Returns the epoch of a new term, which is above the file's and above `floor`, and writes it to the file. Returns
+// DataLoss if the file holds anything other than a number.
 Result<int64_t> NextEpoch(const Path& file, int64_t floor);
 
 }  // namespace longshore::app

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/os/file.h"
+
 namespace longshore::app {
 namespace {
 
@@ -16,7 +18,7 @@ class EpochFileTest : public ::testing::Test {
   Path dir_;
 };
 
-TEST_F(EpochFileTest, GrowsWithEveryTermAndAboveWhatIsKnown) {
+TEST_F(EpochFileTest, EachTermIsAboveTheFileAndTheFloor) {
   const Path file = dir_ / "epoch";
   EXPECT_EQ(NextEpoch(file, 0).value(), 1);
   EXPECT_EQ(NextEpoch(file, 0).value(), 2);
@@ -25,7 +27,7 @@ TEST_F(EpochFileTest, GrowsWithEveryTermAndAboveWhatIsKnown) {
   EXPECT_EQ(NextEpoch(file, 7).value(), 102);
 }
 
-TEST_F(EpochFileTest, ADamagedFileIsRefusedInsteadOfStartingAgainAtZero) {
+TEST_F(EpochFileTest, ADamagedFileIsRejectedInsteadOfRestartingAtZero) {
   for (const char* text : {"12x\n", "", "-3\n", "99999999999999999999\n"}) {
     ASSERT_TRUE(WriteFileAtomically(dir_ / "epoch", text));
     EXPECT_EQ(NextEpoch(dir_ / "epoch", 0).error().code, Code::kDataLoss) << text;

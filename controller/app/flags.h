@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "controller/app/controller.h"
 
 namespace longshore::app {
@@ -12,12 +12,13 @@ namespace longshore::app {
 struct Flags {
   enum class Verb { kHost, kStopFleets, kCluster };
   Verb verb = Verb::kHost;
-  HostOptions host{};  // Without the nodes' environment.
+  HostOptions host{};  // Without `node_environment`.
   ClusterOptions cluster{};
   std::string log_level = "info";
 };
 
-// nullopt: help was asked for and printed. InvalidArgument when it cannot be understood, ready to be shown.
+// Returns nullopt if help or the version was requested and printed, and InvalidArgument with a message for the user if
+// the command line is wrong.
 Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv);
 
 }  // namespace longshore::app

@@ -14,7 +14,7 @@ Result<std::optional<Flags>> Parse(std::vector<const char*> words) {
   return ParseFlags(static_cast<int>(words.size()), words.data());
 }
 
-std::string WrongWith(const std::vector<const char*>& words) {
+std::string ErrorOf(const std::vector<const char*>& words) {
   const auto parsed = Parse(words);
   return parsed ? "" : parsed.error().message;
 }
@@ -27,7 +27,7 @@ std::vector<const char*> OnClusterWith(const char* word) {
   return words;
 }
 
-TEST(Flags, OnOneHost) {
+TEST(Flags, ReadsTheFlagsForOneHost) {
   const Flags flags = Parse({"--state_dir=/s", "--manifests=/m", "--admin_port=0"}).value().value();
   EXPECT_EQ(flags.verb, Flags::Verb::kHost);
   EXPECT_EQ(flags.host.state_dir, "/s");
@@ -36,7 +36,7 @@ TEST(Flags, OnOneHost) {
   EXPECT_EQ(Parse({"--state_dir=/s", "--stop-fleets"}).value()->verb, Flags::Verb::kStopFleets);
 }
 
-TEST(Flags, OnKubernetes) {
+TEST(Flags, ReadsTheFlagsForKubernetes) {
   const Flags flags = Parse(OnClusterWith("--watch_namespaces=a,b")).value().value();
   EXPECT_EQ(flags.verb, Flags::Verb::kCluster);
   EXPECT_THAT(flags.cluster.watch_namespaces, ElementsAre("a", "b"));
@@ -46,19 +46,19 @@ TEST(Flags, OnKubernetes) {
             std::chrono::milliseconds(500));
 }
 
-TEST(Flags, WhatIsWrongIsNamed) {
-  EXPECT_THAT(WrongWith({}), HasSubstr("--state_dir is required"));
-  EXPECT_THAT(WrongWith({"--state_dir=/s"}), HasSubstr("--manifests is required"));
-  EXPECT_THAT(WrongWith({"--kubernetes"}), HasSubstr("--node_image is required"));
-  EXPECT_THAT(WrongWith({"--state_dir=/s", "--manifests=/m", "--node_image=a"}),
+TEST(Flags, NamesTheMissingOrWrongFlag) {
+  EXPECT_THAT(ErrorOf({}), HasSubstr("--state_dir is required"));
+  EXPECT_THAT(ErrorOf({"--state_dir=/s"}), HasSubstr("--manifests is required"));
+  EXPECT_THAT(ErrorOf({"--kubernetes"}), HasSubstr("--node_image is required"));
+  EXPECT_THAT(ErrorOf({"--state_dir=/s", "--manifests=/m", "--node_image=a"}),
               HasSubstr("--node_image needs --kubernetes"));
-  EXPECT_THAT(WrongWith(OnClusterWith("--manifests=/m")), HasSubstr("--manifests is for one host"));
-  EXPECT_THAT(WrongWith(OnClusterWith("--lease_duration=soon")), HasSubstr("--lease_duration"));
-  EXPECT_THAT(WrongWith(OnClusterWith("--lease_duration=1s")), HasSubstr("lease duration must be above"));
-  EXPECT_THAT(WrongWith({"--color=red"}), HasSubstr("--color"));
+  EXPECT_THAT(ErrorOf(OnClusterWith("--manifests=/m")), HasSubstr("--manifests is for one host"));
+  EXPECT_THAT(ErrorOf(OnClusterWith("--lease_duration=soon")), HasSubstr("--lease_duration"));
+  EXPECT_THAT(ErrorOf(OnClusterWith("--lease_duration=1s")), HasSubstr("lease duration must be above"));
+  EXPECT_THAT(ErrorOf({"--color=red"}), HasSubstr("--color"));
 }
 
-TEST(Flags, ATokenForPrometheusGoesToOneServerAndByHttps) {
+TEST(Flags, APrometheusTokenNeedsOneReceiverWithHttps) {
   const std::vector<const char*> on_host = {"--state_dir=/s", "--manifests=/m", "--prometheus_ca_file=/ca.crt"};
   EXPECT_EQ(Parse(on_host).value()->host.prometheus.ca_file, "/ca.crt");
   const auto with = [](std::vector<const char*> words) {
@@ -67,12 +67,12 @@ TEST(Flags, ATokenForPrometheusGoesToOneServerAndByHttps) {
   };
   const auto both = with({"--prometheus_token_file=/token", "--prometheus_token_for=https://prometheus.test"});
   EXPECT_EQ(Parse(both).value()->cluster.prometheus,
-            (metrics::PrometheusTrust{"", "/token", "https://prometheus.test"}));
-  EXPECT_THAT(WrongWith(with({"--prometheus_token_file=/token"})), HasSubstr("go together"));
-  EXPECT_THAT(WrongWith(with({"--prometheus_token_for=https://prometheus.test"})), HasSubstr("go together"));
-  EXPECT_THAT(WrongWith(with({"--prometheus_token_file=/token", "--prometheus_token_for=http://prometheus.test"})),
+            (signals::PrometheusTrust{"", "/token", "https://prometheus.test"}));
+  EXPECT_THAT(ErrorOf(with({"--prometheus_token_file=/token"})), HasSubstr("must be used together"));
+  EXPECT_THAT(ErrorOf(with({"--prometheus_token_for=https://prometheus.test"})), HasSubstr("must be used together"));
+  EXPECT_THAT(ErrorOf(with({"--prometheus_token_file=/token", "--prometheus_token_for=http://prometheus.test"})),
               HasSubstr("https only"));
-  EXPECT_THAT(WrongWith(with({"--prometheus_token_file=/token", "--prometheus_token_for=prometheus.test"})),
+  EXPECT_THAT(ErrorOf(with({"--prometheus_token_file=/token", "--prometheus_token_for=prometheus.test"})),
               HasSubstr("--prometheus_token_for"));
 }
 

@@ -7,14 +7,14 @@
 #include <cstring>
 #include <optional>
 
-#include "common/clock.h"
-#include "common/log.h"
+#include "common/base/clock.h"
 #include "common/metrics/metrics.h"
-#include "common/process/descriptors.h"
+#include "common/os/log.h"
+#include "common/os/process/descriptors.h"
 #include "controller/app/admin.h"
 #include "controller/app/controller.h"
 #include "controller/app/epoch_file.h"
-#include "controller/app/looker.h"
+#include "controller/app/reconcile_loop.h"
 #include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/process_fleet.h"
 #include "controller/store/local/controller_lock.h"
@@ -25,12 +25,12 @@ namespace {
 
 constexpr std::chrono::seconds kDrainMax{120};
 
-// Held for the life of a controller; the kernel lets go of it however the controller ends.
+// The controller holds the lock while it lives; the kernel releases it however the process ends.
 Result<process::Descriptor> LockStateDir(const Path& state_dir) {
   std::error_code error;
   std::filesystem::create_directories(state_dir, error);
   if (error) return Unavailable("cannot create {}: {}", state_dir.string(), error.message());
-  chmod(state_dir.c_str(), 0700);  // Whoever may open the sockets in it may be a node.
+  chmod(state_dir.c_str(), 0700);  // A process that can open the sockets in it is accepted as a node.
   const Path path = state_dir / "controller.lock";
   process::Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return Unavailable("cannot open {}: {}", path.string(), std::strerror(errno));
@@ -51,7 +51,7 @@ class HostController final : public Controller {
  private:
   Result<std::unique_ptr<fleet::Fleet>> StartFleet(const std::string& socket);
   std::optional<reconcile::SourceProblem> ProblemOf(const api::Key& key) const;
-  void RecordLook();
+  void RecordActivity();
 
   const HostOptions options_;
   const SystemClock clock_;
@@ -62,14 +62,14 @@ class HostController final : public Controller {
   metrics::Registry metrics_;
   ReconcileMetrics reconcile_metrics_{metrics_};
   metrics::Family<metrics::Gauge> epochs_ =
-      metrics_.Gauges("longshore_controller_epoch", "The term of this controller.");
+      metrics_.Gauges("longshore_controller_epoch", "The epoch of this controller's term.");
   metrics::Family<metrics::Gauge> leading_ =
-      metrics_.Gauges("longshore_controller_leading", "1: there is no other of this state directory.");
+      metrics_.Gauges("longshore_controller_leading", "Always 1: a state directory has only one controller.");
   std::unique_ptr<runtime::Failpoint> failpoint_;
   std::unique_ptr<store::LocalStore> store_;
   std::optional<store::ControllerLock> manifests_lock_;
-  bool is_look_recorded_ = true;
-  std::unique_ptr<store::Store> manifests_store_;  // The same with failpoints, for what manifests say.
+  bool is_recorded_ = true;
+  std::unique_ptr<store::Store> manifests_store_;  // `store_` with failpoints, through which manifests are applied.
   std::unique_ptr<fleet::Fleet> fleet_;
   std::unique_ptr<nodes::Registry> nodes_;
   std::unique_ptr<ReconcileLoop> loop_;
@@ -86,7 +86,7 @@ Status HostController::Start() {
   store_->ApplyManifestsThrough(*manifests_store_);
   const std::string socket = "unix:" + (options_.state_dir / "controller.sock").string();
   ASSIGN_OR_RETURN(fleet_, StartFleet(socket));
-  // A copied or restored directory may hold statuses of a later term than the epoch file.
+  // In a copied or restored directory the epoch file may be older than the statuses.
   ASSIGN_OR_RETURN(const int64_t epoch_of_statuses, EpochOfStatuses(*store_));
   const Path epoch_file = options_.state_dir / "epoch";
   nodes::Options nodes_options;
@@ -95,28 +95,28 @@ Status HostController::Start() {
   ASSIGN_OR_RETURN(nodes_options.epoch, NextEpoch(epoch_file, epoch_of_statuses));
   RETURN_IF_ERROR(manifests_lock_->Describe(nodes_options.epoch));
   const auto node_changed = [this](const std::string& fleet, const std::string&) {
-    queue_.Add(api::FleetKey(fleet), kReportsTogether);
+    queue_.Add(api::FleetKey(fleet), kReportBatchWindow);
   };
   ASSIGN_OR_RETURN(nodes_, nodes::Registry::Start(nodes_options, timer_, node_changed));
-  loop_ = std::make_unique<ReconcileLoop>(ReconcileLoopParts{*store_,
-                                                             *nodes_,
-                                                             *fleet_,
-                                                             queue_,
-                                                             *failpoint_,
-                                                             reconcile_metrics_,
-                                                             [this](const api::Key& key) { return ProblemOf(key); },
-                                                             {},
-                                                             options_.state_dir / "prometheus/nodes.json",
-                                                             options_.prometheus,
-                                                             1,
-                                                             Duration(0),
-                                                             [this] { RecordLook(); }});
+  loop_ = std::make_unique<ReconcileLoop>(ReconcileLoopContext{*store_,
+                                                               *nodes_,
+                                                               *fleet_,
+                                                               queue_,
+                                                               *failpoint_,
+                                                               reconcile_metrics_,
+                                                               [this](const api::Key& key) { return ProblemOf(key); },
+                                                               {},
+                                                               options_.state_dir / "prometheus/nodes.json",
+                                                               options_.prometheus,
+                                                               1,
+                                                               Duration(0),
+                                                               [this] { RecordActivity(); }});
   metrics_.BeforeText([this] {
     epochs_.With({}).Set(static_cast<double>(nodes_->epoch()));
     leading_.With({}).Set(1);
   });
   ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_,
-                                        [this] { return std::string(working_ ? "" : "not looking at objects yet"); }));
+                                        [this] { return std::string(working_ ? "" : "not reconciling yet"); }));
   for (const std::string& fleet : fleet_->Fleets()) queue_.Add(api::FleetKey(fleet));
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
   spdlog::info("controller of {} with manifests in {}, epoch {}, administration on port {}",
@@ -144,11 +144,11 @@ std::optional<reconcile::SourceProblem> HostController::ProblemOf(const api::Key
   return reconcile::SourceProblem{problem->reason, problem->message};
 }
 
-// A failure is logged once: it only makes the command line say an older time.
-void HostController::RecordLook() {
-  const Status recorded = manifests_lock_->RecordLook();
-  if (!recorded && is_look_recorded_) spdlog::warn("{}", recorded.error().message);
-  is_look_recorded_ = recorded.has_value();
+// Logs only the first of consecutive failures: the only effect is that the command line prints an older time.
+void HostController::RecordActivity() {
+  const Status recorded = manifests_lock_->RecordActivity();
+  if (!recorded && is_recorded_) spdlog::warn("{}", recorded.error().message);
+  is_recorded_ = recorded.has_value();
 }
 
 Status HostController::Run() {
@@ -157,7 +157,7 @@ Status HostController::Run() {
   working_ = false;
   watch_.reset();
   if (!options_.stop_nodes_on_exit) {
-    spdlog::info("the controller leaves; its nodes go on serving (--stop-fleets stops them)");
+    spdlog::info("the controller exits; its nodes continue to serve (--stop-fleets stops them)");
     return {};
   }
   fleet_.reset();

@@ -1,23 +1,24 @@
 #include <gtest/gtest.h>
 
 #include "common/json/json.h"
+#include "common/os/file.h"
 #include "controller/app/controller.h"
 
 namespace longshore::app {
 namespace {
 
-class ControllerTest : public ::testing::Test {
+class HostControllerTest : public ::testing::Test {
  protected:
-  ControllerTest() {
+  HostControllerTest() {
     char name[] = "/tmp/longshore_app_XXXXXX";
     dir_ = mkdtemp(name);
   }
-  ~ControllerTest() override { std::filesystem::remove_all(dir_); }
+  ~HostControllerTest() override { std::filesystem::remove_all(dir_); }
 
   Path dir_;
 };
 
-TEST_F(ControllerTest, AStatusWhoseEpochIsNoNumberKeepsNoControllerFromStarting) {
+TEST_F(HostControllerTest, StartsDespiteAStatusWhoseEpochIsNotANumber) {
   const Path records = dir_ / ".longshore/objects/Model/default";
   std::filesystem::create_directories(records);
   for (const auto& [name, epoch] : std::vector<std::pair<std::string, Json>>{{"a", "seven"}, {"b", 7}, {"c", {1}}}) {
@@ -32,7 +33,7 @@ TEST_F(ControllerTest, AStatusWhoseEpochIsNoNumberKeepsNoControllerFromStarting)
                                     .node_binary = "/bin/true",
                                     .admin = {.address = "127.0.0.1:0"}});
   EXPECT_TRUE(started) << started.error().message;
-  EXPECT_EQ(ReadFile(dir_ / "state/epoch").value(), "8\n") << "above b's";
+  EXPECT_EQ(ReadFile(dir_ / "state/epoch").value(), "8\n") << "it is above the epoch of b";
 }
 
 }  // namespace

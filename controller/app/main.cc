@@ -1,4 +1,4 @@
-// longshore-controller: brings fleets of serving nodes to what the manifests say.
+// longshore-controller: brings fleets of serving nodes to the state that the manifests declare.
 #include <absl/synchronization/mutex.h>
 #include <signal.h>
 #include <unistd.h>
@@ -10,16 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "common/allocator.h"
-#include "common/http_client/client.h"
-#include "common/log.h"
+#include "common/net/http_client/client.h"
+#include "common/os/allocator.h"
+#include "common/os/log.h"
 #include "controller/app/controller.h"
 #include "controller/app/flags.h"
 
 namespace longshore::app {
 namespace {
 
-// SIGTERM and SIGINT are taken by a thread of their own; everybody else has them blocked.
+// Handles SIGTERM and SIGINT on a separate thread; all other threads block these signals.
 class SignalThread {
  public:
   explicit SignalThread(std::function<void(int)> on_signal) : on_signal_(std::move(on_signal)) {
@@ -30,7 +30,7 @@ class SignalThread {
     });
   }
   ~SignalThread() {
-    pthread_kill(thread_.native_handle(), SIGTERM);  // It may be waiting still.
+    pthread_kill(thread_.native_handle(), SIGTERM);  // Wakes the thread if it still waits.
     thread_.join();
   }
   static const sigset_t& Signals() {
@@ -62,7 +62,7 @@ int Main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
-  http_client::Init();  // Changes our environment, which the nodes must not inherit.
+  http_client::Init();  // Changes the environment of this process, so the nodes get the copy made before.
   const auto parsed = ParseFlags(argc, argv);
   if (!parsed) {
     fmt::print(stderr, "{}\n", parsed.error().message);
@@ -84,7 +84,7 @@ int Main(int argc, char** argv) {
 }  // namespace longshore::app
 
 int main(int argc, char** argv) {
-  // Before any thread is there to take one.
+  // Threads inherit the mask, so it is set before any thread starts.
   pthread_sigmask(SIG_BLOCK, &longshore::app::SignalThread::Signals(), nullptr);
   return longshore::app::Main(argc, argv);
 }

@@ -8,7 +8,7 @@ namespace {
 constexpr std::chrono::hours kLifetime{24 * 365};
 constexpr const char* kDomain = "longshore.internal";
 
-// For people and for what knows SPIFFE; peers look at the fleet's DNS name.
+// For people and for tools that read SPIFFE ids; peers check the fleet's DNS name instead.
 std::string UriOf(const nodes::Identity& node) {
   const api::Key fleet = api::FleetKey(node.fleet);
   return fmt::format("spiffe://{}/ns/{}/fleet/{}/uid/{}/node/{}", kDomain, fleet.namespace_, fleet.name, node.fleet_uid,
@@ -25,8 +25,7 @@ std::string FleetDnsName(const nodes::Identity& node) {
 Result<control::Certificate> CertifyNode(const tls::KeyPair& authority, const nodes::Identity& node,
                                          const std::string& request) {
   if (node.fleet_uid.empty())
-    return FailedPrecondition("pod {} does not say of which ServingFleet it is: it is of an older controller",
-                              node.node);
+    return FailedPrecondition("pod {} does not name its ServingFleet: an older controller created it", node.node);
   const tls::Subject subject{
       .name = "longshore-node", .dns_names = {FleetDnsName(node)}, .addresses = {}, .uris = {UriOf(node)}};
   control::Certificate certificate;

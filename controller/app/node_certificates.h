@@ -1,13 +1,14 @@
-// Certificates by which the nodes of one fleet know each other.
+// Certificates by which the nodes of one fleet authenticate each other.
 //
-// All of a fleet have one DNS name that no other certificate has. It holds the fleet's uid, so that a fleet which is
-// made again under its name is another one, and its namespace, so that nobody gets that of another namespace's fleet.
+// All nodes of a fleet have the same DNS name, and no other certificate has it. The name contains the fleet's uid, so
+// a fleet that is created again under the same name gets another one, and the fleet's namespace, so fleets of the same
+// name in two namespaces differ.
 #pragma once
 
 #include <string>
 
-#include "common/error.h"
-#include "common/tls/authority.h"
+#include "common/base/error.h"
+#include "common/net/tls/authority.h"
 #include "controller/nodes/nodes.h"
 
 namespace longshore::app {
@@ -15,8 +16,8 @@ namespace longshore::app {
 // "UID.NAME.NAMESPACE.fleet.longshore.internal".
 std::string FleetDnsName(const nodes::Identity& node);
 
-// For a year, or as long as the authority lives. FailedPrecondition when the fleet's uid is not known; InvalidArgument
-// as tls::Sign.
+// Signs a certificate that is valid for a year, or until the authority expires if that is earlier. Returns
+// FailedPrecondition if the fleet's uid is not known, and InvalidArgument as tls::Sign does.
 Result<control::Certificate> CertifyNode(const tls::KeyPair& authority, const nodes::Identity& node,
                                          const std::string& request);
 

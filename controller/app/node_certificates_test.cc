@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/tls/request.h"
+#include "common/net/tls/request.h"
 
 namespace longshore::app {
 namespace {
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 const nodes::Identity kNode{.fleet = "vision/cpu", .fleet_uid = "7e1d", .node = "longshore-cpu-x"};
 
-TEST(NodeCertificates, AreOfTheFleetThatTheNodeIsOf) {
+TEST(NodeCertificates, TheDnsNameDiffersBetweenFleets) {
   EXPECT_EQ(FleetDnsName(kNode), "7e1d.cpu.vision.fleet.longshore.internal");
   for (const nodes::Identity& other :
        {nodes::Identity{"vision/cpu", "8f2e", "longshore-cpu-x"}, nodes::Identity{"audio/cpu", "7e1d", "x"},
@@ -22,7 +22,7 @@ TEST(NodeCertificates, AreOfTheFleetThatTheNodeIsOf) {
   }
 }
 
-TEST(NodeCertificates, LiveForAYearAndNeverLongerThanTheAuthority) {
+TEST(NodeCertificates, AreValidForAYearButNotLongerThanTheAuthority) {
   const auto left = [](hours of_authority) {
     const auto authority = tls::MakeAuthority("test", of_authority).value();
     const auto request = tls::MakeRequest().value();
@@ -36,7 +36,7 @@ TEST(NodeCertificates, LiveForAYearAndNeverLongerThanTheAuthority) {
   EXPECT_EQ(left(hours(24)), hours(24));
 }
 
-TEST(NodeCertificates, AreNotMadeForWhoDoesNotSayOfWhichFleetItIsNorOfWhatIsNoRequest) {
+TEST(NodeCertificates, AreNotIssuedWithoutAFleetUidOrForAMalformedRequest) {
   const auto authority = tls::MakeAuthority("test", hours(1)).value();
   const auto request = tls::MakeRequest().value();
   const nodes::Identity without{.fleet = "vision/cpu", .fleet_uid = "", .node = "a"};

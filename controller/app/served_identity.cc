@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "common/os/file.h"
+
 namespace longshore::app {
 namespace {
 
@@ -32,7 +34,9 @@ Result<std::string> HostOf(const std::string& target) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   const bool is_name = host.find_first_of("/:,") == std::string::npos;
   if (!has_port || host.empty() || (!is_name && !IsAddress(host)))
-    return InvalidArgument("\"{}\" is no address to dial, such as dns:///longshore-nodes.longshore.svc:8610", target);
+    return InvalidArgument(
+        "\"{}\" is not a valid address to dial; expected for example dns:///longshore-nodes.longshore.svc:8610",
+        target);
   return host;
 }
 
@@ -42,7 +46,7 @@ Result<tls::KeyPair> ReadAuthority(const Path& cert_file, const Path& key_file, 
   ASSIGN_OR_RETURN(authority.key, ReadFile(key_file, kFileMax));
   const auto validity = tls::ValidityOf(authority);
   if (!validity) return Prefixed(validity.error(), fmt::format("{} and {}", cert_file.string(), key_file.string()));
-  if (validity->until <= now) return InvalidArgument("{}: the time of this certificate is over", cert_file.string());
+  if (validity->until <= now) return InvalidArgument("{}: this certificate has expired", cert_file.string());
   return authority;
 }
 
@@ -54,7 +58,7 @@ Result<tls::Identity> ServedIdentity::Read() {
     if (IsTooEarlyFor(authority, now)) return identity_;
     return Make(std::move(authority), now);
   }
-  if (!next_.empty()) StayWithTheOld();
+  if (!next_.empty()) KeepOldAuthority();
   if (now - made_at_ < kRenewAfter) return identity_;
   return Make(std::move(authority), now);
 }
@@ -66,11 +70,11 @@ bool ServedIdentity::IsTooEarlyFor(const tls::KeyPair& authority, TimePoint now)
     on_authority_(next_ + "\n" + authority_->certificate);
   }
   const auto shown = tls::ValidityOf(*authority_);
-  const bool is_over = !shown || shown->until <= now;
-  return !is_over && now - next_seen_at_ < kShowAfter;
+  const bool is_expired = !shown || shown->until <= now;
+  return !is_expired && now - next_seen_at_ < kUseAfter;
 }
 
-void ServedIdentity::StayWithTheOld() {
+void ServedIdentity::KeepOldAuthority() {
   next_.clear();
   on_authority_(authority_->certificate);
 }

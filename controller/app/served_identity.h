@@ -1,4 +1,4 @@
-// What the controller shows to the nodes that dial it: a certificate made here, by the authority of the installation.
+// The certificate that the controller presents to the nodes that dial it, signed by the authority of the installation.
 #pragma once
 
 #include <chrono>
@@ -6,31 +6,31 @@
 #include <optional>
 #include <string>
 
-#include "common/clock.h"
-#include "common/error.h"
-#include "common/file.h"
-#include "common/tls/authority.h"
-#include "common/tls/identity.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/net/tls/authority.h"
+#include "common/net/tls/identity.h"
 
 namespace longshore::app {
 
-// The host of what gRPC dials: "longshore-nodes.ops.svc" of "dns:///longshore-nodes.ops.svc:8610". InvalidArgument when
-// there is no host or no port in it.
+// Returns the host of a gRPC target: "longshore-nodes.ops.svc" for "dns:///longshore-nodes.ops.svc:8610". Returns
+// InvalidArgument if the target has no host or no port.
 Result<std::string> HostOf(const std::string& target);
 
-// Reads both files. InvalidArgument when they are no authority, or its time is over.
+// Reads both files. Returns InvalidArgument if they are not a certificate with its key, or if it has expired.
 Result<tls::KeyPair> ReadAuthority(const Path& cert_file, const Path& key_file, TimePoint now);
 
-// Makes a certificate when there is none yet, once a day, and when the authority is another one: then not before nodes
-// have had kShowAfter to hear of it. One thread at a time.
+// Issues a certificate on the first call, once a day, and after the authority changed. A new authority is announced
+// first and used only after kUseAfter, when all nodes trust it. Called by one thread at a time.
 class ServedIdentity {
  public:
-  // Of whom nodes are to trust what is shown: one authority, or while one takes over both, the new one first.
+  // `certificates` are those of the authorities that nodes must trust: one, or during a change both, the new one first.
   using OnAuthority = std::function<void(const std::string& certificates)>;
-  // A ConfigMap is in its pods about a minute after it was written.
-  static constexpr std::chrono::minutes kShowAfter{5};
+  // Pods see a change of their ConfigMap after about a minute.
+  static constexpr std::chrono::minutes kUseAfter{5};
 
-  // `on_authority` is told of the first one, and of every change.
+  // Calls `on_authority` with the first authority and after each change.
   ServedIdentity(Path cert_file, Path key_file, std::string host, const Clock& clock, OnAuthority on_authority)
       : cert_file_(std::move(cert_file)),
         key_file_(std::move(key_file)),
@@ -43,7 +43,7 @@ class ServedIdentity {
 
  private:
   bool IsTooEarlyFor(const tls::KeyPair& authority, TimePoint now);
-  void StayWithTheOld();
+  void KeepOldAuthority();
   Result<tls::Identity> Make(tls::KeyPair authority, TimePoint now);
 
   const Path cert_file_;
@@ -51,10 +51,10 @@ class ServedIdentity {
   const std::string host_;
   const Clock& clock_;
   const OnAuthority on_authority_;
-  std::optional<tls::KeyPair> authority_;  // Of what is shown.
+  std::optional<tls::KeyPair> authority_;  // Signed `identity_`.
   tls::Identity identity_;
   TimePoint made_at_;
-  std::string next_;  // The certificate of the authority that takes over; empty: none does.
+  std::string next_;  // The certificate of the authority that will take over; empty: the authority does not change.
   TimePoint next_seen_at_;
 };
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/os/file.h"
+
 namespace longshore::app {
 namespace {
 
@@ -11,7 +13,7 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(HostOf, FindsTheHostOfWhatGrpcDials) {
+TEST(HostOf, ReturnsTheHostOfAGrpcTarget) {
   EXPECT_EQ(HostOf("dns:///longshore-nodes.ops.svc:8610").value(), "longshore-nodes.ops.svc");
   EXPECT_EQ(HostOf("10.0.0.1:8610").value(), "10.0.0.1");
   EXPECT_EQ(HostOf("dns:///[fd00::1]:8610").value(), "fd00::1");
@@ -36,7 +38,7 @@ class ServedIdentityTest : public ::testing::Test {
     dir_ = mkdtemp(name);
     WriteAuthority();
     served_.emplace(dir_ / "tls.crt", dir_ / "tls.key", "localhost", clock_,
-                    [this](const std::string& certificate) { told_.push_back(certificate); });
+                    [this](const std::string& certificate) { announced_.push_back(certificate); });
   }
   ~ServedIdentityTest() override { std::filesystem::remove_all(dir_); }
 
@@ -52,72 +54,72 @@ class ServedIdentityTest : public ::testing::Test {
 
   Path dir_;
   FakeClock clock_;
-  std::vector<std::string> told_;
+  std::vector<std::string> announced_;
   std::optional<ServedIdentity> served_;
 };
 
-TEST_F(ServedIdentityTest, IsTheSameForADayAndThenAnother) {
+TEST_F(ServedIdentityTest, IsRenewedAfterADay) {
   const tls::Identity first = served_->Read().value();
   clock_.now += hours(23);
   EXPECT_EQ(served_->Read().value(), first);
   clock_.now += hours(2);
   EXPECT_NE(served_->Read().value().certificate, first.certificate);
-  EXPECT_EQ(told_.size(), 1) << "the authority is the same";
+  EXPECT_EQ(announced_.size(), 1) << "the authority did not change";
 }
 
-TEST_F(ServedIdentityTest, ANewAuthorityIsToldOfBesideTheOldOneBeforeItIsUsed) {
+TEST_F(ServedIdentityTest, ANewAuthorityIsAnnouncedWithTheOldOneBeforeItIsUsed) {
   const tls::Identity shown = served_->Read().value();
-  const std::string first = told_.at(0);
+  const std::string first = announced_.at(0);
   const std::string second = WriteAuthority().certificate;
   EXPECT_EQ(served_->Read().value(), shown);
-  clock_.now += ServedIdentity::kShowAfter - seconds(1);
+  clock_.now += ServedIdentity::kUseAfter - seconds(1);
   EXPECT_EQ(served_->Read().value(), shown);
-  EXPECT_THAT(told_, ElementsAre(first, second + "\n" + first));
+  EXPECT_THAT(announced_, ElementsAre(first, second + "\n" + first));
   clock_.now += seconds(1);
   EXPECT_NE(served_->Read().value().certificate, shown.certificate);
   EXPECT_TRUE(served_->Read());
-  EXPECT_THAT(told_, ElementsAre(first, second + "\n" + first, second));
+  EXPECT_THAT(announced_, ElementsAre(first, second + "\n" + first, second));
 }
 
-TEST_F(ServedIdentityTest, OfSeveralNewAuthoritiesTheNewestHasTheWholeTime) {
+TEST_F(ServedIdentityTest, EachNewAuthorityStartsTheWaitAgain) {
   const tls::Identity shown = served_->Read().value();
   WriteAuthority();
   ASSERT_TRUE(served_->Read());
-  clock_.now += ServedIdentity::kShowAfter - seconds(1);
+  clock_.now += ServedIdentity::kUseAfter - seconds(1);
   const std::string third = WriteAuthority().certificate;
   EXPECT_EQ(served_->Read().value(), shown);
   clock_.now += seconds(2);
   EXPECT_EQ(served_->Read().value(), shown);
-  EXPECT_EQ(told_.back(), third + "\n" + told_.front());
+  EXPECT_EQ(announced_.back(), third + "\n" + announced_.front());
 }
 
-TEST_F(ServedIdentityTest, AnAuthorityThatComesBackIsTheOnlyOneAgain) {
+TEST_F(ServedIdentityTest, ARestoredAuthorityIsAnnouncedAsTheOnlyOne) {
   const tls::KeyPair first = WriteAuthority();
   const tls::Identity shown = served_->Read().value();
   WriteAuthority();
   ASSERT_TRUE(served_->Read());
   Write(first);
   EXPECT_EQ(served_->Read().value(), shown);
-  EXPECT_EQ(told_.back(), first.certificate);
+  EXPECT_EQ(announced_.back(), first.certificate);
 }
 
-TEST_F(ServedIdentityTest, AnAuthorityWhoseTimeIsOverIsReplacedAtOnce) {
+TEST_F(ServedIdentityTest, AnExpiredAuthorityIsReplacedImmediately) {
   WriteAuthority(hours(1));
   const tls::Identity shown = served_->Read().value();
   clock_.now += hours(2);
   const std::string second = WriteAuthority(hours(24)).certificate;
   EXPECT_NE(served_->Read().value().certificate, shown.certificate);
-  EXPECT_EQ(told_.back(), second);
+  EXPECT_EQ(announced_.back(), second);
 }
 
-TEST_F(ServedIdentityTest, FilesThatAreNoAuthorityAreNamed) {
+TEST_F(ServedIdentityTest, ErrorsNameTheFileThatIsMissingOrWrong) {
   ASSERT_TRUE(WriteFileAtomically(dir_ / "tls.key", tls::MakeAuthority("other", hours(1)).value().key));
   EXPECT_THAT(served_->Read().error().message, HasSubstr((dir_ / "tls.key").string()));
   std::filesystem::remove(dir_ / "tls.key");
   EXPECT_THAT(served_->Read().error().message, HasSubstr((dir_ / "tls.key").string()));
   WriteAuthority(hours(1));
   clock_.now += hours(2);
-  EXPECT_THAT(served_->Read().error().message, HasSubstr("is over"));
+  EXPECT_THAT(served_->Read().error().message, HasSubstr("has expired"));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ Result<Manifest> ReadManifest(const Options& options, const Place& place) {
   return manifest;
 }
 
-// As the manifest would have it, or as it is stored; nullopt: there is none.
+// The model's fleet as the manifest defines it, otherwise as it is stored; nullopt if neither has it.
 Result<std::optional<api::ServingFleet>> FleetOf(const api::Model& model, const std::vector<Applied>& applied,
                                                  store::Store& store) {
   const std::string name = api::FleetOf(model.metadata, model.spec);
@@ -34,8 +34,8 @@ Result<std::optional<api::ServingFleet>> FleetOf(const api::Model& model, const 
   return fleet;
 }
 
-// Those that it has, or as many as it would begin with.
-std::vector<std::string> NodesOf(const api::ServingFleet& fleet) {
+// The names of the fleet's nodes; if it has fewer than its minimum, with the names that the missing ones would get.
+std::vector<std::string> NodeNamesOf(const api::ServingFleet& fleet) {
   std::vector<std::string> nodes;
   for (const api::FleetNodeStatus& node : fleet.status.nodes) nodes.push_back(node.name);
   for (int i = static_cast<int>(nodes.size()); i < fleet.spec.replicas_min; ++i) {
@@ -44,7 +44,8 @@ std::vector<std::string> NodesOf(const api::ServingFleet& fleet) {
   return nodes;
 }
 
-// What nodes will find cannot be known here: one more than what serves stands for it.
+// The newest version that nodes would find; nullopt if the model names its version. Which version they will find is
+// unknown here, so the number after the stable version stands for it.
 std::optional<int64_t> NewestOf(const api::Model& model) {
   if (model.spec.version) return std::nullopt;
   const api::RolloutStatus& rollout = model.status.rollout;
@@ -54,18 +55,19 @@ std::optional<int64_t> NewestOf(const api::Model& model) {
 Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& applied, store::Store& store,
                            TimePoint now) {
   ASSIGN_OR_RETURN(api::Model model, ToModel(one.after));
-  if (one.before) {  // A dry run may answer without it.
+  if (one.before) {  // The answer of a dry run may lack the status.
     ASSIGN_OR_RETURN(model.status, api::ModelStatusFromJson(one.before->status));
   }
   ASSIGN_OR_RETURN(const std::optional<api::ServingFleet> fleet, FleetOf(model, applied, store));
   const std::string name = api::FleetOf(model.metadata, model.spec);
-  rollout::Preview none;
-  if (!fleet) none.none = fmt::format("there is no ServingFleet {}", name);
+  rollout::Preview no_rollout;
+  if (!fleet) no_rollout.no_rollout_reason = fmt::format("ServingFleet {} does not exist", name);
   if (fleet && !api::Allows(*fleet, model.metadata.namespace_))
-    none.none = fmt::format("fleet {} does not serve Models of namespace {}", name, model.metadata.namespace_);
-  if (!none.none.empty()) return PlanText(model, none, 0);
-  const std::vector<std::string> nodes = NodesOf(*fleet);
-  return PlanText(model, rollout::Foresee(model, nodes, NewestOf(model), now), nodes.size());
+    no_rollout.no_rollout_reason =
+        fmt::format("fleet {} does not serve Models of namespace {}", name, model.metadata.namespace_);
+  if (!no_rollout.no_rollout_reason.empty()) return PlanText(model, no_rollout, 0);
+  const std::vector<std::string> nodes = NodeNamesOf(*fleet);
+  return PlanText(model, rollout::PredictRollout(model, nodes, NewestOf(model), now), nodes.size());
 }
 
 Objects Before(const std::vector<Applied>& applied) {
@@ -87,8 +89,7 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
   const ApplyMode mode = options.dry_run ? ApplyMode::kDryRun : ApplyMode::kWrite;
   ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyManifest(*place.store, manifest, mode));
   for (const Applied& one : applied) {
-    out << api::ToString(store::KeyOf(one.after)) << " " << WhatBecameOf(one)
-        << (options.dry_run ? " (dry run)\n" : "\n");
+    out << api::ToString(store::KeyOf(one.after)) << " " << OutcomeOf(one) << (options.dry_run ? " (dry run)\n" : "\n");
   }
   out << DisagreementsText(place, After(applied), options.dry_run ? ObjectsAre::kPlanned : ObjectsAre::kStored);
   if (!options.dry_run) return {};
@@ -105,10 +106,10 @@ Result<int> Diff(const Options& options, const Place& place, std::ostream& out) 
   ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyManifest(*place.store, manifest, ApplyMode::kDryRun));
   bool differs = false;
   for (const Applied& one : applied) {
-    const std::string what = WhatBecameOf(one);
-    if (what == "unchanged") continue;
+    const std::string outcome = OutcomeOf(one);
+    if (outcome == "unchanged") continue;
     differs = true;
-    out << api::ToString(store::KeyOf(one.after)) << " would be " << what << "\n" << DiffText(DifferencesOf(one));
+    out << api::ToString(store::KeyOf(one.after)) << " would be " << outcome << "\n" << DiffText(DifferencesOf(one));
   }
   out << DisagreementsText(place, Before(applied));
   return differs ? kExitDiffers : kExitOk;

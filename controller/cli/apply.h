@@ -1,10 +1,10 @@
-// The commands that take a manifest: apply, its dry run with the rollouts that would begin, and diff.
+// The commands that read a manifest: apply, its dry run (which shows the rollouts that would begin), and diff.
 #pragma once
 
 #include <iosfwd>
 
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
 #include "controller/cli/options.h"
 #include "controller/cli/place.h"
 

@@ -3,9 +3,9 @@
 #include <thread>
 #include <utility>
 
-#include "common/base64.h"
+#include "common/base/base64.h"
 #include "common/json/json.h"
-#include "common/tls/authority.h"
+#include "common/net/tls/authority.h"
 #include "controller/api/format.h"
 
 namespace longshore::cli {
@@ -16,17 +16,17 @@ constexpr const char* kKey = "tls.key";
 constexpr std::chrono::hours kLifetime{24 * 365 * 10};
 constexpr std::chrono::milliseconds kPause{500};
 
-// Of `data`; "" when it is not there.
+// The decoded value of `key` in the Secret's data; "" if it is missing.
 Result<std::string> TextIn(const Json& secret, const char* key) {
   const Json data = secret.value("data", Json());
   const auto found = data.is_object() ? data.find(key) : data.end();
   if (!data.is_object() || found == data.end() || !found->is_string()) return std::string();
   auto text = FromBase64(found->get<std::string>());
-  if (!text) return DataLoss("its {} is no base64", key);
+  if (!text) return DataLoss("{} is not valid base64", key);
   return std::move(*text);
 }
 
-// One look at it, and at most one write. Aborted when somebody else wrote in between.
+// Reads the Secret once and writes it at most once. Aborted if it was changed in between.
 Result<std::string> Ensure(kube::Api& api, const std::string& path) {
   ASSIGN_OR_RETURN(const std::string answer, api.Send({.target = path}));
   ASSIGN_OR_RETURN(const Json secret, ParseJson(answer));
@@ -35,8 +35,11 @@ Result<std::string> Ensure(kube::Api& api, const std::string& path) {
   ASSIGN_OR_RETURN(pair.key, TextIn(secret, kKey));
   if (!pair.certificate.empty() || !pair.key.empty()) {
     const auto validity = tls::ValidityOf(pair);
-    if (validity) return fmt::format("the authority is there, until {}", api::FormatTime(validity->until));
-    return FailedPrecondition("what is in it is no authority, and is not written over: {}", validity.error().message);
+    if (validity) {
+      return fmt::format("it has a certificate authority, valid until {}", api::FormatTime(validity->until));
+    }
+    return FailedPrecondition("its content is not a certificate authority and is not overwritten: {}",
+                              validity.error().message);
   }
   ASSIGN_OR_RETURN(pair, tls::MakeAuthority("longshore", kLifetime));
   const Json patch = {{"metadata", {{"resourceVersion", secret.at("metadata").at("resourceVersion")}}},
@@ -44,7 +47,7 @@ Result<std::string> Ensure(kube::Api& api, const std::string& path) {
                       {"immutable", true}};
   RETURN_IF_ERROR(
       api.Send({.method = "PATCH", .target = path, .body = patch.dump(), .content_type = kube::kMergePatch}));
-  return std::string("an authority was made");
+  return std::string("a certificate authority was created");
 }
 
 }  // namespace

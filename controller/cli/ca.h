@@ -1,18 +1,18 @@
-// The authority of an installation in a cluster: made once, and kept in a Secret that the chart brings empty
-// (docs/decisions/0008-the-ca-is-filled-in-by-a-job.md).
+// The certificate authority (CA) of an installation in a cluster. It is created once and kept in a Secret, which the
+// chart creates empty (docs/decisions/0008-the-ca-is-filled-in-by-a-job.md).
 #pragma once
 
 #include <chrono>
 #include <string>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "controller/kube/api.h"
 
 namespace longshore::cli {
 
-// Fills the Secret in when it is empty, and says what it has. What somebody else has put there is never written over:
-// FailedPrecondition when it is no authority. NotFound when there is no Secret. A server that does not answer is asked
-// again, for so long. Sends nothing but GET and PATCH of this Secret.
+// Writes a new CA into the Secret if it is empty, and returns a sentence about what the Secret holds. Existing content
+// is never overwritten: FailedPrecondition if it is not a CA. NotFound if the Secret does not exist. Retries while the
+// server does not answer, for at most `patience`. Sends only GET and PATCH requests for this Secret.
 Result<std::string> EnsureCa(kube::Api& api, const std::string& namespace_, const std::string& secret,
                              std::chrono::milliseconds patience);
 

@@ -4,11 +4,11 @@
 
 namespace longshore::cli {
 
-Result<std::unique_ptr<Changes>> Changes::Watch(store::Store& store, std::function<bool(const api::Key&)> concerns) {
+Result<std::unique_ptr<Changes>> Changes::Watch(store::Store& store, std::function<bool(const api::Key&)> is_watched) {
   auto changes = std::make_unique<Changes>();
   Changes* const raw = changes.get();
-  ASSIGN_OR_RETURN(changes->watch_, store.WatchAll([raw, concerns = std::move(concerns)](const api::Key& key) {
-    if (concerns(key)) raw->Notice();
+  ASSIGN_OR_RETURN(changes->watch_, store.WatchAll([raw, is_watched = std::move(is_watched)](const api::Key& key) {
+    if (is_watched(key)) raw->Notice();
   }));
   return changes;
 }

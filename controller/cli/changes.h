@@ -1,4 +1,4 @@
-// Waiting for objects to change.
+// Waits for objects to change.
 #pragma once
 
 #include <chrono>
@@ -7,19 +7,19 @@
 #include <memory>
 #include <mutex>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "controller/store/store.h"
 
 namespace longshore::cli {
 
-// Wakes up when an object that concerns the caller may have changed. The first wait ends at once: all that is there
-// counts as changed.
+// Wakes up when an object that the caller has selected may have changed. The first wait returns immediately: every
+// existing object counts as changed.
 class Changes {
  public:
-  static Result<std::unique_ptr<Changes>> Watch(store::Store& store, std::function<bool(const api::Key&)> concerns);
+  static Result<std::unique_ptr<Changes>> Watch(store::Store& store, std::function<bool(const api::Key&)> is_watched);
 
   void Wait();
-  // False when nothing changed before the deadline.
+  // Returns false if nothing changed before the deadline.
   bool WaitUntil(std::chrono::steady_clock::time_point deadline);
 
  private:
@@ -28,7 +28,7 @@ class Changes {
   std::mutex mutex_;
   std::condition_variable noticed_;
   bool changed_ = true;
-  std::unique_ptr<store::Watch> watch_;  // Last, so that it ends before what it writes to.
+  std::unique_ptr<store::Watch> watch_;  // Last, so that it is destroyed before the members that its callback uses.
 };
 
 }  // namespace longshore::cli

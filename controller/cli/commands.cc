@@ -9,7 +9,7 @@
 namespace longshore::cli {
 namespace {
 
-// Puts the command on top of whatever else the status says by now.
+// Adds the command to the status as it is now.
 Result<store::Object> PutCommand(store::Store& store, const api::Key& key, const std::string& verb) {
   for (int attempt = 0; attempt < kConflictRetriesMax; ++attempt) {
     ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, key));
@@ -20,11 +20,12 @@ Result<store::Object> PutCommand(store::Store& store, const api::Key& key, const
         store.PutStatus(key, object.metadata.uid, object.metadata.resource_version, api::ToJson(model.status));
     if (written || written.error().code != Code::kAborted) return written;
   }
-  return Aborted("{}: its status changed with every one of {} attempts to write the command", api::ToString(key),
+  return Aborted("{}: its status changed during each of {} attempts to write the command", api::ToString(key),
                  kConflictRetriesMax);
 }
 
-// Takes a command away that nobody took. What became of it, when somebody took it after all.
+// Removes a command that no controller has taken: returns nullopt. If a controller took it meanwhile, returns its
+// answer.
 Result<std::optional<std::string>> Withdraw(store::Store& store, const api::Key& key) {
   for (int attempt = 0; attempt < kConflictRetriesMax; ++attempt) {
     ASSIGN_OR_RETURN(const store::Object object, store.Get(key));
@@ -64,7 +65,7 @@ std::vector<Difference> DifferencesOf(const Applied& applied) {
   return Differences(applied.before ? store::ToDocument(*applied.before) : Json(), store::ToDocument(applied.after));
 }
 
-std::string WhatBecameOf(const Applied& applied) {
+std::string OutcomeOf(const Applied& applied) {
   if (!applied.before) return "created";
   return DifferencesOf(applied).empty() ? "unchanged" : "changed";
 }
@@ -88,8 +89,8 @@ Result<std::string> SendCommand(store::Store& store, const api::Key& key, const 
   ASSIGN_OR_RETURN(const std::optional<std::string> late, Withdraw(store, key));
   if (late) return *late;
   return DeadlineExceeded(
-      "nobody took \"{} {}\" within {} ms, so it was withdrawn; is its longshore-controller running?", verb, key.name,
-      patience.count());
+      "no controller took the command \"{} {}\" within {} ms, so it was withdrawn; is longshore-controller running?",
+      verb, key.name, patience.count());
 }
 
 }  // namespace longshore::cli

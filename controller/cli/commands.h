@@ -1,4 +1,4 @@
-// What the command line does to the store. Every call may be repeated; none overwrites what somebody else just wrote.
+// The commands that write to the store. Every call may be repeated; none overwrites a concurrent change.
 #pragma once
 
 #include <chrono>
@@ -6,19 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "controller/api/parse.h"
 #include "controller/cli/text/diff.h"
 #include "controller/store/store.h"
 
 namespace longshore::cli {
 
-// Text that people wrote, and what it is meant for.
+// The text of a manifest, and where its objects belong.
 struct Manifest {
   std::string file;  // Only for messages.
   std::string text;
   api::Home home = api::Home::kHost;
-  std::string namespace_ = "default";  // Of objects that name none.
+  std::string namespace_ = "default";  // For objects without a namespace.
 };
 
 enum class ApplyMode { kWrite, kDryRun };
@@ -28,23 +28,24 @@ struct Applied {
   store::Object after;
 };
 
-// Applies every object of a manifest, in its order; a dry run finds out what that would give, refusals too.
+// Applies every object of a manifest, in its order. A dry run returns the same result, refusals included, and writes
+// nothing.
 Result<std::vector<Applied>> ApplyManifest(store::Store& store, const Manifest& manifest, ApplyMode mode);
 
-// Of labels, annotations and spec.
+// The differences of labels, annotations and spec.
 std::vector<Difference> DifferencesOf(const Applied& applied);
 // "created", "changed" or "unchanged".
-std::string WhatBecameOf(const Applied& applied);
+std::string OutcomeOf(const Applied& applied);
 
-// Deletes this very object and no later one of its name. NotFound with the names that there are.
+// Deletes the object, but not one that was created with the same name meanwhile. NotFound lists the names that exist.
 Status DeleteObject(store::Store& store, const api::Key& key);
 
-// Writes the command for the rollout that is in the store now and waits until the controller has answered it.
-// DeadlineExceeded when nobody took it in time: the command is withdrawn. Returns the controller's words.
+// Writes the command for the rollout that is in the store now, waits for the controller's answer and returns its text.
+// DeadlineExceeded if no controller took the command in time: it is then withdrawn.
 Result<std::string> SendCommand(store::Store& store, const api::Key& model, const std::string& verb,
                                 std::chrono::milliseconds patience);
 
-// Whether the controller's words about a command are a refusal ("promote: refused: ...").
+// Whether the controller's answer to a command is a refusal ("promote: refused: ...").
 bool IsRefusal(const std::string& command_result);
 
 inline constexpr int kConflictRetriesMax = 20;

@@ -1,4 +1,4 @@
-// The commands against the real local store; a thread stands for the controller that takes them.
+// The commands against the real local store; a thread plays the controller that takes them.
 #include "controller/cli/commands.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "common/os/file.h"
 #include "controller/api/format.h"
 #include "controller/cli/options.h"
 #include "controller/cli/program.h"
@@ -41,7 +42,7 @@ class Commands : public testing::Test {
     return ApplyManifest(*store_, {.file = "m.yaml", .text = text}, mode);
   }
   std::string Applied(const std::string& text, ApplyMode mode = ApplyMode::kWrite) {
-    return WhatBecameOf(Apply(text, mode).value().at(0));
+    return OutcomeOf(Apply(text, mode).value().at(0));
   }
 
   const api::Key key_{api::kModelKind, "default", "digits"};
@@ -49,7 +50,7 @@ class Commands : public testing::Test {
   std::unique_ptr<store::LocalStore> store_;
 };
 
-TEST_F(Commands, ApplySaysWhatBecameOfEachObject) {
+TEST_F(Commands, ApplySaysWhetherEachObjectWasCreatedChangedOrUnchanged) {
   EXPECT_EQ(Applied(kManifest), "created");
   EXPECT_EQ(Applied(kManifest), "unchanged");
   std::string other = kManifest;
@@ -57,7 +58,7 @@ TEST_F(Commands, ApplySaysWhatBecameOfEachObject) {
   EXPECT_EQ(Applied(other), "changed");
 }
 
-TEST_F(Commands, ADryRunSaysWhatWouldBecomeOfEachObjectAndRefusesWhatApplyRefuses) {
+TEST_F(Commands, ADryRunPredictsEachResultAndRefusesWhatApplyRefuses) {
   EXPECT_EQ(Applied(kManifest, ApplyMode::kDryRun), "created");
   EXPECT_TRUE(store_->List(api::kModelKind)->objects.empty());
   ASSERT_TRUE(Apply(kManifest));
@@ -65,7 +66,7 @@ TEST_F(Commands, ADryRunSaysWhatWouldBecomeOfEachObjectAndRefusesWhatApplyRefuse
   EXPECT_FALSE(Apply(std::string(kManifest) + "  color: red\n", ApplyMode::kDryRun));
 }
 
-TEST_F(Commands, ADiffEndsWithOneForADifferenceAndWithAnotherCodeForATrouble) {
+TEST_F(Commands, DiffExitsWithOneForADifferenceAndWithAnotherCodeForAnError) {
   const Path file = dir_ / "m.txt";
   ASSERT_TRUE(WriteFileAtomically(file, kManifest));
   Options options;
@@ -100,7 +101,7 @@ TEST_F(Commands, ADryRunShowsTheRolloutThatWouldBegin) {
     return out.str();
   };
   write(kManifest);
-  EXPECT_NE(shown().find("no rollout: there is no ServingFleet default/cpu"), std::string::npos) << shown();
+  EXPECT_NE(shown().find("no rollout: ServingFleet default/cpu does not exist"), std::string::npos) << shown();
   const std::string fleet = "\n---\napiVersion: longshore.dev/v1alpha1\nkind: ServingFleet\nmetadata: {name: cpu";
   write(kManifest + fleet + "}\nspec: {replicas: {min: 2}}\n");
   EXPECT_NE(shown().find("no version yet -> version 1, on 2 nodes of fleet cpu"), std::string::npos) << shown();
@@ -110,8 +111,8 @@ TEST_F(Commands, ADryRunShowsTheRolloutThatWouldBegin) {
   EXPECT_NE(shown().find("fleet a/cpu does not serve Models of namespace default"), std::string::npos) << shown();
 }
 
-// A thread stands for the controller, which reports after a while.
-TEST_F(Commands, StatusWaitsUntilAllIsAsWantedOrSomethingFailed) {
+// A thread plays the controller, which reports after a while.
+TEST_F(Commands, StatusWaitsUntilAllObjectsAreAsWantedOrOneHasFailed) {
   ASSERT_TRUE(Apply(kManifest));
   Options options;
   options.verb = Verb::kStatus;
@@ -121,7 +122,7 @@ TEST_F(Commands, StatusWaitsUntilAllIsAsWantedOrSomethingFailed) {
   place.store = std::move(store_);
   std::ostringstream out;
   EXPECT_EQ(cli::Run(options, place, SystemClock(), out).value(), kExitTimeout);
-  EXPECT_NE(out.str().find("waiting for model default/digits: no controller has looked"), std::string::npos);
+  EXPECT_NE(out.str().find("waiting for model default/digits: no controller has processed"), std::string::npos);
   const auto report = [&](const char* stalled) {
     const store::Object object = place.store->Get(key_).value();
     api::ModelStatus status;
@@ -148,7 +149,7 @@ TEST_F(Commands, AMalformedManifestNamesFileAndLineAndChangesNothing) {
   EXPECT_TRUE(store_->List(api::kModelKind)->objects.empty());
 }
 
-TEST_F(Commands, DeletingWhatIsNotThereNamesWhatThereIs) {
+TEST_F(Commands, DeletingAMissingObjectListsTheExistingOnes) {
   ASSERT_TRUE(Apply(kManifest));
   const Status deleted = DeleteObject(*store_, {api::kModelKind, "default", "digit"});
   ASSERT_FALSE(deleted);
@@ -158,7 +159,7 @@ TEST_F(Commands, DeletingWhatIsNotThereNamesWhatThereIs) {
   EXPECT_TRUE(store_->List(api::kModelKind)->objects.empty());
 }
 
-TEST_F(Commands, GetShowsWhatCanBeReadAndFailsNamingTheRest) {
+TEST_F(Commands, GetShowsReadableObjectsAndThenFailsNamingTheUnreadableOnes) {
   ASSERT_TRUE(Apply(kManifest));
   const Path damaged = dir_ / ".longshore/objects/Model/default/zebra.json";
   ASSERT_TRUE(WriteFileAtomically(damaged, "{"));
@@ -171,7 +172,7 @@ TEST_F(Commands, GetShowsWhatCanBeReadAndFailsNamingTheRest) {
   EXPECT_NE(got.error().message.find(damaged.string()), std::string::npos) << got.error().message;
 }
 
-TEST_F(Commands, ACommandCarriesWhatThePersonSawAndReturnsTheControllersWords) {
+TEST_F(Commands, ACommandCarriesTheGenerationThatTheUserSawAndReturnsTheControllersAnswer) {
   ASSERT_TRUE(Apply(kManifest));
   api::Command taken;
   std::thread controller([&] {
@@ -194,7 +195,7 @@ TEST_F(Commands, ACommandCarriesWhatThePersonSawAndReturnsTheControllersWords) {
   EXPECT_EQ(taken.generation, 1);
 }
 
-TEST_F(Commands, ACommandThatNobodyTakesIsWithdrawn) {
+TEST_F(Commands, ACommandThatNoControllerTakesIsWithdrawn) {
   ASSERT_TRUE(Apply(kManifest));
   const auto result = SendCommand(*store_, key_, "abort", std::chrono::milliseconds(50));
   ASSERT_FALSE(result);
@@ -202,12 +203,12 @@ TEST_F(Commands, ACommandThatNobodyTakesIsWithdrawn) {
   EXPECT_FALSE(ToModel(store_->Get(key_).value())->status.command.has_value());
 }
 
-TEST(Refusal, IsToldByTheControllersWords) {
+TEST(Refusal, IsRecognizedByTheControllersAnswer) {
   EXPECT_TRUE(IsRefusal("promote: refused: no rollout is under way"));
   EXPECT_FALSE(IsRefusal("promote: done"));
 }
 
-TEST(Options, UnderstandsKindsInAnyNumberAndRefusesOthers) {
+TEST(Options, AcceptsKindsInSingularAndPluralAndRefusesOthers) {
   const char* get[] = {"longshore", "--manifests=/m", "get", "models"};
   EXPECT_EQ((*ParseOptions(4, get))->kind, api::kModelKind);
   const char* fleets[] = {"longshore", "get", "Fleets", "--manifests=/m", "-o", "yaml"};
@@ -216,15 +217,16 @@ TEST(Options, UnderstandsKindsInAnyNumberAndRefusesOthers) {
   EXPECT_NE(ParseOptions(4, bad).error().message.find("models or fleets"), std::string::npos);
 }
 
-TEST(Options, AMisspeltCommandIsNamedWithThoseThatThereAre) {
+TEST(Options, AMisspeltCommandIsAnErrorThatListsTheCommands) {
   const char* misspelt[] = {"longshore", "--manifests", "m", "prommote", "digits"};
   const std::string message = ParseOptions(5, misspelt).error().message;
-  EXPECT_NE(message.find("\"prommote\" is not a command: say status, get, describe, "), std::string::npos) << message;
+  EXPECT_NE(message.find("\"prommote\" is not a command; use one of: status, get, describe, "), std::string::npos)
+      << message;
   const char* unknown_flag[] = {"longshore", "promote", "digits", "--wat"};
   EXPECT_NE(ParseOptions(4, unknown_flag).error().message.find("--wat"), std::string::npos);
 }
 
-TEST(Options, WithoutADirectoryOrAClusterTheHintSaysHowToNameThem) {
+TEST(Options, WithoutADirectoryOrAClusterTheErrorNamesTheFlagsForThem) {
   for (const char* name : {"LONGSHORE_MANIFESTS", "KUBECONFIG", "HOME", "KUBERNETES_SERVICE_HOST"}) ::unsetenv(name);
   const char* get[] = {"longshore", "get", "models"};
   const auto options = ParseOptions(3, get);
@@ -235,7 +237,7 @@ TEST(Options, WithoutADirectoryOrAClusterTheHintSaysHowToNameThem) {
   EXPECT_NE(place.error().message.find("--kubeconfig=FILE"), std::string::npos);
 }
 
-TEST(Options, ADirectoryAndAClusterCannotBothBeMeantUnlessTheDirectoryIsOnlyTheEnvironments) {
+TEST(Options, ADirectoryAndAClusterConflictUnlessTheDirectoryComesFromTheEnvironment) {
   const char* both[] = {"longshore", "--manifests=/m", "--context=c", "get", "models"};
   EXPECT_EQ(ExitCodeOf(ParseOptions(5, both).error()), kExitUsage);
   ::setenv("LONGSHORE_MANIFESTS", "/m", 1);
@@ -255,7 +257,7 @@ TEST(Options, CommandsCarryTheirVerb) {
   EXPECT_EQ((*options)->timeout, std::chrono::seconds(3));
 }
 
-TEST(Options, ATimeoutIsADurationThatHasAnEffect) {
+TEST(Options, ATimeoutMustBeADurationAndHaveAnEffect) {
   const char* bare[] = {"longshore", "promote", "digits", "--timeout=3"};
   EXPECT_NE(ParseOptions(4, bare).error().message.find("--timeout: "), std::string::npos);
   const char* status[] = {"longshore", "status", "--timeout=3s"};

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "common/file.h"
+#include "common/base/path.h"
 
 namespace longshore::cli {
 namespace {
@@ -19,21 +19,22 @@ struct Companion {
 };
 constexpr std::array<Companion, 1> kCompanions = {{{"model", "longshore-model"}}};
 
-// "" when the system does not say where this program lies.
+// Returns "" if the path of this program is unknown.
 Path FolderOfThisProgram() {
   std::error_code error;
   const Path self = std::filesystem::read_symlink("/proc/self/exe", error);
   return error ? Path() : self.parent_path();
 }
 
-// The first of the arguments becomes the program's name of itself. Returns only when nothing could be started.
+// The first of the arguments becomes the program's argv[0]. Returns only if the program could not be started.
 Error Replace(const std::string& program, char** arguments) {
   const Path folder = FolderOfThisProgram();
   execv((folder / program).c_str(), arguments);
   if (errno == ENOENT) execvp(program.c_str(), arguments);
   if (errno != ENOENT) return {Code::kFailedPrecondition, fmt::format("{}: {}", program, std::strerror(errno))};
-  return {Code::kNotFound, fmt::format("there is no program {} in {} or in the PATH; the node's image has it", program,
-                                       folder.string())};
+  return {Code::kNotFound,
+          fmt::format("program {} was found neither in {} nor in the PATH; the image of the nodes contains it", program,
+                      folder.string())};
 }
 
 }  // namespace

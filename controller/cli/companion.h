@@ -1,15 +1,16 @@
-// Verbs that are programs of their own, as `longshore model` is longshore-model: what they link, this program need not.
+// Verbs that separate programs implement: `longshore model` runs longshore-model. This program then need not link the
+// libraries of the other.
 #pragma once
 
 #include <optional>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 namespace longshore::cli {
 
-// Where the first argument is such a verb, replaces this process by its program, which lies beside this one or in the
-// PATH and gets all further arguments; input, output and exit status are its own from then on. Returns only when the
-// verb is none of these (nullopt), or its program could not be started: NotFound says where it was looked for.
+// If the first argument is such a verb, replaces this process by its program (exec), which gets all further arguments.
+// The program is searched in the folder of this one, then in the PATH. Returns only if the verb is not such a verb
+// (nullopt) or its program could not be started; NotFound names the places that were searched.
 std::optional<Error> RunCompanion(int argc, char** argv);
 
 }  // namespace longshore::cli

@@ -11,7 +11,7 @@
 namespace longshore::cli {
 namespace {
 
-// A stored spec may lack fields that came with a later release; read and written again, it has their defaults.
+// A stored spec may lack fields that a later release added. Parsing it and writing it again adds their defaults.
 store::Object WithDefaults(store::Object object) {
   if (object.kind == api::kModelKind) {
     if (const auto spec = api::ModelSpecFromJson(object.spec, object.metadata.name)) object.spec = api::ToJson(*spec);
@@ -21,7 +21,7 @@ store::Object WithDefaults(store::Object object) {
   return object;
 }
 
-// "version" of "spec.version".
+// "spec.version" -> "version".
 std::string FieldText(const std::string& path) { return path.starts_with("spec.") ? path.substr(5) : path; }
 
 std::string ValueText(const std::string& path, const std::optional<Json>& value) {
@@ -29,7 +29,8 @@ std::string ValueText(const std::string& path, const std::optional<Json>& value)
   return FieldText(path) + " " + value->dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The version first: it decides what is served. `differences` go from the object to the file.
+// Shows the difference of spec.version if there is one, because it decides what is served; otherwise the first.
+// In `differences`, "before" is the object and "after" is the file.
 std::string SentenceOf(const std::string& file, const api::Key& key, const std::vector<Difference>& differences,
                        ObjectsAre are) {
   const auto version = std::ranges::find(differences, "spec.version", &Difference::path);
@@ -62,14 +63,14 @@ std::string DisagreementsText(const Place& place, const Objects& objects, Object
   for (const store::ManifestFile& file : FilesOf(place)) {
     if (!file.is_taken) continue;
     const auto wanted = store::ObjectsOf(file);
-    if (!wanted) continue;  // An earlier release took this text.
+    if (!wanted) continue;  // An earlier release accepted this text; this one does not.
     for (const store::Object& one : *wanted) {
       const auto found = objects.find(store::KeyOf(one));
       if (found == objects.end() || !file.objects.contains(found->first)) continue;
       text += DisagreementText((place.manifests / file.name).string(), one, found->second, are);
     }
   }
-  if (!text.empty()) text += "A file is applied again when what it says changes, or by `longshore apply -f FILE`.\n";
+  if (!text.empty()) text += "A file is applied again when its content changes, or by `longshore apply -f FILE`.\n";
   return text;
 }
 

@@ -1,5 +1,5 @@
-// Where a manifest file of a host and the object that was applied from it differ, because `longshore apply` or
-// `longshore delete` changed the object afterwards.
+// Differences between the manifest files of a host and the objects that were applied from them. They arise when
+// `longshore apply` or `longshore delete` changes an object afterwards.
 #pragma once
 
 #include <map>
@@ -13,16 +13,16 @@
 
 namespace longshore::cli {
 
-// Objects by their keys; nullopt: there is no such object.
+// Objects by their keys; nullopt if the object does not exist.
 using Objects = std::map<api::Key, std::optional<store::Object>>;
 
-enum class ObjectsAre { kStored, kPlanned };  // kPlanned: a dry run says that they would be so.
+enum class ObjectsAre { kStored, kPlanned };  // kPlanned: the result of a dry run.
 
-// A line for each object that a manifest file of the place defines otherwise. "" when all agree, and for a cluster. A
-// file that no controller has read yet is left out: it is newer than its objects.
+// Returns one line for each object that differs from its definition in a manifest file of the place; "" if none
+// differs, and for a cluster. Skips files that no controller has read yet: they are newer than their objects.
 std::string DisagreementsText(const Place& place, const Objects& objects, ObjectsAre are = ObjectsAre::kStored);
 
-// The keys of all objects that were applied from manifest files of the place; empty for a cluster.
+// Returns the keys of all objects that were applied from manifest files of the place; empty for a cluster.
 std::vector<api::Key> KeysOfManifests(const Place& place);
 
 }  // namespace longshore::cli

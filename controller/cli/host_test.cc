@@ -1,11 +1,12 @@
-// The commands on a host: what they say about its controller and its manifest files. The tests hold the controller's
-// lock, read the manifests and write the statuses in the place of a controller.
+// The commands on a host: what they print about its controller and its manifest files. The tests play the controller:
+// they hold its lock, read the manifests and write the statuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <thread>
 
+#include "common/os/file.h"
 #include "controller/api/format.h"
 #include "controller/cli/host_view.h"
 #include "controller/cli/program.h"
@@ -48,9 +49,9 @@ class Host : public testing::Test {
   void StartController(int64_t epoch) {
     lock_ = store::ControllerLock::Take(dir_).value();
     ASSERT_TRUE(lock_->Describe(epoch));
-    ASSERT_TRUE(lock_->RecordLook());
+    ASSERT_TRUE(lock_->RecordActivity());
   }
-  // A controller that has read the manifests and serves what they say.
+  // Plays a controller that has read the manifests and serves the version that they name.
   void Serve(int64_t epoch) {
     ASSERT_TRUE(controller_->ReadManifests());
     const store::Object object = controller_->Get(key_).value();
@@ -97,7 +98,7 @@ class Host : public testing::Test {
   Place place_;
 };
 
-TEST_F(Host, StatusHasACodeOfItsOwnWhenNoControllerIsRunning) {
+TEST_F(Host, StatusHasItsOwnExitCodeWhenNoControllerIsRunning) {
   Write("iris.yaml", Manifest(1));
   StartController(1);
   Serve(1);
@@ -105,11 +106,11 @@ TEST_F(Host, StatusHasACodeOfItsOwnWhenNoControllerIsRunning) {
   lock_.reset();
   const Outcome status = RunStatus("iris");
   EXPECT_EQ(status.code, kExitNoController);
-  EXPECT_THAT(status.text, HasSubstr("no controller is running; this is the state of "));
+  EXPECT_THAT(status.text, HasSubstr("no controller is running; this is the state as of "));
   const Outcome waited = RunStatus("", true);
   EXPECT_EQ(waited.code, kExitNoController);
   EXPECT_THAT(waited.text, HasSubstr("waiting for a controller: no controller is running"));
-  EXPECT_THAT(RunGet().text, HasSubstr("no controller is running; this is the state of "));
+  EXPECT_THAT(RunGet().text, HasSubstr("no controller is running; this is the state as of "));
 }
 
 TEST_F(Host, StatusWaitsForAControllerThatStartsLater) {
@@ -132,7 +133,7 @@ TEST_F(Host, StatusWaitsUntilTheControllerHasReadTheManifest) {
   for (const std::string name : {"", "iris"}) {
     const Outcome early = RunStatus(name, true);
     EXPECT_EQ(early.code, kExitTimeout) << early.text;
-    EXPECT_THAT(early.text, HasSubstr("no controller has read the present text of this file yet"));
+    EXPECT_THAT(early.text, HasSubstr("no controller has read the current content of this file yet"));
   }
   std::thread controller([&] { Serve(1); });
   EXPECT_EQ(RunStatus("iris", true, 60'000).code, kExitOk);
@@ -140,7 +141,7 @@ TEST_F(Host, StatusWaitsUntilTheControllerHasReadTheManifest) {
   EXPECT_THAT(RunStatus("iris").text, HasSubstr("serves    version 2"));
 }
 
-TEST_F(Host, StatusWaitsForAModelThatOnlyItsManifestNamesYet) {
+TEST_F(Host, StatusWaitsForAModelThatOnlyExistsInAManifestSoFar) {
   Write("iris.yaml", Manifest(1));
   StartController(1);
   EXPECT_EQ(RunStatus("iris").code, kExitTimeout);
@@ -148,7 +149,7 @@ TEST_F(Host, StatusWaitsForAModelThatOnlyItsManifestNamesYet) {
   EXPECT_EQ(RunStatus("iris").code, kExitOk);
 }
 
-TEST_F(Host, AFailureOfTheManifestBeforeDoesNotEndTheWait) {
+TEST_F(Host, AFailureOfThePreviousManifestDoesNotEndTheWait) {
   Write("iris.yaml", Manifest(1));
   StartController(1);
   Serve(1);
@@ -161,7 +162,7 @@ TEST_F(Host, AFailureOfTheManifestBeforeDoesNotEndTheWait) {
   EXPECT_EQ(RunStatus("iris", true).code, kExitTimeout);
 }
 
-TEST_F(Host, StatusWaitsUntilAControllerThatStartedHasLookedAtTheObject) {
+TEST_F(Host, StatusWaitsUntilARestartedControllerHasReconciledTheObject) {
   Write("iris.yaml", Manifest(1));
   StartController(1);
   Serve(1);
@@ -169,12 +170,12 @@ TEST_F(Host, StatusWaitsUntilAControllerThatStartedHasLookedAtTheObject) {
   StartController(2);
   const Outcome early = RunStatus("iris", true);
   EXPECT_EQ(early.code, kExitTimeout);
-  EXPECT_THAT(early.text, HasSubstr("the controller has started and has not looked at this object yet"));
+  EXPECT_THAT(early.text, HasSubstr("the controller has started but has not reconciled this object yet"));
   Serve(2);
   EXPECT_EQ(RunStatus("iris", true).code, kExitOk);
 }
 
-TEST_F(Host, AManifestWithAMistakeIsAFailureThatStatusNames) {
+TEST_F(Host, StatusReportsAnInvalidManifestAsFailed) {
   Write("iris.yaml", Manifest(1));
   StartController(1);
   Serve(1);
@@ -182,14 +183,14 @@ TEST_F(Host, AManifestWithAMistakeIsAFailureThatStatusNames) {
   const Outcome all = RunStatus();
   EXPECT_EQ(all.code, kExitFailed);
   EXPECT_THAT(all.text, HasSubstr("broken.yaml   failed"));
-  EXPECT_EQ(RunStatus("iris").code, kExitOk) << "the file never had to do with it";
+  EXPECT_EQ(RunStatus("iris").code, kExitOk) << "the invalid file does not concern iris";
   Write("iris.yaml", Manifest(1) + "  colour: blue\n");
   const Outcome one = RunStatus("iris", true);
   EXPECT_EQ(one.code, kExitFailed);
   EXPECT_THAT(one.text, HasSubstr("iris.yaml:8: spec.colour"));
 }
 
-TEST_F(Host, ApplyGetAndDiffSayWhereAManifestAndItsObjectDisagree) {
+TEST_F(Host, ApplyGetAndDiffPrintDifferencesBetweenAManifestAndItsObject) {
   Write("iris.yaml", Manifest(1));
   StartController(1);
   Serve(1);
@@ -207,7 +208,7 @@ TEST_F(Host, ApplyGetAndDiffSayWhereAManifestAndItsObjectDisagree) {
   EXPECT_THAT(RunGet().text, Not(HasSubstr("says")));
 }
 
-TEST_F(Host, GetSaysWhichObjectOfAManifestWasDeleted) {
+TEST_F(Host, GetNamesTheObjectsOfManifestsThatWereDeleted) {
   Write("iris.yaml", Manifest(1));
   StartController(1);
   Serve(1);
@@ -218,16 +219,16 @@ TEST_F(Host, GetSaysWhichObjectOfAManifestWasDeleted) {
 TEST(ControllerNote, SaysHowOldTheStateIs) {
   const TimePoint at{std::chrono::seconds(1'800'000'000)};  // 2027-01-15T08:00:00Z
   const auto note = [&](bool is_running, std::chrono::seconds ago) {
-    return ControllerNote({.is_running = is_running, .last_look_at = at}, at + ago);
+    return ControllerNote({.is_running = is_running, .last_active_at = at}, at + ago);
   };
   EXPECT_EQ(note(true, std::chrono::seconds(2)), "");
   EXPECT_EQ(note(true, std::chrono::seconds(31)),
-            "a controller is running, but it has not looked at any object since 08:00:00 UTC (31s ago)\n");
+            "a controller is running, but it has not reconciled any object since 08:00:00 UTC (31s ago)\n");
   EXPECT_EQ(note(false, std::chrono::seconds(12)),
-            "no controller is running; this is the state of 08:00:00 UTC (12s ago)\n");
+            "no controller is running; this is the state as of 08:00:00 UTC (12s ago)\n");
   EXPECT_EQ(note(false, std::chrono::hours(72)),
-            "no controller is running; this is the state of 2027-01-15 08:00:00 UTC (3d ago)\n");
-  EXPECT_EQ(ControllerNote({}, at), "no controller is running; none has looked at these objects yet\n");
+            "no controller is running; this is the state as of 2027-01-15 08:00:00 UTC (3d ago)\n");
+  EXPECT_EQ(ControllerNote({}, at), "no controller is running; none has reconciled these objects yet\n");
 }
 
 }  // namespace

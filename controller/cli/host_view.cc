@@ -10,8 +10,8 @@
 namespace longshore::cli {
 namespace {
 
-// A controller looks at its objects every second at least; one look may take some seconds when the disk is slow.
-constexpr std::chrono::seconds kSilenceMax{30};
+// A controller reconciles its objects at least every second; one pass may take some seconds if the disk is slow.
+constexpr std::chrono::seconds kReconcileAgeMax{30};
 
 std::set<api::Key> KeysOf(const store::ManifestFile& file) {
   std::set<api::Key> keys = file.objects;
@@ -32,14 +32,14 @@ std::optional<ManifestReport> ReportOf(const store::ManifestFile& file, const Pa
   if (!file.mistake.empty()) return ManifestReport{path, true, {Standing::kFailed, file.mistake}};
   if (!file.is_taken) {
     return ManifestReport{
-        path, false, {Standing::kUnderWay, "no controller has read the present text of this file yet"}};
+        path, false, {Standing::kUnderWay, "no controller has read the current content of this file yet"}};
   }
   if (file.refused.empty()) return std::nullopt;
   return ManifestReport{path,
                         true,
                         {Standing::kUnderWay, api::ToString(*file.refused.begin()) +
-                                                  " could not be applied from this file; the log of the controller "
-                                                  "says why"}};
+                                                  " could not be applied from this file; see the log of the "
+                                                  "controller"}};
 }
 
 void AddReport(const store::ManifestFile& file, const Path& dir, HostSeen& seen) {
@@ -62,7 +62,7 @@ std::string TimeText(TimePoint at, TimePoint now) {
 
 }  // namespace
 
-Result<std::optional<HostView>> LookAtHost(const Options& options, const Place& place) {
+Result<std::optional<HostView>> ReadHostView(const Options& options, const Place& place) {
   if (place.manifests.empty()) return std::nullopt;
   HostView view;
   ASSIGN_OR_RETURN(view.controller, store::ReadControllerLock(place.manifests));
@@ -73,21 +73,22 @@ Result<std::optional<HostView>> LookAtHost(const Options& options, const Place& 
   return view;
 }
 
-std::string ControllerNote(const store::ControllerSeen& controller, TimePoint now) {
-  const TimePoint at = controller.last_look_at;
+std::string ControllerNote(const store::ControllerLockState& controller, TimePoint now) {
+  const TimePoint at = controller.last_active_at;
   if (at == TimePoint{})
-    return controller.is_running ? "" : "no controller is running; none has looked at these objects yet\n";
+    return controller.is_running ? "" : "no controller is running; none has reconciled these objects yet\n";
   if (!controller.is_running) {
-    return fmt::format("no controller is running; this is the state of {} ({} ago)\n", TimeText(at, now), Age(at, now));
+    return fmt::format("no controller is running; this is the state as of {} ({} ago)\n", TimeText(at, now),
+                       Age(at, now));
   }
-  if (now - at < kSilenceMax) return "";
-  return fmt::format("a controller is running, but it has not looked at any object since {} ({} ago)\n",
+  if (now - at < kReconcileAgeMax) return "";
+  return fmt::format("a controller is running, but it has not reconciled any object since {} ({} ago)\n",
                      TimeText(at, now), Age(at, now));
 }
 
 Result<std::string> ControllerNoteOf(const Place& place, TimePoint now) {
   if (place.manifests.empty()) return std::string();
-  ASSIGN_OR_RETURN(const store::ControllerSeen controller, store::ReadControllerLock(place.manifests));
+  ASSIGN_OR_RETURN(const store::ControllerLockState controller, store::ReadControllerLock(place.manifests));
   return ControllerNote(controller, now);
 }
 

@@ -1,12 +1,12 @@
-// What the command line can tell about the controller of a host: whether one is running, when it looked at its objects
-// last, and which manifest files it has not read or cannot take.
+// The state of the controller of a host: whether one is running, when it last reconciled its objects, and which
+// manifest files it has not read or has rejected.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
 #include "controller/cli/options.h"
 #include "controller/cli/place.h"
 #include "controller/cli/text/standing.h"
@@ -15,17 +15,17 @@
 namespace longshore::cli {
 
 struct HostView {
-  store::ControllerSeen controller;
-  HostSeen seen;  // With the manifests that the options ask about.
+  store::ControllerLockState controller;
+  HostSeen seen;  // With the manifests that the options select.
 };
 
-// nullopt for a cluster. To be called before the objects are read: an object of a manifest that is not in the answer
-// is then stored as the manifest says.
-Result<std::optional<HostView>> LookAtHost(const Options& options, const Place& place);
+// Returns nullopt for a cluster. Call it before reading the objects: then an object whose manifest is not in the result
+// is stored as its manifest defines it.
+Result<std::optional<HostView>> ReadHostView(const Options& options, const Place& place);
 
-// A line for people that says how old the state is when no controller is running or when it does not look at objects;
+// Returns a line that says how old the state is if no controller is running or the running one has stopped reconciling;
 // "" otherwise.
-std::string ControllerNote(const store::ControllerSeen& controller, TimePoint now);
+std::string ControllerNote(const store::ControllerLockState& controller, TimePoint now);
 
 // ControllerNote about the controller of this place; "" for a cluster.
 Result<std::string> ControllerNoteOf(const Place& place, TimePoint now);

@@ -1,14 +1,14 @@
-// import: reads the files of another system and prints manifests.
+// The command "import": reads the configuration of another system and prints manifests.
 #pragma once
 
 #include <iosfwd>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "controller/cli/options.h"
 
 namespace longshore::cli {
 
-// Manifests to `out`, a note for every setting that they do not say to `notes`.
+// Prints manifests to `out`, and to `notes` one line for every setting that they cannot express.
 Status Import(const Options& options, std::ostream& out, std::ostream& notes);
 
 }  // namespace longshore::cli

@@ -27,14 +27,14 @@ const std::map<std::string, std::string>& Kinds() {
 
 struct Flags {
   Options options;
-  bool says_manifests = false;  // On the command line.
+  bool has_manifests_flag = false;  // On the command line, not only in the environment.
   std::string kind;
   std::string output = "text";
-  std::string timeout;  // "": the verb's own.
+  std::string timeout;  // "": the default of the verb.
 };
 
 void AddNamespace(CLI::App& verb, Flags& flags) {
-  verb.add_option("-n,--namespace", flags.options.namespace_, "Namespace of the object; default: the context's");
+  verb.add_option("-n,--namespace", flags.options.namespace_, "Namespace of the object; default: that of the context");
 }
 
 void AddKind(CLI::App& verb, Flags& flags) {
@@ -43,7 +43,7 @@ void AddKind(CLI::App& verb, Flags& flags) {
 }
 
 void AddFile(CLI::App& verb, Flags& flags) {
-  verb.add_option("-f,--file", flags.options.file, "YAML file; - reads standard input")->required();
+  verb.add_option("-f,--file", flags.options.file, "YAML file; - for standard input")->required();
   AddNamespace(verb, flags);
 }
 
@@ -56,13 +56,13 @@ void AddOutput(CLI::App& verb, Flags& flags) {
 }
 
 void AddStatus(CLI::App& app, Flags& flags) {
-  CLI::App* status = app.add_subcommand("status", "Whether a model, or all, is as wanted, under way or failed");
+  CLI::App* status = app.add_subcommand("status", "Show whether models and fleets are as wanted, under way or failed");
   status->callback([&] { flags.options.verb = Verb::kStatus; });
   status->add_option("name", flags.options.name, "Name of the model; default: all models and fleets");
   AddNamespace(*status, flags);
-  status->add_flag("-A,--all-namespaces", flags.options.all_namespaces, "Of every namespace");
-  status->add_flag("--wait", flags.options.wait, "Until nothing is under way, or something failed");
-  AddTimeout(*status, flags, "How long --wait waits, as in 90s; default: 10m");
+  status->add_flag("-A,--all-namespaces", flags.options.all_namespaces, "Show all namespaces");
+  status->add_flag("--wait", flags.options.wait, "Wait until no object is under way, or one has failed");
+  AddTimeout(*status, flags, "How long --wait waits, for example 90s; default: 10m");
   status->footer(kStatusFooter);
 }
 
@@ -70,45 +70,45 @@ void AddReading(CLI::App& app, Flags& flags) {
   CLI::App* get =
       app.add_subcommand("get", "List models or fleets")->callback([&] { flags.options.verb = Verb::kGet; });
   AddKind(*get, flags);
-  get->add_option("name", flags.options.name, "Only this one");
-  get->add_flag("-A,--all-namespaces", flags.options.all_namespaces, "Of every namespace");
+  get->add_option("name", flags.options.name, "Name of one object; default: all of them");
+  get->add_flag("-A,--all-namespaces", flags.options.all_namespaces, "Show all namespaces");
   get->add_flag("-w,--watch", flags.options.watch, "Print again after each change, until interrupted");
   AddOutput(*get, flags);
-  CLI::App* describe = app.add_subcommand("describe", "Everything about one object")->callback([&] {
+  CLI::App* describe = app.add_subcommand("describe", "Show everything about one object")->callback([&] {
     flags.options.verb = Verb::kDescribe;
   });
   AddKind(*describe, flags);
-  describe->add_option("name", flags.options.name, "Its name")->required();
+  describe->add_option("name", flags.options.name, "Name of the object")->required();
   AddOutput(*describe, flags);
-  CLI::App* explain = app.add_subcommand("explain", "Why this version serves, why the rollout waits, and the numbers");
+  CLI::App* explain = app.add_subcommand("explain", "Say why a version serves or a rollout waits, with the numbers");
   explain->callback([&] { flags.options.verb = Verb::kExplain; });
   explain->add_option("name", flags.options.name, "Name of the model")->required();
   AddNamespace(*explain, flags);
 }
 
 void AddWriting(CLI::App& app, Flags& flags) {
-  CLI::App* apply = app.add_subcommand("apply", "Create or change what a manifest says");
+  CLI::App* apply = app.add_subcommand("apply", "Create or change the objects of a manifest");
   apply->callback([&] { flags.options.verb = Verb::kApply; });
   AddFile(*apply, flags);
-  apply->add_flag("--dry-run", flags.options.dry_run, "Write nothing; show what would become of it, and its rollouts");
+  apply->add_flag("--dry-run", flags.options.dry_run, "Write nothing; show what would change, and the rollouts");
   apply->footer(kApplyFooter);
-  CLI::App* diff = app.add_subcommand("diff", "What an apply would change");
+  CLI::App* diff = app.add_subcommand("diff", "Show what an apply would change");
   diff->callback([&] { flags.options.verb = Verb::kDiff; });
   AddFile(*diff, flags);
   diff->footer(kDiffFooter);
   CLI::App* remove = app.add_subcommand("delete", "Delete a model or a fleet; its manifest file is not touched");
   remove->callback([&] { flags.options.verb = Verb::kDelete; });
   AddKind(*remove, flags);
-  remove->add_option("name", flags.options.name, "Its name")->required();
+  remove->add_option("name", flags.options.name, "Name of the object")->required();
 }
 
 void AddCommands(CLI::App& app, Flags& flags) {
   const std::pair<const char*, const char*> commands[] = {
-      {"promote", "Go on to the next step of the rollout now"},
-      {"abort", "End the rollout: all traffic back to the stable version"},
-      {"pause", "Stay at the present weight until resume"},
-      {"resume", "Go on after a pause"},
-      {"retry", "Try a version again that failed"}};
+      {"promote", "Go to the next step of the rollout now"},
+      {"abort", "End the rollout and send all traffic back to the stable version"},
+      {"pause", "Keep the current weight until resume"},
+      {"resume", "Continue after a pause"},
+      {"retry", "Try a failed version again"}};
   for (const auto& [name, about] : commands) {
     CLI::App* command = app.add_subcommand(name, about);
     const std::string verb = name;
@@ -118,67 +118,72 @@ void AddCommands(CLI::App& app, Flags& flags) {
     });
     command->add_option("name", flags.options.name, "Name of the model")->required();
     AddNamespace(*command, flags);
-    AddTimeout(*command, flags, "How long to wait for the controller, as in 30s; default: 10s");
+    AddTimeout(*command, flags, "How long to wait for the controller, for example 30s; default: 10s");
   }
 }
 
-// A program of its own, see companion.h, which takes the command line before this parser does: here it is for the help,
-// and for those who write an option in front of it.
+// A separate program implements this verb: RunCompanion takes the command line before this parser does. It is here for
+// the help, and to report an option in front of it.
 void AddModel(CLI::App& app) {
-  CLI::App* model = app.add_subcommand("model", "Look at a SavedModel, see whether it runs here, and run it");
+  CLI::App* model = app.add_subcommand("model", "Show a SavedModel, check whether it runs on Longshore, and run it");
   model->preparse_callback([](size_t) {
     throw CLI::ValidationError(
-        "model asks neither a cluster nor a controller: it comes first, as in longshore model show DIR");
+        "model must be the first argument, for example longshore model show DIR: it uses neither a cluster nor a "
+        "controller");
   });
 }
 
 void AddProfile(CLI::App& app, Flags& flags) {
   ProfileOptions& options = flags.options.profile;
   CLI::App* profile =
-      app.add_subcommand("profile", "What each op takes in the next runs of a node, for a trace viewer");
+      app.add_subcommand("profile", "Record how long each op takes in the next runs of a node, for a trace viewer");
   profile->callback([&] { flags.options.verb = Verb::kProfile; });
-  profile->add_option("address", options.address, "host:port of the node's administration")->required();
-  profile->add_option("--model", options.model, "Its runs only; default: those of all models");
-  profile->add_option("--runs", options.runs, "How many; default: 20")->check(CLI::Range(1, 1000));
-  profile->add_option("--seconds", options.seconds, "How long to wait for them; default: 30")
+  profile->add_option("address", options.address, "host:port of the node's administration listener")->required();
+  profile->add_option("--model", options.model, "Record only this model; default: all models");
+  profile->add_option("--runs", options.runs, "How many runs to record; default: 20")->check(CLI::Range(1, 1000));
+  profile->add_option("--seconds", options.seconds, "How long to wait for these runs; default: 30")
       ->check(CLI::Range(1, 300));
-  profile->add_option("--out", options.out, "Where the trace goes; - is standard output; default: trace.json");
-  profile->add_option("--token-file", options.token_file, "Holds the bearer token, of a node with --auth_tokens_file");
+  profile->add_option("--out", options.out, "File for the trace; - for standard output; default: trace.json");
+  profile->add_option("--token-file", options.token_file,
+                      "File with the bearer token, for a node with --auth_tokens_file");
   profile->footer(kProfileFooter);
 }
 
 CLI::App* AddImport(CLI::App& imports, const char* name, const char* about, Verb verb, Flags& flags) {
   CLI::App* import = imports.add_subcommand(name, about)->callback([&flags, verb] { flags.options.verb = verb; });
-  import->add_option("files", flags.options.files, "The files; - reads standard input")->required();
-  import->add_option("-n,--namespace", flags.options.namespace_, "Namespace of what names none; default: left open");
+  import->add_option("files", flags.options.files, "Files to convert; - for standard input")->required();
+  import->add_option("-n,--namespace", flags.options.namespace_, "Namespace for objects without one; default: none");
   return import;
 }
 
 void AddImports(CLI::App& app, Flags& flags) {
-  CLI::App* imports = app.add_subcommand("import", "Configurations of other systems as manifests, to standard output");
+  CLI::App* imports =
+      app.add_subcommand("import", "Convert configurations of other systems to manifests on standard output");
   imports->require_subcommand(1);
   imports->footer(kImportFooter);
   CLI::App* tfserving =
       AddImport(*imports, "tfserving", "TensorFlow Serving's model config files", Verb::kImportTfServing, flags);
   tfserving->add_option("--fleet", flags.options.fleet, "Name of the fleet; default: main");
-  tfserving->add_option("--batching_parameters_file", flags.options.batching_file, "As tensorflow_model_server has it");
-  tfserving->add_option("--monitoring_config_file", flags.options.monitoring_file, "As tensorflow_model_server has it");
+  tfserving->add_option("--batching_parameters_file", flags.options.batching_file,
+                        "The file of this flag of tensorflow_model_server");
+  tfserving->add_option("--monitoring_config_file", flags.options.monitoring_file,
+                        "The file of this flag of tensorflow_model_server");
   CLI::App* kserve =
       AddImport(*imports, "kserve", "InferenceServices of TensorFlow models, v1beta1", Verb::kImportKserve, flags);
   kserve->add_option("--fleet", flags.options.fleet,
-                     "One fleet of this name for all of a namespace; default: one for each, of its name");
+                     "One fleet of this name for each namespace; default: one for each service, with its name");
 }
 
 void AddInstallation(CLI::App& app, Flags& flags) {
-  CLI::App* ca = app.add_subcommand("ca", "The certificate authority of an installation in a cluster");
+  CLI::App* ca = app.add_subcommand("ca", "Manage the certificate authority of an installation in a cluster");
   ca->require_subcommand(1);
-  CLI::App* ensure = ca->add_subcommand("ensure", "Make one where its Secret is empty; the chart's Job does it");
+  CLI::App* ensure = ca->add_subcommand("ensure", "Create it if its Secret is empty; the chart's Job does this");
   ensure->callback([&] { flags.options.verb = Verb::kEnsureCa; });
   ensure->add_option("--secret", flags.options.secret, "Name of the Secret")->required();
   AddNamespace(*ensure, flags);
 }
 
-// The first word that is no command, with those that are; "" when there is none.
+// Returns a message about the first word that is not a command, with a list of the commands; "" if all are commands.
 std::string UnknownCommand(const CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -189,7 +194,7 @@ std::string UnknownCommand(const CLI::App& app, int argc, const char* const* arg
     const std::string_view before = argv[i - 1];
     if (word.starts_with("-") || before == "--manifests" || before == "--kubeconfig" || before == "--context") continue;
     if (std::find(names.begin(), names.end(), word) != names.end()) return "";
-    return fmt::format("\"{}\" is not a command: say {}", word, fmt::join(names, ", "));
+    return fmt::format("\"{}\" is not a command; use one of: {}", word, fmt::join(names, ", "));
   }
   return "";
 }
@@ -210,16 +215,16 @@ Result<Options> Resolve(Flags flags) {
   options.kind = api::kModelKind;
   if (!flags.kind.empty()) {
     const auto kind = Kinds().find(CLI::detail::to_lower(flags.kind));
-    if (kind == Kinds().end()) return InvalidArgument("\"{}\" is not a kind: say models or fleets", flags.kind);
+    if (kind == Kinds().end()) return InvalidArgument("\"{}\" is not a kind; use models or fleets", flags.kind);
     options.kind = kind->second;
   }
   const bool names_a_cluster = !options.kubeconfig.empty() || !options.context.empty();
-  if (flags.says_manifests && names_a_cluster) {
+  if (flags.has_manifests_flag && names_a_cluster) {
     return InvalidArgument(
-        "--manifests is a directory on this host, --kubeconfig and --context name a cluster: say one");
+        "--manifests names a directory on this host, --kubeconfig and --context name a cluster: use only one of them");
   }
-  if (options.verb == Verb::kEnsureCa && flags.says_manifests)
-    return InvalidArgument("ca ensure is for a cluster: leave --manifests out");
+  if (options.verb == Verb::kEnsureCa && flags.has_manifests_flag)
+    return InvalidArgument("ca ensure works on a cluster only: omit --manifests");
   if (names_a_cluster || options.verb == Verb::kEnsureCa) options.manifests.clear();
   options.output = flags.output == "json" ? Output::kJson : flags.output == "yaml" ? Output::kYaml : Output::kText;
   if (options.watch && options.output != Output::kText)
@@ -249,7 +254,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   app.fallthrough();
   app.add_option("--manifests", flags.options.manifests, "The directory of manifests of a controller on this host")
       ->envname("LONGSHORE_MANIFESTS");
-  app.add_option("--kubeconfig", flags.options.kubeconfig, "File that says where a cluster is and who we are");
+  app.add_option("--kubeconfig", flags.options.kubeconfig, "File with the address of a cluster and credentials for it");
   app.add_option("--context", flags.options.context, "Context of that file; default: its current one");
   AddStatus(app, flags);
   AddReading(app, flags);
@@ -269,7 +274,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
     app.exit(error);
     return std::nullopt;
   }
-  flags.says_manifests = std::any_of(argv, argv + argc, [](std::string_view word) {
+  flags.has_manifests_flag = std::any_of(argv, argv + argc, [](std::string_view word) {
     return word == "--manifests" || word.starts_with("--manifests=");
   });
   return Resolve(std::move(flags));

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 
 namespace longshore::cli {
 
@@ -27,10 +27,10 @@ enum class Verb {
 };
 enum class Output { kText, kJson, kYaml };
 
-// Of kProfile.
+// The options of kProfile.
 struct ProfileOptions {
-  std::string address;  // "host:port" of the node's administration.
-  std::string model;    // "": all of them.
+  std::string address;  // "host:port" of the node's administration listener.
+  std::string model;    // "": all models.
   int runs = 20;
   int seconds = 30;
   std::string out = "trace.json";  // "-": standard output.
@@ -39,23 +39,23 @@ struct ProfileOptions {
 
 struct Options {
   Verb verb = Verb::kGet;
-  // Where the objects are: the controller's directory of manifests, or a cluster. With neither, the cluster that
-  // kubectl would ask.
+  // Where the objects are: the controller's directory of manifests, or a cluster. If none of these is set: the cluster
+  // that kubectl would use.
   Path manifests;
   Path kubeconfig;
-  std::string context;     // Of the kubeconfig; "": its current one.
-  std::string kind;        // Of get, describe, delete: kModelKind or kServingFleetKind.
-  std::string name;        // "": all of the kind.
-  std::string namespace_;  // "": that of the place, see OpenPlace.
+  std::string context;     // A context of the kubeconfig; "": its current one.
+  std::string kind;        // For get, describe and delete: kModelKind or kServingFleetKind.
+  std::string name;        // "": all objects of the kind.
+  std::string namespace_;  // "": the default of the place, see OpenPlace.
   bool all_namespaces = false;
-  std::string command;  // Of kCommand: "promote", ...
-  std::string file;     // Of kApply and kDiff; "-": standard input.
+  std::string command;  // For kCommand: "promote", ...
+  std::string file;     // For kApply and kDiff; "-": standard input.
   bool dry_run = false;
-  std::vector<std::string> files;  // Of an import; "-": standard input.
+  std::vector<std::string> files;  // For an import; "-": standard input.
   std::string fleet;
   std::string batching_file;
   std::string monitoring_file;
-  std::string secret;  // Of kEnsureCa.
+  std::string secret;  // For kEnsureCa.
   ProfileOptions profile;
   Output output = Output::kText;
   bool watch = false;
@@ -63,21 +63,22 @@ struct Options {
   std::chrono::milliseconds timeout{10'000};
 };
 
-// Exit codes, so that scripts can tell what happened.
+// Exit codes for scripts.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitNotFound = 3;
 inline constexpr int kExitTimeout = 4;
-// status on a host: no controller is running, so what it shows may be out of date.
+// For status on a host: no controller is running, so the status may be out of date.
 inline constexpr int kExitNoController = 5;
-// Of diff.
+// For diff.
 inline constexpr int kExitDiffers = 1;
 inline constexpr int kExitNoDiff = 2;
-// A diff that cannot be made ends with 2 or more, so that 1 is a difference and nothing else.
+// A diff that fails ends with 2 or more, so that 1 only means a difference.
 int ExitCodeOf(const Error& error, Verb verb = Verb::kGet);
 
-// nullopt: help was asked for and printed. InvalidArgument when it cannot be understood, ready to be shown.
+// Returns nullopt after printing the help or version that was asked for. InvalidArgument, with a message for the user,
+// if the command line is wrong.
 Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv);
 
 }  // namespace longshore::cli

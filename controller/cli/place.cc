@@ -9,7 +9,7 @@
 namespace longshore::cli {
 namespace {
 
-// As kubectl finds it: KUBECONFIG, of whose files the first that is there counts, or ~/.kube/config.
+// The first existing file of KUBECONFIG, or of ~/.kube/config if KUBECONFIG is unset; "" if no file exists.
 Path DefaultKubeconfig() {
   std::string files;
   if (const char* named = std::getenv("KUBECONFIG"); named != nullptr) files = named;
@@ -32,15 +32,15 @@ Result<kube::Cluster> ClusterOf(const Options& options) {
   auto pod = kube::FromPod();
   if (pod) return pod;
   return FailedPrecondition(
-      "where are the models? Say --manifests=DIR, the directory that a longshore-controller on this host was started "
-      "with, or --kubeconfig=FILE for a cluster");
+      "no cluster and no directory of manifests is configured: use --manifests=DIR with the directory of the "
+      "longshore-controller on this host, or --kubeconfig=FILE for a cluster");
 }
 
 Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock) {
   Place place;
   if (!options.manifests.empty()) {
     if (!std::filesystem::is_directory(options.manifests))
-      return NotFound("there is no directory {}", options.manifests.string());
+      return NotFound("directory {} does not exist", options.manifests.string());
     ASSIGN_OR_RETURN(place.store, store::LocalStore::Open({.dir = options.manifests}));
     place.manifests = options.manifests;
     return place;

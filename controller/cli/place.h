@@ -1,10 +1,10 @@
-// Where the objects are that a command is about: the directory of a controller on this host, or a cluster.
+// The place of the objects that a command works on: the directory of a controller on this host, or a cluster.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "controller/api/parse.h"
 #include "controller/cli/options.h"
 #include "controller/kube/cluster.h"
@@ -15,14 +15,15 @@ namespace longshore::cli {
 struct Place {
   std::unique_ptr<store::Store> store;
   api::Home home = api::Home::kHost;
-  std::string namespace_ = "default";  // Where nothing else is said.
+  std::string namespace_ = "default";  // The default namespace of commands.
   Path manifests{};                    // The directory of manifests; "" for a cluster.
 };
 
-// NotFound when there is no such directory, file or context; FailedPrecondition when nothing says where to look.
+// NotFound if the directory, file or context does not exist; FailedPrecondition if neither a directory nor a cluster is
+// configured.
 Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock);
 
-// The cluster that the options or the environment name, as kubectl would find it.
+// The cluster that the options or the environment name, found in the same way as kubectl finds it.
 Result<kube::Cluster> ClusterOf(const Options& options);
 
 }  // namespace longshore::cli

@@ -10,16 +10,16 @@
 #include <string_view>
 #include <thread>
 
-#include "common/auth/tokens.h"
-#include "common/file.h"
-#include "common/http_client/client.h"
 #include "common/json/json.h"
+#include "common/net/auth/tokens.h"
+#include "common/net/http_client/client.h"
+#include "common/os/file.h"
 
 namespace longshore::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{200};
-constexpr std::chrono::seconds kGrace{15};  // After the time is up: a node gives the last runs 10 s.
+constexpr std::chrono::milliseconds kPollInterval{200};
+constexpr std::chrono::seconds kGrace{15};  // After the requested time: a node lets the last runs finish for 10 s.
 constexpr size_t kTraceBytesMax = size_t{512} << 20;
 constexpr const char* kProfile = "/debug/profile";
 constexpr const char* kState = "/debug/profile/state";
@@ -34,7 +34,7 @@ Code CodeOf(int status) {
   }
 }
 
-// The administration of one node.
+// A client of one node's administration listener.
 class Admin {
  public:
   static Result<Admin> Open(const ProfileOptions& options) {
@@ -51,16 +51,17 @@ class Admin {
     return admin;
   }
 
-  Result<std::string> Ask(const std::string& method, const std::string& target, const std::string& body = "") const {
+  Result<std::string> Send(const std::string& method, const std::string& target, const std::string& body = "") const {
     ASSIGN_OR_RETURN(http_client::Response response, client_->Send({method, target, headers_, body}));
     if (response.status == 200) return std::move(response.body);
-    std::string said = response.body.substr(0, response.body.find('\n'));
-    if (response.status == 401) said += ": say --token-file";
-    return Fail(CodeOf(response.status), "{}: {}", address_, said.empty() ? std::to_string(response.status) : said);
+    std::string reason = response.body.substr(0, response.body.find('\n'));
+    if (response.status == 401) reason += ": use --token-file";
+    return Fail(CodeOf(response.status), "{}: {}", address_,
+                reason.empty() ? fmt::format("HTTP status {}", response.status) : reason);
   }
 
   Result<Json> State() const {
-    ASSIGN_OR_RETURN(const std::string text, Ask("GET", kState));
+    ASSIGN_OR_RETURN(const std::string text, Send("GET", kState));
     return ParseJson(text);
   }
 
@@ -71,7 +72,7 @@ class Admin {
 };
 
 struct Progress {
-  int64_t id = 0;  // Of the recording.
+  int64_t id = 0;  // The number of the recording.
   bool done = false;
   int64_t runs = 0;
   int64_t runs_left_out = 0;
@@ -80,7 +81,7 @@ struct Progress {
 };
 
 Result<Progress> ProgressOf(const Json& state) try {
-  if (!state.is_object()) return DataLoss("the node's state of a recording is no object");
+  if (!state.is_object()) return DataLoss("the node sent a recording state that is not a JSON object");
   return Progress{.id = state.value("id", int64_t{0}),
                   .done = state.value("state", "") == "done",
                   .runs = state.value("runs", int64_t{0}),
@@ -88,20 +89,21 @@ Result<Progress> ProgressOf(const Json& state) try {
                   .nodes = state.value("nodes", int64_t{0}),
                   .nodes_left_out = state.value("nodes_left_out", int64_t{0})};
 } catch (const Json::type_error& error) {
-  return DataLoss("the node's state of a recording: {}", error.what());
+  return DataLoss("the node sent a malformed recording state: {}", error.what());
 }
 
 Status CheckIsOurs(const Progress& now, const Progress& first) {
   if (now.id == first.id) return {};
-  return FailedPrecondition("somebody else's recording has begun meanwhile: try again");
+  return FailedPrecondition("another recording has replaced this one: try again");
 }
 
 Result<Progress> Wait(const Admin& admin, const Progress& first, const ProfileOptions& options, std::ostream& notes) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds) + kGrace;
   Progress seen = first;
   while (!seen.done) {
-    if (std::chrono::steady_clock::now() > deadline) return DeadlineExceeded("the recording does not end");
-    std::this_thread::sleep_for(kLookEvery);
+    if (std::chrono::steady_clock::now() > deadline)
+      return DeadlineExceeded("the recording did not end {} s after its time limit", kGrace.count());
+    std::this_thread::sleep_for(kPollInterval);
     ASSIGN_OR_RETURN(const Json state, admin.State());
     ASSIGN_OR_RETURN(const Progress now, ProgressOf(state));
     RETURN_IF_ERROR(CheckIsOurs(now, first));
@@ -111,49 +113,50 @@ Result<Progress> Wait(const Admin& admin, const Progress& first, const ProfileOp
   return seen;
 }
 
-// What a trace says of its recording, which comes before its many events.
+// Parses the recording's state from the head of a trace, without parsing its many events.
 Result<Progress> ProgressIn(std::string_view trace) {
   const size_t events = trace.find(",\"traceEvents\"");
-  if (events == std::string_view::npos) return DataLoss("the node's trace is none");
+  if (events == std::string_view::npos) return DataLoss("the node's answer is not a trace");
   ASSIGN_OR_RETURN(const Json head, ParseJson(std::string(trace.substr(0, events)) + "}"));
   return ProgressOf(head.value("otherData", Json()));
 }
 
 struct Trace {
   std::string text;
-  Progress said;
+  Progress progress;
 };
 
 Result<Trace> Fetch(const Admin& admin, const Progress& first) {
   Trace trace;
-  ASSIGN_OR_RETURN(trace.text, admin.Ask("GET", kProfile));
-  ASSIGN_OR_RETURN(trace.said, ProgressIn(trace.text));
-  RETURN_IF_ERROR(CheckIsOurs(trace.said, first));
+  ASSIGN_OR_RETURN(trace.text, admin.Send("GET", kProfile));
+  ASSIGN_OR_RETURN(trace.progress, ProgressIn(trace.text));
+  RETURN_IF_ERROR(CheckIsOurs(trace.progress, first));
   return trace;
 }
 
-// Before somebody waits for what could not be written then.
+// Called first, so that the user does not wait for a trace that cannot be written.
 Status CheckCanBeWritten(const std::string& out) {
   if (out == "-") return {};
   std::error_code ignored;
   if (std::filesystem::is_directory(out, ignored)) return InvalidArgument("--out: {} is a folder", out);
   const Path folder = Path(out).has_parent_path() ? Path(out).parent_path() : Path(".");
   if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
-  return InvalidArgument("--out: nothing can be written to {}: {}", folder.string(), strerror(errno));
+  return InvalidArgument("--out: cannot write to folder {}: {}", folder.string(), strerror(errno));
 }
 
-void TellEnd(const Progress& seen, const ProfileOptions& options, std::ostream& notes) {
+void PrintSummary(const Progress& seen, const ProfileOptions& options, std::ostream& notes) {
   if (seen.runs < options.runs) {
-    notes << fmt::format("{} of {} runs came within {} s\n", seen.runs, options.runs, options.seconds);
+    notes << fmt::format("only {} of {} runs happened within {} s\n", seen.runs, options.runs, options.seconds);
   }
   if (seen.runs_left_out > 0) {
-    notes << fmt::format("the node had no memory to record {} of the runs\n", seen.runs_left_out);
+    notes << fmt::format("the node did not record {} of the runs for lack of memory\n", seen.runs_left_out);
   }
   if (seen.nodes_left_out > 0) {
-    notes << fmt::format("{} more nodes did not fit into the recording: say fewer --runs\n", seen.nodes_left_out);
+    notes << fmt::format("{} more graph nodes did not fit into the recording: use a smaller --runs\n",
+                         seen.nodes_left_out);
   }
   if (options.out == "-") return;
-  notes << fmt::format("{}: {} runs, {} nodes; open it at https://ui.perfetto.dev or in chrome://tracing\n",
+  notes << fmt::format("{}: {} runs, {} graph nodes; open it at https://ui.perfetto.dev or in chrome://tracing\n",
                        options.out, seen.runs, seen.nodes);
 }
 
@@ -163,16 +166,17 @@ Status RecordProfile(const ProfileOptions& options, std::ostream& out, std::ostr
   RETURN_IF_ERROR(CheckCanBeWritten(options.out));
   ASSIGN_OR_RETURN(const Admin admin, Admin::Open(options));
   const Json wanted = {{"model", options.model}, {"runs", options.runs}, {"seconds", options.seconds}};
-  ASSIGN_OR_RETURN(const std::string begun, admin.Ask("POST", kProfile, wanted.dump()));
+  ASSIGN_OR_RETURN(const std::string begun, admin.Send("POST", kProfile, wanted.dump()));
   ASSIGN_OR_RETURN(const Json state, ParseJson(begun));
   ASSIGN_OR_RETURN(const Progress first, ProgressOf(state));
-  const std::string whose = options.model.empty() ? "all models" : "\"" + options.model + "\"";
-  notes << fmt::format("waiting for {} runs of {}, for {} s at most", options.runs, whose, options.seconds)
+  const std::string models = options.model.empty() ? "any model" : "model \"" + options.model + "\"";
+  notes << fmt::format("waiting for {} runs of {} for at most {} s", options.runs, models, options.seconds)
         << std::endl;
   ASSIGN_OR_RETURN(const Progress seen, Wait(admin, first, options, notes));
   if (seen.runs == 0) {
-    return DeadlineExceeded("no run of {} came within {} s: send it requests meanwhile, or say more --seconds", whose,
-                            options.seconds);
+    return DeadlineExceeded(
+        "no run of {} happened within {} s: send requests during the recording, or use a larger --seconds", models,
+        options.seconds);
   }
   ASSIGN_OR_RETURN(const Trace trace, Fetch(admin, first));
   if (options.out == "-") {
@@ -180,7 +184,7 @@ Status RecordProfile(const ProfileOptions& options, std::ostream& out, std::ostr
   } else {
     RETURN_IF_ERROR(WriteFileAtomically(options.out, trace.text));
   }
-  TellEnd(trace.said, options, notes);
+  PrintSummary(trace.progress, options, notes);
   return {};
 }
 

@@ -1,17 +1,18 @@
-// profile: what each op of a model does in the next runs of a node that serves, as a file for viewers of traces.
+// The command "profile": records the ops of the next runs of a serving node and writes them as a file for a trace
+// viewer.
 #pragma once
 
 #include <iosfwd>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "controller/cli/options.h"
 
 namespace longshore::cli {
 
-// Asks the node to record, waits until it has, and writes the trace to options.out; `notes` gets how far it is, and
-// what to do with it. DeadlineExceeded when no run came, NotFound when the node does not know the model,
-// FailedPrecondition while somebody else's recording is under way there, or when one took the place of this one. A path
-// that cannot be written is an error before the node is asked.
+// Starts a recording on the node, waits until it is complete, and writes the trace to options.out ("-": to `out`).
+// Progress and hints go to `notes`. Errors: InvalidArgument before anything is sent if options.out cannot be written;
+// DeadlineExceeded if no run happened; NotFound if the node does not know the model; FailedPrecondition if another
+// recording is in progress there or has replaced this one.
 Status RecordProfile(const ProfileOptions& options, std::ostream& out, std::ostream& notes);
 
 }  // namespace longshore::cli

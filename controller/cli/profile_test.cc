@@ -1,4 +1,4 @@
-// The command against a server that says what a node's administration would say.
+// The command against a fake of a node's administration listener.
 #include "controller/cli/profile.h"
 
 #include <gmock/gmock.h>
@@ -8,9 +8,9 @@
 #include <mutex>
 #include <sstream>
 
-#include "common/file.h"
-#include "common/http/server.h"
 #include "common/json/json.h"
+#include "common/net/http/server.h"
+#include "common/os/file.h"
 
 namespace longshore::cli {
 namespace {
@@ -62,7 +62,7 @@ class Profile : public testing::Test {
     return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(dir_), {}));
   }
 
-  std::mutex mutex_;  // Of what the server's thread uses too.
+  std::mutex mutex_;  // Guards what the server's thread also uses.
   int begins_ = 200;
   std::vector<std::string> states_ = {StateOf(1, "recording", 1), StateOf(1, "done", 2)};
   std::string trace_ = TraceOf(StateOf(1, "done", 2));
@@ -80,46 +80,46 @@ TEST_F(Profile, WritesTheTraceOnceTheNodeHasRecorded) {
                                   "GET /debug/profile"));
   EXPECT_EQ(ReadFile(options_.out).value(), TraceOf(StateOf(1, "done", 2)));
   EXPECT_EQ(FilesWritten(), 1U);
-  EXPECT_THAT(notes_.str(), HasSubstr("trace.json: 2 runs, 7 nodes"));
+  EXPECT_THAT(notes_.str(), HasSubstr("trace.json: 2 runs, 7 graph nodes"));
 }
 
-TEST_F(Profile, PrintsTheTraceWhereItIsToldTo) {
+TEST_F(Profile, PrintsTheTraceToStandardOutputForADash) {
   options_.out = "-";
   ASSERT_TRUE(Record());
   EXPECT_EQ(out_.str(), TraceOf(StateOf(1, "done", 2)));
 }
 
-TEST_F(Profile, SaysWhatTheNodeHadNoMemoryFor) {
+TEST_F(Profile, ReportsRunsThatTheNodeHadNoMemoryToRecord) {
   Json state = ParseJson(StateOf(1, "done", 1)).value();
   state["runs_left_out"] = 1;
-  trace_ = TraceOf(state.dump());  // One that ended after the node was last asked.
+  trace_ = TraceOf(state.dump());  // The count changed after the last poll.
   ASSERT_TRUE(Record());
-  EXPECT_THAT(notes_.str(), HasSubstr("no memory to record 1 of the runs"));
+  EXPECT_THAT(notes_.str(), HasSubstr("did not record 1 of the runs"));
 }
 
 TEST_F(Profile, GivesUpWhenAnotherRecordingBeginsWhileItWaits) {
   states_ = {StateOf(1, "recording", 1), StateOf(2, "done", 1)};
-  EXPECT_THAT(Refusal(), HasSubstr("somebody else's recording"));
+  EXPECT_THAT(Refusal(), HasSubstr("another recording"));
   EXPECT_EQ(FilesWritten(), 0U);
 }
 
 TEST_F(Profile, WritesNoTraceOfAnotherRecording) {
   trace_ = TraceOf(StateOf(2, "done", 2));
-  EXPECT_THAT(Refusal(), HasSubstr("somebody else's recording"));
+  EXPECT_THAT(Refusal(), HasSubstr("another recording"));
   trace_ = "{}";
   EXPECT_THAT(Refusal(), HasSubstr("trace"));
   EXPECT_EQ(FilesWritten(), 0U);
 }
 
-TEST_F(Profile, AsksForNothingThatCouldNotBeWritten) {
+TEST_F(Profile, DoesNotStartARecordingThatCannotBeWritten) {
   options_.out = dir_ / "none/trace.json";
-  EXPECT_THAT(Refusal(), HasSubstr("--out: nothing can be written to"));
+  EXPECT_THAT(Refusal(), HasSubstr("--out: cannot write to folder"));
   options_.out = dir_;
   EXPECT_THAT(Refusal(), HasSubstr("is a folder"));
   EXPECT_TRUE(asked_.empty());
 }
 
-TEST_F(Profile, LeavesAFileAsItIsWhenTheNodeRefuses) {
+TEST_F(Profile, LeavesTheFileUnchangedWhenTheNodeRefuses) {
   begins_ = 409;
   ASSERT_TRUE(WriteFileAtomically(options_.out, "before"));
   EXPECT_EQ(Record().error().code, Code::kFailedPrecondition);

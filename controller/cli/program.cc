@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include "common/http_client/client.h"
+#include "common/net/http_client/client.h"
 #include "controller/cli/apply.h"
 #include "controller/cli/ca.h"
 #include "controller/cli/commands.h"
@@ -32,7 +32,7 @@ Status Command(const Options& options, store::Store& store, std::ostream& out) {
   return {};
 }
 
-Result<int> EnsureCaThere(const Options& options, const MonotonicClock& clock, std::ostream& out) {
+Result<int> RunEnsureCa(const Options& options, const MonotonicClock& clock, std::ostream& out) {
   ASSIGN_OR_RETURN(const kube::Cluster cluster, ClusterOf(options));
   ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, clock));
   const std::string& namespace_ = options.namespace_.empty() ? cluster.namespace_ : options.namespace_;
@@ -51,7 +51,7 @@ Result<int> Do(const Options& options, std::ostream& out) {
   if (options.verb == Verb::kImportTfServing || options.verb == Verb::kImportKserve)
     return OkAfter(Import(options, out, std::cerr));
   if (options.verb == Verb::kProfile) return OkAfter(RecordProfile(options.profile, out, std::cerr));
-  if (options.verb == Verb::kEnsureCa) return EnsureCaThere(options, timer, out);
+  if (options.verb == Verb::kEnsureCa) return RunEnsureCa(options, timer, out);
   ASSIGN_OR_RETURN(const Place place, OpenPlace(options, timer));
   return Run(options, place, SystemClock(), out);
 }
@@ -73,7 +73,7 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kImportTfServing:
     case Verb::kImportKserve:
     case Verb::kProfile:
-    case Verb::kEnsureCa: break;  // They ask no store: see Do.
+    case Verb::kEnsureCa: break;  // They do not use a store: see Do.
   }
   return kExitOk;
 }

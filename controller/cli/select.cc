@@ -19,8 +19,8 @@ Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
     names += (i == 0 ? "" : ", ") + all[i].metadata.name + " -n " + all[i].metadata.namespace_;
   }
   if (all.size() > kNamesInHintMax) names += ", ...";
-  return NotFound("there is no {}; {}", api::ToString(key),
-                  names.empty() ? "there is none of this kind" : "there is: " + names);
+  return NotFound("{} does not exist; {}", api::ToString(key),
+                  names.empty() ? "no objects of this kind exist" : "these exist: " + names);
 }
 
 Result<store::Listing> Select(const Options& options, const std::string& kind, store::Store& store) {
@@ -44,7 +44,7 @@ Status CheckReadable(const store::Listing& listing) {
   for (const store::Unreadable& object : listing.unreadable) {
     all += fmt::format("{}{}: {}", all.empty() ? "" : "\n", ToString(object.key), object.why);
   }
-  return DataLoss("not everything can be read:\n{}", all);
+  return DataLoss("some objects cannot be read:\n{}", all);
 }
 
 }  // namespace longshore::cli

@@ -1,7 +1,7 @@
-// Which objects a command is about, as values.
+// Selects the objects that a command works on.
 #pragma once
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "controller/api/types.h"
 #include "controller/cli/options.h"
 #include "controller/store/document.h"
@@ -9,13 +9,13 @@
 
 namespace longshore::cli {
 
-// The object, or NotFound naming what there is of its kind.
+// Returns the object. NotFound lists the objects of its kind that exist.
 Result<store::Object> GetOrHint(store::Store& store, const api::Key& key);
 
-// The one that the options name, or all of the kind, of their namespace or of every one.
+// Returns the object that the options name, or all objects of the kind in their namespace or in all namespaces.
 Result<store::Listing> Select(const Options& options, const std::string& kind, store::Store& store);
 
-// DataLoss naming all that cannot be read; to be said after what could be read was shown.
+// DataLoss listing all objects that cannot be read. Call it after showing the readable ones.
 Status CheckReadable(const store::Listing& listing);
 
 }  // namespace longshore::cli

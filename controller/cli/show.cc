@@ -15,7 +15,7 @@
 namespace longshore::cli {
 namespace {
 
-// So that a busy rollout does not flood the terminal.
+// Keeps a busy rollout from flooding the terminal.
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 
 Json ListDocument(const std::vector<store::Object>& objects) {
@@ -41,12 +41,13 @@ Result<std::string> TextOf(const std::vector<store::Object>& objects, const std:
   return kind == api::kModelKind ? ModelsTable(models, now) : FleetsTable(fleets);
 }
 
-// Compares the objects that are shown, and those that manifest files define and that are not in the store.
+// Compares the manifest files with the shown objects; an object that a manifest file defines and that is not in the
+// store counts as deleted.
 std::string DisagreementsOf(const Options& options, const Place& place, const store::Listing& listing) {
   Objects objects;
   for (const api::Key& key : KeysOfManifests(place)) {
-    const bool is_asked = options.all_namespaces || key.namespace_ == options.namespace_;
-    if (key.kind == options.kind && is_asked && options.name.empty()) objects[key] = std::nullopt;
+    const bool is_selected = options.all_namespaces || key.namespace_ == options.namespace_;
+    if (key.kind == options.kind && is_selected && options.name.empty()) objects[key] = std::nullopt;
   }
   for (const store::Unreadable& one : listing.unreadable) objects.erase(one.key);
   for (const store::Object& one : listing.objects) objects[store::KeyOf(one)] = one;

@@ -18,23 +18,23 @@ namespace {
 constexpr std::chrono::milliseconds kHostInterval{200};
 
 struct Seen {
-  std::optional<HostView> host;  // nullopt: a cluster.
+  std::optional<HostView> host;  // nullopt for a cluster.
   std::vector<api::ServingFleet> fleets;
-  std::vector<api::Model> models;  // Empty for a model whose manifest was not applied yet.
+  std::vector<api::Model> models;  // Lacks a model whose manifest has not been applied yet.
 
   HostSeen from_host() const { return host ? host->seen : HostSeen{}; }
   Standing standing() const { return StandingOf(fleets, models, from_host()); }
   bool lacks_controller() const { return host && !host->controller.is_running; }
 };
 
-// A missing object is not an error while a manifest that defines it has not been read.
+// A missing object is not an error as long as the controller has not read the manifest that defines it.
 bool IsExpected(const Options& options, const Seen& seen, const Error& error) {
   return error.code == Code::kNotFound && !options.name.empty() && !seen.from_host().manifests.empty();
 }
 
-Result<Seen> Look(const Options& options, const Place& place) {
+Result<Seen> Observe(const Options& options, const Place& place) {
   Seen seen;
-  ASSIGN_OR_RETURN(seen.host, LookAtHost(options, place));
+  ASSIGN_OR_RETURN(seen.host, ReadHostView(options, place));
   const Result<store::Listing> models = Select(options, api::kModelKind, *place.store);
   if (!models && IsExpected(options, seen, models.error())) return seen;
   if (!models) return tl::make_unexpected(models.error());
@@ -51,17 +51,17 @@ Result<Seen> Look(const Options& options, const Place& place) {
   return seen;
 }
 
-// Says what happened meanwhile, once.
+// Prints what the command waits for, each reason once.
 class Progress {
  public:
   explicit Progress(std::ostream& out) : out_(out) {}
 
-  void Tell(const Seen& seen) {
+  void Print(const Seen& seen) {
     const HostSeen host = seen.from_host();
-    if (seen.lacks_controller()) Tell("a controller", {Standing::kUnderWay, "no controller is running"});
-    for (const ManifestReport& manifest : host.manifests) Tell("manifest " + manifest.file, manifest.report);
-    for (const api::ServingFleet& fleet : seen.fleets) Tell(NameOf("fleet", fleet.metadata), ReportOf(fleet, host));
-    for (const api::Model& model : seen.models) Tell(NameOf("model", model.metadata), ReportOf(model, host));
+    if (seen.lacks_controller()) Print("a controller", {Standing::kUnderWay, "no controller is running"});
+    for (const ManifestReport& manifest : host.manifests) Print("manifest " + manifest.file, manifest.report);
+    for (const api::ServingFleet& fleet : seen.fleets) Print(NameOf("fleet", fleet.metadata), ReportOf(fleet, host));
+    for (const api::Model& model : seen.models) Print(NameOf("model", model.metadata), ReportOf(model, host));
   }
 
  private:
@@ -69,22 +69,22 @@ class Progress {
     return fmt::format("{} {}/{}", kind, metadata.namespace_, metadata.name);
   }
 
-  void Tell(const std::string& name, const Report& report) {
-    std::string& told = told_[name];
-    if (report.standing != Standing::kUnderWay || report.why == told) return;
-    told = report.why;
-    out_ << "waiting for " << name << ": " << told << std::endl;
+  void Print(const std::string& name, const Report& report) {
+    std::string& printed = printed_[name];
+    if (report.standing != Standing::kUnderWay || report.why == printed) return;
+    printed = report.why;
+    out_ << "waiting for " << name << ": " << printed << std::endl;
   }
 
   std::ostream& out_;
-  std::map<std::string, std::string> told_;
+  std::map<std::string, std::string> printed_;
 };
 
-// True when the wait has its answer.
+// Whether the wait is over: a controller is running, and nothing is under way or something has failed.
 bool IsOver(const Seen& seen) { return !seen.lacks_controller() && seen.standing() != Standing::kUnderWay; }
 
-// No object changes when a controller starts or ends, or when it takes a manifest that says what the object has
-// already: on a host both are looked at in short intervals.
+// On a host, polls as well: no object changes when a controller starts or ends, or when it reads a manifest that equals
+// the stored object.
 Result<Seen> Wait(const Options& options, const Place& place, std::ostream& out) {
   using std::chrono::steady_clock;
   const auto deadline = steady_clock::now() + options.timeout;
@@ -93,10 +93,10 @@ Result<Seen> Wait(const Options& options, const Place& place, std::ostream& out)
   auto controller_until = steady_clock::now() + kControllerPatience;
   for (;;) {
     const auto now = steady_clock::now();
-    ASSIGN_OR_RETURN(Seen seen, Look(options, place));
+    ASSIGN_OR_RETURN(Seen seen, Observe(options, place));
     if (!seen.lacks_controller()) controller_until = now + kControllerPatience;
     if (IsOver(seen) || now >= deadline || now >= controller_until) return seen;
-    progress.Tell(seen);
+    progress.Print(seen);
     changes->WaitUntil(seen.host ? std::min(deadline, now + kHostInterval) : deadline);
   }
 }
@@ -113,7 +113,7 @@ int ExitCodeFor(Standing standing) {
 }  // namespace
 
 Result<int> ShowStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const Seen seen, options.wait ? Wait(options, place, out) : Look(options, place));
+  ASSIGN_OR_RETURN(const Seen seen, options.wait ? Wait(options, place, out) : Observe(options, place));
   const HostSeen host = seen.from_host();
   const bool is_of_one = !options.name.empty() && !seen.models.empty();
   out << (is_of_one ? StatusOfModel(seen.models[0], clock.Now(), host) : StatusTable(seen.fleets, seen.models, host));

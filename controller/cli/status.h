@@ -1,22 +1,22 @@
-// status: whether models and fleets are as their manifests say, and waiting until they are.
+// The command "status": shows whether models and fleets are as their manifests say; --wait waits until they are.
 #pragma once
 
 #include <chrono>
 #include <iosfwd>
 
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
 #include "controller/cli/options.h"
 #include "controller/cli/place.h"
 
 namespace longshore::cli {
 
-// Shows one model, or all models and fleets of a namespace, and returns the exit code: kExitOk when all is as wanted,
-// kExitFailed when something failed, kExitTimeout when something is under way; with --wait, still when the time is up.
+// Shows one model, or all models and fleets of a namespace, and returns the exit code: kExitOk if all are as wanted,
+// kExitFailed if one failed, kExitTimeout if one is under way (with --wait: still under way when the time is up).
 //
-// On a host a manifest file that no controller has read yet is under way, and so is an object that the running
-// controller has not looked at. kExitNoController when no controller is running; --wait gives one kControllerPatience
-// to start.
+// On a host, a manifest file that no controller has read yet counts as under way, and so does an object that the
+// running controller has not reconciled yet. Returns kExitNoController if no controller is running; with --wait, only
+// if none has been running for kControllerPatience.
 Result<int> ShowStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 
 inline constexpr std::chrono::seconds kControllerPatience{5};

@@ -1,7 +1,7 @@
-// The seam for the machines of a fleet: where its nodes come from and go to.
+// The interface that starts and stops the nodes of fleets.
 //
-// Two homes: processes/, child processes on one host; pods/, a Deployment in a cluster. What the nodes serve is none of
-// its business: they dial the controller by themselves (nodes/).
+// Two implementations: processes/ starts child processes on one host; pods/ scales a Deployment in a cluster. This
+// interface does not control what the nodes serve: they dial the controller themselves (nodes/).
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
 #include "controller/api/types.h"
 
 namespace longshore::fleet {
 
-// Where clients reach the fleet: "host:port". Where its nodes are pods also what selects them and what they run.
+// The addresses at which clients reach the fleet: "host:port". If the nodes are pods, also their label selector and
+// their image.
 struct Addresses {
   std::string grpc{};
   std::string rest{};
@@ -25,50 +26,51 @@ struct Addresses {
 
 enum class NodeState {
   kRunning,
-  kStopping,   // Told to leave; it ends when its work is done.
-  kBackingOff  // It ended by itself and is started again later.
+  kStopping,   // It was asked to stop and ends when its work is done.
+  kBackingOff  // It ended without being asked and will be restarted after a pause.
 };
 
 struct NodeInfo {
   std::string node;
   int64_t pid = 0;
   NodeState state = NodeState::kRunning;
-  TimePoint started_at;   // Of this process.
-  int crashes = 0;        // Ends that nobody asked for, since this controller knows the node.
-  std::string last_exit;  // "was killed by signal 9 (SIGKILL)"; "" when it never ended.
-  std::string trouble;    // Why it cannot be started or written down; "" when it can.
+  TimePoint started_at;   // When the current process started.
+  int crashes = 0;        // Number of ends that were not requested, since this controller has known the node.
+  std::string last_exit;  // "was killed by signal 9 (SIGKILL)"; "": it has never ended.
+  std::string trouble;    // Why the node cannot be started or recorded; "": it can.
 };
 
 inline bool IsLeaving(const NodeInfo& node) { return node.state == NodeState::kStopping; }
-// Nodes that are there and are not leaving.
+// The number of nodes that are not leaving.
 inline int CountStaying(const std::vector<NodeInfo>& nodes) {
   return static_cast<int>(nodes.size()) - static_cast<int>(std::count_if(nodes.begin(), nodes.end(), IsLeaving));
 }
 
-// A node came, went or changed its state. Any thread, no lock held.
+// Called when a node was added, was removed or changed its state, on any thread and without a lock.
 using OnChange = std::function<void(const std::string& fleet)>;
 
-// Fleets are named "namespace/name". Thread-safe. No method waits for a node.
+// Thread-safe. Fleets are named "namespace/name". No method waits for a node.
 class Fleet {
  public:
   virtual ~Fleet() = default;
 
-  // Makes the fleet as its object says, but for the number of its nodes, and reachable by clients; does nothing when it
-  // is. Reads metadata, spec and the status' image. FailedPrecondition naming the port when it is in use.
+  // Sets up the fleet as its object specifies, except for the number of nodes, and makes it reachable by clients. Does
+  // nothing if it is set up already. Reads metadata, spec and the image in the status. Returns FailedPrecondition with
+  // the port if a port is in use.
   virtual Result<Addresses> Ensure(const api::ServingFleet& fleet) = 0;
 
-  // So many nodes stay. Of too many those leave first that come first in `leave_first`, all others last; each finishes
-  // its work before it goes. Requires Ensure.
+  // Sets the number of nodes. If there are too many, nodes leave in the order of `leave_first`, then the others; each
+  // finishes its work first. Requires Ensure.
   virtual Status Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) = 0;
 
-  // All nodes of the fleet that are there, leaving ones too, ordered by name.
+  // Returns all existing nodes of the fleet, including leaving ones, ordered by name.
   virtual std::vector<NodeInfo> Nodes(const std::string& fleet) const = 0;
 
-  // The fleets that have nodes or are reachable, also those of which no object is known any more; ordered.
+  // Returns the fleets that have nodes or are reachable, including those whose object was deleted; ordered.
   virtual std::vector<std::string> Fleets() const = 0;
 
-  // Its nodes finish their work and leave, then clients reach it no more. Does nothing when it is gone; to be called
-  // again as long as it is one of Fleets.
+  // Makes all nodes finish their work and leave, and after that stops listening for clients. Does nothing if the fleet
+  // does not exist. Call it again as long as Fleets() contains the fleet.
   virtual Status Remove(const std::string& fleet) = 0;
 };
 

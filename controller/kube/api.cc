@@ -3,20 +3,20 @@
 #include <charconv>
 #include <utility>
 
+#include "common/base/text.h"
 #include "common/json/path.h"
-#include "common/text.h"
-#include "controller/kube/lines.h"
+#include "controller/kube/line_splitter.h"
 
 namespace longshore::kube {
 namespace {
 
 constexpr int kUnauthorized = 401;
 constexpr size_t kBodyBytesMax = size_t{128} << 20;
-constexpr size_t kLineBytesMax = size_t{16} << 20;  // Of a watch. An object has at most 1.5 MB.
+constexpr size_t kLineBytesMax = size_t{16} << 20;  // A line of a watch holds one object, which has at most 1.5 MB.
 constexpr std::chrono::seconds kRetryAfterMax{60};
 
 Code CodeOf(const Refusal& refusal) {
-  // Server-side apply of a value of another type than the schema's: the API server says 500.
+  // The API server answers server-side apply with 500 if a value has another type than in the schema.
   if (refusal.message.find("failed to create typed patch object") != std::string::npos) return Code::kInvalidArgument;
   switch (refusal.status) {
     case 400:
@@ -42,7 +42,7 @@ std::optional<Duration> RetryAfterOf(const http_client::Response& response) {
   return std::min<Duration>(std::chrono::seconds(seconds), kRetryAfterMax);
 }
 
-std::string What(const Call& call) { return call.method + " " + call.target.substr(0, call.target.find('?')); }
+std::string Describe(const Call& call) { return call.method + " " + call.target.substr(0, call.target.find('?')); }
 
 }  // namespace
 
@@ -67,15 +67,15 @@ Result<std::unique_ptr<Api>> Api::Make(Cluster cluster, const ApiOptions& option
   std::unique_ptr<Api> api(new Api(std::move(cluster), options, clock));
   http_client::Options http{.base_url = api->cluster_.server,
                             .tls = [credentials = api->cluster_.credentials] { return credentials->Identity(); },
-                            .silence_max = options.request_silence_max,
+                            .idle_max = options.request_idle_max,
                             .body_bytes_max = kBodyBytesMax};
   ASSIGN_OR_RETURN(api->requests_, http_client::Client::Make(http));
-  http.silence_max = options.watch_silence_max;
+  http.idle_max = options.watch_idle_max;
   ASSIGN_OR_RETURN(api->watches_, http_client::Client::Make(http));
   return api;
 }
 
-Status Api::WaitForTurn() {
+Status Api::WaitForRateLimit() {
   std::unique_lock lock(mutex_);
   const Duration wait = is_cancelled_ ? Duration(0) : limit_.Take(clock_.Now());
   if (wait > Duration(0)) cancelled_.wait_for(lock, wait, [this] { return is_cancelled_; });
@@ -83,10 +83,10 @@ Status Api::WaitForTurn() {
   return {};
 }
 
-Result<http_client::Request> Api::RequestOf(const Call& call, bool refused) {
+Result<http_client::Request> Api::RequestOf(const Call& call, bool was_rejected) {
   http_client::Request request{.method = call.method, .target = call.target, .body = call.body};
   request.headers = {{"Accept", "application/json, */*;q=0.5"}, {"Content-Type", call.content_type}};
-  ASSIGN_OR_RETURN(const std::string token, cluster_.credentials->Token(refused));
+  ASSIGN_OR_RETURN(const std::string token, cluster_.credentials->Token(was_rejected));
   if (!token.empty()) request.headers["Authorization"] = "Bearer " + token;
   return request;
 }
@@ -98,18 +98,18 @@ void Api::NoteRefusal(const Refusal& refusal) {
 }
 
 Result<std::string> Api::Send(const Call& call) {
-  for (const bool refused : {false, true}) {
-    RETURN_IF_ERROR(WaitForTurn());
-    ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, refused));
+  for (const bool was_rejected : {false, true}) {
+    RETURN_IF_ERROR(WaitForRateLimit());
+    ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, was_rejected));
     if (call.method != "GET" && may_write_ && !may_write_())
-      return FailedPrecondition("{}: this controller leads no more", What(call));
+      return FailedPrecondition("{}: this controller is not the leader", Describe(call));
     auto response = requests_->Send(request);
-    if (!response) return Prefixed(response.error(), What(call));
+    if (!response) return Prefixed(response.error(), Describe(call));
     if (response->status >= 200 && response->status < 300) return std::move(response->body);
-    if (response->status == kUnauthorized && !refused) continue;  // The token may have been replaced.
+    if (response->status == kUnauthorized && !was_rejected) continue;  // The token may have been rotated.
     const Refusal refusal = RefusalOf(*response);
     NoteRefusal(refusal);
-    return tl::make_unexpected(ErrorOf(refusal, What(call)));
+    return tl::make_unexpected(ErrorOf(refusal, Describe(call)));
   }
   return Unknown("unreachable");
 }
@@ -118,16 +118,16 @@ Status Api::Watch(const std::string& target, const std::function<Status(std::str
                   std::optional<Refusal>* refusal) {
   const Call call{.target = target};
   const std::string what = "watch " + target.substr(0, target.find('?'));
-  for (const bool refused : {false, true}) {
-    RETURN_IF_ERROR(WaitForTurn());
-    ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, refused));
-    Lines lines(kLineBytesMax);
+  for (const bool was_rejected : {false, true}) {
+    RETURN_IF_ERROR(WaitForRateLimit());
+    ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, was_rejected));
+    LineSplitter lines(kLineBytesMax);
     const auto response =
         watches_->Stream(request, {.on_head = [](const http_client::Response& head) { return head.status == 200; },
                                    .on_piece = [&](std::string_view piece) { return lines.Feed(piece, on_line); }});
     if (!response) return Prefixed(response.error(), what);
     if (response->status == 200) return lines.End();
-    if (response->status == kUnauthorized && !refused) continue;
+    if (response->status == kUnauthorized && !was_rejected) continue;
     *refusal = RefusalOf(*response);
     NoteRefusal(**refusal);
     return tl::make_unexpected(ErrorOf(**refusal, what));
@@ -135,7 +135,7 @@ Status Api::Watch(const std::string& target, const std::function<Status(std::str
   return Unknown("unreachable");
 }
 
-void Api::EndWaiting() {
+void Api::CancelWaits() {
   {
     const std::lock_guard lock(mutex_);
     is_cancelled_ = true;
@@ -144,7 +144,7 @@ void Api::EndWaiting() {
 }
 
 void Api::Cancel() {
-  EndWaiting();
+  CancelWaits();
   requests_->Cancel();
   watches_->Cancel();
 }

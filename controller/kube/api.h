@@ -1,4 +1,4 @@
-// One API server: requests of ours, with what every one of them needs (who we are, the rate limit, errors as values).
+// A client of one API server. Adds what every request needs: credentials, the rate limit, and errors as values.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@
 #include <string>
 #include <string_view>
 
-#include "common/clock.h"
-#include "common/error.h"
-#include "common/http_client/client.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
+#include "common/net/http_client/client.h"
 #include "controller/kube/cluster.h"
 #include "controller/kube/rate_limit.h"
 
@@ -23,12 +23,13 @@ namespace longshore::kube {
 struct ApiOptions {
   double requests_per_second = 200;
   double burst = 400;
-  std::chrono::milliseconds request_silence_max{15'000};
-  std::chrono::milliseconds watch_silence_max{90'000};  // Bookmarks come about once a minute.
-  // Asked directly before a request that may change something is sent: not when it begins to wait for its turn. Empty:
-  // it may. Thread-safe.
+  std::chrono::milliseconds request_idle_max{15'000};
+  std::chrono::milliseconds watch_idle_max{90'000};  // The server sends a bookmark about once a minute.
+  // Whether requests other than GET may be sent. Called directly before each is sent, after the wait for the rate
+  // limit. Empty: always. Thread-safe.
   std::function<bool()> may_write{};
-  // Requested: nobody waits for a turn any more, and nothing is sent: Cancelled. What is under way gets its answer.
+  // After a stop is requested, requests that wait for the rate limit and new ones fail with Cancelled; requests that
+  // were sent get their answers.
   std::stop_token stopped{};
 };
 
@@ -41,10 +42,10 @@ struct Call {
 inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // JSON is YAML.
 inline constexpr const char* kMergePatch = "application/merge-patch+json";
 
-// What the API server says instead of an answer: {"kind": "Status", "reason": ..., "message": ...}.
+// An error answer of the API server: {"kind": "Status", "reason": ..., "message": ...}.
 struct Refusal {
   int status = 0;
-  std::string reason;  // "AlreadyExists", "Conflict", "Expired", ...; "" when the answer was none of an API server.
+  std::string reason;  // "AlreadyExists", "Conflict", "Expired", ...; "" if the answer did not come from an API server.
   std::string message;
   std::optional<Duration> retry_after;
 };
@@ -54,19 +55,19 @@ class Api {
  public:
   static Result<std::unique_ptr<Api>> Make(Cluster cluster, const ApiOptions& options, const MonotonicClock& clock);
 
-  // Waits for its turn and for the answer, and gives its body. Refused:
+  // Waits for the rate limit and for the answer, and returns its body. Errors:
   //   NotFound 404, AlreadyExists and Aborted 409, OutOfRange 410 (a version is too old), InvalidArgument 400 and 422,
-  //   PermissionDenied 403, Unauthenticated 401 also with a token that was read again, ResourceExhausted 429 and 413,
-  //   Unavailable 5xx and whatever kept an answer from coming; then the request may have been carried out.
-  // FailedPrecondition, and not sent, when it may not write.
+  //   PermissionDenied 403, Unauthenticated 401 even after the token was read again, ResourceExhausted 429 and 413,
+  //   Unavailable 5xx, or no answer; in these cases the server may have executed the request.
+  //   FailedPrecondition if `may_write` returned false; the request was not sent.
   Result<std::string> Send(const Call& call);
 
-  // Reads an answer line by line until it ends or on_line fails. Errors as Send's. `refusal` is told what a refusal
-  // said.
+  // Reads the answer line by line until it ends or `on_line` returns an error. Errors as for Send; sets `refusal` if
+  // the server sent an error answer.
   Status Watch(const std::string& target, const std::function<Status(std::string_view line)>& on_line,
                std::optional<Refusal>* refusal);
 
-  // Ends what is under way and all that comes later, with Cancelled.
+  // Ends all current and later requests with Cancelled.
   void Cancel();
 
   const Cluster& cluster() const { return cluster_; }
@@ -77,11 +78,11 @@ class Api {
         clock_(clock),
         may_write_(options.may_write),
         limit_(options.requests_per_second, options.burst),
-        on_stop_(options.stopped, [this] { EndWaiting(); }) {}
+        on_stop_(options.stopped, [this] { CancelWaits(); }) {}
 
-  void EndWaiting();
-  Status WaitForTurn();
-  Result<http_client::Request> RequestOf(const Call& call, bool refused);
+  void CancelWaits();
+  Status WaitForRateLimit();
+  Result<http_client::Request> RequestOf(const Call& call, bool was_rejected);
   void NoteRefusal(const Refusal& refusal);
 
   const Cluster cluster_;
@@ -91,9 +92,9 @@ class Api {
   std::unique_ptr<http_client::Client> watches_;
   std::mutex mutex_;
   std::condition_variable cancelled_;
-  bool is_cancelled_ = false;  // Guarded by the mutex, as is:
+  bool is_cancelled_ = false;  // Guarded by the mutex, as is `limit_`.
   RateLimit limit_;
-  const std::stop_callback<std::function<void()>> on_stop_;  // Last: it uses the rest.
+  const std::stop_callback<std::function<void()>> on_stop_;  // Last: the callback uses the other members.
 };
 
 Refusal RefusalOf(const http_client::Response& response);

@@ -1,4 +1,4 @@
-// What is known of one collection: a mirror of decoded objects, with our own writes in it before the watch tells them.
+// A mirror of one collection with decoded objects, which contains this client's writes before the watch reports them.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
 #include "common/json/path.h"
 #include "controller/kube/reflector.h"
@@ -30,14 +30,15 @@ struct Name {
 template <typename Value>
 class Cache final : public Mirror {
  public:
-  // What is kept of an object; an error is kept in its place.
+  // Returns the value to keep for an object. The cache keeps an error in the same way.
   using Decode = std::function<Result<Value>(const Json& object)>;
-  // Called without a lock, on the thread that changed it. `value`: as it is now, or was before it went.
+  // Called without a lock, on the thread that made the change. `value` is the new value, or the last one if the object
+  // was deleted.
   using OnChange = std::function<void(const Name& name, const Result<Value>& value)>;
 
   Cache(Decode decode, OnChange on_change) : decode_(std::move(decode)), on_change_(std::move(on_change)) {}
 
-  // nullopt: it is not there.
+  // Returns nullopt if the object does not exist.
   std::optional<Result<Value>> Get(const Name& name) const {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(name);
@@ -45,28 +46,28 @@ class Cache final : public Mirror {
     return found->second.value;
   }
 
-  // In order.
+  // Visits the objects in the order of their names, with the cache locked.
   void ForEach(const std::function<void(const Name&, const Result<Value>&)>& visit) const {
     const std::lock_guard lock(mutex_);
     for (const auto& [name, entry] : entries_) visit(name, entry.value);
   }
 
-  // Whether a whole list has come.
+  // Whether a complete list has been received.
   bool is_complete() const {
     const std::lock_guard lock(mutex_);
     return complete_;
   }
 
-  // Until the first list is whole. Unavailable, saying what keeps it from being, after the time.
+  // Waits until the first list is complete. Returns Unavailable with the last error when the time is over.
   Status WaitUntilComplete(std::chrono::milliseconds time) const {
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, time, [this] { return complete_; })) return {};
-    return Unavailable("{}", trouble_.empty() ? "no whole list came in time" : trouble_);
+    return Unavailable("{}", error_.empty() ? "no complete list was received in time" : error_);
   }
 
-  std::string trouble() const {
+  std::string error() const {
     const std::lock_guard lock(mutex_);
-    return trouble_;
+    return error_;
   }
 
   void BeginList() override {
@@ -74,47 +75,47 @@ class Cache final : public Mirror {
     listed_.emplace();
   }
 
-  void Put(Json object) override { Take(object, true); }
+  void Put(Json object) override { Store(object, true); }
 
-  // What a write of ours was answered: before the watch tells it. Where the watch is past it already, it tells nothing:
-  // the object may have been deleted since.
-  void Learn(const Json& object) { Take(object, false); }
+  // Stores the answer to a write of this client, before the watch reports the write. An object that the cache does not
+  // hold is ignored if the watch is past its version, because it may have been deleted since.
+  void PutOwnWrite(const Json& object) { Store(object, false); }
 
   void Delete(const Json& object) override {
     const Name name = NameOf(object);
     const uint64_t version = VersionOf(object);
-    Node gone;
+    Node deleted;
     {
       const std::lock_guard lock(mutex_);
-      heard_ = std::max(heard_, version);
+      observed_version_ = std::max(observed_version_, version);
       const auto found = entries_.find(name);
       if (found == entries_.end() || (version != 0 && found->second.version > version)) return;
-      gone = entries_.extract(found);
+      deleted = entries_.extract(found);
     }
-    on_change_(name, gone.mapped().value);
+    on_change_(name, deleted.mapped().value);
   }
 
   void EndList(const std::string& resource_version) override {
     const uint64_t version = VersionOf({{"metadata", {{"resourceVersion", resource_version}}}});
-    std::vector<Node> gone;
+    std::vector<Node> deleted;
     {
       const std::lock_guard lock(mutex_);
-      heard_ = std::max(heard_, version);
+      observed_version_ = std::max(observed_version_, version);
       for (auto at = entries_.begin(); at != entries_.end();) {
         const auto entry = at++;
-        const bool is_gone = !listed_->contains(entry->first) && (version == 0 || entry->second.version <= version);
-        if (is_gone) gone.push_back(entries_.extract(entry));
+        const bool is_deleted = !listed_->contains(entry->first) && (version == 0 || entry->second.version <= version);
+        if (is_deleted) deleted.push_back(entries_.extract(entry));
       }
       listed_.reset();
       complete_ = true;
     }
     changed_.notify_all();
-    for (const Node& node : gone) on_change_(node.key(), node.mapped().value);
+    for (const Node& node : deleted) on_change_(node.key(), node.mapped().value);
   }
 
-  void Trouble(const std::string& why) override {
+  void SetError(const std::string& error) override {
     const std::lock_guard lock(mutex_);
-    trouble_ = why;
+    error_ = error;
   }
 
  private:
@@ -129,33 +130,34 @@ class Cache final : public Mirror {
     return {TextAt(object, {"metadata", "namespace"}), TextAt(object, {"metadata", "name"})};
   }
 
-  // Of our own writes the watch tells what is known: that is not decoded again.
-  void Take(const Json& object, bool is_heard) {
+  // `is_observed`: the object comes from a list or the watch, not from the answer to a write. Skips versions that the
+  // cache already holds, so that an own write is not decoded again when the watch reports it.
+  void Store(const Json& object, bool is_observed) {
     const Name name = NameOf(object);
     const uint64_t version = VersionOf(object);
     {
       const std::lock_guard lock(mutex_);
-      if (!IsNews(name, version, is_heard)) return;
+      if (!IsNewer(name, version, is_observed)) return;
     }
     const Result<Value> value = decode_(object);
     {
       const std::lock_guard lock(mutex_);
-      if (!IsNews(name, version, is_heard)) return;  // It came or went meanwhile.
+      if (!IsNewer(name, version, is_observed)) return;  // It changed meanwhile.
       entries_.insert_or_assign(name, Entry{version, value});
     }
     on_change_(name, value);
   }
 
-  // With the mutex held.
-  bool IsNews(const Name& name, uint64_t version, bool is_heard) {
+  // Requires the mutex.
+  bool IsNewer(const Name& name, uint64_t version, bool is_observed) {
     const auto known = entries_.find(name);
-    if (is_heard) {
-      // A list's objects are older than the list is, and of it nothing has been deleted.
+    if (is_observed) {
+      // While a list is in progress, its objects do not show how far deletions have been observed; EndList does.
       if (listed_)
         listed_->insert(name);
       else
-        heard_ = std::max(heard_, version);
-    } else if (known == entries_.end() && version != 0 && version <= heard_) {
+        observed_version_ = std::max(observed_version_, version);
+    } else if (known == entries_.end() && version != 0 && version <= observed_version_) {
       return false;
     }
     return known == entries_.end() || version == 0 || version > known->second.version;
@@ -166,10 +168,10 @@ class Cache final : public Mirror {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::map<Name, Entry> entries_;
-  std::optional<std::set<Name>> listed_;  // By the list that is under way.
-  uint64_t heard_ = 0;                    // The newest version that a list or the watch has told.
+  std::optional<std::set<Name>> listed_;  // The objects of the list in progress; nullopt: no list is in progress.
+  uint64_t observed_version_ = 0;         // The newest version that a list or the watch reported.
   bool complete_ = false;
-  std::string trouble_;
+  std::string error_;
 };
 
 }  // namespace longshore::kube

@@ -6,21 +6,22 @@
 #include <optional>
 #include <utility>
 
-#include "common/base64.h"
-#include "common/clock.h"
+#include "common/base/base64.h"
+#include "common/base/clock.h"
 #include "common/json/path.h"
+#include "common/os/file.h"
 #include "controller/api/document.h"
 #include "controller/kube/credential_plugin.h"
 
 namespace longshore::kube {
 namespace {
 
-// PEM text or a token: given in the file itself, or in a file that is read at each use.
-class Source {
+// PEM text or a token: either the text itself, or a file that is read at each use.
+class TextSource {
  public:
-  Source() = default;
-  static Source Text(std::string text) { return Source(std::move(text), {}); }
-  static Source File(Path file) { return Source({}, std::move(file)); }
+  TextSource() = default;
+  static TextSource Text(std::string text) { return TextSource(std::move(text), {}); }
+  static TextSource File(Path file) { return TextSource({}, std::move(file)); }
 
   bool empty() const { return text_.empty() && file_.empty(); }
   Result<std::string> Read() const {
@@ -30,7 +31,7 @@ class Source {
   }
 
  private:
-  Source(std::string text, Path file) : text_(std::move(text)), file_(std::move(file)) {}
+  TextSource(std::string text, Path file) : text_(std::move(text)), file_(std::move(file)) {}
 
   std::string text_;
   Path file_;
@@ -41,9 +42,9 @@ std::string Trimmed(std::string text) {
   return text;
 }
 
-class SourceCredentials final : public Credentials {
+class TextCredentials final : public Credentials {
  public:
-  SourceCredentials(Source ca, Source token, Source certificate, Source key)
+  TextCredentials(TextSource ca, TextSource token, TextSource certificate, TextSource key)
       : ca_(std::move(ca)), token_(std::move(token)), certificate_(std::move(certificate)), key_(std::move(key)) {}
 
   Result<std::string> Token(bool) override {
@@ -59,19 +60,19 @@ class SourceCredentials final : public Credentials {
   }
 
  private:
-  const Source ca_;
-  const Source token_;
-  const Source certificate_;
-  const Source key_;
+  const TextSource ca_;
+  const TextSource token_;
+  const TextSource certificate_;
+  const TextSource key_;
 };
 
 class PluginCredentials final : public Credentials {
  public:
-  PluginCredentials(Source ca, CredentialPlugin plugin) : ca_(std::move(ca)), plugin_(std::move(plugin)) {}
+  PluginCredentials(TextSource ca, CredentialPlugin plugin) : ca_(std::move(ca)), plugin_(std::move(plugin)) {}
 
-  Result<std::string> Token(bool refused) override {
+  Result<std::string> Token(bool was_rejected) override {
     const std::lock_guard lock(mutex_);
-    ASSIGN_OR_RETURN(const auto* credential, Current(refused));
+    ASSIGN_OR_RETURN(const auto* credential, Current(was_rejected));
     return credential->token;
   }
   Result<tls::ClientIdentity> Identity() override {
@@ -82,14 +83,14 @@ class PluginCredentials final : public Credentials {
   }
 
  private:
-  Result<const PluginCredential*> Current(bool refused) {
-    if (!current_ || refused || SystemClock().Now() >= current_->expires) {
+  Result<const PluginCredential*> Current(bool was_rejected) {
+    if (!current_ || was_rejected || SystemClock().Now() >= current_->expires) {
       ASSIGN_OR_RETURN(current_, RunPlugin(plugin_));
     }
     return &*current_;
   }
 
-  const Source ca_;
+  const TextSource ca_;
   const CredentialPlugin plugin_;
   std::mutex mutex_;
   std::optional<PluginCredential> current_;
@@ -104,13 +105,13 @@ class Kubeconfig {
 
   Result<Cluster> Read(const std::string& wanted) const {
     const std::string name = wanted.empty() ? TextAt(root_, {"current-context"}) : wanted;
-    if (name.empty()) return InvalidArgument("{}: there is no current-context; name one", file_.string());
+    if (name.empty()) return InvalidArgument("{}: no current-context is set; name a context", file_.string());
     ASSIGN_OR_RETURN(const Json context, Entry("contexts", "context", name));
     ASSIGN_OR_RETURN(const Json cluster, Entry("clusters", "cluster", TextAt(context, {"cluster"})));
     ASSIGN_OR_RETURN(const Json user, Entry("users", "user", TextAt(context, {"user"})));
     RETURN_IF_ERROR(
-        RefuseWhatIsNotObeyed("cluster", cluster, {"insecure-skip-tls-verify", "proxy-url", "tls-server-name"}));
-    RETURN_IF_ERROR(RefuseWhatIsNotObeyed("user", user, {"username", "password", "auth-provider", "as"}));
+        RejectUnsupported("cluster", cluster, {"insecure-skip-tls-verify", "proxy-url", "tls-server-name"}));
+    RETURN_IF_ERROR(RejectUnsupported("user", user, {"username", "password", "auth-provider", "as"}));
     Cluster out;
     out.server = TextAt(cluster, {"server"});
     if (out.server.empty())
@@ -130,10 +131,10 @@ class Kubeconfig {
           return entry[kind];
       }
     }
-    return NotFound("{}: there is no {} \"{}\"", file_.string(), kind, name);
+    return NotFound("{}: {} \"{}\" does not exist", file_.string(), kind, name);
   }
 
-  Status RefuseWhatIsNotObeyed(const char* kind, const Json& entry, const std::vector<const char*>& keys) const {
+  Status RejectUnsupported(const char* kind, const Json& entry, const std::vector<const char*>& keys) const {
     for (const char* key : keys) {
       const auto found = entry.find(key);
       if (found == entry.end() || found->is_null() || *found == false || *found == "") continue;
@@ -142,32 +143,32 @@ class Kubeconfig {
     return {};
   }
 
-  // `key` names a file, `key`-data holds it.
-  Result<Source> PemOf(const Json& entry, const std::string& key) const {
+  // Field `key` names a file; field `key`-data holds the PEM in base64.
+  Result<TextSource> PemOf(const Json& entry, const std::string& key) const {
     if (const std::string data = TextAt(entry, {(key + "-data")}); !data.empty()) {
       auto pem = FromBase64(data);
-      if (!pem) return InvalidArgument("{}: {}-data is no base64", file_.string(), key);
-      return Source::Text(std::move(*pem));
+      if (!pem) return InvalidArgument("{}: {}-data is not valid base64", file_.string(), key);
+      return TextSource::Text(std::move(*pem));
     }
     const std::string file = TextAt(entry, {key});
-    return file.empty() ? Source() : Source::File(file_.parent_path() / file);
+    return file.empty() ? TextSource() : TextSource::File(file_.parent_path() / file);
   }
 
   Result<std::shared_ptr<Credentials>> CredentialsOf(const Json& cluster, const Json& user) const {
-    ASSIGN_OR_RETURN(Source ca, PemOf(cluster, "certificate-authority"));
+    ASSIGN_OR_RETURN(TextSource ca, PemOf(cluster, "certificate-authority"));
     if (user.contains("exec")) {
       auto plugin = ReadPlugin(user["exec"], file_.parent_path());
       if (!plugin) return Prefixed(plugin.error(), file_.string());
       return std::make_shared<PluginCredentials>(std::move(ca), std::move(*plugin));
     }
-    ASSIGN_OR_RETURN(Source certificate, PemOf(user, "client-certificate"));
-    ASSIGN_OR_RETURN(Source key, PemOf(user, "client-key"));
+    ASSIGN_OR_RETURN(TextSource certificate, PemOf(user, "client-certificate"));
+    ASSIGN_OR_RETURN(TextSource key, PemOf(user, "client-key"));
     if (certificate.empty() != key.empty())
-      return InvalidArgument("{}: client-certificate and client-key go together", file_.string());
+      return InvalidArgument("{}: client-certificate and client-key must be used together", file_.string());
     const std::string token_file = TextAt(user, {"tokenFile"});
-    Source token =
-        token_file.empty() ? Source::Text(TextAt(user, {"token"})) : Source::File(file_.parent_path() / token_file);
-    return std::make_shared<SourceCredentials>(std::move(ca), std::move(token), std::move(certificate), std::move(key));
+    TextSource token = token_file.empty() ? TextSource::Text(TextAt(user, {"token"}))
+                                          : TextSource::File(file_.parent_path() / token_file);
+    return std::make_shared<TextCredentials>(std::move(ca), std::move(token), std::move(certificate), std::move(key));
   }
 
   const Path file_;
@@ -181,7 +182,7 @@ Result<Cluster> FromKubeconfig(const Path& file, const std::string& context) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kBytesMax));
   ASSIGN_OR_RETURN(const auto documents, api::LoadYaml(file.string(), text, 1));
   if (documents.size() != 1 || !documents[0].root.is_object())
-    return InvalidArgument("{} is no kubeconfig", file.string());
+    return InvalidArgument("{} is not a valid kubeconfig", file.string());
   return Kubeconfig(std::filesystem::absolute(file), documents[0].root).Read(context);
 }
 
@@ -190,17 +191,18 @@ Result<Cluster> FromPod(const Path& service_account) {
   const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
   if (host == nullptr || port == nullptr) {
     return FailedPrecondition(
-        "this is no pod of a cluster (KUBERNETES_SERVICE_HOST is not set); name a file by --kubeconfig");
+        "this process does not run in a pod (KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set); name a "
+        "file with --kubeconfig");
   }
   Cluster out;
   const bool is_ipv6 = std::string_view(host).find(':') != std::string_view::npos;
   out.server = is_ipv6 ? fmt::format("https://[{}]:{}", host, port) : fmt::format("https://{}:{}", host, port);
-  ASSIGN_OR_RETURN(std::string own, ReadFile(service_account / "namespace"));
-  out.namespace_ = Trimmed(std::move(own));
-  const Source token = Source::File(service_account / "token");
+  ASSIGN_OR_RETURN(std::string namespace_, ReadFile(service_account / "namespace"));
+  out.namespace_ = Trimmed(std::move(namespace_));
+  const TextSource token = TextSource::File(service_account / "token");
   RETURN_IF_ERROR(token.Read());
-  out.credentials =
-      std::make_shared<SourceCredentials>(Source::File(service_account / "ca.crt"), token, Source(), Source());
+  out.credentials = std::make_shared<TextCredentials>(TextSource::File(service_account / "ca.crt"), token, TextSource(),
+                                                      TextSource());
   return out;
 }
 

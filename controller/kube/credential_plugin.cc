@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "common/json/path.h"
-#include "common/process/process.h"
+#include "common/os/process/process.h"
 #include "controller/api/units.h"
 
 namespace longshore::kube {
@@ -20,9 +20,9 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kTimeMax{60};
 constexpr size_t kOutputBytesMax = size_t{1} << 20;
-constexpr int kNotFoundCode = 127;  // Of env(1).
+constexpr int kNotFoundCode = 127;  // The exit code of env(1) if the program does not exist.
 
-// All that comes until the other end closes, by then.
+// Reads until the other end closes. Returns DeadlineExceeded at `until`.
 Result<std::string> ReadAll(int fd, steady_clock::time_point until) {
   std::string out;
   char piece[4096];
@@ -63,7 +63,7 @@ Result<std::string> Output(const CredentialPlugin& plugin) {
   const Json info = {
       {"kind", "ExecCredential"}, {"apiVersion", plugin.api_version}, {"spec", {{"interactive", false}}}};
   process::SpawnOptions options;
-  options.argv = {"/usr/bin/env", "KUBERNETES_EXEC_INFO=" + info.dump()};  // Which looks along the PATH.
+  options.argv = {"/usr/bin/env", "KUBERNETES_EXEC_INFO=" + info.dump()};  // env(1) searches the PATH.
   options.argv.insert(options.argv.end(), plugin.env.begin(), plugin.env.end());
   options.argv.insert(options.argv.end(), plugin.argv.begin(), plugin.argv.end());
   int ends[2];
@@ -85,13 +85,13 @@ Result<std::string> Output(const CredentialPlugin& plugin) {
 }  // namespace
 
 Result<CredentialPlugin> ReadPlugin(const Json& exec, const Path& dir) {
-  if (!exec.is_object() || TextAt(exec, {"command"}).empty()) return InvalidArgument("exec: there is no command");
+  if (!exec.is_object() || TextAt(exec, {"command"}).empty()) return InvalidArgument("exec.command: missing");
   CredentialPlugin plugin{.api_version = TextAt(exec, {"apiVersion"}), .install_hint = TextAt(exec, {"installHint"})};
   const std::string command = TextAt(exec, {"command"});
   plugin.argv.push_back(command.find('/') == std::string::npos ? command : (dir / command).string());
   if (const auto args = exec.find("args"); args != exec.end() && args->is_array()) {
     for (const Json& arg : *args) {
-      if (!arg.is_string()) return InvalidArgument("exec.args: not a list of words");
+      if (!arg.is_string()) return InvalidArgument("exec.args: not a list of strings");
       plugin.argv.push_back(arg.get<std::string>());
     }
   }
@@ -105,14 +105,14 @@ Result<CredentialPlugin> ReadPlugin(const Json& exec, const Path& dir) {
 }
 
 Result<PluginCredential> RunPlugin(const CredentialPlugin& plugin) {
-  const std::string where = fmt::format("the credential plugin {}", plugin.argv.front());
+  const std::string subject = fmt::format("the credential plugin {}", plugin.argv.front());
   const auto output = Output(plugin);
   if (!output && output.error().code == Code::kNotFound) {
-    return FailedPrecondition("{} is not installed. {}", where, plugin.install_hint);
+    return FailedPrecondition("{} is not installed. {}", subject, plugin.install_hint);
   }
-  if (!output) return Prefixed(output.error(), where);
+  if (!output) return Prefixed(output.error(), subject);
   auto credential = ReadCredential(*output);
-  if (!credential) return Prefixed(credential.error(), where);
+  if (!credential) return Prefixed(credential.error(), subject);
   return credential;
 }
 

@@ -1,4 +1,4 @@
-// Credential plugins of a kubeconfig, as managed clusters have them: a program that prints who we are.
+// Credential plugins of a kubeconfig, which managed clusters use: a program that prints a token or a certificate.
 //
 // Source: "client-go credential plugins", client.authentication.k8s.io/v1.
 #pragma once
@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "common/json/json.h"
 
 namespace longshore::kube {
 
 struct CredentialPlugin {
   std::vector<std::string> argv{};
-  std::vector<std::string> env{};  // "NAME=value", besides ours.
+  std::vector<std::string> env{};  // "NAME=value", added to the environment of this process.
   std::string api_version{};
   std::string install_hint{};
 };
@@ -27,11 +27,13 @@ struct PluginCredential {
   TimePoint expires = TimePoint::max();
 };
 
-// The `exec` of a user. A command with a slash is looked for from `dir`, the kubeconfig's. InvalidArgument.
+// Reads the field `exec` of a user. A command with a slash is relative to `dir`, the folder of the kubeconfig. Returns
+// InvalidArgument if a field is missing or has the wrong type.
 Result<CredentialPlugin> ReadPlugin(const Json& exec, const Path& dir);
 
-// Runs it, for at most a minute. FailedPrecondition with the hint of how to install it when it cannot be run;
-// Unavailable with its last words when it fails; InvalidArgument when it prints something else than an ExecCredential.
+// Runs the plugin for at most a minute. Returns FailedPrecondition with the install hint if it is not installed,
+// Unavailable with its exit code if it fails, DeadlineExceeded if it does not end its output in time, and
+// InvalidArgument if it prints anything other than an ExecCredential.
 Result<PluginCredential> RunPlugin(const CredentialPlugin& plugin);
 
 }  // namespace longshore::kube

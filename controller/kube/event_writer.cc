@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "common/log.h"
-#include "common/text.h"
+#include "common/base/text.h"
+#include "common/os/log.h"
 #include "controller/api/format.h"
 
 namespace longshore::kube {
@@ -18,7 +18,7 @@ constexpr size_t kMessageBytesMax = 1024;
 
 Json ToJson(const EventNote& note, TimePoint at, uint64_t number, const std::string& reporter) {
   const std::string time = api::FormatTime(at);
-  const Involved& involved = note.involved;
+  const InvolvedObject& involved = note.involved;
   return {{"apiVersion", "v1"},
           {"kind", "Event"},
           {"metadata",
@@ -52,27 +52,27 @@ EventWriter::EventWriter(std::unique_ptr<Api> api, std::string reporter, const C
 
 EventWriter::~EventWriter() { api_->Cancel(); }
 
-bool EventWriter::IsLeftOut(const EventNote& note) {
+bool EventWriter::IsDropped(const EventNote& note) {
   if (note.warning) return false;
   const std::lock_guard lock(mutex_);
   if (!routine_.TryTake(timer_.Now())) {
-    ++left_out_;
+    ++dropped_;
     return true;
   }
-  if (left_out_ > 0) spdlog::info("{} events were left out while very many came", std::exchange(left_out_, 0));
+  if (dropped_ > 0) spdlog::info("dropped {} routine events above the rate limit", std::exchange(dropped_, 0));
   return false;
 }
 
 void EventWriter::Write(const EventNote& note) {
-  if (IsLeftOut(note)) return;
-  const bool waits = worker_.Post([this, note, at = clock_.Now()] {
+  if (IsDropped(note)) return;
+  const bool is_queued = worker_.Post([this, note, at = clock_.Now()] {
     const auto answer = api_->Send({.method = "POST",
                                     .target = fmt::format("/api/v1/namespaces/{}/events", note.involved.namespace_),
                                     .body = DumpJson(ToJson(note, at, written_++, reporter_))});
     if (!answer && answer.error().code != Code::kCancelled)
-      spdlog::warn("an event of {} {} is lost: {}", note.involved.kind, note.involved.name, answer.error().message);
+      spdlog::warn("lost an event of {} {}: {}", note.involved.kind, note.involved.name, answer.error().message);
   });
-  if (!waits) spdlog::warn("an event of {} {} is lost: too many wait", note.involved.kind, note.involved.name);
+  if (!is_queued) spdlog::warn("lost an event of {} {}: the queue is full", note.involved.kind, note.involved.name);
 }
 
 }  // namespace longshore::kube

@@ -1,4 +1,4 @@
-// What happens to objects, told to people as Events of the API server (core v1): `kubectl describe` shows them.
+// Reports what happens to objects as Events of the API server (core v1), which `kubectl describe` shows.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,16 @@
 #include <mutex>
 #include <string>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "common/json/json.h"
-#include "common/worker.h"
+#include "common/os/worker.h"
 #include "controller/kube/api.h"
 #include "controller/kube/rate_limit.h"
 
 namespace longshore::kube {
 
-// Of whom something is told.
-struct Involved {
+// The object of an event.
+struct InvolvedObject {
   std::string api_version;
   std::string kind;
   std::string namespace_;
@@ -24,38 +24,38 @@ struct Involved {
 };
 
 struct EventNote {
-  Involved involved;
+  InvolvedObject involved;
   bool warning = false;
   std::string reason;  // One CamelCase word.
   std::string message;
 };
 
-// `number`: another one for each event of a moment. Messages are cut at 1,024 bytes, as the API server wants them.
+// `number` must differ for events of the same time. Cuts messages at 1,024 bytes, the limit of the API server.
 Json ToJson(const EventNote& note, TimePoint at, uint64_t number, const std::string& reporter);
 
 // Thread-safe.
 class EventWriter {
  public:
-  // `reporter`: who tells; "longshore-controller".
+  // `reporter`: the component that reports the events, for example "longshore-controller".
   EventWriter(std::unique_ptr<Api> api, std::string reporter, const Clock& clock, const MonotonicClock& timer);
-  ~EventWriter();  // What waits is not told any more.
+  ~EventWriter();  // Drops the queued events.
 
-  // Does not wait. What cannot be written is logged and lost: events are for people, and decide nothing. Of those that
-  // are no warnings some are left out while very many come at once, so that the server has time for what counts.
+  // Does not block. An event that cannot be written is logged and lost: events only inform people. Events other than
+  // warnings are dropped above a rate limit, to leave the server's capacity for other requests.
   void Write(const EventNote& note);
 
  private:
-  bool IsLeftOut(const EventNote& note);
+  bool IsDropped(const EventNote& note);
 
   const std::unique_ptr<Api> api_;
   const std::string reporter_;
   const Clock& clock_;
   const MonotonicClock& timer_;
   std::mutex mutex_;
-  RateLimit routine_;  // Guarded by the mutex, as is:
-  uint64_t left_out_ = 0;
-  uint64_t written_ = 0;  // Of the worker's thread.
-  Worker worker_;         // Last: it uses the rest.
+  RateLimit routine_;  // For events other than warnings. Guarded by the mutex, as is `dropped_`.
+  uint64_t dropped_ = 0;
+  uint64_t written_ = 0;  // Used only on the worker's thread.
+  Worker worker_;         // Last: its thread uses the other members.
 };
 
 }  // namespace longshore::kube

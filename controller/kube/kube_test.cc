@@ -1,5 +1,5 @@
-// Requests, credentials, lists and watches against a server that says exactly what a test wants; against a real API
-// server they are tested in store/kube.
+// Tests requests, credentials, lists and watches against a server whose answers the test sets. The tests in store/kube
+// use a real API server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -8,12 +8,13 @@
 #include <condition_variable>
 #include <future>
 
-#include "common/base64.h"
-#include "common/http_client/testing.h"
-#include "common/text.h"
+#include "common/base/base64.h"
+#include "common/base/text.h"
+#include "common/net/http_client/testing.h"
+#include "common/os/file.h"
 #include "controller/kube/api.h"
 #include "controller/kube/cache.h"
-#include "controller/kube/lines.h"
+#include "controller/kube/line_splitter.h"
 #include "controller/kube/reflector.h"
 
 namespace longshore::kube {
@@ -30,7 +31,7 @@ const SteadyClock kClock;
 
 class Tokens final : public Credentials {
  public:
-  Result<std::string> Token(bool refused) override { return std::string(refused ? "fresh" : "stale"); }
+  Result<std::string> Token(bool was_rejected) override { return std::string(was_rejected ? "fresh" : "stale"); }
   Result<tls::ClientIdentity> Identity() override { return tls::ClientIdentity{}; }
 };
 
@@ -46,10 +47,10 @@ std::string StatusText(int code, const std::string& reason, const std::string& m
 
 // ---------------------------------------------------------------------------------------------------- pieces
 
-TEST(Lines, AreTheSameWhereverThePiecesEnd) {
+TEST(LineSplitter, ReturnsTheSameLinesWhereverThePiecesEnd) {
   const std::string text = "one\n\ntwo\nthree\n";
   for (size_t cut = 0; cut <= text.size(); ++cut) {
-    Lines lines(10);
+    LineSplitter lines(10);
     std::vector<std::string> seen;
     const auto take = [&](std::string_view line) {
       seen.emplace_back(line);
@@ -62,25 +63,25 @@ TEST(Lines, AreTheSameWhereverThePiecesEnd) {
   }
 }
 
-TEST(Lines, RefuseALineThatIsTooLongAndMissAnEnd) {
+TEST(LineSplitter, RejectsALineThatIsTooLongOrIncomplete) {
   const auto take = [](std::string_view) { return Status(); };
-  EXPECT_EQ(Lines(10).Feed("12345678901", take).error().code, Code::kResourceExhausted);
-  EXPECT_EQ(Lines(10).Feed("12345678901\n", take).error().code, Code::kResourceExhausted);
-  Lines cut(10);
+  EXPECT_EQ(LineSplitter(10).Feed("12345678901", take).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(LineSplitter(10).Feed("12345678901\n", take).error().code, Code::kResourceExhausted);
+  LineSplitter cut(10);
   ASSERT_TRUE(cut.Feed("half", take));
   EXPECT_EQ(cut.End().error().code, Code::kDataLoss);
 }
 
-TEST(RateLimit, LetsABurstThroughAndThenOneByOne) {
+TEST(RateLimit, AllowsABurstAndThenOneRequestAtATime) {
   RateLimit limit(10, 3);
   const MonotonicPoint now{seconds(100)};
   for (int i = 0; i < 3; ++i) EXPECT_EQ(limit.Take(now), Duration(0));
   EXPECT_EQ(limit.Take(now), milliseconds(100));
-  EXPECT_EQ(limit.Take(now), milliseconds(200)) << "the turns are kept in order";
+  EXPECT_EQ(limit.Take(now), milliseconds(200)) << "requests wait in order";
   EXPECT_EQ(limit.Take(now + seconds(10)), Duration(0));
 }
 
-TEST(RateLimit, SendsNothingWhileTheServerSaysSo) {
+TEST(RateLimit, DelaysRequestsAsLongAsTheServerAsks) {
   RateLimit limit(10, 3);
   const MonotonicPoint now{seconds(100)};
   limit.BlockUntil(now + seconds(5));
@@ -90,7 +91,7 @@ TEST(RateLimit, SendsNothingWhileTheServerSaysSo) {
 
 // ---------------------------------------------------------------------------------------------------- requests
 
-TEST(Api, WritesNothingOnceItMayNot) {
+TEST(Api, DoesNotWriteWhenMayWriteReturnsFalse) {
   std::atomic<int> requests = 0;
   const RawServer server([&](const std::string&, const Peer& peer) {
     ++requests;
@@ -104,24 +105,24 @@ TEST(Api, WritesNothingOnceItMayNot) {
   EXPECT_TRUE(api->Send({.method = "PATCH", .target = "/a", .body = "{}"}));
   may = false;
   EXPECT_EQ(api->Send({.method = "PATCH", .target = "/a", .body = "{}"}).error().code, Code::kFailedPrecondition);
-  EXPECT_TRUE(api->Send({.target = "/a"})) << "reading goes on";
+  EXPECT_TRUE(api->Send({.target = "/a"})) << "reads are still allowed";
   EXPECT_EQ(requests, 2);
 }
 
-TEST(Api, ARefusalIsAnErrorWithTheServersWords) {
+TEST(Api, AnErrorAnswerBecomesAnErrorWithTheServersMessage) {
   std::atomic<int> status = 0;
   std::string reason;
   const RawServer server([&](const std::string&, const Peer& peer) {
-    peer.Answer(status, StatusText(status, reason, "the server's words"));
+    peer.Answer(status, StatusText(status, reason, "the server's message"));
     return true;
   });
   const auto api = ApiOf(server);
-  const auto code = [&](int its_status, const char* its_reason = "") {
-    status = its_status;
-    reason = its_reason;
+  const auto code = [&](int answer_status, const char* answer_reason = "") {
+    status = answer_status;
+    reason = answer_reason;
     const auto answer = api->Send({.method = "PUT", .target = "/api/v1/x?limit=1"});
     EXPECT_THAT(answer.error().message, HasSubstr("PUT /api/v1/x: status"));
-    EXPECT_THAT(answer.error().message, HasSubstr("the server's words"));
+    EXPECT_THAT(answer.error().message, HasSubstr("the server's message"));
     return answer.error().code;
   };
   EXPECT_EQ(code(404), Code::kNotFound);
@@ -134,7 +135,7 @@ TEST(Api, ARefusalIsAnErrorWithTheServersWords) {
   EXPECT_EQ(code(503), Code::kUnavailable);
 }
 
-TEST(Api, AnAnswerThatIsNoneOfAnApiServerIsShownInPart) {
+TEST(Api, ShowsTheStartOfAnErrorAnswerThatIsNotAStatus) {
   const RawServer server([](const std::string&, const Peer& peer) {
     peer.Answer(502, "<html>" + std::string(1000, 'x'));
     return true;
@@ -145,7 +146,7 @@ TEST(Api, AnAnswerThatIsNoneOfAnApiServerIsShownInPart) {
   EXPECT_LT(answer.error().message.size(), 300U);
 }
 
-TEST(Api, AnAnswerThatIsShownInPartIsCutBetweenCharacters) {
+TEST(Api, CutsAnErrorAnswerBetweenCharacters) {
   for (const char* character : {"ж", "模", "\xFF"}) {
     for (std::string body = "a"; body.size() < 5; body += "a") {
       std::string text = body;
@@ -158,7 +159,7 @@ TEST(Api, AnAnswerThatIsShownInPartIsCutBetweenCharacters) {
   }
 }
 
-TEST(Api, ATokenThatIsRefusedIsReadAgainOnce) {
+TEST(Api, ReadsARejectedTokenAgainOnce) {
   std::vector<std::string> tokens;
   const RawServer server([&](const std::string& request, const Peer& peer) {
     const bool fresh = request.find("Bearer fresh") != std::string::npos;
@@ -177,7 +178,7 @@ TEST(Api, ATokenThatIsRefusedIsReadAgainOnce) {
   EXPECT_EQ(tokens.size(), 6U) << "a watch as well";
 }
 
-TEST(Api, WaitsAsLongAsTheServerAsksAndACancelEndsTheWait) {
+TEST(Api, CancelEndsTheWaitThatTheServerAskedFor) {
   std::atomic<int> requests = 0;
   const RawServer server([&](const std::string&, const Peer& peer) {
     ++requests;
@@ -192,7 +193,7 @@ TEST(Api, WaitsAsLongAsTheServerAsksAndACancelEndsTheWait) {
   EXPECT_EQ(requests, 1);
 }
 
-TEST(Api, AStopEndsTheWaitForATurnAndLetsWhatIsUnderWayHaveItsAnswer) {
+TEST(Api, AStopEndsTheWaitForTheRateLimitButNotSentRequests) {
   std::promise<void> asked;
   std::promise<void> stopped;
   std::atomic<int> requests = 0;
@@ -209,14 +210,14 @@ TEST(Api, AStopEndsTheWaitForATurnAndLetsWhatIsUnderWayHaveItsAnswer) {
   ApiOptions options;
   options.stopped = stop.get_token();
   const auto api = ApiOf(server, options);
-  std::thread under_way([&] { EXPECT_TRUE(api->Send({.target = "/slow"})); });
+  std::thread sent([&] { EXPECT_TRUE(api->Send({.target = "/slow"})); });
   asked.get_future().wait();
   EXPECT_EQ(api->Send({.target = "/busy"}).error().code, Code::kResourceExhausted);
   std::thread waiting([&] { EXPECT_EQ(api->Send({.target = "/slow"}).error().code, Code::kCancelled); });
   stop.request_stop();
   waiting.join();
   stopped.set_value();
-  under_way.join();
+  sent.join();
   EXPECT_EQ(api->Send({.target = "/slow"}).error().code, Code::kCancelled);
   EXPECT_EQ(requests, 1);
 }
@@ -242,7 +243,7 @@ class Kubeconfig : public ::testing::Test {
   Path dir_;
 };
 
-TEST_F(Kubeconfig, NamesTheServerTheNamespaceAndWhatIsInTheFileOrBesideIt) {
+TEST_F(Kubeconfig, ReadsTheServerTheNamespaceAndTheFilesThatItNames) {
   ASSERT_TRUE(WriteFileAtomically(dir_ / "ca.pem", "CA"));
   ASSERT_TRUE(WriteFileAtomically(dir_ / "token", "secret\n"));
   const auto cluster = Read("server: \"https://x:1\", certificate-authority: ca.pem", "tokenFile: token");
@@ -255,7 +256,7 @@ TEST_F(Kubeconfig, NamesTheServerTheNamespaceAndWhatIsInTheFileOrBesideIt) {
   EXPECT_EQ(cluster->credentials->Token(false).value(), "rotated");
 }
 
-TEST_F(Kubeconfig, ReadsCertificatesThatAreInIt) {
+TEST_F(Kubeconfig, ReadsEmbeddedCertificates) {
   const auto cluster =
       Read(fmt::format("server: \"https://x\", certificate-authority-data: {}", ToBase64("CA")),
            fmt::format("client-certificate-data: {}, client-key-data: {}", ToBase64("C"), ToBase64("K")));
@@ -264,7 +265,7 @@ TEST_F(Kubeconfig, ReadsCertificatesThatAreInIt) {
   EXPECT_EQ(cluster->credentials->Token(false).value(), "");
 }
 
-TEST_F(Kubeconfig, RefusesWhatItCannotObeyByName) {
+TEST_F(Kubeconfig, RejectsUnsupportedSettingsByName) {
   EXPECT_THAT(Read("server: \"https://x\", insecure-skip-tls-verify: true", "token: t").error().message,
               HasSubstr("insecure-skip-tls-verify"));
   EXPECT_THAT(Read("server: \"https://x\"", "username: a, password: b").error().message, HasSubstr("username"));
@@ -276,7 +277,7 @@ TEST_F(Kubeconfig, RefusesWhatItCannotObeyByName) {
   EXPECT_EQ(FromKubeconfig(dir_ / "config", "").error().code, Code::kInvalidArgument);
 }
 
-TEST_F(Kubeconfig, AsksAPluginAndAgainWhenItsAnswerExpiresOrIsRefused) {
+TEST_F(Kubeconfig, RunsAPluginAgainWhenItsAnswerExpiresOrIsRejected) {
   const auto plugin = [&](const std::string& expires) {
     const std::string program = fmt::format(
         "#!/bin/sh\necho x >> {0}/calls\n"
@@ -299,7 +300,7 @@ TEST_F(Kubeconfig, AsksAPluginAndAgainWhenItsAnswerExpiresOrIsRefused) {
   EXPECT_EQ(ReadFile(dir_ / "calls").value(), "x\nx\nx\nx\n");
 }
 
-TEST_F(Kubeconfig, SaysWhatIsWrongWithAPlugin) {
+TEST_F(Kubeconfig, ReportsWhatIsWrongWithAPlugin) {
   const auto token = [&](const std::string& exec) {
     return Read("server: \"https://x\"", exec).value().credentials->Token(false).error();
   };
@@ -311,7 +312,7 @@ TEST_F(Kubeconfig, SaysWhatIsWrongWithAPlugin) {
   EXPECT_THAT(Read("server: \"https://x\"", "exec: {}").error().message, HasSubstr("command"));
 }
 
-TEST_F(Kubeconfig, OfAPodIsItsServiceAccount) {
+TEST_F(Kubeconfig, InAPodTheCredentialsAreThoseOfItsServiceAccount) {
   unsetenv("KUBERNETES_SERVICE_HOST");
   EXPECT_EQ(FromPod(dir_).error().code, Code::kFailedPrecondition);
   setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);
@@ -347,9 +348,9 @@ std::string ListText(const std::vector<Json>& items, int version, const std::str
       .dump();
 }
 bool IsWatch(const std::string& request) { return request.find("watch=1") != std::string::npos; }
-bool AsksFor(const std::string& request, const std::string& words) { return request.find(words) != std::string::npos; }
+bool Contains(const std::string& request, const std::string& words) { return request.find(words) != std::string::npos; }
 
-// A collection, a server of it, and what is known of it.
+// A server with one collection, and a reflector that mirrors the collection into a cache.
 class MirrorTest : public ::testing::Test {
  protected:
   static Result<int> Decode(const Json& object) {
@@ -362,17 +363,17 @@ class MirrorTest : public ::testing::Test {
     reflector_ =
         std::make_unique<Reflector>(ApiOf(*server_, options), Collection{.path = "/apis/x/v1/things"}, kClock, cache_);
   }
-  // "a=1 b=2", of what is there.
-  std::string Known() const {
+  // Returns the contents of the cache: "a=1 b=2".
+  std::string Contents() const {
     std::string out;
     cache_.ForEach([&](const Name& name, const Result<int>& value) {
       out += (out.empty() ? "" : " ") + name.name + "=" + (value ? std::to_string(*value) : "?");
     });
     return out;
   }
-  bool WaitFor(const std::string& known) {
+  bool WaitFor(const std::string& contents) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, seconds(20), [&] { return Known() == known; });
+    return changed_.wait_for(lock, seconds(20), [&] { return Contents() == contents; });
   }
 
   std::mutex mutex_;
@@ -384,17 +385,17 @@ class MirrorTest : public ::testing::Test {
                       changed_.notify_all();
                     }};
   std::unique_ptr<RawServer> server_;
-  std::unique_ptr<Reflector> reflector_;  // Last: it ends before the server.
+  std::unique_ptr<Reflector> reflector_;  // Last: it is destroyed before the server.
 };
 
 TEST_F(MirrorTest, ListsPageByPageThenFollowsTheWatch) {
   Start([](const std::string& request, const Peer& peer) {
-    if (AsksFor(request, "continue=next")) {
+    if (Contains(request, "continue=next")) {
       peer.Answer(200, ListText({Thing("b", 2, 2)}, 10));
     } else if (!IsWatch(request)) {
       peer.Answer(200, ListText({Thing("a", 1, 1)}, 10, "next"));
     } else {
-      EXPECT_TRUE(AsksFor(request, "resourceVersion=10"));
+      EXPECT_TRUE(Contains(request, "resourceVersion=10"));
       peer.BeginChunks();
       peer.Chunk(Event("MODIFIED", Thing("a", 11, 5)) + Event("DELETED", Thing("b", 12, 2)));
       peer.Chunk(Event("ADDED", Thing("c", 13, 3)) + Event("BOOKMARK", Bookmark(20)));
@@ -402,12 +403,12 @@ TEST_F(MirrorTest, ListsPageByPageThenFollowsTheWatch) {
     }
     return true;
   });
-  EXPECT_TRUE(WaitFor("a=5 c=3")) << Known();
+  EXPECT_TRUE(WaitFor("a=5 c=3")) << Contents();
   EXPECT_TRUE(cache_.WaitUntilComplete(milliseconds(0)));
   EXPECT_EQ(reflector_->lists(), 1);
 }
 
-TEST_F(MirrorTest, BytesThatAreCutAnywhereAreTheSameEvents) {
+TEST_F(MirrorTest, ReadsTheSameEventsWhereverTheBodyBreaksOff) {
   const std::string events = Event("ADDED", Thing("a", 11, 1)) + Event("ADDED", Thing("b", 12, 2));
   std::atomic<size_t> cut = 1;
   Start([&](const std::string& request, const Peer& peer) {
@@ -415,7 +416,7 @@ TEST_F(MirrorTest, BytesThatAreCutAnywhereAreTheSameEvents) {
       peer.Answer(200, ListText({}, 10));
       return true;
     }
-    // The body breaks off after `cut` bytes, a little later each time; the last watch is whole.
+    // The body breaks off after `cut` bytes, a little later each time; the last watch is complete.
     peer.BeginChunks();
     peer.Chunk(events.substr(0, cut));
     cut += events.size() / 5;
@@ -423,11 +424,11 @@ TEST_F(MirrorTest, BytesThatAreCutAnywhereAreTheSameEvents) {
     peer.WaitForEnd();
     return true;
   });
-  EXPECT_TRUE(WaitFor("a=1 b=2")) << Known();
+  EXPECT_TRUE(WaitFor("a=1 b=2")) << Contents();
   EXPECT_EQ(reflector_->lists(), 1);
 }
 
-TEST_F(MirrorTest, GarbageIsNoEventAndTheWatchGoesOnFromWhereItWas) {
+TEST_F(MirrorTest, AfterGarbageTheWatchContinuesFromTheLastVersion) {
   std::atomic<int> watches = 0;
   Start([&](const std::string& request, const Peer& peer) {
     if (!IsWatch(request)) {
@@ -439,38 +440,38 @@ TEST_F(MirrorTest, GarbageIsNoEventAndTheWatchGoesOnFromWhereItWas) {
       case 1: peer.Chunk(Event("MODIFIED", Thing("a", 11, 2)) + "{\"type\": nonsense}\n"); break;
       case 2: peer.Chunk("[1, 2]\n"); break;
       case 3: peer.Chunk(std::string("\0\xff\xfe\n", 4)); break;
-      default: EXPECT_TRUE(AsksFor(request, "resourceVersion=11")); peer.Chunk(Event("MODIFIED", Thing("a", 12, 3)));
+      default: EXPECT_TRUE(Contains(request, "resourceVersion=11")); peer.Chunk(Event("MODIFIED", Thing("a", 12, 3)));
     }
     peer.WaitForEnd();
     return false;
   });
-  EXPECT_TRUE(WaitFor("a=3")) << Known();
+  EXPECT_TRUE(WaitFor("a=3")) << Contents();
   EXPECT_EQ(reflector_->lists(), 1);
 }
 
-TEST_F(MirrorTest, AVersionThatIsGoneIsListedAgainAndWhatTheListLacksIsGone) {
+TEST_F(MirrorTest, AGoneVersionCausesANewListWhoseMissingObjectsAreDeleted) {
   std::atomic<int> lists = 0;
   Start([&](const std::string& request, const Peer& peer) {
     if (!IsWatch(request)) {
       peer.Answer(
           200, ++lists == 1 ? ListText({Thing("a", 1, 1), Thing("b", 2, 2)}, 10) : ListText({Thing("b", 30, 9)}, 40));
-    } else if (AsksFor(request, "resourceVersion=10")) {
+    } else if (Contains(request, "resourceVersion=10")) {
       peer.BeginChunks();
       peer.Chunk(Event("BOOKMARK", Bookmark(11)));
       peer.Chunk(Event("ERROR", {{"kind", "Status"}, {"code", 410}, {"reason", "Expired"}}));
       peer.LastChunk();
     } else {
-      EXPECT_TRUE(AsksFor(request, "resourceVersion=40"));
+      EXPECT_TRUE(Contains(request, "resourceVersion=40"));
       peer.BeginChunks();
       peer.WaitForEnd();
     }
     return true;
   });
-  EXPECT_TRUE(WaitFor("b=9")) << Known();
+  EXPECT_TRUE(WaitFor("b=9")) << Contents();
   EXPECT_EQ(reflector_->lists(), 2);
 }
 
-TEST_F(MirrorTest, AGoneWatchThatIsRefusedByStatusIsListedAgainToo) {
+TEST_F(MirrorTest, AWatchAnsweredWithStatus410CausesANewList) {
   std::atomic<int> watches = 0;
   Start([&](const std::string& request, const Peer& peer) {
     if (!IsWatch(request)) {
@@ -484,11 +485,11 @@ TEST_F(MirrorTest, AGoneWatchThatIsRefusedByStatusIsListedAgainToo) {
     }
     return true;
   });
-  EXPECT_TRUE(WaitFor("a=7")) << Known();
+  EXPECT_TRUE(WaitFor("a=7")) << Contents();
   EXPECT_EQ(reflector_->lists(), 2);
 }
 
-TEST_F(MirrorTest, AWatchThatFallsSilentIsBegunAgain) {
+TEST_F(MirrorTest, AWatchThatTimesOutIsRestarted) {
   std::atomic<int> watches = 0;
   Start(
       [&](const std::string& request, const Peer& peer) {
@@ -501,13 +502,12 @@ TEST_F(MirrorTest, AWatchThatFallsSilentIsBegunAgain) {
         peer.WaitForEnd();
         return false;
       },
-      {.watch_silence_max = milliseconds(1000)});
-  EXPECT_TRUE(WaitFor("a=1")) << Known();
+      {.watch_idle_max = milliseconds(1000)});
+  EXPECT_TRUE(WaitFor("a=1")) << Contents();
   EXPECT_EQ(reflector_->lists(), 1);
 }
 
-TEST_F(MirrorTest, EventsThatAreSaidAgainOrInAnOlderVersionChangeNothing) {
-  std::atomic<int> watches = 0;
+TEST_F(MirrorTest, IgnoresRepeatedAndOutdatedEvents) {
   Start([&](const std::string& request, const Peer& peer) {
     if (!IsWatch(request)) {
       peer.Answer(200, ListText({Thing("a", 9, 9)}, 10));
@@ -520,11 +520,11 @@ TEST_F(MirrorTest, EventsThatAreSaidAgainOrInAnOlderVersionChangeNothing) {
     peer.WaitForEnd();
     return false;
   });
-  EXPECT_TRUE(WaitFor("a=20 b=1")) << Known();
+  EXPECT_TRUE(WaitFor("a=20 b=1")) << Contents();
   EXPECT_EQ(reflector_->replayed(), 3);
 }
 
-TEST_F(MirrorTest, AnObjectThatCannotBeReadHidesNoOther) {
+TEST_F(MirrorTest, AnUnreadableObjectDoesNotHideTheOthers) {
   Start([&](const std::string& request, const Peer& peer) {
     if (IsWatch(request)) {
       peer.BeginChunks();
@@ -536,10 +536,10 @@ TEST_F(MirrorTest, AnObjectThatCannotBeReadHidesNoOther) {
     peer.Answer(200, ListText({Thing("a", 1, 1), bad, Thing("z", 3, 3)}, 10));
     return true;
   });
-  EXPECT_TRUE(WaitFor("a=1 bad=? z=3")) << Known();
+  EXPECT_TRUE(WaitFor("a=1 bad=? z=3")) << Contents();
 }
 
-TEST_F(MirrorTest, SaysWhatKeepsTheFirstListFromComing) {
+TEST_F(MirrorTest, ReportsWhyTheFirstListFails) {
   Start([&](const std::string&, const Peer& peer) {
     peer.Answer(403, StatusText(403, "Forbidden", "things is forbidden: no rights"));
     return true;
@@ -549,8 +549,8 @@ TEST_F(MirrorTest, SaysWhatKeepsTheFirstListFromComing) {
   EXPECT_THAT(waited.error().message, HasSubstr("no rights"));
 }
 
-TEST_F(MirrorTest, OurOwnWriteIsNotUndoneByAnOlderListOrEvent) {
-  cache_.Learn([] {
+TEST_F(MirrorTest, AnOlderListOrEventDoesNotUndoAnOwnWrite) {
+  cache_.PutOwnWrite([] {
     Json thing = Thing("mine", 30, 1);
     thing.at("metadata").erase("managedFields");
     return thing;
@@ -565,10 +565,10 @@ TEST_F(MirrorTest, OurOwnWriteIsNotUndoneByAnOlderListOrEvent) {
     peer.WaitForEnd();
     return false;
   });
-  EXPECT_TRUE(WaitFor("a=2 mine=1")) << Known();
+  EXPECT_TRUE(WaitFor("a=2 mine=1")) << Contents();
 }
 
-TEST_F(MirrorTest, AnAnswerThatComesAfterItsObjectIsGoneBringsNothingBack) {
+TEST_F(MirrorTest, ALateAnswerToAWriteDoesNotRestoreADeletedObject) {
   const auto thing = [](const std::string& name, int version) {
     Json json = Thing(name, version, version);
     json.at("metadata").erase("managedFields");
@@ -578,13 +578,13 @@ TEST_F(MirrorTest, AnAnswerThatComesAfterItsObjectIsGoneBringsNothingBack) {
   cache_.EndList("9");
   cache_.Put(thing("a", 10));
   cache_.Delete(thing("a", 11));
-  cache_.Learn(thing("a", 10));
-  EXPECT_EQ(Known(), "");
-  cache_.Learn(thing("b", 12));
-  EXPECT_EQ(Known(), "b=12") << "the watch is not there yet";
-  cache_.Learn(thing("b", 13));
-  cache_.Learn(thing("b", 12));
-  EXPECT_EQ(Known(), "b=13");
+  cache_.PutOwnWrite(thing("a", 10));
+  EXPECT_EQ(Contents(), "");
+  cache_.PutOwnWrite(thing("b", 12));
+  EXPECT_EQ(Contents(), "b=12") << "the watch has not reached this version";
+  cache_.PutOwnWrite(thing("b", 13));
+  cache_.PutOwnWrite(thing("b", 12));
+  EXPECT_EQ(Contents(), "b=13");
 }
 
 }  // namespace

@@ -11,31 +11,31 @@ void ListWatch::OnPage(const std::string& resource_version, const std::string& c
     return;
   }
   version_ = resource_version;
-  heard_ = false;
+  has_progress_ = false;
   next_ = WatchFrom{version_};
 }
 
 void ListWatch::OnListFailed(const Failure& failure) {
-  // A token that is gone ends this list: what it would go on from is no longer there.
+  // If the token has expired, the list cannot continue and starts from the beginning.
   const auto* page = std::get_if<ListPage>(&next_);
   const bool from_the_start = failure.gone || page == nullptr;
   if (from_the_start) ++lists_;
-  Begin(from_the_start ? ListPage{} : *page, failure, true);
+  StartOrPause(from_the_start ? ListPage{} : *page, failure, true);
 }
 
 void ListWatch::OnEvent(const std::string& resource_version) {
   version_ = resource_version;
-  heard_ = true;
-  vain_ = 0;
+  has_progress_ = true;
+  fruitless_attempts_ = 0;
   next_ = WatchFrom{version_};
 }
 
-void ListWatch::OnWatchEnded() { Begin(WatchFrom{version_}, {}, !heard_); }
+void ListWatch::OnWatchEnded() { StartOrPause(WatchFrom{version_}, {}, !has_progress_); }
 
 void ListWatch::OnWatchFailed(const Failure& failure) {
-  if (!failure.gone) return Begin(WatchFrom{version_}, failure, !heard_);
+  if (!failure.gone) return StartOrPause(WatchFrom{version_}, failure, !has_progress_);
   ++lists_;
-  Begin(ListPage{}, failure, !heard_);
+  StartOrPause(ListPage{}, failure, !has_progress_);
 }
 
 void ListWatch::OnPauseOver() {
@@ -44,15 +44,15 @@ void ListWatch::OnPauseOver() {
   }
 }
 
-void ListWatch::Begin(std::variant<ListPage, WatchFrom> move, const Failure& failure, bool in_vain) {
-  heard_ = false;
-  if (!in_vain && !failure.retry_after) {
+void ListWatch::StartOrPause(std::variant<ListPage, WatchFrom> move, const Failure& failure, bool is_fruitless) {
+  has_progress_ = false;
+  if (!is_fruitless && !failure.retry_after) {
     std::visit([this](auto then) { next_ = std::move(then); }, std::move(move));
     return;
   }
-  const Duration longest = std::min(kPauseMax, kPauseMin * (int64_t{1} << std::min(vain_, 20)));
-  ++vain_;
-  // Half of it is left to chance.
+  const Duration longest = std::min(kPauseMax, kPauseMin * (int64_t{1} << std::min(fruitless_attempts_, 20)));
+  ++fruitless_attempts_;
+  // Half of the pause is random.
   const Duration pause(std::uniform_int_distribution<int64_t>(longest.count() / 2, longest.count())(random_));
   next_ = Pause{std::max(pause, failure.retry_after.value_or(Duration(0))), std::move(move)};
 }

@@ -1,11 +1,12 @@
-// List, then watch: the protocol by which a copy of a collection is kept, as a state machine.
+// The list-then-watch protocol, which keeps a copy of a collection up to date, as a state machine.
 //
-//   list (page by page) ─► watch from the list's version ─► events move the version on
-//        ▲                     │  ended, failed, silent: watch again from the newest version, after a pause if in vain
-//        └───── 410 Gone ──────┘  only then is the collection listed again
+//   list (page by page) ─► watch from the list's version ─► each event advances the version
+//        ▲                     │  ended, failed or timed out: watch again from the newest version, after a pause if
+//        │                     │  nothing was received
+//        └───── 410 Gone ──────┘  only this lists the collection again
 //
-// Pure: told what came, it says what to do next. The source of the protocol is the Kubernetes API's "Efficient
-// detection of changes".
+// Pure: given the result of a move, it returns the next move. Source of the protocol: "Efficient detection of changes"
+// in the documentation of the Kubernetes API.
 #pragma once
 
 #include <chrono>
@@ -14,29 +15,29 @@
 #include <string>
 #include <variant>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 namespace longshore::kube {
 
-// The next page of the list; from its beginning when the token is empty.
+// Read the next page of the list, or its first page if the token is empty.
 struct ListPage {
   std::string continue_token;
 };
-// Events after this version.
+// Watch the events after this version.
 struct WatchFrom {
   std::string resource_version;
 };
-// Nothing for so long; then `then`.
+// Wait for `length`, then make the move `then`.
 struct Pause {
   Duration length{0};
   std::variant<ListPage, WatchFrom> then;
 };
 using Move = std::variant<ListPage, WatchFrom, Pause>;
 
-// Why a list or a watch came to nothing.
+// Why a list or a watch failed.
 struct Failure {
   bool gone = false;                    // 410: the version, or the token, is too old.
-  std::optional<Duration> retry_after;  // What the server asks for.
+  std::optional<Duration> retry_after;  // The pause that the server asked for.
 };
 
 class ListWatch {
@@ -44,32 +45,32 @@ class ListWatch {
   static constexpr Duration kPauseMin = std::chrono::milliseconds(200);
   static constexpr Duration kPauseMax = std::chrono::seconds(30);
 
-  // The seed spreads the pauses of many.
+  // The seed makes the pauses of several machines differ.
   explicit ListWatch(uint64_t seed) : random_(seed) {}
 
-  // The same until something came.
+  // The current move. Changes only with the calls below, which report its result.
   const Move& next() const { return next_; }
 
-  // Of a list. A page without a token is the last one.
+  // For ListPage. A page without a token is the last one.
   void OnPage(const std::string& resource_version, const std::string& continue_token);
   void OnListFailed(const Failure& failure);
-  // Of a watch. An event, or a bookmark.
+  // For WatchFrom. An event is also a bookmark.
   void OnEvent(const std::string& resource_version);
-  void OnWatchEnded();  // In order, by the server.
+  void OnWatchEnded();  // The server ended the watch normally.
   void OnWatchFailed(const Failure& failure);
-  // After a pause.
+  // For Pause.
   void OnPauseOver();
 
-  int64_t lists() const { return lists_; }  // Begun.
+  int64_t lists() const { return lists_; }  // Number of lists that were started.
 
  private:
-  void Begin(std::variant<ListPage, WatchFrom> move, const Failure& failure, bool in_vain);
+  void StartOrPause(std::variant<ListPage, WatchFrom> move, const Failure& failure, bool is_fruitless);
 
   std::mt19937_64 random_;
   Move next_ = ListPage{};
-  std::string version_;  // The newest that was heard of.
-  bool heard_ = false;   // Something came of what we do now.
-  int vain_ = 0;         // Tries in a row of which nothing came.
+  std::string version_;         // The newest version that was received.
+  bool has_progress_ = false;   // Whether the current watch received an event.
+  int fruitless_attempts_ = 0;  // Consecutive attempts that received nothing.
   int64_t lists_ = 1;
 };
 

@@ -21,7 +21,7 @@ std::string ToString(const Move& move) {
 class ListWatchTest : public ::testing::Test {
  protected:
   std::string next() const { return ToString(machine_.next()); }
-  void Watching() {
+  void StartWatch() {
     machine_.OnPage("100", "");
     machine_.OnEvent("101");
   }
@@ -38,8 +38,8 @@ TEST_F(ListWatchTest, ListsPageByPageAndThenWatchesFromTheVersionOfTheList) {
   EXPECT_EQ(machine_.lists(), 1);
 }
 
-TEST_F(ListWatchTest, AWatchThatEndsOrBreaksGoesOnFromTheNewestVersionWithoutAPause) {
-  Watching();
+TEST_F(ListWatchTest, AWatchThatEndsOrFailsContinuesFromTheNewestVersionWithoutAPause) {
+  StartWatch();
   machine_.OnWatchEnded();
   EXPECT_EQ(next(), "watch 101");
   machine_.OnEvent("107");
@@ -48,26 +48,26 @@ TEST_F(ListWatchTest, AWatchThatEndsOrBreaksGoesOnFromTheNewestVersionWithoutAPa
   EXPECT_EQ(machine_.lists(), 1);
 }
 
-TEST_F(ListWatchTest, OnlyAVersionThatIsGoneLeadsToAnotherList) {
-  Watching();
+TEST_F(ListWatchTest, ListsAgainWhenTheVersionIsGone) {
+  StartWatch();
   machine_.OnWatchFailed({.gone = true, .retry_after = {}});
   EXPECT_EQ(next(), "list");
   EXPECT_EQ(machine_.lists(), 2);
 }
 
-TEST_F(ListWatchTest, AVersionThatIsGoneAtOnceAfterTheListIsNotAskedForInAHotLoop) {
+TEST_F(ListWatchTest, PausesIfTheVersionOfANewListIsGone) {
   machine_.OnPage("100", "");
   machine_.OnWatchFailed({.gone = true, .retry_after = {}});
   EXPECT_EQ(next(), "pause, then list");
 }
 
-TEST_F(ListWatchTest, ATokenThatIsGoneBeginsTheListAnew) {
+TEST_F(ListWatchTest, StartsTheListAgainWhenItsTokenIsGone) {
   machine_.OnPage("100", "abc");
   machine_.OnListFailed({.gone = true, .retry_after = {}});
   EXPECT_EQ(next(), "pause, then list");
 }
 
-TEST_F(ListWatchTest, AFailureInTheMiddleOfAListGoesOnThere) {
+TEST_F(ListWatchTest, AListContinuesAtTheFailedPage) {
   machine_.OnPage("100", "abc");
   machine_.OnListFailed({});
   EXPECT_EQ(next(), "pause, then list abc");
@@ -76,8 +76,8 @@ TEST_F(ListWatchTest, AFailureInTheMiddleOfAListGoesOnThere) {
   EXPECT_EQ(machine_.lists(), 1);
 }
 
-TEST_F(ListWatchTest, PausesGrowWhileNothingComesAndEndWhenSomethingDoes) {
-  Watching();
+TEST_F(ListWatchTest, PausesGrowUntilAnEventIsReceived) {
+  StartWatch();
   machine_.OnWatchFailed({});
   Duration last{0};
   for (int i = 0; i < 30; ++i) {
@@ -94,16 +94,15 @@ TEST_F(ListWatchTest, PausesGrowWhileNothingComesAndEndWhenSomethingDoes) {
   EXPECT_EQ(next(), "watch 200");
 }
 
-TEST_F(ListWatchTest, WaitsAsLongAsTheServerAsks) {
+TEST_F(ListWatchTest, PausesAsLongAsTheServerAsks) {
   machine_.OnListFailed({.gone = false, .retry_after = seconds(100)});
   EXPECT_EQ(std::get<Pause>(machine_.next()).length, seconds(100));
-  Watching();
+  StartWatch();
   machine_.OnWatchFailed({.gone = false, .retry_after = seconds(7)});
   EXPECT_EQ(std::get<Pause>(machine_.next()).length, seconds(7));
 }
 
-// Whatever comes: a list per 410 and no other, never a version that is older than one heard of, and pauses only in
-// vain.
+// In any history, only a 410 causes another list, and a watch starts from the newest version.
 TEST_F(ListWatchTest, AnyHistoryListsOncePerVersionThatIsGone) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     std::mt19937_64 random(seed);
@@ -111,21 +110,21 @@ TEST_F(ListWatchTest, AnyHistoryListsOncePerVersionThatIsGone) {
     int64_t gone = 0;
     int version = 1;
     for (int i = 0; i < 500; ++i) {
-      const uint64_t what = random() % 100;
+      const uint64_t percentile = random() % 100;
       if (std::holds_alternative<Pause>(machine.next())) {
         machine.OnPauseOver();
       } else if (std::holds_alternative<ListPage>(machine.next())) {
-        if (what < 20)
+        if (percentile < 20)
           machine.OnListFailed({});
         else
-          machine.OnPage(std::to_string(version), what < 50 ? "more" : "");
+          machine.OnPage(std::to_string(version), percentile < 50 ? "more" : "");
       } else {
         ASSERT_EQ(std::get<WatchFrom>(machine.next()).resource_version, std::to_string(version)) << "seed " << seed;
-        if (what < 70)
+        if (percentile < 70)
           machine.OnEvent(std::to_string(++version));
-        else if (what < 80)
+        else if (percentile < 80)
           machine.OnWatchEnded();
-        else if (what < 95)
+        else if (percentile < 95)
           machine.OnWatchFailed({});
         else
           ++gone, machine.OnWatchFailed({.gone = true, .retry_after = {}});
@@ -135,10 +134,10 @@ TEST_F(ListWatchTest, AnyHistoryListsOncePerVersionThatIsGone) {
   }
 }
 
-TEST_F(ListWatchTest, AMillionEventsAreOneListAndOneMoreForEachVersionThatIsGone) {
+TEST_F(ListWatchTest, AMillionEventsNeedOneListAndOneMorePerVersionThatIsGone) {
   constexpr int kEvents = 1'000'000;
-  constexpr int kWatch = 5'000;   // Events until the server ends a watch.
-  constexpr int kGone = 250'000;  // Events until a version is too old.
+  constexpr int kWatch = 5'000;   // The server ends a watch after this number of events.
+  constexpr int kGone = 250'000;  // After this number of events a version is gone.
   int64_t gone = 0;
   int version = 100;
   machine_.OnPage("100", "");

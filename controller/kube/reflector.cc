@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "common/json/path.h"
-#include "common/log.h"
+#include "common/os/log.h"
 
 namespace longshore::kube {
 namespace {
 
-// The server ends a watch after this time, so that clients spread over servers that come back. Half of it is random.
+// The server ends a watch after this time, so that clients spread over restarted servers. Half of it is random.
 constexpr int kWatchSeconds = 600;
 
 void DropManagedFields(Json& object) {
@@ -37,7 +37,7 @@ Reflector::Reflector(std::unique_ptr<Api> api, Collection collection, const Mono
       clock_(clock),
       mirror_(mirror),
       machine_(std::random_device{}()),
-      heard_at_(clock.Now().time_since_epoch().count()),
+      last_answer_at_(clock.Now().time_since_epoch().count()),
       thread_([this] { Run(); }) {}
 
 Reflector::~Reflector() {
@@ -70,13 +70,13 @@ void Reflector::List(const ListPage& page) {
   const auto body = api_->Send({.target = target});
   auto list = body ? ParseJson(*body) : tl::make_unexpected(body.error());
   if (list && (!list->is_object() || !list->contains("items") || !list->at("items").is_array()))
-    list = DataLoss("{}: the answer is no list", collection_.path);
+    list = DataLoss("{}: the answer is not a list", collection_.path);
   if (!list) {
-    Note(list.error().message);
+    ReportError(list.error().message);
     return machine_.OnListFailed({.gone = list.error().code == Code::kOutOfRange, .retry_after = {}});
   }
-  Heard();
-  Note("");
+  RecordAnswer();
+  ReportError("");
   if (page.continue_token.empty()) mirror_.BeginList();
   for (Json& object : list->at("items")) {
     DropManagedFields(object);
@@ -96,7 +96,7 @@ void Reflector::Watch(const WatchFrom& from) {
   std::optional<Refusal> refusal;
   Failure failure;
   const Status ended = api_->Watch(
-      target, [&](std::string_view line) { return TakeEvent(line, &failure); }, &refusal);
+      target, [&](std::string_view line) { return HandleEvent(line, &failure); }, &refusal);
   if (ended) return machine_.OnWatchEnded();
   if (refusal) failure.retry_after = refusal->retry_after;
   failure.gone = failure.gone || ended.error().code == Code::kOutOfRange;
@@ -104,31 +104,31 @@ void Reflector::Watch(const WatchFrom& from) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
   }
-  Note(failure.gone ? "" : ended.error().message);
+  ReportError(failure.gone ? "" : ended.error().message);
   machine_.OnWatchFailed(failure);
 }
 
-// An error ends the watch.
-Status Reflector::TakeEvent(std::string_view line, Failure* failure) {
+// Handles one line of the watch. An error ends the watch.
+Status Reflector::HandleEvent(std::string_view line, Failure* failure) {
   auto event = ParseJson(line);
   if (!event || !event->is_object() || !event->contains("object") || !event->at("object").is_object())
-    return DataLoss("{}: a line of the watch is no event", collection_.path);
-  Heard();
+    return DataLoss("{}: a line of the watch is not an event", collection_.path);
+  RecordAnswer();
   const Json type = event->value("type", Json());
   Json& object = event->at("object");
   if (type == "ERROR") {
     constexpr int kGone = 410;
     failure->gone = object.value("code", Json()) == kGone;
-    return Unavailable("{}: the watch ends with {}", collection_.path, DumpJson(object));
+    return Unavailable("{}: the watch ended with the error {}", collection_.path, DumpJson(object));
   }
   ++events_;
   const uint64_t version = VersionOf(object);
   if (version != 0 && version <= newest_ && type != "BOOKMARK") {
-    ++replayed_;  // A server that went back in time says again what is known, in between perhaps what is long undone.
+    ++replayed_;  // A server that was restored to an older state repeats events, and may report outdated ones.
     return {};
   }
   newest_ = std::max(newest_, version);
-  Note("");
+  ReportError("");
   machine_.OnEvent(TextAt(object, {"metadata", "resourceVersion"}));
   if (type == "BOOKMARK") return {};
   DropManagedFields(object);
@@ -140,12 +140,12 @@ Status Reflector::TakeEvent(std::string_view line, Failure* failure) {
   return {};
 }
 
-// Said when it begins to fail and when it is well again, not each time.
-void Reflector::Note(const std::string& trouble) {
-  if (trouble_.empty() && !trouble.empty()) spdlog::warn("{} is not to be had: {}", collection_.path, trouble);
-  if (!trouble_.empty() && trouble.empty()) spdlog::info("{} is to be had again", collection_.path);
-  trouble_ = trouble;
-  mirror_.Trouble(trouble);
+// Logs only the first failure and the recovery, not each attempt.
+void Reflector::ReportError(const std::string& error) {
+  if (error_.empty() && !error.empty()) spdlog::warn("cannot read {}: {}", collection_.path, error);
+  if (!error_.empty() && error.empty()) spdlog::info("can read {} again", collection_.path);
+  error_ = error;
+  mirror_.SetError(error);
 }
 
 void Reflector::PauseFor(Duration length) {

@@ -1,4 +1,4 @@
-// Keeps a mirror of one collection of the API server, by list and watch, on a thread of its own.
+// Keeps a mirror of one collection of the API server up to date by list and watch, on a separate thread.
 #pragma once
 
 #include <atomic>
@@ -9,25 +9,25 @@
 #include <string_view>
 #include <thread>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "common/json/json.h"
 #include "controller/kube/api.h"
 #include "controller/kube/list_watch.h"
 
 namespace longshore::kube {
 
-// Who is told what the collection holds. Called on the reflector's thread.
+// Receives the contents of the collection. Called on the reflector's thread.
 class Mirror {
  public:
   virtual ~Mirror() = default;
   virtual void BeginList() = 0;
-  // It is there, now or again. Without managedFields.
+  // The object exists, and may have existed before. It has no managedFields.
   virtual void Put(Json object) = 0;
   virtual void Delete(const Json& object) = 0;
-  // The list is whole: what it did not hold, and is not newer than it, is gone.
+  // The list is complete: objects that it did not contain, and that are not newer than it, were deleted.
   virtual void EndList(const std::string& resource_version) = 0;
-  // Why the newest try failed; "" when it did not.
-  virtual void Trouble(const std::string& why) = 0;
+  // Reports why the last attempt failed; "" if it succeeded.
+  virtual void SetError(const std::string& error) = 0;
 };
 
 struct Collection {
@@ -38,46 +38,46 @@ struct Collection {
 
 class Reflector {
  public:
-  // Begins at once. The mirror outlives it.
+  // Starts immediately. The mirror must outlive the reflector.
   Reflector(std::unique_ptr<Api> api, Collection collection, const MonotonicClock& clock, Mirror& mirror);
-  ~Reflector();  // Ends what is under way.
+  ~Reflector();  // Cancels the current request.
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
 
-  int64_t lists() const { return lists_; }        // Begun.
-  int64_t events() const { return events_; }      // Bookmarks among them.
-  int64_t replayed() const { return replayed_; }  // Events that were not newer than the ones before, and left out.
-  // When the server was last heard.
-  MonotonicPoint heard_at() const { return MonotonicPoint{Duration(heard_at_.load())}; }
+  int64_t lists() const { return lists_; }        // Number of lists that were started.
+  int64_t events() const { return events_; }      // Number of events, including bookmarks.
+  int64_t replayed() const { return replayed_; }  // Number of ignored events: those not newer than the previous ones.
+  // The time of the last list or event from the server.
+  MonotonicPoint last_answer_at() const { return MonotonicPoint{Duration(last_answer_at_.load())}; }
 
  private:
   void Run();
   void List(const ListPage& page);
   void Watch(const WatchFrom& from);
   void PauseFor(Duration length);
-  void Note(const std::string& trouble);
-  Status TakeEvent(std::string_view line, Failure* failure);
-  void Heard() { heard_at_ = clock_.Now().time_since_epoch().count(); }
+  void ReportError(const std::string& error);
+  Status HandleEvent(std::string_view line, Failure* failure);
+  void RecordAnswer() { last_answer_at_ = clock_.Now().time_since_epoch().count(); }
 
   const std::unique_ptr<Api> api_;
   const Collection collection_;
   const MonotonicClock& clock_;
   Mirror& mirror_;
-  ListWatch machine_;    // Of the thread, as is:
-  uint64_t newest_ = 0;  // Version of the newest event of this watch, where versions are numbers.
-  std::string trouble_{};
+  ListWatch machine_;    // Used only on the thread, as are the next three.
+  uint64_t newest_ = 0;  // Version of the newest event of this watch, if versions are numbers.
+  std::string error_{};
   std::mt19937_64 random_{std::random_device{}()};
   std::atomic<int64_t> lists_ = 0;
   std::atomic<int64_t> events_ = 0;
   std::atomic<int64_t> replayed_ = 0;
-  std::atomic<int64_t> heard_at_;
+  std::atomic<int64_t> last_answer_at_;
   std::mutex mutex_;
   std::condition_variable stop_;
   bool stopping_ = false;
-  std::thread thread_;  // Last: it uses the rest.
+  std::thread thread_;  // Last: the thread uses the other members.
 };
 
-// metadata.resourceVersion as a number; 0 when it is none. They are comparable by Kubernetes' KEP-5504.
+// Returns metadata.resourceVersion as a number; 0 if it is not a number. Kubernetes' KEP-5504 makes them comparable.
 uint64_t VersionOf(const Json& object);
 
 }  // namespace longshore::kube

@@ -1,4 +1,4 @@
-// For tests inside tests/cluster/control_plane.py: the real API server that it started.
+// Connects tests to the real API server that tests/cluster/control_plane.py started.
 #pragma once
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 namespace longshore::kube {
 
 inline Cluster ClusterForTests() {
-  const char* files = std::getenv("LONGSHORE_KUBECONFIGS");  // Not KUBECONFIG: that may name somebody's cluster.
+  const char* files = std::getenv("LONGSHORE_KUBECONFIGS");  // Not KUBECONFIG, which may name a user's cluster.
   CHECK(files != nullptr);
   const std::string first(files);
   return FromKubeconfig(first.substr(0, first.find(':')), "").value();

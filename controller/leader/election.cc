@@ -5,32 +5,33 @@
 
 namespace longshore::leader {
 
-std::string WrongWith(const Options& options) {
+std::string ProblemWith(const Options& options) {
   if (options.retry_period <= Duration(0)) return "the retry period must be above 0";
   if (options.renew_deadline <= options.retry_period) return "the renew deadline must be above the retry period";
   if (options.lease_duration <= options.renew_deadline) return "the lease duration must be above the renew deadline";
-  // The Lease tells it in whole seconds.
+  // The Lease stores it in whole seconds.
   if (options.lease_duration < std::chrono::seconds(1)) return "the lease duration must be at least a second";
   return "";
 }
 
 bool Election::IsFree(MonotonicPoint now, int64_t epoch_floor) const {
-  // One that is missing may have been deleted under a holder, which leads until its own deadline all the same.
-  if (!seen_) return now >= seen_since_ + options_.lease_duration && now <= *read_at_ + BlinkMax();
+  // A missing Lease may have been deleted while a holder leads, and that holder leads until its own deadline.
+  if (!seen_) return now >= seen_since_ + options_.lease_duration && now <= *read_at_ + UnobservedMax();
   if (now >= seen_since_ + std::max(seen_->duration, options_.lease_duration)) return true;
-  // Given up. But one that knows less than others do has been put back, under a holder that leads still.
+  // The holder released it. If its epoch is below the known ones, it was restored from a backup, and the actual holder
+  // may still lead.
   return seen_->holder.empty() && seen_->transitions >= epoch_floor;
 }
 
 Move Election::Next(MonotonicPoint now, int64_t epoch_floor) const {
-  // What was held and ran out is not renewed: that term is over.
+  // A Lease that passed its deadline is not renewed, because its term is over.
   const bool holds = held_ && now < deadline();
   const bool may_take = !holds && has_read_ && IsFree(now, epoch_floor);
   if (now < due_ && !may_take) return WaitUntil{due_};
   if (holds && in_doubt_) return Read{};
   if (holds) {
     Lease renewed = *held_;
-    if (epoch_floor > renewed.transitions) renewed.transitions = epoch_floor + 1;  // Another term, above it.
+    if (epoch_floor > renewed.transitions) renewed.transitions = epoch_floor + 1;  // Begins a new term.
     return Write{std::move(renewed), held_->version};
   }
   if (!may_take) return Read{};
@@ -42,7 +43,8 @@ Move Election::Next(MonotonicPoint now, int64_t epoch_floor) const {
 void Election::OnRead(const std::optional<Lease>& lease, MonotonicPoint now) {
   due_ = now + options_.retry_period;
   if (held_ && now < deadline()) {
-    // Until then nobody else can have taken it: it is ours, it is gone, or an older one was put back.
+    // Before the deadline no other candidate can have taken the Lease: it is unchanged, was deleted, or was replaced
+    // by an older state of itself.
     const bool is_ours = !lease || (lease->holder == options_.identity && lease->transitions <= held_->transitions);
     if (is_ours) {
       held_->version = lease ? lease->version : "";
@@ -52,10 +54,10 @@ void Election::OnRead(const std::optional<Lease>& lease, MonotonicPoint now) {
     }
   }
   held_.reset();
-  // One that is missing again may have been there for a while, held by somebody who leads until its deadline.
-  const bool same = read_at_ && lease.has_value() == seen_.has_value() &&
-                    (lease ? lease->version == seen_->version : now <= *read_at_ + BlinkMax());
-  if (!same) seen_since_ = now;
+  // If two reads found no Lease, one may have existed in between, and its holder leads until its deadline.
+  const bool is_unchanged = read_at_ && lease.has_value() == seen_.has_value() &&
+                            (lease ? lease->version == seen_->version : now <= *read_at_ + UnobservedMax());
+  if (!is_unchanged) seen_since_ = now;
   read_at_ = now;
   seen_ = lease;
   has_read_ = true;
@@ -68,8 +70,8 @@ void Election::OnReadFailed(MonotonicPoint now) {
 }
 
 void Election::OnWritten(const Lease& written, MonotonicPoint sent_at, MonotonicPoint now) {
-  // One that was long under way may have been carried out when it meant something else than when it was sent.
-  const bool is_over = held_ ? now >= deadline() : now > sent_at + BlinkMax();
+  // After a long delay the server may have executed the write under other circumstances than those when it was sent.
+  const bool is_over = held_ ? now >= deadline() : now > sent_at + UnobservedMax();
   if (is_over) {
     held_.reset();
     return OnConflict(now);
@@ -85,7 +87,7 @@ void Election::OnWritten(const Lease& written, MonotonicPoint sent_at, Monotonic
 void Election::OnConflict(MonotonicPoint now) {
   in_doubt_ = held_.has_value();
   has_read_ = false;
-  due_ = now;  // What is there now?
+  due_ = now;  // Read the Lease immediately.
 }
 
 void Election::OnWriteFailed(MonotonicPoint now) {

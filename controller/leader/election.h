@@ -1,9 +1,9 @@
-// Who of several controllers leads: an election by a Lease, as a state machine.
+// Elects the leader among several controllers by a Lease, as a state machine.
 //
-// Pure: told the time and what came of its last move, it says what to do next. A Lease is held from the moment before
-// its renewal was sent; a holder that could not renew it for `renew_deadline` leads no more, whatever else is the case,
-// and others take it only `lease_duration` after they saw it renewed last, by their own clocks. No two clocks are
-// compared.
+// Pure: given the time and the result of its last move, it returns the next move. A holder counts its time from the
+// moment before it sent the renewal, and stops leading if it could not renew the Lease for `renew_deadline`. Other
+// candidates take the Lease only when they have seen no change of it for `lease_duration`. Each candidate uses only its
+// own clock, so clocks need not agree.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,30 @@
 #include <string>
 #include <variant>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 namespace longshore::leader {
 
 struct Options {
-  std::string identity{};  // Unique among all that ever ask.
+  std::string identity{};  // Unique among all candidates, including earlier processes.
   Duration lease_duration = std::chrono::seconds(15);
   Duration renew_deadline = std::chrono::seconds(10);
   Duration retry_period = std::chrono::seconds(2);
 };
-// "" when they keep two from leading at once: retry_period < renew_deadline < lease_duration.
-std::string WrongWith(const Options& options);
+// Returns "" if the options ensure that at most one candidate leads (retry_period < renew_deadline < lease_duration),
+// otherwise what is wrong.
+std::string ProblemWith(const Options& options);
 
-// What a Lease says (coordination.k8s.io/v1).
+// The fields of a Lease (coordination.k8s.io/v1) that the election uses.
 struct Lease {
   std::string holder{};
-  Duration duration{0};     // Of whoever holds it.
+  Duration duration{0};     // The lease duration of its holder.
   int64_t transitions = 0;  // The epoch of its newest holder.
   std::string version{};    // resourceVersion.
 };
 
 struct Read {};
-// Creates it when `over` is empty, otherwise replaces what has this version.
+// Creates the Lease if `over` is empty, otherwise replaces the Lease of this version.
 struct Write {
   Lease lease;
   std::string over;
@@ -47,44 +48,44 @@ class Election {
  public:
   Election(Options options, MonotonicPoint now) : options_(std::move(options)), due_(now) {}
 
-  // What to do now. `epoch_floor`: the highest epoch that is known. A term begins above it; one that is below it gives
-  // way to another of ours.
+  // Returns the move to make now. `epoch_floor` is the highest known epoch: a term begins above it, and a term below it
+  // is replaced by a new term of the same holder.
   Move Next(MonotonicPoint now, int64_t epoch_floor) const;
 
-  // What came of it.
-  void OnRead(const std::optional<Lease>& lease, MonotonicPoint now);  // nullopt: there is none.
+  // Report the result of the last move.
+  void OnRead(const std::optional<Lease>& lease, MonotonicPoint now);  // nullopt: the Lease does not exist.
   void OnReadFailed(MonotonicPoint now);
-  // `sent_at`: before it was sent. `written`: with its new version.
+  // `sent_at` is a time before the write was sent. `written` has the new version.
   void OnWritten(const Lease& written, MonotonicPoint sent_at, MonotonicPoint now);
-  // Somebody else wrote or deleted it, or a write of ours was carried out and its answer lost.
+  // Another client wrote or deleted the Lease, or the server executed an earlier write whose answer was lost.
   void OnConflict(MonotonicPoint now);
   void OnWriteFailed(MonotonicPoint now);
-  // Gives up what is held, in order.
+  // Ends the term. Returns the write that releases the Lease, or nullopt if it is not held.
   std::optional<Write> Release();
 
-  // Whether it leads at this time.
+  // Whether this candidate leads at this time.
   bool IsLeading(MonotonicPoint now) const { return held_ && now < deadline(); }
-  // Until when, if nothing else comes.
+  // The end of the term unless the Lease is renewed.
   MonotonicPoint deadline() const { return renewed_at_ + options_.renew_deadline; }
-  // Of the term; 0 when it does not hold the Lease.
+  // The epoch of the term; 0 if this candidate does not hold the Lease.
   int64_t epoch() const { return held_ ? held_->transitions : 0; }
-  // Who does; "" nobody, or not known.
+  // The identity of the leader; "" if there is no leader or it is not known.
   std::string holder() const { return held_ ? options_.identity : seen_ ? seen_->holder : ""; }
 
  private:
   bool IsFree(MonotonicPoint now, int64_t epoch_floor) const;
-  // For so long we may look away from a Lease that is missing.
-  Duration BlinkMax() const { return options_.lease_duration - options_.renew_deadline; }
+  // The longest gap between two reads that find no Lease after which the Lease counts as missing the whole time.
+  Duration UnobservedMax() const { return options_.lease_duration - options_.renew_deadline; }
 
   const Options options_;
-  std::optional<Lease> held_;              // By us. Its version is empty when it has to be created again.
-  bool in_doubt_ = false;                  // Whether `held_` has the newest version.
-  MonotonicPoint renewed_at_{};            // By us.
-  std::optional<Lease> seen_;              // When we do not hold it.
-  bool has_read_ = false;                  // `seen_` is news, and not acted upon.
-  MonotonicPoint seen_since_{};            // Since when it has been as it was seen, or missing.
-  std::optional<MonotonicPoint> read_at_;  // The last read of somebody else's, or of none.
-  MonotonicPoint due_;                     // Of the next move.
+  std::optional<Lease> held_;              // The Lease that this candidate holds; version "": it was deleted.
+  bool in_doubt_ = false;                  // Whether the version of `held_` may be outdated.
+  MonotonicPoint renewed_at_{};            // The time before the last successful renewal of `held_` was sent.
+  std::optional<Lease> seen_;              // The last Lease that was read while this candidate did not hold it.
+  bool has_read_ = false;                  // Whether the last move was a successful read, into `seen_`.
+  MonotonicPoint seen_since_{};            // Since when `seen_` has not changed.
+  std::optional<MonotonicPoint> read_at_;  // The time of the last read into `seen_`.
+  MonotonicPoint due_;                     // The time of the next move.
 };
 
 }  // namespace longshore::leader

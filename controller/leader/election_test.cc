@@ -22,7 +22,7 @@ class ElectionTest : public ::testing::Test {
   Lease Held(const std::string& holder, int64_t epoch, const std::string& version) {
     return {.holder = holder, .duration = kDuration, .transitions = epoch, .version = version};
   }
-  // Does what it says, as a server that answers would, and says what it was: "read", "create", "write over V", "wait".
+  // Makes the next move with a server that works, and returns it: "read", "create", "write over VERSION" or "wait".
   std::string Step() {
     const Move move = election_.Next(now_, floor_);
     if (std::holds_alternative<WaitUntil>(move)) return "wait";
@@ -31,8 +31,8 @@ class ElectionTest : public ::testing::Test {
       return "read";
     }
     const Write& write = std::get<Write>(move);
-    const std::string there = server_ ? server_->version : "";
-    if (write.over == there) {
+    const std::string version = server_ ? server_->version : "";
+    if (write.over == version) {
       server_ = write.lease;
       server_->version = std::to_string(++versions_);
       election_.OnWritten(*server_, now_, now_);
@@ -56,7 +56,7 @@ class ElectionTest : public ::testing::Test {
   Election election_{{.identity = "me"}, now_};
 };
 
-TEST_F(ElectionTest, TakesALeaseThatNobodyHoldsAtOnceWithAnEpochAboveAllThatIsKnown) {
+TEST_F(ElectionTest, TakesAReleasedLeaseImmediatelyWithAnEpochAboveAllKnownOnes) {
   server_ = Held("", 6, "x");
   floor_ = 6;
   EXPECT_EQ(Step(), "read");
@@ -67,7 +67,7 @@ TEST_F(ElectionTest, TakesALeaseThatNobodyHoldsAtOnceWithAnEpochAboveAllThatIsKn
   EXPECT_EQ(Step(), "wait");
 }
 
-TEST_F(ElectionTest, ALeaseOfAnEpochThatIsLongOverHasBeenPutBackAndTellsNotWhoLeads) {
+TEST_F(ElectionTest, WaitsADurationIfAReleasedLeaseHasAnOutdatedEpoch) {
   server_ = Held("", 6, "x");
   floor_ = 9;
   EXPECT_EQ(Step(), "read");
@@ -77,7 +77,7 @@ TEST_F(ElectionTest, ALeaseOfAnEpochThatIsLongOverHasBeenPutBackAndTellsNotWhoLe
   EXPECT_EQ(election_.epoch(), 10);
 }
 
-TEST_F(ElectionTest, TakesALeaseOnlyWhenItHasNotChangedForItsDuration) {
+TEST_F(ElectionTest, TakesALeaseOnlyAfterItDidNotChangeForItsDuration) {
   server_ = Held("other", 6, "x");
   for (int i = 0; i < 7; ++i) {
     EXPECT_EQ(Step(), "read");
@@ -94,7 +94,7 @@ TEST_F(ElectionTest, TakesALeaseOnlyWhenItHasNotChangedForItsDuration) {
   EXPECT_EQ(election_.epoch(), 7);
 }
 
-TEST_F(ElectionTest, CreatesAMissingLeaseOnlyAfterADurationInWhichAHolderMayStillLead) {
+TEST_F(ElectionTest, CreatesAMissingLeaseOnlyAfterADuration) {
   floor_ = 3;
   for (Duration waited{0}; waited < kDuration; waited += seconds(1)) {
     EXPECT_NE(Step(), "create");
@@ -104,7 +104,7 @@ TEST_F(ElectionTest, CreatesAMissingLeaseOnlyAfterADurationInWhichAHolderMayStil
   EXPECT_EQ(election_.epoch(), 4);
 }
 
-TEST_F(ElectionTest, RenewsItAndLeadsUntilTheDeadlineAfterItsLastRenewal) {
+TEST_F(ElectionTest, LeadsUntilTheDeadlineAfterItsLastRenewal) {
   Lead();
   After(seconds(2));
   EXPECT_EQ(Step(), "write over 1");
@@ -115,25 +115,25 @@ TEST_F(ElectionTest, RenewsItAndLeadsUntilTheDeadlineAfterItsLastRenewal) {
     election_.OnWriteFailed(now_);
     After(seconds(1));
   }
-  EXPECT_FALSE(election_.IsLeading(now_)) << "by the clock alone: nothing was told";
+  EXPECT_FALSE(election_.IsLeading(now_)) << "the clock alone ends the term";
 }
 
-TEST_F(ElectionTest, ARenewalWhoseAnswerWasLostEndsNoTerm) {
+TEST_F(ElectionTest, ARenewalWhoseAnswerWasLostDoesNotEndTheTerm) {
   Lead();
   After(seconds(2));
-  server_->version = "lost";  // It was carried out.
+  server_->version = "lost";  // The server executed the renewal.
   election_.OnWriteFailed(now_);
   After(seconds(2));
   EXPECT_EQ(Step(), "write over 1");
-  EXPECT_TRUE(election_.IsLeading(now_)) << "in doubt, but nobody else can have it yet";
+  EXPECT_TRUE(election_.IsLeading(now_)) << "no other candidate can hold the Lease yet";
   EXPECT_EQ(Step(), "read");
   EXPECT_EQ(Step(), "write over lost");
   EXPECT_EQ(election_.epoch(), 7);
   EXPECT_TRUE(election_.IsLeading(now_));
 }
 
-// It may have arrived late, under a holder that leads still.
-TEST_F(ElectionTest, AnAcquisitionWhoseAnswerWasLostIsTakenAgainAfterADuration) {
+// The write may have arrived late, when another holder still leads.
+TEST_F(ElectionTest, WaitsADurationAfterTheAnswerToAnAcquisitionWasLost) {
   server_ = Held("", 6, "x");
   Step();
   server_ = Held("me", 7, "lost");
@@ -147,7 +147,7 @@ TEST_F(ElectionTest, AnAcquisitionWhoseAnswerWasLostIsTakenAgainAfterADuration) 
   EXPECT_EQ(election_.epoch(), 8);
 }
 
-TEST_F(ElectionTest, ALeaseThatIsDeletedOrPutBackUnderItsHolderIsWrittenAgainInTheSameTerm) {
+TEST_F(ElectionTest, TheHolderRewritesADeletedOrRestoredLeaseInTheSameTerm) {
   Lead();
   After(seconds(2));
   server_.reset();
@@ -163,7 +163,7 @@ TEST_F(ElectionTest, ALeaseThatIsDeletedOrPutBackUnderItsHolderIsWrittenAgainInT
   EXPECT_EQ(server_->transitions, 7);
 }
 
-TEST_F(ElectionTest, WhoeverElseHoldsItEndsTheTerm) {
+TEST_F(ElectionTest, TheTermEndsWhenAnotherCandidateHoldsTheLease) {
   Lead();
   After(seconds(2));
   server_ = Held("other", 8, "taken");
@@ -173,7 +173,7 @@ TEST_F(ElectionTest, WhoeverElseHoldsItEndsTheTerm) {
   EXPECT_EQ(election_.holder(), "other");
 }
 
-TEST_F(ElectionTest, BeginsAnotherTermWhenNodesTurnOutToHoldAHigherEpoch) {
+TEST_F(ElectionTest, BeginsANewTermWhenNodesHoldAHigherEpoch) {
   Lead();
   floor_ = 30;
   After(seconds(2));
@@ -181,7 +181,7 @@ TEST_F(ElectionTest, BeginsAnotherTermWhenNodesTurnOutToHoldAHigherEpoch) {
   EXPECT_EQ(election_.epoch(), 31);
 }
 
-TEST_F(ElectionTest, GivesUpWhatItHoldsSoThatTheNextNeedNotWait) {
+TEST_F(ElectionTest, ReleasesTheLeaseSoThatTheNextLeaderNeedNotWait) {
   EXPECT_FALSE(election_.Release());
   Lead();
   const auto write = election_.Release();
@@ -191,27 +191,27 @@ TEST_F(ElectionTest, GivesUpWhatItHoldsSoThatTheNextNeedNotWait) {
   EXPECT_FALSE(election_.IsLeading(now_));
 }
 
-TEST(ElectionOptions, MustKeepTwoFromLeadingAtOnce) {
-  EXPECT_EQ(WrongWith({}), "");
-  EXPECT_NE(WrongWith({.renew_deadline = seconds(15)}), "");
-  EXPECT_NE(WrongWith({.retry_period = seconds(10)}), "");
-  EXPECT_NE(WrongWith({.retry_period = seconds(0)}), "");
+TEST(ElectionOptions, AreRejectedIfTwoCandidatesCouldLead) {
+  EXPECT_EQ(ProblemWith({}), "");
+  EXPECT_NE(ProblemWith({.renew_deadline = seconds(15)}), "");
+  EXPECT_NE(ProblemWith({.retry_period = seconds(10)}), "");
+  EXPECT_NE(ProblemWith({.retry_period = seconds(0)}), "");
 }
 
-// Several candidates whose clocks run apart, a server that loses requests and answers, is late, loses the Lease or puts
-// an old one back, processes that stand still: never do two lead at once, and no epoch is used twice or goes down.
-TEST(ElectionSimulation, TwoNeverLeadAtOnceAndEpochsOnlyGrow) {
+// Simulates candidates with different clocks, paused processes, lost and late requests and answers, and a server that
+// loses the Lease or restores an old one: at most one candidate leads, and every term has a higher epoch than the last.
+TEST(ElectionSimulation, AtMostOneCandidateLeadsAndEpochsOnlyGrow) {
   struct Candidate {
     std::unique_ptr<Election> election;
-    Duration offset;            // Of its clock.
-    Duration stands_still{0};   // For so long.
-    Duration answer_in{0};      // Of what it asked for.
-    std::optional<Move> asked;  // What it waits for.
+    Duration offset;              // Its clock minus the time of the simulation.
+    Duration paused_for{0};       // The rest of a pause of the process.
+    Duration answer_in{0};        // The time until the answer to `pending`.
+    std::optional<Move> pending;  // The move whose answer it awaits.
     MonotonicPoint sent_at;
-    bool reaches = false;  // Whether the server carries it out.
-    bool comes_back = false;
+    bool request_arrives = false;  // Whether the server executes `pending`.
+    bool answer_arrives = false;
     int64_t term = 0;
-    int64_t over = 0;  // The term that has ended.
+    int64_t ended_term = 0;
   };
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     std::mt19937_64 random(seed);
@@ -226,18 +226,18 @@ TEST(ElectionSimulation, TwoNeverLeadAtOnceAndEpochsOnlyGrow) {
     Duration created_at{0};
     std::vector<Lease> backups;
     int64_t versions = 0;
-    int64_t newest_epoch = 0;  // Of a term that began: what statuses and nodes would say.
+    int64_t newest_epoch = 0;  // The epoch of the newest term, which statuses and nodes would report.
     std::map<int64_t, size_t> terms;
     int terms_begun = 0;
     constexpr Duration kStep = milliseconds(100);
     for (Duration at{0}; at < seconds(600); at += kStep) {
-      const bool troubled = at < seconds(500);
-      // One that is deleted within moments of being created could have been there between two looks of a candidate that
-      // saw none: fencing by the epoch is for that.
+      const bool has_faults = at < seconds(500);
+      // A Lease is not deleted soon after its creation: a candidate could miss it between two reads. Fencing by the
+      // epoch covers that case.
       if (!server) created_at = at;
-      if (troubled && at > created_at + seconds(6) && chance(0.0005)) server.reset();
-      if (troubled && server && chance(0.001)) backups.push_back(*server);
-      if (troubled && server && !backups.empty() && chance(0.0003)) {
+      if (has_faults && at > created_at + seconds(6) && chance(0.0005)) server.reset();
+      if (has_faults && server && chance(0.001)) backups.push_back(*server);
+      if (has_faults && server && !backups.empty() && chance(0.0003)) {
         server = backups[random() % backups.size()];
         server->version = std::to_string(++versions);
       }
@@ -246,34 +246,34 @@ TEST(ElectionSimulation, TwoNeverLeadAtOnceAndEpochsOnlyGrow) {
         Candidate& candidate = candidates[i];
         const MonotonicPoint now{at + candidate.offset};
         leading += candidate.election->IsLeading(now) ? 1 : 0;
-        if (troubled && chance(0.0005)) candidate.stands_still = seconds(random() % 30);
-        candidate.stands_still -= std::min(candidate.stands_still, kStep);
-        if (candidate.stands_still > Duration(0)) continue;
-        if (candidate.asked) {
+        if (has_faults && chance(0.0005)) candidate.paused_for = seconds(random() % 30);
+        candidate.paused_for -= std::min(candidate.paused_for, kStep);
+        if (candidate.paused_for > Duration(0)) continue;
+        if (candidate.pending) {
           candidate.answer_in -= std::min(candidate.answer_in, kStep);
           if (candidate.answer_in > Duration(0)) continue;
-          const Move move = *std::exchange(candidate.asked, std::nullopt);
+          const Move move = *std::exchange(candidate.pending, std::nullopt);
           if (const auto* write = std::get_if<Write>(&move)) {
             const bool matches = write->over == (server ? server->version : "");
-            if (candidate.reaches && matches) {
+            if (candidate.request_arrives && matches) {
               server = write->lease;
               server->version = std::to_string(++versions);
             }
-            if (!candidate.comes_back || !candidate.reaches)
+            if (!candidate.answer_arrives || !candidate.request_arrives)
               candidate.election->OnWriteFailed(now);
             else if (matches)
               candidate.election->OnWritten(*server, candidate.sent_at, now);
             else
               candidate.election->OnConflict(now);
-          } else if (candidate.comes_back) {
+          } else if (candidate.answer_arrives) {
             candidate.election->OnRead(server, now);
           } else {
             candidate.election->OnReadFailed(now);
           }
         }
-        if (candidate.term != 0 && !candidate.election->IsLeading(now)) candidate.over = candidate.term;
+        if (candidate.term != 0 && !candidate.election->IsLeading(now)) candidate.ended_term = candidate.term;
         if (candidate.election->IsLeading(now)) {
-          ASSERT_NE(candidate.election->epoch(), candidate.over) << "a term that was over goes on, seed " << seed;
+          ASSERT_NE(candidate.election->epoch(), candidate.ended_term) << "an ended term continues, seed " << seed;
         }
         if (candidate.election->IsLeading(now) && candidate.election->epoch() != candidate.term) {
           candidate.term = candidate.election->epoch();
@@ -283,11 +283,11 @@ TEST(ElectionSimulation, TwoNeverLeadAtOnceAndEpochsOnlyGrow) {
         }
         const Move move = candidate.election->Next(now, newest_epoch);
         if (std::holds_alternative<WaitUntil>(move)) continue;
-        candidate.asked = move;
+        candidate.pending = move;
         candidate.sent_at = now;
-        candidate.answer_in = troubled && chance(0.05) ? Duration(seconds(random() % 20)) : kStep;
-        candidate.reaches = !troubled || chance(0.9);
-        candidate.comes_back = !troubled || chance(0.9);
+        candidate.answer_in = has_faults && chance(0.05) ? Duration(seconds(random() % 20)) : kStep;
+        candidate.request_arrives = !has_faults || chance(0.9);
+        candidate.answer_arrives = !has_faults || chance(0.9);
       }
       ASSERT_LE(leading, 1) << "seed " << seed << " at " << at.count() / 1000 << " ms";
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/log.h"
+#include "common/os/log.h"
 
 namespace longshore::leader {
 namespace {
@@ -22,20 +22,20 @@ std::string MicroTime(TimePoint at) {
                      utc.tm_hour, utc.tm_min, utc.tm_sec, at.time_since_epoch().count() % 1'000'000);
 }
 
-// Of what a replacement would take away otherwise.
-Json OthersIn(const Json& lease) {
-  Json others = Json::object();
+// The metadata of other clients, which a replacement of the Lease must keep.
+Json ForeignMetadata(const Json& lease) {
+  Json foreign = Json::object();
   const Json metadata = lease.value("metadata", Json::object());
   for (const char* key : {"labels", "annotations", "ownerReferences", "finalizers"}) {
-    if (metadata.contains(key)) others[key] = metadata[key];
+    if (metadata.contains(key)) foreign[key] = metadata[key];
   }
-  return others;
+  return foreign;
 }
 
 }  // namespace
 
-Json ToJson(const LeaseName& name, const Lease& lease, TimePoint now, const Json& others) {
-  Json metadata = others;
+Json ToJson(const LeaseName& name, const Lease& lease, TimePoint now, const Json& foreign_metadata) {
+  Json metadata = foreign_metadata;
   metadata["name"] = name.name;
   metadata["namespace"] = name.namespace_;
   if (!lease.version.empty()) metadata["resourceVersion"] = lease.version;
@@ -57,16 +57,16 @@ Result<Lease> FromJson(const Json& json) try {
   lease.duration = std::chrono::seconds(spec.value("leaseDurationSeconds", int64_t{0}));
   lease.transitions = spec.value("leaseTransitions", int64_t{0});
   return lease;
-} catch (const Json::exception& error) {  // nlohmann's way to say that a field is missing or of another type.
-  return DataLoss("this is no Lease: {}", error.what());
+} catch (const Json::exception& error) {  // A field is missing or has the wrong type.
+  return DataLoss("not a valid Lease: {}", error.what());
 }
 
 Result<std::unique_ptr<Leadership>> Leadership::Start(const kube::Cluster& cluster, const LeaseName& lease,
                                                       const Options& options, const MonotonicClock& clock,
                                                       std::function<int64_t()> epoch_floor) {
-  if (const std::string wrong = WrongWith(options); !wrong.empty()) return InvalidArgument("{}", wrong);
+  if (const std::string problem = ProblemWith(options); !problem.empty()) return InvalidArgument("{}", problem);
   kube::ApiOptions api_options;
-  api_options.request_silence_max =
+  api_options.request_idle_max =
       std::chrono::duration_cast<std::chrono::milliseconds>((options.renew_deadline - options.retry_period) / 2);
   ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster, api_options, clock));
   return std::unique_ptr<Leadership>(new Leadership(std::move(api), lease, options, clock, std::move(epoch_floor)));
@@ -91,11 +91,13 @@ Leadership::~Leadership() {
     if (election_.IsLeading(clock_.Now())) release = election_.Release();
   }
   if (!release) return;
-  const auto written = api_->Send({.method = "PUT",
-                                   .target = PathOf(lease_, false),
-                                   .body = DumpJson(ToJson(lease_, release->lease, SystemClock().Now(), others_))});
+  const auto written =
+      api_->Send({.method = "PUT",
+                  .target = PathOf(lease_, false),
+                  .body = DumpJson(ToJson(lease_, release->lease, SystemClock().Now(), foreign_metadata_))});
   if (!written)
-    spdlog::warn("the Lease could not be given up, another one takes over later: {}", written.error().message);
+    spdlog::warn("cannot release the Lease {}/{}, so another controller takes over only when it expires: {}",
+                 lease_.namespace_, lease_.name, written.error().message);
 }
 
 void Leadership::Stop() {
@@ -118,7 +120,7 @@ int64_t Leadership::AwaitTerm() {
 void Leadership::AwaitEnd(int64_t epoch) {
   std::unique_lock lock(mutex_);
   while (!stopping_ && EpochAt(clock_.Now()) == epoch) {
-    // A renewal that hangs tells nobody: this one looks at the clock.
+    // A renewal that hangs does not notify, so this also waits for the deadline.
     changed_.wait_for(lock, std::max(election_.deadline() - clock_.Now(), Duration(1000)));
   }
 }
@@ -145,15 +147,15 @@ void Leadership::Run() {
     }
     lock.unlock();
     if (const auto* write = std::get_if<Write>(&move)) {
-      Do(*write);
+      WriteLease(*write);
     } else {
-      Look();
+      ReadLease();
     }
     changed_.notify_all();
   }
 }
 
-void Leadership::Look() {
+void Leadership::ReadLease() {
   const auto answer = api_->Send({.target = PathOf(lease_, false)});
   const bool is_missing = !answer && answer.error().code == Code::kNotFound;
   const auto json = answer ? ParseJson(*answer) : tl::make_unexpected(answer.error());
@@ -162,21 +164,21 @@ void Leadership::Look() {
     const auto read = json ? FromJson(*json) : tl::make_unexpected(json.error());
     lease = read ? Result<std::optional<Lease>>(*read) : tl::make_unexpected(read.error());
   }
-  others_ = lease && *lease ? OthersIn(*json) : Json::object();
+  foreign_metadata_ = lease && *lease ? ForeignMetadata(*json) : Json::object();
   const std::lock_guard lock(mutex_);
   if (lease) return election_.OnRead(*lease, clock_.Now());
-  spdlog::warn("the Lease {}/{} cannot be read: {}", lease_.namespace_, lease_.name, lease.error().message);
+  spdlog::warn("cannot read the Lease {}/{}: {}", lease_.namespace_, lease_.name, lease.error().message);
   election_.OnReadFailed(clock_.Now());
 }
 
-void Leadership::Do(const Write& write) {
+void Leadership::WriteLease(const Write& write) {
   const bool creates = write.over.empty();
   Lease lease = write.lease;
   lease.version = write.over;
   const MonotonicPoint sent_at = clock_.Now();
   const auto answer = api_->Send({.method = creates ? "POST" : "PUT",
                                   .target = PathOf(lease_, creates),
-                                  .body = DumpJson(ToJson(lease_, lease, SystemClock().Now(), others_))});
+                                  .body = DumpJson(ToJson(lease_, lease, SystemClock().Now(), foreign_metadata_))});
   const auto json = answer ? ParseJson(*answer) : tl::make_unexpected(answer.error());
   const auto written = json ? FromJson(*json) : tl::make_unexpected(json.error());
   const std::lock_guard lock(mutex_);
@@ -187,7 +189,7 @@ void Leadership::Do(const Write& write) {
   const Code code = written.error().code;
   if (code == Code::kAborted || code == Code::kAlreadyExists || code == Code::kNotFound)
     return election_.OnConflict(clock_.Now());
-  spdlog::warn("the Lease {}/{} cannot be written: {}", lease_.namespace_, lease_.name, written.error().message);
+  spdlog::warn("cannot write the Lease {}/{}: {}", lease_.namespace_, lease_.name, written.error().message);
   election_.OnWriteFailed(clock_.Now());
 }
 

@@ -1,4 +1,4 @@
-// Holds or awaits a Lease of the API server, on a thread of its own.
+// Holds or awaits a Lease of the API server, on a separate thread.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "controller/kube/api.h"
 #include "controller/leader/election.h"
 
@@ -23,31 +23,31 @@ struct LeaseName {
 // Thread-safe.
 class Leadership {
  public:
-  // With connections of its own, on which nothing may be silent for so long that no time is left to try again before
-  // the renew deadline. `epoch_floor`: the highest epoch that is known; may be called on any thread.
+  // Uses separate connections whose timeout leaves time for a retry before the renew deadline. `epoch_floor` returns
+  // the highest known epoch; it may be called on any thread.
   static Result<std::unique_ptr<Leadership>> Start(const kube::Cluster& cluster, const LeaseName& lease,
                                                    const Options& options, const MonotonicClock& clock,
                                                    std::function<int64_t()> epoch_floor);
-  ~Leadership();  // Gives the Lease up when it is held: whoever led has stopped before.
+  ~Leadership();  // Releases the Lease if it is held. All work of the leader must have stopped before.
   Leadership(const Leadership&) = delete;
   Leadership& operator=(const Leadership&) = delete;
 
-  // Waits for a term to begin, and gives its epoch; 0 after Stop.
+  // Waits until a term begins and returns its epoch; returns 0 after Stop.
   int64_t AwaitTerm();
-  // Waits for the end of a term, or for Stop.
+  // Waits until the term of this epoch ends, or until Stop.
   void AwaitEnd(int64_t epoch);
-  // Whether the term of this epoch goes on, by the clock. To be asked before everything that only the leader may do.
+  // Whether the term of this epoch continues, by the clock. Call it before each action that only the leader may take.
   bool IsLeading(int64_t epoch) const;
   void Stop();
 
-  std::string holder() const;  // Who leads; "" when nobody is known to.
+  std::string holder() const;  // The identity of the leader; "" if it is not known.
 
  private:
   Leadership(std::unique_ptr<kube::Api> api, LeaseName lease, Options options, const MonotonicClock& clock,
              std::function<int64_t()> epoch_floor);
   void Run();
-  void Do(const Write& write);
-  void Look();
+  void WriteLease(const Write& write);
+  void ReadLease();
   int64_t EpochAt(MonotonicPoint now) const;
 
   const std::unique_ptr<kube::Api> api_;
@@ -57,15 +57,15 @@ class Leadership {
   const std::function<int64_t()> epoch_floor_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Election election_;  // Guarded by the mutex, as is:
+  Election election_;  // Guarded by the mutex, as is `stopping_`.
   bool stopping_ = false;
-  Json others_ = Json::object();  // What others wrote into its metadata, which stays.
-  std::thread thread_;            // Last: it uses the rest.
+  Json foreign_metadata_ = Json::object();  // Labels and the like of other clients, which writes keep.
+  std::thread thread_;                      // Last: the thread uses the other members.
 };
 
-// As coordination.k8s.io/v1 has it. `now` is for people only; `others`: labels and the like.
-Json ToJson(const LeaseName& name, const Lease& lease, TimePoint now, const Json& others = Json::object());
-// DataLoss when it is none.
+// Formats a Lease of coordination.k8s.io/v1. `now` is informational; `foreign_metadata` has labels and the like.
+Json ToJson(const LeaseName& name, const Lease& lease, TimePoint now, const Json& foreign_metadata = Json::object());
+// Returns DataLoss if the JSON is not a Lease.
 Result<Lease> FromJson(const Json& json);
 
 }  // namespace longshore::leader

@@ -1,4 +1,4 @@
-// Against a real API server: tests/cluster/control_plane.py starts it and names its kubeconfig.
+// Runs against a real API server: tests/cluster/control_plane.py starts it and provides its kubeconfig.
 #include "controller/leader/leadership.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ const SteadyClock kClock;
 
 class LeadershipTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Leadership> Stand(const std::string& identity, int64_t floor = 0) {
+  std::unique_ptr<Leadership> StartCandidate(const std::string& identity, int64_t floor = 0) {
     const Options options{.identity = identity,
                           .lease_duration = seconds(2),
                           .renew_deadline = milliseconds(1200),
@@ -32,7 +32,7 @@ class LeadershipTest : public ::testing::Test {
   }
   void Delete() { ASSERT_TRUE(api_->Send({.method = "DELETE", .target = path_})); }
 
-  // The API server's names are in lower case.
+  // The API server requires lower case.
   static std::string NameOfTest() {
     std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     for (char& c : name) c = static_cast<char>(std::tolower(c));
@@ -44,24 +44,25 @@ class LeadershipTest : public ::testing::Test {
   std::unique_ptr<kube::Api> api_ = kube::ConnectForTests(kClock);
 };
 
-TEST_F(LeadershipTest, LeadsAndHandsOverWhenItLeaves) {
-  auto first = Stand("first", 41);
+TEST_F(LeadershipTest, ReleasesTheLeaseWhenItStops) {
+  auto first = StartCandidate("first", 41);
   const int64_t epoch = first->AwaitTerm();
   EXPECT_EQ(epoch, 42);
   EXPECT_TRUE(first->IsLeading(epoch));
   EXPECT_EQ(Read()->holder, "first");
-  const auto second = Stand("second");
+  const auto second = StartCandidate("second");
   auto next = std::async(std::launch::async, [&] { return second->AwaitTerm(); });
-  EXPECT_EQ(next.wait_for(milliseconds(2500)), std::future_status::timeout) << "as long as the first renews it";
+  EXPECT_EQ(next.wait_for(milliseconds(2500)), std::future_status::timeout) << "the first still renews the Lease";
   EXPECT_EQ(second->holder(), "first");
   const auto left_at = std::chrono::steady_clock::now();
   first.reset();
   EXPECT_EQ(next.get(), 43);
-  EXPECT_LT(std::chrono::steady_clock::now() - left_at, seconds(1)) << "it was given up, nobody has to wait";
+  EXPECT_LT(std::chrono::steady_clock::now() - left_at, seconds(1))
+      << "the Lease was released, so the second need not wait";
 }
 
-TEST_F(LeadershipTest, GoesOnWhenItsLeaseIsDeleted) {
-  const auto only = Stand("only");
+TEST_F(LeadershipTest, ContinuesItsTermWhenItsLeaseIsDeleted) {
+  const auto only = StartCandidate("only");
   const int64_t epoch = only->AwaitTerm();
   Delete();
   while (!Read()) {
@@ -71,8 +72,8 @@ TEST_F(LeadershipTest, GoesOnWhenItsLeaseIsDeleted) {
   EXPECT_TRUE(only->IsLeading(epoch));
 }
 
-TEST_F(LeadershipTest, WhatOthersWroteIntoTheLeaseStaysAndEndsNoTerm) {
-  const auto only = Stand("only");
+TEST_F(LeadershipTest, KeepsLabelsOfOtherClientsOnTheLeaseWithoutEndingTheTerm) {
+  const auto only = StartCandidate("only");
   const int64_t epoch = only->AwaitTerm();
   const Json patch = {{"metadata", {{"labels", {{"of", "chart"}}}}}};
   ASSERT_TRUE(
@@ -85,24 +86,24 @@ TEST_F(LeadershipTest, WhatOthersWroteIntoTheLeaseStaysAndEndsNoTerm) {
   EXPECT_TRUE(only->IsLeading(epoch));
 }
 
-TEST_F(LeadershipTest, ItsTermEndsWhenSomebodyElseWritesTheLease) {
-  const auto only = Stand("only");
+TEST_F(LeadershipTest, TheTermEndsWhenAnotherHolderWritesTheLease) {
+  const auto only = StartCandidate("only");
   const int64_t epoch = only->AwaitTerm();
   for (;;) {
     Lease taken = Read().value();
-    taken.holder = "somebody";
+    taken.holder = "another";
     taken.transitions += 7;
     if (api_->Send({.method = "PUT", .target = path_, .body = ToJson(lease_, taken, TimePoint{}).dump()})) break;
   }
   only->AwaitEnd(epoch);
   EXPECT_FALSE(only->IsLeading(epoch));
-  EXPECT_GT(only->AwaitTerm(), epoch + 7) << "when the other has not renewed it for its duration";
+  EXPECT_GT(only->AwaitTerm(), epoch + 7) << "the other holder does not renew the Lease";
 }
 
-TEST_F(LeadershipTest, AStopEndsAllWaiting) {
-  const auto holder = Stand("holder");
+TEST_F(LeadershipTest, StopEndsAllWaits) {
+  const auto holder = StartCandidate("holder");
   const int64_t epoch = holder->AwaitTerm();
-  const auto standby = Stand("standby");
+  const auto standby = StartCandidate("standby");
   auto term = std::async(std::launch::async, [&] { return standby->AwaitTerm(); });
   auto end = std::async(std::launch::async, [&] { holder->AwaitEnd(epoch); });
   standby->Stop();

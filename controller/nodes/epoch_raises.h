@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
 
 namespace longshore::nodes {
 
@@ -20,8 +20,9 @@ class EpochRaises {
  public:
   explicit EpochRaises(Duration interval_min = std::chrono::minutes(5)) : interval_min_(interval_min) {}
 
-  // A node asks, during the term `epoch`, for a term above it. Several nodes may ask in one term, because it ends only
-  // once. ResourceExhausted, with the time to ask again, if a node ended another term less than `interval_min` ago.
+  // Called when a node requires, during the term `epoch`, a term above it. Several nodes may do so in one term, because
+  // it ends only once. Returns ResourceExhausted with the remaining time if a node ended another term less than
+  // `interval_min` ago.
   Status Allow(int64_t epoch, MonotonicPoint now);
 
  private:

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/clock.h"
-#include "common/error.h"
-#include "common/tls/identity.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/net/tls/identity.h"
 #include "controller/nodes/sent.h"
 #include "longshore/control.pb.h"
 
@@ -25,8 +25,9 @@ namespace longshore::nodes {
 
 // The known state of one node. Kept after its stream ends, until Forget.
 struct NodeView {
-  control::Hello hello;                           // From the newest stream.
-  std::shared_ptr<const control::Report> report;  // The newest report; never from an earlier incarnation.
+  control::Hello hello;  // From the newest stream.
+  std::shared_ptr<const control::Report>
+      report;  // The newest report of the current incarnation; null before the first.
   MonotonicPoint report_at;
   bool connected = false;
   bool reported = false;    // Whether `report` came on the current stream, so that it is up to date.
@@ -35,7 +36,7 @@ struct NodeView {
   // Why the node refused the newest message, or that its state differs from the one sent; "" if it accepted the
   // message.
   std::string ack_error;
-  MonotonicPoint refused_at;  // When the refusal came; then `sent` is null and the node needs a snapshot.
+  MonotonicPoint refused_at;  // The time of the last refusal. After it `sent` is null and the node needs a snapshot.
   // The state that the node should hold after all sent messages. Null until a snapshot is sent on this stream, unless
   // the hello showed that the node still holds exactly the state sent before; also null after the node refused a
   // message.
@@ -44,7 +45,7 @@ struct NodeView {
 // A view is immutable: each change creates a new one, so comparing pointers shows whether anything changed.
 using ViewPtr = std::shared_ptr<const NodeView>;
 
-// Replaces the shared value by a copy that the caller may change; an empty value if there was none.
+// Replaces the shared value by a copy that the caller may change, or by an empty value if the pointer was null.
 template <typename Value>
 Value& Unshared(std::shared_ptr<const Value>& shared) {
   auto own = shared ? std::make_shared<Value>(*shared) : std::make_shared<Value>();
@@ -67,20 +68,20 @@ using Identify = std::function<Result<Identity>(std::string_view authorization)>
 // Issues a certificate for a node from its request. Called on any thread; must not block.
 using Certify = std::function<Result<control::Certificate>(const Identity& node, const std::string& request)>;
 
-// Limit on the terms that may have passed without any trace except in nodes. A node whose epoch is further ahead of the
-// controller is refused: its stream ends with INVALID_ARGUMENT, and nothing else changes.
+// The largest plausible difference between the epoch of a node and the term of the controller. A node whose epoch is
+// further ahead is refused: its stream ends with INVALID_ARGUMENT, and nothing else changes.
 inline constexpr int64_t kEpochAheadMax = 1000;
 
 struct Options {
   std::string address{};                   // The address to listen on: "unix:/path" or "host:port".
   std::shared_ptr<tls::Identities> tls{};  // Null: plaintext.
-  Identify identify{};  // Empty: every client that connects is taken for the node that its hello names.
-  Certify certify{};    // Empty: requests for certificates are refused. Requires identify.
+  Identify identify{};                     // Empty: every client is accepted as the node that its hello names.
+  Certify certify{};                       // Empty: requests for certificates are refused. Requires identify.
   std::chrono::milliseconds certify_interval{10'000};  // Minimum time between two requests on a stream.
   int64_t epoch = 1;                                   // The term of this controller.
-  // Called if a node holds an epoch that is not below ours and at most kEpochAheadMax above it. Returns an epoch above
-  // it, stored where the next controller finds it. An error ends the stream of this node only. Called under the lock of
-  // the registry.
+  // Called if a node holds an epoch that is not below this controller's and at most kEpochAheadMax above it. Returns an
+  // epoch above `above`, which it must store where the next controller finds it. An error ends only the stream of this
+  // node. Called under the lock of the registry.
   std::function<Result<int64_t>(int64_t above)> raise_epoch{};
   // Called before each message except heartbeats; empty: always allowed. Thread-safe.
   std::function<bool()> may_send{};
@@ -98,7 +99,7 @@ using OnChange = std::function<void(const std::string& fleet, const std::string&
 // Thread-safe.
 class Registry {
  public:
-  // Starts to listen.
+  // Starts to listen for nodes.
   static Result<std::unique_ptr<Registry>> Start(Options options, const MonotonicClock& clock, OnChange on_change);
   virtual ~Registry() = default;  // Ends all streams.
 
@@ -111,9 +112,9 @@ class Registry {
   // Ends all streams and stops listening.
   virtual void Close() = 0;
 
-  // Nodes of one fleet, ordered by name.
+  // Returns the nodes of one fleet, ordered by name.
   virtual std::vector<ViewPtr> Nodes(const std::string& fleet) const = 0;
-  // nullptr if the node is unknown.
+  // Returns nullptr if the node is unknown.
   virtual ViewPtr Node(const std::string& fleet, const std::string& node) const = 0;
 
   // Queues a message without blocking and sets its epoch and revision. `part`: the fleet part that the node holds after

@@ -9,8 +9,8 @@
 #include <limits>
 #include <mutex>
 
-#include "common/file.h"
-#include "common/fleet/state_digest.h"
+#include "common/base/path.h"
+#include "common/node_contract/state_digest.h"
 #include "controller/nodes/epoch_raises.h"
 #include "longshore/control.grpc.pb.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kFleet = "default/cpu";
 
-// The end of the stream on the node.
+// The node's end of a stream.
 class FakeNode {
  public:
   FakeNode(const Path& socket, control::Hello hello) : FakeNode("unix:" + socket.string(), std::move(hello), {}) {}
@@ -151,7 +151,7 @@ class RegistryTest : public ::testing::Test {
   std::unique_ptr<Registry> registry_;
 };
 
-TEST_F(RegistryTest, KnowsANodeByItsHelloAndReport) {
+TEST_F(RegistryTest, StoresTheHelloAndTheReportOfANode) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
   EXPECT_FALSE(registry_->Nodes(kFleet)[0]->reported);
@@ -205,7 +205,7 @@ TEST_F(RegistryTest, ReconnectedNodeNeedsASnapshotUnlessItHoldsExactlyTheSentSta
   EXPECT_FALSE(registry_->Nodes(kFleet)[0]->sent);
 }
 
-TEST_F(RegistryTest, NewIncarnationHasNoReportAndTheNewestStreamCounts) {
+TEST_F(RegistryTest, ANewIncarnationReplacesTheStreamAndDropsTheReport) {
   FakeNode first(Socket(), Hello("a", "i1"));
   first.Report(1);
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.reported; }));
@@ -225,7 +225,7 @@ TEST_F(RegistryTest, RefusedMessageIsKeptAsAnErrorAndRequiresASnapshot) {
   EXPECT_FALSE(registry_->Nodes(kFleet)[0]->sent);
   ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot(), Part()));
   const control::FromController snapshot = node.Read();
-  node.Ack(snapshot, longshore::DigestOf(snapshot.snapshot().state()));
+  node.Ack(snapshot, longshore::node_contract::DigestOf(snapshot.snapshot().state()));
   EXPECT_TRUE(WaitUntil([](const NodeView& view) { return view.ack_error.empty() && view.acked_revision > 0; }));
 }
 
@@ -276,7 +276,7 @@ TEST_F(RegistryTest, NodeOfALaterTermIsRefusedIfNoTermCanStart) {
   registry_.reset();
   Options options;
   options.epoch = 5;
-  registry_ = StartRegistry(options, [](int64_t) { return Unavailable("another term begins soon"); });
+  registry_ = StartRegistry(options, [](int64_t) { return Unavailable("another term will begin soon"); });
   control::Hello ahead = Hello("a");
   ahead.set_epoch(6);
   EXPECT_EQ(FakeNode(Socket(), ahead).ReadEnd().error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -286,7 +286,7 @@ TEST_F(RegistryTest, NodeOfALaterTermIsRefusedIfNoTermCanStart) {
   EXPECT_TRUE(WaitForConnected());
 }
 
-TEST_F(RegistryTest, SendsNothingAfterLosingThePermission) {
+TEST_F(RegistryTest, SendsNothingWhenMaySendReturnsFalse) {
   registry_.reset();
   std::atomic<bool> may = true;
   Options options;
@@ -300,7 +300,7 @@ TEST_F(RegistryTest, SendsNothingAfterLosingThePermission) {
   EXPECT_EQ(registry_->Nodes(kFleet)[0]->sent->models.size(), 1U);
 }
 
-TEST_F(RegistryTest, HasAndAcceptsNoStreamsAfterClose) {
+TEST_F(RegistryTest, CloseEndsAllStreamsAndRejectsNewOnes) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
   registry_->Close();
@@ -324,7 +324,7 @@ TEST_F(RegistryTest, FullQueueClosesTheStream) {
   EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-TEST_F(RegistryTest, ANodeCannotUseUpTheEpochs) {
+TEST_F(RegistryTest, ANodeWithAnImplausibleEpochIsRefused) {
   const int64_t before = registry_->epoch();
   for (const int64_t epoch : {before + kEpochAheadMax + 1, std::numeric_limits<int64_t>::max()}) {
     control::Hello hello = Hello("a");
@@ -344,7 +344,7 @@ TEST_F(RegistryTest, NodeThatRepeatsAWrongEpochClosesOnlyItsOwnStream) {
   registry_ = StartRegistry(options, [&](int64_t) -> Result<int64_t> {
     RETURN_IF_ERROR(raises.Allow(5 + allowed, clock_.Now()));
     ++allowed;
-    return Unavailable("a term above it begins soon");
+    return Unavailable("a term with a higher epoch will begin soon");
   });
   FakeNode honest(Socket(), Hello("honest"));
   ASSERT_TRUE(WaitForConnected());
@@ -367,7 +367,7 @@ TEST_F(RegistryTest, NodeHasOnlyTheIdentityOfItsToken) {
   options.address = "127.0.0.1:0";
   options.identify = [](std::string_view authorization) -> Result<Identity> {
     if (authorization == "Bearer a") return Identity{kFleet, "uid", "a"};
-    return Fail(Code::kUnauthenticated, "the token is not known");
+    return Fail(Code::kUnauthenticated, "the token is unknown");
   };
   registry_.reset();
   registry_ = StartRegistry(options);
@@ -378,7 +378,7 @@ TEST_F(RegistryTest, NodeHasOnlyTheIdentityOfItsToken) {
        std::vector<std::vector<std::string>>{{}, {"Bearer b"}, {"Bearer a", "Bearer a"}}) {
     const grpc::Status refused = FakeNode(target, Hello("a"), authorizations).ReadEnd();
     EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAUTHENTICATED);
-    EXPECT_EQ(refused.error_message(), "the token is not known");
+    EXPECT_EQ(refused.error_message(), "the token is unknown");
   }
   const grpc::Status other = FakeNode(target, Hello("b"), {"Bearer a"}).ReadEnd();
   EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
@@ -438,7 +438,7 @@ TEST_F(CertifyingRegistryTest, RequestsBeforeTheHelloAreNotAnswered) {
 TEST_F(RegistryTest, RequestsForCertificatesAreRefusedWithoutAnAuthority) {
   FakeNode node(Socket(), Hello("a"));
   node.AskForCertificate("please");
-  EXPECT_EQ(node.Read().certificate().error(), "this controller makes no certificates");
+  EXPECT_EQ(node.Read().certificate().error(), "this controller does not issue certificates");
 }
 
 }  // namespace

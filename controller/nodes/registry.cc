@@ -7,9 +7,9 @@
 #include <mutex>
 #include <optional>
 
-#include "common/grpc/credentials.h"
-#include "common/log.h"
-#include "common/ticker.h"
+#include "common/net/grpc/credentials.h"
+#include "common/os/log.h"
+#include "common/os/ticker.h"
 #include "controller/nodes/nodes.h"
 #include "controller/nodes/stream.h"
 #include "longshore/control.grpc.pb.h"
@@ -30,7 +30,7 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
  public:
   RegistryImpl(Options options, const MonotonicClock& clock, OnChange on_change)
       : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), epoch_(options_.epoch) {
-    heart_.emplace(options_.heartbeat_interval, [this] { Beat(); });
+    heartbeat_.emplace(options_.heartbeat_interval, [this] { SendHeartbeats(); });
   }
 
   ~RegistryImpl() override {
@@ -62,7 +62,7 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
     return epoch_;
   }
 
-  // The streams of nodes never end by themselves.
+  // Cancels the streams immediately, because nodes do not end them.
   void Close() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
   std::vector<ViewPtr> Nodes(const std::string& fleet) const override {
@@ -102,7 +102,7 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
     ++streams_;
     auto* stream = new Stream(*this);  // Deletes itself in OnDone.
     if (!identity) {
-      spdlog::error("a stream was refused: {}", ForLog(identity.error().message));
+      spdlog::error("refused a stream: {}", ForLog(identity.error().message));
       stream->End({grpc::StatusCode::UNAUTHENTICATED, identity.error().message});
     } else if (options_.identify) {
       stream->identity = *identity;
@@ -113,8 +113,8 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   std::mutex& mutex() override { return mutex_; }
   void Received(Stream& stream, const control::FromNode& message) override;
   void Ended(Stream& stream) override;
-  void Beat();
-  Status CutIfFull(Stream& stream) const;
+  void SendHeartbeats();
+  Status EndIfFull(Stream& stream) const;
 
   Status TakeHello(Stream& stream, const control::Hello& hello);
   static bool TakeAck(Known& node, const control::Ack& ack, MonotonicPoint now);
@@ -135,11 +135,11 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   // Must live as long as the server: handshakes call back into them.
   std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::Server> server_;
-  std::optional<Ticker> heart_;  // Last: it uses the rest.
+  std::optional<Ticker> heartbeat_;  // Last: its thread uses the other members.
 };
 
 // A stream with queued messages needs no heartbeat.
-void RegistryImpl::Beat() {
+void RegistryImpl::SendHeartbeats() {
   control::FromController message;
   message.mutable_heartbeat();
   const std::scoped_lock lock(mutex_);
@@ -148,24 +148,23 @@ void RegistryImpl::Beat() {
   }
 }
 
-Status RegistryImpl::CutIfFull(Stream& stream) const {
+Status RegistryImpl::EndIfFull(Stream& stream) const {
   if (stream.queued() < options_.queued_max) return {};
-  stream.End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many messages wait for this node"});
-  return ResourceExhausted("{} messages wait for node {}", options_.queued_max, stream.key.second);
+  stream.End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many messages are queued for this node"});
+  return ResourceExhausted("{} messages are queued for node {}, the maximum", options_.queued_max, stream.key.second);
 }
 
 Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message,
                           std::shared_ptr<const FleetPart> part) {
-  if (options_.may_send && !options_.may_send())
-    return FailedPrecondition("this controller is not the leader any more");
+  if (options_.may_send && !options_.may_send()) return FailedPrecondition("this controller is no longer the leader");
   const std::scoped_lock lock(mutex_);
   const auto found = nodes_.find({fleet, node});
-  if (found == nodes_.end() || found->second.stream == nullptr) return NotFound("node {} is not attached", node);
+  if (found == nodes_.end() || found->second.stream == nullptr) return NotFound("node {} is not connected", node);
   Known& to = found->second;
   if (!message.has_snapshot() && !message.has_drain() && !to.view->sent) {
     return FailedPrecondition("node {} has no snapshot yet", node);
   }
-  RETURN_IF_ERROR(CutIfFull(*to.stream));
+  RETURN_IF_ERROR(EndIfFull(*to.stream));
   message.set_epoch(epoch_);
   message.set_revision(++revision_);
   if (message.has_snapshot()) {
@@ -195,12 +194,13 @@ void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
     if (stream.finished()) return;
     if (message.has_hello()) {
       if (const Status taken = TakeHello(stream, message.hello()); !taken) {
-        spdlog::error("a node was refused: {}", ForLog(taken.error().message));
+        spdlog::error("refused a node: {}", ForLog(taken.error().message));
         return stream.End({static_cast<grpc::StatusCode>(taken.error().code), taken.error().message});
       }
     }
     const auto found = nodes_.find(stream.key);
-    if (found == nodes_.end()) return stream.End({grpc::StatusCode::INVALID_ARGUMENT, "a node says hello first"});
+    if (found == nodes_.end())
+      return stream.End({grpc::StatusCode::INVALID_ARGUMENT, "a node must send its hello first"});
     if (found->second.stream != &stream) return;  // The node has connected again in the meantime.
     key = stream.key;
     is_news = message.has_hello() || (message.has_ack() && TakeAck(found->second, message.ack(), clock_.Now())) ||
@@ -211,7 +211,7 @@ void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
 }
 
 Result<control::Certificate> RegistryImpl::CertificateFor(const Stream& stream, const std::string& request) const {
-  if (!options_.certify) return Unimplemented("this controller makes no certificates");
+  if (!options_.certify) return Unimplemented("this controller does not issue certificates");
   return options_.certify(*stream.identity, request);
 }
 
@@ -221,23 +221,23 @@ void RegistryImpl::AnswerRequest(Stream& stream, const std::string& request) {
   const MonotonicPoint now = clock_.Now();
   if (stream.certified_at && now - *stream.certified_at < options_.certify_interval) {
     const std::scoped_lock lock(mutex_);
-    return stream.End({grpc::StatusCode::RESOURCE_EXHAUSTED, "a node asks for certificates too often"});
+    return stream.End({grpc::StatusCode::RESOURCE_EXHAUSTED, "the node requests certificates too often"});
   }
   stream.certified_at = now;
   control::FromController answer;
   if (auto certificate = CertificateFor(stream, request)) {
     *answer.mutable_certificate() = std::move(*certificate);
   } else {
-    spdlog::error("node {} of fleet {} gets no certificate: {}", stream.key.second, stream.key.first,
+    spdlog::error("cannot issue a certificate for node {} of fleet {}: {}", stream.key.second, stream.key.first,
                   ForLog(certificate.error().message));
     answer.mutable_certificate()->set_error(certificate.error().message);
   }
   const std::scoped_lock lock(mutex_);
-  if (!stream.finished() && CutIfFull(stream)) stream.Push(std::move(answer));
+  if (!stream.finished() && EndIfFull(stream)) stream.Push(std::move(answer));
 }
 
 Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
-  if (!stream.key.first.empty()) return InvalidArgument("node {} said hello twice", hello.node());
+  if (!stream.key.first.empty()) return InvalidArgument("node {} sent two hellos", hello.node());
   if (hello.fleet().empty() || hello.node().empty() || hello.incarnation().empty()) {
     return InvalidArgument("a hello must name a fleet, a node and an incarnation");
   }
@@ -251,18 +251,19 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   }
   if (hello.epoch() > epoch_ + kEpochAheadMax) {
     return InvalidArgument(
-        "node {} of fleet {} says that it holds epoch {}; the term of this controller is {}, and an epoch more than {} "
-        "ahead is not plausible",
+        "node {} of fleet {} reports epoch {}, but the epoch of this controller is {}, and an epoch more than {} ahead "
+        "is not plausible",
         hello.node(), hello.fleet(), hello.epoch(), epoch_, kEpochAheadMax);
   }
   if (hello.epoch() >= epoch_ && hello.epoch() > 0) {
     const auto known = nodes_.find({hello.fleet(), hello.node()});
-    const bool of_this_term = known != nodes_.end() && hello.epoch() == epoch_;
-    if (!of_this_term) {
+    const bool is_of_this_term = known != nodes_.end() && hello.epoch() == epoch_;
+    if (!is_of_this_term) {
       const Result<int64_t> raised = options_.raise_epoch(hello.epoch());
       if (!raised) {
-        return Prefixed(raised.error(), fmt::format("node {} of fleet {} holds epoch {}, and the term is {}",
-                                                    hello.node(), hello.fleet(), hello.epoch(), epoch_));
+        return Prefixed(raised.error(),
+                        fmt::format("node {} of fleet {} holds epoch {}, but the epoch of this controller is {}",
+                                    hello.node(), hello.fleet(), hello.epoch(), epoch_));
       }
       epoch_ = *raised;
     }

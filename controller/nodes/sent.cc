@@ -2,18 +2,18 @@
 
 #include <utility>
 
-#include "common/error.h"
-#include "common/fleet/state_digest.h"
+#include "common/base/error.h"
+#include "common/node_contract/state_digest.h"
 
 namespace longshore::nodes {
 
 std::shared_ptr<const FleetPart> MakeFleetPart(control::FleetState state) {
-  std::string digest = DigestOfPart(SerializePart(state));
+  std::string digest = node_contract::DigestOfPart(node_contract::SerializePart(state));
   return std::make_shared<const FleetPart>(FleetPart{std::move(state), std::move(digest)});
 }
 
 std::shared_ptr<const SentModel> MakeSentModel(const control::ModelState& model) {
-  SentModel sent{DigestOfPart(SerializePart(model)), {}};
+  SentModel sent{node_contract::DigestOfPart(node_contract::SerializePart(model)), {}};
   for (const control::VersionState& version : model.versions()) {
     if (version.load() && version.weight_bp() > 0) sent.answering.push_back(version.version());
   }
@@ -54,7 +54,7 @@ void ApplyMessage(const control::FromController& message, const std::shared_ptr<
 }
 
 std::string DigestOf(const Sent& sent) {
-  StateDigest digest(sent.epoch, sent.revision, sent.fleet->digest);
+  node_contract::StateDigest digest(sent.epoch, sent.revision, sent.fleet->digest);
   for (const auto& [_, model] : sent.models) digest.Add(model->digest);
   return digest.Hex();
 }

@@ -31,7 +31,7 @@ struct Sent {
   std::shared_ptr<const FleetPart> fleet;                          // Never null.
   std::map<std::string, std::shared_ptr<const SentModel>> models;  // By served name.
 
-  // "" if it holds no model of this name.
+  // Returns "" if the node should not hold a model of this name.
   std::string DigestOfModel(const std::string& served_name) const;
 };
 
@@ -39,7 +39,7 @@ struct Sent {
 // node holds after a snapshot or a change of the fleet or its peers; unused for other messages.
 void ApplyMessage(const control::FromController& message, const std::shared_ptr<const FleetPart>& fleet, Sent& sent);
 
-// The digest defined in common/fleet/state_digest.h.
+// Returns the digest that common/node_contract/state_digest.h defines.
 std::string DigestOf(const Sent& sent);
 
 }  // namespace longshore::nodes

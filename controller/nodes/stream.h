@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "controller/nodes/nodes.h"
 #include "longshore/control.pb.h"
 
@@ -39,7 +39,7 @@ class Stream final : public grpc::ServerBidiReactor<control::FromNode, control::
   void OnCancel() override;
   void OnDone() override;
 
-  // With the owner's mutex held:
+  // The members below require the owner's mutex.
   size_t queued() const { return queue_.size(); }
   bool finished() const { return finished_; }  // Messages that are read after this are ignored.
   void Push(control::FromController message);

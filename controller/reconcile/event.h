@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "controller/api/types.h"
-#include "controller/rollout/rollout.h"
+#include "controller/decide/rollout/rollout.h"
 
 namespace longshore::reconcile {
 

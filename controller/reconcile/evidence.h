@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "controller/analysis/analysis.h"
 #include "controller/api/types.h"
+#include "controller/decide/analysis/analysis.h"
 #include "longshore/control.pb.h"
 
 namespace longshore::reconcile {

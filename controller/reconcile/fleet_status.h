@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "controller/api/sentences.h"
 #include "controller/api/types.h"
 #include "controller/fleet/fleet.h"

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "common/text.h"
+#include "common/base/text.h"
 
 namespace longshore::reconcile {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
+#include "controller/decide/rollout/rollout.h"
 #include "controller/fleet/fleet.h"
 #include "controller/nodes/nodes.h"
-#include "controller/rollout/rollout.h"
 
 namespace longshore::reconcile {
 

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "common/fleet/homes.h"
+#include "common/node_contract/homes.h"
 #include "controller/api/parse.h"
 #include "controller/store/forwarding_store.h"
 #include "controller/store/local/local_store.h"
@@ -157,7 +157,7 @@ class ReconcilerTest : public ::testing::Test {
               clock_,
               timer_,
               [](const api::Key&) { return std::nullopt; },
-              [](const metrics::Query&) { return nullptr; },
+              [](const signals::Query&) { return nullptr; },
               [this](const api::Key& key, Duration) { due_.insert(key); },
               [this](const Event& event) { events_.push_back(event); },
               [this](const api::Key& key, const api::RolloutStatus& rollout) {
@@ -642,7 +642,7 @@ TEST_F(ReconcilerTest, OnlyNodesOfAModelAndItsHomeNodesReceiveIt) {
     return nodes;
   };
   const std::set<std::string> first = told();
-  EXPECT_EQ(first.size(), kHomesMax) << "the node that loads it is also a home node";
+  EXPECT_EQ(first.size(), node_contract::kHomesMax) << "the node that loads it is also a home node";
 
   const std::string gone = *first.begin();
   nodes_.Leave(gone);
@@ -651,7 +651,7 @@ TEST_F(ReconcilerTest, OnlyNodesOfAModelAndItsHomeNodesReceiveIt) {
   timer_.Advance(std::chrono::seconds(1));
   Settle();
   Settle();
-  EXPECT_EQ(told().size(), kHomesMax) << "another node became a home node";
+  EXPECT_EQ(told().size(), node_contract::kHomesMax) << "another node became a home node";
   EXPECT_FALSE(told().contains(gone));
 }
 

@@ -124,7 +124,7 @@ void Failpoint::Begin(const std::string& what) {
   if (!count_file_.empty()) {
     const int file = open(count_file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     const std::string line = point_ + "\n";
-    // With a wrong count the test would prove nothing.
+    // A wrong count would make the test useless.
     if (file < 0 || write(file, line.data(), line.size()) < 0) Die();
     close(file);
   }
@@ -134,12 +134,12 @@ void Failpoint::Begin(const std::string& what) {
 void Failpoint::Done(const std::function<bool()>& is_applied) {
   const std::scoped_lock lock(mutex_);
   if (!Is(CrashMode::kLost)) return;
-  constexpr int kLooksMax = 5000;
-  for (int i = 0; i < kLooksMax && !is_applied(); ++i) poll(nullptr, 0, 1);
+  constexpr int kChecksMax = 5000;
+  for (int i = 0; i < kChecksMax && !is_applied(); ++i) poll(nullptr, 0, 1);
   Die();
 }
 
-void Failpoint::Seen() {
+void Failpoint::Processed() {
   const std::scoped_lock lock(mutex_);
   if (Is(CrashMode::kAfter)) Die();
 }

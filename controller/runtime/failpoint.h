@@ -17,8 +17,8 @@
 #include <optional>
 #include <string>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "controller/nodes/nodes.h"
 #include "controller/store/store.h"
 
@@ -30,7 +30,7 @@ struct CrashAt {
   std::string point;
 };
 
-// Parses "lost:NAME". InvalidArgument with the allowed forms.
+// Parses "lost:NAME". Returns InvalidArgument with the allowed forms if the text has another form.
 Result<CrashAt> ParseCrashAt(const std::string& text);
 
 // Thread-safe.
@@ -40,12 +40,12 @@ class Failpoint {
   // From the environment variables above.
   static Result<std::unique_ptr<Failpoint>> FromEnvironment();
 
-  // Called before and after each operation. If it has to crash, Done first waits until `is_applied` returns true: until
-  // the other side has the operation.
+  // Called before and after each operation. Before Done crashes the process, it waits until `is_applied` returns true,
+  // which shows that the receiver has the operation.
   void Begin(const std::string& what);
   void Done(const std::function<bool()>& is_applied);
-  // Called when the results of all operations so far were processed.
-  void Seen();
+  // Called when the results of all operations so far have been processed.
+  void Processed();
 
  private:
   [[noreturn]] static void Die();

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "common/os/file.h"
+
 namespace longshore::runtime {
 namespace {
 
-TEST(Failpoint, ParsesItsSettingAndRefusesAWrongOne) {
+TEST(Failpoint, ParsesItsSettingAndRejectsAWrongOne) {
   EXPECT_EQ(ParseCrashAt("lost:status of a:b#2")->point, "status of a:b#2");
   EXPECT_EQ(ParseCrashAt("lost:x#1")->mode, CrashMode::kLost);
   for (const char* wrong : {"", "lost", "lost:", ":x", "soon:x", " after:x"}) {
@@ -30,16 +32,16 @@ void RunThree(const std::string& at) {
     failpoint.Begin("x");
     fmt::print(stderr, "done {};", i);
     failpoint.Done([] { return true; });
-    fmt::print(stderr, "seen {};", i);
-    failpoint.Seen();
+    fmt::print(stderr, "processed {};", i);
+    failpoint.Processed();
   }
 }
 
 TEST(FailpointDeathTest, ExitsExactlyAtTheGivenPoint) {
   const auto killed = ::testing::KilledBySignal(SIGKILL);
-  EXPECT_EXIT(RunThree("before:x#2"), killed, "^done 1;seen 1;$");
-  EXPECT_EXIT(RunThree("lost:x#2"), killed, "^done 1;seen 1;done 2;$");
-  EXPECT_EXIT(RunThree("after:x#2"), killed, "^done 1;seen 1;done 2;seen 2;$");
+  EXPECT_EXIT(RunThree("before:x#2"), killed, "^done 1;processed 1;$");
+  EXPECT_EXIT(RunThree("lost:x#2"), killed, "^done 1;processed 1;done 2;$");
+  EXPECT_EXIT(RunThree("after:x#2"), killed, "^done 1;processed 1;done 2;processed 2;$");
 }
 
 }  // namespace

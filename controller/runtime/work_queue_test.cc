@@ -13,7 +13,7 @@ using std::chrono::steady_clock;
 
 api::Key Model(const std::string& name) { return {api::kModelKind, "default", name}; }
 
-TEST(WorkQueue, KeyThatIsAddedTwiceIsTakenOnce) {
+TEST(WorkQueue, AKeyThatIsAddedTwiceIsTakenOnce) {
   WorkQueue queue;
   queue.Add(Model("a"));
   queue.Add(Model("a"), hours(1));
@@ -75,7 +75,7 @@ TEST(WorkQueue, PausesDoubleWithEachFailureInARow) {
   EXPECT_GE(wait(), milliseconds(16));
 }
 
-TEST(WorkQueue, StopEndsTheWaiting) {
+TEST(WorkQueue, StopEndsTheWait) {
   WorkQueue queue;
   std::thread waiting([&] { EXPECT_FALSE(queue.Take()); });
   queue.Stop();

@@ -61,7 +61,7 @@ Result<Object> FromDocument(const Json& document) {
     object.spec = document.at("spec");
     object.status = document.value("status", Json());
     return object;
-  } catch (const Json::exception& error) {  // nlohmann's way to say that a field is missing or of another type.
+  } catch (const Json::exception& error) {  // A field is missing or has the wrong type.
     return InvalidArgument("not an object of {}: {}", api::kApiVersion, error.what());
   }
 }
@@ -72,7 +72,8 @@ Status CheckKey(const api::Key& key) {
   }
   for (const std::string& name : {key.namespace_, key.name}) {
     if (IsDnsName(name)) continue;
-    return InvalidArgument("\"{}\" is no valid name: use at most {} of a-z, 0-9, \"-\" and \".\"", name, kNameMax);
+    return InvalidArgument("\"{}\" is not a valid name: use at most {} characters of a-z, 0-9, \"-\" and \".\"", name,
+                           kNameMax);
   }
   return {};
 }

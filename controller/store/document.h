@@ -1,7 +1,7 @@
-// Objects as the JSON documents that stores keep and people see: the form of the Kubernetes API.
+// Converts objects to and from JSON documents in the form of the Kubernetes API, which stores keep and people see.
 #pragma once
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
 #include "controller/store/store.h"
 
@@ -12,15 +12,15 @@ api::Key KeyOf(const Object& object);
 // {apiVersion, kind, metadata{name, namespace, uid, generation, resourceVersion, labels, annotations}, spec, status}.
 Json ToDocument(const Object& object);
 
-// InvalidArgument naming the field that is missing or of another type.
+// Returns InvalidArgument with the field that is missing or has the wrong type.
 Result<Object> FromDocument(const Json& document);
 
-// As values. Errors as api/parse's, naming the field.
+// Parse the spec and the status. Errors as in api/parse, with the field.
 Result<api::Model> ToModel(const Object& object);
 Result<api::ServingFleet> ToFleet(const Object& object);
 
-// InvalidArgument unless the namespace and the name are DNS names (RFC 1123, at most 253 characters, lower case), which
-// makes them safe as names of files too.
+// Returns InvalidArgument unless the kind is known, and the namespace and the name are DNS names (RFC 1123, at most 253
+// characters, lower case), which are also safe as file names.
 Status CheckKey(const api::Key& key);
 
 }  // namespace longshore::store

@@ -1,4 +1,4 @@
-// A store that hands everything on: what wraps another one says only what it does otherwise.
+// A store that forwards all calls to another store: the base class of wrappers, which override only what they change.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace longshore::store {
 
 class ForwardingStore : public Store {
  public:
-  // `store` outlives it.
+  // `store` must outlive this object.
   explicit ForwardingStore(Store& store) : store_(store) {}
 
   Result<Object> Get(const api::Key& key) override { return store_.Get(key); }

@@ -1,7 +1,7 @@
-// The seam for cluster state: the objects of our own kinds, wherever they live.
+// The interface to the stored objects of Longshore's kinds.
 //
-// Two homes, one contract test (store_contract_test.h): LocalStore, a directory; later KubeStore, the Kubernetes API.
-// Objects travel as JSON documents {apiVersion, kind, metadata, spec, status}; api/ turns them into values.
+// Two implementations with one contract test (store_contract_test.h): LocalStore uses a directory, KubeStore uses the
+// Kubernetes API. Objects are JSON documents {apiVersion, kind, metadata, spec, status}; api/ parses them into values.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
 #include "controller/api/types.h"
 
@@ -22,10 +22,10 @@ struct Object {
   Json status;
 };
 
-// An object that is there and cannot be read.
+// An object that exists but cannot be read.
 struct Unreadable {
   api::Key key;
-  std::string why;  // Names the place, a file for example.
+  std::string why;  // Names the place, for example a file.
 };
 
 struct Listing {
@@ -33,46 +33,47 @@ struct Listing {
   std::vector<Unreadable> unreadable;
 };
 
-// What changed. A relist may repeat what is known: receivers are level-based and only take the key.
+// Called with the key of an object that may have changed: a new list may report unchanged objects again.
 using OnChange = std::function<void(const api::Key& key)>;
 
-// Stops the watch when it goes.
+// Its destructor stops the watch.
 class Watch {
  public:
   virtual ~Watch() = default;
 };
 
-// Thread-safe. Every method may fail with Unavailable, and a write that failed so may have happened all the same.
+// Thread-safe. Every method may fail with Unavailable; a write that failed with it may nevertheless have been executed.
 class Store {
  public:
   virtual ~Store() = default;
 
-  // NotFound when it is not there; DataLoss when it cannot be read.
+  // Returns NotFound if the object does not exist, and DataLoss if it cannot be read.
   virtual Result<Object> Get(const api::Key& key) = 0;
 
-  // Of all objects of a kind, those that cannot be read too, in order. With Get it is a list that needs little memory.
+  // Returns the keys of all objects of a kind in order, including unreadable ones. Together with Get, this lists
+  // objects with little memory.
   virtual Result<std::vector<api::Key>> Keys(const std::string& kind) = 0;
 
-  // All objects of a kind. One that cannot be read hides no other.
+  // Returns all objects of a kind; unreadable objects do not hide the others.
   virtual Result<Listing> List(const std::string& kind) = 0;
 
-  // Creates the object or replaces its spec, labels and annotations; gives uid, generation and resource version.
-  // A spec equal to the stored one writes nothing. The status is not touched.
+  // Creates the object or replaces its spec, labels and annotations; the store sets uid, generation and resource
+  // version. Writes nothing if these fields equal the stored ones. Does not change the status.
   virtual Result<Object> Apply(const Object& object) = 0;
 
-  // What Apply would store now, with every refusal of its; nothing is written. Of what the store gives only the
-  // generation is to be relied on.
+  // Returns what Apply would store now, or its error, and writes nothing. Among the fields that the store sets, only
+  // the generation is meaningful.
   virtual Result<Object> DryApply(const Object& object) = 0;
 
-  // Replaces the status. Aborted when resource_version is not the stored one; NotFound when the object or the uid is
-  // gone.
+  // Replaces the status. Returns Aborted if `resource_version` is not the stored one, and NotFound if no object with
+  // this key and uid exists.
   virtual Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                                    const Json& status) = 0;
 
-  // Aborted when the stored uid is another: a new object of the same name is never deleted for the old one.
+  // Returns Aborted if the stored uid differs, so that a new object of the same name is not deleted by mistake.
   virtual Status Delete(const api::Key& key, const std::string& uid) = 0;
 
-  // Calls on_change for every object there is and for every change after that, on a thread of the store's.
+  // Calls `on_change` for every existing object and for every later change, on a thread of the store.
   virtual Result<std::unique_ptr<Watch>> WatchAll(OnChange on_change) = 0;
 };
 

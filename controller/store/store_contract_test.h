@@ -1,6 +1,6 @@
-// What every home of the store promises (store.h), as tests. A home passes them by
+// Tests of the contract in store.h, which every implementation must pass. An implementation instantiates them with
 //
-//   INSTANTIATE_TEST_SUITE_P(Local, StoreContract, ::testing::Values([] { return std::make_unique<LocalHome>(); }));
+//   INSTANTIATE_TEST_SUITE_P(Local, StoreContract, ::testing::Values([] { return std::make_unique<LocalBackend>(); }));
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,18 +17,18 @@
 
 namespace longshore::store {
 
-// An empty place where stores can be opened; each Open is a client of its own.
-class StoreHome {
+// An empty store; each Open returns a separate client of it.
+class StoreBackend {
  public:
-  virtual ~StoreHome() = default;
+  virtual ~StoreBackend() = default;
   virtual std::unique_ptr<Store> Open() = 0;
-  // Makes an object that is there unreadable. False where nobody can.
+  // Makes an existing object unreadable. Returns false if this backend cannot do that.
   virtual bool Damage(const api::Key& key) = 0;
-  // Runs it on two sides that share nothing but the home, at the same time. Each returns 0 when it went well.
-  virtual bool RunOnTwoSides(const std::function<int()>& work) = 0;
+  // Runs `work` twice at the same time, on two clients that share only the backend. `work` returns 0 on success.
+  virtual bool RunConcurrently(const std::function<int()>& work) = 0;
 };
 
-// A Model of the default namespace that every home takes.
+// A Model in the default namespace that every backend accepts.
 inline Object Model(const std::string& name, int version) {
   Object object;
   object.kind = api::kModelKind;
@@ -37,7 +37,7 @@ inline Object Model(const std::string& name, int version) {
   return object;
 }
 
-class StoreContract : public ::testing::TestWithParam<std::function<std::unique_ptr<StoreHome>()>> {
+class StoreContract : public ::testing::TestWithParam<std::function<std::unique_ptr<StoreBackend>()>> {
  protected:
   static Object Fleet(const std::string& name) {
     Object object;
@@ -48,7 +48,7 @@ class StoreContract : public ::testing::TestWithParam<std::function<std::unique_
   }
   static Json Stable(int64_t version) { return {{"stableVersion", version}}; }
 
-  // Adds 1 to status.stableVersion, again and again until nobody came between.
+  // Adds 1 to status.stableVersion; retries as long as other clients write in between.
   static Status Increment(Store& store, const api::Key& key) {
     constexpr int kTriesMax = 10000;
     for (int i = 0; i < kTriesMax; ++i) {
@@ -58,14 +58,14 @@ class StoreContract : public ::testing::TestWithParam<std::function<std::unique_
       if (put) return {};
       if (put.error().code != Code::kAborted) return tl::make_unexpected(put.error());
     }
-    return ResourceExhausted("no luck in {} tries", kTriesMax);
+    return ResourceExhausted("every one of {} attempts conflicted with another write", kTriesMax);
   }
 
-  std::unique_ptr<StoreHome> home_ = GetParam()();
-  std::unique_ptr<Store> store_ = home_->Open();
+  std::unique_ptr<StoreBackend> backend_ = GetParam()();
+  std::unique_ptr<Store> store_ = backend_->Open();
 };
 
-// Waits for keys without looking at a clock.
+// Counts the reported keys, and waits for them without sleeping.
 class SeenKeys {
  public:
   OnChange Receiver() {
@@ -90,18 +90,18 @@ class SeenKeys {
   std::map<api::Key, int> times_;
 };
 
-TEST_P(StoreContract, GivesUidGenerationAndResourceVersionAtTheFirstApply) {
+TEST_P(StoreContract, SetsUidGenerationAndResourceVersionOnTheFirstApply) {
   const auto applied = store_->Apply(Model("digits", 1));
   ASSERT_TRUE(applied) << applied.error().message;
   EXPECT_NE(applied->metadata.uid, "");
   EXPECT_EQ(applied->metadata.generation, 1);
   EXPECT_NE(applied->metadata.resource_version, "");
-  const auto seen = home_->Open()->Get(KeyOf(*applied));
+  const auto seen = backend_->Open()->Get(KeyOf(*applied));
   ASSERT_TRUE(seen);
-  EXPECT_EQ(ToDocument(*seen), ToDocument(*applied)) << "another client reads what was written";
+  EXPECT_EQ(ToDocument(*seen), ToDocument(*applied)) << "another client reads the same object";
 }
 
-TEST_P(StoreContract, RaisesTheGenerationOnlyWhenTheSpecChanges) {
+TEST_P(StoreContract, IncrementsTheGenerationOnlyWhenTheSpecChanges) {
   const Object first = store_->Apply(Model("digits", 1)).value();
   Object labelled = Model("digits", 1);
   labelled.metadata.labels["team"] = "vision";
@@ -115,13 +115,13 @@ TEST_P(StoreContract, RaisesTheGenerationOnlyWhenTheSpecChanges) {
   EXPECT_TRUE(third.metadata.labels.empty());
 }
 
-TEST_P(StoreContract, ApplyingTheSameAgainWritesNothing) {
+TEST_P(StoreContract, ApplyingTheSameObjectAgainWritesNothing) {
   const Object first = store_->Apply(Model("digits", 1)).value();
   const Object again = store_->Apply(Model("digits", 1)).value();
   EXPECT_EQ(again.metadata.resource_version, first.metadata.resource_version);
 }
 
-TEST_P(StoreContract, ADryRunGivesWhatApplyWouldAndWritesNothing) {
+TEST_P(StoreContract, ADryRunReturnsWhatApplyWouldReturnAndWritesNothing) {
   const api::Key key{api::kModelKind, "default", "digits"};
   EXPECT_EQ(store_->DryApply(Model("digits", 1))->spec.at("version"), 1);
   EXPECT_EQ(store_->Get(key).error().code, Code::kNotFound);
@@ -135,12 +135,12 @@ TEST_P(StoreContract, ADryRunGivesWhatApplyWouldAndWritesNothing) {
   EXPECT_EQ(store_->DryApply(Model("No_name", 1)).error().code, Code::kInvalidArgument);
 }
 
-TEST_P(StoreContract, AStatusIsWrittenOnlyOnTopOfWhatTheWriterSaw) {
+TEST_P(StoreContract, AStatusWriteWithAnOutdatedResourceVersionIsAborted) {
   const Object first = store_->Apply(Model("digits", 1)).value();
   const api::Key key = KeyOf(first);
   const auto put = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, Stable(7));
   ASSERT_TRUE(put) << put.error().message;
-  EXPECT_EQ(put->metadata.generation, 1) << "a status is no change of the spec";
+  EXPECT_EQ(put->metadata.generation, 1) << "a new status does not change the spec";
   const auto stale = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, Stable(8));
   EXPECT_EQ(stale.error().code, Code::kAborted);
   EXPECT_EQ(store_->Get(key)->status.at("stableVersion"), 7);
@@ -155,7 +155,7 @@ TEST_P(StoreContract, WritingTheSameStatusAgainWritesNothing) {
   EXPECT_EQ(again.metadata.resource_version, put.metadata.resource_version);
 }
 
-TEST_P(StoreContract, ApplyKeepsTheStatusAndAStaleWriterOfItLoses) {
+TEST_P(StoreContract, ApplyKeepsTheStatusAndAbortsAStaleStatusWrite) {
   const Object first = store_->Apply(Model("digits", 1)).value();
   const api::Key key = KeyOf(first);
   const Object put = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, Stable(1)).value();
@@ -164,7 +164,7 @@ TEST_P(StoreContract, ApplyKeepsTheStatusAndAStaleWriterOfItLoses) {
             Code::kAborted);
 }
 
-TEST_P(StoreContract, ANewObjectOfTheSameNameIsNeitherWrittenNorDeletedForTheOldOne) {
+TEST_P(StoreContract, WritesAndDeletesOfAnOldUidDoNotTouchANewObjectOfTheSameName) {
   const Object old = store_->Apply(Model("digits", 1)).value();
   const api::Key key = KeyOf(old);
   ASSERT_TRUE(store_->Delete(key, old.metadata.uid));
@@ -177,7 +177,7 @@ TEST_P(StoreContract, ANewObjectOfTheSameNameIsNeitherWrittenNorDeletedForTheOld
   EXPECT_TRUE(store_->Get(key));
 }
 
-TEST_P(StoreContract, WhatIsNotThereIsNotFound) {
+TEST_P(StoreContract, AMissingObjectIsNotFound) {
   const api::Key key{api::kModelKind, "default", "nothing"};
   EXPECT_EQ(store_->Get(key).error().code, Code::kNotFound);
   EXPECT_EQ(store_->PutStatus(key, "uid", "1", {}).error().code, Code::kNotFound);
@@ -205,10 +205,10 @@ TEST_P(StoreContract, ListsOneKindOrderedByNamespaceAndName) {
                                                                   {api::kModelKind, "default", "b"}}));
 }
 
-TEST_P(StoreContract, OneObjectThatCannotBeReadHidesNoOther) {
+TEST_P(StoreContract, AnUnreadableObjectDoesNotHideTheOthers) {
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(store_->Apply(Model(name, 1)));
   const api::Key damaged{api::kModelKind, "default", "b"};
-  if (!home_->Damage(damaged)) GTEST_SKIP() << "this home never gives out what cannot be read";
+  if (!backend_->Damage(damaged)) GTEST_SKIP() << "this backend does not store unreadable objects";
   EXPECT_EQ(store_->Get(damaged).error().code, Code::kDataLoss);
   const auto listing = store_->List(api::kModelKind);
   ASSERT_TRUE(listing) << listing.error().message;
@@ -220,40 +220,40 @@ TEST_P(StoreContract, OneObjectThatCannotBeReadHidesNoOther) {
   EXPECT_THAT(listing->unreadable[0].why, ::testing::HasSubstr("b"));
 }
 
-TEST_P(StoreContract, RefusesNamesThatAreNone) {
+TEST_P(StoreContract, RejectsInvalidNames) {
   for (const char* name : {"../x", "", "UPPER", ".hidden", "a/b"}) {
     EXPECT_EQ(store_->Apply(Model(name, 1)).error().code, Code::kInvalidArgument) << name;
   }
 }
 
-TEST_P(StoreContract, AWatchTellsWhatIsThereAndWhatChangesByAnybody) {
-  const Object there = store_->Apply(Model("there", 1)).value();
+TEST_P(StoreContract, AWatchReportsExistingObjectsAndChangesByOtherClients) {
+  const Object existing = store_->Apply(Model("existing", 1)).value();
   SeenKeys seen;
   const auto watch = store_->WatchAll(seen.Receiver());
   ASSERT_TRUE(watch) << watch.error().message;
-  EXPECT_TRUE(seen.WaitFor(KeyOf(there), 1));
-  const auto other = home_->Open();
+  EXPECT_TRUE(seen.WaitFor(KeyOf(existing), 1));
+  const auto other = backend_->Open();
   const Object later = other->Apply(Model("later", 1)).value();
   EXPECT_TRUE(seen.WaitFor(KeyOf(later), 1)) << "created by another client";
   const int before_status = seen.times(KeyOf(later));
   ASSERT_TRUE(other->PutStatus(KeyOf(later), later.metadata.uid, later.metadata.resource_version, Stable(1)));
-  EXPECT_TRUE(seen.WaitFor(KeyOf(later), before_status + 1)) << "its status";
-  const int before_delete = seen.times(KeyOf(there));
-  ASSERT_TRUE(other->Delete(KeyOf(there), there.metadata.uid));
-  EXPECT_TRUE(seen.WaitFor(KeyOf(there), before_delete + 1)) << "its end";
+  EXPECT_TRUE(seen.WaitFor(KeyOf(later), before_status + 1)) << "its status changed";
+  const int before_delete = seen.times(KeyOf(existing));
+  ASSERT_TRUE(other->Delete(KeyOf(existing), existing.metadata.uid));
+  EXPECT_TRUE(seen.WaitFor(KeyOf(existing), before_delete + 1)) << "it was deleted";
 }
 
-TEST_P(StoreContract, ConcurrentWritersOfTwoSidesLoseNothing) {
+TEST_P(StoreContract, ConcurrentWritersLoseNoUpdates) {
   const Object object = store_->Apply(Model("digits", 1)).value();
   constexpr int kEach = 50;
   const auto increment_all = [&] {
-    const auto store = home_->Open();
+    const auto store = backend_->Open();
     for (int i = 0; i < kEach; ++i) {
       if (!Increment(*store, KeyOf(object))) return 1;
     }
     return 0;
   };
-  EXPECT_TRUE(home_->RunOnTwoSides(increment_all));
+  EXPECT_TRUE(backend_->RunConcurrently(increment_all));
   EXPECT_EQ(store_->Get(KeyOf(object))->status.at("stableVersion"), 2 * kEach);
 }
 

@@ -1,5 +1,5 @@
-// Whole files are compared with tests/golden/cli/import; the notes are comments there. After a wanted change:
-// LONGSHORE_GOLDEN_WRITE=1 writes what is expected. tests/cluster/test_cli.py gives it to a real API server.
+// Compares whole files with tests/golden/cli/import, where notes are comments. LONGSHORE_GOLDEN_WRITE=1 rewrites the
+// files after an intended change. tests/cluster/test_cli.py applies them to a real API server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <regex>
 #include <sstream>
 
-#include "common/file.h"
+#include "common/os/file.h"
 #include "controller/api/document.h"
 #include "controller/api/parse.h"
 #include "controller/cli/import/kserve.h"
@@ -40,7 +40,7 @@ Result<Imported> AllOfTfServing(const ImportTarget& target) {
   return ImportTfServing({{Golden("models.config")}, Golden("batching.config"), Golden("monitoring.config")}, target);
 }
 
-TEST(TfServing, BecomesAFleetAndModelsWithANoteForWhatTheyDoNotSay) {
+TEST(TfServing, BecomesAFleetAndModelsWithNotesForSettingsWithoutACounterpart) {
   ExpectGolden("tfserving.yaml", AllOfTfServing({}));
   const auto plain = ImportTfServing(
       TfServing("model_config_list { config { name: 'm' base_path: '/m' model_platform: 'tensorflow' } }"),
@@ -60,24 +60,25 @@ std::string Config(const std::string& more) {
   return "model_config_list {\n config { name: 'm'\n base_path: '/m'\n model_platform: 'tensorflow'\n" + more + " } }";
 }
 
-TEST(TfServing, NamesFileLineAndFieldOfWhatIsWrong) {
+TEST(TfServing, ErrorsNameFileLineAndField) {
   const Wrong wrong[] = {
       {"model_config_list {\n colour: 1 }", "m.config:2:8: "},
-      {"custom_model_config { }", "m.config:1: custom_model_config is not known here"},
-      {"", "m.config: there is no model in it"},
+      {"custom_model_config { }", "m.config:1: custom_model_config is not supported"},
+      {"", "m.config: it contains no model"},
       {"model_config_list {\n config { base_path: '/m' } }",
-       "m.config:2: base_path \"/m\" is of a model without a name"},
+       "m.config:2: base_path \"/m\" belongs to a model without a name"},
       {"model_config_list { config { name: 'm' base_path: '/m' } }", "model_platform of model m is missing"},
       {"model_config_list { config { name: 'm'\n base_path: '/m'\n model_platform: 'onnx' } }",
-       "m.config:3: model_platform \"onnx\" of model m is not served"},
+       "m.config:3: model_platform \"onnx\" of model m is not supported"},
       {"model_config_list { config { name: 'm' model_type: OTHER } }", "model_type OTHER of model m"},
       {"model_config_list { config { name: 'm' model_platform: 'tensorflow' } }", "base_path of model m is missing"},
-      {"model_config_list { config { name: 'm' base_path: 'm' model_platform: 'tensorflow' } }", "is not absolute"},
+      {"model_config_list { config { name: 'm' base_path: 'm' model_platform: 'tensorflow' } }",
+       "is not an absolute path"},
       {Config("model_version_policy { specific {} }"), "m.config:5: model_version_policy specific of model m"},
       {Config("version_labels { key: 'a' value: 0 }"), "m.config:2: name: the manifest:"},
       {Config("version_labels { key: 'a' value: 0 }"), "spec.labels.a: 0 is less than 1"},
       {"model_config_list { config { name: 'a/b' base_path: '/m' model_platform: 'tensorflow' } }", "spec.servedName"},
-      {Config("} config { name: 'm' base_path: '/m' model_platform: 'tensorflow'"), "\"m\" is there twice"},
+      {Config("} config { name: 'm' base_path: '/m' model_platform: 'tensorflow'"), "\"m\" is defined twice"},
   };
   for (const Wrong& one : wrong) {
     const auto imported = ImportTfServing(TfServing(one.text), {});
@@ -87,17 +88,19 @@ TEST(TfServing, NamesFileLineAndFieldOfWhatIsWrong) {
   }
 }
 
-TEST(TfServing, ABatchingFileThatAModelCannotHaveIsAnError) {
+TEST(TfServing, ABatchingFileThatIsInvalidForAModelIsAnError) {
   TfServingFiles files = TfServing(Config(""));
   files.batching = ImportFile{"b.config", "max_batch_size { value: 32 }\nallowed_batch_sizes: 8"};
-  EXPECT_THAT(ImportTfServing(files, {}).error().message, HasSubstr("b.config: as a Model has it: spec.batching"));
+  EXPECT_THAT(ImportTfServing(files, {}).error().message, HasSubstr("b.config: as fields of a Model: spec.batching"));
   files.batching->text = "max_size: 3";
   EXPECT_THAT(ImportTfServing(files, {}).error().message, HasSubstr("b.config:1:9: "));
 }
 
-TEST(Kserve, BecomesAFleetAndAModelEach) { ExpectGolden("kserve.yaml", ImportKserve({Golden("services.yaml")}, {})); }
+TEST(Kserve, EachServiceBecomesAFleetAndAModel) {
+  ExpectGolden("kserve.yaml", ImportKserve({Golden("services.yaml")}, {}));
+}
 
-TEST(Kserve, SharesOneFleetWhereItIsNamed) {
+TEST(Kserve, ServicesShareTheFleetThatTheTargetNames) {
   ExpectGolden("kserve_one_fleet.yaml",
                ImportKserve({Golden("services.yaml")}, {.fleet = "main", .namespace_ = "vision"}));
 }
@@ -110,21 +113,22 @@ spec:
     tensorflow: {storageUri: "pvc://models/digits"}
 )";
 
-TEST(Kserve, NamesFileLineAndFieldOfWhatIsWrong) {
+TEST(Kserve, ErrorsNameFileLineAndField) {
   const std::string service = kService;
   const std::string head = service.substr(0, service.find("    tensorflow"));
   const Wrong wrong[] = {
       {service + "    tiemout: 3\n", "s.yaml:7: spec.predictor.tiemout: is not a field; did you mean timeout?"},
       {service + "  colour: red\n", "s.yaml:7: spec.colour: "},
       {"apiVersion: v1\nkind: Secret\n", "s.yaml:2: kind: \"Secret\" is not one of InferenceService"},
-      {head + "    sklearn: {}\n", "s.yaml:6: spec.predictor.sklearn: is not served"},
-      {head + "    model: {modelFormat: {name: onnx}}\n", "spec.predictor.model.modelFormat.name: onnx is not served"},
-      {head + "    minReplicas: 1\n", "either model or tensorflow must be there"},
+      {head + "    sklearn: {}\n", "s.yaml:6: spec.predictor.sklearn: is not supported"},
+      {head + "    model: {modelFormat: {name: onnx}}\n",
+       "spec.predictor.model.modelFormat.name: onnx is not supported"},
+      {head + "    minReplicas: 1\n", "exactly one of model and tensorflow is required"},
       {head + "    tensorflow: {}\n", "spec.predictor.tensorflow.storageUri: is required"},
       {service + "    canaryTrafficPercent: 101\n", "canaryTrafficPercent: 101 is not between 0 and 100"},
       {service + "    nodeSelector: {a: [1]}\n", "s.yaml:3: InferenceService digits: the manifest:"},
-      {service + "---\n" + service, "s.yaml:10: InferenceService digits: it is there twice"},
-      {"", "s.yaml: there is no InferenceService in it"},
+      {service + "---\n" + service, "s.yaml:10: InferenceService digits: it is defined twice"},
+      {"", "s.yaml: it contains no InferenceService"},
       {"a: [", "s.yaml:1: not YAML"},
   };
   for (const Wrong& one : wrong) {
@@ -134,12 +138,12 @@ TEST(Kserve, NamesFileLineAndFieldOfWhatIsWrong) {
   }
   std::string long_name = kService;
   long_name.replace(long_name.find("digits"), 6, std::string(50, 'd'));
-  EXPECT_THAT(ImportKserve({{"s.yaml", long_name}}, {}).error().message, HasSubstr("say --fleet"));
+  EXPECT_THAT(ImportKserve({{"s.yaml", long_name}}, {}).error().message, HasSubstr("use --fleet"));
   EXPECT_TRUE(ImportKserve({{"s.yaml", long_name}}, {.fleet = "main", .namespace_ = {}}));
 }
 
-// Without the numbers of lines, which move when a line goes.
-std::string Said(const Result<Imported>& imported) {
+// The result without line numbers, which change when a line is removed.
+std::string TextWithoutLines(const Result<Imported>& imported) {
   if (!imported) return "error";
   return std::regex_replace(ManifestText(*imported), std::regex(":[0-9]+: "), ": ");
 }
@@ -153,17 +157,17 @@ void CollectLeaves(const Json& value, const Json::json_pointer& at, std::vector<
   }
 }
 
-// Below these everything is one note.
-bool IsToldAsAWhole(const std::string& at) {
+// Whether the leaf belongs to an object that gets a single note.
+bool IsInOneNote(const std::string& at) {
   for (const char* whole : {"/logger/", "/transformer/", "/labelSelector/", "/env/", "/storage/", "/affinity/"}) {
     if (at.find(whole) != std::string::npos) return true;
   }
   return false;
 }
 
-// What the API server writes, and what says what holds anyhow.
-bool SaysNothing(const std::string& at) {
-  if (at == "/apiVersion") return true;                                   // Of the List.
+// Whether the leaf has no effect: the API server writes it, or it is the default.
+bool HasNoEffect(const std::string& at) {
+  if (at == "/apiVersion") return true;                                   // The version of the List.
   if (at == "/items/1/spec/predictor/canaryTrafficPercent") return true;  // 100.
   for (const char* nothing : {"/uid", "/resourceVersion", "last-applied-configuration", "/status/"}) {
     if (at.find(nothing) != std::string::npos) return true;
@@ -176,15 +180,16 @@ TEST(Kserve, DropsNoSettingSilently) {
   const auto documents = api::LoadYaml(golden.name, golden.text, 10).value();
   size_t leaves_seen = 0;
   for (const api::YamlDocument& document : documents) {
-    const std::string before = Said(ImportKserve({{"s.yaml", api::EmitYaml(document.root)}}, {}));
+    const std::string before = TextWithoutLines(ImportKserve({{"s.yaml", api::EmitYaml(document.root)}}, {}));
     ASSERT_NE(before, "error");
     std::vector<Json::json_pointer> leaves;
     CollectLeaves(document.root, Json::json_pointer(), leaves);
     for (const Json::json_pointer& leaf : leaves) {
-      if (IsToldAsAWhole(leaf.to_string()) || SaysNothing(leaf.to_string())) continue;
+      if (IsInOneNote(leaf.to_string()) || HasNoEffect(leaf.to_string())) continue;
       Json without = document.root;
       without = without.patch(Json::array({{{"op", "remove"}, {"path", leaf.to_string()}}}));
-      EXPECT_TRUE(Said(ImportKserve({{"s.yaml", api::EmitYaml(without)}}, {})) != before) << leaf.to_string();
+      EXPECT_TRUE(TextWithoutLines(ImportKserve({{"s.yaml", api::EmitYaml(without)}}, {})) != before)
+          << leaf.to_string();
       ++leaves_seen;
     }
   }
@@ -192,7 +197,7 @@ TEST(Kserve, DropsNoSettingSilently) {
 }
 
 TEST(TfServing, DropsNoSettingSilently) {
-  const std::string before = Said(AllOfTfServing({}));
+  const std::string before = TextWithoutLines(AllOfTfServing({}));
   const auto without = [](const ImportFile& file, size_t line) {
     std::istringstream in(file.text);
     std::string text;
@@ -205,14 +210,14 @@ TEST(TfServing, DropsNoSettingSilently) {
   const ImportFile monitoring = Golden("monitoring.config");
   for (size_t line = 0; line < 10; ++line) {
     const auto imported = ImportTfServing({{models}, without(batching, line), monitoring}, {});
-    EXPECT_TRUE(Said(imported) != before) << "line " << line << " of the batching";
+    EXPECT_TRUE(TextWithoutLines(imported) != before) << "line " << line << " of the batching";
   }
   const auto lines = static_cast<size_t>(std::count(models.text.begin(), models.text.end(), '\n'));
   for (size_t line = 0; line < lines; ++line) {
-    if (line == 7) continue;   // A version that a label keeps anyhow.
-    if (line == 17) continue;  // What the logging_config holds, which is told as a whole.
+    if (line == 7) continue;   // A version that a label keeps in any case.
+    if (line == 17) continue;  // The content of logging_config, which gets a single note.
     const auto imported = ImportTfServing({{without(models, line)}, batching, monitoring}, {});
-    EXPECT_TRUE(Said(imported) != before) << "line " << line << " of the models";
+    EXPECT_TRUE(TextWithoutLines(imported) != before) << "line " << line << " of the models";
   }
 }
 
@@ -223,7 +228,7 @@ TEST(Imported, ANoteIsAlwaysOneComment) {
   EXPECT_THAT(ManifestText({document}), HasSubstr("# a spec: {evil: true} b\napiVersion"));
 }
 
-TEST(Imported, NamesOfObjectsAreTheNearestThatThereCanBe) {
+TEST(Imported, ObjectNamesAreTheMostSimilarValidNames) {
   EXPECT_EQ(ObjectName("My_Model.v2", kModelNameMax), "my-model-v2");
   EXPECT_EQ(ObjectName("__", kModelNameMax), "model");
   EXPECT_EQ(ObjectName("abc-def", 4), "abc");

@@ -8,7 +8,7 @@
 namespace longshore::cli {
 namespace {
 
-// A name in a note may hold anything; a comment must stay one line.
+// A note may contain any name from the input, but must stay on one line of the manifest's comment.
 std::string OneLine(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, ' ');
@@ -65,8 +65,9 @@ std::string FolderFor(const std::string& name) { return "file:///models/" + name
 
 std::string CopyNote(const std::string& uri, const std::string& name) {
   return fmt::format(
-      "{} is not read by nodes: copy its version folders to a volume of the fleet (spec.modelVolumes, "
-      "mounted at /models), as /models/{}/VERSION/saved_model.pb",
+      "nodes cannot read {}: copy its version folders to a volume of the fleet (spec.modelVolumes, mounted at "
+      "/models), "
+      "as /models/{}/VERSION/saved_model.pb",
       uri, name);
 }
 

@@ -1,5 +1,5 @@
-// What comes out of another system's configuration: manifests of ours, and a note for every setting that they do not
-// say.
+// The result of importing another system's configuration: Longshore manifests, and a note for every setting that they
+// cannot express.
 //
 // Pure: text in, text out.
 #pragma once
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
 
 namespace longshore::cli {
@@ -18,8 +18,8 @@ struct ImportFile {
 };
 
 struct ImportTarget {
-  std::string fleet;       // "": see each import.
-  std::string namespace_;  // Of what names none; "": it is left open, and whoever applies it says so.
+  std::string fleet;       // "": the default of each import.
+  std::string namespace_;  // For objects without a namespace; "": they get theirs when the manifest is applied.
 };
 
 // One object. The notes name file, line and setting.
@@ -33,23 +33,23 @@ using Imported = std::vector<ImportedDocument>;
 ImportedDocument NewDocument(const std::string& kind, const std::string& name, const std::string& namespace_,
                              Json spec);
 
-// InvalidArgument unless the parser of manifests, for a host or a cluster, takes the document.
+// InvalidArgument if the parser of manifests rejects the document both for a host and for a cluster.
 Status CheckImported(const ImportedDocument& document);
 
 // YAML, with the notes of each object as comments before it.
 std::string ManifestText(const Imported& imported);
-// A line for each note.
+// One line per note.
 std::string NotesText(const Imported& imported);
 
-// The nearest name that an object can have: "My_Model" becomes "my-model". At most `size_max` characters.
+// Returns the most similar valid object name of at most `size_max` characters: "My_Model" -> "my-model".
 std::string ObjectName(const std::string& text, size_t size_max);
 
-// Where a fleet can read what lies in an object store, once somebody has copied it there.
+// The URI of the folder to which the user must copy a model from an object store, so that a fleet can read it.
 std::string FolderFor(const std::string& name);
-// The note that says so.
+// The note that asks the user to copy it.
 std::string CopyNote(const std::string& uri, const std::string& name);
 
 inline constexpr size_t kModelNameMax = 63;
-inline constexpr size_t kFleetNameMax = 44;  // Its Services are named after it.
+inline constexpr size_t kFleetNameMax = 44;  // Leaves room for the suffixes of its Services.
 
 }  // namespace longshore::cli

@@ -20,7 +20,7 @@ using api::Need;
 constexpr const char* kKserveVersion = "serving.kserve.io/v1beta1";
 constexpr size_t kDocumentsMax = 10000;
 
-// What is the API server's, or some tool's, to write.
+// Fields of the metadata that the API server or tools write.
 constexpr std::array kBookkeeping = {"uid",
                                      "resourceVersion",
                                      "generation",
@@ -46,14 +46,14 @@ bool IsKserves(const std::string& name) {
   return name.find("kserve.io/") != std::string::npos || name.find("knative.dev/") != std::string::npos;
 }
 
-// KServe's own say how it works; the others are the user's.
+// Copies the user's labels or annotations to `out`; those of KServe configure KServe and become notes.
 void ReadNames(Fields& metadata, const char* key, const Notes& notes, std::map<std::string, std::string>& out,
-               std::vector<std::string>& told) {
+               std::vector<std::string>& added) {
   std::map<std::string, std::string> names;
   metadata.TextMap(key, names);
   for (const auto& [name, text] : names) {
     if (IsKserves(name)) {
-      notes.Add(metadata.PathOf(key), name + ": has no counterpart", told);
+      notes.Add(metadata.PathOf(key), name + ": has no counterpart", added);
     } else if (name != kLastApplied) {
       out[name] = text;
     }
@@ -69,16 +69,16 @@ void ReadMetadata(Fields& metadata, const Notes& notes, Service& out) {
 }
 
 void ReadSpec(Fields& spec, const Notes& notes, Service& out) {
-  std::vector<std::string> told = std::move(out.predictor.model_notes);
+  std::vector<std::string> model_notes = std::move(out.predictor.model_notes);
   spec.Object(
       "predictor", [&](Fields& predictor) { out.predictor = ReadPredictor(predictor, out.name, notes); },
       Need::kRequired);
   for (const char* key : {"transformer", "explainer"}) {
     if (spec.Take(key) != nullptr)
-      notes.Add(spec.PathOf(key), "has no counterpart: clients call the model itself, without it", told);
+      notes.Add(spec.PathOf(key), "has no counterpart: clients call the model directly", model_notes);
   }
-  told.insert(told.end(), out.predictor.model_notes.begin(), out.predictor.model_notes.end());
-  out.predictor.model_notes = std::move(told);
+  model_notes.insert(model_notes.end(), out.predictor.model_notes.begin(), out.predictor.model_notes.end());
+  out.predictor.model_notes = std::move(model_notes);
 }
 
 Result<Service> ReadService(const Json& json, const api::Origin& origin, const std::string& path) {
@@ -101,7 +101,7 @@ Result<Service> ReadService(const Json& json, const api::Origin& origin, const s
   return out;
 }
 
-// The documents of the result, with one fleet per name and namespace.
+// Collects the documents of the result, with one fleet per name and namespace.
 class Assembly {
  public:
   explicit Assembly(const ImportTarget& target) : target_(target) {}
@@ -110,10 +110,10 @@ class Assembly {
     const std::string& namespace_ = service.namespace_.empty() ? target_.namespace_ : service.namespace_;
     const std::string& fleet = target_.fleet.empty() ? service.name : target_.fleet;
     if (fleet.size() > kFleetNameMax) {
-      return InvalidArgument("{}: \"{}\" has more than {} characters, and a fleet cannot be called so: say --fleet",
+      return InvalidArgument("{}: \"{}\" is too long for the name of a fleet (at most {} characters): use --fleet",
                              where, fleet, kFleetNameMax);
     }
-    if (!names_.insert({namespace_, service.name}).second) return InvalidArgument("{}: it is there twice", where);
+    if (!names_.insert({namespace_, service.name}).second) return InvalidArgument("{}: it is defined twice", where);
     if (const Status added = AddFleet(service, namespace_, fleet); !added) return Prefixed(added.error(), where);
     Json spec = {{"fleet", fleet}};
     spec.update(service.predictor.model);
@@ -142,7 +142,7 @@ class Assembly {
     return CheckImported(fleet);
   }
 
-  // Volumes add up; of anything else the first counts.
+  // Volumes are combined; for any other field, the first service's value wins.
   void Merge(ImportedDocument& fleet, const std::string& service, const std::string& key, const Json& value) {
     Json& spec = fleet.json["spec"];
     if (!spec.contains(key)) {
@@ -152,7 +152,7 @@ class Assembly {
         if (std::ranges::find(spec[key], volume) == spec[key].end()) spec[key].push_back(volume);
       }
     } else if (spec[key] != value) {
-      fleet.notes.push_back(fmt::format("{} of InferenceService {} is not taken: fleet {} has {} already", key, service,
+      fleet.notes.push_back(fmt::format("{} of InferenceService {} is ignored: fleet {} already has {}", key, service,
                                         fleet.json["metadata"]["name"].get<std::string>(), DumpJson(spec[key])));
     }
   }
@@ -191,7 +191,7 @@ Result<Imported> ImportKserve(const std::vector<ImportFile>& files, const Import
   for (const ImportFile& file : files) {
     ASSIGN_OR_RETURN(const std::vector<api::YamlDocument> documents,
                      api::LoadYaml(file.name, file.text, kDocumentsMax));
-    if (documents.empty()) return InvalidArgument("{}: there is no InferenceService in it", file.name);
+    if (documents.empty()) return InvalidArgument("{}: it contains no InferenceService", file.name);
     for (const api::YamlDocument& document : documents) RETURN_IF_ERROR(AddDocument(document, assembly));
   }
   return assembly.Take();

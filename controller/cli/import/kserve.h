@@ -1,5 +1,5 @@
-// KServe InferenceServices (serving.kserve.io/v1beta1) of TensorFlow models as manifests: a Model for each, and a
-// fleet.
+// Converts KServe InferenceServices (serving.kserve.io/v1beta1) of TensorFlow models to manifests: each becomes a Model
+// and a fleet.
 //
 //   kind: InferenceService                   kind: ServingFleet
 //   metadata: {name: digits}                 metadata: {name: digits}
@@ -12,8 +12,8 @@
 //         storageUri: pvc://models/digits    metadata: {name: digits}
 //                                            spec: {fleet: digits, source: {uri: file:///pvc/models/digits}, ...}
 //
-// Each gets a fleet of its name, as it had pods of its own; with a fleet in the target all of a namespace share that
-// one.
+// Each service gets a fleet with its name, because each had its own pods. If the target names a fleet, all services of
+// a namespace share it.
 #pragma once
 
 #include <vector>
@@ -22,8 +22,8 @@
 
 namespace longshore::cli {
 
-// Also takes a List of them, as `kubectl get -o yaml` prints it; what the API server wrote itself is left out.
-// InvalidArgument naming file, line and field for what is unknown, or cannot be served.
+// Accepts single services and Lists of them, as `kubectl get -o yaml` prints them. Ignores fields that the API server
+// writes. InvalidArgument, naming file, line and field, for an unknown field and for a model that cannot be served.
 Result<Imported> ImportKserve(const std::vector<ImportFile>& files, const ImportTarget& target);
 
 }  // namespace longshore::cli

@@ -1,5 +1,5 @@
-// The fields of an InferenceService that a ServingFleet and a Model do not have, with what is said of each. Internal to
-// import/.
+// The fields of an InferenceService without a counterpart in a ServingFleet or Model, with the note for each. Internal
+// to import/.
 #pragma once
 
 #include <array>
@@ -12,27 +12,27 @@ struct Known {
 };
 
 inline constexpr const char* kPlain = "has no counterpart";
-inline constexpr const char* kOwnContainer = "has no counterpart: the node's container is the controller's to make";
+inline constexpr const char* kOwnContainer = "has no counterpart: the controller defines the node's container";
 
-// Of the component, and what it says of its pods.
+// Fields of the predictor: of the component itself, and of its pods.
 inline constexpr std::array kOfPredictor = {
-    Known{"timeout", "has no counterpart: each request's own deadline holds"},
-    Known{"logger", "has no counterpart: nodes log requests by their flag --request_log"},
+    Known{"timeout", "has no counterpart: each request has its own deadline"},
+    Known{"logger", "has no counterpart: nodes log requests with their flag --request_log"},
     Known{"deploymentStrategy", "has no counterpart: a new version of a model restarts no pod; see spec.rollout.surge"},
     Known{"scaleMetricType", "has no counterpart: a fleet scales by how long requests wait and how busy nodes are"},
     Known{"autoScaling", "has no counterpart: a fleet scales by how long requests wait and how busy nodes are"},
-    Known{"canary", "has no counterpart: a Model's rollout.steps say it, without pods of its own"},
+    Known{"canary", "has no counterpart: see rollout.steps of the Model, which need no extra pods"},
     Known{"workerSpec", "has no counterpart: a version runs on one node"},
-    Known{"minAvailable", "has no counterpart: a fleet has maxUnavailable 1"},
-    Known{"maxUnavailable", "has no counterpart: a fleet has maxUnavailable 1"},
+    Known{"minAvailable", "has no counterpart: a fleet always has maxUnavailable 1"},
+    Known{"maxUnavailable", "has no counterpart: a fleet always has maxUnavailable 1"},
     Known{"containers", kOwnContainer},
     Known{"initContainers", kOwnContainer},
     Known{"ephemeralContainers", kOwnContainer},
     Known{"volumes", "has no counterpart: see spec.modelVolumes for claims and Secrets"},
     Known{"affinity", "has no counterpart: see spec.nodeSelector, tolerations and topologySpread"},
-    Known{"securityContext", "has no counterpart: nodes run without any right"},
-    Known{"automountServiceAccountToken", "has no counterpart: nodes never get a token of the API"},
-    Known{"serviceAccount", "is the old name of serviceAccountName, and not taken"},
+    Known{"securityContext", "has no counterpart: nodes always run without privileges"},
+    Known{"automountServiceAccountToken", "has no counterpart: nodes never get an API token"},
+    Known{"serviceAccount", "is deprecated and not imported: use serviceAccountName"},
     Known{"restartPolicy", kPlain},
     Known{"activeDeadlineSeconds", kPlain},
     Known{"dnsPolicy", kPlain},
@@ -59,15 +59,16 @@ inline constexpr std::array kOfPredictor = {
     Known{"subdomain", kPlain},
 };
 
-// Of the model server, and what it says of its container.
+// Fields of the model server: of the server itself, and of its container.
 inline constexpr std::array kOfRuntime = {
-    Known{"runtime", "has no counterpart: the node is Longshore's own"},
+    Known{"runtime", "has no counterpart: models run on longshore-node"},
     Known{"runtimeVersion",
-          "has no counterpart: the node is Longshore's own, and refuses a model whose operations it lacks"},
+          "has no counterpart: models run on longshore-node, which refuses a model with an unsupported op"},
     Known{"name", kOwnContainer},
-    Known{"image", "has no counterpart: an image of another server is no node; see spec.image of a ServingFleet"},
+    Known{"image",
+          "has no counterpart: a fleet cannot run the image of another server; see spec.image of a ServingFleet"},
     Known{"imagePullPolicy", kOwnContainer},
-    Known{"args", "has no counterpart: what a Model does not say, nodes do not do"},
+    Known{"args", "has no counterpart: arguments of another server do not apply to longshore-node"},
     Known{"command", kOwnContainer},
     Known{"env", kOwnContainer},
     Known{"envFrom", kOwnContainer},
@@ -78,7 +79,7 @@ inline constexpr std::array kOfRuntime = {
     Known{"readinessProbe", kOwnContainer},
     Known{"startupProbe", kOwnContainer},
     Known{"lifecycle", kOwnContainer},
-    Known{"securityContext", "has no counterpart: nodes run without any right"},
+    Known{"securityContext", "has no counterpart: nodes always run without privileges"},
     Known{"terminationMessagePath", kOwnContainer},
     Known{"terminationMessagePolicy", kOwnContainer},
     Known{"resizePolicy", kOwnContainer},
@@ -89,7 +90,7 @@ inline constexpr std::array kOfRuntime = {
     Known{"workingDir", kOwnContainer},
 };
 
-// Of predictors that are no TensorFlow.
+// The fields for predictors of other frameworks.
 inline constexpr std::array kOtherFormats = {"sklearn", "xgboost",     "pytorch", "triton",  "onnx",
                                              "pmml",    "huggingface", "paddle",  "lightgbm"};
 

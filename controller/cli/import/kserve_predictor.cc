@@ -14,9 +14,9 @@ using api::Need;
 constexpr int64_t kReplicasMax = 1000;
 constexpr size_t kVolumeNameMax = 50;
 
-class Reading {
+class PredictorReader {
  public:
-  Reading(std::string name, const Notes& notes) : name_(std::move(name)), notes_(notes) {}
+  PredictorReader(std::string name, const Notes& notes) : name_(std::move(name)), notes_(notes) {}
 
   Predictor Read(Fields& predictor) {
     ReadServer(predictor);
@@ -46,10 +46,10 @@ class Reading {
 
   void ReadServer(Fields& predictor) {
     for (const char* format : kOtherFormats) {
-      if (predictor.Has(format)) predictor.Refuse(format, "is not served: Longshore serves TensorFlow SavedModels");
+      if (predictor.Has(format)) predictor.Refuse(format, "is not supported: Longshore serves TensorFlow SavedModels");
     }
     if (predictor.Has("model") == predictor.Has("tensorflow"))
-      return predictor.Refuse("model", "either model or tensorflow must be there, to say what is served");
+      return predictor.Refuse("model", "exactly one of model and tensorflow is required");
     predictor.Object("tensorflow", [&](Fields& server) { ReadRuntime(server); });
     predictor.Object("model", [&](Fields& server) {
       server.Object(
@@ -58,22 +58,22 @@ class Reading {
             std::string name;
             format.Text("name", name, Need::kRequired);
             if (!name.empty() && name != "tensorflow")
-              format.Refuse("name", fmt::format("{} is not served: Longshore serves TensorFlow SavedModels", name));
+              format.Refuse("name", fmt::format("{} is not supported: Longshore serves TensorFlow SavedModels", name));
             if (format.Take("version") != nullptr) NoteModel(format, "version", kPlain);
           },
           Need::kRequired);
       ReadRuntime(server);
     });
     if (predictor.Has("storageUris"))
-      predictor.Refuse("storageUris", "is not served: a Model has one source; say storageUri");
+      predictor.Refuse("storageUris", "is not supported: a Model has one source; use storageUri");
   }
 
   void ReadRuntime(Fields& server) {
     std::string uri;
     server.Text("storageUri", uri);
     if (server.Take("storage") != nullptr) {
-      if (!uri.empty()) server.Refuse("storage", "storageUri is there too: only one of them can be meant");
-      Elsewhere(server, "storage", "what spec.storage names");
+      if (!uri.empty()) server.Refuse("storage", "is not allowed together with storageUri");
+      Elsewhere(server, "storage", "the storage of this field");
     } else if (uri.empty()) {
       server.Refuse("storageUri", "is required");
     } else {
@@ -100,10 +100,10 @@ class Reading {
     if (!uri.starts_with(kClaim)) {
       Elsewhere(server, "storageUri", uri);
       if (uri.starts_with("https://"))
-        NoteModel(
-            server, "storageUri",
-            "is an archive; a Model can fetch a tar archive with source: {uri, sha256}, whose digest is not known "
-            "here");
+        NoteModel(server, "storageUri",
+                  "is an archive; a Model can fetch a tar archive with source: {uri, sha256}, but the import does not "
+                  "know its "
+                  "digest");
       return;
     }
     const std::string place = uri.substr(kClaim.size());
@@ -126,7 +126,7 @@ class Reading {
     int64_t max = min;
     predictor.Integer("maxReplicas", max, 0, kReplicasMax);
     if (max == 0) {
-      NoteFleet(predictor, "maxReplicas", "0, no limit, has no counterpart: say how many nodes there may be");
+      NoteFleet(predictor, "maxReplicas", "0 (no limit) has no counterpart: set a maximum number of nodes");
       max = min;
     }
     out_.fleet["replicas"] = {{"min", min}};
@@ -145,9 +145,11 @@ class Reading {
     const bool scales = out_.fleet.contains("autoscaling");
     if (metric == "cpu" && scales && target >= 1 && target <= 100) {
       out_.fleet["autoscaling"]["utilization"] = fmt::format("{}%", target);
-      NoteFleet(predictor, "scaleTarget",
-                fmt::format("{} % of the processors becomes autoscaling.utilization, the busy share of a node's runs",
-                            target));
+      NoteFleet(
+          predictor, "scaleTarget",
+          fmt::format(
+              "{} % of the processors becomes autoscaling.utilization, the share of a node's concurrent runs in use",
+              target));
       return;
     }
     if (!metric.empty()) NoteFleet(predictor, "scaleMetric", fmt::format("{} has no counterpart: {}", metric, how));
@@ -163,13 +165,14 @@ class Reading {
     out_.model["rollout"] = {{"strategy", "Canary"}};
     if (percent == 0) {
       out_.model["rollout"]["paused"] = true;
-      return NoteModel(predictor, "canaryTrafficPercent",
-                       "0 becomes rollout.paused: a new version is loaded and gets no request until that is false");
+      return NoteModel(
+          predictor, "canaryTrafficPercent",
+          "0 becomes rollout.paused: a new version is loaded, but gets no requests until rollout.paused is false");
     }
     out_.model["rollout"]["steps"] = {{{"weight", percent}, {"pause", "Manual"}}};
     NoteModel(
         predictor, "canaryTrafficPercent",
-        fmt::format("becomes a step of {} % that waits for `longshore promote {}`, and is judged", percent, name_));
+        fmt::format("becomes a step of {} % that is judged and waits for `longshore promote {}`", percent, name_));
   }
 
   void ReadBatcher(Fields& predictor) {
@@ -186,24 +189,25 @@ class Reading {
     predictor.Integer("containerConcurrency", runs, 0, 4096);
     if (runs == 0) return;
     out_.fleet["engine"] = {{"concurrentRuns", runs}};
-    NoteFleet(predictor, "containerConcurrency", "becomes engine.concurrentRuns: runs at once, others wait in a queue");
+    NoteFleet(predictor, "containerConcurrency",
+              "becomes engine.concurrentRuns: so many runs are concurrent, others wait in a queue");
   }
 
-  // What is of the same form in a ServingFleet.
-  void Hand(Fields& predictor, const char* key, const char* as) {
+  // Copies a field that has the same form in a ServingFleet.
+  void Copy(Fields& predictor, const char* key, const char* as) {
     if (const Json* value = predictor.Take(key); value != nullptr) out_.fleet[as] = *value;
   }
 
   void ReadPods(Fields& predictor) {
-    Hand(predictor, "nodeSelector", "nodeSelector");
-    Hand(predictor, "tolerations", "tolerations");
-    Hand(predictor, "priorityClassName", "priorityClassName");
-    Hand(predictor, "serviceAccountName", "serviceAccountName");
-    Hand(predictor, "imagePullSecrets", "imagePullSecrets");
-    HandNames(predictor, "labels", "podLabels");
-    HandNames(predictor, "annotations", "podAnnotations");
+    Copy(predictor, "nodeSelector", "nodeSelector");
+    Copy(predictor, "tolerations", "tolerations");
+    Copy(predictor, "priorityClassName", "priorityClassName");
+    Copy(predictor, "serviceAccountName", "serviceAccountName");
+    Copy(predictor, "imagePullSecrets", "imagePullSecrets");
+    CopyNames(predictor, "labels", "podLabels");
+    CopyNames(predictor, "annotations", "podAnnotations");
     if (predictor.Has("serviceAccountName"))
-      NoteFleet(predictor, "serviceAccountName", "is the nodes' too, but its token is not mounted");
+      NoteFleet(predictor, "serviceAccountName", "applies to the nodes too, but its token is not mounted");
     int64_t grace = 0;
     predictor.Integer("terminationGracePeriodSeconds", grace, 0, 3600);
     if (grace > 0) out_.fleet["terminationGracePeriod"] = fmt::format("{}s", grace);
@@ -211,8 +215,8 @@ class Reading {
                    [&](const Json& item, const std::string& path) { ReadSpread(predictor.reader(), item, path); });
   }
 
-  // Those that are KServe's, or the controller's to set, say nothing to a fleet's pods.
-  void HandNames(Fields& predictor, const char* key, const char* as) {
+  // Skips names that belong to KServe and names that the controller sets.
+  void CopyNames(Fields& predictor, const char* key, const char* as) {
     std::map<std::string, std::string> names;
     predictor.TextMap(key, names);
     for (const auto& [name, text] : names) {
@@ -233,7 +237,8 @@ class Reading {
     for (const char* key : {"topologyKey", "maxSkew", "whenUnsatisfiable"}) {
       if (const Json* value = spread.Take(key); value != nullptr) out[key] = *value;
     }
-    if (spread.Take("labelSelector") != nullptr) NoteFleet(spread, "labelSelector", "is the fleet's own pods here");
+    if (spread.Take("labelSelector") != nullptr)
+      NoteFleet(spread, "labelSelector", "is replaced: a fleet spreads its own pods");
     for (const char* key : {"minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys"}) {
       if (spread.Take(key) != nullptr) NoteFleet(spread, key, kPlain);
     }
@@ -249,7 +254,7 @@ class Reading {
 }  // namespace
 
 Predictor ReadPredictor(Fields& predictor, const std::string& name, const Notes& notes) {
-  return Reading(name, notes).Read(predictor);
+  return PredictorReader(name, notes).Read(predictor);
 }
 
 }  // namespace longshore::cli

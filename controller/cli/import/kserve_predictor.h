@@ -1,4 +1,4 @@
-// The predictor of an InferenceService: what of it belongs to the fleet, what to the Model. Internal to import/.
+// Splits the predictor of an InferenceService into the fields of a fleet and those of a Model. Internal to import/.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace longshore::cli {
 
-// A place in a file, and what is said of the setting there.
+// Makes notes that name the file and line of a setting.
 class Notes {
  public:
   explicit Notes(const api::Origin& origin) : origin_(origin) {}
 
-  // "isvc.yaml:7: spec.predictor.timeout: has no counterpart".
-  void Add(const std::string& path, const std::string& what, std::vector<std::string>& notes) const {
-    notes.push_back(origin_.At(path) + what);
+  // Appends, for example, "isvc.yaml:7: spec.predictor.timeout: has no counterpart".
+  void Add(const std::string& path, const std::string& text, std::vector<std::string>& notes) const {
+    notes.push_back(origin_.At(path) + text);
   }
 
  private:
@@ -30,7 +30,7 @@ struct Predictor {
   std::vector<std::string> model_notes;
 };
 
-// `name`: of the InferenceService. What is wrong is told to the reader of the fields.
+// `name`: the name of the InferenceService. Errors are added to the reader of the fields.
 Predictor ReadPredictor(api::Fields& predictor, const std::string& name, const Notes& notes);
 
 }  // namespace longshore::cli

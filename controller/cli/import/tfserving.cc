@@ -16,18 +16,18 @@ namespace {
 namespace tfs = tensorflow::serving;
 
 constexpr const char* kFleetDefault = "main";
-// TensorFlow's own.
+// The defaults of TensorFlow Serving.
 constexpr int64_t kBatchSizeDefault = 1000;
 constexpr int64_t kBatchesDefault = 10;
 constexpr int64_t kQueueMax = 1'000'000;
 
-// A message with where its fields stand.
+// A message and the positions of its fields in the file.
 class Place {
  public:
   Place(std::string file, const google::protobuf::Message& message, const Locations* locations)
       : file_(std::move(file)), message_(message), locations_(locations) {}
 
-  // "models.config:3: model_platform".
+  // Returns, for example, "models.config:3: model_platform".
   std::string At(const char* name) const {
     const auto* field = message_.GetDescriptor()->FindFieldByName(name);
     const int line = locations_ == nullptr ? -1 : locations_->GetLocation(field, field->is_repeated() ? 0 : -1).line;
@@ -49,7 +49,7 @@ class ModelImport {
  public:
   ModelImport(const tfs::ModelConfig& config, const Place& place) : config_(config), place_(place) {}
 
-  // `name`: of the object.
+  // `name`: the name of the object.
   Result<ImportedDocument> Read(const std::string& name, const ImportTarget& target, const Json& batching) {
     RETURN_IF_ERROR(CheckPlatform());
     Json spec = {{"fleet", target.fleet}};
@@ -59,7 +59,7 @@ class ModelImport {
     if (!batching.is_null()) spec["batching"] = batching;
     spec["rollout"] = {{"strategy", "Immediate"}};
     if (config_.has_logging_config())
-      Note("logging_config", "has no counterpart in a Model: nodes log requests by their flag --request_log");
+      Note("logging_config", "has no counterpart in a Model: nodes log requests with their flag --request_log");
     ImportedDocument document = NewDocument(api::kModelKind, name, target.namespace_, std::move(spec));
     document.notes = notes_;
     if (const Status taken = CheckImported(document); !taken) return Prefixed(taken.error(), place_.At("name"));
@@ -67,19 +67,20 @@ class ModelImport {
   }
 
  private:
-  void Note(const char* field, const std::string& what) {
-    notes_.push_back(place_.Note(field, fmt::format("of model {} {}", config_.name(), what)));
+  void Note(const char* field, const std::string& text) {
+    notes_.push_back(place_.Note(field, fmt::format("of model {}: {}", config_.name(), text)));
   }
 
   Status CheckPlatform() const {
     if (config_.model_type() == tfs::OTHER)
-      return place_.Refuse("model_type", "OTHER of model {} is not served: only TensorFlow models are", config_.name());
-    const bool said = !config_.model_platform().empty() || config_.model_type() == tfs::TENSORFLOW;
-    if (!said)
+      return place_.Refuse("model_type", "OTHER of model {} is not supported: Longshore serves TensorFlow models",
+                           config_.name());
+    const bool is_set = !config_.model_platform().empty() || config_.model_type() == tfs::TENSORFLOW;
+    if (!is_set)
       return place_.Refuse("model_platform", "of model {} is missing: write model_platform: \"tensorflow\"",
                            config_.name());
     if (config_.model_platform().empty() || config_.model_platform() == "tensorflow") return {};
-    return place_.Refuse("model_platform", "\"{}\" of model {} is not served: only \"tensorflow\" is",
+    return place_.Refuse("model_platform", "\"{}\" of model {} is not supported: use \"tensorflow\"",
                          config_.model_platform(), config_.name());
   }
 
@@ -91,7 +92,7 @@ class ModelImport {
       return FolderFor(name);
     }
     if (!path.starts_with('/'))
-      return place_.Refuse("base_path", "\"{}\" of model {} is not absolute", path, config_.name());
+      return place_.Refuse("base_path", "\"{}\" of model {} is not an absolute path", path, config_.name());
     return "file://" + path;
   }
 
@@ -103,19 +104,21 @@ class ModelImport {
     } else {
       spec["versionPolicy"] = "Latest";
       if (policy.has_all())
-        Note("model_version_policy", "all has no counterpart: the newest version answers, and those that labels name");
-      if (policy.latest().num_versions() > 1) {
         Note("model_version_policy",
-             fmt::format("latest num_versions {} has no counterpart: the newest version answers, and those that labels "
-                         "name",
-                         policy.latest().num_versions()));
+             "all has no counterpart: only the newest version and the versions of labels are loaded");
+      if (policy.latest().num_versions() > 1) {
+        Note(
+            "model_version_policy",
+            fmt::format("latest num_versions {} has no counterpart: only the newest version and the versions of labels "
+                        "are loaded",
+                        policy.latest().num_versions()));
       }
     }
     if (!labels_.empty()) spec["labels"] = labels_;
     return {};
   }
 
-  // The highest answers those who name no version, as there; the others are kept by labels.
+  // As in TensorFlow Serving, the highest version answers requests without a version. Labels keep the others loaded.
   Status ReadSpecific(Json& spec) {
     const auto& named = config_.model_version_policy().specific().versions();
     const std::set<int64_t> versions(named.begin(), named.end());
@@ -128,7 +131,8 @@ class ModelImport {
       if (kept) continue;
       const std::string label = fmt::format("version-{}", version);
       labels_[label] = version;
-      Note("model_version_policy", fmt::format("specific: version {} stays loaded by the label {}", version, label));
+      Note("model_version_policy",
+           fmt::format("specific: version {} stays loaded through the label {}", version, label));
     }
     return {};
   }
@@ -139,7 +143,7 @@ class ModelImport {
   std::vector<std::string> notes_;
 };
 
-// What the batching file gives: to every Model, and to the fleet.
+// The result of the batching file: spec.batching of every Model, and spec.engine of the fleet.
 struct Batching {
   Json of_models;
   Json engine = Json::object();
@@ -155,8 +159,8 @@ int64_t RowsOfABatch(const tfs::BatchingParameters& values, const Place& place, 
   const int64_t run = values.has_max_execution_batch_size() ? values.max_execution_batch_size().value() : rows;
   out.notes.push_back(place.Note(
       "enable_large_batch_splitting",
-      fmt::format("has no counterpart in a Model: a request of more than {} rows is refused, not split; there {} "
-                  "rows are allowed",
+      fmt::format("has no counterpart in a Model: a request of more than {} rows is refused, not split; TensorFlow "
+                  "Serving allows {} rows",
                   run, rows)));
   return run;
 }
@@ -177,15 +181,14 @@ Result<Batching> ReadBatching(const ImportFile& file) {
   for (const int64_t size : values.allowed_batch_sizes()) out.of_models["allowedBatchSizes"].push_back(size);
   if (values.has_num_batch_threads()) out.engine["concurrentRuns"] = values.num_batch_threads().value();
   if (values.has_thread_pool_name())
-    out.notes.push_back(place.Note("thread_pool_name", "has no counterpart: it only named a metric's label"));
+    out.notes.push_back(place.Note("thread_pool_name", "has no counterpart: it only set the label of a metric"));
   if (values.pad_variable_length_inputs()) {
-    out.notes.push_back(
-        place.Note("pad_variable_length_inputs",
-                   "has no counterpart in a Model: rows of different sizes run in batches of their own"));
+    out.notes.push_back(place.Note("pad_variable_length_inputs",
+                                   "has no counterpart in a Model: rows of different sizes run in separate batches"));
   }
   const Json spec = {{"fleet", "f"}, {"source", {{"uri", "file:///m"}}}, {"batching", out.of_models}};
   if (const auto taken = api::ModelSpecFromJson(spec, "m"); !taken)
-    return Prefixed(taken.error(), file.name + ": as a Model has it");
+    return Prefixed(taken.error(), file.name + ": as fields of a Model");
   return out;
 }
 
@@ -197,13 +200,13 @@ Status NoteMonitoring(const ImportFile& file, std::vector<std::string>& notes) {
   if (config.has_prometheus_config()) {
     notes.push_back(place.Note(
         "prometheus_config",
-        fmt::format("has no counterpart: every node has its metrics at /metrics of its administration port, 8502{}",
+        fmt::format("has no counterpart: every node serves its metrics at /metrics on its administration port 8502{}",
                     config.prometheus_config().path().empty() ? "" : ", not at " + config.prometheus_config().path())));
   }
   return {};
 }
 
-// A name that no object of the same kind has yet.
+// Returns a valid object name that no object of the same kind has yet.
 std::string FreeName(const std::string& wanted, std::set<std::string>& taken) {
   std::string name = ObjectName(wanted, kModelNameMax);
   for (int i = 2; !taken.insert(name).second; ++i) {
@@ -222,7 +225,7 @@ class ModelsImport {
     Locations locations;
     RETURN_IF_ERROR(ParseTextProto(file.text, file.name, &config, &locations));
     if (config.has_custom_model_config())
-      return Place(file.name, config, &locations).Refuse("custom_model_config", "is not known here");
+      return Place(file.name, config, &locations).Refuse("custom_model_config", "is not supported");
     const auto* list = config.GetDescriptor()->FindFieldByName("model_config_list");
     const Locations* of_list = locations.GetTreeForNested(list, -1);
     const auto* field = tfs::ModelConfigList::descriptor()->FindFieldByName("config");
@@ -230,9 +233,10 @@ class ModelsImport {
       const tfs::ModelConfig& model = config.model_config_list().config(i);
       const Place place(file.name, model, of_list == nullptr ? nullptr : of_list->GetTreeForNested(field, i));
       if (model.name().empty())
-        return place.Refuse("base_path", "\"{}\" is of a model without a name", model.base_path());
+        return place.Refuse("base_path", "\"{}\" belongs to a model without a name", model.base_path());
       if (!served_.insert(model.name()).second)
-        return place.Refuse("name", "\"{}\" is there twice: a fleet serves each name once", model.name());
+        return place.Refuse("name", "\"{}\" is defined twice: the names of a fleet's models must be unique",
+                            model.name());
       ASSIGN_OR_RETURN(out.emplace_back(),
                        ModelImport(model, place).Read(FreeName(model.name(), taken_), target_, batching_));
     }
@@ -263,7 +267,7 @@ Result<Imported> ImportTfServing(const TfServingFiles& files, const ImportTarget
   if (const Status taken = CheckImported(out[0]); !taken) return tl::make_unexpected(taken.error());
   ModelsImport models(target, batching.of_models);
   for (const ImportFile& file : files.models) RETURN_IF_ERROR(models.Read(file, out));
-  if (out.size() == 1) return InvalidArgument("{}: there is no model in it", files.models.front().name);
+  if (out.size() == 1) return InvalidArgument("{}: it contains no model", files.models.front().name);
   return out;
 }
 

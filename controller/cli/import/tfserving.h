@@ -1,4 +1,4 @@
-// TensorFlow Serving's configuration files as manifests: one fleet, and a Model for each model.
+// Converts TensorFlow Serving's configuration files to manifests: one fleet, and a Model for each model.
 //
 //   model_config_list {                        kind: Model
 //     config {                                 metadata: {name: my-digits}
@@ -11,7 +11,7 @@
 //     }                                          rollout: {strategy: Immediate}
 //   }
 //
-// A new version replaces the old one at once, as it does there: `strategy: Immediate`.
+// A new version replaces the old one immediately, as in TensorFlow Serving: `strategy: Immediate`.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,8 @@ struct TfServingFiles {
   std::optional<ImportFile> monitoring;  // --monitoring_config_file
 };
 
-// InvalidArgument naming file and line for what is unknown, or cannot be served. The fleet is called "main" by default.
+// The default name of the fleet is "main". InvalidArgument, naming file and line, for an unknown field and for a model
+// that cannot be served.
 Result<Imported> ImportTfServing(const TfServingFiles& files, const ImportTarget& target);
 
 }  // namespace longshore::cli

@@ -11,7 +11,7 @@ namespace {
 
 using Leaves = std::vector<std::pair<std::string, Json>>;
 
-// Labels and annotations have names with dots.
+// Quotes keys with dots, which labels and annotations have.
 std::string Below(const std::string& path, const std::string& key) {
   if (path.empty()) return key;
   return key.find_first_of(".[") == std::string::npos ? path + "." + key : fmt::format("{}[\"{}\"]", path, key);

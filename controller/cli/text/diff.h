@@ -1,4 +1,4 @@
-// What differs between two objects, field by field.
+// The differences between two objects, field by field.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,18 @@
 
 namespace longshore::cli {
 
-// A field that has a value on one side only, or another one.
+// A field that only one side has, or whose values differ.
 struct Difference {
   std::string path;  // "spec.rollout.steps[1].weight".
   std::optional<Json> before;
   std::optional<Json> after;
 };
 
-// Of what people write: labels, annotations and spec. In the order of `after`, then what is gone. A null document has
-// no field.
+// Compares what users write: labels, annotations and spec. Returns the fields in the order of `after`, then the removed
+// ones. A null document has no fields.
 std::vector<Difference> Differences(const Json& before, const Json& after);
 
-// A line for each, which begins with +, - or ~.
+// Returns one line per difference, which begins with + (added), - (removed) or ~ (changed).
 std::string DiffText(const std::vector<Difference>& differences);
 
 }  // namespace longshore::cli

@@ -42,18 +42,18 @@ std::string WhyNotTheWanted(const api::Model& model, TimePoint now) {
   std::string text = fmt::format("  The manifest wants version {}.\n", *wanted);
   if (const api::FailedVersion* failed = FailureOf(model.status, *wanted)) {
     text += fmt::format("  It failed {} ago ({}): {}\n", Age(failed->at, now), failed->reason, failed->message);
-    text += "  It is not tried again until its files or the manifest change, or somebody says retry.\n";
+    text += "  It is not tried again until its files or the manifest change, or until `longshore retry`.\n";
   } else if (model.status.rollout.candidate == *wanted && IsUnderWay(model.status.rollout.phase)) {
     text += "  Its rollout is under way.\n";
   } else if (model.status.observed_generation < model.metadata.generation) {
-    text += "  The controller has not looked at this manifest yet. Is longshore-controller running?\n";
+    text += "  The controller has not processed this manifest yet. Is longshore-controller running?\n";
   }
   return text;
 }
 
-// The words of RolloutStatus::paused_reason as sentences.
+// A sentence for each value of RolloutStatus::paused_reason.
 std::string PauseSentence(const std::string& reason) {
-  if (reason == "Manual") return "The step waits for somebody to say promote.";
+  if (reason == "Manual") return "The step waits for `longshore promote`.";
   if (reason == "Command") return "It is paused by a command.";
   if (reason == "Spec") return "It is paused by the manifest: spec.rollout.paused.";
   if (reason == "AnalysisFailed") return "The analysis failed, and the manifest says onFailure: Pause.";
@@ -70,27 +70,28 @@ std::string StepReason(const api::Model& model, const api::Step& step, TimePoint
   return fmt::format("The step is held for {}s more.", std::max<int64_t>(1, left / std::chrono::seconds(1)));
 }
 
-// What the nodes say about a candidate that they have not ready; it follows the weight in the condition.
-std::string WordsOfNodes(const api::ModelStatus& status) {
+// The reports of the nodes about a candidate that is not ready. In the condition's message they follow the weight and
+// "; ".
+std::string NodeReportText(const api::ModelStatus& status) {
   for (const api::Condition& condition : status.conditions) {
-    const size_t words = condition.type == "Progressing" ? condition.message.find("; ") : std::string::npos;
-    if (words != std::string::npos) return "  But " + condition.message.substr(words + 2) + "\n";
+    const size_t report = condition.type == "Progressing" ? condition.message.find("; ") : std::string::npos;
+    if (report != std::string::npos) return "  But " + condition.message.substr(report + 2) + "\n";
   }
   return "";
 }
 
 std::string RolloutText(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
-  if (rollout.phase == RolloutPhase::kNone) return "  None so far.\n";
+  if (rollout.phase == RolloutPhase::kNone) return "  There has been no rollout yet.\n";
   if (!IsUnderWay(rollout.phase)) {
     return fmt::format("  The last one, to version {}, is over: {}.\n", rollout.candidate,
                        RolloutPhaseName(rollout.phase));
   }
-  std::string text = fmt::format("  {}, for {} (since {} in this step)\n", RolloutInShort(model),
+  std::string text = fmt::format("  {}, started {} ago (this step {} ago)\n", RolloutInShort(model),
                                  Age(rollout.started_at, now), Age(rollout.step_started_at, now));
   const std::string reason = WaitReason(model, now);
   if (!reason.empty()) text += "  " + reason + "\n";
-  return text + WordsOfNodes(model.status);
+  return text + NodeReportText(model.status);
 }
 
 std::string NumbersText(const api::Verdict& verdict) {
@@ -112,11 +113,10 @@ std::string CommandsText(const api::Model& model) {
   const auto phase = model.status.rollout.phase;
   std::string text;
   if (IsUnderWay(phase)) {
-    text += "  longshore promote " + target + "   go on to the next step now\n";
+    text += "  longshore promote " + target + "   go to the next step now\n";
     const bool by_command = model.status.rollout.paused_reason == "Command";
-    if (by_command) text += "  longshore resume " + target + "    go on by evidence\n";
-    if (model.status.rollout.paused_reason.empty())
-      text += "  longshore pause " + target + "     stay at this weight\n";
+    if (by_command) text += "  longshore resume " + target + "    continue as the evidence allows\n";
+    if (model.status.rollout.paused_reason.empty()) text += "  longshore pause " + target + "     keep this weight\n";
     text += "  longshore abort " + target + "     all traffic back to version " +
             std::to_string(model.status.rollout.stable) + "\n";
   }
@@ -139,7 +139,7 @@ std::string WaitReason(const api::Model& model, TimePoint now) {
   if (!rollout.paused_reason.empty()) return PauseSentence(rollout.paused_reason);
   switch (rollout.phase) {
     case RolloutPhase::kValidating: return "The version runs in a rehearsal process against its golden set.";
-    case RolloutPhase::kLoading: return "The version is being loaded beside the one that serves.";
+    case RolloutPhase::kLoading: return "The version is being loaded next to the one that serves.";
     case RolloutPhase::kPromoting: return "The version is being loaded on all nodes that should hold it.";
     default: return index < steps.size() ? StepReason(model, steps[index], now) : "";
   }

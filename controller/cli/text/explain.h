@@ -1,16 +1,16 @@
-// The answer to "why": why this version serves, why the rollout waits or ended, with the numbers, and what one can do.
+// Explains why a version serves and why a rollout waits or has ended, with the numbers and the available commands.
 //
-// Pure, as text.h.
+// Pure, like text.h.
 #pragma once
 
 #include <string>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "controller/api/types.h"
 
 namespace longshore::cli {
 
-// What the rollout that is under way waits for, as a sentence.
+// Returns a sentence about what the rollout in progress waits for.
 std::string WaitReason(const api::Model& model, TimePoint now);
 
 std::string ExplainModel(const api::Model& model, TimePoint now);

@@ -2,17 +2,17 @@
 
 #include <cmath>
 
-#include "controller/analysis/analysis.h"
 #include "controller/api/format.h"
 #include "controller/cli/text/table.h"
 #include "controller/cli/text/text.h"
+#include "controller/decide/analysis/analysis.h"
 
 namespace longshore::cli {
 namespace {
 
 std::string Line(const char* name, const std::string& text) { return fmt::format("  {:<10} {}\n", name, text); }
 
-// To the second where there is one: the end of a hold is found to the millisecond.
+// Rounds to seconds: a preview finds the end of a hold only to the millisecond.
 std::string After(Duration duration) {
   const auto whole = std::chrono::round<std::chrono::seconds>(duration);
   return whole.count() > 0 ? api::FormatDuration(whole) : "0s";
@@ -28,12 +28,12 @@ std::string MomentsText(const rollout::Preview& preview) {
 }
 
 std::string RequestsText(const api::Rollout& rollout) {
-  if (rollout.requests_min == 0) return "none: the hold alone ends a step";
-  std::string text = fmt::format("{} of the new version in each step", rollout.requests_min);
+  if (rollout.requests_min == 0) return "none: a step ends after its hold";
+  std::string text = fmt::format("{} to the new version in each step", rollout.requests_min);
   for (const api::Step& step : rollout.steps) {
     const auto all =
         static_cast<int64_t>(std::ceil(static_cast<double>(rollout.requests_min) * 100 / step.weight_percent));
-    text += fmt::format("{} about {} at {}", &step == &rollout.steps.front() ? ": of all" : ",", all,
+    text += fmt::format("{} about {} at {}", &step == &rollout.steps.front() ? "; in total" : ",", all,
                         Percent(step.weight_percent));
   }
   return text;
@@ -44,30 +44,31 @@ std::string ChecksText(const api::ModelSpec& spec) {
   std::string text = "it loads in a rehearsal process";
   if (spec.warm_up) text += ", warms up";
   if (!validation.golden_set.empty()) {
-    text += fmt::format(", and of golden set {} at least {} pass ({}", validation.golden_set,
+    text += fmt::format(", and at least {1} of golden set {0} pass ({2}", validation.golden_set,
                         Percent(validation.minimum * 100), validation.metric);
     text += validation.metric == "tolerance" ? fmt::format(", relative {:g})", validation.relative_tolerance) : ")";
   }
-  if (validation.deterministic) text += ", the same input twice gives the same bits";
+  if (validation.deterministic) text += ", and the same input twice gives the same bits";
   return text;
 }
 
 std::string JudgedText(const api::ModelSpec& spec) {
   const api::Rollout& rollout = spec.rollout;
-  std::string text = spec.validation.non_finite_reject ? "no NaN or Inf where the old version is finite" : "";
+  std::string text = spec.validation.non_finite_reject ? "no NaN or Inf where the old version's values are finite" : "";
   const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
-  if (rollout.error_rate.enabled) add("error rate, no worse");
+  if (rollout.error_rate.enabled) add("error rate, not worse");
   if (rollout.latency.enabled) add(fmt::format("latency, at most {} slower", Percent(rollout.latency.tolerance * 100)));
   add(rollout.drift.max ? fmt::format("drift, at most {:g}", *rollout.drift.max) : "drift, reported only");
-  return text + fmt::format("; an equal version fails in at most {} of rollouts", Percent(analysis::kAlphaTotal * 100));
+  return text +
+         fmt::format("; an equally good version fails in at most {} of rollouts", Percent(analysis::kAlphaTotal * 100));
 }
 
 std::string EndText(const rollout::Preview& preview) {
-  if (preview.held == "Spec") return "it stops there: spec.rollout.paused is true";
-  if (preview.held == "Command") return "it stops there until somebody says resume";
-  if (!preview.held.empty()) return "it stops there: " + preview.held;
+  if (preview.held == "Spec") return "the rollout stops there: spec.rollout.paused is true";
+  if (preview.held == "Command") return "the rollout stops there until `longshore resume`";
+  if (!preview.held.empty()) return "the rollout stops there: " + preview.held;
   const Duration least = preview.moments.empty() ? Duration(0) : preview.moments.back().after;
-  std::string text = After(least) + ", and as long as loading and the requests take";
+  std::string text = After(least) + ", plus the time for loading and for the requests";
   if (preview.soak > Duration(0))
     text += fmt::format("; version {} then stays loaded for {}", preview.stable, After(preview.soak));
   return text;
@@ -79,8 +80,9 @@ std::string PolicyText(const api::Model& model, const rollout::Preview& preview)
   const bool steps = rollout.strategy == api::Strategy::kCanary && preview.stable != 0;
   if (steps) text += Line("requests", RequestsText(rollout)) + Line("judged", JudgedText(model.spec));
   if (steps) {
-    text += Line("if worse", rollout.on_failure == api::OnFailure::kRollback ? "all traffic back, and not tried again"
-                                                                             : "it pauses, and waits for somebody");
+    text += Line("if worse", rollout.on_failure == api::OnFailure::kRollback
+                                 ? "all traffic returns to the old version; the new one is not retried"
+                                 : "the rollout pauses and waits for a command");
   }
   return text + Line("gives up", "after " + api::FormatDuration(rollout.progress_deadline) + " without progress");
 }
@@ -88,14 +90,15 @@ std::string PolicyText(const api::Model& model, const rollout::Preview& preview)
 std::string WayText(const api::Model& model, const rollout::Preview& preview) {
   const std::string from = preview.stable == 0 ? "no version yet" : fmt::format("version {}", preview.stable);
   if (model.spec.version) return fmt::format("{} -> version {}", from, preview.candidate);
-  return fmt::format("{} -> the newest version, once nodes find another; here called {}", from, preview.candidate);
+  return fmt::format("{} -> the next version that nodes find (here {})", from, preview.candidate);
 }
 
 }  // namespace
 
 std::string PlanText(const api::Model& model, const rollout::Preview& preview, size_t nodes) {
   const std::string name = model.metadata.namespace_ + "/" + model.metadata.name;
-  if (!preview.none.empty()) return fmt::format("Model {}: no rollout: {}\n", name, preview.none);
+  if (!preview.no_rollout_reason.empty())
+    return fmt::format("Model {}: no rollout: {}\n", name, preview.no_rollout_reason);
   if (preview.moments.empty()) return fmt::format("Model {}: its rollout waits: {}\n", name, RolloutInShort(model));
   return fmt::format("Model {}: {}, on {} nodes of fleet {}\n", name, WayText(model, preview), nodes,
                      model.spec.fleet) +

@@ -1,16 +1,16 @@
-// The rollout that a changed manifest would start, for people.
+// Describes the rollout that a changed manifest would start.
 //
-// Pure, as text.h.
+// Pure, like text.h.
 #pragma once
 
 #include <string>
 
 #include "controller/api/types.h"
-#include "controller/rollout/preview.h"
+#include "controller/decide/rollout/preview.h"
 
 namespace longshore::cli {
 
-// `model`: as it would be stored. `nodes`: of its fleet.
+// `model`: as it would be stored. `nodes`: how many nodes its fleet has.
 std::string PlanText(const api::Model& model, const rollout::Preview& preview, size_t nodes);
 
 }  // namespace longshore::cli

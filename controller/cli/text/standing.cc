@@ -19,13 +19,13 @@ const char* NameOf(Standing standing) {
   return "failed";
 }
 
-// Conditions that are False while all is well, or that are told otherwise.
+// Whether the condition reports a problem. The other types are shown in another way, or are False if all is well.
 bool IsTrouble(const api::Condition& condition) {
   static const std::set<std::string> kOthers = {"Ready", "Reconciling", "Stalled", "Progressing"};
   return condition.status == "False" && !kOthers.contains(condition.type);
 }
 
-// By the conditions that every kind has.
+// The report from the conditions that every kind has.
 template <typename ObjectStatus>
 Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, const HostSeen& seen) {
   const std::vector<api::Condition>& conditions = status.conditions;
@@ -35,9 +35,9 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   };
   const api::Condition ready = find("Ready");
   if (status.observed_generation < metadata.generation || ready.type.empty())
-    return {Standing::kUnderWay, "no controller has looked at this manifest yet"};
+    return {Standing::kUnderWay, "no controller has processed this manifest yet"};
   if (status.epoch < seen.epoch)
-    return {Standing::kUnderWay, "the controller has started and has not looked at this object yet"};
+    return {Standing::kUnderWay, "the controller has started but has not reconciled this object yet"};
   const api::Condition stalled = find("Stalled");
   if (stalled.status == "True") return {Standing::kFailed, stalled.reason + ": " + stalled.message};
   const auto trouble = std::ranges::find_if(conditions, IsTrouble);
@@ -46,7 +46,7 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   return {done ? Standing::kAsWanted : Standing::kUnderWay, ready.message};
 }
 
-// A manifest that no controller has read decides alone: the object's status is about an older text.
+// If no controller has read the manifest yet, only the manifest counts: the object's status is about an older text.
 Report WithManifest(const api::Key& key, const Report& of_object, const HostSeen& seen) {
   const auto found = seen.manifest_of.find(key);
   if (found == seen.manifest_of.end()) return of_object;

@@ -1,4 +1,4 @@
-// Whether an object is as its manifest says: for a glance, and for scripts.
+// The short status of an object, for people and scripts: as its manifest says, on the way there, or failed.
 #pragma once
 
 #include <cstdint>
@@ -6,44 +6,44 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "controller/api/types.h"
 
 namespace longshore::cli {
 
-// kFailed: it does not get there without help.
+// kFailed: the object does not reach its wanted state until a user intervenes.
 enum class Standing { kAsWanted, kUnderWay, kFailed };
 
 struct Report {
   Standing standing = Standing::kAsWanted;
-  std::string why;  // Without any time in it: it changes when something happened.
+  std::string why;  // Contains no times, so that it only changes when the state changes.
 };
 
-// What a manifest file says beside the objects in the store. Never kAsWanted.
+// The report about a manifest file that is not applied as it is. Its standing is never kAsWanted.
 struct ManifestReport {
   std::string file;
-  bool is_read = true;  // By the controller. When it is not, the status of its objects says nothing about its text.
+  bool is_read = true;  // By the controller. If not, the status of the file's objects is about an older text.
   Report report;
 };
 
-// The state of a host: its controller and its manifest files. The default for a cluster, about which this is not known.
+// The state of a host: its controller and its manifest files. For a cluster, where this is unknown, the default value.
 struct HostSeen {
-  int64_t epoch = 0;  // Statuses below it are an earlier controller's.
+  int64_t epoch = 0;  // The running controller's; an earlier controller wrote statuses with a lower epoch.
   std::vector<ManifestReport> manifests{};
-  std::map<api::Key, size_t> manifest_of{};  // The one of `manifests` that says something about the object.
+  std::map<api::Key, size_t> manifest_of{};  // Object -> index in `manifests` of the report that concerns it.
 };
 
 Report ReportOf(const api::Model& model, const HostSeen& seen = {});
 Report ReportOf(const api::ServingFleet& fleet, const HostSeen& seen = {});
 
-// Failed when any is, under way when any is.
+// Returns the worst standing: kFailed if any object or manifest has failed, else kUnderWay if any is under way.
 Standing StandingOf(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models,
                     const HostSeen& seen = {});
 
-// One row per object, and one for each manifest that says something else.
+// A table with one row per report about a manifest, then one row per object.
 std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models,
                         const HostSeen& seen = {});
-// One model in some lines.
+// A few lines about one model.
 std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen& seen = {});
 
 }  // namespace longshore::cli

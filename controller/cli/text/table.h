@@ -1,4 +1,4 @@
-// Text in columns, for terminals.
+// Text tables for terminals.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace longshore::cli {
 
-// Columns as wide as their widest cell, three spaces apart, no space at the end of a line. Every row, the header too,
-// must have the same number of cells. A newline in a cell becomes a space.
+// Columns are as wide as their widest cell and three spaces apart; lines have no trailing spaces. All rows, including
+// the header, must have the same number of cells. A newline in a cell becomes a space.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
@@ -20,7 +20,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Characters that a terminal shows: UTF-8 sequences count once.
+// The number of characters that a terminal shows: each UTF-8 sequence counts as one.
 size_t DisplayWidth(const std::string& text);
 
 }  // namespace longshore::cli

@@ -59,7 +59,7 @@ std::string NodesText(const std::vector<api::NodeStatus>& nodes) {
 }
 
 std::string StepsText(const api::Rollout& rollout) {
-  if (rollout.strategy == api::Strategy::kImmediate) return "all at once";
+  if (rollout.strategy == api::Strategy::kImmediate) return "100 % in one step";
   std::string text;
   for (const api::Step& step : rollout.steps) {
     text += Percent(step.weight_percent) + (step.manual_pause ? " (waits for promote)" : "") + " -> ";

@@ -1,17 +1,17 @@
-// What the command line shows: values in, text out.
+// Formats models and fleets as text for the terminal.
 //
-// Pure: the time is an argument, so that the same object always gives the same text (tests/golden/cli).
+// Pure: the time is an argument, so the same object always gives the same text (tests/golden/cli).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "controller/api/types.h"
 
 namespace longshore::cli {
 
-// One row per object; a sentence that says what to do when there is none.
+// A table with one row per object; without objects, a hint how to create one.
 std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now);
 std::string FleetsTable(const std::vector<api::ServingFleet>& fleets);
 
@@ -22,7 +22,7 @@ std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now);
 // "2 -> 3, step 2 of 3 at 25 %" or "-" when no rollout is under way.
 std::string RolloutInShort(const api::Model& model);
 
-// "12s", "3m", "5h", "2d": how long ago, for people; "-" for TimePoint{}.
+// The time since `at`, as "12s", "3m", "5h" or "2d"; "-" for TimePoint{}.
 std::string Age(TimePoint at, TimePoint now);
 
 // "5 %", "0.1 %".

@@ -1,11 +1,11 @@
-// Texts are compared with the files of tests/golden/cli. After a wanted change: LONGSHORE_GOLDEN_WRITE=1 writes them.
+// Compares texts with the files of tests/golden/cli. LONGSHORE_GOLDEN_WRITE=1 rewrites them after an intended change.
 #include "controller/cli/text/text.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "common/file.h"
+#include "common/os/file.h"
 #include "controller/api/parse.h"
 #include "controller/cli/text/diff.h"
 #include "controller/cli/text/explain.h"
@@ -111,29 +111,29 @@ api::ServingFleet MakeFleet() {
   return fleet;
 }
 
-TEST(Text, ModelsAreATableOfWhatServesAndWhatIsWanted) {
+TEST(Text, ModelsTableShowsServedAndWantedVersions) {
   api::Model fresh;
   fresh.metadata.name = "new";
   fresh.spec.fleet = "cpu";
   ExpectGolden("models", ModelsTable({RollingOut(), Failed(), fresh}, kNow));
 }
-TEST(Text, FleetsAreATableOfNodesAndWhyThereAreSoMany) { ExpectGolden("fleets", FleetsTable({MakeFleet()})); }
-TEST(Text, AFleetThatNothingScalesIsNotSaidToWantAnyNumber) {
+TEST(Text, FleetsTableShowsNodesAndTheReasonForTheirNumber) { ExpectGolden("fleets", FleetsTable({MakeFleet()})); }
+TEST(Text, AFleetWithoutAutoscalingShowsNoWantedNumberOfNodes) {
   api::ServingFleet fleet = MakeFleet();
   fleet.status.autoscale = {};
   EXPECT_EQ(DescribeFleet(fleet, kNow).find("Scaling"), std::string::npos) << DescribeFleet(fleet, kNow);
   EXPECT_NE(FleetsTable({fleet}).find("  -  "), std::string::npos) << FleetsTable({fleet});
 }
-TEST(Text, NoObjectsIsAHintAndNoEmptyTable) {
+TEST(Text, WithoutObjectsAHintReplacesTheTable) {
   EXPECT_NE(ModelsTable({}, kNow).find("longshore apply"), std::string::npos);
   EXPECT_NE(FleetsTable({}).find("longshore apply"), std::string::npos);
 }
 TEST(Text, DescribesAModel) { ExpectGolden("describe_model", DescribeModel(Failed(), kNow)); }
 TEST(Text, DescribesAFleet) { ExpectGolden("describe_fleet", DescribeFleet(MakeFleet(), kNow)); }
-TEST(Explain, SaysWhyAStepIsHeldAndWithWhichNumbers) { ExpectGolden("explain_step", ExplainModel(RollingOut(), kNow)); }
+TEST(Explain, SaysWhyAStepIsHeldWithTheNumbers) { ExpectGolden("explain_step", ExplainModel(RollingOut(), kNow)); }
 TEST(Explain, SaysWhyTheWantedVersionIsNotServed) { ExpectGolden("explain_failed", ExplainModel(Failed(), kNow)); }
 
-TEST(Explain, AStepWaitsForItsHoldThenForEvidenceAndFirstForItsNodes) {
+TEST(Explain, AStepWaitsForItsNodesThenItsHoldThenForEvidence) {
   api::Model model = RollingOut();
   EXPECT_NE(ExplainModel(model, kNow).find("is held for 18s more"), std::string::npos) << ExplainModel(model, kNow);
   model.status.rollout.step_started_at = Ago(31);
@@ -142,7 +142,7 @@ TEST(Explain, AStepWaitsForItsHoldThenForEvidenceAndFirstForItsNodes) {
   EXPECT_NE(ExplainModel(model, kNow).find("The step to 25 % waits until enough nodes"), std::string::npos);
 }
 
-TEST(Explain, ACandidateThatIsNotReadySaysWhatTheNodesSayAboutIt) {
+TEST(Explain, ACandidateThatIsNotReadyComesWithTheReportOfTheNodes) {
   api::Model model = RollingOut();
   model.status.rollout.phase = RolloutPhase::kValidating;
   model.status.conditions.push_back(
@@ -160,10 +160,10 @@ TEST(Explain, APausedRolloutSaysWhyAndOffersResume) {
   EXPECT_NE(text.find("longshore resume digits -n vision"), std::string::npos);
   EXPECT_EQ(text.find("longshore pause"), std::string::npos);
   model.status.rollout.paused_reason = "Manual";
-  EXPECT_NE(ExplainModel(model, kNow).find("waits for somebody to say promote"), std::string::npos);
+  EXPECT_NE(ExplainModel(model, kNow).find("waits for `longshore promote`"), std::string::npos);
 }
 
-TEST(Standing, IsOneRowPerObjectAndTheWorstDecides) {
+TEST(Standing, TableHasOneRowPerObjectAndTheWorstDecides) {
   api::ServingFleet fleet = MakeFleet();
   fleet.status.observed_generation = 1;
   ExpectGolden("status", StatusTable({fleet}, {RollingOut(), Stalled(), MakeAsWanted()}));
@@ -173,11 +173,11 @@ TEST(Standing, IsOneRowPerObjectAndTheWorstDecides) {
   EXPECT_NE(StatusTable({}, {}).find("longshore apply"), std::string::npos);
 }
 
-TEST(Standing, OfOneModelSaysWhatItWaitsFor) {
+TEST(Standing, TextOfOneModelSaysWhatItWaitsFor) {
   ExpectGolden("status_model", StatusOfModel(RollingOut(), kNow) + "\n" + StatusOfModel(Stalled(), kNow));
 }
 
-TEST(Standing, IsUnderWayUntilAControllerHasSeenTheManifestAndNothingIsInTrouble) {
+TEST(Standing, IsUnderWayUntilAControllerHasSeenTheManifestAndNoConditionReportsAProblem) {
   api::Model model = MakeAsWanted();
   model.metadata.generation = 5;
   EXPECT_EQ(ReportOf(model).standing, Standing::kUnderWay);
@@ -201,10 +201,10 @@ std::string Plan(const std::string& spec, int64_t stable) {
   const auto parsed = ParseJson(spec);
   model.spec = api::ModelSpecFromJson(parsed.value(), "digits").value();
   const std::optional<int64_t> newest = model.spec.version ? std::nullopt : std::optional(stable + 1);
-  return PlanText(model, rollout::Foresee(model, {"cpu-0", "cpu-1", "cpu-2", "cpu-3"}, newest, kNow), 4);
+  return PlanText(model, rollout::PredictRollout(model, {"cpu-0", "cpu-1", "cpu-2", "cpu-3"}, newest, kNow), 4);
 }
 
-TEST(Plan, IsTheHistoryThatThereWouldBeAndWhatItIsJudgedBy) {
+TEST(Plan, ShowsTheExpectedHistoryAndTheCriteria) {
   const std::string source = R"("fleet": "cpu", "source": {"uri": "file:///m"})";
   ExpectGolden("plan", Plan("{" + source + R"(, "version": 3,
     "validation": {"goldenSet": {"path": "golden/g.tfrecord", "metric": "tolerance"}, "deterministic": true},
@@ -219,7 +219,7 @@ TEST(Plan, IsTheHistoryThatThereWouldBeAndWhatItIsJudgedBy) {
       std::string::npos);
 }
 
-TEST(Diff, NamesEveryFieldThatIsNewGoesOrChanges) {
+TEST(Diff, NamesEveryFieldThatIsAddedRemovedOrChanged) {
   const auto before = ParseJson(R"({"metadata": {"labels": {"a.b/c": "1"}, "uid": "u"}, "status": {"x": 1},
     "spec": {"steps": [{"weight": 5.0}, {"weight": 25}], "gone": "x", "same": {"a": 1, "b": []}}})");
   const auto after = ParseJson(R"({"metadata": {"labels": {"a.b/c": "2"}},
@@ -230,10 +230,10 @@ TEST(Diff, NamesEveryFieldThatIsNewGoesOrChanges) {
             "  + spec.new: {}\n"
             "  - spec.gone: \"x\"\n");
   EXPECT_TRUE(Differences(*before, *before).empty());
-  EXPECT_EQ(Differences(Json(), *after).size(), 6u) << "all of a new object";
+  EXPECT_EQ(Differences(Json(), *after).size(), 6u) << "every field of a new object is a difference";
 }
 
-TEST(Age, IsGivenInTheUnitThatPeopleWouldUse) {
+TEST(Age, UsesAUnitThatIsEasyToRead) {
   EXPECT_EQ(Age(TimePoint{}, kNow), "-");
   EXPECT_EQ(Age(Ago(0), kNow), "0s");
   EXPECT_EQ(Age(Ago(119), kNow), "119s");
@@ -243,7 +243,7 @@ TEST(Age, IsGivenInTheUnitThatPeopleWouldUse) {
   EXPECT_EQ(Age(Ago(-5), kNow), "0s");
 }
 
-TEST(Table, AlignsByWhatATerminalShows) {
+TEST(Table, AlignsByDisplayedCharacters) {
   Table table({"A", "B"});
   table.Add({"ü", "x\ny"});
   table.Add({"long", ""});

@@ -4,14 +4,14 @@
 #include <map>
 #include <utility>
 
-#include "common/sha256.h"
+#include "common/base/sha256.h"
 #include "controller/api/format.h"
 #include "controller/api/units.h"
 
 namespace longshore::fleet {
 namespace {
 
-constexpr int kUser = 65532;  // Of the image.
+constexpr int kUser = 65532;  // The user of the node's image.
 constexpr int kTokenSeconds = 3600;
 constexpr int64_t kSecondsBeforeDrain = 3;
 constexpr const char* kStateDir = "/var/lib/longshore";
@@ -29,7 +29,7 @@ Json LabelsOf(const api::ServingFleet& fleet) {
   return labels;
 }
 
-// Named as the fleet's objects are, and deleted with it.
+// An object of the fleet, with the fleet as its owner, so that Kubernetes deletes it with the fleet.
 Json Object(const char* version, const char* kind, const api::ServingFleet& fleet, const std::string& suffix = "") {
   const Json owner = {{"apiVersion", api::kApiVersion},
                       {"kind", api::kServingFleetKind},
@@ -112,8 +112,8 @@ Json FromPod(const char* name, const char* field) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", field}}}}}};
 }
 
-// A Service sends to a pod for a moment after it was told to go: only then the node is told too. At most half of the
-// time that there is for both.
+// How long a pod waits before its node is asked to drain: a Service sends requests to a pod for a moment after its
+// deletion began. At most half of the termination grace period.
 int64_t SecondsBeforeDrain(const api::Pods& pods) {
   const auto grace = std::chrono::ceil<std::chrono::seconds>(pods.termination_grace_period).count();
   return std::min<int64_t>(kSecondsBeforeDrain, grace / 2);
@@ -198,7 +198,8 @@ Json PodOf(const api::ServingFleet& fleet, const PodSettings& settings) {
   return {{"metadata", std::move(metadata)}, {"spec", std::move(pod)}};
 }
 
-// Digest of what pods are made from, not of what is made from it: another controller may make something else.
+// Returns the digest of the inputs of the pod template, not of the template: another controller version may make
+// another template from the same inputs.
 std::string InputsOf(const api::ServingFleet& fleet, const PodSettings& settings) {
   Json spec = api::ToJson(fleet.spec);
   for (const char* key : {"replicas", "ports", "connectionAgeMax", "autoscaling", "allowedNamespaces", "quotas",
@@ -243,19 +244,19 @@ Json PeerOf(const api::ClientPeer& client) {
   return peer;
 }
 
-// Who may call the nodes. What they may call is left open: their sources lie anywhere, and a rule that names the
-// controller would cut them off from it when its labels change.
+// Limits which clients may connect to the nodes. Outgoing connections are not limited: model sources may be anywhere,
+// and a rule with the controller's labels would disconnect the nodes from it when these labels change.
 Json NetworkPolicyOf(const api::ServingFleet& fleet) {
   const auto port = [](const char* name) { return Json{{"port", name}, {"protocol", "TCP"}}; };
   Json clients = {{"ports", {port("grpc"), port("rest")}}};
   for (const api::ClientPeer& client : fleet.spec.pods.clients) clients["from"].push_back(PeerOf(client));
   const Json peers = {{"ports", Json::array({port("peers")})},
                       {"from", Json::array({{{"podSelector", {{"matchLabels", Selector(fleet)}}}}})}};
-  const Json watchers = {{"ports", Json::array({port("admin")})}};  // Probes and Prometheus.
+  const Json monitors = {{"ports", Json::array({port("admin")})}};  // Probes and Prometheus.
   Json policy = Object("networking.k8s.io/v1", "NetworkPolicy", fleet);
   policy["spec"] = {{"podSelector", {{"matchLabels", Selector(fleet)}}},
                     {"policyTypes", Json::array({"Ingress"})},
-                    {"ingress", {std::move(clients), peers, watchers}}};
+                    {"ingress", {std::move(clients), peers, monitors}}};
   return policy;
 }
 
@@ -294,7 +295,7 @@ Json DeploymentOf(const api::ServingFleet& fleet, const PodSettings& settings) {
   return deployment;
 }
 
-std::vector<Json> CompanionsOf(const api::ServingFleet& fleet, const PodSettings& settings) {
+std::vector<Json> SupportingObjectsOf(const api::ServingFleet& fleet, const PodSettings& settings) {
   std::vector<Json> objects;
   if (fleet.spec.pods.service_account.empty()) objects.push_back(ServiceAccountOf(fleet));
   objects.push_back(CaOf(fleet, settings));

@@ -1,4 +1,4 @@
-// The objects of Kubernetes that make a fleet, as documents for server-side apply. Pure.
+// The Kubernetes objects of a fleet, as documents for server-side apply. Pure.
 #pragma once
 
 #include <string>
@@ -9,23 +9,24 @@
 
 namespace longshore::fleet {
 
-// Of this installation, the same for all fleets.
+// Settings of this installation, the same for all fleets.
 struct PodSettings {
-  std::string image;       // Of fleets that name none, when they are made.
-  std::string controller;  // What nodes dial: "dns:///longshore-nodes.longshore.svc:8610".
-  std::string ca;          // PEM: who signs the controller's certificate and the peers'.
+  std::string image;       // For new fleets that do not name an image.
+  std::string controller;  // The address that nodes dial: "dns:///longshore-nodes.longshore.svc:8610".
+  std::string ca;          // PEM: the authorities that sign the certificates of the controller and the peers.
 };
 
 inline constexpr const char* kFleetLabel = "longshore.dev/fleet";
-// On pods: a fleet that is deleted and made again under its name is another one, whose nodes know no node of the first.
+// A label of pods: a fleet that is deleted and created again under the same name has another uid, and the nodes of the
+// two do not become peers.
 inline constexpr const char* kFleetUidLabel = "longshore.dev/fleet-uid";
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kManager = "longshore-controller";
-// On a Deployment: the digest of what its pods were made from, and the form that made them.
+// Annotations of a Deployment: the digest of the inputs of its pod template, and the form that made it.
 inline constexpr const char* kInputsAnnotation = "longshore.dev/inputs";
 inline constexpr const char* kFormAnnotation = "longshore.dev/form";
-// To be counted up when the same inputs make another pod. A Deployment of another form is left as it is, so that a new
-// controller restarts no node.
+// Increment it when the same inputs make another pod template. A Deployment of another form with the same inputs is not
+// changed, so that a new controller version does not restart nodes.
 inline constexpr const char* kForm = "2";
 
 inline constexpr int kGrpcPort = 8500;
@@ -37,14 +38,14 @@ inline constexpr const char* kTokenAudience = "longshore-controller";
 // "longshore-NAME".
 std::string ChildName(const std::string& fleet_name);
 
-// The Deployment, without `replicas`: they have another owner (docs/decisions/0007-scale-writes-the-least.md).
-// Requires: status.image is there.
+// Returns the Deployment without `replicas`, which has another field manager
+// (docs/decisions/0007-scale-writes-the-least.md). Requires a status.image.
 Json DeploymentOf(const api::ServingFleet& fleet, const PodSettings& settings);
 
-// All the others, in the order in which they are needed.
-std::vector<Json> CompanionsOf(const api::ServingFleet& fleet, const PodSettings& settings);
+// Returns all other objects of the fleet, in the order in which they must be created.
+std::vector<Json> SupportingObjectsOf(const api::ServingFleet& fleet, const PodSettings& settings);
 
-// The path of an object in the API: "/apis/apps/v1/namespaces/vision/deployments/longshore-cpu".
+// Returns the path of an object in the API: "/apis/apps/v1/namespaces/vision/deployments/longshore-cpu".
 std::string PathOf(const Json& object);
 
 }  // namespace longshore::fleet

@@ -3,14 +3,14 @@
 #include <utility>
 
 #include "common/json/path.h"
-#include "common/log.h"
+#include "common/os/log.h"
 #include "controller/fleet/pods/manifests.h"
 
 namespace longshore::fleet {
 namespace {
 
-constexpr std::chrono::minutes kReadEvery{5};
-constexpr std::chrono::seconds kReadAtMostEvery{1};  // However many tokens name keys that nobody has.
+constexpr std::chrono::minutes kRefreshInterval{5};
+constexpr std::chrono::seconds kRefreshIntervalMin{1};  // Also if many tokens name unknown keys.
 
 }  // namespace
 
@@ -18,7 +18,7 @@ Result<std::unique_ptr<NodeTokens>> NodeTokens::Start(std::unique_ptr<kube::Api>
                                                       NodeOf node_of) {
   std::unique_ptr<NodeTokens> tokens(new NodeTokens(std::move(api), clock, std::move(node_of)));
   RETURN_IF_ERROR(tokens->ReadKeys());
-  tokens->thread_ = std::thread([raw = tokens.get()] { raw->ReadKeysAgainAndAgain(); });
+  tokens->thread_ = std::thread([raw = tokens.get()] { raw->RefreshKeys(); });
   return tokens;
 }
 
@@ -41,39 +41,40 @@ Status NodeTokens::ReadKeys() {
   return {};
 }
 
-void NodeTokens::ReadKeysAgainAndAgain() {
+void NodeTokens::RefreshKeys() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    wake_.wait_for(lock, kReadEvery, [this] { return stopping_ || wanted_; });
+    wake_.wait_for(lock, kRefreshInterval, [this] { return stopping_ || is_refresh_wanted_; });
     if (stopping_) return;
-    wanted_ = false;
+    is_refresh_wanted_ = false;
     lock.unlock();
     const Status read = ReadKeys();
     if (!read)
-      spdlog::warn("the keys of the nodes' tokens cannot be read, the old ones stay: {}", read.error().message);
+      spdlog::warn("cannot read the keys of the nodes' tokens, so the old ones stay valid: {}", read.error().message);
     lock.lock();
-    wake_.wait_for(lock, kReadAtMostEvery, [this] { return stopping_; });
+    wake_.wait_for(lock, kRefreshIntervalMin, [this] { return stopping_; });
   }
 }
 
 Result<NodeTokens::Node> NodeTokens::Identify(std::string_view authorization) {
   constexpr std::string_view kBearer = "Bearer ";
-  if (!authorization.starts_with(kBearer)) return Fail(Code::kUnauthenticated, "a node shows its token");
+  if (!authorization.starts_with(kBearer))
+    return Fail(Code::kUnauthenticated, "a node must send its token as \"Bearer TOKEN\"");
   const std::string_view token = authorization.substr(kBearer.size());
   std::shared_ptr<const auth::IssuerKeys> keys;
   {
     const std::lock_guard lock(mutex_);
     keys = keys_;
     const std::string id = auth::KeyIdOf(token);
-    if (!id.empty() && !keys->Has(id)) wanted_ = true;  // The next try may find it.
+    if (!id.empty() && !keys->Has(id)) is_refresh_wanted_ = true;  // The next attempt may find it.
   }
   wake_.notify_all();
   ASSIGN_OR_RETURN(const Json claims, auth::VerifyJwt(token, *keys, kTokenAudience, clock_.Now()));
   const PodName pod{TextAt(claims, {"kubernetes.io", "namespace"}), TextAt(claims, {"kubernetes.io", "pod", "name"}),
                     TextAt(claims, {"kubernetes.io", "pod", "uid"})};
-  if (pod.uid.empty()) return Fail(Code::kUnauthenticated, "the token is not a pod's");
+  if (pod.uid.empty()) return Fail(Code::kUnauthenticated, "the token does not belong to a pod");
   auto node = node_of_(pod);
-  if (!node) return Fail(Code::kUnauthenticated, "pod {}/{} is no node of a fleet", pod.namespace_, pod.name);
+  if (!node) return Fail(Code::kUnauthenticated, "pod {}/{} is not a node of a fleet", pod.namespace_, pod.name);
   return std::move(*node);
 }
 

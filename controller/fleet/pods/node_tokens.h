@@ -1,7 +1,7 @@
-// Who a node is by the token that is projected into its pod.
+// Identifies nodes by the service account tokens that are projected into their pods.
 //
-// The token is for the controller alone (its audience), and no credential of the API. Its signature is checked against
-// the keys that the API server publishes, which every service account may read, so nobody has to be asked about it.
+// The audience of these tokens is the controller, so the API server does not accept them. Their signatures are checked
+// with the keys that the API server publishes; every service account may read these, so checking needs no permission.
 #pragma once
 
 #include <condition_variable>
@@ -13,9 +13,9 @@
 #include <string_view>
 #include <thread>
 
-#include "common/auth/jwt.h"
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/net/auth/jwt.h"
 #include "controller/kube/api.h"
 
 namespace longshore::fleet {
@@ -31,18 +31,18 @@ class NodeTokens {
  public:
   struct Node {
     std::string fleet;
-    std::string fleet_uid;  // As in Pod.
+    std::string fleet_uid;  // As Pod::fleet_uid.
     std::string node;
   };
-  // The node that a pod is which is there now; nullopt when there is none of this uid.
+  // Returns the node in this pod; nullopt if no running pod of a fleet has this name and uid.
   using NodeOf = std::function<std::optional<Node>(const PodName& pod)>;
 
-  // Unavailable when the keys cannot be read now. Later they are read again every few minutes, and when a token names
-  // one that is not known.
+  // Returns Unavailable if the keys cannot be read. Later they are read again every few minutes, and when a token names
+  // an unknown key.
   static Result<std::unique_ptr<NodeTokens>> Start(std::unique_ptr<kube::Api> api, const Clock& clock, NodeOf node_of);
   ~NodeTokens();
 
-  // By the header Authorization: "Bearer TOKEN". Never waits. Unauthenticated with what is wrong.
+  // `authorization` is the value of the header: "Bearer TOKEN". Never waits. Returns Unauthenticated with the reason.
   Result<Node> Identify(std::string_view authorization);
 
  private:
@@ -50,7 +50,7 @@ class NodeTokens {
       : api_(std::move(api)), clock_(clock), node_of_(std::move(node_of)) {}
 
   Status ReadKeys();
-  void ReadKeysAgainAndAgain();
+  void RefreshKeys();
 
   const std::unique_ptr<kube::Api> api_;
   const Clock& clock_;
@@ -58,7 +58,7 @@ class NodeTokens {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::shared_ptr<const auth::IssuerKeys> keys_;  // Guarded by the mutex, as are:
-  bool wanted_ = false;                           // A key is missing.
+  bool is_refresh_wanted_ = false;                // A key is missing.
   bool stopping_ = false;
   std::thread thread_;
 };

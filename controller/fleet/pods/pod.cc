@@ -3,7 +3,7 @@
 #include <csignal>
 
 #include "common/json/path.h"
-#include "common/process/process.h"
+#include "common/os/process/process.h"
 #include "controller/api/units.h"
 #include "controller/fleet/pods/manifests.h"
 
@@ -29,7 +29,8 @@ std::string Explained(const Json& json) {
   return message.empty() ? reason : reason + ": " + message;
 }
 
-// Why it does not run: it finds no machine, its image does not come, it cannot be made.
+// Returns why the pod does not run (no machine fits, the image cannot be pulled, the container cannot be created), or
+// "".
 std::string TroubleOf(const Json& status, const Json& container) {
   const Json waiting = At(At(container, {"state"}), {"waiting"});
   const std::string reason = TextAt(waiting, {"reason"});
@@ -56,7 +57,7 @@ Result<Pod> PodFrom(const Json& json) {
   const std::string fleet = TextAt(At(metadata, {"labels"}), {kFleetLabel});
   Pod pod;
   pod.info.node = TextAt(metadata, {"name"});
-  if (fleet.empty() || pod.info.node.empty()) return DataLoss("a pod without a name, or without {}", kFleetLabel);
+  if (fleet.empty() || pod.info.node.empty()) return DataLoss("the pod has no name or no label {}", kFleetLabel);
   pod.fleet = TextAt(metadata, {"namespace"}) + "/" + fleet;
   pod.fleet_uid = TextAt(At(metadata, {"labels"}), {kFleetUidLabel});
   pod.uid = TextAt(metadata, {"uid"});

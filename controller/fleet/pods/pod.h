@@ -1,9 +1,9 @@
-// A pod of the API, as the node that it is. Pure.
+// Reads the node that runs in a pod from the pod's JSON. Pure.
 #pragma once
 
 #include <string>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
 #include "controller/fleet/fleet.h"
 
@@ -11,14 +11,14 @@ namespace longshore::fleet {
 
 struct Pod {
   std::string fleet;      // "namespace/name".
-  std::string fleet_uid;  // Of the ServingFleet that it was made for; "" when an older controller made it.
+  std::string fleet_uid;  // The uid of its ServingFleet; "" if an older controller created the pod.
   NodeInfo info;
   std::string uid;
-  bool ended = false;         // It will run no more: evicted, or failed for good. Its Deployment makes another.
-  std::string deletion_cost;  // Its annotation.
+  bool ended = false;         // It was evicted or failed permanently, and its Deployment replaces it.
+  std::string deletion_cost;  // The value of kDeletionCostAnnotation.
 };
 
-// DataLoss when it is none of a fleet's.
+// Returns DataLoss if the pod does not belong to a fleet.
 Result<Pod> PodFrom(const Json& json);
 
 inline constexpr const char* kDeletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost";

@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "common/base/sha256.h"
 #include "common/json/path.h"
-#include "common/log.h"
-#include "common/sha256.h"
+#include "common/os/log.h"
 #include "controller/fleet/pods/pod.h"
 #include "controller/kube/cache.h"
 #include "controller/kube/reflector.h"
@@ -17,32 +17,33 @@
 namespace longshore::fleet {
 namespace {
 
-constexpr int kConflictsMax = 10;  // Of one scaling: the controllers of Kubernetes write several times in a row.
+constexpr int kConflictsMax = 10;  // For one Scale: the controllers of Kubernetes may write several times in a row.
 
-// An object that goes with a fleet, as much as is needed to see that it is as it should be.
+// The parts of a fleet's object that show whether it is as it should be.
 struct Child {
   std::string fleet{};
   std::string uid{};
   std::string version{};  // Its resourceVersion.
-  std::string content{};  // Digest of what is ours to decide.
-  std::string inputs{};   // Of a Deployment, as is:
+  std::string content{};  // Digest of the fields that this controller sets.
+  // The next four are set only for a Deployment.
+  std::string inputs{};
   std::string form{};
   int replicas = 0;
-  std::string trouble{};  // Why its pods cannot be made.
+  std::string pod_error{};  // Why its pods cannot be created.
 };
 
 struct ChildKind {
   const char* version;
   const char* kind;
 };
-// Those that are watched. ConfigMaps are not: whoever may list them reads those of everybody.
+// The watched kinds. ConfigMaps are not watched, because the permission to list them would cover those of all users.
 constexpr ChildKind kChildKinds[] = {{"apps/v1", "Deployment"},
                                      {"v1", "ServiceAccount"},
                                      {"networking.k8s.io/v1", "NetworkPolicy"},
                                      {"v1", "Service"},
                                      {"policy/v1", "PodDisruptionBudget"}};
 
-// By its owner; by its label when it has lost that.
+// Returns the fleet that owns the object, or the fleet in its label if it has lost its owner.
 std::string FleetNamedIn(const Json& json) {
   const bool is_owned = TextAt(json, {"metadata", "ownerReferences", "0", "kind"}) == api::kServingFleetKind;
   const std::string name = is_owned ? TextAt(json, {"metadata", "ownerReferences", "0", "name"})
@@ -58,11 +59,11 @@ Result<Child> ChildFrom(const Json& json) {
   Json spec = At(json, {"spec"});
   if (const Json replicas = At(spec, {"replicas"}); replicas.is_number_integer()) {
     child.replicas = replicas;
-    spec.erase("replicas");  // Not ours to apply.
+    spec.erase("replicas");  // Another field manager sets them.
   }
   for (const Json& condition : At(json, {"status", "conditions"})) {
     if (At(condition, {"type"}) == "ReplicaFailure" && At(condition, {"status"}) == "True")
-      child.trouble = TextAt(condition, {"reason"}) + ": " + TextAt(condition, {"message"});
+      child.pod_error = TextAt(condition, {"reason"}) + ": " + TextAt(condition, {"message"});
   }
   const Json content = {At(json, {"metadata", "labels"}), At(json, {"metadata", "ownerReferences"}), spec,
                         At(json, {"data"})};
@@ -77,7 +78,8 @@ std::string DeploymentPath(const std::string& fleet) {
 }
 
 std::string CollectionPath(const ChildKind& kind, const std::string& namespace_) {
-  // PathOf knows the plurals: the path of an object without its name, and without its namespace for all.
+  // Uses PathOf, which has the plurals: the path of an object without its name, and for all namespaces without the
+  // namespace.
   std::string path = PathOf({{"apiVersion", kind.version},
                              {"kind", kind.kind},
                              {"metadata", {{"namespace", namespace_.empty() ? "-" : namespace_}, {"name", ""}}}});
@@ -91,7 +93,7 @@ struct Mirrored {
   Mirrored(typename kube::Cache<Value>::Decode decode, typename kube::Cache<Value>::OnChange on_change)
       : cache(std::move(decode), std::move(on_change)) {}
   kube::Cache<Value> cache;
-  std::unique_ptr<kube::Reflector> reflector;  // Last: it uses the cache.
+  std::unique_ptr<kube::Reflector> reflector;  // Last: the reflector uses the cache.
 };
 
 class KubePodFleet final : public PodFleet {
@@ -116,7 +118,7 @@ class KubePodFleet final : public PodFleet {
  private:
   struct Applied {
     std::string wanted;   // Digest of what was applied.
-    std::string content;  // Of the object that it made.
+    std::string content;  // Child::content of the resulting object.
   };
 
   template <typename Value>
@@ -127,34 +129,35 @@ class KubePodFleet final : public PodFleet {
   Status ScaleFrom(const Child& deployment, const std::string& fleet, int nodes,
                    const std::vector<std::string>& leave_first);
   Status ReadDeployment(const std::string& fleet);
-  void Learn(const std::string& kind, const Json& object);
+  void CacheOwnWrite(const std::string& kind, const Json& object);
   PodSettings Settings();
   std::vector<Pod> PodsOf(const std::string& fleet) const;
   std::optional<Pod> PodAt(const kube::Name& name) const;
   Status RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first);
   Result<Addresses> EnsureNow(const api::ServingFleet& fleet, const PodSettings& settings);
-  void NoteChild(const std::string& fleet);
-  void NotePod(const std::string& fleet, const kube::Name& name);
+  void OnChildChange(const std::string& fleet);
+  void OnPodChange(const std::string& fleet, const kube::Name& name);
 
   const kube::Cluster cluster_;
   const PodFleetOptions options_;
   const MonotonicClock& clock_;
   const OnChange on_change_;
-  // What Ensure found as it should be; nothing is compared again until one of the fleet's children changes.
+  // The result of the last successful Ensure, which stays valid until one of the fleet's children changes.
   struct Ensured {
     uint64_t changes = 0;
-    std::string of;  // What was ensured.
+    std::string inputs;
     Addresses addresses;
   };
 
   std::unique_ptr<kube::Api> api_;
   mutable std::mutex mutex_;
-  std::map<std::string, uint64_t> changes_;  // Of children, by fleet. Guarded by the mutex, as is:
-  std::map<std::string, Ensured> ensured_;
+  // Guarded by the mutex, as are the next four: the number of changes of children, by fleet.
+  std::map<std::string, uint64_t> changes_;
+  std::map<std::string, Ensured> ensured_;                 // By fleet.
   std::map<std::string, std::set<kube::Name>> pod_names_;  // By fleet.
-  std::map<std::string, Applied> applied_;                 // By path. Guarded by the mutex, as is:
+  std::map<std::string, Applied> applied_;                 // By path.
   PodSettings settings_;
-  // By kind; for each namespace one. Constant after Start.
+  // By kind, with one mirror for each namespace. Constant after Start.
   std::map<std::string, std::vector<std::unique_ptr<Mirrored<Child>>>> children_;
   std::vector<std::unique_ptr<Mirrored<Pod>>> pods_;
 };
@@ -162,9 +165,9 @@ class KubePodFleet final : public PodFleet {
 template <typename Value>
 Status KubePodFleet::Mirror(const std::string& path, Mirrored<Value>* mirrored) const {
   ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, options_.api, clock_));
-  const std::string ours = fmt::format("{}={}", kManagedByLabel, kManager);
+  const std::string own_label = fmt::format("{}={}", kManagedByLabel, kManager);
   mirrored->reflector = std::make_unique<kube::Reflector>(
-      std::move(api), kube::Collection{.path = path, .label_selector = ours}, clock_, mirrored->cache);
+      std::move(api), kube::Collection{.path = path, .label_selector = own_label}, clock_, mirrored->cache);
   return {};
 }
 
@@ -175,13 +178,13 @@ Status KubePodFleet::Start() {
     for (const ChildKind& kind : kChildKinds) {
       auto& mirrored = children_[kind.kind].emplace_back(
           std::make_unique<Mirrored<Child>>(ChildFrom, [this](const kube::Name&, const Result<Child>& child) {
-            if (child) NoteChild(child->fleet);
+            if (child) OnChildChange(child->fleet);
           }));
       RETURN_IF_ERROR(Mirror(CollectionPath(kind, namespace_), mirrored.get()));
     }
     auto& pods = pods_.emplace_back(
         std::make_unique<Mirrored<Pod>>(PodFrom, [this](const kube::Name& name, const Result<Pod>& pod) {
-          if (pod) NotePod(pod->fleet, name);
+          if (pod) OnPodChange(pod->fleet, name);
         }));
     const std::string path =
         namespace_.empty() ? "/api/v1/pods" : fmt::format("/api/v1/namespaces/{}/pods", namespace_);
@@ -197,7 +200,7 @@ Status KubePodFleet::Start() {
   return {};
 }
 
-void KubePodFleet::NoteChild(const std::string& fleet) {
+void KubePodFleet::OnChildChange(const std::string& fleet) {
   {
     const std::lock_guard lock(mutex_);
     ++changes_[fleet];
@@ -205,13 +208,13 @@ void KubePodFleet::NoteChild(const std::string& fleet) {
   on_change_(fleet);
 }
 
-void KubePodFleet::NotePod(const std::string& fleet, const kube::Name& name) {
-  const bool is_there = PodAt(name).has_value();
+void KubePodFleet::OnPodChange(const std::string& fleet, const kube::Name& name) {
+  const bool exists = PodAt(name).has_value();
   {
     const std::lock_guard lock(mutex_);
     std::set<kube::Name>& names = pod_names_[fleet];
-    if (is_there) names.insert(name);
-    if (!is_there) names.erase(name);
+    if (exists) names.insert(name);
+    if (!exists) names.erase(name);
     if (names.empty()) pod_names_.erase(fleet);
   }
   on_change_(fleet);
@@ -232,13 +235,13 @@ std::optional<Child> KubePodFleet::DeploymentOfFleet(const std::string& fleet) c
   return ChildAt("Deployment", fleet, ChildName(fleet.substr(fleet.find('/') + 1)));
 }
 
-// What a write said is there now. The caches of other namespaces are told nothing.
-void KubePodFleet::Learn(const std::string& kind, const Json& object) {
+// Stores the answer to a write in the cache of its namespace.
+void KubePodFleet::CacheOwnWrite(const std::string& kind, const Json& object) {
   const std::string namespace_ = TextAt(object, {"metadata", "namespace"});
   const auto mirrors = children_.find(kind);
   for (size_t i = 0; mirrors != children_.end() && i < mirrors->second.size(); ++i) {
     if (options_.namespaces.empty() || options_.namespaces[i] == namespace_)
-      return mirrors->second[i]->cache.Learn(object);
+      return mirrors->second[i]->cache.PutOwnWrite(object);
   }
 }
 
@@ -246,12 +249,12 @@ Status KubePodFleet::ApplyWhereNeeded(const Json& object) {
   const std::string path = PathOf(object);
   const std::string kind = object.at("kind");
   const std::string wanted = ToHex(Sha256(DumpJson(object)));
-  const auto there = ChildAt(kind, FleetNamedIn(object), object.at("metadata").at("name"));
-  if (there || !children_.contains(kind)) {
+  const auto current = ChildAt(kind, FleetNamedIn(object), object.at("metadata").at("name"));
+  if (current || !children_.contains(kind)) {
     const std::lock_guard lock(mutex_);
     const auto applied = applied_.find(path);
     const bool is_applied = applied != applied_.end() && applied->second.wanted == wanted;
-    if (is_applied && (!there || applied->second.content == there->content)) return {};
+    if (is_applied && (!current || applied->second.content == current->content)) return {};
   }
   const auto answer = api_->Send({.method = "PATCH",
                                   .target = fmt::format("{}?fieldManager={}&force=true", path, kManager),
@@ -260,7 +263,7 @@ Status KubePodFleet::ApplyWhereNeeded(const Json& object) {
   if (!answer) return Prefixed(answer.error(), fmt::format("{} {}", kind, DumpJson(object.at("metadata").at("name"))));
   ASSIGN_OR_RETURN(const Json made, ParseJson(*answer));
   ASSIGN_OR_RETURN(const Child child, ChildFrom(made));
-  Learn(kind, made);
+  CacheOwnWrite(kind, made);
   const std::lock_guard lock(mutex_);
   applied_[path] = {wanted, child.content};
   return {};
@@ -280,13 +283,13 @@ Result<Addresses> KubePodFleet::Ensure(const api::ServingFleet& fleet) {
   const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
   const PodSettings settings = Settings();
   Ensured now;
-  now.of = fmt::format("{} {} {} {} {} {}", fleet.metadata.uid, fleet.metadata.generation, fleet.status.image,
-                       settings.image, settings.controller, settings.ca);
+  now.inputs = fmt::format("{} {} {} {} {} {}", fleet.metadata.uid, fleet.metadata.generation, fleet.status.image,
+                           settings.image, settings.controller, settings.ca);
   {
     const std::lock_guard lock(mutex_);
     now.changes = changes_[name];
     const Ensured& before = ensured_[name];
-    if (before.changes == now.changes && before.of == now.of) return before.addresses;
+    if (before.changes == now.changes && before.inputs == now.inputs) return before.addresses;
   }
   ASSIGN_OR_RETURN(now.addresses, EnsureNow(fleet, settings));
   const std::lock_guard lock(mutex_);
@@ -299,12 +302,12 @@ Result<Addresses> KubePodFleet::EnsureNow(const api::ServingFleet& fleet, const 
   std::string& image = with_image.status.image;
   if (!fleet.spec.pods.image.empty()) image = fleet.spec.pods.image;
   if (image.empty()) image = settings.image;
-  for (const Json& companion : CompanionsOf(with_image, settings)) RETURN_IF_ERROR(ApplyWhereNeeded(companion));
+  for (const Json& object : SupportingObjectsOf(with_image, settings)) RETURN_IF_ERROR(ApplyWhereNeeded(object));
   const Json deployment = DeploymentOf(with_image, settings);
-  const auto there = DeploymentOfFleet(name);
-  const bool of_another_form = there && there->form != kForm &&
-                               there->inputs == deployment.at("metadata").at("annotations").at(kInputsAnnotation);
-  if (!of_another_form) RETURN_IF_ERROR(ApplyWhereNeeded(deployment));
+  const auto current = DeploymentOfFleet(name);
+  const bool has_other_form = current && current->form != kForm &&
+                              current->inputs == TextAt(deployment, {"metadata", "annotations", kInputsAnnotation});
+  if (!has_other_form) RETURN_IF_ERROR(ApplyWhereNeeded(deployment));
   const std::string host = fmt::format("{}.{}.svc", ChildName(fleet.metadata.name), fleet.metadata.namespace_);
   return Addresses{
       .grpc = fmt::format("{}:{}", host, fleet.spec.grpc_port),
@@ -313,7 +316,7 @@ Result<Addresses> KubePodFleet::EnsureNow(const api::ServingFleet& fleet, const 
       .pod_image = image};
 }
 
-// Of too many pods the first ones of `leave_first` are made the cheapest to delete.
+// Gives the first `too_many` pods of `leave_first` the lowest deletion cost, and removes the cost from all others.
 Status KubePodFleet::RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first) {
   for (const Pod& pod : PodsOf(fleet)) {
     const auto rank = std::find(leave_first.begin(), leave_first.end(), pod.info.node) - leave_first.begin();
@@ -331,8 +334,8 @@ Status KubePodFleet::RankPods(const std::string& fleet, int too_many, const std:
   return {};
 }
 
-// The Deployment that is scaled is the one that the number of its pods was seen of: what changed in between, as its
-// status often does, is read and looked at again.
+// Scales the Deployment at the resourceVersion whose number of replicas was read. If the Deployment changed in between,
+// as its status often does, reads it and tries again.
 Status KubePodFleet::Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) {
   for (int conflicts = 0;; ++conflicts) {
     const auto deployment = DeploymentOfFleet(fleet);
@@ -346,8 +349,8 @@ Status KubePodFleet::Scale(const std::string& fleet, int nodes, const std::vecto
 Status KubePodFleet::ScaleFrom(const Child& deployment, const std::string& fleet, int nodes,
                                const std::vector<std::string>& leave_first) {
   if (deployment.replicas == nodes) {
-    if (deployment.trouble.empty()) return {};
-    return FailedPrecondition("fleet {}: {}", fleet, deployment.trouble);
+    if (deployment.pod_error.empty()) return {};
+    return FailedPrecondition("fleet {}: {}", fleet, deployment.pod_error);
   }
   if (nodes < deployment.replicas) RETURN_IF_ERROR(RankPods(fleet, deployment.replicas - nodes, leave_first));
   const Json patch = {{"metadata", {{"uid", deployment.uid}, {"resourceVersion", deployment.version}}},
@@ -357,15 +360,15 @@ Status KubePodFleet::ScaleFrom(const Child& deployment, const std::string& fleet
                   .target = fmt::format("{}/scale?fieldManager={}-scale", DeploymentPath(fleet), kManager),
                   .body = DumpJson(patch),
                   .content_type = kube::kMergePatch});
-  if (!answer) return Prefixed(answer.error(), fmt::format("scaling fleet {} to {} nodes", fleet, nodes));
-  // The scale that comes back is no Deployment: what there is now is asked for, so that the next look sees it.
+  if (!answer) return Prefixed(answer.error(), fmt::format("cannot scale fleet {} to {} nodes", fleet, nodes));
+  // The answer is a Scale, not a Deployment, so the Deployment is read for the next reconciliation.
   return ReadDeployment(fleet);
 }
 
 Status KubePodFleet::ReadDeployment(const std::string& fleet) {
-  ASSIGN_OR_RETURN(const std::string now, api_->Send({.target = DeploymentPath(fleet)}));
-  ASSIGN_OR_RETURN(const Json made, ParseJson(now));
-  Learn("Deployment", made);
+  ASSIGN_OR_RETURN(const std::string answer, api_->Send({.target = DeploymentPath(fleet)}));
+  ASSIGN_OR_RETURN(const Json deployment, ParseJson(answer));
+  CacheOwnWrite("Deployment", deployment);
   return {};
 }
 
@@ -413,8 +416,8 @@ std::vector<std::string> KubePodFleet::Fleets() const {
   return {fleets.begin(), fleets.end()};
 }
 
-// Kubernetes deletes what belongs to a ServingFleet that is deleted. A Deployment that has lost its owner is ours to
-// delete, and takes its pods with it.
+// Kubernetes deletes the objects that a deleted ServingFleet owns. This deletes a Deployment that has lost its owner,
+// together with its pods.
 Status KubePodFleet::Remove(const std::string& fleet) {
   const auto deployment = DeploymentOfFleet(fleet);
   if (!deployment) return {};

@@ -1,7 +1,8 @@
-// Fleets as Deployments of a cluster: their pods are the nodes.
+// Fleets as Deployments of a cluster, whose pods are the nodes.
 //
-// Deployments, pods and what goes with them are listed and watched. What is as it should be is not written again; what
-// somebody changed is put right. A fleet's objects belong to its ServingFleet, with which Kubernetes deletes them.
+// Lists and watches Deployments, pods and the other objects of fleets. Objects are written only if they differ from
+// what they should be, for example after another client changed them. The ServingFleet owns its objects, so Kubernetes
+// deletes them with it.
 #pragma once
 
 #include <chrono>
@@ -10,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "controller/fleet/fleet.h"
 #include "controller/fleet/pods/manifests.h"
 #include "controller/fleet/pods/node_tokens.h"
@@ -27,14 +28,14 @@ struct PodFleetOptions {
 
 class PodFleet : public Fleet {
  public:
-  // From now on nodes trust what it signs: its certificate as PEM. Ensure writes it.
+  // Sets the certificates (PEM) of the authorities that nodes trust. Ensure writes them.
   virtual void UseAuthority(const std::string& certificate) = 0;
 
-  // As NodeTokens asks it.
+  // For NodeTokens::NodeOf.
   virtual std::optional<NodeTokens::Node> NodeOf(const PodName& pod) const = 0;
 };
 
-// Returns when all is listed. Unavailable naming what could not be.
+// Returns when all objects have been listed, or Unavailable with the kind that could not be listed.
 Result<std::unique_ptr<PodFleet>> StartPodFleet(const kube::Cluster& cluster, const PodFleetOptions& options,
                                                 const MonotonicClock& clock, OnChange on_change);
 

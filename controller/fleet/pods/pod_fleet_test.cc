@@ -1,5 +1,5 @@
-// Against a real API server with the controllers of Kubernetes, which make pods of Deployments;
-// tests/cluster/control_plane.py starts them. No pod runs: there is no machine.
+// Runs against a real API server with the controllers of Kubernetes, which create the pods of Deployments;
+// tests/cluster/control_plane.py starts them. The pods do not run because the cluster has no machines.
 #include "controller/fleet/pods/pod_fleet.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ class PodFleetTest : public ::testing::Test {
               changed_.notify_all();
             }).value();
   }
-  // As the reconciler does it: what the fleet is made of goes into its status, and the next look is of what was made.
+  // Does what the reconciler does: writes the image into the status, and waits until the watch reports the Deployment.
   void Ensure() {
     const auto ensured = pods_->Ensure(fleet_);
     ASSERT_TRUE(ensured) << ensured.error().message;
@@ -82,7 +82,7 @@ class PodFleetTest : public ::testing::Test {
     return fmt::format("{}/namespaces/{}/{}", group == groups.end() ? "/api/v1" : group->second, namespace_, what);
   }
   void Patch(const std::string& what, const Json& patch) { Send("PATCH", PathIn(what), patch, kube::kMergePatch); }
-  // By what decides it, not by what the controllers of Kubernetes write into its status.
+  // Returns the fleet's objects without their status and without metadata that the server sets.
   std::map<std::string, Json> Contents() {
     std::map<std::string, Json> contents;
     for (const char* what : {"deployments/longshore-cpu", "services/longshore-cpu", "services/longshore-cpu-headless",
@@ -126,10 +126,10 @@ class PodFleetTest : public ::testing::Test {
   std::unique_ptr<PodFleet> pods_;
 };
 
-TEST_F(PodFleetTest, MakesWhatTheRestrictedStandardLetsThrough) {
+TEST_F(PodFleetTest, PodsComplyWithTheRestrictedSecurityStandard) {
   Ensure();
   ASSERT_TRUE(pods_->Scale(Name(), 2, {}));
-  EXPECT_TRUE(WaitUntil([&] { return Staying().size() == 2; })) << "a pod that is not admitted is never made";
+  EXPECT_TRUE(WaitUntil([&] { return Staying().size() == 2; })) << "a pod that violates the standard is not created";
   EXPECT_THAT(pods_->Fleets(), ElementsAre(Name()));
   const Json pod = Send("GET", PathIn("pods")).at("items").at(0);
   EXPECT_EQ(pod.at("spec").at("automountServiceAccountToken"), false);
@@ -142,7 +142,7 @@ TEST_F(PodFleetTest, MakesWhatTheRestrictedStandardLetsThrough) {
   EXPECT_EQ(ensured.pod_image, "longshore/node:1");
 }
 
-TEST_F(PodFleetTest, WritesNothingAgainNorDoesTheNextControllerOrOneWithAnotherImage) {
+TEST_F(PodFleetTest, ASecondEnsureOrANewControllerWritesNothing) {
   Ensure();
   ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
@@ -161,10 +161,10 @@ TEST_F(PodFleetTest, WritesNothingAgainNorDoesTheNextControllerOrOneWithAnotherI
   EXPECT_EQ(versions(), before);
   Start("longshore/node:2");
   Ensure();
-  EXPECT_EQ(versions(), before) << "a fleet keeps the image that it has";
+  EXPECT_EQ(versions(), before) << "a fleet keeps its image";
 }
 
-TEST_F(PodFleetTest, ANewImageOfTheFleetChangesItsPodsOnly) {
+TEST_F(PodFleetTest, ANewImageOfTheFleetChangesOnlyItsPods) {
   Ensure();
   const auto before = Contents();
   fleet_.spec.pods.image = "registry.example/node:3";
@@ -176,26 +176,26 @@ TEST_F(PodFleetTest, ANewImageOfTheFleetChangesItsPodsOnly) {
   for (const auto& [what, object] : after) EXPECT_EQ(object, before.at(what)) << what;
 }
 
-TEST_F(PodFleetTest, AFleetThatIsMadeAgainUnderItsNameHasOtherNodes) {
+TEST_F(PodFleetTest, AFleetThatIsCreatedAgainUnderItsNameGetsNewNodes) {
   Ensure();
   ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
   const std::string of_the_first = Staying()[0];
-  // Its Deployment stays, as it may when a fleet is made again before the garbage collector came.
+  // Its Deployment stays, which happens if a fleet is created again before the garbage collector ran.
   const std::string path = kGroup + namespace_ + "/servingfleets/cpu";
   Send("DELETE", path + "?propagationPolicy=Orphan");
   while (api_->Send({.target = path})) {
   }
   MakeFleet();
   Ensure();
-  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 2; })) << "its pods are not those of the first";
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 2; })) << "a new pod replaces that of the first fleet";
   for (const std::string& node : Staying()) {
     const Json labels = Get("pods/" + node).at("metadata").at("labels");
     EXPECT_EQ(labels.at(kFleetUidLabel) == fleet_.metadata.uid, node != of_the_first) << node;
   }
 }
 
-TEST_F(PodFleetTest, ADeploymentOfAnotherFormAndTheSameInputsIsLeftAsItIs) {
+TEST_F(PodFleetTest, ADeploymentOfAnotherFormWithTheSameInputsIsNotChanged) {
   Ensure();
   Patch("deployments/longshore-cpu",
         {{"metadata", {{"annotations", {{kFormAnnotation, "0"}}}}},
@@ -210,7 +210,7 @@ TEST_F(PodFleetTest, ADeploymentOfAnotherFormAndTheSameInputsIsLeftAsItIs) {
   EXPECT_EQ(Get("deployments/longshore-cpu").at("metadata").at("annotations").at(kFormAnnotation), kForm);
 }
 
-TEST_F(PodFleetTest, NodesAreToldTheirCacheItsLimitAndTheAuthorityOfArchives) {
+TEST_F(PodFleetTest, NodesGetFlagsForTheirCacheItsLimitAndTheAuthorityOfArchives) {
   const auto arguments = [&] {
     Ensure();
     return Get("deployments/longshore-cpu")["spec"]["template"]["spec"]["containers"][0]["args"];
@@ -225,7 +225,7 @@ TEST_F(PodFleetTest, NodesAreToldTheirCacheItsLimitAndTheAuthorityOfArchives) {
                                {Json("--cache_bytes_max=1610612736"), Json("--source_ca_file=/models/ca/ca.crt")}));
 }
 
-TEST_F(PodFleetTest, PutsRightWhatSomebodyChangedAndLeavesTheRest) {
+TEST_F(PodFleetTest, RevertsForeignChangesToItsFieldsAndKeepsOtherFields) {
   Ensure();
   const auto before = Contents();
   const int seen = changes_[Name()];
@@ -248,7 +248,7 @@ TEST_F(PodFleetTest, PutsRightWhatSomebodyChangedAndLeavesTheRest) {
   for (const auto& [what, object] : after) EXPECT_EQ(object, wanted.at(what)) << what;
 }
 
-TEST_F(PodFleetTest, ANodeIsWhoTheTokenOfItsPodSays) {
+TEST_F(PodFleetTest, TheTokenOfItsPodIdentifiesANode) {
   Ensure();
   ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
@@ -265,24 +265,26 @@ TEST_F(PodFleetTest, ANodeIsWhoTheTokenOfItsPodSays) {
     return "Bearer " + made.at("status").at("token").get<std::string>();
   };
   const Json bound = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", node}, {"uid", uid}};
-  const std::string its_own = token(kTokenAudience, bound);
-  const auto identity = tokens->Identify(its_own);
+  const std::string own_token = token(kTokenAudience, bound);
+  const auto identity = tokens->Identify(own_token);
   ASSERT_TRUE(identity) << identity.error().message;
   EXPECT_EQ(identity->fleet, Name());
   EXPECT_EQ(identity->fleet_uid, fleet_.metadata.uid);
   EXPECT_EQ(identity->node, node);
-  const auto why = [&](const std::string& authorization) { return tokens->Identify(authorization).error().message; };
-  EXPECT_THAT(why(token("https://kubernetes.default.svc", bound)), HasSubstr("audience"));
-  EXPECT_THAT(why(token(kTokenAudience, {})), HasSubstr("not a pod's"));
-  EXPECT_THAT(why(its_own + "x"), HasSubstr("not signed"));
-  EXPECT_THAT(why(""), HasSubstr("shows its token"));
+  const auto error_of = [&](const std::string& authorization) {
+    return tokens->Identify(authorization).error().message;
+  };
+  EXPECT_THAT(error_of(token("https://kubernetes.default.svc", bound)), HasSubstr("audience"));
+  EXPECT_THAT(error_of(token(kTokenAudience, {})), HasSubstr("does not belong to a pod"));
+  EXPECT_THAT(error_of(own_token + "x"), HasSubstr("not signed"));
+  EXPECT_THAT(error_of(""), HasSubstr("must send its token"));
   ASSERT_TRUE(pods_->Scale(Name(), 0, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().empty() && pods_->Nodes(Name()).empty(); }));
-  EXPECT_THAT(why(its_own), HasSubstr("no node of a fleet")) << "the pod of this token is gone";
+  EXPECT_THAT(error_of(own_token), HasSubstr("not a node of a fleet")) << "the pod of this token was deleted";
 }
 
-// The API server sees the first number when a Deployment is scaled that somebody changes at the same time.
-TEST_F(PodFleetTest, ScalesADeploymentThatChangesAllTheTime) {
+// Each change makes the resourceVersion that Scale uses outdated.
+TEST_F(PodFleetTest, ScalesADeploymentThatChangesConstantly) {
   Ensure();
   for (int i = 0; i < 20; ++i) {
     Patch("deployments/longshore-cpu", {{"metadata", {{"annotations", {{"mine", std::to_string(i)}}}}}});
@@ -293,7 +295,7 @@ TEST_F(PodFleetTest, ScalesADeploymentThatChangesAllTheTime) {
   }
 }
 
-TEST_F(PodFleetTest, ScalesInByThoseThatAreSaidToLeave) {
+TEST_F(PodFleetTest, RemovesTheNamedNodesFirstWhenItScalesIn) {
   Ensure();
   ASSERT_TRUE(pods_->Scale(Name(), 4, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 4; }));
@@ -303,19 +305,19 @@ TEST_F(PodFleetTest, ScalesInByThoseThatAreSaidToLeave) {
   EXPECT_THAT(Staying(), ElementsAre(nodes[0], nodes[2]));
 }
 
-TEST_F(PodFleetTest, SaysWhyPodsAreNotMade) {
+TEST_F(PodFleetTest, ReportsWhyPodsCannotBeCreated) {
   fleet_.spec.pods.priority_class = "no-such-class";
   Ensure();
-  std::string why;
+  std::string error;
   ASSERT_TRUE(WaitUntil([&] {
     const Status scaled = pods_->Scale(Name(), 1, {});
-    why = scaled ? "" : scaled.error().message;
+    error = scaled ? "" : scaled.error().message;
     return !scaled;
   }));
-  EXPECT_THAT(why, HasSubstr("no-such-class"));
+  EXPECT_THAT(error, HasSubstr("no-such-class"));
 }
 
-TEST_F(PodFleetTest, AFleetThatIsDeletedTakesEverythingWithIt) {
+TEST_F(PodFleetTest, DeletingAFleetDeletesAllItsObjects) {
   Ensure();
   ASSERT_TRUE(pods_->Scale(Name(), 2, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 2; }));

@@ -21,7 +21,7 @@ Json WithContainer(Json container) {
   return Pending({{"phase", "Running"}, {"containerStatuses", Json::array({std::move(container)})}});
 }
 
-TEST(Pod, IsANodeOfItsFleet) {
+TEST(Pod, IsReadAsANodeOfItsFleet) {
   const Pod pod = PodFrom(Pending({{"phase", "Running"}})).value();
   EXPECT_EQ(pod.fleet, "vision/cpu");
   EXPECT_EQ(pod.info.node, "longshore-cpu-x");
@@ -30,14 +30,14 @@ TEST(Pod, IsANodeOfItsFleet) {
   EXPECT_EQ(pod.info.trouble, "");
 }
 
-TEST(Pod, LeavesWhenItIsDeletedAndIsNoMoreWhenItEnded) {
+TEST(Pod, IsStoppingWhileItIsDeletedAndEndedWhenItFailed) {
   Json leaving = Pending({{"phase", "Running"}});
   leaving["metadata"]["deletionTimestamp"] = "2023-11-14T22:13:21Z";
   EXPECT_EQ(PodFrom(leaving)->info.state, NodeState::kStopping);
   EXPECT_TRUE(PodFrom(Pending({{"phase", "Failed"}, {"reason", "Evicted"}}))->ended);
 }
 
-TEST(Pod, SaysWhyItDoesNotRun) {
+TEST(Pod, ReportsWhyItDoesNotRun) {
   const Json unschedulable = {{"type", "PodScheduled"},
                               {"status", "False"},
                               {"reason", "Unschedulable"},
@@ -50,7 +50,7 @@ TEST(Pod, SaysWhyItDoesNotRun) {
   EXPECT_EQ(PodFrom(WithContainer({{"state", {{"waiting", {{"reason", "ContainerCreating"}}}}}}))->info.trouble, "");
 }
 
-TEST(Pod, CountsItsCrashesAndSaysHowItEndedLast) {
+TEST(Pod, ReportsItsCrashesAndItsLastExit) {
   const Json killed = {{"state", {{"waiting", {{"reason", "CrashLoopBackOff"}, {"message", "back-off 10s"}}}}},
                        {"restartCount", 3},
                        {"lastState", {{"terminated", {{"exitCode", 137}, {"reason", "OOMKilled"}}}}}};
@@ -60,7 +60,7 @@ TEST(Pod, CountsItsCrashesAndSaysHowItEndedLast) {
   EXPECT_EQ(pod.info.state, NodeState::kBackingOff);
 }
 
-TEST(Pod, OfAnUnknownFormIsReadAsFarAsItGoes) {
+TEST(Pod, UnexpectedFieldsAreIgnored) {
   EXPECT_FALSE(PodFrom(Json::object()));
   EXPECT_FALSE(PodFrom({{"metadata", {{"name", "a"}}}}));
   EXPECT_TRUE(PodFrom(Pending("text")));

@@ -11,13 +11,13 @@ Result<Sockets> BindSockets(const std::string& host, const Spec& spec) {
   return Sockets{std::move(grpc_socket), process::Descriptor(rest)};
 }
 
-Result<Sockets> AskForSockets(const NodePaths& paths, int timeout_ms) {
+Result<Sockets> ReceiveSockets(const NodePaths& paths, int timeout_ms) {
   ASSIGN_OR_RETURN(const int connected, process::ConnectUnix(paths.handover_socket));
   const process::Descriptor connection(connected);
   ASSIGN_OR_RETURN(const std::vector<int> received, process::ReceiveDescriptors(connection.get(), 2, timeout_ms));
   if (received.size() == 2) return Sockets{process::Descriptor(received[0]), process::Descriptor(received[1])};
   for (const int fd : received) close(fd);
-  return Unavailable("{} sockets were handed over instead of 2", received.size());
+  return Unavailable("received {} sockets instead of 2", received.size());
 }
 
 Result<Addresses> AddressesOf(const Sockets& sockets, const std::string& host, const Spec& spec) {

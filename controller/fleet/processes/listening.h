@@ -1,13 +1,14 @@
-// The sockets on which a fleet listens: bound once, and handed from process to process for as long as one of them
+// The listening sockets of a fleet. They are bound once, and processes pass them on as long as one of the processes
 // lives.
 #pragma once
 
 #include <string>
 
-#include "common/error.h"
-#include "common/process/descriptors.h"
-#include "controller/fleet/processes/named_nodes.h"
+#include "common/base/error.h"
+#include "common/os/process/descriptors.h"
+#include "controller/fleet/fleet.h"
 #include "controller/fleet/processes/node_record.h"
+#include "controller/fleet/processes/options.h"
 
 namespace longshore::fleet {
 
@@ -16,13 +17,13 @@ struct Sockets {
   process::Descriptor rest;
 };
 
-// FailedPrecondition naming the port that is in use.
+// Binds new sockets. Returns FailedPrecondition with the port if it is in use.
 Result<Sockets> BindSockets(const std::string& host, const Spec& spec);
 
-// From a node that accepts from them. Unavailable when it does not answer, or not with two sockets.
-Result<Sockets> AskForSockets(const NodePaths& paths, int timeout_ms);
+// Receives the sockets from a node that uses them. Returns Unavailable if it does not answer with two sockets in time.
+Result<Sockets> ReceiveSockets(const NodePaths& paths, int timeout_ms);
 
-// FailedPrecondition when the spec wants other ports than these have.
+// Returns FailedPrecondition if the ports in the spec differ from those of the sockets.
 Result<Addresses> AddressesOf(const Sockets& sockets, const std::string& host, const Spec& spec);
 
 }  // namespace longshore::fleet

@@ -12,8 +12,8 @@
 #include <set>
 #include <thread>
 
-#include "common/log.h"
-#include "common/process/descriptors.h"
+#include "common/os/log.h"
+#include "common/os/process/descriptors.h"
 #include "controller/fleet/processes/node_process.h"
 
 namespace longshore::fleet {
@@ -42,7 +42,7 @@ class ProcessNodes final : public NamedNodes {
     }
     watcher_ = std::thread([this] { Watch(); });
   }
-  // The processes stay.
+  // The node processes continue to run.
   ~ProcessNodes() override {
     {
       const std::scoped_lock lock(mutex_);
@@ -63,7 +63,7 @@ class ProcessNodes final : public NamedNodes {
   Result<Sockets> SocketsOf(const Spec& spec) const;
 
   void Watch();
-  std::vector<std::string> Look();
+  std::vector<std::string> CheckProcesses();
   milliseconds UntilNextStart() const;
   void Wake() const { eventfd_write(wake_.get(), 1); }
 
@@ -90,21 +90,21 @@ Result<Addresses> ProcessNodes::EnsureListening(const Spec& spec) {
   return addresses;
 }
 
-// Those that a running node has, or new ones.
+// Returns the sockets of a running node, or new ones if no node of the fleet runs.
 Result<Sockets> ProcessNodes::SocketsOf(const Spec& spec) const {
-  std::string without;
+  std::string error;
   for (const auto& [name, node] : nodes_) {
     if (node.fleet != spec.fleet || IsLeaving(node.info) || !node.process) continue;
-    Result<Sockets> sockets = AskForSockets(NodePaths(options_.state_dir, name), options_.handover_timeout_ms);
+    Result<Sockets> sockets = ReceiveSockets(NodePaths(options_.state_dir, name), options_.handover_timeout_ms);
     if (!sockets) {
-      without = fmt::format("node {} has not handed its listening sockets over yet: {}", name, sockets.error().message);
+      error = fmt::format("cannot get the listening sockets from node {} yet: {}", name, sockets.error().message);
       continue;
     }
-    spdlog::info("node {} handed the listening sockets of fleet {} over", name, spec.fleet);
+    spdlog::info("received the listening sockets of fleet {} from node {}", spec.fleet, name);
     return sockets;
   }
-  // A node that has just been started has nothing to hand over yet; its sockets are better than new ones.
-  if (!without.empty()) return Unavailable("{}", without);
+  // A node that has just started cannot pass its sockets on yet. Waiting for them is better than binding new ones.
+  if (!error.empty()) return Unavailable("{}", error);
   return BindSockets(options_.host, spec);
 }
 
@@ -116,7 +116,8 @@ Status ProcessNodes::Start(const std::string& fleet, const std::string& name) {
     if (group == groups_.end() || !group->second.sockets) {
       return FailedPrecondition("fleet {} does not listen yet", fleet);
     }
-    if (nodes_.size() >= options_.nodes_max) return ResourceExhausted("there are {} nodes already", nodes_.size());
+    if (nodes_.size() >= options_.nodes_max)
+      return ResourceExhausted("cannot start node {}: {} nodes exist, the maximum", name, nodes_.size());
     const NodePaths paths(options_.state_dir, name);
     if (paths.handover_socket.native().size() > kSocketPathMax) {
       return InvalidArgument("the path {} is longer than {} bytes: choose a shorter state directory",
@@ -142,10 +143,10 @@ Status ProcessNodes::Stop(const std::string& fleet, const std::string& name) {
     NodeProcess& node = found->second;
     const NodePaths paths(options_.state_dir, name);
     if (node.process) {
-      // One that cannot be written down leaves all the same: a full disk is no reason to stay.
-      SetTrouble(WriteRecord(paths, {fleet, name, node.info.pid, node.process->start_time(), true}), node.info);
-      spdlog::info("node {} of fleet {} is told to leave", name, fleet);
-      (void)node.process->Signal(SIGTERM);  // One that has ended meanwhile is what was wanted.
+      // The node leaves even if its record cannot be written, for example because the disk is full.
+      SetRecordProblem(WriteRecord(paths, {fleet, name, node.info.pid, node.process->start_time(), true}), node.info);
+      spdlog::info("asked node {} of fleet {} to leave", name, fleet);
+      (void)node.process->Signal(SIGTERM);  // An error means that the process has already ended.
       node.info.state = NodeState::kStopping;
     } else {
       nodes_.erase(found);
@@ -198,7 +199,7 @@ void ProcessNodes::Watch() {
       eventfd_t count = 0;
       eventfd_read(wake_.get(), &count);
     }
-    for (const std::string& fleet : Look()) on_change_(fleet);
+    for (const std::string& fleet : CheckProcesses()) on_change_(fleet);
   }
 }
 
@@ -212,11 +213,11 @@ milliseconds ProcessNodes::UntilNextStart() const {
   return soonest;
 }
 
-// Which fleets changed.
-std::vector<std::string> ProcessNodes::Look() {
+// Handles ended processes and starts those that are due. Returns the fleets that changed.
+std::vector<std::string> ProcessNodes::CheckProcesses() {
   const std::scoped_lock lock(mutex_);
   std::set<std::string> changed;
-  std::vector<std::string> gone;
+  std::vector<std::string> left;
   for (auto& [name, node] : nodes_) {
     if (node.process) {
       const auto exit = node.process->Wait(milliseconds(0));
@@ -224,7 +225,7 @@ std::vector<std::string> ProcessNodes::Look() {
       changed.insert(node.fleet);
       if (node.info.state == NodeState::kStopping) {
         spdlog::info("node {} of fleet {} has left: it {}", name, node.fleet, ToString(*exit));
-        gone.push_back(name);
+        left.push_back(name);
       } else {
         BackOff(options_, *exit, node);
       }
@@ -232,16 +233,16 @@ std::vector<std::string> ProcessNodes::Look() {
                group.sockets && steady_clock::now() >= node.start_again_at) {
       const Status run = Run(options_, group.spec, *group.sockets, clock_.Now(), node);
       if (!run) {
-        spdlog::error("node {} cannot be started: {}", name, run.error().message);
-        node.info.trouble = fmt::format("it cannot be started: {}", run.error().message);
+        spdlog::error("cannot start node {} of fleet {}: {}", name, node.fleet, run.error().message);
+        node.info.trouble = fmt::format("the node cannot be started: {}", run.error().message);
         node.start_again_at = steady_clock::now() + options_.backoff_max;
       }
       changed.insert(node.fleet);
     }
   }
-  for (const std::string& name : gone) {
+  for (const std::string& name : left) {
     nodes_.erase(name);
-    // What it held is stale when a node of this name starts the next time.
+    // Its state would be outdated when a node of this name starts again.
     const Status removed = RemoveDir(NodePaths(options_.state_dir, name));
     if (!removed) spdlog::error("{}", removed.error().message);
   }
@@ -253,7 +254,8 @@ std::vector<std::string> ProcessNodes::Look() {
 Result<std::unique_ptr<NamedNodes>> StartNamedNodes(ProcessOptions options, const Clock& clock, OnChange on_change) {
   RETURN_IF_ERROR(CheckNodeFlags(options));
   if (access(options.node_binary.c_str(), X_OK) != 0) {
-    return NotFound("there is no program {}; say where it is with --node_binary", options.node_binary.string());
+    return NotFound("cannot execute {}; set the path of longshore-node with --node_binary",
+                    options.node_binary.string());
   }
   return std::unique_ptr<NamedNodes>(new ProcessNodes(std::move(options), clock, std::move(on_change)));
 }

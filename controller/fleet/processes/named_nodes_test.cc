@@ -10,8 +10,9 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "common/process/descriptors.h"
-#include "common/process/process.h"
+#include "common/os/file.h"
+#include "common/os/process/descriptors.h"
+#include "common/os/process/process.h"
 #include "controller/fleet/processes/node_record.h"
 
 namespace longshore::fleet {
@@ -21,7 +22,7 @@ using std::chrono::seconds;
 
 constexpr const char* kFleet = "default/cpu";
 
-// Does of a node what a fleet sees: it hands its listening sockets over and leaves when told to.
+// A fake node: it passes its listening sockets on, and ends on SIGTERM.
 constexpr const char* kNode = R"(#!/usr/bin/env python3
 import os, signal, socket, sys
 flags = dict(flag[2:].split("=", 1) for flag in sys.argv[1:])
@@ -75,7 +76,7 @@ class NamedNodesTest : public ::testing::Test {
     return changed_.wait_for(lock, seconds(20), [&] { return wanted(fleet_->Nodes(kFleet)); });
   }
 
-  // A node is up when it answers at its socket.
+  // Waits until the node accepts connections at its socket.
   void WaitForNode(const std::string& node) {
     constexpr int kTriesMax = 4000;
     for (int i = 0; i < kTriesMax; ++i) {
@@ -86,7 +87,7 @@ class NamedNodesTest : public ::testing::Test {
       }
       poll(nullptr, 0, 5);
     }
-    FAIL() << node << " does not come up";
+    FAIL() << node << " does not start";
   }
 
   void StartNode(const std::string& node) {
@@ -118,10 +119,10 @@ TEST_F(NamedNodesTest, NodesAcceptFromTheSocketsOfTheFleet) {
   EXPECT_EQ(fmt::format("127.0.0.1:{}", process::LocalPort(sockets[0]).value()), addresses.grpc);
   EXPECT_EQ(fmt::format("127.0.0.1:{}", process::LocalPort(sockets[1]).value()), addresses.rest);
   for (const int fd : sockets) close(fd);
-  EXPECT_EQ(fleet_->EnsureListening(spec_)->grpc, addresses.grpc) << "once is enough";
+  EXPECT_EQ(fleet_->EnsureListening(spec_)->grpc, addresses.grpc) << "a second call changes nothing";
 }
 
-TEST_F(NamedNodesTest, NodesGetTheEnvironmentTheyWereMeantAndNotTheControllers) {
+TEST_F(NamedNodesTest, NodesGetTheConfiguredEnvironmentAndNotTheControllersOwn) {
   setenv("SSL_CERT_FILE", "/dev/null", 1);
   StartNode("a");
   unsetenv("SSL_CERT_FILE");
@@ -130,7 +131,7 @@ TEST_F(NamedNodesTest, NodesGetTheEnvironmentTheyWereMeantAndNotTheControllers) 
   EXPECT_THAT(environment, ::testing::Not(::testing::HasSubstr("SSL_CERT_FILE")));
 }
 
-TEST_F(NamedNodesTest, APortInUseIsAnErrorThatNamesIt) {
+TEST_F(NamedNodesTest, TheErrorNamesAPortInUse) {
   const process::Descriptor other(process::ListenTcp("127.0.0.1", 0).value());
   const int port = process::LocalPort(other.get()).value();
   const auto listening = fleet_->EnsureListening({.fleet = kFleet, .grpc_port = port, .connection_age_max = {}});
@@ -139,7 +140,7 @@ TEST_F(NamedNodesTest, APortInUseIsAnErrorThatNamesIt) {
   EXPECT_EQ(fleet_->Start(kFleet, "a").error().code, Code::kFailedPrecondition);
 }
 
-TEST_F(NamedNodesTest, ANodeThatIsKilledIsStartedAgainAndCounted) {
+TEST_F(NamedNodesTest, AKilledNodeIsRestartedAndCountedAsACrash) {
   StartNode("a");
   const pid_t first = PidOf("a");
   kill(first, SIGKILL);
@@ -150,7 +151,7 @@ TEST_F(NamedNodesTest, ANodeThatIsKilledIsStartedAgainAndCounted) {
   WaitForNode("a");
 }
 
-TEST_F(NamedNodesTest, ANodeThatSomebodyElseTellsToEndIsStartedAgainAndIsNoCrash) {
+TEST_F(NamedNodesTest, ANodeThatEndsOnAForeignSignalIsRestartedWithoutCountingACrash) {
   StartNode("a");
   const pid_t first = PidOf("a");
   kill(first, SIGTERM);
@@ -161,7 +162,7 @@ TEST_F(NamedNodesTest, ANodeThatSomebodyElseTellsToEndIsStartedAgainAndIsNoCrash
   WaitForNode("a");
 }
 
-TEST_F(NamedNodesTest, ANodeThatCannotBeWrittenDownSaysSoUntilItCan) {
+TEST_F(NamedNodesTest, ANodeReportsThatItCannotBeStartedUntilItCan) {
   StartNode("a");
   const Path dir = NodePaths(dir_, "a").dir;
   std::filesystem::remove_all(dir);
@@ -169,13 +170,13 @@ TEST_F(NamedNodesTest, ANodeThatCannotBeWrittenDownSaysSoUntilItCan) {
   kill(PidOf("a"), SIGKILL);
   ASSERT_TRUE(WaitUntil([](const auto& nodes) { return !nodes[0].trouble.empty(); }));
   EXPECT_THAT(fleet_->Nodes(kFleet)[0].trouble,
-              ::testing::HasSubstr("it cannot be started: cannot create " + dir.string()));
+              ::testing::HasSubstr("the node cannot be started: cannot create " + dir.string()));
   std::filesystem::remove(dir);
   EXPECT_TRUE(WaitUntil([](const auto& nodes) { return nodes[0].trouble.empty() && nodes[0].pid != 0; }));
   WaitForNode("a");
 }
 
-TEST_F(NamedNodesTest, ANodeThatIsToldToLeaveIsGoneForGood) {
+TEST_F(NamedNodesTest, AStoppedNodeIsNotRestarted) {
   StartNode("a");
   StartNode("b");
   ASSERT_TRUE(fleet_->Stop(kFleet, "a"));
@@ -188,23 +189,23 @@ TEST_F(NamedNodesTest, ANodeThatIsToldToLeaveIsGoneForGood) {
   EXPECT_TRUE(fleet_->Fleets().empty());
 }
 
-TEST_F(NamedNodesTest, ANodeThatCannotBeWrittenDownAsLeavingLeavesAllTheSame) {
+TEST_F(NamedNodesTest, ANodeIsStoppedEvenIfItsRecordCannotBeWritten) {
   StartNode("a");
-  // Where the record is prepared, which fails as on a full disk.
+  // A folder at the path of the temporary file makes writing the record fail, as on a full disk.
   const Path in_the_way = NodePaths(dir_, "a").record.string() + fmt::format(".{}.tmp", getpid());
   std::filesystem::create_directory(in_the_way);
   kill(PidOf("a"), SIGSTOP);
   ASSERT_TRUE(fleet_->Stop(kFleet, "a"));
   EXPECT_EQ(fleet_->Nodes(kFleet)[0].state, NodeState::kStopping);
-  EXPECT_THAT(fleet_->Nodes(kFleet)[0].trouble, ::testing::HasSubstr("it is not written down"));
+  EXPECT_THAT(fleet_->Nodes(kFleet)[0].trouble, ::testing::HasSubstr("the node's record cannot be written"));
   kill(PidOf("a"), SIGCONT);
   EXPECT_TRUE(WaitUntil([](const auto& nodes) { return nodes.empty(); }));
 }
 
-TEST_F(NamedNodesTest, AFolderThatCannotBeRemovedIsAnErrorThatNamesIt) {
+TEST_F(NamedNodesTest, TheErrorNamesAFolderThatCannotBeRemoved) {
   StartNode("a");
   std::filesystem::rename(dir_ / "nodes", dir_ / "moved");
-  std::filesystem::create_symlink("nodes", dir_ / "nodes");  // Leads nowhere, round and round.
+  std::filesystem::create_symlink("nodes", dir_ / "nodes");  // A cyclic link.
   kill(PidOf("a"), SIGKILL);
   ASSERT_TRUE(WaitUntil([](const auto& nodes) { return nodes[0].pid == 0; }));
   const Status stopped = fleet_->Stop(kFleet, "a");
@@ -213,7 +214,7 @@ TEST_F(NamedNodesTest, AFolderThatCannotBeRemovedIsAnErrorThatNamesIt) {
   EXPECT_TRUE(fleet_->Nodes(kFleet).empty());
 }
 
-TEST_F(NamedNodesTest, TheNextControllerTakesTheNodesAndTheirSocketsOver) {
+TEST_F(NamedNodesTest, TheNextControllerTakesOverTheNodesAndTheirSockets) {
   StartNode("a");
   StartNode("b");
   const Addresses addresses = fleet_->EnsureListening(spec_).value();
@@ -225,10 +226,10 @@ TEST_F(NamedNodesTest, TheNextControllerTakesTheNodesAndTheirSocketsOver) {
   EXPECT_EQ(fleet_->EnsureListening(spec_)->rest, addresses.rest);
   kill(pid, SIGKILL);
   EXPECT_TRUE(WaitUntil([&](const auto& nodes) { return nodes[0].crashes == 1 && nodes[0].pid != 0; }))
-      << "it is watched as if it were a child";
+      << "its end is noticed although it is not a child process";
 }
 
-TEST_F(NamedNodesTest, ANodeThatWasStartedButNotWrittenDownIsFoundByItsArgument) {
+TEST_F(NamedNodesTest, ANodeThatWasStartedButNotRecordedIsFoundByItsArgument) {
   StartNode("a");
   const pid_t pid = PidOf("a");
   fleet_.reset();
@@ -237,7 +238,7 @@ TEST_F(NamedNodesTest, ANodeThatWasStartedButNotWrittenDownIsFoundByItsArgument)
   EXPECT_EQ(PidOf("a"), pid);
 }
 
-TEST_F(NamedNodesTest, ANodeThatDiedWhileNobodyLookedIsStartedAgain) {
+TEST_F(NamedNodesTest, ANodeThatDiedWithoutAControllerIsRestarted) {
   StartNode("a");
   const pid_t first = PidOf("a");
   fleet_.reset();
@@ -253,7 +254,7 @@ TEST_F(NamedNodesTest, ANodeThatDiedWhileNobodyLookedIsStartedAgain) {
   EXPECT_NE(PidOf("a"), first);
 }
 
-TEST_F(NamedNodesTest, StoppingAllNodesEndsThoseWhoseRecordIsGoneOrCannotBeWritten) {
+TEST_F(NamedNodesTest, StopAllNodesEndsNodesWhoseRecordIsMissingOrCannotBeWritten) {
   StartNode("a");
   StartNode("b");
   StartNode("c");
@@ -268,13 +269,13 @@ TEST_F(NamedNodesTest, StoppingAllNodesEndsThoseWhoseRecordIsGoneOrCannotBeWritt
   std::filesystem::remove_all(in_the_way);
 }
 
-TEST_F(NamedNodesTest, AProgramThatIsNotThereIsNamed) {
+TEST_F(NamedNodesTest, TheErrorNamesAMissingProgram) {
   const auto fleet = StartNamedNodes({.state_dir = dir_, .node_binary = "/no/such/node"}, clock_, {});
   ASSERT_FALSE(fleet);
   EXPECT_THAT(fleet.error().message, ::testing::HasSubstr("/no/such/node"));
 }
 
-TEST_F(NamedNodesTest, AStateDirectoryWithALongPathIsRefusedWithTheReason) {
+TEST_F(NamedNodesTest, AStateDirectoryWithALongPathIsRejectedWithTheReason) {
   ASSERT_TRUE(fleet_->EnsureListening(spec_));
   const Status started = fleet_->Start(kFleet, std::string(100, 'x'));
   EXPECT_EQ(started.error().code, Code::kInvalidArgument);

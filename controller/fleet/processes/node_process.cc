@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/log.h"
+#include "common/os/log.h"
 
 namespace longshore::fleet {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-std::string For(const std::string& node, std::string flag) {
+std::string ExpandNodeName(const std::string& node, std::string flag) {
   constexpr std::string_view kNode = "{node}";
   for (size_t at = flag.find(kNode); at != std::string::npos; at = flag.find(kNode, at + node.size())) {
     flag.replace(at, kNode.size(), node);
@@ -38,7 +38,7 @@ process::SpawnOptions CommandOf(const ProcessOptions& options, const Spec& spec,
                   "--admin_port=0",
                   "--port_file=" + paths.ports.string(),
                   "--log_level=" + options.node_log_level};
-  for (const std::string& flag : options.node_flags) command.argv.push_back("--" + For(node.node, flag));
+  for (const std::string& flag : options.node_flags) command.argv.push_back("--" + ExpandNodeName(node.node, flag));
   command.env = options.node_environment;
   command.descriptors = {{3, sockets.grpc.get()}, {4, sockets.rest.get()}};
   command.log_file = paths.log;
@@ -55,16 +55,17 @@ Status CheckNodeFlags(const ProcessOptions& options) {
   for (const std::string& flag : options.node_flags) {
     const std::string_view name = NameOf(flag);
     if (name.empty() || name.starts_with('-')) {
-      return InvalidArgument("--node_flag={}: it is NAME=VALUE or NAME, without dashes", flag);
+      return InvalidArgument("--node_flag={}: must be NAME=VALUE or NAME, without dashes", flag);
     }
-    const auto is_it = [&](const std::string& own) { return own.starts_with("--") && NameOf(own).substr(2) == name; };
-    if (std::ranges::any_of(given, is_it)) return InvalidArgument("--node_flag={}: nodes get --{} anyway", flag, name);
+    const auto is_same = [&](const std::string& own) { return own.starts_with("--") && NameOf(own).substr(2) == name; };
+    if (std::ranges::any_of(given, is_same))
+      return InvalidArgument("--node_flag={}: the controller sets --{} itself", flag, name);
   }
   return {};
 }
 
-void SetTrouble(const Status& written, NodeInfo& info) {
-  info.trouble = written ? "" : fmt::format("it is not written down: {}", written.error().message);
+void SetRecordProblem(const Status& written, NodeInfo& info) {
+  info.trouble = written ? "" : fmt::format("the node's record cannot be written: {}", written.error().message);
   if (!written) spdlog::error("node {}: {}", info.node, info.trouble);
 }
 
@@ -88,16 +89,16 @@ std::optional<NodeProcess> TakeOver(const ProcessOptions& options, const NodeRec
     return std::nullopt;
   }
   if (!found) {
-    spdlog::warn("node {} of fleet {} is gone and will be started again", record.node, record.fleet);
+    spdlog::warn("node {} of fleet {} has ended and will be restarted", record.node, record.fleet);
     node.info.state = NodeState::kBackingOff;
     node.start_again_at = node.began;
     return node;
   }
-  spdlog::info("node {} of fleet {} goes on as process {}", record.node, record.fleet, found->pid());
+  spdlog::info("took over node {} of fleet {}, which runs as process {}", record.node, record.fleet, found->pid());
   node.info.pid = found->pid();
   node.info.state = record.stopping ? NodeState::kStopping : NodeState::kRunning;
   node.process.emplace(std::move(*found));
-  SetTrouble(
+  SetRecordProblem(
       WriteRecord(paths, {record.fleet, record.node, node.info.pid, node.process->start_time(), record.stopping}),
       node.info);
   return node;
@@ -110,7 +111,7 @@ Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& socke
   std::filesystem::create_directories(paths.dir, error);
   if (error) return Unavailable("cannot create {}: {}", paths.dir.string(), error.message());
   std::filesystem::remove(paths.ports, error);
-  // First the wish, then the process: one that is started but not written down yet is found by its argument.
+  // Persists the intent before it spawns the process: a process without a recorded pid is found by its argument.
   RETURN_IF_ERROR(WriteRecord(paths, {node.fleet, name, 0, 0, false}));
   ASSIGN_OR_RETURN(process::Process started, process::Spawn(CommandOf(options, spec, sockets, node.info)));
   node.info.pid = started.pid();
@@ -119,20 +120,20 @@ Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& socke
   node.began = steady_clock::now();
   const uint64_t start_time = started.start_time();
   node.process.emplace(std::move(started));
-  spdlog::info("node {} of fleet {} is started as process {}", name, node.fleet, node.info.pid);
+  spdlog::info("started node {} of fleet {} as process {}", name, node.fleet, node.info.pid);
   const Status written = WriteRecord(paths, {node.fleet, name, node.info.pid, start_time, false});
-  SetTrouble(written, node.info);  // It is found by its argument.
+  SetRecordProblem(written, node.info);  // Not an error: the process can be found by its argument.
   return {};
 }
 
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node) {
   const auto lived = steady_clock::now() - node.began;
-  const bool was_told = exit.ok() && lived >= options.backoff_min;  // Sooner, it ended by itself.
-  if (was_told || lived >= options.healthy_after) node.crashes_in_a_row = 0;
+  const bool was_requested = exit.ok() && lived >= options.backoff_min;  // An earlier end counts as a crash.
+  if (was_requested || lived >= options.healthy_after) node.crashes_in_a_row = 0;
   constexpr int kDoublingsMax = 16;
   const milliseconds pause =
       std::min(options.backoff_max, options.backoff_min * (1 << std::min(node.crashes_in_a_row, kDoublingsMax)));
-  if (!was_told) {
+  if (!was_requested) {
     ++node.crashes_in_a_row;
     ++node.info.crashes;
   }
@@ -141,8 +142,8 @@ void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProce
   node.info.pid = 0;
   node.process.reset();
   node.start_again_at = steady_clock::now() + pause;
-  spdlog::log(was_told ? spdlog::level::info : spdlog::level::err,
-              "node {} of fleet {} {}; it is started again in {} ms; its log is {}", node.info.node, node.fleet,
+  spdlog::log(was_requested ? spdlog::level::info : spdlog::level::err,
+              "node {} of fleet {} {}; it will be restarted in {} ms; its log is {}", node.info.node, node.fleet,
               node.info.last_exit, pause.count(), NodePaths(options.state_dir, node.info.node).log.string());
 }
 

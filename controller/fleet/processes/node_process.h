@@ -1,46 +1,48 @@
-// One node of a fleet through all its processes: started, ended, started again.
+// One node of a fleet with its current process: how it is started, taken over and restarted.
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <string>
 
-#include "common/clock.h"
-#include "common/process/process.h"
+#include "common/base/clock.h"
+#include "common/os/process/process.h"
 #include "controller/fleet/fleet.h"
 #include "controller/fleet/processes/listening.h"
-#include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/node_record.h"
+#include "controller/fleet/processes/options.h"
 
 namespace longshore::fleet {
 
 struct NodeProcess {
   std::string fleet;
   NodeInfo info;
-  std::optional<process::Process> process;  // Nothing while it backs off.
+  std::optional<process::Process> process;  // nullopt while the node waits for its restart.
   std::chrono::steady_clock::time_point began;
   std::chrono::steady_clock::time_point start_again_at;
   int crashes_in_a_row = 0;
 };
 
-// The node of an earlier controller: its process goes on, or it is to be started again at once. Nothing when it was
-// told to leave and has left.
+// Takes over a node of an earlier controller: keeps its running process, or makes the node due for a restart. Returns
+// nullopt if the node was asked to leave and has left.
 std::optional<NodeProcess> TakeOver(const ProcessOptions& options, const NodeRecord& record, TimePoint now);
 
-// InvalidArgument for a flag that is none, or that every node gets anyway.
+// Returns InvalidArgument if a flag is malformed, or if the controller sets it itself.
 Status CheckNodeFlags(const ProcessOptions& options);
 
-// Starts the node's process on these sockets.
+// Starts the node's process with these listening sockets.
 Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& sockets, TimePoint now, NodeProcess& node);
 
-// Whether the node's record could be written, for people.
-void SetTrouble(const Status& written, NodeInfo& info);
+// Sets or clears the problem that the node's record cannot be written.
+void SetRecordProblem(const Status& written, NodeInfo& info);
 
-// What a node held that has left is stale when one of its name starts the next time.
+// Removes the folder of a node that has left, because its state would be outdated when a node of this name starts
+// again.
 Status RemoveDir(const NodePaths& paths);
 
-// The process ended by itself: it is started again after a pause that grows with every crash in a row. An end
-// with code 0 is none, unless it came at once: somebody else told it to end.
+// Handles an end that the controller did not request: schedules a restart after a pause that grows with consecutive
+// crashes. An exit with code 0 was requested by another program and is not a crash, unless it came right after the
+// start.
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node);
 
 }  // namespace longshore::fleet

@@ -4,7 +4,8 @@
 #include <charconv>
 
 #include "common/json/json.h"
-#include "common/log.h"
+#include "common/os/file.h"
+#include "common/os/log.h"
 
 namespace longshore::fleet {
 namespace {
@@ -21,7 +22,7 @@ Result<NodeRecord> ReadRecord(const Path& path) {
   }
 }
 
-// Files of /proc tell no size, so they are read until they end.
+// Files of /proc do not report their size, so this reads until the end.
 std::string ReadProcFile(const Path& path) {
   std::string text;
   FILE* file = std::fopen(path.c_str(), "re");
@@ -60,7 +61,8 @@ std::vector<NodeRecord> ReadRecords(const Path& state_dir) {
     if (record) {
       records.push_back(std::move(*record));
     } else if (record.error().code != Code::kNotFound) {
-      spdlog::error("{} is skipped: {}", (at->path() / "node.json").string(), record.error().message);
+      spdlog::error("skipped the unreadable record {}: {}", (at->path() / "node.json").string(),
+                    record.error().message);
     }
   }
   std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.node < b.node; });
@@ -75,14 +77,14 @@ Result<process::Process> FindProcess(const NodeRecord& record, const std::string
 }
 
 std::vector<process::Process> ProcessesWith(const std::string& beginning) {
-  const std::string from_its_start = '\0' + beginning;
+  const std::string argument_start = '\0' + beginning;
   std::vector<process::Process> processes;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     pid_t pid = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) continue;
-    if (ReadProcFile(entry.path() / "cmdline").find(from_its_start) == std::string::npos) continue;
+    if (ReadProcFile(entry.path() / "cmdline").find(argument_start) == std::string::npos) continue;
     if (auto found = process::AdoptAny(pid); found) processes.push_back(std::move(*found));
   }
   return processes;

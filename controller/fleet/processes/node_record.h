@@ -1,14 +1,13 @@
-// What is written down of a node's process, so that a controller that starts again finds it:
-// <state>/nodes/NAME/node.json.
+// The record of a node's process, by which a restarted controller finds it: <state>/nodes/NAME/node.json.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
-#include "common/process/process.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/os/process/process.h"
 
 namespace longshore::fleet {
 
@@ -17,14 +16,14 @@ struct NodeRecord {
   std::string node;
   int64_t pid = 0;  // 0: about to be started.
   uint64_t start_time = 0;
-  bool stopping = false;  // It was told to leave, so nobody starts it again.
+  bool stopping = false;  // It was asked to leave and must not be restarted.
 };
 
-// Where a node keeps its things.
+// The paths of a node's files and sockets.
 struct NodePaths {
   NodePaths(const Path& state_dir, const std::string& node);
 
-  // By which the process is known; with the node "" the beginning of every node's.
+  // The argument that identifies the node's process. With node "" it is a prefix of the argument of every node.
   std::string StateDirArgument() const { return "--state_dir=" + dir.string(); }
 
   Path dir;
@@ -37,14 +36,14 @@ struct NodePaths {
 
 Status WriteRecord(const NodePaths& paths, const NodeRecord& record);
 
-// All records below <state>/nodes, ordered by node. One that cannot be read is logged and skipped.
+// Returns all records below <state>/nodes, ordered by node. Logs and skips unreadable records.
 std::vector<NodeRecord> ReadRecords(const Path& state_dir);
 
-// The process that the record means. A record without a pid means the process, if any, that was started with this
-// argument: the controller died between starting it and writing that down. NotFound when there is none.
+// Returns the process of the record, or NotFound. For a record without a pid, it is a process with this argument: the
+// controller ended after it started the process and before it recorded the pid.
 Result<process::Process> FindProcess(const NodeRecord& record, const std::string& argument);
 
-// The processes that have an argument which begins like this, whether anything is written down of them or not.
+// Returns the processes with an argument that has this prefix, including those without a record.
 std::vector<process::Process> ProcessesWith(const std::string& beginning);
 
 }  // namespace longshore::fleet

@@ -36,7 +36,7 @@ class ProcessFleet final : public Fleet {
     const auto rank = [&](const NodeInfo& node) {
       return std::find(leave_first.begin(), leave_first.end(), node.node) - leave_first.begin();
     };
-    // Of those that nothing is said of, the newest.
+    // Nodes that `leave_first` does not contain leave from the newest to the oldest.
     std::sort(nodes.begin(), nodes.end(), [&](const auto& a, const auto& b) {
       return std::pair(rank(a), -IndexOf(a.node)) < std::pair(rank(b), -IndexOf(b.node));
     });
@@ -67,7 +67,7 @@ class ProcessFleet final : public Fleet {
     return {};
   }
 
-  // Trouble with one holds no other up; says the first.
+  // Stops all nodes even if some of them fail; returns the first error.
   Status StopAll(const std::string& fleet, const std::vector<NodeInfo>& nodes) {
     Status first;
     for (const NodeInfo& node : nodes) {

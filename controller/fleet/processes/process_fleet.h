@@ -1,4 +1,4 @@
-// Fleets of child processes on this host: so many of them, with names of the form "namespace.fleet-0".
+// Fleets of child processes on this host. Nodes have names of the form "namespace.fleet-0".
 #pragma once
 
 #include <memory>

@@ -24,7 +24,7 @@ class FakeNodes final : public NamedNodes {
     return {};
   }
   Status Stop(const std::string&, const std::string& node) override {
-    if (staying.contains(node)) return Unavailable("{} cannot be told to leave", node);
+    if (staying.contains(node)) return Unavailable("{} cannot be stopped", node);
     nodes.at(node).state = NodeState::kStopping;
     return {};
   }
@@ -56,7 +56,7 @@ class ProcessFleetTest : public ::testing::Test {
     return names;
   }
 
-  FakeNodes* nodes_ = new FakeNodes;  // The fleet's.
+  FakeNodes* nodes_ = new FakeNodes;  // Owned by `fleet_`.
   std::unique_ptr<Fleet> fleet_ = MakeProcessFleet(std::unique_ptr<NamedNodes>(nodes_));
 };
 
@@ -70,31 +70,32 @@ TEST_F(ProcessFleetTest, ListensOnThePortsOfTheObject) {
   EXPECT_THAT(fleet_->Fleets(), ElementsAre(kFleet));
 }
 
-TEST_F(ProcessFleetTest, ScalesOutByNamesThatAreFreeAndInFromTheNewest) {
+TEST_F(ProcessFleetTest, ScalesOutWithFreeNamesAndInFromTheNewestNode) {
   ASSERT_TRUE(fleet_->Scale(kFleet, 3, {}));
   EXPECT_THAT(Staying(), ElementsAre("vision.cpu-0", "vision.cpu-1", "vision.cpu-2"));
   ASSERT_TRUE(fleet_->Scale(kFleet, 2, {}));
   EXPECT_THAT(Staying(), ElementsAre("vision.cpu-0", "vision.cpu-1"));
   ASSERT_TRUE(fleet_->Scale(kFleet, 3, {}));
-  EXPECT_THAT(Staying(), ElementsAre("vision.cpu-0", "vision.cpu-1", "vision.cpu-3")) << "2 is leaving still";
+  EXPECT_THAT(Staying(), ElementsAre("vision.cpu-0", "vision.cpu-1", "vision.cpu-3"))
+      << "the name vision.cpu-2 is still in use by a leaving node";
   ASSERT_TRUE(fleet_->Scale(kFleet, 3, {}));
-  EXPECT_EQ(nodes_->nodes.size(), 4U) << "nothing to do";
+  EXPECT_EQ(nodes_->nodes.size(), 4U) << "the number of nodes is already right";
 }
 
-TEST_F(ProcessFleetTest, ThoseLeaveFirstThatAreSaidTo) {
+TEST_F(ProcessFleetTest, TheNamedNodesLeaveFirst) {
   ASSERT_TRUE(fleet_->Scale(kFleet, 4, {}));
   ASSERT_TRUE(fleet_->Scale(kFleet, 1, {"vision.cpu-1", "vision.cpu-0"}));
-  EXPECT_THAT(Staying(), ElementsAre("vision.cpu-2")) << "of the others the newest";
+  EXPECT_THAT(Staying(), ElementsAre("vision.cpu-2")) << "then the newest of the other nodes leaves";
 }
 
-TEST_F(ProcessFleetTest, OneThatCannotBeToldToLeaveHoldsNoOtherUp) {
+TEST_F(ProcessFleetTest, ANodeThatCannotBeStoppedDoesNotBlockTheOthers) {
   ASSERT_TRUE(fleet_->Scale(kFleet, 4, {}));
   nodes_->staying = {"vision.cpu-3"};
-  EXPECT_EQ(fleet_->Scale(kFleet, 1, {}).error().message, "vision.cpu-3 cannot be told to leave");
+  EXPECT_EQ(fleet_->Scale(kFleet, 1, {}).error().message, "vision.cpu-3 cannot be stopped");
   EXPECT_THAT(Staying(), ElementsAre("vision.cpu-0", "vision.cpu-3"));
 }
 
-TEST_F(ProcessFleetTest, ListensUntilTheLastNodeOfARemovedFleetIsGone) {
+TEST_F(ProcessFleetTest, ListensUntilTheLastNodeOfARemovedFleetHasLeft) {
   nodes_->listening = kFleet;
   ASSERT_TRUE(fleet_->Scale(kFleet, 2, {}));
   ASSERT_TRUE(fleet_->Remove(kFleet));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/node_record.h"
 
@@ -13,18 +13,18 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// So that no controller starts them again. One that cannot be written down ends all the same.
+// Records that the nodes must not be restarted. Continues after an error and returns the first one.
 Status MarkAsStopping(const Path& state_dir, const std::vector<NodeRecord>& records) {
-  Status all;
+  Status first;
   for (NodeRecord record : records) {
     record.stopping = true;
     const Status written = WriteRecord(NodePaths(state_dir, record.node), record);
-    if (!written && all) all = written;
+    if (!written && first) first = written;
   }
-  return all;
+  return first;
 }
 
-// Those of the records, and those whose record is gone, as with a disk that was unmounted or a folder that was deleted.
+// Finds the processes of the records, and those without a record, for example because its folder was deleted.
 std::map<pid_t, process::Process> FindAll(const Path& state_dir, const std::vector<NodeRecord>& records) {
   std::map<pid_t, process::Process> found;
   for (const NodeRecord& record : records) {
@@ -43,14 +43,15 @@ Status StopAllNodes(const Path& state_dir, milliseconds timeout) {
   const std::vector<NodeRecord> records = ReadRecords(state_dir);
   std::map<pid_t, process::Process> leaving = FindAll(state_dir, records);
   const Status marked = MarkAsStopping(state_dir, records);
-  for (const auto& [_, node] : leaving) (void)node.Signal(SIGTERM);  // One that has ended is what was wanted.
+  for (const auto& [_, node] : leaving)
+    (void)node.Signal(SIGTERM);  // An error means that the process has already ended.
   const auto deadline = steady_clock::now() + timeout;
   std::string left;
   for (auto& [pid, node] : leaving) {
     const auto remaining = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
     if (!node.Wait(std::max(remaining, milliseconds(0)))) left += fmt::format(" {}", pid);
   }
-  if (!left.empty()) return DeadlineExceeded("these nodes still finish their work: processes{}", left);
+  if (!left.empty()) return DeadlineExceeded("these nodes are still finishing their work: processes{}", left);
   return marked;
 }
 

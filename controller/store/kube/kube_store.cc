@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/http/deflate.h"
-#include "common/http/inflate.h"
+#include "common/net/http/deflate.h"
+#include "common/net/http/inflate.h"
 #include "controller/store/document.h"
 
 namespace longshore::store {
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFieldManager = "longshore";
 constexpr int kPageSize = 500;
-constexpr size_t kObjectBytesMax = 16 << 20;  // Ten times what an API server takes.
+constexpr size_t kObjectBytesMax = 16 << 20;  // Ten times the limit of an API server.
 
 std::string CollectionPath(const std::string& kind, const std::string& namespace_) {
   const std::string plural = kind == api::kModelKind ? "models" : "servingfleets";
@@ -23,13 +23,14 @@ std::string CollectionPath(const std::string& kind, const std::string& namespace
 
 std::string ObjectPath(const api::Key& key) { return CollectionPath(key.kind, key.namespace_) + "/" + key.name; }
 
-// What we read of an object, packed: there are many, and few are looked at. A list's items do not say their kind.
+// Compresses the fields that Longshore reads, because there may be many objects and few are read often. `kind` is
+// separate because the items of a list do not contain it.
 Result<std::string> Pack(const std::string& kind, const Json& json) {
   Json document = json;
   document["kind"] = kind;
   ASSIGN_OR_RETURN(const Object object, FromDocument(document));
   std::string packed = http::Gzip(DumpJson(ToDocument(object)));
-  if (packed.empty()) return ResourceExhausted("there is no memory for it");
+  if (packed.empty()) return ResourceExhausted("cannot compress the object: out of memory");
   packed.shrink_to_fit();
   return packed;
 }
@@ -41,16 +42,16 @@ Result<Object> FromText(const std::string& text) {
   return FromDocument(document);
 }
 
-Error Cannot(const api::Key& key, const Error& error) {
-  return {Code::kDataLoss, fmt::format("{} cannot be read: {}", ToString(key), error.message)};
+Error UnreadableError(const api::Key& key, const Error& error) {
+  return {Code::kDataLoss, fmt::format("cannot read {}: {}", ToString(key), error.message)};
 }
 
 }  // namespace
 
 struct KubeStore::Mirrored {
-  Mirrored(std::string its_kind, std::string its_namespace, OnChange on_change)
-      : kind(std::move(its_kind)),
-        namespace_(std::move(its_namespace)),
+  Mirrored(std::string watched_kind, std::string watched_namespace, OnChange on_change)
+      : kind(std::move(watched_kind)),
+        namespace_(std::move(watched_namespace)),
         cache([this](const Json& object) { return Pack(kind, object); },
               [this, changed = std::move(on_change)](const kube::Name& name, const Result<std::string>&) {
                 changed({kind, name.namespace_, name.name});
@@ -63,19 +64,19 @@ struct KubeStore::Mirrored {
   const std::string kind;
   const std::string namespace_;  // "": all.
   kube::Cache<std::string> cache;
-  std::unique_ptr<kube::Reflector> reflector;  // Last: it uses the cache.
+  std::unique_ptr<kube::Reflector> reflector;  // Last: the reflector uses the cache.
 };
 
 class KubeStore::WatchGuard final : public Watch {
  public:
   explicit WatchGuard(KubeStore& store) : store_(store) {}
   ~WatchGuard() override {
-    std::vector<std::shared_ptr<Mirrored>> ended;
+    std::vector<std::shared_ptr<Mirrored>> mirrors;
     {
       const std::lock_guard lock(store_.mutex_);
-      ended.swap(store_.mirrored_);
+      mirrors.swap(store_.mirrored_);
     }
-    for (const auto& mirrored : ended) mirrored->reflector.reset();  // Its thread may be asking us.
+    for (const auto& mirrored : mirrors) mirrored->reflector.reset();  // Unlocked: its thread may call the store.
   }
 
  private:
@@ -113,15 +114,15 @@ Result<Object> KubeStore::Get(const api::Key& key) {
   RETURN_IF_ERROR(CheckKey(key));
   Result<std::string> text = std::string();
   if (const auto mirrored = MirrorOf(key); mirrored != nullptr) {
-    auto held = mirrored->cache.Get({key.namespace_, key.name});
-    if (!held) return NotFound("{} is not there", ToString(key));
-    text = *held ? Unpack(**held) : tl::make_unexpected(held->error());
+    auto cached = mirrored->cache.Get({key.namespace_, key.name});
+    if (!cached) return NotFound("{} does not exist", ToString(key));
+    text = *cached ? Unpack(**cached) : tl::make_unexpected(cached->error());
   } else {
     text = api_->Send({.target = ObjectPath(key)});
     if (!text) return Prefixed(text.error(), ToString(key));
   }
   auto object = text ? FromText(*text) : tl::make_unexpected(text.error());
-  if (!object) return tl::make_unexpected(Cannot(key, object.error()));
+  if (!object) return tl::make_unexpected(UnreadableError(key, object.error()));
   return object;
 }
 
@@ -167,7 +168,7 @@ Result<Listing> KubeStore::ListDirectly(const std::string& kind) {
       ASSIGN_OR_RETURN(const std::string answer, api_->Send({.target = target}));
       ASSIGN_OR_RETURN(const Json page, ParseJson(answer));
       if (!page.is_object() || !page.contains("items") || !page.at("items").is_array())
-        return DataLoss("{}: the answer is no list", target);
+        return DataLoss("{}: the answer is not a list", target);
       for (Json item : page.at("items")) {
         item["kind"] = kind;
         auto object = FromDocument(item);
@@ -183,11 +184,11 @@ Result<Listing> KubeStore::ListDirectly(const std::string& kind) {
   return listing;
 }
 
-// What the answer of a write says is there now.
+// Returns the object in the answer to a write, and stores it in the cache.
 Result<Object> KubeStore::Written(const std::string& answer) {
   ASSIGN_OR_RETURN(Json document, ParseJson(answer));
   ASSIGN_OR_RETURN(Object object, FromDocument(document));
-  if (const auto mirrored = MirrorOf(KeyOf(object)); mirrored != nullptr) mirrored->cache.Learn(document);
+  if (const auto mirrored = MirrorOf(KeyOf(object)); mirrored != nullptr) mirrored->cache.PutOwnWrite(document);
   return object;
 }
 
@@ -220,7 +221,7 @@ Result<Object> KubeStore::DryApply(const Object& object) {
 Result<Object> KubeStore::PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                                     const Json& status) {
   RETURN_IF_ERROR(CheckKey(key));
-  // The server takes the spec from what it has; the schema wants one all the same.
+  // The server ignores this spec, but the schema requires one.
   const Json document = {
       {"apiVersion", api::kApiVersion},
       {"kind", key.kind},
@@ -233,10 +234,10 @@ Result<Object> KubeStore::PutStatus(const api::Key& key, const std::string& uid,
                                   .body = DumpJson(document)});
   if (answer) return Written(*answer);
   if (answer.error().code == Code::kAborted) {
-    // A conflict of versions, or of uids: then the object that was meant is gone.
-    const auto there = api_->Send({.target = ObjectPath(key)});
-    const auto object = there ? Written(*there) : tl::make_unexpected(there.error());  // So the next look knows it.
-    if (object && object->metadata.uid != uid) return NotFound("{} with uid {} is gone", ToString(key), uid);
+    // Either the version or the uid conflicts. Written also updates the cache for the next reconciliation.
+    const auto current = api_->Send({.target = ObjectPath(key)});
+    const auto object = current ? Written(*current) : tl::make_unexpected(current.error());
+    if (object && object->metadata.uid != uid) return NotFound("{} with uid {} does not exist", ToString(key), uid);
   }
   return Prefixed(answer.error(), ToString(key));
 }
@@ -271,7 +272,7 @@ Result<std::unique_ptr<Watch>> KubeStore::WatchAll(OnChange on_change) {
     if (!complete) return Prefixed(complete.error(), CollectionPath(mirrored->kind, mirrored->namespace_));
   }
   const std::lock_guard lock(mutex_);
-  if (!mirrored_.empty()) return FailedPrecondition("there is a watch already");
+  if (!mirrored_.empty()) return FailedPrecondition("the store already has a watch");
   mirrored_ = std::move(mirrors);
   return std::unique_ptr<Watch>(std::make_unique<WatchGuard>(*this));
 }
@@ -286,7 +287,8 @@ int64_t KubeStore::lists() const {
 Duration KubeStore::staleness() const {
   const std::lock_guard lock(mutex_);
   Duration longest{0};
-  for (const auto& mirrored : mirrored_) longest = std::max(longest, clock_.Now() - mirrored->reflector->heard_at());
+  for (const auto& mirrored : mirrored_)
+    longest = std::max(longest, clock_.Now() - mirrored->reflector->last_answer_at());
   return longest;
 }
 

@@ -1,7 +1,7 @@
-// The store whose home is a Kubernetes cluster: objects of our kinds by the API server.
+// The store that keeps objects in a Kubernetes cluster, through its API server.
 //
-// Without a watch every read is a request: that is how the command line uses it. With one, reads are answered by a
-// cache that list and watch keep, and that has our own writes at once.
+// Without a watch every read is a request; the command line uses it in this way. With a watch, reads use a cache, which
+// list and watch keep up to date and which contains the store's own writes immediately.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "controller/kube/api.h"
 #include "controller/kube/cache.h"
 #include "controller/kube/reflector.h"
@@ -21,7 +21,7 @@ namespace longshore::store {
 struct KubeStoreOptions {
   std::vector<std::string> namespaces{};  // Listed and watched; empty: all.
   kube::ApiOptions api{};
-  // For the first list of every collection. After that the store waits for nothing.
+  // Limit of the time that WatchAll waits for the first list of every collection.
   std::chrono::milliseconds first_list_max{30'000};
 };
 
@@ -34,22 +34,24 @@ class KubeStore final : public Store {
   Result<Object> Get(const api::Key& key) override;
   Result<std::vector<api::Key>> Keys(const std::string& kind) override;
   Result<Listing> List(const std::string& kind) override;
-  // Server-side apply, as the manager "longshore"; what others own of the spec stays theirs.
+  // Uses server-side apply as the field manager "longshore"; fields of the spec that other managers own are kept.
   Result<Object> Apply(const Object& object) override;
-  // The server's own dry run: its defaults, rules and admission.
+  // Uses the server's dry run, which applies its defaults, rules and admission.
   Result<Object> DryApply(const Object& object) override;
   Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                            const Json& status) override;
   Status Delete(const api::Key& key, const std::string& uid) override;
-  // One at a time. Returns when every collection has been listed once; Unavailable naming what kept it from being.
+  // Only one watch at a time. Returns when every collection has been listed once, or Unavailable with the collection
+  // that could not be listed and the reason.
   Result<std::unique_ptr<Watch>> WatchAll(OnChange on_change) override;
 
-  // Of all collections: lists begun, and how long nothing was heard of the quietest.
+  // Number of lists that were started, over all collections.
   int64_t lists() const;
+  // Time since the last answer for a collection, for the collection for which this is longest.
   Duration staleness() const;
 
  private:
-  struct Mirrored;  // A collection that is watched.
+  struct Mirrored;  // A watched collection.
   class WatchGuard;
 
   KubeStore(const KubeStoreOptions& options, const MonotonicClock& clock) : options_(options), clock_(clock) {}

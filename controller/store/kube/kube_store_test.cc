@@ -1,4 +1,4 @@
-// Against a real API server: tests/cluster/control_plane.py starts it and names its kubeconfig.
+// Runs against a real API server: tests/cluster/control_plane.py starts it and provides its kubeconfig.
 #include "controller/store/kube/kube_store.h"
 
 #include <atomic>
@@ -14,9 +14,9 @@ const SteadyClock kClock;
 
 std::unique_ptr<KubeStore> OpenStore() { return KubeStore::Open(kube::ClusterForTests(), {}, kClock).value(); }
 
-class KubeHome final : public StoreHome {
+class KubeBackend final : public StoreBackend {
  public:
-  KubeHome() {
+  KubeBackend() {
     const auto api = kube::ConnectForTests(kClock);
     const Json alone = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "alone"}}}};
     const auto made = api->Send({.method = "POST", .target = "/api/v1/namespaces", .body = alone.dump()});
@@ -29,28 +29,28 @@ class KubeHome final : public StoreHome {
     }
   }
   std::unique_ptr<Store> Open() override { return OpenStore(); }
-  bool Damage(const api::Key&) override { return false; }  // The API server checks what it takes by the schema.
-  bool RunOnTwoSides(const std::function<int()>& work) override {
-    // Each opens a client of its own; what they share is on the server.
-    int there = 1;
-    std::thread other([&] { there = work(); });
-    const int here = work();
+  bool Damage(const api::Key&) override { return false; }  // The API server rejects objects that violate the schema.
+  bool RunConcurrently(const std::function<int()>& work) override {
+    // Each run opens its own client, so two threads share only the server.
+    int second = 1;
+    std::thread other([&] { second = work(); });
+    const int first = work();
     other.join();
-    return here == 0 && there == 0;
+    return first == 0 && second == 0;
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Kube, StoreContract, ::testing::Values([]() -> std::unique_ptr<StoreHome> {
-                           return std::make_unique<KubeHome>();
+INSTANTIATE_TEST_SUITE_P(Kube, StoreContract, ::testing::Values([]() -> std::unique_ptr<StoreBackend> {
+                           return std::make_unique<KubeBackend>();
                          }));
 
 class KubeStoreTest : public ::testing::Test {
  protected:
-  KubeHome home_;
+  KubeBackend backend_;
   std::unique_ptr<KubeStore> store_ = OpenStore();
 };
 
-TEST_F(KubeStoreTest, WhileItWatchesAReadSeesTheWritesBeforeItAtOnce) {
+TEST_F(KubeStoreTest, WithAWatchAReadReturnsEarlierWritesImmediately) {
   const auto watch = store_->WatchAll([](const api::Key&) {}).value();
   Object last = store_->Apply(Model("digits", 1)).value();
   for (int i = 1; i <= 50; ++i) {
@@ -60,11 +60,11 @@ TEST_F(KubeStoreTest, WhileItWatchesAReadSeesTheWritesBeforeItAtOnce) {
   }
 }
 
-TEST_F(KubeStoreTest, NeverGoesBackToWhatItHadWhenTheWatchIsLate) {
+TEST_F(KubeStoreTest, ALateWatchDoesNotRestoreAnOlderVersion) {
   std::atomic<int64_t> newest = 0;
   std::atomic<int> went_back = 0;
   const api::Key key{api::kModelKind, "default", "digits"};
-  const auto look = [&](const api::Key& changed) {
+  const auto check = [&](const api::Key& changed) {
     const auto object = store_->Get(changed);
     if (!object || object->status.is_null()) return;
     const auto seen = object->status.at("stableVersion").get<int64_t>();
@@ -73,7 +73,7 @@ TEST_F(KubeStoreTest, NeverGoesBackToWhatItHadWhenTheWatchIsLate) {
   };
   Object last = store_->Apply(Model("digits", 1)).value();
   {
-    const auto watch = store_->WatchAll(look).value();
+    const auto watch = store_->WatchAll(check).value();
     for (int i = 1; i <= 100; ++i) {
       last = store_->PutStatus(key, last.metadata.uid, last.metadata.resource_version, {{"stableVersion", i}}).value();
     }
@@ -82,7 +82,7 @@ TEST_F(KubeStoreTest, NeverGoesBackToWhatItHadWhenTheWatchIsLate) {
   EXPECT_EQ(newest, 100);
 }
 
-TEST_F(KubeStoreTest, ListsOnceHoweverMuchIsWatched) {
+TEST_F(KubeStoreTest, ListsEachKindOnceHoweverManyObjectsChange) {
   SeenKeys seen;
   const auto watch = store_->WatchAll(seen.Receiver()).value();
   const auto other = OpenStore();
@@ -91,19 +91,19 @@ TEST_F(KubeStoreTest, ListsOnceHoweverMuchIsWatched) {
   EXPECT_EQ(store_->lists(), 2) << "one for each kind";
 }
 
-TEST_F(KubeStoreTest, RefusesWhatTheSchemaRefusesAndNamesTheField) {
+TEST_F(KubeStoreTest, NamesTheFieldThatTheSchemaRejects) {
   Object bad = Model("digits", 1);
   bad.spec["version"] = "one";
-  const auto refused = store_->Apply(bad);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("spec.version"));
+  const auto applied = store_->Apply(bad);
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(applied.error().message, ::testing::HasSubstr("spec.version"));
   bad = Model("digits", 1);
   bad.spec["vesion"] = 1;
   EXPECT_THAT(store_->Apply(bad).error().message, ::testing::HasSubstr("vesion"));
 }
 
-TEST_F(KubeStoreTest, SaysWhatIsWrongWithAServerThatDoesNotAnswer) {
+TEST_F(KubeStoreTest, ErrorsNameAServerThatDoesNotAnswer) {
   kube::Cluster nowhere = kube::ClusterForTests();
   nowhere.server = "https://127.0.0.1:1";
   const auto store = KubeStore::Open(nowhere, {.first_list_max = std::chrono::milliseconds(300)}, kClock).value();

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "common/json/json.h"
+#include "common/os/file.h"
 
 namespace longshore::store {
 namespace {
@@ -19,7 +20,7 @@ constexpr size_t kTextBytesMax = 4096;
 
 Path LockPath(const Path& dir) { return dir / ".longshore" / "controller.lock"; }
 
-// A lock on the whole file. It belongs to the open file, not to the process: one process can hold it and test it.
+// A lock on the whole file. It belongs to the open file, not to the process, so one process can both hold and test it.
 struct flock WholeFile(int type) {
   struct flock lock {};
   lock.l_type = static_cast<short>(type);
@@ -27,9 +28,9 @@ struct flock WholeFile(int type) {
   return lock;
 }
 
-// Takes the pid and the epoch from the text. While a controller starts, the text has neither: no status that is there
-// was written by the running controller.
-void ReadDescription(const Path& path, ControllerSeen& seen) {
+// Reads the pid and the epoch from the text. While a controller starts, the text has neither, and the epoch becomes the
+// maximum because the running controller has not written any status yet.
+void ReadDescription(const Path& path, ControllerLockState& seen) {
   seen.epoch = std::numeric_limits<int64_t>::max();
   const auto text = ReadFile(path, kTextBytesMax);
   const Result<Json> json = text ? ParseJson(*text) : tl::make_unexpected(text.error());
@@ -54,7 +55,7 @@ Result<ControllerLock> ControllerLock::Take(const Path& dir) {
     return Unavailable("cannot lock {}: {}", path.string(), std::strerror(errno));
   }
   ControllerLock taken(std::move(file));
-  RETURN_IF_ERROR(taken.Write("{}\n"));  // The text that was there describes an earlier controller.
+  RETURN_IF_ERROR(taken.Write("{}\n"));  // Clears the description of an earlier controller.
   return taken;
 }
 
@@ -62,36 +63,37 @@ Status ControllerLock::Describe(int64_t epoch) {
   return Write(Json{{"pid", getpid()}, {"epoch", epoch}}.dump() + "\n");
 }
 
-// Keeps the modification time; that of a new file becomes 1970, because there was no look yet.
+// Keeps the modification time; that of a new file becomes 1970, because no controller has been active yet.
 Status ControllerLock::Write(const std::string& text) {
   const int file = file_.get();
   struct stat before {};
-  if (fstat(file, &before) != 0) return Unavailable("cannot look at the lock file: {}", std::strerror(errno));
-  const timespec last_look = before.st_size == 0 ? timespec{} : before.st_mtim;
-  const timespec times[2] = {last_look, last_look};
+  if (fstat(file, &before) != 0)
+    return Unavailable("cannot read the status of the lock file: {}", std::strerror(errno));
+  const timespec last_active = before.st_size == 0 ? timespec{} : before.st_mtim;
+  const timespec times[2] = {last_active, last_active};
   const bool written = ftruncate(file, 0) == 0 && pwrite(file, text.data(), text.size(), 0) == std::ssize(text) &&
                        futimens(file, times) == 0;
   if (!written) return Unavailable("cannot write the lock file: {}", std::strerror(errno));
   return {};
 }
 
-Status ControllerLock::RecordLook() {
+Status ControllerLock::RecordActivity() {
   if (futimens(file_.get(), nullptr) == 0) return {};
-  return Unavailable("cannot write the time of the last look: {}", std::strerror(errno));
+  return Unavailable("cannot set the modification time of the lock file: {}", std::strerror(errno));
 }
 
-Result<ControllerSeen> ReadControllerLock(const Path& dir) {
+Result<ControllerLockState> ReadControllerLock(const Path& dir) {
   const Path path = LockPath(dir);
   const process::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid() && errno == ENOENT) return ControllerSeen{};
+  if (!file.valid() && errno == ENOENT) return ControllerLockState{};
   if (!file.valid()) return Unavailable("cannot open {}: {}", path.string(), std::strerror(errno));
   struct flock lock = WholeFile(F_RDLCK);
   struct stat info {};
   if (fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || fstat(file.get(), &info) != 0)
-    return Unavailable("cannot look at {}: {}", path.string(), std::strerror(errno));
-  ControllerSeen seen{.is_running = lock.l_type != F_UNLCK};
+    return Unavailable("cannot test the lock of {}: {}", path.string(), std::strerror(errno));
+  ControllerLockState seen{.is_running = lock.l_type != F_UNLCK};
   const auto since_1970 = std::chrono::seconds(info.st_mtim.tv_sec) + std::chrono::nanoseconds(info.st_mtim.tv_nsec);
-  if (info.st_size > 0) seen.last_look_at = TimePoint(std::chrono::floor<Duration>(since_1970));
+  if (info.st_size > 0) seen.last_active_at = TimePoint(std::chrono::floor<Duration>(since_1970));
   if (seen.is_running) ReadDescription(path, seen);
   return seen;
 }

@@ -2,8 +2,8 @@
 // <dir>/.longshore/controller.lock.
 //
 // The controller holds a lock on the file while it lives; the kernel releases the lock however the process ends. The
-// file's text is {"pid", "epoch"}, and its modification time is the time of the controller's last look at its objects.
-// Readers test the lock without taking it, so they never keep a controller from starting.
+// file's text is {"pid", "epoch"}, and its modification time is the last time at which the reconcile loop was active.
+// Readers test the lock without taking it, so they never prevent a controller from starting.
 #pragma once
 
 #include <sys/types.h>
@@ -12,25 +12,25 @@
 #include <string>
 #include <utility>
 
-#include "common/clock.h"
-#include "common/error.h"
-#include "common/file.h"
-#include "common/process/descriptors.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/os/process/descriptors.h"
 
 namespace longshore::store {
 
-// One thread at a time.
+// Used by one thread at a time.
 class ControllerLock {
  public:
-  // FailedPrecondition when another controller holds the lock of this directory.
+  // Returns FailedPrecondition if another controller holds the lock of this directory.
   static Result<ControllerLock> Take(const Path& dir);
 
   // Writes the pid of this process and the lowest epoch of the statuses that it will write. Keeps the time of the last
-  // look, which was an earlier controller's.
+  // activity, which an earlier controller recorded.
   Status Describe(int64_t epoch);
 
-  // Sets the time of the last look to now.
-  Status RecordLook();
+  // Sets the time of the last activity to now.
+  Status RecordActivity();
 
  private:
   explicit ControllerLock(process::Descriptor file) : file_(std::move(file)) {}
@@ -39,14 +39,14 @@ class ControllerLock {
   process::Descriptor file_;
 };
 
-struct ControllerSeen {
+struct ControllerLockState {
   bool is_running = false;
-  pid_t pid = 0;             // 0: not known.
-  int64_t epoch = 0;         // Statuses below it were written before the running controller started.
-  TimePoint last_look_at{};  // TimePoint{}: no controller has looked at any object yet.
+  pid_t pid = 0;               // 0: not known.
+  int64_t epoch = 0;           // Statuses below it were written before the running controller started.
+  TimePoint last_active_at{};  // The last time at which a controller was active; TimePoint{}: never.
 };
 
-// What the lock file says now. Not running and without a last look when there is no such file.
-Result<ControllerSeen> ReadControllerLock(const Path& dir);
+// Reads the state of the lock file. Without such a file, no controller runs or has ever been active.
+Result<ControllerLockState> ReadControllerLock(const Path& dir);
 
 }  // namespace longshore::store

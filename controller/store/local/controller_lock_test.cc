@@ -17,20 +17,20 @@ class ControllerLockTest : public ::testing::Test {
   }
   ~ControllerLockTest() override { std::filesystem::remove_all(dir_); }
 
-  ControllerSeen Seen() const { return ReadControllerLock(dir_).value(); }
+  ControllerLockState Seen() const { return ReadControllerLock(dir_).value(); }
 
   Path dir_;
 };
 
-TEST_F(ControllerLockTest, SaysThatNoControllerEverRanWhereThereIsNoFile) {
+TEST_F(ControllerLockTest, WithoutAFileNoControllerHasEverRun) {
   EXPECT_FALSE(Seen().is_running);
-  EXPECT_EQ(Seen().last_look_at, TimePoint{});
+  EXPECT_EQ(Seen().last_active_at, TimePoint{});
 }
 
 TEST_F(ControllerLockTest, ShowsTheControllerWhileItHoldsTheLock) {
   std::optional<ControllerLock> lock(ControllerLock::Take(dir_).value());
   EXPECT_TRUE(Seen().is_running);
-  EXPECT_GT(Seen().epoch, int64_t{1} << 60) << "no status can be of a controller that has not said its epoch";
+  EXPECT_GT(Seen().epoch, int64_t{1} << 60) << "the controller has not described itself, so no status is its own";
   ASSERT_TRUE(lock->Describe(7));
   EXPECT_EQ(Seen().epoch, 7);
   EXPECT_EQ(Seen().pid, getpid());
@@ -38,23 +38,23 @@ TEST_F(ControllerLockTest, ShowsTheControllerWhileItHoldsTheLock) {
   EXPECT_FALSE(Seen().is_running);
 }
 
-TEST_F(ControllerLockTest, KeepsTheTimeOfTheLastLookWhenTheControllerEndsAndTheNextOneStarts) {
+TEST_F(ControllerLockTest, KeepsTheTimeOfTheLastActivityWhenTheNextControllerStarts) {
   std::optional<ControllerLock> lock(ControllerLock::Take(dir_).value());
   ASSERT_TRUE(lock->Describe(1));
-  EXPECT_EQ(Seen().last_look_at, TimePoint{}) << "it has not looked yet";
-  const TimePoint before = SystemClock().Now() - std::chrono::seconds(1);  // Times of files are coarser.
-  ASSERT_TRUE(lock->RecordLook());
-  const TimePoint at = Seen().last_look_at;
+  EXPECT_EQ(Seen().last_active_at, TimePoint{}) << "it has not been active yet";
+  const TimePoint before = SystemClock().Now() - std::chrono::seconds(1);  // The clock of the file system is coarser.
+  ASSERT_TRUE(lock->RecordActivity());
+  const TimePoint at = Seen().last_active_at;
   EXPECT_GT(at, before);
   lock.reset();
-  EXPECT_EQ(Seen().last_look_at, at);
+  EXPECT_EQ(Seen().last_active_at, at);
   lock = ControllerLock::Take(dir_).value();
   ASSERT_TRUE(lock->Describe(2));
-  EXPECT_EQ(Seen().last_look_at, at);
+  EXPECT_EQ(Seen().last_active_at, at);
 }
 
-TEST_F(ControllerLockTest, RefusesASecondControllerOfTheSameManifests) {
-  ASSERT_TRUE(Seen().last_look_at == TimePoint{});
+TEST_F(ControllerLockTest, RejectsASecondControllerOfTheSameManifests) {
+  ASSERT_TRUE(Seen().last_active_at == TimePoint{});
   const ControllerLock first = ControllerLock::Take(dir_).value();
   EXPECT_TRUE(Seen().is_running) << "reading does not take the lock";
   const auto second = ControllerLock::Take(dir_);

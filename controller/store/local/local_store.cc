@@ -3,7 +3,7 @@
 #include <mutex>
 #include <random>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "controller/store/document.h"
 #include "controller/store/local/manifests.h"
 #include "controller/store/local/records.h"
@@ -31,9 +31,9 @@ class LocalStoreImpl final : public LocalStore {
  public:
   explicit LocalStoreImpl(const LocalOptions& options)
       : options_(options),
-        home_(options.dir / ".longshore"),
-        records_(home_ / "objects", options.object_bytes_max),
-        manifests_(options.dir, home_ / "manifests") {}
+        private_dir_(options.dir / ".longshore"),
+        records_(private_dir_ / "objects", options.object_bytes_max),
+        manifests_(options.dir, private_dir_ / "manifests") {}
 
   Result<Object> Get(const api::Key& key) override { return records_.Read(key); }
 
@@ -57,7 +57,7 @@ class LocalStoreImpl final : public LocalStore {
     RETURN_IF_ERROR(CheckKey(key));
     ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
     ASSIGN_OR_RETURN(const Applied applied, ComputeApply(object));
-    if (applied.is_new) RETURN_IF_ERROR(records_.Write(applied.object));
+    if (applied.is_changed) RETURN_IF_ERROR(records_.Write(applied.object));
     return applied.object;
   }
 
@@ -71,7 +71,7 @@ class LocalStoreImpl final : public LocalStore {
                            const Json& status) override {
     ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
     ASSIGN_OR_RETURN(Object object, records_.Read(key));
-    if (object.metadata.uid != uid) return NotFound("{} with uid {} is gone", ToString(key), uid);
+    if (object.metadata.uid != uid) return NotFound("{} with uid {} does not exist", ToString(key), uid);
     if (object.metadata.resource_version != resource_version) {
       return Aborted("{} is at resource version {}, not {}", ToString(key), object.metadata.resource_version,
                      resource_version);
@@ -87,7 +87,7 @@ class LocalStoreImpl final : public LocalStore {
     ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
     ASSIGN_OR_RETURN(const Object object, records_.Read(key));
     if (object.metadata.uid != uid) {
-      return Aborted("{} has the uid {} now, not {}", ToString(key), object.metadata.uid, uid);
+      return Aborted("{} has uid {}, not {}", ToString(key), object.metadata.uid, uid);
     }
     return records_.Remove(key);
   }
@@ -114,21 +114,21 @@ class LocalStoreImpl final : public LocalStore {
     return manifests_.Problems();
   }
 
-  Status MakeHome() const {
+  Status CreateFolders() const {
     std::error_code error;
-    std::filesystem::create_directories(home_ / "objects", error);
-    if (error) return Unavailable("cannot create {}: {}", home_.string(), error.message());
+    std::filesystem::create_directories(private_dir_ / "objects", error);
+    if (error) return Unavailable("cannot create {}: {}", private_dir_.string(), error.message());
     return {};
   }
 
  private:
   class LocalWatch;
 
-  Result<process::Descriptor> Lock() const { return LockFile(home_ / "lock"); }
+  Result<process::Descriptor> Lock() const { return LockFile(private_dir_ / "lock"); }
 
   struct Applied {
     Object object;
-    bool is_new = false;  // Not what is stored already.
+    bool is_changed = false;  // Whether it differs from the stored object.
   };
 
   Result<Applied> ComputeApply(const Object& object) const {
@@ -139,7 +139,7 @@ class LocalStoreImpl final : public LocalStore {
 
   Result<Applied> Created(Object object) const {
     if (records_.All().size() >= options_.objects_max) {
-      return ResourceExhausted("{} holds {} objects, which is the limit", options_.dir.string(), options_.objects_max);
+      return ResourceExhausted("{} already holds {} objects, the maximum", options_.dir.string(), options_.objects_max);
     }
     object.metadata.uid = NewUid();
     object.metadata.generation = 1;
@@ -164,7 +164,7 @@ class LocalStoreImpl final : public LocalStore {
   }
 
   const LocalOptions options_;
-  const Path home_;
+  const Path private_dir_;
   const Records records_;
   mutable std::mutex manifests_mutex_;
   Manifests manifests_;
@@ -178,17 +178,18 @@ class LocalStoreImpl::LocalWatch final : public Watch {
   Status Start() {
     const bool manifests = store_.options_.read_manifests;
     const std::vector<Path> directories = manifests ? std::vector<Path>{store_.options_.dir} : std::vector<Path>{};
-    ASSIGN_OR_RETURN(watcher_, Watcher::Start(directories, {store_.home_ / "objects"}, [this] { Look(); }));
+    ASSIGN_OR_RETURN(watcher_,
+                     Watcher::Start(directories, {store_.private_dir_ / "objects"}, [this] { ReportChanges(); }));
     return {};
   }
 
  private:
-  void Look() {
+  void ReportChanges() {
     if (store_.options_.read_manifests) {
       const Status read = store_.ReadManifests();
       if (!read)
         spdlog::error("cannot read the manifests in {}: {}", store_.options_.dir.string(), read.error().message);
-      TellProblems();
+      ReportProblemChanges();
     }
     std::map<api::Key, RecordStamp> now = store_.records_.All();
     for (const auto& [key, stamp] : now) {
@@ -201,8 +202,8 @@ class LocalStoreImpl::LocalWatch final : public Watch {
     seen_ = std::move(now);
   }
 
-  // An object whose manifest is in trouble, or out of it, has something new to say in its status.
-  void TellProblems() {
+  // The status of an object reports the problem of its manifest, so a new or solved problem counts as a change.
+  void ReportProblemChanges() {
     std::map<api::Key, std::string> now;
     for (const auto& [key, _] : store_.records_.All()) {
       if (const auto problem = store_.ProblemOf(key); problem) now[key] = problem->message;
@@ -234,7 +235,7 @@ Result<std::unique_ptr<Watch>> LocalStoreImpl::WatchAll(OnChange on_change) {
 
 Result<std::unique_ptr<LocalStore>> LocalStore::Open(LocalOptions options) {
   auto store = std::make_unique<LocalStoreImpl>(options);
-  RETURN_IF_ERROR(store->MakeHome());
+  RETURN_IF_ERROR(store->CreateFolders());
   return std::unique_ptr<LocalStore>(std::move(store));
 }
 

@@ -1,14 +1,14 @@
-// The embedded store: a directory of manifests, and beside them the store's own records.
+// The embedded store: a directory of manifests, with a subfolder for the store's own records.
 //
-//   <dir>/*.yaml, *.yml                                 what users write; only read here
+//   <dir>/*.yaml, *.yml                                       manifests of users; the store only reads them
 //   <dir>/.longshore/objects/<Kind>/<namespace>/<name>.json   {apiVersion, kind, metadata, spec, status}
-//   <dir>/.longshore/manifests/<file>.json               what was applied last from a manifest file
-//   <dir>/.longshore/lock                               held (flock) for the length of each write
-//   <dir>/.longshore/controller.lock                    held by the running controller, see controller_lock.h
+//   <dir>/.longshore/manifests/<file>.json                    what was last applied from a manifest file
+//   <dir>/.longshore/lock                                     locked (flock) during each write
+//   <dir>/.longshore/controller.lock                          locked by the running controller, see controller_lock.h
 //
-// Several processes may open one directory at once: the controller and the command line. An object of a manifest is
-// applied when its meaning changes: an edit of a comment or of white space applies nothing. A manifest that is invalid,
-// or that vanishes, is a problem that is reported; the last good object stays. Only Delete deletes.
+// Several processes may open one directory concurrently: the controller and the command line. An object of a manifest
+// is applied when its meaning changes; an edit of a comment or of white space applies nothing. If a manifest is invalid
+// or was deleted, the store reports a problem and keeps the last valid object. Only Delete deletes objects.
 #pragma once
 
 #include <functional>
@@ -17,41 +17,35 @@
 #include <optional>
 #include <string>
 
-#include "common/file.h"
+#include "common/base/path.h"
+#include "controller/store/local/manifest_problem.h"
 #include "controller/store/store.h"
 
 namespace longshore::store {
 
 struct LocalOptions {
   Path dir{};
-  bool read_manifests = false;  // The controller's part: apply <dir>/*.yaml and watch them.
+  bool read_manifests = false;  // Whether to apply <dir>/*.yaml and watch them, as the controller does.
   size_t object_bytes_max = 1 << 20;
   size_t objects_max = 10000;
-};
-
-// What is wrong with a manifest.
-struct ManifestProblem {
-  std::string file;
-  std::string reason;   // "Invalid", "NotApplied", "Vanished" or "Duplicate".
-  std::string message;  // With file, line and field, as the parser said.
 };
 
 // Thread-safe.
 class LocalStore : public Store {
  public:
-  // Creates the directory when it is not there.
+  // Creates the directory if it does not exist.
   static Result<std::unique_ptr<LocalStore>> Open(LocalOptions options);
 
-  // From now on manifests are applied through this store, which leads here; it outlives every watch.
+  // Makes later reads apply manifests through `writer`, a wrapper of this store. It must outlive every watch.
   virtual void ApplyManifestsThrough(Store& writer) = 0;
 
-  // Reads the manifests again now, as a watch with read_manifests does after each change of them.
+  // Reads the manifests and applies their changes. A watch with `read_manifests` does this after each change of a file.
   virtual Status ReadManifests() = 0;
 
-  // The problem of the manifest that this object came from; nothing when there is none.
+  // Returns the problem of the manifest that defines this object; nullopt if it has no problem.
   virtual std::optional<ManifestProblem> ProblemOf(const api::Key& key) const = 0;
 
-  // All problems, ordered by file, also of files from which no object ever came.
+  // Returns all problems, ordered by file, including those of files that never defined a valid object.
   virtual std::vector<ManifestProblem> Problems() const = 0;
 };
 

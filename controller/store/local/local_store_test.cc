@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "common/os/file.h"
 #include "controller/store/store_contract_test.h"
 
 namespace longshore::store {
@@ -23,27 +24,27 @@ class TemporaryDirectory {
   Path path_;
 };
 
-class LocalHome final : public StoreHome {
+class LocalBackend final : public StoreBackend {
  public:
   std::unique_ptr<Store> Open() override { return LocalStore::Open({.dir = dir_.path()}).value(); }
   bool Damage(const api::Key& key) override {
     std::ofstream(dir_.path() / ".longshore/objects" / key.kind / key.namespace_ / (key.name + ".json")) << "{";
     return true;
   }
-  bool RunOnTwoSides(const std::function<int()>& work) override {
+  bool RunConcurrently(const std::function<int()>& work) override {
     const pid_t child = fork();
     if (child == 0) _exit(work());
-    const int here = work();
+    const int own = work();
     int status = 0;
-    return waitpid(child, &status, 0) == child && status == 0 && here == 0;
+    return waitpid(child, &status, 0) == child && status == 0 && own == 0;
   }
 
  private:
   TemporaryDirectory dir_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Local, StoreContract, ::testing::Values([]() -> std::unique_ptr<StoreHome> {
-                           return std::make_unique<LocalHome>();
+INSTANTIATE_TEST_SUITE_P(Local, StoreContract, ::testing::Values([]() -> std::unique_ptr<StoreBackend> {
+                           return std::make_unique<LocalBackend>();
                          }));
 
 class LocalStoreTest : public ::testing::Test {
@@ -60,7 +61,7 @@ class LocalStoreTest : public ::testing::Test {
         "spec:\n  fleet: cpu\n  source: {{uri: \"file:///models/digits\"}}\n  version: {}\n",
         name, version);
   }
-  // As a command does.
+  // Changes the version as a command does.
   void SetVersion(const api::Key& key, int version) {
     Object changed = store_->Get(key).value();
     changed.spec["version"] = version;
@@ -99,13 +100,13 @@ TEST_F(LocalStoreTest, AnEditThatChangesNoMeaningDoesNotOverrideACommand) {
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 7);
   Write("digits.yaml", Manifest("digits", 2));
   ASSERT_TRUE(store_->ReadManifests());
-  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2) << "another meaning is applied";
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2) << "a new meaning is applied";
   Write("digits.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
-  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 1) << "an earlier meaning too";
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 1) << "an earlier meaning is applied too";
 }
 
-TEST_F(LocalStoreTest, AnEditOfOneObjectOfAFileAppliesNoOther) {
+TEST_F(LocalStoreTest, AnEditOfOneObjectDoesNotApplyTheOthersOfItsFile) {
   Write("all.yaml", Manifest("digits", 1) + "---\n" + Manifest("other", 1));
   ASSERT_TRUE(store_->ReadManifests());
   SetVersion(key_, 7);
@@ -115,7 +116,7 @@ TEST_F(LocalStoreTest, AnEditOfOneObjectOfAFileAppliesNoOther) {
   EXPECT_EQ(VersionOf(store_->Get({api::kModelKind, "default", "other"}).value()), 2);
 }
 
-TEST_F(LocalStoreTest, AnEditThatChangesNoMeaningDoesNotCreateADeletedObjectAgain) {
+TEST_F(LocalStoreTest, AnEditThatChangesNoMeaningDoesNotRecreateADeletedObject) {
   Write("all.yaml", Manifest("digits", 1) + "---\n" + Manifest("other", 1));
   ASSERT_TRUE(store_->ReadManifests());
   ASSERT_TRUE(store_->Delete(key_, store_->Get(key_)->metadata.uid));
@@ -126,10 +127,10 @@ TEST_F(LocalStoreTest, AnEditThatChangesNoMeaningDoesNotCreateADeletedObjectAgai
   ASSERT_TRUE(store_->ReadManifests());
   Write("all.yaml", Manifest("digits", 1) + "---\n" + Manifest("other", 1));
   ASSERT_TRUE(store_->ReadManifests());
-  EXPECT_TRUE(store_->Get(key_)) << "it left the file and came back";
+  EXPECT_TRUE(store_->Get(key_)) << "it was removed from the file and added again";
 }
 
-TEST_F(LocalStoreTest, AnIndexOfAnEarlierReleaseProtectsCommandsFromCommentsToo) {
+TEST_F(LocalStoreTest, WithAnIndexOfAnEarlierReleaseACommentDoesNotOverrideACommand) {
   Write("digits.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
   SetVersion(key_, 7);
@@ -144,7 +145,7 @@ TEST_F(LocalStoreTest, AnIndexOfAnEarlierReleaseProtectsCommandsFromCommentsToo)
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 7);
 }
 
-TEST_F(LocalStoreTest, AnInvalidManifestIsReportedWithItsLineAndTheLastGoodOneGoesOn) {
+TEST_F(LocalStoreTest, AnInvalidManifestIsReportedWithItsLineAndTheLastValidObjectStays) {
   Write("digits.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
   Write("digits.yaml", Manifest("digits", 1) + "  colour: blue\n");
@@ -160,14 +161,14 @@ TEST_F(LocalStoreTest, AnInvalidManifestIsReportedWithItsLineAndTheLastGoodOneGo
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
 }
 
-TEST_F(LocalStoreTest, AManifestThatNeverWasValidIsReportedToo) {
+TEST_F(LocalStoreTest, AManifestThatWasNeverValidIsReported) {
   Write("broken.yaml", "kind: [");
   ASSERT_TRUE(store_->ReadManifests());
   ASSERT_EQ(store_->Problems().size(), 1U);
   EXPECT_EQ(store_->Problems()[0].file, "broken.yaml");
 }
 
-TEST_F(LocalStoreTest, AManifestThatVanishesIsReportedAndItsObjectGoesOn) {
+TEST_F(LocalStoreTest, ADeletedManifestIsReportedAndItsObjectStays) {
   Write("digits.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
   std::filesystem::remove(dir_.path() / "digits.yaml");
@@ -177,17 +178,17 @@ TEST_F(LocalStoreTest, AManifestThatVanishesIsReportedAndItsObjectGoesOn) {
   EXPECT_TRUE(store_->Get(key_));
   Write("renamed.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
-  EXPECT_FALSE(store_->ProblemOf(key_)) << "it came back under another name";
+  EXPECT_FALSE(store_->ProblemOf(key_)) << "another file defines it now";
 }
 
-TEST_F(LocalStoreTest, ADocumentThatLeavesItsFileIsReported) {
+TEST_F(LocalStoreTest, AnObjectThatIsRemovedFromItsFileIsReported) {
   Write("all.yaml", Manifest("digits", 1) + "---\n" + Manifest("other", 1));
   ASSERT_TRUE(store_->ReadManifests());
   Write("all.yaml", Manifest("other", 1));
   ASSERT_TRUE(store_->ReadManifests());
   ASSERT_TRUE(store_->ProblemOf(key_));
   EXPECT_EQ(store_->ProblemOf(key_)->message,
-            "Model default/digits is no longer in all.yaml and goes on serving; to remove it, delete it by command");
+            "Model default/digits is no longer in all.yaml but still exists; to remove it, use `longshore delete`");
   EXPECT_TRUE(OpenStore()->Get(key_));
 }
 
@@ -197,13 +198,13 @@ TEST_F(LocalStoreTest, TwoManifestsOfOneObjectAreReportedAndTheFirstWins) {
   ASSERT_TRUE(store_->ReadManifests());
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 1);
   ASSERT_TRUE(store_->ProblemOf(key_));
-  EXPECT_THAT(store_->ProblemOf(key_)->message, ::testing::HasSubstr("is defined in a.yaml already"));
+  EXPECT_THAT(store_->ProblemOf(key_)->message, ::testing::HasSubstr("is already defined in a.yaml"));
   std::filesystem::remove(dir_.path() / "a.yaml");
   ASSERT_TRUE(store_->ReadManifests());
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
 }
 
-TEST_F(LocalStoreTest, ADuplicateObjectHasNoOtherOfItsFileAppliedAgain) {
+TEST_F(LocalStoreTest, ADuplicateObjectDoesNotApplyTheOthersOfItsFileAgain) {
   const api::Key other{api::kModelKind, "default", "other"};
   Write("a.yaml", Manifest("digits", 1));
   Write("b.yaml", Manifest("digits", 2) + "---\n" + Manifest("other", 1));
@@ -219,10 +220,10 @@ TEST_F(LocalStoreTest, ADuplicateObjectHasNoOtherOfItsFileAppliedAgain) {
   }
   ASSERT_TRUE(store_->Delete(other, changed.metadata.uid));
   ASSERT_TRUE(store_->ReadManifests());
-  EXPECT_FALSE(store_->Get(other)) << "revived";
+  EXPECT_FALSE(store_->Get(other)) << "it was deleted";
 }
 
-TEST_F(LocalStoreTest, AnObjectThatCannotBeStoredHasNoOtherOfItsFileAppliedAgain) {
+TEST_F(LocalStoreTest, AnObjectThatCannotBeStoredDoesNotApplyTheOthersOfItsFileAgain) {
   const api::Key other{api::kModelKind, "default", "other"};
   Write("digits.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
@@ -232,7 +233,7 @@ TEST_F(LocalStoreTest, AnObjectThatCannotBeStoredHasNoOtherOfItsFileAppliedAgain
   ASSERT_TRUE(store_->ReadManifests());
   ASSERT_TRUE(store_->Delete(other, store_->Get(other)->metadata.uid));
   ASSERT_TRUE(store_->ReadManifests());
-  EXPECT_FALSE(store_->Get(other)) << "revived";
+  EXPECT_FALSE(store_->Get(other)) << "it was deleted";
   EXPECT_FALSE(store_->ProblemOf(other));
   EXPECT_EQ(store_->ProblemOf(key_)->reason, "NotApplied");
   std::filesystem::remove(record);
@@ -240,7 +241,7 @@ TEST_F(LocalStoreTest, AnObjectThatCannotBeStoredHasNoOtherOfItsFileAppliedAgain
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
 }
 
-TEST_F(LocalStoreTest, ARestartNeitherOverridesACommandNorRevivesWhatWasDeleted) {
+TEST_F(LocalStoreTest, ARestartNeitherOverridesACommandNorRecreatesADeletedObject) {
   Write("digits.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
   Object changed = store_->Get(key_).value();
@@ -255,10 +256,10 @@ TEST_F(LocalStoreTest, ARestartNeitherOverridesACommandNorRevivesWhatWasDeleted)
   EXPECT_FALSE(store_->Get(key_));
   Write("digits.yaml", Manifest("digits", 3));
   ASSERT_TRUE(store_->ReadManifests());
-  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 3) << "a new text is a new wish";
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 3) << "a changed manifest is applied";
 }
 
-TEST_F(LocalStoreTest, ATextThatIsNotValidUtf8IsWrittenWithReplacements) {
+TEST_F(LocalStoreTest, InvalidUtf8IsWrittenWithReplacementCharacters) {
   Write("digits.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
   const Object object = store_->Get(key_).value();
@@ -268,7 +269,7 @@ TEST_F(LocalStoreTest, ATextThatIsNotValidUtf8IsWrittenWithReplacements) {
   EXPECT_EQ(read, "cut \uFFFD");
 }
 
-TEST_F(LocalStoreTest, ADamagedRecordIsNamed) {
+TEST_F(LocalStoreTest, TheErrorNamesADamagedRecord) {
   Write("digits.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
   const Path record = dir_.path() / ".longshore/objects/Model/default/digits.json";
@@ -278,7 +279,7 @@ TEST_F(LocalStoreTest, ADamagedRecordIsNamed) {
   EXPECT_THAT(seen.error().message, ::testing::HasSubstr(record.string()));
 }
 
-TEST_F(LocalStoreTest, ARecordWhoseVersionIsNoNumberIsNamedAndEndsNothing) {
+TEST_F(LocalStoreTest, ARecordWithAnInvalidVersionIsReportedAndDoesNotAffectOthers) {
   Write("digits.yaml", Manifest("digits", 1));
   Write("other.yaml", Manifest("other", 1));
   ASSERT_TRUE(store_->ReadManifests());
@@ -298,7 +299,7 @@ TEST_F(LocalStoreTest, ARecordWhoseVersionIsNoNumberIsNamedAndEndsNothing) {
   }
 }
 
-TEST_F(LocalStoreTest, ADamagedRecordIsAProblemOfItsManifestAndHoldsNoOtherUp) {
+TEST_F(LocalStoreTest, ADamagedRecordIsAProblemOfItsManifestAndDoesNotBlockOthers) {
   Write("a.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
   std::ofstream(dir_.path() / ".longshore/objects/Model/default/digits.json") << "{";
@@ -311,11 +312,11 @@ TEST_F(LocalStoreTest, ADamagedRecordIsAProblemOfItsManifestAndHoldsNoOtherUp) {
   EXPECT_THAT(store_->ProblemOf(key_)->message, ::testing::HasSubstr("digits.json"));
   std::filesystem::remove(dir_.path() / ".longshore/objects/Model/default/digits.json");
   ASSERT_TRUE(store_->ReadManifests());
-  EXPECT_FALSE(store_->ProblemOf(key_)) << "tried again by itself";
+  EXPECT_FALSE(store_->ProblemOf(key_)) << "applied again without an edit";
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
 }
 
-TEST_F(LocalStoreTest, WhatWasAppliedOfAManifestCannotBeReadAndHoldsNoOtherUp) {
+TEST_F(LocalStoreTest, ADamagedIndexFileIsAProblemOfItsManifestAndDoesNotBlockOthers) {
   Write("a.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
   Object changed = store_->Get(key_).value();
@@ -327,16 +328,17 @@ TEST_F(LocalStoreTest, WhatWasAppliedOfAManifestCannotBeReadAndHoldsNoOtherUp) {
   store_ = OpenStore();
   ASSERT_TRUE(store_->ReadManifests());
   EXPECT_TRUE(store_->Get({api::kModelKind, "default", "other"}));
-  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 7) << "it may be older than a command: it is not applied";
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 7)
+      << "not applied, because the manifest may be older than the command";
   ASSERT_EQ(store_->Problems().size(), 1U);
   EXPECT_THAT(store_->Problems()[0].message, ::testing::HasSubstr(index.string()));
   std::filesystem::remove(index);
   ASSERT_TRUE(store_->ReadManifests());
-  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 1) << "as the problem said";
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 1) << "applied again, as the problem's message says";
   EXPECT_TRUE(store_->Problems().empty());
 }
 
-TEST_F(LocalStoreTest, AnObjectAboveTheLimitIsRefused) {
+TEST_F(LocalStoreTest, AnObjectAboveTheSizeLimitIsRejected) {
   Object big;
   big.kind = api::kModelKind;
   big.metadata.name = "big";

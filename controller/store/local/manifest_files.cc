@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/os/file.h"
 #include "controller/store/document.h"
 
 namespace longshore::store {

@@ -1,13 +1,13 @@
-// The manifest files of a directory as they are now, beside what a controller has taken from them. For the command
-// line: only reads, and needs no controller.
+// The current manifest files of a directory, together with what a controller has applied from them. For the command
+// line: this only reads, and works without a controller.
 #pragma once
 
 #include <set>
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "controller/store/local/manifest_index.h"
 #include "controller/store/store.h"
 
@@ -23,10 +23,10 @@ struct ManifestFile {
   std::set<api::Key> not_taken;  // Defined in this text, which no controller has read yet.
 };
 
-// Ordered by name. A text that was taken is not parsed.
+// Returns the files ordered by name. Does not parse a text that a controller has read.
 std::vector<ManifestFile> ReadManifestFiles(const Path& dir);
 
-// The objects of the text, as the file wants them; InvalidArgument as ManifestFile::mistake.
+// Returns the objects that the file defines, or InvalidArgument with the message in ManifestFile::mistake.
 Result<std::vector<Object>> ObjectsOf(const ManifestFile& file);
 
 }  // namespace longshore::store

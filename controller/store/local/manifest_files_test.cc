@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/os/file.h"
 #include "controller/store/local/local_store.h"
 
 namespace longshore::store {
@@ -49,15 +50,15 @@ TEST_F(ManifestFilesTest, ATextIsTakenWhenAControllerHasReadIt) {
   Write("digits.yaml", std::string("# A comment.\n") + kDigits);
   EXPECT_FALSE(Only().is_taken);
   ASSERT_TRUE(store_->ReadManifests());
-  EXPECT_TRUE(Only().is_taken) << "also where it applied nothing";
+  EXPECT_TRUE(Only().is_taken) << "it is taken although nothing was applied";
 }
 
-TEST_F(ManifestFilesTest, AMistakeIsNamedWithItsFileAndLine) {
+TEST_F(ManifestFilesTest, AMistakeIsReportedWithItsFileAndLine) {
   Write("digits.yaml", kDigits);
   ASSERT_TRUE(store_->ReadManifests());
   Write("digits.yaml", std::string(kDigits) + "  colour: blue\n");
   EXPECT_THAT(Only().mistake, ::testing::HasSubstr("digits.yaml:8: spec.colour"));
-  EXPECT_THAT(Only().objects, ::testing::ElementsAre(key_)) << "of the text before";
+  EXPECT_THAT(Only().objects, ::testing::ElementsAre(key_)) << "those of the previous text";
 }
 
 TEST_F(ManifestFilesTest, AnObjectThatAnotherFileDefinesIsRefused) {

@@ -1,7 +1,8 @@
 #include "controller/store/local/manifest_index.h"
 
+#include "common/base/sha256.h"
 #include "common/json/json.h"
-#include "common/sha256.h"
+#include "common/os/file.h"
 #include "controller/api/format.h"
 #include "controller/store/document.h"
 
@@ -24,7 +25,7 @@ Json KeysToJson(const std::set<api::Key>& keys) {
   return json;
 }
 
-// Records of earlier releases have no meanings.
+// Index files of earlier releases do not have meanings.
 std::map<api::Key, std::string> MeaningsFromJson(const Json& objects) {
   std::map<api::Key, std::string> meanings;
   for (const Json& entry : objects) {
@@ -65,8 +66,8 @@ Result<std::optional<TakenManifest>> ReadTaken(const Path& index, const std::str
   try {
     return TakenManifest{json->at("digest"), KeysFromJson(json->at("objects")), KeysFromJson(json->at("gone")),
                          KeysFromJson(json->value("refused", Json::array())), MeaningsFromJson(json->at("objects"))};
-  } catch (const Json::exception& wrong) {
-    return DataLoss("{}: {}", path.string(), wrong.what());
+  } catch (const Json::exception& error) {
+    return DataLoss("{}: {}", path.string(), error.what());
   }
 }
 

@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "common/log.h"
+#include "common/os/file.h"
+#include "common/os/log.h"
 #include "controller/api/parse.h"
 #include "controller/store/document.h"
 
@@ -54,46 +55,45 @@ void Manifests::Save(const std::string& file) {
   Taken& taken = taken_.at(file);
   const Status saved = WriteTaken(index_, file, taken);
   taken.saved = saved.has_value();
-  if (!saved)
-    Report(file, "NotApplied", "the record of what was applied could not be written: " + saved.error().message, {});
+  if (!saved) Report(file, "NotApplied", "cannot record what was applied: " + saved.error().message, {});
 }
 
 void Manifests::ReadOne(const std::string& file, Store& store) {
   if (unread_.contains(file)) {
     if (const Status loaded = LoadTaken(file); !loaded) {
-      return Report(file, "NotApplied",
-                    "what was applied of it is unknown; remove the file to apply it again: " + loaded.error().message,
-                    {});
+      return Report(
+          file, "NotApplied",
+          "its index file is damaged; to apply the manifest again, remove that file: " + loaded.error().message, {});
     }
     unread_.erase(file);
   }
   const auto text = ReadFile(dir_ / file, api::kManifestBytesMax);
   if (!text && text.error().code == Code::kNotFound) {
-    present_.erase(file);  // It went between listing and reading.
+    present_.erase(file);  // The file was deleted between listing and reading.
     return;
   }
-  if (!text) return Report(file, "Invalid", text.error().message, KnownOf(file));
+  if (!text) return Report(file, "Invalid", text.error().message, ObjectsEverIn(file));
   const std::string digest = DigestOf(*text);
   const auto before = taken_.find(file);
   const bool is_new_text = before == taken_.end() || before->second.digest != digest;
   const bool is_done = !is_new_text && before->second.refused.empty() && before->second.saved;
   if (is_done && before->second.refreshed) return;
   const auto objects = api::ParseManifests(file, *text);
-  if (is_done && !objects) return;  // An earlier release took this text.
-  if (!objects) return Report(file, "Invalid", objects.error().message, KnownOf(file));
-  if (is_new_text) Begin(file, digest, *objects);
+  if (is_done && !objects) return;  // An earlier release accepted this text.
+  if (!objects) return Report(file, "Invalid", objects.error().message, ObjectsEverIn(file));
+  if (is_new_text) TakeNewText(file, digest, *objects);
   if (!is_new_text && !before->second.refreshed) Refresh(file, *objects);
   ApplyRefused(file, *objects, store);
 }
 
-// An object of the new text is still to be applied unless it means what was applied last from this file. Objects that
-// only an older text held stay in the store.
-void Manifests::Begin(const std::string& file, const std::string& digest,
-                      const std::vector<api::ParsedObject>& objects) {
+// Marks the objects of the new text that must be applied: those whose meaning differs from what was last applied from
+// this file. Objects that only older texts defined stay in the store.
+void Manifests::TakeNewText(const std::string& file, const std::string& digest,
+                            const std::vector<api::ParsedObject>& objects) {
   const Taken before = taken_.contains(file) ? taken_.at(file) : Taken{};
   Taken next;
   next.digest = digest;
-  next.gone = KnownOf(file);
+  next.gone = ObjectsEverIn(file);
   next.refreshed = true;
   for (const api::ParsedObject& object : objects) {
     const api::Key key = api::KeyOf(object);
@@ -105,8 +105,8 @@ void Manifests::Begin(const std::string& file, const std::string& digest,
   taken_[file] = std::move(next);
 }
 
-// The text is the one that was taken, perhaps by another release, which has other fields and defaults. So that a later
-// edit is compared with what this release reads, the meanings are computed again.
+// Computes the meanings of an unchanged text again: another release, with other fields and defaults, may have computed
+// them, and a later edit must be compared with what this release reads.
 void Manifests::Refresh(const std::string& file, const std::vector<api::ParsedObject>& objects) {
   Taken& taken = taken_.at(file);
   const auto before = taken.meanings;
@@ -118,8 +118,8 @@ void Manifests::Refresh(const std::string& file, const std::vector<api::ParsedOb
   if (taken.meanings != before) Save(file);
 }
 
-// Each object is applied once. One that another file defines, or that the store did not take, is tried again at every
-// Read, because the reason may have passed.
+// Applies each object once. Objects that another file defines, or that the store rejected, are retried at every Read,
+// because the reason may no longer exist.
 void Manifests::ApplyRefused(const std::string& file, const std::vector<api::ParsedObject>& objects, Store& store) {
   Taken& taken = taken_.at(file);
   const std::set<api::Key> refused = std::exchange(taken.refused, {});
@@ -131,7 +131,7 @@ void Manifests::ApplyRefused(const std::string& file, const std::vector<api::Par
       taken.objects.erase(key);
       taken.meanings.erase(key);
       taken.refused.insert(key);
-      Report(file, "Duplicate", fmt::format("{}: {} is defined in {} already", where, ToString(key), *owner), {key});
+      Report(file, "Duplicate", fmt::format("{}: {} is already defined in {}", where, ToString(key), *owner), {key});
       continue;
     }
     const Object wanted = ObjectOf(object);
@@ -144,12 +144,12 @@ void Manifests::ApplyRefused(const std::string& file, const std::vector<api::Par
     }
     taken.objects.insert(key);
     taken.meanings[key] = MeaningOf(wanted);
-    spdlog::info("{}: {} is applied as generation {}", where, ToString(key), applied->metadata.generation);
+    spdlog::info("{}: applied {} as generation {}", where, ToString(key), applied->metadata.generation);
   }
   if (!taken.saved || taken.refused != refused) Save(file);
 }
 
-std::set<api::Key> Manifests::KnownOf(const std::string& file) const {
+std::set<api::Key> Manifests::ObjectsEverIn(const std::string& file) const {
   const auto found = taken_.find(file);
   if (found == taken_.end()) return {};
   std::set<api::Key> known = found->second.objects;
@@ -175,12 +175,12 @@ void Manifests::Report(const std::string& file, const std::string& reason, const
 
 void Manifests::ReportVanished(Store& store) {
   for (const auto& [file, taken] : taken_) {
-    const bool file_is_there = present_.contains(file);
-    for (const api::Key& key : file_is_there ? taken.gone : KnownOf(file)) {
+    const bool is_present = present_.contains(file);
+    for (const api::Key& key : is_present ? taken.gone : ObjectsEverIn(file)) {
       if (OwnerOf(key, "") || !store.Get(key)) continue;
-      const std::string what = file_is_there ? fmt::format("{} is no longer in {}", ToString(key), file)
-                                             : fmt::format("{} vanished with {}", file, ToString(key));
-      Report(file, "Vanished", what + " and goes on serving; to remove it, delete it by command", {key});
+      const std::string change = is_present ? fmt::format("{} is no longer in {}", ToString(key), file)
+                                            : fmt::format("{} was deleted with {}", file, ToString(key));
+      Report(file, "Vanished", change + " but still exists; to remove it, use `longshore delete`", {key});
     }
   }
 }

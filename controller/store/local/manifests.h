@@ -1,8 +1,8 @@
-// Brings the manifests of a directory into a store. Each object is applied when its meaning in the file changes: an
-// edit of a comment, of white space or of another object of the file does not apply it again.
+// Applies the manifests of a directory to a store. Each object is applied when its meaning in the file changes; an edit
+// of a comment, of white space or of another object of the file does not apply it again.
 //
-// What was taken from a file is remembered in the index (manifest_index.h), so that neither a restart nor such an edit
-// overrides what a command changed meanwhile, or creates again what a command deleted.
+// The index (manifest_index.h) records what was taken from each file, so that neither a restart nor such an edit
+// overrides a later change by a command, or recreates an object that a command deleted.
 #pragma once
 
 #include <map>
@@ -11,21 +11,21 @@
 #include <string>
 #include <vector>
 
-#include "common/file.h"
+#include "common/base/path.h"
 #include "controller/api/parse.h"
-#include "controller/store/local/local_store.h"
 #include "controller/store/local/manifest_index.h"
+#include "controller/store/local/manifest_problem.h"
 #include "controller/store/store.h"
 
 namespace longshore::store {
 
-// Belongs to one thread at a time.
+// Used by one thread at a time.
 class Manifests {
  public:
   Manifests(Path dir, Path index) : dir_(std::move(dir)), index_(std::move(index)) {}
 
-  // Applies every object whose meaning changed since it was last applied from its file. A failure is the problem of its
-  // manifest and does not hold up the others.
+  // Applies every object whose meaning changed since it was last applied from its file. A failure becomes a problem of
+  // its manifest and does not block the others.
   Status Read(Store& store);
 
   std::optional<ManifestProblem> ProblemOf(const api::Key& key) const;
@@ -33,31 +33,31 @@ class Manifests {
 
  private:
   struct Taken : TakenManifest {
-    bool saved = false;      // In the index.
-    bool refreshed = false;  // The meanings are as this release computes them.
+    bool saved = false;      // Whether the index has this state.
+    bool refreshed = false;  // Whether this release computed the meanings.
   };
 
   Status LoadIndex();
   Status LoadTaken(const std::string& file);
   void Save(const std::string& file);
   void ReadOne(const std::string& file, Store& store);
-  void Begin(const std::string& file, const std::string& digest, const std::vector<api::ParsedObject>& objects);
+  void TakeNewText(const std::string& file, const std::string& digest, const std::vector<api::ParsedObject>& objects);
   void Refresh(const std::string& file, const std::vector<api::ParsedObject>& objects);
   void ApplyRefused(const std::string& file, const std::vector<api::ParsedObject>& objects, Store& store);
   std::optional<std::string> OwnerOf(const api::Key& key, const std::string& except) const;
   void Report(const std::string& file, const std::string& reason, const std::string& message,
               const std::set<api::Key>& objects);
   void ReportVanished(Store& store);
-  std::set<api::Key> KnownOf(const std::string& file) const;
+  std::set<api::Key> ObjectsEverIn(const std::string& file) const;
 
   Path dir_;
   Path index_;
   bool index_loaded_ = false;
-  std::set<std::string> unread_;                     // Files of which it cannot be read what was taken from them.
-  std::map<std::string, Taken> taken_;               // By file name.
-  std::set<std::string> present_;                    // File names in the directory now.
-  std::map<std::string, ManifestProblem> problems_;  // By file name and message.
-  std::map<std::string, ManifestProblem> problems_before_;  // Of the last Read: these were logged.
+  std::set<std::string> unread_;                            // Manifest files whose index file could not be read.
+  std::map<std::string, Taken> taken_;                      // By file name.
+  std::set<std::string> present_;                           // File names in the directory now.
+  std::map<std::string, ManifestProblem> problems_;         // By file name and message.
+  std::map<std::string, ManifestProblem> problems_before_;  // Problems of the previous Read, which were logged.
   std::map<api::Key, ManifestProblem> problems_of_objects_;
 };
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 
+#include "common/os/file.h"
 #include "controller/store/document.h"
 
 namespace longshore::store {
@@ -20,7 +21,7 @@ constexpr const char* kExtension = ".json";
 
 std::vector<Path> Entries(const Path& dir) {
   std::vector<Path> entries;
-  std::error_code error;  // A folder that is not there, or goes meanwhile, holds nothing.
+  std::error_code error;  // A missing folder, or one that is deleted meanwhile, counts as empty.
   for (std::filesystem::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
     entries.push_back(at->path());
   }
@@ -34,14 +35,15 @@ Path Records::PathOf(const api::Key& key) const { return dir_ / key.kind / key.n
 Result<Object> Records::Read(const api::Key& key) const {
   RETURN_IF_ERROR(CheckKey(key));
   const auto text = ReadFile(PathOf(key), 2 * object_bytes_max_);
-  if (!text && text.error().code == Code::kNotFound) return NotFound("{} is not there", ToString(key));
+  if (!text && text.error().code == Code::kNotFound) return NotFound("{} does not exist", ToString(key));
   if (!text) return tl::make_unexpected(text.error());
   const Result<Json> document = ParseJson(*text);
   if (!document) return DataLoss("{}: {}", PathOf(key).string(), document.error().message);
   Result<Object> object = FromDocument(*document);
   if (!object) return DataLoss("{}: {}", PathOf(key).string(), object.error().message);
   if (const std::string& version = object->metadata.resource_version; !VersionNumber(version)) {
-    return DataLoss("{}: metadata.resourceVersion \"{}\" is no count of writes", PathOf(key).string(), version);
+    return DataLoss("{}: metadata.resourceVersion \"{}\" is not a valid count of writes", PathOf(key).string(),
+                    version);
   }
   return object;
 }
@@ -91,8 +93,8 @@ std::optional<int64_t> VersionNumber(const std::string& resource_version) {
   const char* const end = resource_version.data() + resource_version.size();
   int64_t number = 0;
   const auto [at, error] = std::from_chars(resource_version.data(), end, number);
-  const bool counts = error == std::errc() && at == end && number > 0 && number < std::numeric_limits<int64_t>::max();
-  return counts ? std::optional(number) : std::nullopt;
+  const bool is_valid = error == std::errc() && at == end && number > 0 && number < std::numeric_limits<int64_t>::max();
+  return is_valid ? std::optional(number) : std::nullopt;
 }
 
 Result<process::Descriptor> LockFile(const Path& path) {

@@ -1,4 +1,4 @@
-// The records of a local store: one JSON file per object, replaced as a whole, so that readers need no lock.
+// The records of a local store: one JSON file per object. A write replaces the whole file, so readers need no lock.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "common/file.h"
-#include "common/process/descriptors.h"
+#include "common/base/path.h"
+#include "common/os/process/descriptors.h"
 #include "controller/store/store.h"
 
 namespace longshore::store {
 
-// Tells whether a record changed without reading it: every write makes a new file.
+// Shows whether a record changed without reading it, because every write creates a new file.
 struct RecordStamp {
   uint64_t inode = 0;
   int64_t changed_ns = 0;
@@ -27,13 +27,13 @@ class Records {
 
   Path PathOf(const api::Key& key) const;
   Result<Object> Read(const api::Key& key) const;
-  // ResourceExhausted when the object is larger than the limit, or when the disk is full.
+  // Returns ResourceExhausted if the object is larger than the limit or the disk is full.
   Status Write(const Object& object) const;
   Status Remove(const api::Key& key) const;
 
-  // Every record there is, in the order of the keys.
+  // Returns all records in the order of their keys.
   std::map<api::Key, RecordStamp> All() const;
-  // Of one kind, in the order of namespace and name.
+  // Returns the keys of one kind, ordered by namespace and name.
   std::vector<api::Key> Keys(const std::string& kind) const;
 
  private:
@@ -41,10 +41,12 @@ class Records {
   size_t object_bytes_max_;
 };
 
-// The number of a resource version; records count their writes, beginning at 1. Every record that was read has one.
+// Parses a resource version, which counts the writes of a record from 1. Returns nullopt if it is not a valid count,
+// which does not happen for a record that was read.
 std::optional<int64_t> VersionNumber(const std::string& resource_version);
 
-// Held while a write reads, compares and replaces; between processes too. Blocks.
+// Locks the file against other threads and processes until the descriptor is closed. Blocks. Writers hold the lock
+// while they read, compare and replace a record.
 Result<process::Descriptor> LockFile(const Path& path);
 
 }  // namespace longshore::store

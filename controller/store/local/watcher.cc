@@ -13,10 +13,10 @@ namespace longshore::store {
 namespace {
 
 constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE;
-// A copy of several files is looked at once.
+// Changes within this time, for example a copy of several files, are reported together.
 constexpr int kBurstMs = 5;
-// The kernel may drop events of an overflowing queue; nothing stays unseen for longer than this.
-constexpr int kLookAgainMs = 5000;
+// The kernel may drop events when its queue overflows, so a change is also reported after this time.
+constexpr int kRescanMs = 5000;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Watcher::~Watcher() {
 
 void Watcher::Run() {
   do {
-    // Watched before it is looked at, so that nothing falls between.
+    // Adds the watches before the receiver reads the directories, so that no change is missed.
     WatchAll();
     on_change_();
   } while (WaitForChange());
@@ -55,7 +55,7 @@ void Watcher::WatchAll() {
   std::vector<Path> all = directories_;
   for (const Path& tree : trees_) {
     all.push_back(tree);
-    std::error_code error;  // A directory that goes meanwhile is no loss: its going is an event.
+    std::error_code error;  // A directory may be deleted meanwhile, which causes another event.
     for (std::filesystem::recursive_directory_iterator at(tree, error), end; !error && at != end; at.increment(error)) {
       std::error_code ignored;
       if (at->is_directory(ignored)) all.push_back(at->path());
@@ -66,7 +66,7 @@ void Watcher::WatchAll() {
 
 bool Watcher::WaitForChange() {
   std::array<pollfd, 2> waiting = {pollfd{inotify_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
-  const int ready = poll(waiting.data(), waiting.size(), kLookAgainMs);
+  const int ready = poll(waiting.data(), waiting.size(), kRescanMs);
   if (waiting[1].revents != 0) return false;
   if (ready > 0 && poll(&waiting[1], 1, kBurstMs) > 0) return false;
   std::array<char, 16384> events;

@@ -1,4 +1,4 @@
-// Tells that something below a few directories changed, by inotify; what it was, the receiver finds out.
+// Reports by inotify that something changed in a few directories; the receiver finds out what changed.
 #pragma once
 
 #include <functional>
@@ -6,14 +6,14 @@
 #include <thread>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
-#include "common/process/descriptors.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/os/process/descriptors.h"
 
 namespace longshore::store {
 
-// Calls on_change once at the start and after every burst of changes, on its own thread, never twice at once.
-// The directories and all below `trees` are watched, also those that are made later.
+// Calls `on_change` once at the start and after every burst of changes, on a separate thread and one call at a time.
+// Watches the directories themselves, and the `trees` with all folders below them, including later ones.
 class Watcher {
  public:
   static Result<std::unique_ptr<Watcher>> Start(std::vector<Path> directories, std::vector<Path> trees,

@@ -1,0 +1,94 @@
+// The reconcile loop: takes objects from the work queue and reconciles them.
+//
+// All decisions are made on one thread. Status writes wait for the API server, so a few of them run concurrently on
+// separate threads while other objects are reconciled; an object is not reconciled while its status is being written.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/os/file.h"
+#include "common/os/worker.h"
+#include "controller/app/reconcile_metrics.h"
+#include "controller/fleet/fleet.h"
+#include "controller/nodes/nodes.h"
+#include "controller/reconcile/reconciler.h"
+#include "controller/runtime/failpoint.h"
+#include "controller/runtime/work_queue.h"
+#include "controller/signals/signals.h"
+#include "controller/store/store.h"
+
+namespace longshore::app {
+
+// Each node sends reports several times a second; one reconciliation handles those that arrive within this time.
+inline constexpr Duration kReportBatchWindow = std::chrono::milliseconds(20);
+
+// All references must outlive the loop.
+struct ReconcileLoopContext {
+  store::Store& store;
+  nodes::Registry& nodes;
+  fleet::Fleet& fleet;
+  runtime::WorkQueue& queue;
+  runtime::Failpoint& failpoint;
+  ReconcileMetrics& metrics;
+  std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
+  std::function<void(const reconcile::Event&)> on_event{};  // Called in addition to logging; may be empty.
+  Path prometheus_targets{};                                // As reconcile::Options has it.
+  signals::PrometheusTrust prometheus{};                    // For fleets that scale by metrics from Prometheus.
+  size_t writes_max = 1;               // Limit of concurrent status writes; 1: writes block the loop.
+  Duration evidence_unwritten_min{0};  // As reconcile::Options has it.
+  // Called after each reconciliation, and once a second while the queue is empty, so not while a reconciliation hangs;
+  // may be empty.
+  std::function<void()> is_alive{};
+};
+
+// Serves one term of leadership: it uses only what it has observed since it was created.
+class ReconcileLoop {
+ public:
+  explicit ReconcileLoop(ReconcileLoopContext context);
+  ~ReconcileLoop();
+
+  // Blocks until the queue is stopped.
+  void Run();
+
+ private:
+  // A reconciliation whose status write is in progress.
+  struct Writing {
+    reconcile::Reconciliation reconciliation;
+    MonotonicPoint began;
+    bool again = false;  // Whether the object must be reconciled again after this write.
+  };
+  struct Written {
+    api::Key key;
+    Status status;
+  };
+
+  void Reconcile(const api::Key& key);
+  void Write(const api::Key& key, reconcile::Reconciliation reconciliation, MonotonicPoint began);
+  bool FinishWritten();
+  void Finish(const api::Key& key, const reconcile::Outcome& outcome, MonotonicPoint began);
+
+  const ReconcileLoopContext context_;
+  const SystemClock clock_;
+  const SteadyClock timer_;
+  const std::unique_ptr<store::Store> store_;  // With failpoints, as is `nodes_`.
+  const std::unique_ptr<nodes::Registry> nodes_;
+  reconcile::Reconciler reconciler_;
+  std::map<api::Key, Writing> writing_;
+  size_t next_writer_ = 0;
+  std::mutex mutex_;
+  std::condition_variable has_written_;
+  std::vector<Written> written_;                  // Guarded by the mutex.
+  std::vector<std::unique_ptr<Worker>> writers_;  // Last: the writers use the other members.
+};
+
+// Returns the highest epoch of any status; 0 without any status. The epoch of a new term must be above it.
+Result<int64_t> EpochOfStatuses(store::Store& store);
+
+}  // namespace longshore::app

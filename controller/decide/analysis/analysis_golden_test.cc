@@ -1,0 +1,70 @@
+// Runs tests/golden/analysis. A case has
+//   spec:     fields that differ from a model with the default canary and requestsMin 100
+//   baseline: an arm; windows: [{candidate: arm, stable: arm, times: 3}]
+//   arm:      {requests: 100, errors: 2, nonFinite: 0, ms: 10, spread: 3, drift: {pairs: 5, sum: 0.1}}
+//             run times are spread evenly over `spread` buckets that end at the one of `ms`
+#include <gtest/gtest.h>
+
+#include "controller/api/parse.h"
+#include "controller/decide/analysis/analysis.h"
+#include "controller/decide/analysis/histogram.h"
+#include "tests/golden/golden.h"
+
+namespace longshore::analysis {
+namespace {
+
+using golden::Child;
+using golden::Get;
+
+api::ArmEvidence ArmFrom(const Json& json) {
+  api::ArmEvidence arm;
+  arm.requests = Get<int64_t>(json, "requests", 0);
+  arm.errors = Get<int64_t>(json, "errors", 0);
+  arm.non_finite = Get<int64_t>(json, "nonFinite", 0);
+  arm.drift.pairs = Get<int64_t>(Child(json, "drift"), "pairs", 0);
+  arm.drift.difference_sum = Get(Child(json, "drift"), "sum", 0.0);
+  if (!json.is_object() || !json.contains("ms")) return arm;
+  const int top = BucketOf(Duration(static_cast<int64_t>(Get(json, "ms", 1.0) * 1000)));
+  const int spread = Get(json, "spread", 1);
+  arm.run_time_buckets.resize(static_cast<size_t>(top) + 1);
+  for (int64_t i = 0; i < arm.requests; ++i) ++arm.run_time_buckets[static_cast<size_t>(top - i % spread)];
+  return arm;
+}
+
+api::ModelSpec SpecFrom(const Json& json) {
+  Json spec{{"fleet", "cpu"}, {"source", {{"uri", "file:///models/digits"}}}};
+  if (json.contains("spec")) spec.merge_patch(Child(json, "spec"));
+  const auto parsed = api::ModelSpecFromJson(spec, "digits");
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  return *parsed;
+}
+
+Analysis Analyse(const Json& json, const api::ModelSpec& spec) {
+  Analysis analysis = Begin(spec, ArmFrom(Child(json, "baseline")));
+  for (const Json& window : Child(json, "windows")) {
+    const WindowEvidence evidence{ArmFrom(Child(window, "candidate")), ArmFrom(Child(window, "stable"))};
+    for (int i = 0; i < Get(window, "times", 1); ++i) analysis = Update(std::move(analysis), "a", evidence);
+  }
+  return analysis;
+}
+
+TEST(AnalysisGolden, EachCaseGivesTheExpectedVerdict) {
+  const auto cases = golden::LoadCases("analysis");
+  ASSERT_TRUE(cases) << cases.error().message;
+  EXPECT_GE(cases->size(), 12u);
+  for (const golden::Case& test : *cases) {
+    const api::ModelSpec spec = SpecFrom(test.json);
+    const Analysis analysis = Analyse(test.json, spec);
+    const api::Verdict verdict = Judge(analysis, spec, CandidateRequests(analysis));
+    const Json outcome{{"result", verdict.result}, {"reason", verdict.reason}, {"numbers", verdict.numbers}};
+    for (const std::string& difference : golden::Differences(Child(test.json, "expect"), outcome)) {
+      ADD_FAILURE() << test.where << "\n  " << difference << "\n  " << verdict.message << " " << outcome.dump();
+    }
+    const auto again = FromJson(ToJson(analysis));
+    ASSERT_TRUE(again) << test.where << again.error().message;
+    EXPECT_EQ(ToJson(*again), ToJson(analysis)) << test.where;
+  }
+}
+
+}  // namespace
+}  // namespace longshore::analysis

@@ -1,0 +1,50 @@
+#include "controller/decide/analysis/evalue.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace longshore::analysis {
+namespace {
+
+// Log of a Bernoulli likelihood ratio: p against q for the events, their complements for the rest.
+double LogRatio(int64_t requests, int64_t events, double p, double q) {
+  const auto hits = static_cast<double>(events);
+  const auto misses = static_cast<double>(requests - events);
+  return hits * std::log(p / q) + misses * (std::log1p(-p) - std::log1p(-q));
+}
+
+}  // namespace
+
+double LogEValue(const Block& block, double candidate_rate, double stable_rate) {
+  const auto candidate = static_cast<double>(block.candidate_requests);
+  const auto stable = static_cast<double>(block.stable_requests);
+  if (candidate == 0 || stable == 0) return 0;
+  const double null_rate = (candidate * candidate_rate + stable * stable_rate) / (candidate + stable);
+  return LogRatio(block.candidate_requests, block.candidate_events, candidate_rate, null_rate) +
+         LogRatio(block.stable_requests, block.stable_events, stable_rate, null_rate);
+}
+
+double LogEValueAgainst(double null_rate, int64_t requests, int64_t events, double candidate_rate) {
+  return LogRatio(requests, events, candidate_rate, null_rate);
+}
+
+const std::vector<double>& OddsRatios() {
+  static const std::vector<double> kRatios = {1.25, 1.5, 2, 3, 5, 10, 30, 100};
+  return kRatios;
+}
+
+double WithOdds(double rate, double ratio) { return rate * ratio / (1 - rate + rate * ratio); }
+
+double LogMean(const std::vector<double>& logs) {
+  if (logs.empty()) return 0;
+  const double top = *std::max_element(logs.begin(), logs.end());
+  double sum = 0;
+  for (const double value : logs) sum += std::exp(value - top);
+  return top + std::log(sum / static_cast<double>(logs.size()));
+}
+
+double ShareMargin(int64_t samples, double delta) {
+  return std::sqrt(std::log(1 / delta) / (2 * static_cast<double>(samples)));
+}
+
+}  // namespace longshore::analysis

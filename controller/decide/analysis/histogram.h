@@ -1,0 +1,23 @@
+// Run times as counts per bucket of common/base/buckets.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/base/clock.h"
+
+namespace longshore::analysis {
+
+using Buckets = std::vector<int64_t>;
+inline constexpr int kBucketsMax = 320;  // 2^40 us, twelve days; longer times count in the last bucket.
+
+int64_t Total(const Buckets& buckets);
+// Number of samples slower than the upper edge of `bucket`.
+int64_t CountAbove(const Buckets& buckets, int bucket);
+// The first bucket that reaches this quantile. Requires: Total(buckets) > 0.
+int QuantileBucket(const Buckets& buckets, double quantile);
+// The bucket a time falls into.
+int BucketOf(Duration time);
+void AddTo(const Buckets& more, Buckets& total);
+
+}  // namespace longshore::analysis

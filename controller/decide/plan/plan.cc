@@ -1,0 +1,221 @@
+#include "controller/decide/plan/plan.h"
+
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/node_contract/homes.h"
+#include "common/node_contract/state_digest.h"
+#include "controller/api/format.h"
+
+namespace longshore::plan {
+namespace {
+
+// The limit at which the node itself stops a version: if half of the requests fail, no statistics are needed.
+constexpr double kGuardErrorRate = 0.5;
+constexpr double kGuardErrorRateLeast = 0.05;
+constexpr int64_t kGuardRequestsMin = 50;
+constexpr int64_t kControllerSilenceMaxMs = 10 * 60 * 1000;
+constexpr double kDriftSample = 0.05;
+constexpr int64_t kReportAgainSoonMs = 1000;
+constexpr int64_t kReportAgainMs = 30'000;
+
+// With an error objective, the guard trips at ten times the error budget.
+double GuardErrorRate(const api::Slo& slo) {
+  return slo.error_rate ? std::clamp(10 * *slo.error_rate, kGuardErrorRateLeast, kGuardErrorRate) : kGuardErrorRate;
+}
+
+control::Guard BuildGuard(const api::ModelSpec& spec) {
+  control::Guard guard;
+  guard.set_non_finite(spec.validation.non_finite_reject);
+  guard.set_error_rate_max(GuardErrorRate(spec.slo));
+  guard.set_errors_min_requests(kGuardRequestsMin);
+  guard.set_crashes(true);
+  guard.set_controller_silence_max_ms(kControllerSilenceMaxMs);
+  return guard;
+}
+
+control::VersionState BuildVersion(const api::Model& model, const rollout::VersionPlacement& placed) {
+  control::VersionState version;
+  version.set_version(placed.version);
+  version.set_weight_bp(placed.weight_bp);
+  for (const std::string& node : placed.ready) version.add_ready(node);
+  const bool stable = placed.version == model.status.stable_version;
+  version.set_role(placed.candidate ? control::CANDIDATE : stable ? control::STABLE : control::EXTRA);
+  if (placed.candidate) *version.mutable_guard() = BuildGuard(model.spec);
+  const auto digest = model.status.digests.find(placed.version);
+  if (digest != model.status.digests.end()) version.set_digest(digest->second);
+  return version;
+}
+
+// A changed folder is the same source in a new location, so all versions follow it. Versions of an archive keep their
+// archive.
+bool IsElsewhere(const api::Source& source, const api::ModelSpec& spec) {
+  const bool folders = source.sha256.empty() && spec.source_sha256.empty();
+  return !folders && source.sha256 != spec.source_sha256;
+}
+
+void AddOtherSources(const api::Model& model, control::ModelState& state) {
+  for (const control::VersionState& version : state.versions()) {
+    const auto source = model.status.sources.find(version.version());
+    if (source == model.status.sources.end() || !IsElsewhere(source->second, model.spec)) continue;
+    control::OtherSource& other = *state.add_other_sources();
+    other.set_version(version.version());
+    other.set_uri(source->second.uri);
+    other.set_sha256(source->second.sha256);
+  }
+}
+
+control::Assignment BuildAssignment(const api::Rollout& rollout, const std::string& salt) {
+  control::Assignment assignment;
+  switch (rollout.assignment_by) {
+    case api::AssignmentBy::kRequest: assignment.set_by(control::Assignment::REQUEST); break;
+    case api::AssignmentBy::kHeader: assignment.set_by(control::Assignment::HEADER); break;
+    case api::AssignmentBy::kCookie: assignment.set_by(control::Assignment::COOKIE); break;
+  }
+  assignment.set_key(rollout.assignment_key);
+  assignment.set_salt(salt);
+  return assignment;
+}
+
+control::Batching BuildBatching(const api::Batching& spec) {
+  control::Batching batching;
+  batching.set_max_batch_size(spec.max_batch_size);
+  batching.set_max_delay_us(spec.max_delay.count());
+  batching.set_max_queue(spec.max_queue);
+  for (const int size : spec.allowed_batch_sizes) batching.add_allowed_batch_sizes(size);
+  return batching;
+}
+
+control::Validation BuildValidation(const api::ModelSpec& spec) {
+  control::Validation validation;
+  validation.set_golden_set(spec.validation.golden_set);
+  validation.set_metric(spec.validation.metric);
+  validation.set_minimum(spec.validation.minimum);
+  validation.set_relative_tolerance(spec.validation.relative_tolerance);
+  validation.set_non_finite_reject(spec.validation.non_finite_reject);
+  validation.set_deterministic(spec.validation.deterministic);
+  validation.set_drift_max(spec.rollout.drift.max.value_or(0));
+  validation.set_drift_sample(kDriftSample);
+  return validation;
+}
+
+int64_t Milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+}  // namespace
+
+Blueprint MakeBlueprint(const api::Model& model, rollout::Placement placement) {
+  control::ModelState state;
+  state.set_served_name(model.spec.served_name);
+  state.set_object(model.metadata.namespace_ + "/" + model.metadata.name);
+  state.set_source_uri(model.spec.source_uri);
+  state.set_source_sha256(model.spec.source_sha256);
+  for (const rollout::VersionPlacement& placed : placement.versions)
+    *state.add_versions() = BuildVersion(model, placed);
+  AddOtherSources(model, state);
+  for (const auto& [label, version] : model.spec.version_labels) (*state.mutable_labels())[label] = version;
+  *state.mutable_assignment() = BuildAssignment(model.spec.rollout, placement.salt);
+  *state.mutable_batching() = BuildBatching(model.spec.batching);
+  *state.mutable_validation() = BuildValidation(model.spec);
+  state.set_skip_warm_up(!model.spec.warm_up);
+  if (model.spec.slo.latency_target)
+    state.set_slo_latency_ms(std::max<int64_t>(1, Milliseconds(*model.spec.slo.latency_target)));
+  return {state.SerializeAsString(), std::move(placement)};
+}
+
+control::ModelState StateFor(const Blueprint& blueprint, const std::string& node) {
+  control::ModelState state;
+  CHECK(state.ParseFromString(blueprint.state));
+  for (int i = 0; i < state.versions_size(); ++i) {
+    const rollout::VersionPlacement& placed = blueprint.placement.versions[static_cast<size_t>(i)];
+    const bool load = std::ranges::binary_search(placed.nodes, node);
+    state.mutable_versions(i)->set_load(load);
+    state.mutable_versions(i)->set_trial(load && placed.rehearse);
+  }
+  return state;
+}
+
+std::set<std::string> RecipientNodes(const std::string& served_name, const rollout::Placement& placement,
+                                     const rollout::NodeNames& peers) {
+  std::set<std::string> nodes;
+  for (const rollout::VersionPlacement& placed : placement.versions) {
+    nodes.insert(placed.nodes.begin(), placed.nodes.end());
+  }
+  for (const size_t home :
+       node_contract::Nearest(peers.hashes, node_contract::HashOfName(served_name), node_contract::kHomesMax))
+    nodes.insert(peers.names[home]);
+  return nodes;
+}
+
+control::FleetState BuildFleetState(const api::ServingFleet& fleet, std::vector<control::Peer> peers) {
+  std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) { return a.node() < b.node(); });
+  control::FleetState state;
+  state.set_fleet(fleet.metadata.namespace_ + "/" + fleet.metadata.name);
+  for (control::Peer& peer : peers) *state.add_peers() = std::move(peer);
+  state.set_concurrent_runs_max(fleet.spec.concurrent_runs_max);
+  state.set_connection_age_max_ms(Milliseconds(fleet.spec.connection_age_max));
+  state.set_simulated_run_ms(Milliseconds(fleet.spec.simulated_run));
+  // If reports decide the number of nodes, missing reports must not look like idle nodes.
+  const bool scales_by_reports = fleet.spec.autoscaling && fleet.spec.autoscaling->prometheus_url.empty();
+  state.set_report_again_ms(scales_by_reports ? kReportAgainSoonMs : kReportAgainMs);
+  return state;
+}
+
+control::FromController ChangeOf(const control::FleetState& before, const control::FleetState& now) {
+  control::FromController message;
+  control::FleetState rest = before;
+  *rest.mutable_peers() = now.peers();
+  if (!google::protobuf::util::MessageDifferencer::Equals(rest, now)) {
+    *message.mutable_fleet() = now;
+    return message;
+  }
+  std::map<std::string_view, std::string_view> left;
+  for (const control::Peer& peer : before.peers()) left.emplace(peer.node(), peer.address());
+  control::PeersChange& change = *message.mutable_peers();
+  for (const control::Peer& peer : now.peers()) {
+    const auto known = left.extract(peer.node());
+    if (known.empty() || known.mapped() != peer.address()) *change.add_set() = peer;
+  }
+  for (const auto& [node, _] : left) change.add_left(std::string(node));
+  if (change.ByteSizeLong() >= now.ByteSizeLong()) *message.mutable_fleet() = now;
+  return message;
+}
+
+Plan MakePlan(const api::Model& model, const rollout::Decision& decision, const std::vector<NodeHolds>& holds) {
+  api::Model next = model;
+  next.status = decision.status;
+  const Blueprint blueprint = MakeBlueprint(next, decision.placement);
+  Plan sends;
+  for (const NodeHolds& held : holds) {
+    if (!held.recipient) {
+      if (!held.digest.empty()) sends.push_back(SendModel{held.node, model.spec.served_name, std::nullopt});
+      continue;
+    }
+    control::ModelState wanted = StateFor(blueprint, held.node);
+    if (node_contract::DigestOfPart(node_contract::SerializePart(wanted)) == held.digest) continue;
+    sends.push_back(SendModel{held.node, model.spec.served_name, std::move(wanted)});
+  }
+  Plan plan;
+  const bool write = decision.status != model.status && api::ToJson(decision.status) != api::ToJson(model.status);
+  if (write && !decision.safety) plan.push_back(WriteStatus{decision.status});
+  plan.insert(plan.end(), std::make_move_iterator(sends.begin()), std::make_move_iterator(sends.end()));
+  if (write && decision.safety) plan.push_back(WriteStatus{decision.status});
+  return plan;
+}
+
+Plan MakeRemoval(const std::string& served_name, const std::vector<NodeHolds>& holds) {
+  Plan plan;
+  for (const NodeHolds& held : holds) {
+    if (!held.digest.empty()) plan.push_back(SendModel{held.node, served_name, std::nullopt});
+  }
+  return plan;
+}
+
+}  // namespace longshore::plan

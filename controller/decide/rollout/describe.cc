@@ -1,0 +1,147 @@
+#include <algorithm>
+
+#include "controller/api/sentences.h"
+#include "controller/decide/rollout/draft.h"
+#include "controller/decide/rollout/phases.h"
+
+namespace longshore::rollout {
+namespace {
+
+using api::RolloutPhase;
+
+std::string_view StateName(NodeState state) {
+  switch (state) {
+    case NodeState::kAbsent: return "Absent";
+    case NodeState::kTrial: return "Trial";
+    case NodeState::kLoading: return "Loading";
+    case NodeState::kWarming: return "Warming";
+    case NodeState::kReady: return "Ready";
+    case NodeState::kUnloading: return "Unloading";
+    case NodeState::kFailed: return "Failed";
+    case NodeState::kQuarantined: return "Quarantined";
+    case NodeState::kNotFound: return "NotFound";
+  }
+  return "Unknown";
+}
+
+void DescribeNodes(Draft& draft) {
+  draft.status().nodes.clear();
+  for (const NodeSeen& node : draft.observed().nodes) {
+    std::string states;
+    for (const auto& [version, seen] : node.versions) {
+      if (seen.state == NodeState::kAbsent) continue;
+      states += fmt::format("{}{}:{}", states.empty() ? "" : " ", version, StateName(seen.state));
+    }
+    if (states.empty() || draft.status().nodes.size() >= api::kNodesMax) continue;
+    draft.status().nodes.push_back({node.name, node.draining ? "Draining " + states : states});
+  }
+}
+
+// Pins the first reported digest of each version, which all nodes must match, and keeps the source that the version
+// came from.
+void PinDigests(Draft& draft) {
+  api::ModelStatus& status = draft.status();
+  const auto is_current = [&](int64_t version) {
+    return version == status.stable_version || version == status.rollout.candidate || version == status.rollout.stable;
+  };
+  std::erase_if(status.digests, [&](const auto& entry) { return !is_current(entry.first); });
+  std::erase_if(status.sources, [&](const auto& entry) { return !is_current(entry.first); });
+  for (const NodeSeen& node : draft.observed().nodes) {
+    for (const auto& [version, seen] : node.versions) {
+      const bool failed = status.rollout.phase == RolloutPhase::kRolledBack && version != status.stable_version;
+      if (!seen.digest.empty() && is_current(version) && !failed) status.digests.try_emplace(version, seen.digest);
+    }
+  }
+}
+
+// Reports nodes that have different files for the same version number, even if the version is ready.
+void DescribeFiles(Draft& draft) {
+  std::vector<api::Sentence> differences;
+  for (const NodeSeen& node : draft.observed().nodes) {
+    for (const auto& [version, seen] : node.versions) {
+      const auto pinned = draft.status().digests.find(version);
+      if (seen.digest.empty() || pinned == draft.status().digests.end() || pinned->second == seen.digest) continue;
+      differences.push_back(
+          {fmt::format("node {}", node.name), fmt::format(" has different files of version {}: digest {}, expected {}",
+                                                          version, seen.digest, pinned->second)});
+    }
+  }
+  // One sentence for each version in which a node differs.
+  const std::string message = api::JoinSentences(differences, {.noun = "difference"});
+  draft.Trouble("FilesAgree", message.empty() ? "" : "DigestDiffers", message);
+}
+
+void SetCondition(Draft& draft, const std::string& type, const std::string& value, const std::string& reason,
+                  const std::string& message) {
+  api::SetCondition(draft.status().conditions, {type, value, reason, message, draft.generation(), draft.now()});
+}
+
+void DescribeReady(Draft& draft) {
+  const int64_t stable = draft.status().stable_version;
+  const int ready = stable == 0 ? 0 : draft.ReadyNodes(stable);
+  if (ready > 0) {
+    return SetCondition(draft, "Ready", "True", "Serving",
+                        fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes()));
+  }
+  if (draft.NodesCount() == 0)
+    return SetCondition(draft, "Ready", "False", "NoNodes", fmt::format("fleet {} has no nodes", draft.spec().fleet));
+  if (!draft.Target()) {
+    const auto source = draft.TroubleOfSource();
+    return SetCondition(draft, "Ready", "False", "NoVersion",
+                        fmt::format("no node has found a version under {}{}", draft.spec().source_uri,
+                                    source ? "; " + source->message : ""));
+  }
+  SetCondition(
+      draft, "Ready", "False", "NotLoaded",
+      stable == 0 ? "no version has been loaded yet" : fmt::format("version {} is not ready on any node", stable));
+}
+
+// No rollout can start because no node has the archive.
+void DescribeBlocked(Draft& draft, const Draft::SourceTrouble& source) {
+  const bool on_its_way = source.reason == "Fetching";
+  SetCondition(draft, "Reconciling", on_its_way ? "True" : "False", source.reason, source.message);
+  SetCondition(draft, "Stalled", on_its_way ? "False" : "True", on_its_way ? "None" : source.reason,
+               on_its_way ? "" : source.message);
+}
+
+void DescribeSource(Draft& draft) {
+  const auto source = draft.TroubleOfSource();
+  draft.Trouble("SourceReady", source ? source->reason : "", source ? source->message : "");
+}
+
+void DescribeProgress(Draft& draft) {
+  const api::RolloutStatus& rollout = draft.rollout();
+  const std::string phase(api::RolloutPhaseName(rollout.phase));
+  const std::optional<int64_t> target = draft.Target();
+  const api::FailedVersion* failed = target ? draft.FailureOf(*target) : nullptr;
+  const bool resting = rollout.phase == RolloutPhase::kNone || rollout.phase == RolloutPhase::kCompleted ||
+                       rollout.phase == RolloutPhase::kRolledBack;
+  const std::string message = resting ? ""
+                                      : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent,
+                                                    draft.ReportsFor(rollout.candidate));
+  SetCondition(draft, "Progressing", resting ? "False" : "True", phase, message);
+  // For tools that follow kstatus: Reconciling is True until the object matches its spec.
+  SetCondition(draft, "Reconciling", resting ? "False" : "True", phase, "");
+  const auto source = draft.TroubleOfSource();
+  if (resting && source && (source->nowhere || source->reason == "OtherSource")) return DescribeBlocked(draft, *source);
+  if (resting && failed != nullptr && *target != draft.status().stable_version) {
+    return SetCondition(draft, "Stalled", "True", failed->reason,
+                        fmt::format("version {} failed: {}", failed->version, failed->message));
+  }
+  SetCondition(draft, "Stalled", "False", "None", "");
+}
+
+}  // namespace
+
+void Describe(Draft& draft) {
+  draft.status().observed_generation = draft.generation();
+  PinDigests(draft);
+  DescribeNodes(draft);
+  DescribeReady(draft);
+  DescribeProgress(draft);
+  DescribeFiles(draft);
+  DescribeSource(draft);
+  DescribeLabels(draft);
+}
+
+}  // namespace longshore::rollout

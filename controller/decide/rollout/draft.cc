@@ -1,0 +1,201 @@
+#include "controller/decide/rollout/draft.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "common/base/text.h"
+#include "common/node_contract/homes.h"
+#include "controller/api/sentences.h"
+
+namespace longshore::rollout {
+namespace {
+
+// Limit for one text in the history or of a failed version. A status holds up to 70 of them, and an object in a cluster
+// has at most 1.5 MB.
+constexpr size_t kTextBytesMax = 8192;
+
+template <typename T>
+void Keep(std::vector<T>& list, size_t max) {
+  if (list.size() > max) list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(max));
+}
+
+// How close the version is to answering requests on this node; higher is closer.
+int Progress(const NodeSeen& node, int64_t version) {
+  const auto seen = node.versions.find(version);
+  if (seen == node.versions.end()) return 0;
+  switch (seen->second.state) {
+    case NodeState::kReady: return 4;
+    case NodeState::kWarming: return 3;
+    case NodeState::kLoading: return 2;
+    case NodeState::kTrial: return 1;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+Draft::Draft(const api::Model& model, const Observed& observed, TimePoint now)
+    : model_(model), observed_(observed), now_(now), status_(model.status) {
+  for (const NodeSeen& node : observed.nodes) {
+    if (!node.draining) nodes_.push_back(&node);
+  }
+  std::sort(nodes_.begin(), nodes_.end(), [](const NodeSeen* a, const NodeSeen* b) { return a->name < b->name; });
+  fleet_ = observed.fleet;
+  if (fleet_) return;
+  std::vector<std::string> names;
+  for (const NodeSeen* node : nodes_) names.push_back(node->name);
+  fleet_ = MakeNodeNames(std::move(names));
+}
+
+std::optional<int64_t> Draft::Target() const { return spec().version ? spec().version : observed_.latest_version; }
+
+std::vector<std::string> Draft::NodesIn(int64_t version, NodeState state) const {
+  std::vector<std::string> names;
+  for (const NodeSeen* node : nodes_) {
+    const auto seen = node->versions.find(version);
+    if (seen != node->versions.end() && seen->second.state == state) names.push_back(node->name);
+  }
+  return names;
+}
+
+std::vector<std::string> Draft::Choose(int64_t version, int count) const {
+  if (count >= NodesCount()) return fleet_->names;
+  const uint64_t model = node_contract::HashOfName(spec().served_name);
+  // Only a node that runs both versions can show whether the candidate is worse than stable.
+  const int64_t paired = version == status_.rollout.candidate ? status_.rollout.stable : 0;
+  std::vector<std::tuple<int, int, uint64_t, std::string_view>> order;
+  for (const NodeSeen* node : nodes_) {
+    const int progress = Progress(*node, version);
+    const int paired_progress = paired == 0 ? 0 : Progress(*node, paired);
+    if (progress + paired_progress > 0)
+      order.emplace_back(progress, paired_progress,
+                         node_contract::Nearness(node_contract::HashOfName(node->name), model), node->name);
+  }
+  std::ranges::sort(order, std::greater<>());
+  std::vector<std::string> names;
+  for (const auto& [progress, paired_progress, nearness, name] : order) {
+    if (static_cast<int>(names.size()) < count) names.emplace_back(name);
+  }
+  // The other nodes, nearest first. Some of the nearest may be in the list already, so ask for more than `count`.
+  for (const size_t i :
+       node_contract::Nearest(fleet_->hashes, model, static_cast<size_t>(std::max(count, 0)) + order.size())) {
+    if (static_cast<int>(names.size()) >= count) break;
+    if (std::ranges::count(names, fleet_->names[i]) == 0) names.push_back(fleet_->names[i]);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+int Draft::StableNodes() const { return std::min(spec().replicas.value_or(NodesCount()), NodesCount()); }
+
+int Draft::ShareOf(int nodes, double percent) {
+  return std::max(1, static_cast<int>(std::ceil(percent / 100 * nodes - 1e-9)));
+}
+
+std::optional<Draft::SourceTrouble> Draft::TroubleOfSource() const {
+  const std::string& sha256 = spec().source_sha256;
+  const auto serves = status_.sources.find(status_.stable_version);
+  if (serves != status_.sources.end() && Target() == status_.stable_version && serves->second.sha256 != sha256 &&
+      serves->second.sha256 + sha256 != "") {
+    return SourceTrouble{
+        "OtherSource",
+        fmt::format("version {} already serves from {}; the files of a version never change: give the one from {} "
+                    "another number",
+                    status_.stable_version, serves->second.uri, spec().source_uri)};
+  }
+  if (sha256.empty()) return std::nullopt;
+  SourceTrouble trouble{.reason = "Fetching", .message = "", .nowhere = true};
+  std::vector<api::Sentence> without;
+  for (const NodeSeen* node : nodes_) {
+    // The node has not received this source yet, or does not need it.
+    if (!node->source || node->source->sha256 != sha256) continue;
+    if (node->source->state == SourceState::kReady) trouble.nowhere = false;
+    if (node->source->state == SourceState::kReady) continue;
+    if (node->source->state == SourceState::kFailed) trouble.reason = "FetchFailed";
+    without.push_back({fmt::format("node {}: ", node->name), node->source->message});
+  }
+  trouble.message = api::JoinSentences(without, {.count_max = kNodesNamedMax});
+  if (without.empty() && !trouble.nowhere) return std::nullopt;
+  if (without.empty()) trouble.message = fmt::format("no node has reported on {} yet", spec().source_uri);
+  return trouble;
+}
+
+const api::FailedVersion* Draft::FailureOf(int64_t version) const {
+  for (const api::FailedVersion& failed : status_.failed) {
+    if (failed.version != version || failed.generation != model_.metadata.generation) continue;
+    const auto digest = status_.digests.find(version);
+    const bool other_files =
+        digest != status_.digests.end() && !failed.digest.empty() && digest->second != failed.digest;
+    if (!other_files) return &failed;
+  }
+  return nullptr;
+}
+
+void Draft::Forget(int64_t version) {
+  std::erase_if(status_.failed, [&](const api::FailedVersion& failed) { return failed.version == version; });
+}
+
+void Draft::Remember(int64_t version, const std::string& reason, const std::string& message) {
+  Forget(version);
+  const auto digest = status_.digests.find(version);
+  status_.failed.push_back({version, digest == status_.digests.end() ? "" : digest->second, generation(), reason,
+                            CutText(message, kTextBytesMax), now_});
+  Keep(status_.failed, api::kFailedMax);
+}
+
+void Draft::Trouble(const std::string& type, const std::string& reason, const std::string& message) {
+  const bool known = std::ranges::count(status_.conditions, type, &api::Condition::type) > 0;
+  if (reason.empty() && !known) return;
+  const bool good = reason.empty();
+  api::SetCondition(status_.conditions,
+                    {type, good ? "True" : "False", good ? "None" : reason, message, generation(), now_});
+}
+
+void Draft::Record(const std::string& what, const std::string& message, bool warning) {
+  RecordOf(status_.rollout.candidate, what, message, warning);
+}
+
+void Draft::RecordOf(int64_t version, const std::string& what, const std::string& message, bool warning) {
+  const std::string text = CutText(message, kTextBytesMax);
+  status_.history.push_back({now_, version, what, text});
+  Keep(status_.history, api::kHistoryMax);
+  events_.push_back({warning, what, text, status_.rollout.weight_percent});
+}
+
+std::string Draft::ReportsFor(int64_t version) const {
+  std::vector<api::Sentence> reports;
+  for (const NodeSeen* node : nodes_) {
+    const auto seen = node->versions.find(version);
+    if (seen == node->versions.end() || seen->second.message.empty()) continue;
+    reports.push_back({fmt::format("node {}: ", node->name), seen->second.message});
+  }
+  return reports.empty() ? "" : "; " + api::JoinSentences(reports);
+}
+
+void Draft::SetPhase(api::RolloutPhase phase) {
+  status_.rollout.phase = phase;
+  status_.rollout.step_started_at = now_;
+  status_.rollout.paused_reason.clear();
+}
+
+void Draft::RollBack(const std::string& reason, const std::string& message, bool remember) {
+  api::RolloutStatus& current = status_.rollout;
+  if (remember) Remember(current.candidate, reason, message);
+  current.weight_percent = 0;
+  current.paused_by_command = false;
+  current.verdict.result = "Fail";
+  current.verdict.reason = reason;
+  current.verdict.message = CutText(message, kTextBytesMax);
+  SetPhase(api::RolloutPhase::kRolledBack);
+  Record("RolledBack", fmt::format("version {}: {}: {}", current.candidate, reason, message), remember);
+}
+
+std::shared_ptr<const NodeNames> MakeNodeNames(std::vector<std::string> names) {
+  auto made = std::make_shared<NodeNames>();
+  for (const std::string& name : names) made->hashes.push_back(node_contract::HashOfName(name));
+  made->names = std::move(names);
+  return made;
+}
+
+}  // namespace longshore::rollout

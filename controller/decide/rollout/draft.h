@@ -1,0 +1,93 @@
+// A decision under construction: the status as it changes, and helpers that the phases share. Internal to rollout/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/decide/rollout/types.h"
+
+namespace longshore::rollout {
+
+class Draft {
+ public:
+  Draft(const api::Model& model, const Observed& observed, TimePoint now);
+
+  const api::ModelSpec& spec() const { return model_.spec; }
+  const api::Rollout& policy() const { return model_.spec.rollout; }
+  const Observed& observed() const { return observed_; }
+  int64_t generation() const { return model_.metadata.generation; }
+  const std::string& uid() const { return model_.metadata.uid; }
+  TimePoint now() const { return now_; }
+  api::ModelStatus& status() { return status_; }
+  const api::ModelStatus& status() const { return status_; }
+  api::RolloutStatus& rollout() { return status_.rollout; }
+  const std::vector<Event>& events() const { return events_; }
+
+  // The wanted version; nullopt if the spec names none and the latest is unknown.
+  std::optional<int64_t> Target() const;
+  // The nodes that report the model and are not draining, ordered by name.
+  const std::vector<const NodeSeen*>& nodes() const { return nodes_; }
+  // Number of nodes of the fleet that are not draining.
+  int NodesCount() const { return static_cast<int>(fleet_->names.size()); }
+  std::vector<std::string> NodesIn(int64_t version, NodeState state) const;
+  int ReadyNodes(int64_t version) const { return static_cast<int>(NodesIn(version, NodeState::kReady).size()); }
+  // The messages of nodes on which a version is not ready, as a suffix for a sentence: "; node a: no directory of
+  // version 2 in /m". "" if there are none. Limited as in api::JoinSentences.
+  std::string ReportsFor(int64_t version) const;
+  // Chooses `count` nodes for a version: first nodes that have it already, so that nothing moves without need; then,
+  // for a candidate, nodes that have stable; then the nodes nearest to the model by hash, which spreads models over the
+  // nodes.
+  std::vector<std::string> Choose(int64_t version, int count) const;
+  // Number of nodes for the stable version: all, or spec.replicas.
+  int StableNodes() const;
+  // How many nodes must hold the candidate before it may get this weight: its share of StableNodes(), at least one.
+  int NodesFor(double weight_percent) const { return ShareOf(StableNodes(), weight_percent); }
+  // The same share of the nodes on which stable is ready now: a candidate that already has the weight must not lose
+  // these.
+  int NodesForNow(double weight_percent) const { return ShareOf(ReadyNodes(status_.rollout.stable), weight_percent); }
+
+  // Why the archive of the spec is not on all nodes that should have it; nullopt if it is, or if the source is a
+  // folder.
+  struct SourceTrouble {
+    std::string reason;    // "Fetching", "FetchFailed", "OtherSource".
+    std::string message;   // Names up to kNodesNamedMax nodes.
+    bool nowhere = false;  // No node has it.
+  };
+  static constexpr size_t kNodesNamedMax = 3;
+  std::optional<SourceTrouble> TroubleOfSource() const;
+
+  const api::FailedVersion* FailureOf(int64_t version) const;
+  // Marks the version as failed: it is not tried again in this generation.
+  void Remember(int64_t version, const std::string& reason, const std::string& message);
+  void Forget(int64_t version);
+
+  // Adds a line of history for the candidate or another version, and its event.
+  void Record(const std::string& what, const std::string& message, bool warning = false);
+  void RecordOf(int64_t version, const std::string& what, const std::string& message, bool warning);
+  // Sets a condition that exists only after its first problem: False with the reason, or True if `reason` is "".
+  void Trouble(const std::string& type, const std::string& reason, const std::string& message);
+  void SetPhase(api::RolloutPhase phase);
+  // Ends the rollout and gives all weight back to stable. `remember`: mark the version as failed.
+  void RollBack(const std::string& reason, const std::string& message, bool remember);
+
+ private:
+  static int ShareOf(int nodes, double percent);
+
+  const api::Model& model_;
+  const Observed& observed_;
+  const TimePoint now_;
+  api::ModelStatus status_;
+  std::vector<const NodeSeen*> nodes_;
+  std::shared_ptr<const NodeNames> fleet_;
+  std::vector<Event> events_;
+};
+
+// Executes the pending command, if any, and stores its result in the status.
+void TakeCommand(Draft& draft);
+
+// Sets the conditions, node summary, pinned digests and observed generation.
+void Describe(Draft& draft);
+
+Placement PlacementOf(Draft& draft);
+
+}  // namespace longshore::rollout

@@ -1,0 +1,93 @@
+// Versions that are served only because a label names them: neither stable nor candidate.
+#include <algorithm>
+
+#include "controller/api/sentences.h"
+#include "controller/decide/rollout/phases.h"
+
+namespace longshore::rollout {
+namespace {
+
+std::string Named(const std::string& label, int64_t version) {
+  return fmt::format("label \"{}\", version {}", label, version);
+}
+
+std::optional<Failure> FailureOn(const NodeSeen& node, int64_t version) {
+  const auto found = node.versions.find(version);
+  if (found == node.versions.end()) return std::nullopt;
+  const VersionSeen& seen = found->second;
+  const auto said = [&](const std::string& message) { return fmt::format("node {}: {}", node.name, message); };
+  if (seen.guard) return Failure{seen.guard->reason, said(seen.guard->message)};
+  if (seen.golden && !seen.golden->ok) {
+    return Failure{"GoldenSet", said(fmt::format("{} of {} records passed: {}", seen.golden->passed,
+                                                 seen.golden->records, seen.golden->message))};
+  }
+  if (seen.state == NodeState::kFailed) return Failure{"LoadFailed", said(seen.message)};
+  if (seen.state == NodeState::kQuarantined) return Failure{"Crashed", said(seen.message)};
+  return std::nullopt;
+}
+
+// The first failure on a node that is not draining.
+std::optional<Failure> FailureOfLabelled(const Draft& draft, int64_t version) {
+  for (const NodeSeen* node : draft.nodes()) {
+    if (auto failure = FailureOn(*node, version)) return failure;
+  }
+  return std::nullopt;
+}
+
+// Whether a node serves the version or may come to serve it. Then a failure on another node is a problem of that node.
+bool MayServeOnANode(const Draft& draft, int64_t version) {
+  return std::ranges::any_of(draft.nodes(), [&](const NodeSeen* node) {
+    const auto seen = node->versions.find(version);
+    if (seen == node->versions.end() || FailureOn(*node, version)) return false;
+    const NodeState state = seen->second.state;
+    return state == NodeState::kReady || state == NodeState::kTrial || state == NodeState::kLoading ||
+           state == NodeState::kWarming;
+  });
+}
+
+// Why a labelled version is not served everywhere; nullopt if it is ready.
+std::optional<Failure> TroubleOf(const Draft& draft, int64_t version) {
+  if (const api::FailedVersion* failed = draft.FailureOf(version)) return Failure{failed->reason, failed->message};
+  if (auto failure = FailureOfLabelled(draft, version)) return failure;
+  if (draft.ReadyNodes(version) > 0) return std::nullopt;
+  return Failure{"NotReady", "not ready on any node" + draft.ReportsFor(version)};
+}
+
+}  // namespace
+
+std::optional<Failure> FailureOnANode(const Draft& draft, int64_t version) {
+  for (const NodeSeen& node : draft.observed().nodes) {
+    if (auto failure = FailureOn(node, version)) return failure;
+  }
+  return std::nullopt;
+}
+
+void FailLabelled(Draft& draft) {
+  for (const auto& [label, version] : draft.spec().version_labels) {
+    const bool judged_otherwise = version == draft.status().stable_version ||
+                                  (IsUnderWay(draft.rollout().phase) && version == draft.rollout().candidate);
+    if (judged_otherwise || draft.FailureOf(version) != nullptr) continue;
+    const std::optional<Failure> failure = FailureOfLabelled(draft, version);
+    if (!failure || MayServeOnANode(draft, version)) continue;
+    draft.Remember(version, failure->reason, failure->message);
+    draft.RecordOf(version, "LabelFailed",
+                   fmt::format("{}: {}: {}", Named(label, version), failure->reason, failure->message), true);
+  }
+}
+
+void DescribeLabels(Draft& draft) {
+  std::string reason;
+  std::vector<api::Sentence> troubles;
+  for (const auto& [label, version] : draft.spec().version_labels) {
+    const std::optional<Failure> trouble = TroubleOf(draft, version);
+    if (!trouble) continue;
+    // The first failure gives the reason; versions that are only not ready yet come after failures.
+    if (reason.empty() || reason == "NotReady") reason = trouble->reason;
+    troubles.push_back({Named(label, version) + ": ", trouble->message});
+  }
+  // The sentence of one label may list many nodes.
+  const api::SentenceLimits limits{.noun = "label", .bytes_max = 9000, .sentence_bytes_max = 4500};
+  draft.Trouble("LabelsServed", reason, api::JoinSentences(troubles, limits));
+}
+
+}  // namespace longshore::rollout

@@ -1,0 +1,195 @@
+#include "controller/decide/rollout/rollout.h"
+
+#include <algorithm>
+
+#include "controller/decide/rollout/draft.h"
+#include "controller/decide/rollout/phases.h"
+
+namespace longshore::rollout {
+namespace {
+
+using api::RolloutPhase;
+
+// Interval of decisions while the candidate receives requests.
+constexpr Duration kDecideInterval = std::chrono::milliseconds(200);
+
+void Start(Draft& draft, int64_t candidate) {
+  api::ModelStatus& status = draft.status();
+  const int attempt = status.rollout.attempt + 1;
+  status.rollout = {};
+  status.rollout.id = fmt::format("{}/{}/{}", draft.uid(), candidate, attempt);
+  status.rollout.stable = status.stable_version;
+  status.rollout.candidate = candidate;
+  status.rollout.attempt = attempt;
+  status.rollout.started_at = draft.now();
+  status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
+  status.digests.erase(candidate);
+  status.sources[candidate] = {draft.spec().source_uri, draft.spec().source_sha256};
+  draft.SetPhase(RolloutPhase::kValidating);
+  draft.Record("Started", status.stable_version == 0
+                              ? fmt::format("version {} is the first", candidate)
+                              : fmt::format("version {} is to replace {}", candidate, status.stable_version));
+}
+
+// Why no rollout starts; "" if one can.
+std::string WhyNone(const Draft& draft) {
+  const std::optional<int64_t> target = draft.Target();
+  const auto source = draft.TroubleOfSource();
+  if (!target)
+    return "no version has been found under " + draft.spec().source_uri + (source ? "; " + source->message : "");
+  if (*target == draft.status().stable_version) return fmt::format("version {} serves already", *target);
+  if (draft.NodesCount() == 0) return fmt::format("fleet {} has no nodes", draft.spec().fleet);
+  if (source && source->nowhere) return source->message;
+  const api::FailedVersion* failed = draft.FailureOf(*target);
+  if (failed == nullptr) return "";
+  return fmt::format(
+      "version {} failed ({}: {}) and is not tried again until its files or the manifest change, or after retry",
+      *target, failed->reason, failed->message);
+}
+
+// Rolls back if a node reports a failure of the candidate, whatever the statistics are.
+bool FailedOnANode(Draft& draft) {
+  const std::optional<Failure> failure = FailureOnANode(draft, draft.rollout().candidate);
+  if (failure) draft.RollBack(failure->reason, failure->message, true);
+  return failure.has_value();
+}
+
+void Load(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  // The candidate has weight here if its strategy lost its steps while a step was under way.
+  if (LostItsNodes(draft)) return;
+  const int ready = draft.ReadyNodes(rollout.candidate);
+  if (SkipsSteps(draft, rollout)) {
+    // The first version serves as soon as one node has it: there is no serving version that it could be worse than.
+    if (IsHeld(draft)) return;
+    const int needed = rollout.stable == 0 ? 1 : draft.StableNodes();
+    if (ready >= needed && ready > 0) return Promote(draft);
+  } else if (ready >= draft.NodesFor(StepWeight(draft))) {
+    draft.SetPhase(RolloutPhase::kStep);
+    return RunStep(draft);
+  }
+  CheckDeadline(draft, "the candidate to be ready");
+}
+
+void Validate(Draft& draft) {
+  const int64_t candidate = draft.rollout().candidate;
+  // A node loads a version only after its rehearsal passed. A node that reports "loading" may still be about to begin
+  // the rehearsal.
+  for (const NodeSeen* node : draft.nodes()) {
+    const auto seen = node->versions.find(candidate);
+    if (seen == node->versions.end()) continue;
+    const NodeState state = seen->second.state;
+    if (state != NodeState::kWarming && state != NodeState::kReady) continue;
+    draft.SetPhase(RolloutPhase::kLoading);
+    draft.Record("Validated", fmt::format("version {} passed its rehearsal on node {}", candidate, node->name));
+    return Load(draft);
+  }
+  CheckDeadline(draft, "the rehearsal");
+}
+
+// Continues with validation at once, because a node may have the version ready already. Reports of an earlier attempt
+// do not count.
+void MaybeStart(Draft& draft) {
+  if (!WhyNone(draft).empty()) return;
+  Start(draft, *draft.Target());
+  Validate(draft);
+}
+
+void Advance(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  if (!IsUnderWay(rollout.phase)) return MaybeStart(draft);
+  const std::optional<int64_t> target = draft.Target();
+  if (target && *target == rollout.stable) {
+    return draft.RollBack("SpecChanged", fmt::format("the spec asks for version {} again", *target), false);
+  }
+  if (target && *target != rollout.candidate) {
+    return draft.RollBack("Superseded", fmt::format("the spec asks for version {} now", *target), false);
+  }
+  if (FailedOnANode(draft)) return;
+  switch (rollout.phase) {
+    case RolloutPhase::kValidating: return Validate(draft);
+    case RolloutPhase::kLoading: return Load(draft);
+    case RolloutPhase::kStep:
+    case RolloutPhase::kPaused: return RunStep(draft);
+    case RolloutPhase::kPromoting: return FinishPromotion(draft);
+    default: return;
+  }
+}
+
+// Nodes report their own changes, but evidence and elapsed time need periodic decisions.
+std::optional<Duration> CheckAgainIn(Draft& draft) {
+  const api::RolloutStatus& rollout = draft.rollout();
+  if (CarriesWeight(rollout)) return kDecideInterval;
+  if (IsUnderWay(rollout.phase)) {
+    if (draft.NodesCount() == 0) return std::nullopt;
+    const Duration left = rollout.step_started_at + draft.policy().progress_deadline - draft.now();
+    return std::max(kDecideInterval, left + Duration(1));
+  }
+  if (WhyNone(draft).empty()) return Duration(0);
+  if (rollout.phase != RolloutPhase::kCompleted || rollout.stable == 0) return std::nullopt;
+  const Duration left = rollout.step_started_at + draft.policy().hold - draft.now();
+  return left > Duration(0) ? std::optional(left) : std::nullopt;
+}
+
+}  // namespace
+
+// Rolls back if the rollout has waited for nodes longer than the progress deadline, with the last reports of the nodes.
+void CheckDeadline(Draft& draft, const std::string& waiting_for) {
+  const Duration waited = draft.now() - draft.rollout().step_started_at;
+  if (draft.NodesCount() == 0 || waited <= draft.policy().progress_deadline) return;
+  draft.RollBack("ProgressDeadline",
+                 fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for,
+                             draft.ReportsFor(draft.rollout().candidate)),
+                 true);
+}
+
+void Promote(Draft& draft) {
+  draft.status().stable_version = draft.rollout().candidate;
+  draft.rollout().weight_percent = 100;
+  draft.rollout().paused_by_command = false;
+  draft.SetPhase(RolloutPhase::kCompleted);
+  draft.Record("Promoted", fmt::format("version {} serves all requests", draft.rollout().candidate));
+}
+
+Decision Decide(const api::Model& model, const Observed& observed, TimePoint now) {
+  Draft draft(model, observed, now);
+  const api::RolloutStatus& before = model.status.rollout;
+  bool evidence_used = UseEvidence(draft);
+  TakeCommand(draft);
+  Advance(draft);
+  FailLabelled(draft);
+  Describe(draft);
+  // The first window starts when the candidate first gets weight.
+  evidence_used = evidence_used || (before.analysis.is_null() && !draft.rollout().analysis.is_null());
+  Decision decision;
+  decision.safety = CarriesWeight(before) && draft.status().stable_version == model.status.stable_version &&
+                    draft.rollout().weight_percent < before.weight_percent;
+  decision.placement = PlacementOf(draft);
+  decision.events = draft.events();
+  decision.check_again_in = CheckAgainIn(draft);
+  decision.evidence_used = evidence_used;
+  decision.status = draft.status();
+  return decision;
+}
+
+bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& after) {
+  if (before.rollout.analysis.is_null() || after.rollout.analysis.is_null()) return false;
+  api::ModelStatus same = after;
+  same.rollout.analysis = before.rollout.analysis;
+  same.rollout.evidence_used_at = before.rollout.evidence_used_at;
+  same.rollout.held_since = before.rollout.held_since;
+  same.rollout.verdict = before.rollout.verdict;
+  return after.rollout.verdict.result == before.rollout.verdict.result && same == before;
+}
+
+std::string WhyNoRollout(const api::Model& model, const Observed& observed, TimePoint now) {
+  const Draft draft(model, observed, now);
+  return IsUnderWay(model.status.rollout.phase) ? "" : WhyNone(draft);
+}
+
+Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now) {
+  Draft draft(model, observed, now);
+  return PlacementOf(draft);
+}
+
+}  // namespace longshore::rollout

@@ -1,0 +1,34 @@
+// Moves a model from its serving version to the wanted version.
+//
+//   None ──► Validating ──► Loading ──► Step 0 ──► … ──► Promoting ──► Completed
+//             │ rehearsal and │ on the    │ weight, hold,   │ on all      the old version stays loaded
+//             │ golden set    │ first     │ evidence,       │ nodes       for the soak time
+//             │ on one node   │ node(s)   │ manual pause    │
+//             └───────────────┴───────────┴──► RolledBack ◄─┘   final until the spec changes or a user commands retry
+//
+// Pure: the same input always gives the same decision. What must survive a restart is in ModelStatus.
+#pragma once
+
+#include <string>
+
+#include "common/base/clock.h"
+#include "controller/api/types.h"
+#include "controller/decide/rollout/types.h"
+
+namespace longshore::rollout {
+
+// Decides the next move. Goes as far as the observations allow, but at most to the next change of weight, because what
+// follows depends on how nodes and users take it. Call it again after applying the decision.
+// Reads uid and generation from `model.metadata` and the earlier decision from `model.status`.
+Decision Decide(const api::Model& model, const Observed& observed, TimePoint now);
+
+// Why Decide does not start a rollout; "" if it does, or if a rollout is under way.
+std::string WhyNoRollout(const api::Model& model, const Observed& observed, TimePoint now);
+
+// The placement that follows from the current status alone. Used while a new decision cannot be stored.
+Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
+
+// Whether the two statuses differ only in evidence and in the text of a verdict with the same result.
+bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& after);
+
+}  // namespace longshore::rollout

@@ -1,0 +1,168 @@
+// Runs tests/golden/rollout. A case has
+//   spec:     fields that differ from a model with version 2 and the default canary
+//   status:   as stored; evidence: {candidate: {...}, stable: {...}, times: 20} becomes the rollout's analysis, begun
+//             with baseline: {requests: 1000, errors: 10}, stable's past
+//   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
+//   draining: [b]
+//   latest:   3
+//   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50}, stable: {...}}
+//   now:      "90s" after the start of time
+#include <gtest/gtest.h>
+
+#include "controller/api/format.h"
+#include "controller/api/parse.h"
+#include "controller/decide/analysis/histogram.h"
+#include "controller/decide/rollout/rollout.h"
+#include "tests/golden/golden.h"
+
+namespace longshore::rollout {
+namespace {
+
+using golden::Child;
+using golden::Get;
+
+NodeState StateOf(const std::string& name) {
+  static const std::map<std::string, NodeState> kStates = {
+      {"Absent", NodeState::kAbsent},    {"Trial", NodeState::kTrial},
+      {"Loading", NodeState::kLoading},  {"Warming", NodeState::kWarming},
+      {"Ready", NodeState::kReady},      {"Unloading", NodeState::kUnloading},
+      {"Failed", NodeState::kFailed},    {"Quarantined", NodeState::kQuarantined},
+      {"NotFound", NodeState::kNotFound}};
+  return kStates.at(name);
+}
+
+VersionSeen VersionFrom(const Json& json) {
+  VersionSeen seen;
+  if (json.is_string()) {
+    seen.state = StateOf(json.get<std::string>());
+    return seen;
+  }
+  seen.state = StateOf(Get<std::string>(json, "state", "Absent"));
+  seen.message = Get<std::string>(json, "message", "");
+  seen.digest = Get<std::string>(json, "digest", "");
+  if (const Json& golden = Child(json, "golden"); !golden.is_null()) {
+    seen.golden = GoldenSeen{Get<int64_t>(golden, "records", 0), Get<int64_t>(golden, "passed", 0), 0,
+                             Get(golden, "ok", false), Get<std::string>(golden, "message", "")};
+  }
+  if (const Json& guard = Child(json, "guard"); !guard.is_null()) {
+    seen.guard = GuardSeen{Get<std::string>(guard, "reason", ""), Get<std::string>(guard, "message", "")};
+  }
+  return seen;
+}
+
+api::ArmEvidence ArmFrom(const Json& json) {
+  api::ArmEvidence arm;
+  arm.requests = Get<int64_t>(json, "requests", 0);
+  arm.errors = Get<int64_t>(json, "errors", 0);
+  arm.non_finite = Get<int64_t>(json, "nonFinite", 0);
+  if (!json.is_object() || !json.contains("ms")) return arm;
+  const int bucket = analysis::BucketOf(Duration(Get<int64_t>(json, "ms", 1) * 1000));
+  arm.run_time_buckets.resize(static_cast<size_t>(bucket) + 1);
+  arm.run_time_buckets.back() = arm.requests;
+  return arm;
+}
+
+analysis::WindowEvidence WindowFrom(const Json& json) {
+  return {ArmFrom(Child(json, "candidate")), ArmFrom(Child(json, "stable"))};
+}
+
+std::optional<SourceSeen> SourceFrom(const Json& json) {
+  static const std::map<std::string, SourceState> kStates = {
+      {"Fetching", SourceState::kFetching}, {"Ready", SourceState::kReady}, {"Failed", SourceState::kFailed}};
+  if (json.is_null()) return std::nullopt;
+  return SourceSeen{Get<std::string>(json, "sha256", ""), kStates.at(Get<std::string>(json, "state", "")),
+                    Get<std::string>(json, "message", "")};
+}
+
+Observed ObservedFrom(const Json& json) {
+  Observed observed;
+  for (const auto& [name, versions] : Child(json, "nodes").items()) {
+    NodeSeen node{name, false, {}};
+    const Json& draining = Child(json, "draining");
+    node.draining = std::find(draining.begin(), draining.end(), Json(name)) != draining.end();
+    for (const auto& [version, seen] : versions.items()) {
+      if (version != "source") node.versions[std::stoll(version)] = VersionFrom(seen);
+    }
+    node.source = SourceFrom(Child(versions, "source"));
+    observed.nodes.push_back(node);
+  }
+  if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
+  observed.windows["a"] = WindowFrom(Child(json, "window"));
+  return observed;
+}
+
+api::Model ModelFrom(const Json& json) {
+  Json spec{{"fleet", "cpu"}, {"source", {{"uri", "file:///models/digits"}}}, {"version", 2}};
+  if (json.contains("spec")) spec.merge_patch(Child(json, "spec"));
+  const auto parsed = api::ModelSpecFromJson(spec, "digits");
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  api::Model model;
+  model.metadata = {.name = "digits",
+                    .namespace_ = "default",
+                    .uid = "u",
+                    .generation = Get<int64_t>(json, "generation", 1),
+                    .resource_version = "",
+                    .labels = {},
+                    .annotations = {}};
+  model.spec = *parsed;
+  model.status = *api::ModelStatusFromJson(Child(json, "status"));
+  if (const Json& evidence = Child(json, "evidence"); !evidence.is_null()) {
+    const Json past = json.contains("baseline") ? Child(json, "baseline") : Json{{"requests", 1000}, {"errors", 10}};
+    auto analysis = analysis::Begin(model.spec, ArmFrom(past));
+    for (int i = 0; i < Get(evidence, "times", 1); ++i) {
+      analysis = analysis::Update(std::move(analysis), "a", WindowFrom(evidence));
+    }
+    model.status.rollout.analysis = analysis::ToJson(analysis);
+  }
+  return model;
+}
+
+// "500 on a,b".
+std::string Shown(const VersionPlacement& placed) {
+  return fmt::format("{} on {}{}{}", placed.weight_bp, fmt::join(placed.nodes, ","),
+                     placed.candidate ? " candidate" : "", placed.rehearse ? " rehearsal" : "");
+}
+
+Json Outcome(const Decision& decision) {
+  const Json status = api::ToJson(decision.status);
+  Json out = status["rollout"];
+  out["stableVersion"] = status["stableVersion"];
+  out["commandResult"] = status["commandResult"];
+  out["digests"] = status["digests"];
+  out["sources"] = status["sources"];
+  out["verdict"] = decision.status.rollout.verdict.result;
+  out["reason"] = decision.status.rollout.verdict.reason;
+  out["safety"] = decision.safety;
+  out["evidenceUsed"] = decision.evidence_used;
+  out["placement"] = Json::object();
+  for (const auto& placed : decision.placement.versions)
+    out["placement"][std::to_string(placed.version)] = Shown(placed);
+  out["placed"] = decision.placement.versions.size();
+  out["events"] = Json::array();
+  for (const Event& event : decision.events) out["events"].push_back(event.reason);
+  out["failed"] = Json::array();
+  for (const auto& failed : decision.status.failed) out["failed"].push_back(failed.version);
+  for (const auto& condition : decision.status.conditions) {
+    out[condition.type] = condition.status + " " + condition.reason;
+    out[condition.type + "Message"] = condition.message;
+  }
+  return out;
+}
+
+TEST(RolloutGolden, EachCaseGivesTheExpectedDecision) {
+  const auto cases = golden::LoadCases("rollout");
+  ASSERT_TRUE(cases) << cases.error().message;
+  EXPECT_GE(cases->size(), 20u);
+  for (const golden::Case& test : *cases) {
+    const api::Model model = ModelFrom(test.json);
+    const Decision decision = Decide(model, ObservedFrom(test.json), golden::TimeOf(test.json, "now"));
+    const Json outcome = Outcome(decision);
+    EXPECT_FALSE(Child(test.json, "expect").empty()) << test.where;
+    for (const std::string& difference : golden::Differences(Child(test.json, "expect"), outcome)) {
+      ADD_FAILURE() << test.where << "\n  " << difference << "\n  verdict: " << decision.status.rollout.verdict.message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longshore::rollout

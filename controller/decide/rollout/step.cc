@@ -1,0 +1,212 @@
+// The phases in which the candidate has weight, and the evidence that decides about them.
+#include <algorithm>
+
+#include "controller/decide/rollout/draft.h"
+#include "controller/decide/rollout/phases.h"
+
+namespace longshore::rollout {
+namespace {
+
+using api::RolloutPhase;
+
+analysis::Analysis AnalysisOf(Draft& draft) {
+  const auto stored = analysis::FromJson(draft.rollout().analysis);
+  // Unreadable evidence is discarded: the analysis starts again.
+  const bool usable = stored && !draft.rollout().analysis.is_null();
+  return usable ? *stored : analysis::Begin(draft.spec(), draft.observed().stable_past);
+}
+
+Duration HoldOf(Draft& draft) {
+  return draft.policy().steps[static_cast<size_t>(draft.rollout().step_index)].hold.value_or(draft.policy().hold);
+}
+
+bool HoldIsOver(Draft& draft) { return draft.now() - draft.rollout().step_started_at >= HoldOf(draft); }
+
+// The windows are added to the analysis once a second, or earlier if this completes a step. Both conditions depend only
+// on time and on numbers of requests, not on their results, as the sequential test requires. Non-finite answers are
+// certain failures and are used at once.
+bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
+  const analysis::WindowEvidence window = analysis::Sum(draft.observed().windows);
+  if (window.candidate.requests == 0 && window.stable.requests == 0) return false;
+  if (window.candidate.non_finite > 0) return true;
+  if (draft.now() - draft.rollout().evidence_used_at >= kEvidenceInterval) return true;
+  const int64_t in_step =
+      analysis::CandidateRequests(analysis) + window.candidate.requests - draft.rollout().step_candidate_requests;
+  return window.candidate.requests > 0 && in_step >= draft.policy().requests_min && !draft.policy().steps.empty() &&
+         draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
+}
+
+// Ends the wait for a LatencyBaseline verdict after the progress deadline. A slow period passes; a candidate that slows
+// stable as much as itself does not, and until then they cannot be distinguished.
+void LimitHold(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  if (rollout.verdict.reason != "LatencyBaseline") {
+    rollout.held_since = {};
+    return;
+  }
+  if (rollout.held_since == TimePoint{}) rollout.held_since = draft.now();
+  const Duration held = draft.now() - rollout.held_since;
+  if (held <= draft.policy().progress_deadline) return;
+  rollout.verdict.result = "Fail";
+  rollout.verdict.message += fmt::format("; this has lasted for {} s", held.count() / 1000000);
+}
+
+// Gives the candidate the weight of its step, and starts the time and request count of the step.
+void ApplyWeight(Draft& draft, double weight_percent) {
+  api::RolloutStatus& rollout = draft.rollout();
+  const bool first = rollout.analysis.is_null();
+  const analysis::Analysis analysis = AnalysisOf(draft);
+  rollout.analysis = analysis::ToJson(analysis);
+  if (first) rollout.evidence_used_at = draft.now();
+  rollout.weight_percent = weight_percent;
+  rollout.step_started_at = draft.now();
+  rollout.step_candidate_requests = analysis::CandidateRequests(analysis);
+  rollout.verdict = analysis::Judge(analysis, draft.spec(), 0);
+  rollout.promoted_by_command = false;
+  draft.Record("Step", fmt::format("version {} gets {:g}% of the requests", rollout.candidate, weight_percent));
+}
+
+void NextStep(Draft& draft) {
+  const bool last = draft.rollout().step_index + 1 >= static_cast<int>(draft.policy().steps.size());
+  if (!last) ++draft.rollout().step_index;
+  draft.SetPhase(last ? RolloutPhase::kPromoting : RolloutPhase::kStep);
+  if (last)
+    draft.Record("Promoting", fmt::format("version {} is being loaded on all nodes", draft.rollout().candidate));
+}
+
+// Why the user wants the rollout to pause, in any phase; "" if not.
+std::string PauseWanted(Draft& draft) {
+  if (draft.policy().paused) return "Spec";
+  return draft.rollout().paused_by_command ? "Command" : "";
+}
+
+std::string PauseReason(Draft& draft) {
+  if (const std::string wanted = PauseWanted(draft); !wanted.empty()) return wanted;
+  if (draft.rollout().verdict.result == "Fail") return "AnalysisFailed";
+  const auto& step = draft.policy().steps[static_cast<size_t>(draft.rollout().step_index)];
+  return step.manual_pause ? "Manual" : "";
+}
+
+// Stores the reason; returns true if it changed.
+bool NotePause(Draft& draft, const std::string& reason) {
+  api::RolloutStatus& rollout = draft.rollout();
+  if (reason == rollout.paused_reason) return false;
+  rollout.paused_reason = reason;
+  draft.Record(reason.empty() ? "Resumed" : "Paused",
+               fmt::format("at {:g}%{}{}", rollout.weight_percent, reason.empty() ? "" : ": ", reason));
+  return true;
+}
+
+void SetPause(Draft& draft, const std::string& reason) {
+  if (NotePause(draft, reason)) draft.rollout().phase = reason.empty() ? RolloutPhase::kStep : RolloutPhase::kPaused;
+}
+
+// Rolls back if the verdict requires it; returns true if it did.
+bool FailedByEvidence(Draft& draft) {
+  const api::Verdict verdict = draft.rollout().verdict;
+  if (verdict.result != "Fail") return false;
+  const bool certain = verdict.reason == "NonFinite";
+  if (draft.policy().on_failure == api::OnFailure::kPause && !certain) return false;
+  draft.RollBack(verdict.reason, verdict.message, true);
+  return true;
+}
+
+// Gives the candidate the weight of its step once enough nodes can serve it.
+void TakeWeight(Draft& draft) {
+  const api::RolloutStatus& rollout = draft.rollout();
+  const double weight = StepWeight(draft);
+  // A pause prevents more weight, but never keeps weight that the spec has taken from the candidate.
+  if (const std::string wanted = PauseWanted(draft); weight > rollout.weight_percent && !wanted.empty()) {
+    return SetPause(draft, wanted);
+  }
+  if (draft.ReadyNodes(rollout.candidate) >= draft.NodesFor(weight)) {
+    SetPause(draft, "");
+    return ApplyWeight(draft, weight);
+  }
+  CheckDeadline(draft, "nodes to take more weight");
+}
+
+// Whether evidence collected during the promotion would have kept the last step from ending, unless a user ended that
+// step.
+bool IsDoubted(Draft& draft) {
+  const api::Verdict& verdict = draft.rollout().verdict;
+  if (draft.rollout().promoted_by_command) return false;
+  if (verdict.result == "Fail") SetPause(draft, "AnalysisFailed");
+  return verdict.result == "Fail" || verdict.reason == "LatencyBaseline";
+}
+
+}  // namespace
+
+double StepWeight(Draft& draft) {
+  const auto& steps = draft.policy().steps;
+  if (steps.empty()) return 100;
+  // The spec may have fewer steps now.
+  draft.rollout().step_index = std::clamp(draft.rollout().step_index, 0, static_cast<int>(steps.size()) - 1);
+  return steps[static_cast<size_t>(draft.rollout().step_index)].weight_percent;
+}
+
+bool SkipsSteps(const Draft& draft, const api::RolloutStatus& rollout) {
+  return rollout.stable == 0 || draft.policy().strategy == api::Strategy::kImmediate || draft.policy().steps.empty();
+}
+
+bool CarriesWeight(const api::RolloutStatus& rollout) {
+  return IsUnderWay(rollout.phase) && rollout.weight_percent > 0;
+}
+
+bool UseEvidence(Draft& draft) {
+  if (!CarriesWeight(draft.rollout())) return false;
+  StepWeight(draft);
+  analysis::Analysis analysis = AnalysisOf(draft);
+  if (!IsTimeForEvidence(draft, analysis)) return false;
+  for (const auto& [node, window] : draft.observed().windows) {
+    analysis = analysis::Update(std::move(analysis), node, window);
+  }
+  draft.rollout().analysis = analysis::ToJson(analysis);
+  draft.rollout().evidence_used_at = draft.now();
+  const int64_t in_step = analysis::CandidateRequests(analysis) - draft.rollout().step_candidate_requests;
+  draft.rollout().verdict = analysis::Judge(analysis, draft.spec(), in_step);
+  LimitHold(draft);
+  return true;
+}
+
+bool LostItsNodes(Draft& draft) {
+  const int ready = draft.ReadyNodes(draft.rollout().candidate);
+  const int needed = draft.NodesForNow(draft.rollout().weight_percent);
+  if (draft.rollout().weight_percent == 0 || (ready > 0 && ready * 2 >= needed)) return false;
+  draft.rollout().weight_percent = 0;
+  draft.SetPhase(RolloutPhase::kLoading);
+  draft.Record(
+      "NodesLost",
+      fmt::format("version {} is ready on {} of the {} nodes that it needs", draft.rollout().candidate, ready, needed),
+      true);
+  return true;
+}
+
+void RunStep(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  const bool skips_steps = SkipsSteps(draft, rollout);
+  if (!skips_steps && FailedByEvidence(draft)) return;
+  if (LostItsNodes(draft)) return;
+  if (skips_steps) return draft.SetPhase(RolloutPhase::kLoading);
+  if (rollout.weight_percent != StepWeight(draft)) return TakeWeight(draft);
+  SetPause(draft, PauseReason(draft));
+  if (rollout.phase == RolloutPhase::kStep && rollout.verdict.result == "Pass" && HoldIsOver(draft)) NextStep(draft);
+  if (rollout.phase == RolloutPhase::kPromoting) return FinishPromotion(draft);
+  if (rollout.weight_percent != StepWeight(draft)) TakeWeight(draft);
+}
+
+bool IsHeld(Draft& draft) {
+  const std::string wanted = PauseWanted(draft);
+  // The time of the pause does not count towards the progress deadline.
+  if (NotePause(draft, wanted) && wanted.empty()) draft.rollout().step_started_at = draft.now();
+  return !wanted.empty();
+}
+
+void FinishPromotion(Draft& draft) {
+  if (FailedByEvidence(draft) || LostItsNodes(draft) || IsHeld(draft) || IsDoubted(draft)) return;
+  const int ready = draft.ReadyNodes(draft.rollout().candidate);
+  if (ready > 0 && ready >= draft.StableNodes()) return Promote(draft);
+  CheckDeadline(draft, "all nodes to be ready");
+}
+
+}  // namespace longshore::rollout

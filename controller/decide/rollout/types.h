@@ -1,0 +1,124 @@
+// What a rollout observes and what it decides.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "controller/api/types.h"
+#include "controller/decide/analysis/analysis.h"
+
+namespace longshore::rollout {
+
+enum class NodeState { kAbsent, kTrial, kLoading, kWarming, kReady, kUnloading, kFailed, kQuarantined, kNotFound };
+
+struct GoldenSeen {
+  int64_t records = 0;
+  int64_t passed = 0;
+  double score = 0;
+  bool ok = false;
+  std::string message;
+};
+struct GuardSeen {
+  std::string reason;  // NonFinite, Errors, Crashed, ControllerSilent.
+  std::string message;
+};
+
+// What one node reports about one version. Only reports about the state that the node was last sent count; for older
+// reports the state is kAbsent, because otherwise a retry would fail on the messages of the previous attempt.
+struct VersionSeen {
+  NodeState state = NodeState::kAbsent;
+  std::string message;  // The reason of a failure.
+  std::string digest;
+  std::optional<GoldenSeen> golden;
+  std::optional<GuardSeen> guard;  // Set if it tripped in this rollout.
+};
+
+// What one node reports about the archive source that it was last sent.
+enum class SourceState { kFetching, kReady, kFailed };
+struct SourceSeen {
+  std::string sha256;
+  SourceState state = SourceState::kFetching;
+  std::string message;  // Progress, or the reason of the failure.
+};
+
+// A node that can be given work: connected, or disconnected for less than the controller's grace time.
+struct NodeSeen {
+  std::string name;       // Unique in the fleet.
+  bool draining = false;  // Gets no new work and is not counted.
+  std::map<int64_t, VersionSeen> versions;
+  std::optional<SourceSeen> source{};  // Set for a model with an archive source.
+};
+
+// Names of nodes, ordered, with their hashes (common/node_contract/homes.h).
+struct NodeNames {
+  std::vector<std::string> names;
+  std::vector<uint64_t> hashes;
+};
+std::shared_ptr<const NodeNames> MakeNodeNames(std::vector<std::string> names);
+
+struct Observed {
+  // At least the nodes that report the model.
+  std::vector<NodeSeen> nodes;
+  // All nodes of the fleet that are not draining, whether or not they report the model. Shared by all models, because
+  // in a large fleet most nodes do not report a given model. nullptr: the nodes in `nodes`.
+  std::shared_ptr<const NodeNames> fleet;
+  // The highest version that a node finds in the source. Used only if the spec names no version.
+  std::optional<int64_t> latest_version;
+  // The counts of status.rollout's candidate and stable on each node since the evidence was last used (see
+  // Decision::evidence_used).
+  analysis::Windows windows;
+  // All known counts of status.stable_version: the baseline when a rollout begins.
+  api::ArmEvidence stable_past;
+};
+
+struct Event {
+  bool warning = false;
+  std::string reason;  // One CamelCase word: "RolloutStarted", "RolledBack", ...
+  std::string message;
+  double weight_percent = 0;  // Weight of the candidate at that time.
+};
+
+// The nodes of one version, and its share of the requests that name no version.
+struct VersionPlacement {
+  int64_t version = 0;
+  int weight_bp = 0;       // In 1/10000 of the requests.
+  bool candidate = false;  // Otherwise stable when weight_bp > 0 or it is status.stable_version, else extra.
+  bool rehearse = false;
+  std::vector<std::string> nodes{};  // Nodes that should hold it, ordered by name.
+  std::vector<std::string> ready{};  // Nodes on which it is ready now, ordered by name.
+
+  friend bool operator==(const VersionPlacement&, const VersionPlacement&) = default;
+};
+
+// The weights are the same on every node and add up to 10000, or are all 0 while there is nothing to serve.
+struct Placement {
+  std::vector<VersionPlacement> versions;  // Ordered by version.
+  std::string salt;                        // Salt of the assignment of requests to versions.
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+struct Decision {
+  api::ModelStatus status;
+  Placement placement;
+  std::vector<Event> events;  // One per change of state.
+  // True if the candidate loses weight: then the nodes must be told before the status is written. Otherwise the status
+  // is written first.
+  bool safety = false;
+  // Observed::windows are now part of status.rollout.analysis. Once that status is stored, or kept to be stored later,
+  // the next windows start after them. False if the windows keep growing; evidence is used about once a second, not in
+  // each reconciliation.
+  bool evidence_used = false;
+  // When to decide again even if nothing changes; nullopt: only after a change.
+  std::optional<Duration> check_again_in;
+};
+
+// Time between two uses of the evidence.
+inline constexpr Duration kEvidenceInterval = std::chrono::seconds(1);
+
+}  // namespace longshore::rollout

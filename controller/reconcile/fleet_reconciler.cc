@@ -1,0 +1,325 @@
+#include "controller/reconcile/fleet_reconciler.h"
+
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/os/file.h"
+#include "common/os/log.h"
+#include "controller/api/format.h"
+#include "controller/decide/autoscale/autoscale.h"
+#include "controller/store/document.h"
+
+namespace longshore::reconcile {
+namespace {
+
+constexpr Duration kMetricsInterval = std::chrono::seconds(1);
+constexpr Duration kListenAgain = std::chrono::milliseconds(500);
+constexpr Duration kAwaitAgain = std::chrono::milliseconds(100);
+
+// Minimum time between two messages to all nodes of a fleet, and between two writes of its status, so that several
+// joining and leaving nodes cause one message. 0 for a small fleet.
+Duration PauseOf(size_t nodes) {
+  constexpr size_t kFew = 20;
+  constexpr Duration kForEach = std::chrono::milliseconds(1);
+  constexpr Duration kPauseMax = std::chrono::seconds(1);
+  return nodes <= kFew ? Duration(0) : std::min(kPauseMax, kForEach * static_cast<int64_t>(nodes));
+}
+
+Outcome CheckAgainIn(const api::ServingFleet& fleet, const Result<fleet::Addresses>& addresses) {
+  // The port is in use, or the sockets are being handed over: both can change at any moment.
+  const bool may_listen_soon = !addresses && (addresses.error().code == Code::kFailedPrecondition ||
+                                              addresses.error().code == Code::kUnavailable);
+  if (may_listen_soon) return kListenAgain;
+  if (!addresses) return tl::make_unexpected(addresses.error());
+  if (fleet.spec.autoscaling) return kMetricsInterval;
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Reconciling a large fleet takes milliseconds and its nodes report constantly. The pause limits the share of time that
+// this takes to about a tenth.
+Result<Reconciliation> FleetReconciler::Begin(const api::Key& key) {
+  constexpr int kRestsMin = 9;  // Pause, as a multiple of the duration of the reconciliation.
+  constexpr Duration kRestMax = std::chrono::milliseconds(200);
+  FleetMemory& memory = shared_.FleetOf(key.namespace_ + "/" + key.name);
+  const MonotonicPoint now = shared_.deps.timer.Now();
+  const MonotonicPoint next = memory.reconciled_at + std::min(kRestMax, kRestsMin * memory.reconcile_took);
+  if (now < next) return Reconciliation{std::nullopt, [rest = next - now](const Status&) { return rest; }};
+  auto reconciliation = ReconcileFleet(key, memory);
+  memory.reconciled_at = shared_.deps.timer.Now();
+  memory.reconcile_took = memory.reconciled_at - now;
+  return reconciliation;
+}
+
+Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, FleetMemory& memory) {
+  const std::string fleet = key.namespace_ + "/" + key.name;
+  memory.object = shared_.ReadFleet(fleet);
+  if (!*memory.object && memory.object->error().code == Code::kNotFound) {
+    return Reconciliation{std::nullopt, [removed = RemoveFleet(fleet)](const Status&) { return removed; }};
+  }
+  if (!*memory.object) return tl::make_unexpected(memory.object->error());
+  const api::ServingFleet& wanted = **memory.object;
+
+  const Result<fleet::Addresses> addresses = shared_.deps.fleet.Ensure(wanted);
+  std::vector<fleet::NodeInfo> machines = shared_.deps.fleet.Nodes(fleet);
+  shared_.ReadNodes(fleet, memory, machines);
+  api::ServingFleet next = wanted;
+  next.status.autoscale = Autoscale(wanted, memory);
+  const int replicas = wanted.spec.autoscaling ? next.status.autoscale.desired : wanted.spec.replicas_min;
+  Status scaled;
+  if (addresses) {
+    const bool too_many = replicas < CountStaying(machines);
+    scaled = shared_.deps.fleet.Scale(
+        fleet, replicas, too_many ? RemovalOrder(memory.book.nodes(), machines) : std::vector<std::string>());
+    if (replicas != CountStaying(machines)) machines = shared_.deps.fleet.Nodes(fleet);
+  }
+  const bool waited = !memory.awaited.empty();
+  const bool waits = IsWaitingForNodes(memory, machines);
+  if (waited && !waits) memory.object_seen.clear();  // Its Models can be reconciled now.
+  if (!waits) SendToNodes(wanted, memory);
+  WriteTargets();
+  if (!waits) QueueChangedModels(memory, fmt::format("{} {}", wanted.metadata.uid, wanted.metadata.generation));
+  // Last, so that a failing status write does not block the steps above.
+  next.status = DescribeFleet(next, FleetSeenOf(wanted, machines, addresses, scaled), shared_.deps.clock.Now());
+  const MonotonicPoint now = shared_.deps.timer.Now();
+  const MonotonicPoint may_write_at = memory.status_at + PauseOf(machines.size());
+  Reconciliation reconciliation;
+  if (next.status != wanted.status && now < may_write_at) {
+    shared_.deps.queue(key, may_write_at - now);
+    next.status = wanted.status;
+  } else if (next.status != wanted.status) {
+    memory.status_at = now;
+    reconciliation.write = {key, wanted.metadata.uid, wanted.metadata.resource_version, api::ToJson(next.status)};
+  }
+  if (waits) shared_.deps.queue(key, kAwaitAgain);
+  reconciliation.finish = [this, wanted, status = next.status, addresses, scaled](const Status& written) -> Outcome {
+    RETURN_IF_ERROR(written);
+    shared_.RecordEvents(EventsOf(wanted, status));
+    RETURN_IF_ERROR(scaled);
+    return CheckAgainIn(wanted, addresses);
+  };
+  return reconciliation;
+}
+
+FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& machines,
+                                       const Result<fleet::Addresses>& addresses, const Status& scaled) const {
+  const api::Key key{api::kServingFleetKind, object.metadata.namespace_, object.metadata.name};
+  const FleetBook& book = shared_.fleets.at(key.namespace_ + "/" + key.name).book;
+  FleetSeen seen{shared_.deps.nodes.epoch(), machines, &book.nodes(), addresses, scaled, shared_.deps.problem_of(key)};
+  for (const auto& [model, why] : shared_.unreadable) {
+    if (Allows(object, model.namespace_)) seen.unreadable.push_back({ToString(model) + ": ", why});
+  }
+  return seen;
+}
+
+// Schedules the Models for which something changed: the fleet object, the reports of nodes, or the set of nodes.
+void FleetReconciler::QueueChangedModels(FleetMemory& memory, const std::string& object_seen) {
+  const Changes changes = std::exchange(memory.changes, {});
+  if (std::exchange(memory.object_seen, object_seen) != object_seen) {
+    for (const auto& [_, models] : memory.models) shared_.QueueAll(models);
+    return;
+  }
+  for (const std::string& name : changes.models) {
+    const auto models = memory.models.find(name);
+    if (models != memory.models.end()) shared_.QueueAll(models->second);
+  }
+  if (!changes.nodes.empty()) shared_.QueueAll(memory.elastic);
+  for (const std::string& node : changes.nodes) {
+    const auto models = memory.of_node.find(node);
+    if (models != memory.of_node.end()) shared_.QueueAll(models->second);
+    const auto undecided = memory.undecided.find(node);
+    if (undecided != memory.undecided.end()) shared_.QueueAll(undecided->second);
+  }
+}
+
+// The nodes of a deleted fleet finish their requests before they stop.
+Outcome FleetReconciler::RemoveFleet(const std::string& fleet) {
+  sources_.erase(fleet);
+  FleetMemory& memory = shared_.FleetOf(fleet);
+  shared_.ReadNodes(fleet, memory, shared_.deps.fleet.Nodes(fleet));
+  memory.awaited.clear();
+  QueueChangedModels(memory, "gone");
+  // While nodes remain, the fleet reports each exit, and this runs again.
+  const Status removed = shared_.deps.fleet.Remove(fleet);
+  WriteTargets();
+  RETURN_IF_ERROR(removed);
+  return std::nullopt;
+}
+
+// Latency objectives of the Models that have a stable version. Other Models get no requests, so their latency would
+// stay unknown.
+std::vector<signals::LatencyObjective> FleetReconciler::ObjectivesOf(const FleetMemory& memory) const {
+  std::vector<signals::LatencyObjective> objectives;
+  for (const auto& [served_name, models] : memory.models) {
+    for (const api::Key& key : models) {
+      const ModelMemory& model = shared_.models.at(key);
+      if (model.refused || !model.has_stable || !model.latency_target) continue;
+      objectives.push_back({served_name, model.latency_quantile, *model.latency_target});
+    }
+  }
+  return objectives;
+}
+
+api::AutoscaleStatus FleetReconciler::Autoscale(const api::ServingFleet& object, const FleetMemory& memory) {
+  const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
+  if (!object.spec.autoscaling) {
+    sources_.erase(fleet);
+    return {};
+  }
+  const signals::Query query{fleet, ObjectivesOf(memory), object.spec.autoscaling->prometheus_url,
+                             object.spec.autoscaling->metrics_age_max};
+  autoscale::Input input;
+  input.replicas = CountStaying(shared_.deps.fleet.Nodes(fleet));
+  auto& [asked, source] = sources_[fleet];
+  if (!source || asked != query) {
+    asked = query;
+    source = shared_.deps.make_metrics(query);
+  }
+  const TimePoint now = shared_.deps.clock.Now();
+  std::vector<nodes::ViewPtr> ready;
+  for (const auto& [name, node] : memory.book.nodes()) {
+    if (!node.ready || node.leaving) continue;
+    if (const nodes::ViewPtr live = shared_.deps.nodes.Node(fleet, name)) ready.push_back(live);
+  }
+  if (source) input.metrics = source->Latest(ready, now);
+  return autoscale::Decide(object.spec, object.status.autoscale, input, now);
+}
+
+// A node that was started before this controller and has not reported yet would seem to hold no versions, and all
+// Models would be moved away from it.
+bool FleetReconciler::IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines) const {
+  if (memory.awaited.empty()) return false;
+  std::set<std::string> running;
+  for (const fleet::NodeInfo& machine : machines) {
+    if (machine.state == fleet::NodeState::kRunning) running.insert(machine.node);
+  }
+  std::erase_if(memory.awaited,
+                [&](const std::string& node) { return memory.book.Find(node) != nullptr || !running.contains(node); });
+  if (shared_.deps.timer.Now() - shared_.began >= shared_.options.adoption_grace) memory.awaited.clear();
+  return !memory.awaited.empty();
+}
+
+// Nodes that join at the same time are announced in one message.
+void FleetReconciler::MakePart(const api::ServingFleet& object, FleetMemory& memory) {
+  const MonotonicPoint now = shared_.deps.timer.Now();
+  std::vector<control::Peer> peers;
+  for (const auto& [_, node] : memory.book.nodes()) {
+    if (!node.view->report->draining()) peers.push_back(PeerOf(*node.view));
+  }
+  const Duration pause = PauseOf(peers.size());
+  control::FleetState state = plan::BuildFleetState(object, std::move(peers));
+  if (memory.part && google::protobuf::util::MessageDifferencer::Equals(memory.part->state, state)) return;
+  if (memory.part && now < memory.part_at + pause) {
+    shared_.deps.queue({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name},
+                       memory.part_at + pause - now);
+    return;
+  }
+  std::vector<std::string> names;
+  for (const control::Peer& peer : state.peers()) names.push_back(peer.node());
+  memory.part = nodes::MakeFleetPart(std::move(state));
+  memory.part_at = now;
+  const auto before = std::exchange(memory.peers, rollout::MakeNodeNames(std::move(names)));
+  if (before->names == memory.peers->names) return;
+  for (const auto& [_, models] : memory.models) {
+    for (const api::Key& key : models) MoveHomes(key, shared_.models.at(key), *memory.peers);
+  }
+}
+
+// A Model that cannot be read keeps its last decision and is not reconciled, so its recipients are updated here.
+void FleetReconciler::MoveHomes(const api::Key& key, ModelMemory& model, const rollout::NodeNames& peers) {
+  if (!model.blueprint || model.refused) return;
+  std::set<std::string> nodes = plan::RecipientNodes(model.served_name, model.blueprint->placement, peers);
+  if (nodes == model.recipients) return;
+  if (shared_.unreadable.contains(key)) {
+    shared_.SetRecipients(key, model, std::move(nodes));
+  } else {
+    shared_.deps.queue(key, Duration(0));
+  }
+}
+
+void FleetReconciler::SendToNodes(const api::ServingFleet& object, FleetMemory& memory) {
+  const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
+  MakePart(object, memory);
+  // By the part that nodes have: the change to the part that they should have.
+  std::map<const nodes::FleetPart*, control::FromController> changes;
+  for (const auto& [name, node] : memory.book.nodes()) {
+    const nodes::ViewPtr view = shared_.deps.nodes.Node(fleet, name);
+    if (!view || !view->connected || !view->reported || (view->sent && view->sent->fleet == memory.part)) continue;
+    control::FromController message;
+    if (!view->sent) {
+      const bool refused_just_now =
+          !view->ack_error.empty() && shared_.deps.timer.Now() - view->refused_at < shared_.options.refused_pause;
+      if (refused_just_now) shared_.deps.queue(api::FleetKey(fleet), shared_.options.refused_pause);
+      auto snapshot = refused_just_now ? std::nullopt : SnapshotFor(object, memory, *view);
+      if (!snapshot) continue;
+      *snapshot->mutable_fleet() = memory.part->state;
+      *message.mutable_snapshot()->mutable_state() = std::move(*snapshot);
+    } else {
+      const auto [change, is_new] = changes.try_emplace(view->sent->fleet.get());
+      if (is_new) change->second = plan::ChangeOf(view->sent->fleet->state, memory.part->state);
+      message = change->second;
+    }
+    const Status sent = shared_.deps.nodes.Send(fleet, name, std::move(message), memory.part);
+    if (!sent) spdlog::debug("fleet {}: {}", fleet, sent.error().message);
+  }
+}
+
+// No snapshot until each Model that this node may affect, or that it reports, is decided. A Model that became
+// unreadable keeps its last decision. If a Model was never readable, its served name is unknown, so nodes that report
+// an unknown name get no snapshot and keep serving it.
+std::optional<control::DesiredState> FleetReconciler::SnapshotFor(const api::ServingFleet& object,
+                                                                  const FleetMemory& memory,
+                                                                  const nodes::NodeView& view) const {
+  if (!shared_.models_are_known) return std::nullopt;
+  const std::string& node = view.hello.node();
+  if (const auto undecided = memory.undecided.find(node); undecided != memory.undecided.end()) {
+    const bool waits = std::ranges::any_of(undecided->second, [&](const api::Key& key) {
+      return !shared_.unreadable.contains(key) && !shared_.models.at(key).refused;
+    });
+    if (waits) return std::nullopt;
+  }
+  // The fleet of an unreadable Model is unknown, but it can only be in a namespace that this fleet allows.
+  const bool one_is_unknown = std::ranges::any_of(shared_.unreadable, [&](const auto& entry) {
+    return !shared_.models.contains(entry.first) && Allows(object, entry.first.namespace_);
+  });
+  for (const control::VersionReport& version : view.report->versions()) {
+    if (one_is_unknown && !memory.models.contains(version.served_name())) return std::nullopt;
+  }
+  control::DesiredState state;
+  std::map<std::string, control::ModelState> models;
+  if (const auto of_node = memory.of_node.find(node); of_node != memory.of_node.end()) {
+    for (const api::Key& key : of_node->second) {
+      const ModelMemory& model = shared_.models.at(key);
+      models[model.served_name] = plan::StateFor(*model.blueprint, node);
+    }
+  }
+  for (auto& [_, model] : models) *state.add_models() = std::move(model);
+  return state;
+}
+
+// The file from which Prometheus discovers the nodes (file_sd_configs). Written only if it changed.
+void FleetReconciler::WriteTargets() {
+  if (shared_.options.prometheus_targets.empty()) return;
+  Json targets = Json::array();
+  for (const std::string& fleet : shared_.deps.fleet.Fleets()) {
+    std::set<std::string> there;
+    for (const fleet::NodeInfo& process : shared_.deps.fleet.Nodes(fleet)) there.insert(process.node);
+    for (const nodes::ViewPtr& view : shared_.deps.nodes.Nodes(fleet)) {
+      const control::Hello& hello = view->hello;
+      if (!view->connected || !there.contains(hello.node()) || hello.admin_address().empty()) continue;
+      targets.push_back({{"targets", {hello.admin_address()}}, {"labels", {{"fleet", fleet}, {"node", hello.node()}}}});
+    }
+  }
+  const std::string text = DumpJson(targets, 1) + "\n";
+  if (text == targets_written_) return;
+  std::error_code error;
+  std::filesystem::create_directories(shared_.options.prometheus_targets.parent_path(), error);
+  const Status written = WriteFileAtomically(shared_.options.prometheus_targets, text);
+  if (!written) spdlog::error("{}", written.error().message);
+  if (written) targets_written_ = text;
+}
+
+}  // namespace longshore::reconcile

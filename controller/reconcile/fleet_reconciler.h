@@ -1,0 +1,43 @@
+// Reconciles ServingFleets: starts and scales their nodes, sends nodes their snapshots and writes the fleets' status.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/reconcile/kind_reconciler.h"
+#include "controller/reconcile/shared.h"
+
+namespace longshore::reconcile {
+
+class FleetReconciler final : public KindReconciler {
+ public:
+  explicit FleetReconciler(Shared& shared) : shared_(shared) {}
+
+  Result<Reconciliation> Begin(const api::Key& key) override;
+
+ private:
+  Result<Reconciliation> ReconcileFleet(const api::Key& key, FleetMemory& memory);
+  Outcome RemoveFleet(const std::string& fleet);
+  std::vector<signals::LatencyObjective> ObjectivesOf(const FleetMemory& memory) const;
+  api::AutoscaleStatus Autoscale(const api::ServingFleet& object, const FleetMemory& memory);
+  void MakePart(const api::ServingFleet& object, FleetMemory& memory);
+  void MoveHomes(const api::Key& key, ModelMemory& model, const rollout::NodeNames& peers);
+  void SendToNodes(const api::ServingFleet& object, FleetMemory& memory);
+  std::optional<control::DesiredState> SnapshotFor(const api::ServingFleet& object, const FleetMemory& memory,
+                                                   const nodes::NodeView& view) const;
+  FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& machines,
+                        const Result<fleet::Addresses>& addresses, const Status& scaled) const;
+  void QueueChangedModels(FleetMemory& memory, const std::string& object_seen);
+  void WriteTargets();
+  bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines) const;
+
+  Shared& shared_;
+  std::map<std::string, std::pair<signals::Query, std::unique_ptr<signals::Source>>> sources_;
+  std::string targets_written_;
+};
+
+}  // namespace longshore::reconcile

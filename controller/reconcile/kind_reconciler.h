@@ -1,0 +1,45 @@
+// The interface of what reconciles the objects of one kind.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/json/json.h"
+#include "controller/api/types.h"
+
+namespace longshore::reconcile {
+
+// Time until the next reconciliation if nothing changes (nullopt: none is needed). An error means: retry soon.
+using Outcome = Result<std::optional<Duration>>;
+
+struct StatusWrite {
+  api::Key key;
+  std::string uid;
+  std::string resource_version;
+  Json status;
+};
+
+// A reconciliation in progress: the status to write, and what to do after the write.
+struct Reconciliation {
+  std::optional<StatusWrite> write;
+  // Call it exactly once with the result of the write, or with OK if there is nothing to write.
+  std::function<Outcome(const Status& written)> finish;
+};
+
+class KindReconciler {
+ public:
+  virtual ~KindReconciler() = default;
+
+  // Reads the objects that exist, if what is known of them is needed before the first reconciliation of any kind.
+  // Called before each reconciliation; does nothing once it has succeeded.
+  virtual void Learn() {}
+
+  // Moves the actual state one step towards the spec of the object, as far as this is possible before its status is
+  // written. The key has the kind of this reconciler; the object may be deleted.
+  virtual Result<Reconciliation> Begin(const api::Key& key) = 0;
+};
+
+}  // namespace longshore::reconcile

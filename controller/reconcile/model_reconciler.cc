@@ -1,0 +1,401 @@
+#include "controller/reconcile/model_reconciler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/os/log.h"
+#include "controller/api/format.h"
+#include "controller/api/parse.h"
+#include "controller/store/document.h"
+
+namespace longshore::reconcile {
+namespace {
+
+bool HasEnded(const api::RolloutStatus& before, const api::RolloutStatus& now) {
+  const bool is_over = now.phase == api::RolloutPhase::kCompleted || now.phase == api::RolloutPhase::kRolledBack;
+  return is_over && (now.phase != before.phase || now.id != before.id);
+}
+
+api::Key KeyOf(const api::Model& model) { return {api::kModelKind, model.metadata.namespace_, model.metadata.name}; }
+
+// A reconciliation without a write.
+Reconciliation Done(std::optional<Duration> check_again_in) {
+  return {std::nullopt, [=](const Status&) { return check_again_in; }};
+}
+
+// Has a stable version, or a rollout that is under way.
+bool Serves(const api::ModelStatus& status) {
+  return status.stable_version != 0 || api::IsUnderWay(status.rollout.phase);
+}
+
+api::Model WithStatus(api::Model model, const api::ModelStatus& status) {
+  model.status = status;
+  return model;
+}
+
+api::ModelStatus WithoutCommand(api::ModelStatus status) {
+  status.command.reset();
+  return status;
+}
+
+// A new generation keeps collected evidence, but a first rollout without evidence starts again.
+bool StillApplies(const Unwritten& unwritten, const api::Model& model) {
+  const bool same_status = unwritten.uid == model.metadata.uid && unwritten.from == WithoutCommand(model.status);
+  return same_status &&
+         (unwritten.generation == model.metadata.generation || !unwritten.status.rollout.analysis.is_null());
+}
+
+}  // namespace
+
+void ModelReconciler::Learn() {
+  if (shared_.models_are_known) return;
+  const auto keys = shared_.deps.store.Keys(api::kModelKind);
+  if (!keys) {
+    spdlog::error("cannot list the models: {}", keys.error().message);
+    return;
+  }
+  for (const api::Key& key : *keys) {
+    const auto object = shared_.deps.store.Get(key);
+    if (!object && object.error().code == Code::kNotFound) continue;
+    const auto model = object ? ReadModel(*object) : tl::make_unexpected(object.error());
+    if (!model) shared_.unreadable[key] = model.error().message;
+    if (model) MemoryOf(*model, false);
+  }
+  shared_.models_are_known = true;
+}
+
+Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
+  const auto object = shared_.deps.store.Get(key);
+  if (!object && object.error().code == Code::kNotFound) {
+    shared_.unreadable.erase(key);
+    RemoveModel(key);
+    return Done(std::nullopt);
+  }
+  const Result<api::Model> read = object ? ReadModel(*object) : tl::make_unexpected(object.error());
+  NoteReadable(key, read);
+  if (!read) return tl::make_unexpected(read.error());
+  const api::Model& model = *read;
+  const std::string fleet = api::FleetOf(model.metadata, model.spec);
+  ASSIGN_OR_RETURN(const std::optional<Refusal> refusal, RefusalByFleet(model, fleet));
+  ModelMemory& memory = MemoryOf(model, refusal.has_value());
+  const std::string conflict = ConflictOf(key, memory);
+  memory.refused = refusal || !conflict.empty();
+  FleetMemory& of_fleet = shared_.FleetOf(fleet);
+  if (!of_fleet.nodes_were_read) shared_.ReadNodes(fleet, of_fleet, shared_.deps.fleet.Nodes(fleet));
+  // The fleet's reconciliation schedules this Model when the nodes have connected; the returned time is the fallback.
+  const Duration grace_left = shared_.began + shared_.options.adoption_grace - shared_.deps.timer.Now();
+  if (!of_fleet.awaited.empty() && grace_left > Duration(0)) return Done(grace_left);
+
+  const bool still_applies = memory.unwritten && StillApplies(*memory.unwritten, model);
+  if (!still_applies) memory.unwritten.reset();
+  api::Model from = still_applies ? WithStatus(model, memory.unwritten->status) : model;
+  from.status.command = model.status.command;
+  const rollout::Observed observed = Observe(from, memory);
+  rollout::Decision decision;
+  decision.status = from.status;
+  if (!memory.refused) decision = rollout::Decide(from, observed, shared_.deps.clock.Now());
+  decision.status.epoch = shared_.deps.nodes.epoch();
+  ReportProblems(model, conflict, refusal, decision.status);
+  if (still_applies) {
+    decision.events.insert(decision.events.begin(), memory.unwritten->events.begin(), memory.unwritten->events.end());
+  }
+  return Apply(model, decision, observed);
+}
+
+// If the fleet or served name changed, or the Model is refused now, it is first removed from its old place.
+ModelMemory& ModelReconciler::MemoryOf(const api::Model& model, bool refused) {
+  const api::Key key = KeyOf(model);
+  const std::string fleet = api::FleetOf(model.metadata, model.spec);
+  if (const auto known = shared_.models.find(key);
+      known != shared_.models.end() &&
+      (known->second.fleet != fleet || known->second.served_name != model.spec.served_name ||
+       (refused && !known->second.refused))) {
+    RemoveModel(key);
+  }
+  const auto [at, is_new] = shared_.models.try_emplace(key);
+  ModelMemory& memory = at->second;
+  if (!is_new) return memory;
+  memory.fleet = fleet;
+  memory.served_name = model.spec.served_name;
+  NoteModel(model, memory);
+  FleetMemory& of_fleet = shared_.FleetOf(fleet);
+  of_fleet.models[memory.served_name].insert(key);
+  of_fleet.elastic.insert(key);
+  return memory;
+}
+
+void ModelReconciler::NoteModel(const api::Model& model, ModelMemory& memory) {
+  memory.has_stable = model.status.stable_version != 0;
+  memory.serves = Serves(model.status);
+  memory.latency_target = model.spec.slo.latency_target;
+  memory.latency_quantile = model.spec.slo.latency_quantile;
+}
+
+// How long the status of this decision may stay unwritten.
+Duration ModelReconciler::MayWaitFor(const api::Model& model, const rollout::Decision& decision) const {
+  const api::ModelStatus& status = decision.status;
+  const ModelMemory& memory = shared_.models.at(KeyOf(model));
+  if (memory.refused || model.status.command) return Duration(0);
+  if (rollout::OnlyEvidenceIsNew(model.status, status) && shared_.options.evidence_unwritten_min > Duration(0)) {
+    const Duration lasted = model.status.rollout.evidence_used_at - model.status.rollout.step_started_at;
+    return std::clamp(lasted, shared_.options.evidence_unwritten_min, shared_.options.evidence_unwritten_max);
+  }
+  // The early phases of a first rollout may last only a moment; then one write covers them all.
+  const api::RolloutPhase phase = status.rollout.phase;
+  const bool is_first = model.status.stable_version == 0 && status.stable_version == 0 &&
+                        (phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kValidating ||
+                         phase == api::RolloutPhase::kLoading);
+  return is_first && status.failed.empty() ? shared_.options.unwritten_max : Duration(0);
+}
+
+// Turns the decision into a status write and messages to nodes, and records the new state.
+Reconciliation ModelReconciler::Apply(const api::Model& model, const rollout::Decision& decision,
+                                      const rollout::Observed& observed) {
+  const api::Key key = KeyOf(model);
+  const ModelMemory& memory = shared_.models.at(key);
+  std::vector<plan::NodeHolds> holds;
+  if (!memory.refused) {
+    holds = HoldsOf(memory,
+                    plan::RecipientNodes(memory.served_name, decision.placement, *shared_.FleetOf(memory.fleet).peers));
+  }
+  const Duration at_most = MayWaitFor(model, decision);
+  const bool may_wait =
+      at_most > Duration(0) && (!memory.unwritten || shared_.deps.timer.Now() - memory.unwritten->since < at_most);
+  Reconciliation reconciliation;
+  std::vector<plan::SendModel> after;
+  bool is_unwritten = false;
+  for (plan::Action& action : plan::MakePlan(model, decision, holds)) {
+    if (auto* write = std::get_if<plan::WriteStatus>(&action)) {
+      is_unwritten = may_wait;
+      if (may_wait) continue;
+      reconciliation.write = {key, model.metadata.uid, model.metadata.resource_version, api::ToJson(write->status)};
+    } else if (reconciliation.write) {
+      after.push_back(std::move(std::get<plan::SendModel>(action)));
+    } else {
+      Send(key, std::get<plan::SendModel>(action), memory.fleet);
+    }
+  }
+  if (is_unwritten) return DeferWrite(model, decision, observed, at_most);
+  reconciliation.finish = [this, model, decision, observed, after = std::move(after)](const Status& written) {
+    for (size_t i = 0; written && i < after.size(); ++i) {
+      Send(KeyOf(model), after[i], api::FleetOf(model.metadata, model.spec));
+    }
+    return FinishModel(model, decision, observed, written);
+  };
+  return reconciliation;
+}
+
+// The nodes have the decision; its status is written when the next phase begins, or after `at_most`.
+Reconciliation ModelReconciler::DeferWrite(const api::Model& model, const rollout::Decision& decision,
+                                           const rollout::Observed& observed, Duration at_most) {
+  const api::Key key = KeyOf(model);
+  ModelMemory& memory = shared_.models.at(key);
+  const MonotonicPoint since = memory.unwritten ? memory.unwritten->since : shared_.deps.timer.Now();
+  memory.unwritten =
+      std::make_unique<Unwritten>(Unwritten{model.metadata.uid, model.metadata.generation, WithoutCommand(model.status),
+                                            decision.status, decision.events, since});
+  TakeEvidence(model, decision, observed);
+  Remember(key, WithStatus(model, decision.status), decision.placement);
+  const Duration left = since + at_most - shared_.deps.timer.Now();
+  return Done(decision.check_again_in ? std::min(*decision.check_again_in, left) : left);
+}
+
+Outcome ModelReconciler::FinishModel(const api::Model& model, const rollout::Decision& decision,
+                                     const rollout::Observed& observed, const Status& written) {
+  const api::Key key = KeyOf(model);
+  if (!written) {
+    // New nodes must get a snapshot even if the disk is full: it contains the stored decision, or the new one if that
+    // was sent before the write because it is safer.
+    const bool heard = decision.safety || shared_.models.at(key).refused;
+    Remember(key, heard ? WithStatus(model, decision.status) : model,
+             heard ? decision.placement : rollout::PlacementNow(model, observed, shared_.deps.clock.Now()));
+    return tl::make_unexpected(written.error());
+  }
+  shared_.models.at(key).unwritten.reset();
+  shared_.RecordEvents(EventsOf(model, decision.status, decision.events));
+  if (HasEnded(model.status.rollout, decision.status.rollout)) shared_.deps.rollout_ended(key, decision.status.rollout);
+  TakeEvidence(model, decision, observed);
+  Remember(key, WithStatus(model, decision.status), decision.placement);
+  return decision.check_again_in;
+}
+
+void ModelReconciler::TakeEvidence(const api::Model& model, const rollout::Decision& decision,
+                                   const rollout::Observed& observed) {
+  const std::string fleet = api::FleetOf(model.metadata, model.spec);
+  const api::RolloutStatus& before = model.status.rollout;
+  const api::RolloutStatus& next = decision.status.rollout;
+  if (decision.evidence_used) {
+    shared_.evidence.Use(fleet, model.spec.served_name, before.candidate, before.stable, observed.windows);
+  }
+  const bool judged = api::IsUnderWay(next.phase) && !next.analysis.is_null();
+  if (!judged || next.id != before.id || before.analysis.is_null()) {
+    shared_.evidence.EmptyWindows(fleet, model.spec.served_name);
+  }
+}
+
+void ModelReconciler::Remember(const api::Key& key, const api::Model& model, const rollout::Placement& placement) {
+  ModelMemory& memory = shared_.models.at(key);
+  FleetMemory& fleet = shared_.FleetOf(memory.fleet);
+  NoteModel(model, memory);
+  memory.blueprint = plan::MakeBlueprint(model, placement);
+  std::set<std::string> recipients;
+  if (!memory.refused) recipients = plan::RecipientNodes(memory.served_name, placement, *fleet.peers);
+  shared_.SetRecipients(key, memory, std::move(recipients));
+  const bool counts_nodes = IsUnderWay(model.status.rollout.phase) || model.status.stable_version == 0 ||
+                            !model.spec.replicas ||
+                            *model.spec.replicas > static_cast<int>(fleet.book.staying()->names.size());
+  if (counts_nodes && !memory.refused) fleet.elastic.insert(key);
+  if (!counts_nodes || memory.refused) fleet.elastic.erase(key);
+  for (auto& [_, models] : fleet.undecided) {
+    if (models.erase(key) > 0 && models.empty()) shared_.deps.queue(api::FleetKey(memory.fleet), Duration(0));
+  }
+}
+
+// Readability affects which snapshots may be sent, and the status of fleets.
+void ModelReconciler::NoteReadable(const api::Key& key, const Result<api::Model>& model) {
+  // A store that is briefly unavailable does not make the Model unreadable.
+  if (!model && model.error().code == Code::kUnavailable) return;
+  const bool changed = model ? shared_.unreadable.erase(key) > 0
+                             : shared_.unreadable.insert_or_assign(key, model.error().message).second;
+  if (!changed) return;
+  for (const std::string& fleet : shared_.deps.fleet.Fleets()) shared_.deps.queue(api::FleetKey(fleet), Duration(0));
+}
+
+Result<api::Model> ModelReconciler::ReadModel(const store::Object& object) const {
+  auto model = store::ToModel(object);
+  if (!model) return Prefixed(model.error(), ToString(store::KeyOf(object)));
+  return model;
+}
+
+void ModelReconciler::RemoveModel(const api::Key& key) {
+  const auto known = shared_.models.find(key);
+  if (known == shared_.models.end()) return;
+  ModelMemory& memory = known->second;
+  FleetMemory& fleet = shared_.FleetOf(memory.fleet);
+  if (!memory.refused) {
+    for (const plan::Action& action : plan::MakeRemoval(memory.served_name, HoldsOf(memory, {}))) {
+      Send(key, std::get<plan::SendModel>(action), memory.fleet);
+    }
+  }
+  shared_.SetRecipients(key, memory, {});
+  fleet.elastic.erase(key);
+  for (auto& [_, models] : fleet.undecided) {
+    if (models.erase(key) > 0 && models.empty()) shared_.deps.queue(api::FleetKey(memory.fleet), Duration(0));
+  }
+  const auto same_name = fleet.models.find(memory.served_name);
+  same_name->second.erase(key);
+  if (same_name->second.empty()) fleet.models.erase(same_name);
+  shared_.models.erase(known);
+  // Its served name or its share of a quota may be free now.
+  for (const auto& [_, models] : fleet.models) {
+    for (const api::Key& other : models) {
+      if (shared_.models.at(other).refused) shared_.deps.queue(other, Duration(0));
+    }
+  }
+}
+
+// A fleet that does not exist refuses nothing. If the fleet cannot be read, Models of the fleet's own namespace
+// continue; for Models of other namespaces it is an error.
+Result<std::optional<Refusal>> ModelReconciler::RefusalByFleet(const api::Model& model, const std::string& fleet) {
+  const Result<api::ServingFleet>& object = shared_.ObjectOf(fleet);
+  if (!object && object.error().code == Code::kNotFound) return std::nullopt;
+  if (!object && model.metadata.namespace_ == api::FleetKey(fleet).namespace_) return std::nullopt;
+  if (!object) return tl::make_unexpected(object.error());
+  const api::Quotas& quotas = object->spec.quotas;
+  const Applicant applicant{KeyOf(model), Serves(model.status)};
+  std::vector<Applicant> others;
+  if (quotas.models_max || quotas.models_per_namespace_max) {
+    for (const auto& [_, models] : shared_.FleetOf(fleet).models) {
+      for (const api::Key& key : models) {
+        const ModelMemory& its = shared_.models.at(key);
+        if (key != applicant.key && !its.refused) others.push_back({key, its.serves});
+      }
+    }
+    std::ranges::sort(others, {}, &Applicant::key);
+  }
+  return RefusalOf(*object, applicant, others);
+}
+
+// A Model with a stable version keeps the name; otherwise the first in the order of keys gets it.
+std::string ModelReconciler::ConflictOf(const api::Key& key, const ModelMemory& memory) const {
+  for (const api::Key& other : shared_.fleets.at(memory.fleet).models.at(memory.served_name)) {
+    if (other == key) continue;
+    const ModelMemory& its = shared_.models.at(other);
+    const bool other_wins = its.has_stable != memory.has_stable ? its.has_stable : other < key;
+    if (other_wins) return fmt::format("{} has the served name \"{}\" already", ToString(other), its.served_name);
+  }
+  return "";
+}
+
+// A message may have been sent after the view was taken, so the live view tells whether a report is about the last
+// state sent.
+rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelMemory& memory) const {
+  const FleetMemory& fleet = shared_.fleets.at(memory.fleet);
+  rollout::Observed observed;
+  observed.fleet = fleet.book.staying();
+  if (const FleetBook::ReportsByNode* reports = fleet.book.ReportsFor(memory.served_name); reports != nullptr) {
+    for (const auto& [name, said] : *reports) {
+      const KnownNode& node = *fleet.book.Find(name);
+      nodes::NodeView view = *node.view;
+      if (const nodes::ViewPtr live = shared_.deps.nodes.Node(memory.fleet, name)) view.sent = live->sent;
+      observed.nodes.push_back({name, IsDraining(node), SeenOf(said.versions, IsFresh(view))});
+      if (said.source != nullptr) observed.nodes.back().source = SeenOf(*said.source);
+      observed.latest_version = std::max(observed.latest_version, LatestVersion(said.versions));
+    }
+  }
+  const api::RolloutStatus& rollout = model.status.rollout;
+  observed.windows = shared_.evidence.Windows(memory.fleet, memory.served_name, rollout.candidate, rollout.stable);
+  observed.stable_past = shared_.evidence.Past(memory.fleet, memory.served_name, model.status.stable_version);
+  return observed;
+}
+
+void ModelReconciler::Send(const api::Key& key, const plan::SendModel& send, const std::string& fleet) {
+  control::FromController message;
+  message.mutable_change()->set_served_name(send.served_name);
+  if (send.state) *message.mutable_change()->mutable_model() = *send.state;
+  const Status sent = shared_.deps.nodes.Send(fleet, send.node, std::move(message));
+  // A node that has just left gets a snapshot when it comes back.
+  if (!sent) spdlog::debug("{}: {}", ToString(key), sent.error().message);
+}
+
+// What the current and future recipients of the Model hold. Nodes without a snapshot on their stream are left out,
+// because the fleet's reconciliation sends them one. Draining nodes keep their state for the remaining requests.
+std::vector<plan::NodeHolds> ModelReconciler::HoldsOf(const ModelMemory& memory,
+                                                      const std::set<std::string>& recipients) const {
+  std::set<std::string> all = recipients;
+  all.insert(memory.recipients.begin(), memory.recipients.end());
+  std::vector<plan::NodeHolds> holds;
+  for (const std::string& name : all) {
+    const KnownNode* known = shared_.fleets.at(memory.fleet).book.Find(name);
+    const nodes::ViewPtr view = shared_.deps.nodes.Node(memory.fleet, name);
+    if (known == nullptr || IsDraining(*known) || !view || !view->connected || !view->sent) continue;
+    holds.push_back({name, view->sent->DigestOfModel(memory.served_name), recipients.contains(name)});
+  }
+  return holds;
+}
+
+void ModelReconciler::ReportProblems(const api::Model& model, const std::string& conflict,
+                                     const std::optional<Refusal>& refusal, api::ModelStatus& status) {
+  const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
+    SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation,
+                                     shared_.deps.clock.Now()});
+  };
+  const bool refused = refusal || !conflict.empty();
+  if (refused) {  // Refused Models get no decision, so these conditions are the whole report for this generation.
+    status.observed_generation = model.metadata.generation;
+    const std::string reason = refusal ? refusal->reason : "NameConflict";
+    set("Ready", false, reason, refusal ? refusal->message : conflict);
+    set("Reconciling", false, reason, "");
+    set("Stalled", true, reason, refusal ? refusal->message : conflict);
+  }
+  const auto problem = shared_.deps.problem_of({api::kModelKind, model.metadata.namespace_, model.metadata.name});
+  set("ManifestAccepted", !problem, problem ? problem->reason : "Applied", problem ? problem->message : "");
+  set("NameAccepted", conflict.empty(), conflict.empty() ? "Unique" : "Conflict", conflict);
+  const std::string fleet = api::FleetOf(model.metadata, model.spec);
+  const Result<api::ServingFleet>& object = shared_.ObjectOf(fleet);
+  const bool has_fleet = object || object.error().code != Code::kNotFound;
+  set("FleetFound", has_fleet, has_fleet ? "Found" : "NotFound",
+      has_fleet ? "" : fmt::format("ServingFleet {} does not exist", fleet));
+}
+
+}  // namespace longshore::reconcile

@@ -1,0 +1,142 @@
+// What the reconcilers of all kinds share: their dependencies, and the state of Models and fleets between
+// reconciliations. A Model's reconciliation reads the state of its fleet, and a fleet's that of its Models.
+//
+// State that must survive a restart of the controller is in the status of the objects; this is only what the nodes have
+// reported since the controller started, and what was decided from it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/path.h"
+#include "controller/api/types.h"
+#include "controller/decide/plan/plan.h"
+#include "controller/decide/rollout/rollout.h"
+#include "controller/fleet/fleet.h"
+#include "controller/nodes/nodes.h"
+#include "controller/reconcile/event.h"
+#include "controller/reconcile/evidence.h"
+#include "controller/reconcile/fleet_book.h"
+#include "controller/reconcile/fleet_status.h"
+#include "controller/signals/signals.h"
+#include "controller/store/store.h"
+
+namespace longshore::reconcile {
+
+struct Deps {
+  store::Store& store;
+  nodes::Registry& nodes;
+  fleet::Fleet& fleet;
+  const Clock& clock;           // For times that are stored in objects.
+  const MonotonicClock& timer;  // For timeouts.
+  std::function<std::optional<SourceProblem>(const api::Key&)> problem_of;
+  std::function<std::unique_ptr<signals::Source>(const signals::Query&)> make_metrics;
+  // Schedules a reconciliation of the object after at most this time.
+  std::function<void(const api::Key&, Duration)> queue;
+  // Publishes an event of a change that is stored already. Must not block.
+  std::function<void(const Event&)> record_event;
+  // Called when a promotion or rollback of a Model is stored.
+  std::function<void(const api::Key&, const api::RolloutStatus&)> rollout_ended;
+};
+
+struct Options {
+  Path prometheus_targets{};  // File for the admin addresses of the nodes (file_sd); empty: none.
+  Duration reconnect_grace = std::chrono::seconds(3);  // How long a disconnected node still counts.
+  // How long to wait for nodes that were started before this controller to connect.
+  Duration adoption_grace = std::chrono::seconds(5);
+  // Delay before a snapshot is sent to a node that refused a message.
+  Duration refused_pause = std::chrono::seconds(1);
+  // How long the status of a Model's first rollout may stay unwritten.
+  Duration unwritten_max = std::chrono::seconds(1);
+  // How long new evidence of a rollout step may stay unwritten if it does not change the decision: as long as the step
+  // had lasted at the last write of evidence, limited to this range. A minimum of 0 writes evidence immediately.
+  Duration evidence_unwritten_min{0};
+  Duration evidence_unwritten_max = std::chrono::seconds(60);  // Must be at least evidence_unwritten_min.
+};
+
+// A decision whose status is not written yet. Two cases allow this: the short states of a first rollout, which a
+// controller that decides from the stored status would reach again; and new evidence of a step that changes no
+// decision, of which such a controller would merely have less.
+struct Unwritten {
+  std::string uid;
+  int64_t generation = 0;
+  api::ModelStatus from;  // The stored status, without its command.
+  api::ModelStatus status;
+  std::vector<rollout::Event> events;
+  MonotonicPoint since;
+};
+
+// State of one Model between reconciliations. Keep it small: a controller may have many Models.
+struct ModelMemory {
+  std::string fleet{};  // "namespace/name".
+  std::string served_name{};
+  bool refused = false;     // The fleet refuses it, or another Model of the fleet has its served name.
+  bool has_stable = false;  // This field and the next three are from the last decision.
+  bool serves = false;      // Has a stable version, or its first rollout is under way.
+  std::optional<Duration> latency_target{};
+  double latency_quantile = 0;
+  std::optional<plan::Blueprint> blueprint{};  // The state that nodes should have of this Model.
+  std::set<std::string> recipients{};          // Nodes that receive the state of this Model.
+  std::unique_ptr<Unwritten> unwritten{};
+};
+
+// State of one fleet between reconciliations, also if its object does not exist.
+struct FleetMemory {
+  explicit FleetMemory(Duration reconnect_grace) : book(reconnect_grace) {}
+
+  std::optional<Result<api::ServingFleet>> object{};  // The last read; NotFound if it does not exist.
+  std::string object_seen{};        // Its uid and generation when its Models were last scheduled because of it.
+  std::set<std::string> awaited{};  // Nodes started before this controller that have not reported yet.
+  FleetBook book;
+  bool nodes_were_read = false;
+  Changes changes{};                                    // Changes for which the affected Models are not scheduled yet.
+  std::map<std::string, std::set<api::Key>> models{};   // By served name; includes refused Models.
+  std::set<api::Key> elastic{};                         // Models whose placement depends on which nodes exist.
+  std::map<std::string, std::set<api::Key>> of_node{};  // By node: the Models whose state it receives.
+  // By node: Models to decide before the node gets its snapshot; a snapshot without them would unload them.
+  std::map<std::string, std::set<api::Key>> undecided{};
+  // The fleet part of the state that nodes should have, and below its peers and the time it was made.
+  std::shared_ptr<const nodes::FleetPart> part{};
+  std::shared_ptr<const rollout::NodeNames> peers = rollout::MakeNodeNames({});
+  MonotonicPoint part_at{};
+  MonotonicPoint status_at{};  // Time of the last status write.
+  MonotonicPoint reconciled_at{};
+  Duration reconcile_took{0};
+};
+
+// For the one thread that reconciles.
+struct Shared {
+  Shared(Deps dependencies, Options settings);
+
+  FleetMemory& FleetOf(const std::string& fleet);
+  // The object as of the fleet's last reconciliation; each change of the object triggers one.
+  const Result<api::ServingFleet>& ObjectOf(const std::string& fleet);
+  Result<api::ServingFleet> ReadFleet(const std::string& fleet) const;
+  // Reads the new reports of the nodes.
+  void ReadNodes(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines);
+  void SetRecipients(const api::Key& key, ModelMemory& memory, std::set<std::string> nodes);
+  void QueueAll(const std::set<api::Key>& keys) const;
+  void RecordEvents(const std::vector<Event>& events) const;
+
+  const Deps deps;
+  const Options options;
+  const MonotonicPoint began;
+  EvidenceBook evidence;
+  bool models_are_known = false;  // Each Model that the store had when the controller started is in one of the maps.
+  std::map<std::string, FleetMemory> fleets;
+  std::map<api::Key, ModelMemory> models;
+  std::map<api::Key, std::string> unreadable;  // Models that exist but cannot be read, and why.
+
+ private:
+  void AwaitDecisions(FleetMemory& memory, const std::string& node);
+  void ForgetGoneNodes(const std::string& fleet, const std::vector<nodes::ViewPtr>& views,
+                       const std::vector<fleet::NodeInfo>& machines);
+};
+
+}  // namespace longshore::reconcile
