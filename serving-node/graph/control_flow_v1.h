@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/graph/names.h"
 #include "tensorflow/graph.pb.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/graph/attributes.h"
 #include "tensorflow/graph.pb.h"
 

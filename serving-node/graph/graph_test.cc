@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <ctime>
 
-#include "common/file.h"
 #include "common/json/json.h"
+#include "common/os/file.h"
 #include "serving-node/graph/names.h"
 #include "serving-node/graph/outputs.h"
 #include "serving-node/graph/types.h"

@@ -29,15 +29,16 @@ std::vector<Type> MatrixProduct(const Node& node, std::span<const Type> inputs) 
 // The number of positions of a window that slides along one axis; -1 if it is unknown or the arguments are not valid.
 int64_t WindowPositions(int64_t size, int64_t window, int64_t stride, int64_t dilation, const std::string& padding) {
   if (size < 0 || window < 1 || stride < 1 || dilation < 1) return -1;
-  if (padding == "SAME") return (size + stride - 1) / stride;
-  const int64_t reach = (window - 1) * dilation + 1;
-  return size < reach ? 0 : (size - reach) / stride + 1;
+  if (padding == "SAME") return size == 0 ? 0 : (size - 1) / stride + 1;
+  int64_t reach = 0;  // From the first to the last element of the window.
+  if (__builtin_mul_overflow(window - 1, dilation, &reach)) return -1;
+  return size <= reach ? 0 : (size - reach - 1) / stride + 1;
 }
 
 struct Direction {
   int64_t stride = 1;
   int64_t dilation = 1;
-  int64_t padded = 0;
+  int64_t padded = 0;  // -1: the attribute's values are not valid.
 };
 
 // For axis `axis` of [batch, height, width, channels].
@@ -46,9 +47,10 @@ Direction DirectionOf(const Node& node, size_t axis) {
     const auto values = node.attributes.Ints(name);
     return i < values.size() ? values[i] : absent;
   };
-  return {.stride = at("strides", axis, 1),
-          .dilation = at("dilations", axis, 1),
-          .padded = at("explicit_paddings", 2 * axis, 0) + at("explicit_paddings", 2 * axis + 1, 0)};
+  Direction direction{.stride = at("strides", axis, 1), .dilation = at("dilations", axis, 1)};
+  const int64_t before = at("explicit_paddings", 2 * axis, 0), after = at("explicit_paddings", 2 * axis + 1, 0);
+  if (__builtin_add_overflow(before, after, &direction.padded) || before < 0 || after < 0) direction.padded = -1;
+  return direction;
 }
 
 // [batch, height', width', channels] of a window of `rows` by `columns`.
@@ -60,7 +62,8 @@ std::vector<Type> Windowed(const Node& node, const Type& image, int64_t rows, in
   const int64_t windows[] = {rows, columns};
   for (size_t axis = 1; axis <= 2; ++axis) {
     const Direction d = DirectionOf(node, axis);
-    const int64_t size = shape[axis] < 0 ? -1 : shape[axis] + d.padded;
+    int64_t size = -1;
+    if (shape[axis] < 0 || d.padded < 0 || __builtin_add_overflow(shape[axis], d.padded, &size)) size = -1;
     shape[axis] = WindowPositions(size, windows[axis - 1], d.stride, d.dilation, padding);
   }
   shape[3] = channels;
@@ -72,7 +75,8 @@ std::vector<Type> Convolution(const Node& node, std::span<const Type> inputs) {
   const Shape& filter = *inputs[1].shape;
   const bool by_depth = node.op == "DepthwiseConv2dNative";
   const bool known = filter[2] >= 0 && filter[3] >= 0;
-  const int64_t channels = !by_depth ? filter[3] : known ? filter[2] * filter[3] : -1;
+  int64_t channels = filter[3];
+  if (by_depth && (!known || __builtin_mul_overflow(filter[2], filter[3], &channels))) channels = -1;
   return Windowed(node, inputs[0], filter[0], filter[1], channels);
 }
 

@@ -10,8 +10,6 @@
 namespace longshore::engine::cpu {
 namespace {
 
-namespace kernels = reference::kernels;
-
 // A body that was called with this many different shapes, more than a batcher has buckets, is taken to have new shapes
 // in every call: later shapes share one program for unknown shapes. Less than kProgramsMax, so that the programs for
 // the first shapes are not evicted.
@@ -66,7 +64,7 @@ void NameArguments(graph::Graph* body) {
 }  // namespace
 
 Compiled::Compiled(graph::Graph graph, ExecutionOptions options, std::shared_ptr<RunMemory> memory,
-                   std::shared_ptr<Weights> weights, const reference::Fold& fold)
+                   std::shared_ptr<Weights> weights, const host::Fold& fold)
     : options_(std::move(options)), memory_(std::move(memory)), weights_(std::move(weights)) {
   passed_.nodes = CountNodes(graph);
   for (const auto& pass : graph::passes::LoadPasses()) {
@@ -220,10 +218,10 @@ class Compiled::Tracing final : public Compiled::Bodies {
 
   // `origins`: on entry those of the fed values, on return those of all values.
   Result<std::vector<Tensor>> RunTraced(const Program& program, const std::map<std::string, Tensor>& fed,
-                                        reference::Origins<ValueId>* origins, size_t room_bytes) {
+                                        interpreter::Origins<ValueId>* origins, size_t room_bytes) {
     return RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, auto) {
       const std::vector<ValueId>& made = program.ValuesOf(at).made;
-      const reference::Maker maker = MakerOf(program, at, *origins);
+      const interpreter::Maker maker = MakerOf(program, at, *origins);
       for (size_t i = 0; i < made.size(); ++i) {
         const bool is_of_body = i < returned_.size() && !returned_[i].node.empty();
         origins->Note(made[i], program.ValueIn(frame, made[i]), is_of_body ? returned_[i] : maker);
@@ -234,22 +232,22 @@ class Compiled::Tracing final : public Compiled::Bodies {
 
  private:
   // The origin of the first non-finite value that the step reads, or the step itself if all are finite.
-  static reference::Maker MakerOf(const Program& program, size_t at, const reference::Origins<ValueId>& origins) {
+  static interpreter::Maker MakerOf(const Program& program, size_t at, const interpreter::Origins<ValueId>& origins) {
     for (const ValueId read : program.ValuesOf(at).read) {
-      if (const reference::Maker* blamed = origins.Of(read)) return *blamed;
+      if (const interpreter::Maker* blamed = origins.Of(read)) return *blamed;
     }
     return {.node = program.lines()[at].node, .op = program.lines()[at].op};
   }
 
   kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
                            size_t room_bytes) override {
-    reference::Origins<ValueId> origins;
+    interpreter::Origins<ValueId> origins;
     for (const auto& [name, id] : program.fed()) {
       const Tensor& value = fed.at(name);
-      const reference::Maker* before = across_.Of(value.data());
-      origins.Note(id, value, before == nullptr ? reference::Maker() : *before);
+      const interpreter::Maker* before = across_.Of(value.data());
+      origins.Note(id, value, before == nullptr ? interpreter::Maker() : *before);
     }
-    std::vector<reference::Maker> returned = std::exchange(returned_, {});
+    std::vector<interpreter::Maker> returned = std::exchange(returned_, {});
     ASSIGN_OR_RETURN(auto outputs, RunTraced(program, fed, &origins, room_bytes));
     const bool is_condition = outputs.size() == 1 && outputs[0].type() == DType::kBool;
     if (is_condition) {
@@ -260,26 +258,27 @@ class Compiled::Tracing final : public Compiled::Bodies {
     return outputs;
   }
 
-  void Note(const Program& program, const std::vector<Tensor>& outputs, const reference::Origins<ValueId>& origins) {
+  void Note(const Program& program, const std::vector<Tensor>& outputs, const interpreter::Origins<ValueId>& origins) {
     const std::vector<ValueId> ids = program.outputs();
     returned_.assign(ids.size(), {});
     for (size_t i = 0; i < ids.size(); ++i) {
-      if (const reference::Maker* maker = origins.Of(ids[i])) returned_[i] = *maker;
+      if (const interpreter::Maker* maker = origins.Of(ids[i])) returned_[i] = *maker;
       across_.Note(outputs[i].data(), outputs[i], returned_[i]);
     }
   }
 
   // A maker without a name: the value was non-finite before it entered the loop or branch.
-  std::vector<reference::Maker> returned_;       // For the outputs of the last body that ran in the current step.
-  reference::Origins<const std::byte*> across_;  // For all values that bodies returned, by address.
+  std::vector<interpreter::Maker> returned_;       // For the outputs of the last body that ran in the current step.
+  interpreter::Origins<const std::byte*> across_;  // For all values that bodies returned, by address.
 };
 
 // Fusion is off, so that errors name original nodes. Programs of bodies are shared with normal runs and stay fused.
-Result<std::optional<reference::Origin>> Compiled::FindNonFinite(const std::map<std::string, Tensor>& fed,
-                                                                 Resources& resources, size_t memory_bytes_max) const {
+Result<std::optional<interpreter::Origin>> Compiled::FindNonFinite(const std::map<std::string, Tensor>& fed,
+                                                                   Resources& resources,
+                                                                   size_t memory_bytes_max) const {
   Tracing bodies(*this, resources, memory_bytes_max);
   const auto program = programs_->ForTracing(fed, resources, memory_bytes_max);
-  reference::Origins<ValueId> origins;
+  interpreter::Origins<ValueId> origins;
   for (const auto& [name, id] : program->fed()) {
     const auto& node = graph_.nodes[static_cast<size_t>(graph_.fed.at(name))];
     if (const auto given = fed.find(name); given != fed.end()) origins.Note(id, given->second, {node.name, node.op});
@@ -287,7 +286,8 @@ Result<std::optional<reference::Origin>> Compiled::FindNonFinite(const std::map<
   RETURN_IF_ERROR(bodies.RunTraced(*program, fed, &origins, memory_bytes_max));
   const std::vector<ValueId> outputs = program->outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (const reference::Maker* maker = origins.Of(outputs[i])) return reference::Origin{.output = i, .maker = *maker};
+    if (const interpreter::Maker* maker = origins.Of(outputs[i]))
+      return interpreter::Origin{.output = i, .maker = *maker};
   }
   return std::nullopt;
 }

@@ -10,19 +10,17 @@
 
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/engine/cpu/steps/loops.h"
-#include "serving-node/engine/reference/differences.h"
-#include "serving-node/engine/reference/reference.h"
+#include "serving-node/engine/host/host.h"
+#include "serving-node/engine/interpreter/differences.h"
 #include "serving-node/graph/passes/passes.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::engine::cpu {
 namespace {
 
-namespace reference = engine::reference;
-
-std::string DifferenceFromTensorFlow(const Json& json, reference::OneOp::Fed fed) {
-  const reference::OneOp one(json, fed);
-  const auto plan = one.MakePlan({.fold = fed == reference::OneOp::Fed::kFirst});
+std::string DifferenceFromTensorFlow(const Json& json, interpreter::OneOp::Fed fed) {
+  const interpreter::OneOp one(json, fed);
+  const auto plan = one.MakePlan({.fold = fed == interpreter::OneOp::Fed::kFirst});
   if (!plan) return json.contains("error") ? "" : ToString(plan.error());
   Resources resources;
   const Compiled compiled(plan->ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
@@ -30,21 +28,21 @@ std::string DifferenceFromTensorFlow(const Json& json, reference::OneOp::Fed fed
   const auto answer = compiled.Run(one.fed, {}, resources, SIZE_MAX);
   if (json.contains("error"))
     return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
-  return answer ? reference::FirstDifferenceOfAll(*answer, json.at("outputs")) : ToString(answer.error());
+  return answer ? interpreter::FirstDifferenceOfAll(*answer, json.at("outputs")) : ToString(answer.error());
 }
 
 TEST(Compiled, AnswersEveryOpAsTensorFlowDoes) {
-  for (const auto& json : reference::OpCases()) {
-    EXPECT_EQ(DifferenceFromTensorFlow(json, reference::OneOp::Fed::kAll), "")
+  for (const auto& json : interpreter::OpCases()) {
+    EXPECT_EQ(DifferenceFromTensorFlow(json, interpreter::OneOp::Fed::kAll), "")
         << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
   }
 }
 
 // All inputs except the first are constants, so that passes and steps know their values.
 TEST(Compiled, AnswersEveryOpOfConstantsAsTensorFlowDoes) {
-  for (const auto& json : reference::OpCases()) {
+  for (const auto& json : interpreter::OpCases()) {
     if (json.contains("graph") || json.at("inputs").size() < 2) continue;
-    EXPECT_EQ(DifferenceFromTensorFlow(json, reference::OneOp::Fed::kFirst), "")
+    EXPECT_EQ(DifferenceFromTensorFlow(json, interpreter::OneOp::Fed::kFirst), "")
         << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
   }
 }
@@ -74,12 +72,12 @@ TEST(Loops, TheSumOfALongColumnIsExact) {
 }
 
 // The plan of a graph in text format, with these feeds and outputs.
-reference::Plan PlanOf(const std::string& text, const graph::Wanted& wanted, Resources& resources) {
+interpreter::Plan PlanOf(const std::string& text, const graph::Wanted& wanted, Resources& resources) {
   tensorflow::GraphDef def;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &def));
   auto graph = graph::Build(def, wanted);
   EXPECT_TRUE(graph) << ToString(graph.error());
-  auto plan = reference::Plan::Make(std::move(*graph), {.fold = true, .fold_variables = true}, resources);
+  auto plan = interpreter::Plan::Make(std::move(*graph), {.fold = true, .fold_variables = true}, resources);
   EXPECT_TRUE(plan) << ToString(plan.error());
   return std::move(*plan);
 }
@@ -558,7 +556,7 @@ TEST_P(Random, GraphsHaveTheSameResultsAsTheReferencePlan) {
     auto graph = graph::Build(random.def, random.wanted);
     ASSERT_TRUE(graph) << ToString(graph.error());
     Resources resources;
-    const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
+    const auto plan = interpreter::Plan::Make(std::move(*graph), {}, resources);
     const auto wanted = plan->Run(random.fed, {}, resources);
     const auto given =
         Compiled(plan->ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(), std::make_shared<Weights>())
@@ -581,7 +579,7 @@ TEST(Compiled, IndependentRowsAreComputedInSlicesWithTheSameResult) {
     auto graph = graph::Build(random.def, random.wanted);
     ASSERT_TRUE(graph) << ToString(graph.error());
     Resources resources;
-    const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
+    const auto plan = interpreter::Plan::Make(std::move(*graph), {}, resources);
     const auto wanted = plan->Run(random.fed, {}, resources);
     const Compiled compiled(plan->ToGraph(), ExecutionOptions{.slice_bytes = 1 + 60 * (seed % 10)},
                             std::make_shared<RunMemory>(), std::make_shared<Weights>());
@@ -593,7 +591,7 @@ TEST(Compiled, IndependentRowsAreComputedInSlicesWithTheSameResult) {
   for (const int64_t rows : {0, 1, 2, 3}) EXPECT_GT(sliced[rows], 10) << rows;
 }
 
-std::string NameOf(const Result<std::optional<reference::Origin>>& found) {
+std::string NameOf(const Result<std::optional<interpreter::Origin>>& found) {
   if (!found) return ToString(found.error());
   return *found ? fmt::format("{} {} {}", (*found)->output, (*found)->maker.node, (*found)->maker.op) : "finite";
 }
@@ -608,7 +606,7 @@ TEST(Compiled, FindsTheSameOriginOfAnInfinityAsThePlan) {
     auto graph = graph::Build(random.def, random.wanted);
     ASSERT_TRUE(graph) << ToString(graph.error());
     Resources resources;
-    const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
+    const auto plan = interpreter::Plan::Make(std::move(*graph), {}, resources);
     const Compiled compiled(plan->ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
                             std::make_shared<Weights>());
     const std::string wanted = NameOf(plan->FindNonFinite(random.fed, resources, SIZE_MAX));
@@ -637,7 +635,7 @@ class WithoutPass : public testing::TestWithParam<std::string> {};
 
 TEST_P(WithoutPass, AnswersLikeTheReferenceEngine) {
   const auto cpu = MakeCpuEngine({.runs = 1, .passes_off = {GetParam()}});
-  const auto plain = MakeReferenceEngine({.threads = 1});
+  const auto plain = host::MakeEngine({.threads = 1});
   for (const char* version : {"digits/1", "digits/2", "digits/5"}) {
     const auto fast = Load(*cpu, version), slow = Load(*plain, version);
     for (const int64_t batch : {1, 8, 3}) {

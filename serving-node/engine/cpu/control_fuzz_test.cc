@@ -6,12 +6,11 @@
 #include <random>
 
 #include "serving-node/engine/cpu/compiled.h"
-#include "serving-node/engine/reference/plan.h"
+#include "serving-node/engine/interpreter/plan.h"
 
 namespace longshore::engine::cpu {
 namespace {
 
-namespace kernels = reference::kernels;
 using tensor::Tensor;
 
 constexpr uint32_t kSeed = 20261;
@@ -132,11 +131,11 @@ bool AreAlike(const Result<std::vector<Tensor>>& of_plan, const Result<std::vect
 
 Result<std::vector<Tensor>> BuildAndRun(const tensorflow::GraphDef& def) {
   ASSIGN_OR_RETURN(auto graph, graph::Build(def, {{"x:0"}, {"y:0"}, {}}));
-  reference::Unsupported unsupported;
+  interpreter::Unsupported unsupported;
   unsupported.Check(graph);
   RETURN_IF_ERROR(unsupported.ToStatus());
   kernels::Resources resources;
-  ASSIGN_OR_RETURN(const auto plan, reference::Plan::Make(std::move(graph), {}, resources));
+  ASSIGN_OR_RETURN(const auto plan, interpreter::Plan::Make(std::move(graph), {}, resources));
   const std::map<std::string, Tensor> fed = {{"x:0", Tensor::Of<float>({}, {2})}};
   const Compiled compiled(plan.ToGraph(), {.threads = 1, .limits = kLimits, .passes_off = {}},
                           std::make_shared<RunMemory>(), std::make_shared<Weights>());

@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "serving-node/engine/cpu/compiled.h"
-#include "serving-node/engine/reference/plan.h"
-#include "serving-node/engine/reference/plan_executable.h"
+#include "serving-node/engine/interpreter/plan.h"
+#include "serving-node/engine/interpreter/plan_executable.h"
 
 namespace longshore::engine::cpu {
 namespace {
 
-namespace kernels = reference::kernels;
-using reference::Plan;
+using interpreter::Plan;
 
 using tensor::Tensor;
 using testing::AllOf;
@@ -65,20 +64,20 @@ Result<Plan> MakePlan(const Given& given, Plan::Folding folding = {.fold = true,
   EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(kX + given.graph, &def)) << given.graph;
   const graph::Wanted wanted{{"x:0"}, {given.output}, {}};
   ASSIGN_OR_RETURN(auto graph, graph::Build(def, wanted));
-  reference::Unsupported unsupported;
+  interpreter::Unsupported unsupported;
   unsupported.Check(graph);
   RETURN_IF_ERROR(unsupported.ToStatus());
   kernels::Resources resources;
   return Plan::Make(std::move(graph), folding, resources);
 }
 
-std::unique_ptr<reference::Executable> MakePrograms(Plan plan, const kernels::RunLimits& limits) {
+std::unique_ptr<interpreter::Executable> MakePrograms(Plan plan, const kernels::RunLimits& limits) {
   return std::make_unique<Compiled>(plan.ToGraph(), ExecutionOptions{.threads = 1, .limits = limits, .passes_off = {}},
                                     std::make_shared<RunMemory>(), std::make_shared<Weights>());
 }
 
 // Each test runs twice: with a reference plan and with compiled programs.
-using MakeExecutable = std::unique_ptr<reference::Executable> (*)(Plan plan, const kernels::RunLimits& limits);
+using MakeExecutable = std::unique_ptr<interpreter::Executable> (*)(Plan plan, const kernels::RunLimits& limits);
 class Control : public testing::TestWithParam<MakeExecutable> {
  protected:
   static Result<float> Answer(const Given& given, float x) {
@@ -104,7 +103,7 @@ class Control : public testing::TestWithParam<MakeExecutable> {
     return result ? fmt::format("an answer: {}", *result) : ToString(result.error());
   }
 };
-INSTANTIATE_TEST_SUITE_P(Plans, Control, testing::Values(reference::RunPlan));
+INSTANTIATE_TEST_SUITE_P(Plans, Control, testing::Values(interpreter::RunPlan));
 INSTANTIATE_TEST_SUITE_P(Programs, Control, testing::Values(MakePrograms));
 
 // f(a) = a <= 1 ? 1 : a * f(a - 1)

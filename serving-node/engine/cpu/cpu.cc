@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "serving-node/engine/cpu/compiled.h"
-#include "serving-node/engine/reference/reference.h"
+#include "serving-node/engine/host/host.h"
 
 namespace longshore::engine {
 
@@ -12,16 +12,16 @@ std::unique_ptr<Engine> MakeCpuEngine(const CpuOptions& options) {
                                         .limits = {.time_max = options.loop_time_max},
                                         .passes_off = options.passes_off};
   const auto memory = std::make_shared<cpu::RunMemory>();
-  return MakeReferenceEngine(
+  return host::MakeEngine(
       {.threads = options.runs,
        .waiting_runs_max = options.waiting_runs_max,
        .run_bytes_max = options.run_bytes_max,
        .loop_time_max = options.loop_time_max,
-       .compiler = [execution, memory](const LoadOptions& load) -> reference::MakeExecutable {
+       .compiler = [execution, memory](const LoadOptions& load) -> host::MakeExecutable {
          cpu::ExecutionOptions per_model = execution;
          per_model.by_row = load.deterministic;
          return [execution = std::move(per_model), memory, weights = std::make_shared<cpu::Weights>()](
-                    graph::Graph graph, const reference::Fold& fold) {
+                    graph::Graph graph, const host::Fold& fold) {
            return std::make_unique<cpu::Compiled>(std::move(graph), execution, memory, weights, fold);
          };
        }});

@@ -4,8 +4,8 @@
 
 #include "common/heap_testing/heap.h"
 #include "serving-node/engine/cpu/compiled.h"
-#include "serving-node/engine/reference/empty_shapes.h"
-#include "serving-node/engine/reference/one_op.h"
+#include "serving-node/engine/interpreter/empty_shapes.h"
+#include "serving-node/engine/interpreter/one_op.h"
 
 namespace longshore::engine::cpu {
 namespace {
@@ -23,10 +23,10 @@ std::string ShapesOf(const std::map<std::string, Tensor>& fed) {
 
 TEST(EmptyInputs, OfAnySizesUseLittleMemoryInCompiledRuns) {
   RecordProperty("seed", static_cast<int>(kSeed));
-  reference::EmptyShapes shapes(kSeed);
+  interpreter::EmptyShapes shapes(kSeed);
   size_t refused = 0, answered = 0;
-  for (const auto& json : reference::OpCases()) {
-    const reference::OneOp one(json);
+  for (const auto& json : interpreter::OpCases()) {
+    const interpreter::OneOp one(json);
     const auto plan = one.MakePlan();
     if (!plan) continue;
     Resources resources;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "serving-node/engine/kernels/registry.h"
+
 namespace longshore::engine::cpu {
 namespace {
 
@@ -16,13 +18,13 @@ bool HasNumbersOrTexts(std::span<const Tensor> tensors) {
 
 }  // namespace
 
-graph::Evaluate EvaluateByKernels(reference::kernels::Resources& resources, size_t bytes_max) {
+graph::Evaluate EvaluateByKernels(kernels::Resources& resources, size_t bytes_max) {
   return [&resources, bytes_max](const graph::Node& node,
                                  std::span<const Tensor> inputs) -> std::optional<std::vector<Tensor>> {
-    const auto* kernel = reference::kernels::FindKernel(node.op);
+    const auto* kernel = kernels::FindKernel(node.op);
     if (kernel == nullptr || !kernel->is_foldable || node.has_effect || !node.then.empty()) return std::nullopt;
     if (inputs.size() < static_cast<size_t>(kernel->inputs_min) || !HasNumbersOrTexts(inputs)) return std::nullopt;
-    const reference::kernels::Call call{node, inputs, resources, bytes_max};
+    const kernels::Call call{node, inputs, resources, bytes_max};
     if (!call.CheckEmptyInputs()) return std::nullopt;
     auto made = kernel->compute(call);
     if (!made || !HasNumbersOrTexts(*made)) return std::nullopt;

@@ -7,7 +7,7 @@
 
 #include "common/heap_testing/heap.h"
 #include "serving-node/engine/cpu/cpu.h"
-#include "serving-node/engine/reference/reference.h"
+#include "serving-node/engine/host/host.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::engine {
@@ -68,7 +68,7 @@ class NoMemory : public testing::Test {
 };
 
 TEST_F(NoMemory, ARunOfTheReferenceEngineIsAnswered) {
-  const auto engine = MakeReferenceEngine({.threads = 1});
+  const auto engine = host::MakeEngine({.threads = 1});
   FailEachAllocation(*Load(*engine), Images(2, Thread::kCallers));
 }
 
@@ -82,7 +82,7 @@ TEST_F(NoMemory, ARunOfACompiledProgramIsAnswered) {
 }
 
 TEST_F(NoMemory, ARunThatCannotBeQueuedIsAnswered) {
-  const auto engine = MakeReferenceEngine({.threads = 1});
+  const auto engine = host::MakeEngine({.threads = 1});
   FailEachAllocation(*Load(*engine), Images(2, Thread::kEngines));
 }
 

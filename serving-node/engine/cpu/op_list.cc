@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "serving-node/engine/cpu/steps/step.h"
-#include "serving-node/engine/reference/kernels/kernel.h"
+#include "serving-node/engine/kernels/base/kernel.h"
+#include "serving-node/engine/kernels/registry.h"
 
 namespace longshore::engine::cpu {
 namespace {
-
-namespace kernels = reference::kernels;
 
 // "DT_INT32" -> "int32".
 std::string ShortName(DType type) {

@@ -22,8 +22,7 @@ class CpuProfile : public testing::Test {
   }
 
   const std::unique_ptr<Engine> engine_ = MakeCpuEngine({.runs = 1});
-  const std::shared_ptr<LoadedModel> model_ =
-      engine_->Load(source_tree::Root() / "tests/models/digits/2", {}).value();
+  const std::shared_ptr<LoadedModel> model_ = engine_->Load(source_tree::Root() / "tests/models/digits/2", {}).value();
 };
 
 TEST_F(CpuProfile, DoesNotChangeTheBitsOfTheOutputs) {

@@ -5,7 +5,7 @@
 
 #include "serving-node/engine/cpu/evaluate.h"
 #include "serving-node/engine/cpu/steps/arena.h"
-#include "serving-node/engine/reference/flops.h"
+#include "serving-node/engine/interpreter/flops.h"
 #include "serving-node/graph/rows.h"
 
 namespace longshore::engine::cpu {
@@ -165,7 +165,7 @@ class ProgramMaker {
     const auto own = std::span(context.inputs).first(context.inputs.size() - context.fused_operands());
     const auto is_static = [](const Value& value) { return value.is_static(); };
     if (std::ranges::all_of(own, is_static) && std::ranges::all_of(context.outputs, is_static))
-      line.flops = reference::Flops(context.node, ShapesOf(own), ShapesOf(context.outputs));
+      line.flops = interpreter::Flops(context.node, ShapesOf(own), ShapesOf(context.outputs));
     return line;
   }
 
@@ -257,11 +257,11 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph
 
 size_t Program::run_bytes() const { return RoundedUp(arena_bytes_) + scratch_bytes_; }
 
-int64_t Program::memory_bytes(reference::kernels::CountedBuffers* counted) const {
+int64_t Program::memory_bytes(kernels::CountedBuffers* counted) const {
   int64_t sum = 0;
   for (const Spot& spot : spots_) {
     if (!spot.constant.empty() && spot.constant.device() == tensor::Device{})
-      sum += reference::kernels::UncountedBytes(spot.constant, counted);
+      sum += kernels::UncountedBytes(spot.constant, counted);
   }
   return sum;
 }
@@ -333,7 +333,7 @@ Status Program::RunSteps(OwnFrame& frame, const OnStep& on_step) const {
     RETURN_IF_ERROR(steps_[i]->Run(frame));
     if (on_step) on_step(i, frame, {.began = began, .ended = Clock::now()});
     for (const ValueId id : freed_after_[i]) {
-      frame.room_bytes += reference::kernels::HeldBytes({&frame.made[id], 1});
+      frame.room_bytes += kernels::HeldBytes({&frame.made[id], 1});
       frame.made[id] = Tensor();
     }
   }

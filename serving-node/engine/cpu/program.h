@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/engine/cpu/run_memory.h"
 #include "serving-node/engine/cpu/slices.h"
 #include "serving-node/engine/cpu/steps/onednn.h"
@@ -57,7 +57,7 @@ class Program {
   size_t run_bytes() const;
 
   // The memory of the constants that are not in Weights.
-  int64_t memory_bytes(reference::kernels::CountedBuffers* counted) const;
+  int64_t memory_bytes(kernels::CountedBuffers* counted) const;
 
   // For profiling and tracing. Values that share memory under different shapes have one id.
   struct StepValues {

@@ -71,11 +71,11 @@ std::unique_ptr<const Program> Programs::ForTracing(const std::map<std::string, 
   return Program::Make(graph_, bodies_, TypesOf(fed, true), weights_, resources, {}, bytes_max);
 }
 
-int64_t Programs::memory_bytes(reference::kernels::CountedBuffers* counted) const {
+int64_t Programs::memory_bytes(kernels::CountedBuffers* counted) const {
   int64_t sum = 0;
   for (const graph::Node& node : graph_.nodes) {
     for (const Tensor& value : node.values) {
-      if (value.device() == tensor::Device{}) sum += reference::kernels::UncountedBytes(value, counted);
+      if (value.device() == tensor::Device{}) sum += kernels::UncountedBytes(value, counted);
     }
   }
   const std::lock_guard lock(mutex_);

@@ -41,7 +41,7 @@ class Programs {
                                             size_t bytes_max) const;
 
   // The memory of the graph's constants and of the constants that programs computed from shapes.
-  int64_t memory_bytes(reference::kernels::CountedBuffers* counted) const;
+  int64_t memory_bytes(kernels::CountedBuffers* counted) const;
 
  private:
   struct Slot {

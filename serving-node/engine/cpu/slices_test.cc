@@ -36,7 +36,7 @@ Graph Fed(std::vector<Node> nodes) {
 graph::Types TypesOf(const Graph& graph, int64_t rows, const Shape& rest) {
   Shape shape = {rows};
   shape.insert(shape.end(), rest.begin(), rest.end());
-  reference::kernels::Resources resources;
+  kernels::Resources resources;
   return InferTypes(graph, {}, {{"x", {DType::kFloat, shape, std::nullopt}}}, EvaluateByKernels(resources, SIZE_MAX));
 }
 

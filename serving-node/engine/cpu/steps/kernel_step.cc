@@ -4,13 +4,12 @@
 
 #include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/cpu/steps/step.h"
-#include "serving-node/engine/reference/kernels/bodies.h"
+#include "serving-node/engine/kernels/base/bodies.h"
+#include "serving-node/engine/kernels/registry.h"
 #include "serving-node/graph/passes/passes.h"
 
 namespace longshore::engine::cpu {
 namespace {
-
-namespace kernels = reference::kernels;
 
 class KernelStep final : public Step {
  public:

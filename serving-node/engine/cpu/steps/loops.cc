@@ -234,7 +234,10 @@ LONGSHORE_LOOP float MaxOf(const float* in, int64_t count) {
     largest = in[i] > largest ? in[i] : largest;
     has_nan |= in[i] != in[i] ? 1 : 0;
   }
-  return has_nan != 0 ? std::numeric_limits<float>::quiet_NaN() : largest;
+  if (has_nan != 0) return std::numeric_limits<float>::quiet_NaN();
+  // OpenMP lets a compiler begin each lane of the reduction with the lowest finite number, so that -inf is lost.
+  if (count > 0 && largest == std::numeric_limits<float>::lowest()) return *std::max_element(in, in + count);
+  return largest;
 }
 
 LONGSHORE_LOOP void ExpOf(const float* in, float shift, float* out, int64_t count) {

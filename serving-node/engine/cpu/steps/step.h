@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "serving-node/engine/reference/kernels/kernel.h"
+#include "common/base/error.h"
+#include "serving-node/engine/kernels/base/kernel.h"
 #include "serving-node/graph/graph.h"
 #include "serving-node/graph/types.h"
 #include "serving-node/tensor/tensor.h"
 
 namespace longshore::engine::cpu {
 
-using reference::kernels::Resources;
+using kernels::Resources;
 using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
@@ -32,8 +32,8 @@ class StepState {
 // The part of a run that it shares with the runs of its bodies.
 struct RunContext {
   Resources* resources = nullptr;
-  reference::kernels::RunTables* tables = nullptr;
-  reference::kernels::Bodies* bodies = nullptr;
+  kernels::RunTables* tables = nullptr;
+  kernels::Bodies* bodies = nullptr;
   bool is_body = false;  // Whether this is the run of a body, within a step of another run.
 };
 

@@ -117,10 +117,10 @@ Tensor Weights::Plain(const Tensor& constant) {
   return Over(In(constant, flat, flat), constant);
 }
 
-int64_t Weights::Count(const Entries& entries, reference::kernels::CountedBuffers* counted) {
+int64_t Weights::Count(const Entries& entries, kernels::CountedBuffers* counted) {
   int64_t sum = 0;
   for (const auto& [_, entry] : entries) {
-    if (!entry.plain.empty()) sum += reference::kernels::UncountedBytes(entry.plain, counted);
+    if (!entry.plain.empty()) sum += kernels::UncountedBytes(entry.plain, counted);
     for (const Made& made : entry.made) {
       const Form form = made.form.lock();
       if (form && counted->insert(static_cast<const std::byte*>(form->get_data_handle())).second)
@@ -130,7 +130,7 @@ int64_t Weights::Count(const Entries& entries, reference::kernels::CountedBuffer
   return sum;
 }
 
-int64_t Weights::memory_bytes(reference::kernels::CountedBuffers* counted) const {
+int64_t Weights::memory_bytes(kernels::CountedBuffers* counted) const {
   const std::lock_guard lock(mutex_);
   return Count(stored_, counted) + Count(unstored_, counted);
 }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "serving-node/engine/reference/kernels/resources.h"
+#include "serving-node/engine/kernels/base/resources.h"
 #include "serving-node/tensor/tensor.h"
 
 namespace longshore::engine::cpu {
@@ -36,7 +36,7 @@ class Weights {
   // The constant as a normal tensor in CPU memory.
   tensor::Tensor Plain(const tensor::Tensor& constant);
 
-  int64_t memory_bytes(reference::kernels::CountedBuffers* counted) const;  // In all layouts.
+  int64_t memory_bytes(kernels::CountedBuffers* counted) const;  // In all layouts.
 
  private:
   struct Made {
@@ -56,7 +56,7 @@ class Weights {
   static tensor::Tensor PlainOf(const Entry& entry);
   static Form FormOf(const Entry& entry, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
   void KeepForm(Entry& entry, const Form& form, const dnnl::memory::desc& plain);
-  static int64_t Count(const Entries& entries, reference::kernels::CountedBuffers* counted);
+  static int64_t Count(const Entries& entries, kernels::CountedBuffers* counted);
 
   mutable std::mutex mutex_;
   Entries stored_;    // By the placeholder's address.

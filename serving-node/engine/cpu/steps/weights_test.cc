@@ -9,7 +9,7 @@ namespace longshore::engine::cpu {
 namespace {
 
 using dnnl::memory;
-using reference::kernels::CountedBuffers;
+using kernels::CountedBuffers;
 using tensor::DType;
 using tensor::Tensor;
 

@@ -1,0 +1,33 @@
+// The part that engines on this machine's memory have in common: it loads SavedModels, queues runs and limits them.
+//
+// Without a compiler, the interpreter runs the graphs with one plain kernel per op. The tests compare faster engines
+// with it, so its kernels are written for clarity; it is fast enough to serve small models.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "serving-node/engine/engine.h"
+#include "serving-node/engine/host/compiler.h"
+
+namespace longshore::engine::host {
+
+struct Options {
+  int threads = 0;                         // Concurrent runs; 0: one per processor.
+  int waiting_runs_max = 10'000;           // Queued runs; further ones fail with Unavailable.
+  size_t run_bytes_max = size_t{2} << 30;  // Memory of one run without its inputs; above: ResourceExhausted.
+  // The time limit of a run with branches or loops, checked before each step.
+  std::chrono::milliseconds loop_time_max = std::chrono::minutes(1);
+  // Set by another engine to run graphs its own way; called once for each model. See interpreter/executable.h.
+  std::function<MakeExecutable(const LoadOptions& options)> compiler = {};
+};
+
+// The engine must outlive the models that it loaded.
+std::unique_ptr<Engine> MakeEngine(const Options& options = {});
+
+// The unsupported ops of a version, each op once; empty if all are supported. Reads the graph but not the weights.
+// Errors as for Engine::Load.
+Result<std::vector<UnsupportedOp>> FindUnsupportedOps(const Path& version_dir, const LoadOptions& options);
+
+}  // namespace longshore::engine::host

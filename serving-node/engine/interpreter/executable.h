@@ -1,0 +1,39 @@
+// The interface through which a signature runs: implemented by the reference plan and by other engines.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "serving-node/engine/engine.h"
+#include "serving-node/engine/interpreter/origins.h"
+#include "serving-node/engine/kernels/base/resources.h"
+#include "serving-node/graph/graph.h"
+#include "serving-node/tensor/tensor.h"
+
+namespace longshore::engine::interpreter {
+
+// Thread-safe: any number of runs at once.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  // Run, FindNonFinite and Explain do what those of Plan do, with the same errors.
+  virtual Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
+                                                  std::span<const size_t> wanted, kernels::Resources& resources,
+                                                  size_t memory_bytes_max) const = 0;
+  virtual Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
+                                                      kernels::Resources& resources, size_t memory_bytes_max) const = 0;
+  // Like Run. Adds the nodes and the peak memory to the profile; the times of nodes count from profile->began.
+  virtual Result<std::vector<tensor::Tensor>> Profile(const std::map<std::string, tensor::Tensor>& fed,
+                                                      std::span<const size_t> wanted, kernels::Resources& resources,
+                                                      size_t memory_bytes_max, RunProfile* profile) const = 0;
+  virtual PlanView Explain(const std::map<std::string, tensor::Tensor>& fed, std::span<const size_t> wanted,
+                           kernels::Resources& resources) const = 0;
+  virtual int64_t memory_bytes(kernels::CountedBuffers* counted) const = 0;
+};
+
+}  // namespace longshore::engine::interpreter

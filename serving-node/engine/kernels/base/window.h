@@ -1,0 +1,42 @@
+// Windows that slide over images, for convolution and pooling. Images are [batch, height, width, channels].
+#pragma once
+
+#include "serving-node/engine/kernels/base/kernel.h"
+
+namespace longshore::engine::kernels {
+
+// One direction, height or width, of an image and of the window on it.
+struct Slide {
+  int64_t size = 0;    // The image.
+  int64_t window = 1;  // The window, before dilation.
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t before = 0;  // Padding before the image.
+  int64_t out = 0;     // The result.
+};
+
+// Sets `before` and `out` from the other members. SAME: the result has ceil(size / stride) places, and the padding is
+// split evenly, with an odd one behind. VALID and EXPLICIT: the padding is `before` and `after`.
+Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Slide* slide);
+
+// The upper limit of strides, dilations and explicit paddings, so that computations with them fit into 64 bits.
+inline constexpr int64_t kStepMax = 1 << 24;
+// True if all values are in [1, kStepMax].
+bool AreSteps(const std::vector<int64_t>& list);
+
+// The shape of an image given as a tensor of sizes. For ops that compute backwards from a result to the image that a
+// convolution would have had.
+Result<Shape> ImageShapeOf(const Tensor& sizes);
+
+// Both directions, with the strides, dilations and padding of the node. Requires: CheckWindow succeeded, and an image
+// of rank 4.
+struct Window {
+  Slide rows;
+  Slide columns;
+};
+Result<Window> WindowOf(const Call& call, const Shape& image, int64_t window_rows, int64_t window_columns);
+
+// Unimplemented unless images are NHWC, strides apply to height and width only, and the padding is a known one.
+Status CheckWindow(const graph::Node& node);
+
+}  // namespace longshore::engine::kernels

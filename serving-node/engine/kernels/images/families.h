@@ -1,0 +1,16 @@
+// The families of kernels for images. Each function returns the rows of its own file.
+#pragma once
+
+#include <span>
+
+#include "serving-node/engine/kernels/base/kernel.h"
+
+namespace longshore::engine::kernels::images {
+
+std::span<const Kernel> CropKernels();
+std::span<const Kernel> DecoderKernels();
+std::span<const Kernel> ImageKernels();
+std::span<const Kernel> ResizeKernels();
+std::span<const Kernel> SuppressionKernels();
+
+}  // namespace longshore::engine::kernels::images

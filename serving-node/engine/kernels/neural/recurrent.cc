@@ -1,0 +1,251 @@
+// Recurrent cells as single ops: LSTM, for one step or a whole sequence, and GRU.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "serving-node/engine/kernels/base/gemm.h"
+#include "serving-node/engine/kernels/base/room.h"
+#include "serving-node/engine/kernels/base/sigmoid.h"
+#include "serving-node/engine/kernels/base/types.h"
+#include "serving-node/engine/kernels/neural/families.h"
+
+namespace longshore::engine::kernels::neural {
+namespace {
+
+struct Sizes {
+  int64_t batch = 0, inputs = 0, cells = 0;
+  int64_t states() const { return batch * cells; }
+};
+
+Status CheckInput(const Tensor& in, std::string_view name, const Shape& wanted) {
+  if (in.type() == DType::kFloat && in.shape() == wanted) return {};
+  return InvalidArgument("{} is {}{} instead of DT_FLOAT{}", name, DTypeName(in.type()), ToString(in.shape()),
+                         ToString(wanted));
+}
+
+// InvalidArgument unless weights are [inputs + cells, times * cells] and the bias has as many columns. Compares by
+// division, because products might overflow.
+Status CheckWeights(const Tensor& weights, const Tensor& bias, const Sizes& sizes, int64_t times) {
+  const bool is_matrix = weights.type() == DType::kFloat && weights.rank() == 2;
+  if (!is_matrix || weights.dim(0) - sizes.cells != sizes.inputs || weights.dim(1) % times != 0 ||
+      weights.dim(1) / times != sizes.cells) {
+    return InvalidArgument("weights {}{} do not fit {} inputs and {} cells", DTypeName(weights.type()),
+                           ToString(weights.shape()), sizes.inputs, sizes.cells);
+  }
+  return CheckInput(bias, "a bias", {weights.dim(1)});
+}
+
+// ResourceExhausted unless the outputs, for `steps` steps, and the buffers of one step fit into memory. The buffers are
+// the joined rows and their products: 4 per cell for LSTM; 2 and the reset state for GRU.
+Status HasRoomForSteps(const Call& call, const Sizes& sizes, int64_t steps, int64_t outputs) {
+  ASSIGN_OR_RETURN(const Call rest, ReserveRoom(call, DType::kFloat, {outputs, steps, sizes.batch, sizes.cells}));
+  return rest.HasRoomFor(DType::kFloat, {sizes.batch, sizes.inputs + 5 * sizes.cells});
+}
+
+// Each row of the result is a row of x followed by a row of h.
+void Concatenate(const float* x, const float* h, const Sizes& sizes, float* out) {
+  for (int64_t i = 0; i < sizes.batch; ++i) {
+    out = std::copy_n(x + i * sizes.inputs, sizes.inputs, out);
+    out = std::copy_n(h + i * sizes.cells, sizes.cells, out);
+  }
+}
+
+// The results of a step, in the order of the outputs.
+enum LstmOutput : size_t { kInputGate, kState, kForgetGate, kOutputGate, kCandidate, kSquashed, kHidden, kLstmOutputs };
+using LstmStep = std::array<float*, kLstmOutputs>;
+
+// The differences between the LSTM ops: which quarter of the columns of the weights belongs to the candidate and to the
+// forget gate (the input gate has the first and the output gate the last), and the defaults of attributes.
+struct LstmKind {
+  int64_t candidate = 1;
+  int64_t forget = 2;
+  float forget_bias = 1;
+  float clip = 3;
+};
+
+// `in`: x, cs_prev, h_prev, w, wci, wcf, wco, b.
+class Lstm {
+ public:
+  Lstm(const graph::Attributes& attributes, std::span<const Tensor> in, const Sizes& sizes, const LstmKind& kind)
+      : in_(in),
+        sizes_(sizes),
+        kind_(kind),
+        forget_bias_(attributes.Float("forget_bias", kind.forget_bias)),
+        clip_(attributes.Float("cell_clip", kind.clip)),
+        has_peepholes_(attributes.Bool("use_peephole", false)),
+        joined_(static_cast<size_t>(sizes.batch * (sizes.inputs + sizes.cells))),
+        gates_(static_cast<size_t>(4 * sizes.states())) {}
+
+  void Step(const float* x, const float* state, const float* hidden, const LstmStep& out) {
+    Concatenate(x, hidden, sizes_, joined_.data());
+    Gemm(joined_.data(), Raw<float>(in_[3]), gates_.data(), sizes_.batch, sizes_.inputs + sizes_.cells,
+         4 * sizes_.cells);
+    for (int64_t at = 0; at < sizes_.states(); ++at) StepCell(at, state[at], out);
+  }
+
+ private:
+  void StepCell(int64_t at, float before, const LstmStep& out) const {
+    const int64_t cell = at % sizes_.cells;
+    out[kInputGate][at] = Sigmoid{}(Gate(at, 0) + Peep(4, cell, before));
+    out[kCandidate][at] = std::tanh(Gate(at, kind_.candidate));
+    out[kForgetGate][at] = Sigmoid{}(Gate(at, kind_.forget) + forget_bias_ + Peep(5, cell, before));
+    const float state = Clipped(out[kCandidate][at] * out[kInputGate][at] + out[kForgetGate][at] * before);
+    out[kState][at] = state;
+    out[kSquashed][at] = std::tanh(state);
+    out[kOutputGate][at] = Sigmoid{}(Gate(at, 3) + Peep(6, cell, state));
+    out[kHidden][at] = out[kOutputGate][at] * out[kSquashed][at];
+  }
+
+  float Gate(int64_t at, int64_t quarter) const {
+    const int64_t column = quarter * sizes_.cells + at % sizes_.cells;
+    return gates_[static_cast<size_t>(at / sizes_.cells * 4 * sizes_.cells + column)] + Raw<float>(in_[7])[column];
+  }
+
+  // The peephole term of a gate.
+  float Peep(size_t weights, int64_t cell, float state) const {
+    return has_peepholes_ ? state * Raw<float>(in_[weights])[cell] : 0;
+  }
+
+  // NaN stays NaN.
+  float Clipped(float state) const {
+    if (!(clip_ > 0)) return state;
+    return state > clip_ ? clip_ : state < -clip_ ? -clip_ : state;
+  }
+
+  const std::span<const Tensor> in_;
+  const Sizes sizes_;
+  const LstmKind kind_;
+  const float forget_bias_;
+  const float clip_;
+  const bool has_peepholes_;
+  std::vector<float> joined_;
+  std::vector<float> gates_;
+};
+
+// `in` has the inputs of Lstm, with x of shape [.., batch, inputs]. Checks peepholes if they are used; unused ones may
+// be vectors of any size.
+Status CheckLstm(std::span<const Tensor> in, const Sizes& sizes, bool has_peepholes) {
+  RETURN_IF_ERROR(CheckInput(in[2], "h_prev", {sizes.batch, sizes.cells}));
+  RETURN_IF_ERROR(CheckWeights(in[3], in[7], sizes, 4));
+  for (const size_t i : {4U, 5U, 6U}) {
+    const Shape wanted = has_peepholes || in[i].rank() != 1 ? Shape{sizes.cells} : in[i].shape();
+    RETURN_IF_ERROR(CheckInput(in[i], "a peephole", wanted));
+  }
+  return {};
+}
+
+// The sizes from x, which must have the given rank, and from the state.
+Result<Sizes> SizesOf(const Tensor& x, const Tensor& state, int rank) {
+  if (x.type() != DType::kFloat || x.rank() != rank || state.rank() != 2)
+    return InvalidArgument("x {}{} and the state {} have unsupported types or ranks", DTypeName(x.type()),
+                           ToString(x.shape()), ToString(state.shape()));
+  const Sizes sizes{x.dim(rank - 2), x.dim(rank - 1), state.dim(1)};
+  RETURN_IF_ERROR(CheckInput(state, "the state", {sizes.batch, sizes.cells}));
+  return sizes;
+}
+
+// Makes `count` outputs of zeros.
+Result<std::vector<Tensor>> Zeros(size_t count, const Shape& shape) {
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(outputs.emplace_back(), Tensor::Make(DType::kFloat, shape));
+    std::fill_n(Raw<float>(outputs.back()), outputs.back().elements(), 0.0F);
+  }
+  return outputs;
+}
+
+LstmStep PlacesOf(std::vector<Tensor>& outputs, int64_t offset) {
+  LstmStep places{};
+  for (size_t i = 0; i < places.size(); ++i) places[i] = Raw<float>(outputs[i]) + offset;
+  return places;
+}
+
+Outputs LstmCell(const Call& call) {
+  ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(call.in(0), call.in(1), 2));
+  const auto& attributes = call.attributes();
+  RETURN_IF_ERROR(CheckLstm(call.inputs, sizes, attributes.Bool("use_peephole", false)));
+  if (sizes.states() == 0) return InvalidArgument("the state of shape {} is empty", ToString(call.in(1).shape()));
+  RETURN_IF_ERROR(HasRoomForSteps(call, sizes, 1, kLstmOutputs));
+  ASSIGN_OR_RETURN(auto outputs, Zeros(kLstmOutputs, {sizes.batch, sizes.cells}));
+  Lstm lstm(attributes, call.inputs, sizes, LstmKind{});
+  lstm.Step(Raw<float>(call.in(0)), Raw<float>(call.in(1)), Raw<float>(call.in(2)), PlacesOf(outputs, 0));
+  return outputs;
+}
+
+// Steps beyond seq_len_max give zeros. TensorFlow promises that only for the state and the hidden values; its other
+// outputs are uninitialised memory there.
+Outputs LstmSequence(const Call& call, const LstmKind& kind) {
+  const auto in = call.inputs.subspan(1);
+  const Tensor& x = in[0];
+  if (call.in(0).rank() != 0 || call.in(0).type() != DType::kInt64)
+    return InvalidArgument("seq_len_max must be one DT_INT64");
+  ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(x, in[1], 3));
+  RETURN_IF_ERROR(CheckLstm(in, sizes, true));
+  const int64_t steps = *Raw<int64_t>(call.in(0));
+  if (steps < 0 || steps > x.dim(0))
+    return InvalidArgument("seq_len_max must be between 0 and {} but is {}", x.dim(0), steps);
+  RETURN_IF_ERROR(HasRoomForSteps(call, sizes, x.dim(0), kLstmOutputs));
+  ASSIGN_OR_RETURN(auto outputs, Zeros(kLstmOutputs, {x.dim(0), sizes.batch, sizes.cells}));
+  if (sizes.states() == 0) return outputs;
+  Lstm lstm(call.attributes(), in, sizes, kind);
+  const float* state = Raw<float>(in[1]);
+  const float* hidden = Raw<float>(in[2]);
+  for (int64_t step = 0; step < steps; ++step) {
+    const LstmStep out = PlacesOf(outputs, step * sizes.states());
+    lstm.Step(Raw<float>(x) + step * sizes.batch * sizes.inputs, state, hidden, out);
+    state = out[kState];
+    hidden = out[kHidden];
+  }
+  return outputs;
+}
+
+Outputs BlockLstm(const Call& call) { return LstmSequence(call, {}); }
+Outputs BlockLstmV2(const Call& call) {
+  return LstmSequence(call, {.candidate = 2, .forget = 1, .forget_bias = 0, .clip = 0});
+}
+
+// Inputs: x, h_prev, w_ru, w_c, b_ru, b_c. Outputs: the reset gate (how much of h_prev the candidate sees), the update
+// gate (how much of h_prev stays), the candidate, h.
+Outputs GruCell(const Call& call) {
+  ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(call.in(0), call.in(1), 2));
+  RETURN_IF_ERROR(CheckWeights(call.in(2), call.in(4), sizes, 2));
+  RETURN_IF_ERROR(CheckWeights(call.in(3), call.in(5), sizes, 1));
+  RETURN_IF_ERROR(HasRoomForSteps(call, sizes, 1, 4));
+  ASSIGN_OR_RETURN(auto outputs, Zeros(4, {sizes.batch, sizes.cells}));
+  const int64_t states = sizes.states(), cells = sizes.cells;
+  if (states == 0) return outputs;
+  const float* before = Raw<float>(call.in(1));
+  float *reset = Raw<float>(outputs[0]), *keep = Raw<float>(outputs[1]), *candidate = Raw<float>(outputs[2]);
+  std::vector<float> joined(static_cast<size_t>(sizes.batch * (sizes.inputs + cells)));
+  std::vector<float> gates(static_cast<size_t>(2 * states)), seen(static_cast<size_t>(states));
+  Concatenate(Raw<float>(call.in(0)), before, sizes, joined.data());
+  Gemm(joined.data(), Raw<float>(call.in(2)), gates.data(), sizes.batch, sizes.inputs + cells, 2 * cells);
+  for (int64_t at = 0; at < states; ++at) {
+    const float* row = gates.data() + at / cells * 2 * cells;
+    const int64_t cell = at % cells;
+    reset[at] = Sigmoid{}(row[cell] + Raw<float>(call.in(4))[cell]);
+    keep[at] = Sigmoid{}(row[cells + cell] + Raw<float>(call.in(4))[cells + cell]);
+    seen[static_cast<size_t>(at)] = before[at] * reset[at];
+  }
+  Concatenate(Raw<float>(call.in(0)), seen.data(), sizes, joined.data());
+  Gemm(joined.data(), Raw<float>(call.in(3)), candidate, sizes.batch, sizes.inputs + cells, cells);
+  for (int64_t at = 0; at < states; ++at) {
+    candidate[at] = std::tanh(candidate[at] + Raw<float>(call.in(5))[at % cells]);
+    Raw<float>(outputs[3])[at] = keep[at] * (before[at] - candidate[at]) + candidate[at];
+  }
+  return outputs;
+}
+
+constexpr TypeSet kFloatOnly = Only(DType::kFloat);
+constexpr Kernel kKernels[] = {
+    {"BlockLSTM", BlockLstm, 9, kFloatOnly},
+    {"BlockLSTMV2", BlockLstmV2, 9, kFloatOnly},
+    {"GRUBlockCell", GruCell, 6, kFloatOnly},
+    {"LSTMBlockCell", LstmCell, 8, kFloatOnly},
+};
+
+}  // namespace
+
+std::span<const Kernel> RecurrentKernels() { return kKernels; }
+
+}  // namespace longshore::engine::kernels::neural
