@@ -1,8 +1,8 @@
 // The flags of bearer tokens: files with the tokens that callers must send.
 #pragma once
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 
 namespace CLI {
 class App;

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "serving-node/config/batching_parameters.h"
 
 namespace longshore::app {

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "serving-node/batching/batching.h"
 
 namespace CLI {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "common/os/file.h"
 #include "serving-node/app/config_files.h"
 
 namespace longshore::app {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <thread>
 
-#include "common/log.h"
+#include "common/os/log.h"
 
 namespace longshore::app {
 namespace {

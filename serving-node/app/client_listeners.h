@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/app/components.h"
 #include "serving-node/app/flags.h"
 #include "serving-node/app/listeners.h"

@@ -8,7 +8,7 @@
 #include "serving-node/app/flags.h"
 #include "serving-node/app/models.h"
 #include "serving-node/engine/cpu/cpu.h"
-#include "serving-node/requestlog/logging_predictor.h"
+#include "serving-node/observe/requestlog/logging_predictor.h"
 
 namespace longshore::app {
 namespace {
@@ -145,7 +145,7 @@ Result<std::unique_ptr<Components>> BuildComponents(const Flags& flags, const Se
       requestlog::Options{.node = flags.node, .files = flags.observe.request_log_files}, components->registry);
   components->predictor = std::make_unique<requestlog::LoggingPredictor>(*components->router, *components->request_log);
   ExportModelGauges(*components->store, *components->admission, components->registry);
-  metrics::ShowProcess(components->clock.Now(), SoftwareVersion(), components->registry);
+  metrics::AddProcessMetrics(components->clock.Now(), SoftwareVersion(), components->registry);
   return components;
 }
 

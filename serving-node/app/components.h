@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "common/metrics/metrics.h"
 #include "serving-node/app/flags.h"
 #include "serving-node/app/security.h"
@@ -18,10 +18,10 @@
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/identity/node_identity.h"
 #include "serving-node/models/model_store.h"
-#include "serving-node/profiling/recorder.h"
+#include "serving-node/observe/profiling/recorder.h"
+#include "serving-node/observe/replay/capture.h"
+#include "serving-node/observe/requestlog/request_log.h"
 #include "serving-node/rehearsal/gate.h"
-#include "serving-node/replay/capture.h"
-#include "serving-node/requestlog/request_log.h"
 #include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/guard.h"
 #include "serving-node/routing/origin_search.h"

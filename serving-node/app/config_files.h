@@ -1,7 +1,7 @@
 // The text-proto files that flags name, except the model config file. They are read once, before any port is opened.
 #pragma once
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/app/flags.h"
 
 namespace longshore::app {

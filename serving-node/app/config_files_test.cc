@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include "common/file.h"
+#include "common/os/file.h"
 
 namespace longshore::app {
 namespace {

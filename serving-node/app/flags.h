@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "serving-node/app/auth_flags.h"
 #include "serving-node/app/batching_flags.h"
 #include "serving-node/app/limit_flags.h"

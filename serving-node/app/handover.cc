@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "common/log.h"
+#include "common/os/log.h"
 
 namespace longshore::app {
 

@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
-#include "common/process/descriptors.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/os/process/descriptors.h"
 
 namespace longshore::app {
 

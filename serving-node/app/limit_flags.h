@@ -1,8 +1,8 @@
 // The flags that limit the memory and the elements of one request.
 #pragma once
 
-#include "common/budget.h"
-#include "common/error.h"
+#include "common/base/budget.h"
+#include "common/base/error.h"
 
 namespace CLI {
 class App;

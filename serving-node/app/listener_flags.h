@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/file.h"
+#include "common/base/path.h"
 
 namespace CLI {
 class App;

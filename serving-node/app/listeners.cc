@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include "common/json/json.h"
+#include "common/os/file.h"
 
 namespace longshore::app {
 namespace {

@@ -2,8 +2,8 @@
 // reported at once.
 #pragma once
 
-#include "common/error.h"
-#include "common/process/descriptors.h"
+#include "common/base/error.h"
+#include "common/os/process/descriptors.h"
 #include "serving-node/app/flags.h"
 
 namespace longshore::app {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/models/model_store.h"
 
 namespace CLI {

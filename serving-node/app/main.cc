@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "common/allocator.h"
-#include "common/log.h"
+#include "common/os/allocator.h"
+#include "common/os/log.h"
 #include "serving-node/app/flags.h"
 #include "serving-node/app/node.h"
 #include "serving-node/engine/cpu/cpu.h"
+#include "serving-node/observe/replay/replay.h"
 #include "serving-node/rehearsal/rehearsal.h"
-#include "serving-node/replay/replay.h"
 
 namespace longshore::app {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
-#include "common/log.h"
-#include "serving-node/profiling/trace.h"
+#include "common/os/log.h"
+#include "serving-node/observe/profiling/trace.h"
 
 namespace longshore::app {
 namespace {
@@ -118,7 +118,7 @@ void ExportModelGauges(const models::ModelStore& store, const batching::Admissio
       registry.Counters("longshore_run_busy_seconds_total", "Total busy time of all run slots in seconds.").With({});
   registry.AddSource([&store](metrics::Exposition* out) { ShowStates(store, out); });
   const auto scrape = std::make_shared<std::mutex>();  // Two concurrent scrapes would count the same seconds twice.
-  registry.BeforeText([=, &store, &admission]() mutable {
+  registry.BeforeText([scrape, running, queued, slots, busy, &admission]() mutable {
     std::lock_guard lock(*scrape);
     const batching::Load load = admission.load();
     running.Set(static_cast<double>(load.running));

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "common/json/json.h"
 #include "common/metrics/metrics.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/frontend/admin_server.h"
 #include "serving-node/models/model_store.h"
-#include "serving-node/profiling/recorder.h"
+#include "serving-node/observe/profiling/recorder.h"
 
 namespace longshore::app {
 

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <thread>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "serving-node/app/client_listeners.h"
 #include "serving-node/app/components.h"
 #include "serving-node/app/config_files.h"

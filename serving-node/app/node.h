@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/app/flags.h"
 #include "serving-node/app/listeners.h"
 

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "common/process/descriptors.h"
+#include "common/os/process/descriptors.h"
 #include "serving-node/app/client_listeners.h"
 #include "serving-node/app/testing.h"
 

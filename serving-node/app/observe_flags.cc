@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "serving-node/requestlog/policies.h"
+#include "serving-node/observe/requestlog/policies.h"
 
 namespace longshore::app {
 

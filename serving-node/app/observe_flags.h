@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "common/error.h"
-#include "common/file.h"
-#include "serving-node/replay/capture.h"
-#include "serving-node/requestlog/request_log.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "serving-node/observe/replay/capture.h"
+#include "serving-node/observe/requestlog/request_log.h"
 
 namespace CLI {
 class App;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "serving-node/app/client_listeners.h"
 
 namespace longshore::app {
@@ -31,7 +31,7 @@ Result<tls::Identity> Shown(identity::NodeIdentity& node) {
 // of other fleets.
 rpc::CallGate OfOneFleet(std::string fleet_name, rpc::CallGate then) {
   return [fleet_name = std::move(fleet_name), then = std::move(then)](const rpc::CallHead& head) -> Status {
-    if (!head.ShowsDnsName(fleet_name)) {
+    if (!head.HasDnsName(fleet_name)) {
       return Fail(Code::kUnauthenticated, "the caller's certificate does not belong to the fleet {}", fleet_name);
     }
     return then ? then(head) : Status();

@@ -6,8 +6,9 @@
 #include <future>
 
 #include "common/json/json.h"
-#include "common/process/descriptors.h"
-#include "common/tls/request.h"
+#include "common/net/tls/request.h"
+#include "common/os/file.h"
+#include "common/os/process/descriptors.h"
 #include "longshore/peer.pb.h"
 #include "serving-node/app/testing.h"
 

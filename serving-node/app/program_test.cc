@@ -11,7 +11,8 @@
 #include <random>
 
 #include "common/json/json.h"
-#include "common/process/process.h"
+#include "common/os/file.h"
+#include "common/os/process/process.h"
 #include "longshore/control.pb.h"
 #include "serving-node/frontend/testing.h"
 #include "tensorflow_serving/services.grpc.pb.h"

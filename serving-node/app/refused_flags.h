@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 namespace CLI {
 class App;

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "common/log.h"
+#include "common/os/log.h"
 
 namespace longshore::app {
 namespace {

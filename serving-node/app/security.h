@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "common/auth/tokens.h"
-#include "common/error.h"
-#include "common/grpc/credentials.h"
-#include "common/tls/identity.h"
+#include "common/base/error.h"
+#include "common/net/auth/tokens.h"
+#include "common/net/grpc/credentials.h"
+#include "common/net/tls/identity.h"
 #include "serving-node/app/flags.h"
 
 namespace longshore::app {

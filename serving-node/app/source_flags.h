@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "serving-node/sources/sources.h"
 
 namespace CLI {

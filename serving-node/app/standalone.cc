@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "common/log.h"
+#include "common/os/file.h"
+#include "common/os/log.h"
 #include "common/text_proto/text_proto.h"
 #include "serving-node/app/models.h"
 #include "serving-node/config/model_config.h"
-#include "serving-node/requestlog/policies.h"
+#include "serving-node/observe/requestlog/policies.h"
 
 namespace longshore::app {
 namespace {

@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/ticker.h"
-#include "common/worker.h"
+#include "common/base/error.h"
+#include "common/os/ticker.h"
+#include "common/os/worker.h"
 #include "serving-node/app/flags.h"
 #include "serving-node/models/discovery.h"
 #include "serving-node/models/model_store.h"
-#include "serving-node/requestlog/request_log.h"
+#include "serving-node/observe/requestlog/request_log.h"
 #include "tensorflow_serving/services.pb.h"
 
 namespace longshore::app {

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-#include "common/log.h"
+#include "common/os/file.h"
+#include "common/os/log.h"
 #include "serving-node/app/testing.h"
 
 namespace longshore::app {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "common/file.h"
+#include "common/os/file.h"
 #include "longshore/control.pb.h"
 #include "serving-node/app/node.h"
 #include "serving-node/frontend/testing.h"

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "common/os/file.h"
 #include "common/text_proto/text_proto.h"
 #include "tensorflow_serving/config.pb.h"
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "common/error.h"
-#include "common/file.h"
-#include "common/tls/identity.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/net/tls/identity.h"
 
 namespace CLI {
 class App;

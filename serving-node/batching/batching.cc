@@ -16,8 +16,8 @@ int64_t Admission::queued() const { return scheduler_->queued(); }
 
 Queue::Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options,
              const std::string& share, std::shared_ptr<RunWatch> watch)
-    : state_(
-          std::make_shared<State>(std::move(model), options, admission.scheduler_->GetShare(share), std::move(watch))),
+    : state_(std::make_shared<QueueState>(std::move(model), options, admission.scheduler_->GetShare(share),
+                                          std::move(watch))),
       scheduler_(admission.scheduler_) {}
 
 Queue::~Queue() {

@@ -34,7 +34,7 @@ std::vector<float> Answer(const Result<RunOutcome>& outcome) {
   return {values.begin(), values.end()};
 }
 
-// Answers at once, and reports a run time of three minutes.
+// Answers immediately, and reports a run time of three minutes.
 class ThreeMinuteModel final : public engine::LoadedModel {
  public:
   const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override {
@@ -331,7 +331,7 @@ TEST_F(Batching, AnswersAllWaitingRequestsWhenTheQueueIsDestroyed) {
   }
 }
 
-TEST_F(Batching, RefusesARequestAtOnceIfRecentRunsTookLongerThanItsDeadline) {
+TEST_F(Batching, RefusesARequestImmediatelyIfRecentRunsTookLongerThanItsDeadline) {
   admission_.SetLimits({.concurrent_runs_max = 1, .simulated_run = milliseconds(50)});
   Queue queue(admission_, Model(1), {});
   const auto soon = [] { return Terms{.deadline = steady_clock::now() + milliseconds(30)}; };

@@ -55,7 +55,7 @@ class Node {
       now_ = ends_;
       int64_t rows = 0;
       for (const Task& task : batch_) rows += task.rows;
-      forecast_.Note("s", rows * kRowBytes, ends_ - began_, now_);
+      forecast_.Record("s", rows * kRowBytes, ends_ - began_, now_);
       for (const Task& task : batch_)
         ++(now_ <= task.terms.deadline ? kinds_[task.number]->in_time : kinds_[task.number]->late);
       batch_.clear();

@@ -10,7 +10,7 @@ size_t Forecast::IndexOf(int64_t bytes) {
   return std::min(size, std::tuple_size_v<Sizes> - 1);
 }
 
-void Forecast::Note(const std::string& signature, int64_t bytes, Duration took, TimePoint now) {
+void Forecast::Record(const std::string& signature, int64_t bytes, Duration took, TimePoint now) {
   Size& size = signatures_[signature][IndexOf(bytes)];
   size.runs[size.next] = {now, bytes, took};
   size.next = (size.next + 1) % kRunsKept;

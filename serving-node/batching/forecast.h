@@ -10,12 +10,9 @@
 #include <map>
 #include <string>
 
-#include "serving-node/batching/batching.h"
+#include "serving-node/batching/types.h"
 
 namespace longshore::batching {
-
-using TimePoint = Queue::TimePoint;
-using Duration = std::chrono::steady_clock::duration;
 
 class Forecast {
  public:
@@ -27,20 +24,20 @@ class Forecast {
 
   // Records a run of `bytes` bytes of inputs that ended at `now`. Requires: a signature of the model, so that the
   // number of signatures is bounded.
-  void Note(const std::string& signature, int64_t bytes, Duration took, TimePoint now);
+  void Record(const std::string& signature, int64_t bytes, Duration took, TimePoint now);
 
   // The shortest recent run in the size class of `bytes` (powers of two) with at most `bytes` bytes; without one, the
-  // shortest of the next smaller class that has runs. 0: nothing is known.
+  // shortest of the next smaller class that has runs. 0: unknown.
   Duration AtLeast(const std::string& signature, int64_t bytes, TimePoint now) const;
   // The mean of the recent runs in the size class of `bytes`; without one, the time per byte of the next larger class
-  // times `bytes`. Not less than AtLeast; 0: nothing is known.
+  // times `bytes`. Not less than AtLeast; 0: unknown.
   Duration Likely(const std::string& signature, int64_t bytes, TimePoint now) const;
   // Like AtLeast, but runs of any age count.
   Duration AtLeastEver(const std::string& signature, int64_t bytes) const;
 
-  // Whether a request that AtLeast rules out runs anyway, as a probe; called once per such request. Run times depend on
-  // more than the size: while slow requests of this size with late deadlines keep running, only a probe can show that
-  // others of the size are quick.
+  // Whether a request that would miss its deadline according to AtLeast runs anyway, as a probe. Call it once per such
+  // request. Run times depend on more than the size: while slow requests of this size with late deadlines keep running,
+  // only a probe can show that other requests of this size are quick.
   bool AllowProbe(const std::string& signature, int64_t bytes, TimePoint now);
 
  private:

@@ -13,7 +13,7 @@ const std::string kSignature = "serving_default";
 class ForecastTest : public testing::Test {
  protected:
   void Ran(int64_t bytes, int took_ms, TimePoint now = kNow) {
-    forecast_.Note(kSignature, bytes, milliseconds(took_ms), now);
+    forecast_.Record(kSignature, bytes, milliseconds(took_ms), now);
   }
   Duration AtLeast(int64_t bytes, TimePoint now = kNow) { return forecast_.AtLeast(kSignature, bytes, now); }
   Duration Likely(int64_t bytes, TimePoint now = kNow) { return forecast_.Likely(kSignature, bytes, now); }
@@ -74,13 +74,13 @@ TEST_F(ForecastTest, KeepsSignaturesApart) {
 TEST_F(ForecastTest, AllowsProbesForATwentiethOfASlot) {
   Ran(8, 100);
   EXPECT_FALSE(forecast_.AllowProbe(kSignature, 8, kNow));
-  int let_through = 0;
+  int probes = 0;
   for (int ms = 0; ms < 60000; ms += 10) {
     const TimePoint now = kNow + milliseconds(ms);
     Ran(8, 100, now);
-    let_through += forecast_.AllowProbe(kSignature, 8, now);
+    probes += forecast_.AllowProbe(kSignature, 8, now);
   }
-  EXPECT_EQ(let_through, 29) << "one run of 100 ms per 2 s, the first after 2 s";
+  EXPECT_EQ(probes, 29) << "one run of 100 ms per 2 s, the first after 2 s";
 }
 
 TEST_F(ForecastTest, AllowsOneProbePerSecondForAQuickModel) {

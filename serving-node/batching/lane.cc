@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "serving-node/batching/company.h"
+#include "serving-node/batching/batch_choice.h"
 #include "serving-node/batching/rows.h"
 
 namespace longshore::batching {

@@ -1,4 +1,4 @@
-// The waiting requests of one queue, sorted into batches. No threads, no clock: time is an argument.
+// The waiting requests of one queue, grouped by kind into batches. No threads, no clock: time is an argument.
 #pragma once
 
 #include <array>
@@ -13,42 +13,9 @@
 #include <vector>
 
 #include "serving-node/batching/forecast.h"
+#include "serving-node/batching/task.h"
 
 namespace longshore::batching {
-
-// The order in which requests run: by arrival, moved forward by kHeadStart per step of priority. Unique per request.
-struct Rank {
-  TimePoint time;
-  uint64_t number = 0;
-  friend auto operator<=>(const Rank&, const Rank&) = default;
-};
-
-struct Task {
-  engine::RunRequest request;
-  Done done;
-  TimePoint submitted;
-  Terms terms{};
-  int64_t rows = 0;
-  int64_t bytes = 0;      // Size of the inputs.
-  std::string key{};      // Requests of one key may run together; "": runs alone.
-  Duration least_run{0};  // The least and the likely time of a run of it alone, as known on arrival; 0: unknown.
-  Duration likely_run{0};
-  bool is_probe = false;  // A probe: runs although it is expected to be too late (Forecast::AllowProbe).
-  uint64_t number = 0;    // Arrival number, unique in the node.
-  // Removes the task from its queue on cancellation. The destructor waits for a running callback, so it must not run
-  // under a lock that the callback takes.
-  std::unique_ptr<std::stop_callback<std::function<void()>>> on_cancel{};
-
-  Rank rank() const { return {submitted - terms.priority * kHeadStart, number}; }
-};
-using Batch = std::vector<Task>;  // Tasks of one key, in order of rank.
-
-// The tasks that one call of Take removes.
-struct Taken {
-  Batch batch;      // Empty if all candidates were late.
-  Batch late;       // Cannot meet their deadlines even alone and now, or were cancelled.
-  TimePoint ready;  // When the batch stopped waiting for more requests.
-};
 
 class Lane {
  public:
@@ -78,8 +45,8 @@ class Lane {
 
   // The time from which Take returns a batch: when a batch is full or a request has waited long enough. nullopt: empty.
   std::optional<TimePoint> ReadyAt() const;
-  // Takes tasks of the kind that is ready and holds the lowest rank; ChooseBatch (company.h) selects which of them run.
-  // Requires: ReadyAt() <= now.
+  // Takes tasks of the ready kind whose first task has the lowest rank; ChooseBatch (batch_choice.h) selects which of
+  // them run. Requires: ReadyAt() <= now.
   Taken Take(TimePoint now, const Forecast& forecast);
 
   // Removes one request; nullopt if it is not in the queue any more.
@@ -88,7 +55,7 @@ class Lane {
   std::vector<Task> TakeExpired(TimePoint now);
   TimePoint earliest_deadline() const;
 
-  // From now on every request is ready at once.
+  // From now on every request is ready immediately.
   void StopDelaying();
 
  private:
@@ -116,8 +83,8 @@ class Lane {
   bool delaying_ = true;
   size_t size_ = 0;
   std::array<size_t, kPriorityMax + 1> count_by_priority_{};  // Tasks in groups_ by priority.
-  Groups groups_;                                             // Never an empty group.
-  std::deque<Batch> retries_;                                 // Never an empty batch.
+  Groups groups_;                                             // No group is empty.
+  std::deque<Batch> retries_;                                 // No batch is empty.
 };
 
 }  // namespace longshore::batching

@@ -135,7 +135,7 @@ TEST_F(LaneTest, ARequestDoesNotWaitForOthersIfItWouldMissItsDeadline) {
 TEST_F(LaneTest, RequestsThatAreTooLateLeaveWithTheTimeOfTheirRun) {
   Lane lane({.max_batch_size = 4, .queue_max = 10});
   const std::string signature = "a signature with a name that is longer than a short string";
-  forecast_.Note(signature, 4, milliseconds(20), kStart);
+  forecast_.Record(signature, 4, milliseconds(20), kStart);
   for (int i = 0; i < 3; ++i) {
     Task task = Make();
     task.request.signature = signature;

@@ -8,7 +8,7 @@
 
 namespace longshore::batching {
 
-// Unavailable, with TensorFlow Serving's text.
+// Unavailable, with TensorFlow Serving's text. `waiting`: the number of requests in the queue.
 Error QueueIsFull(size_t waiting);
 Error WasCancelled();
 // DeadlineExceeded: the deadline has passed, or recent runs took longer than the time left.
@@ -25,7 +25,7 @@ struct Arrival {
 };
 // Checks the deadline of an arriving request, given as one task or as the tasks it was split into: DeadlineExceeded if
 // it cannot be met with the work that waits before it. Sets least_run and likely_run of the tasks. Requires: at least
-// one.
+// one task.
 std::optional<Error> RefuseLate(std::span<Task> tasks, const Lane& lane, const Arrival& arrival, Forecast* forecast);
 
 }  // namespace longshore::batching

@@ -1,4 +1,4 @@
-// Joining the requests of a batch into one run, and splitting its outputs. Pure.
+// Joins the requests of a batch into one run, and splits its outputs. Pure.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "serving-node/batching/lane.h"
+#include "serving-node/batching/task.h"
 
 namespace longshore::batching {
 

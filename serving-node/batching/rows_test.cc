@@ -34,7 +34,7 @@ std::string KeyOf(const Shape& pattern, Shape shape, bool pad) {
   return FindBatchable(SignatureWith(pattern), task.request, pad)->key;
 }
 
-TEST(Rows, OfDifferentSizesRunTogetherOnlyWithPaddingInFreeDimensions) {
+TEST(Rows, RunTogetherDespiteDifferentSizesOnlyWithPaddingInFreeDimensions) {
   EXPECT_NE(KeyOf({-1, -1}, {1, 2}, false), KeyOf({-1, -1}, {1, 3}, false));
   EXPECT_EQ(KeyOf({-1, -1}, {1, 2}, true), KeyOf({-1, -1}, {4, 3}, true));
   EXPECT_NE(KeyOf({-1, 2}, {1, 2}, true), KeyOf({-1, 2}, {1, 3}, true));
@@ -53,7 +53,7 @@ TEST(Rows, ArePaddedWithTheFirstElementOfTheirRequest) {
   EXPECT_THAT(x.values<float>(), ElementsAre(1, 1, 2, 1, /**/ 3, 4, 3, 3, /**/ 5, 6, 3, 3, /**/ 1, 1, 2, 1));
 }
 
-TEST(Rows, OfStringsArePaddedToo) {
+TEST(Rows, ArePaddedAlsoIfTheyAreStrings) {
   Batch batch;
   batch.push_back(TaskOf<std::string>({1, 1}, {"a"}));
   batch.push_back(TaskOf<std::string>({1, 3}, {"b", "c", "d"}));

@@ -108,7 +108,7 @@ void Scheduler::Cancel(const StatePtr& queue, const std::string& key, const Rank
   Answer(queue, &*task, tl::make_unexpected(WasCancelled()));
 }
 
-std::optional<Error> Scheduler::Refuse(Queue::State& queue, std::span<Task> tasks, TimePoint now,
+std::optional<Error> Scheduler::Refuse(QueueState& queue, std::span<Task> tasks, TimePoint now,
                                        std::optional<Task>* displaced) {
   const Task& first = tasks.front();
   if (first.terms.cancelled.stop_requested()) return WasCancelled();
@@ -136,7 +136,7 @@ void Scheduler::Enqueue(const StatePtr& queue, Task task) {
 
 void Scheduler::StartReady(TimePoint now) {
   while (load_.running < limits_.concurrent_runs_max) {
-    const auto queue = std::static_pointer_cast<Queue::State>(turns_.Next(now));
+    const auto queue = std::static_pointer_cast<QueueState>(turns_.Next(now));
     if (!queue) return;
     Taken taken = queue->lane.Take(now, queue->forecast);
     turns_.Remove(queue);  // Moves the queue to the end; Add ignores a queue without requests.
@@ -188,7 +188,7 @@ void Scheduler::DropExpired(TimePoint now) {
   next_deadline_ = TimePoint::max();
   const auto waiting = turns_.waiting();  // A copy, because Remove changes the list.
   for (const auto& waiter : waiting) {
-    const auto queue = std::static_pointer_cast<Queue::State>(waiter);
+    const auto queue = std::static_pointer_cast<QueueState>(waiter);
     for (Task& task : queue->lane.TakeExpired(now)) {
       dropped_.push_back({queue, std::move(task), now});
       queued_ -= 1;

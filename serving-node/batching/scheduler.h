@@ -17,14 +17,15 @@
 #include <thread>
 
 #include "serving-node/batching/forecast.h"
+#include "serving-node/batching/run_watch.h"
 #include "serving-node/batching/turns.h"
 
 namespace longshore::batching {
 
 // Guarded by the scheduler's mutex, except for the const members.
-struct Queue::State : Waiter, std::enable_shared_from_this<Queue::State> {
-  State(std::shared_ptr<engine::LoadedModel> loaded, const Options& wanted, std::shared_ptr<Share> its_share,
-        std::shared_ptr<RunWatch> its_watch)
+struct QueueState : Waiter, std::enable_shared_from_this<QueueState> {
+  QueueState(std::shared_ptr<engine::LoadedModel> loaded, const Options& wanted, std::shared_ptr<Share> its_share,
+             std::shared_ptr<RunWatch> its_watch)
       : Waiter(wanted, std::move(its_share)), model(std::move(loaded)), options(wanted), watch(std::move(its_watch)) {}
 
   // Reset when the queue is drained: a thread of the engine must not be the last owner of its model.
@@ -38,7 +39,7 @@ struct Queue::State : Waiter, std::enable_shared_from_this<Queue::State> {
 
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
-  using StatePtr = std::shared_ptr<Queue::State>;
+  using StatePtr = std::shared_ptr<QueueState>;
 
   explicit Scheduler(Limits limits);
   // Ends the timer thread; must be called before the last reference is released. Requires: all queues are drained.
@@ -50,7 +51,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   std::shared_ptr<Share> GetShare(const std::string& name);
 
   // Queues one request, or all tasks that one request was split into; if they are refused, every task gets the error.
-  // Requires: at least one.
+  // Requires: at least one task.
   void Submit(const StatePtr& queue, std::span<Task> tasks);
   // Runs the waiting requests without delay, and blocks until all are answered.
   void Drain(const StatePtr& queue);
@@ -67,7 +68,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     std::shared_ptr<WatchedRun> watched = nullptr;  // Null: the run is not recorded.
   };
   using RunPtr = std::shared_ptr<Run>;
-  // A request that left its queue without running, until it is answered.
+  // A request that has left its queue without running and is not answered yet.
   struct Dropped {
     StatePtr queue;
     Task task;
@@ -80,18 +81,17 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void WatchCancellation(const StatePtr& queue, Task* task);
   void Cancel(const StatePtr& queue, const std::string& key, const Rank& rank);
   // Require that the mutex is held.
-  std::optional<Error> Refuse(Queue::State& queue, std::span<Task> tasks, TimePoint now,
-                              std::optional<Task>* displaced);
+  std::optional<Error> Refuse(QueueState& queue, std::span<Task> tasks, TimePoint now, std::optional<Task>* displaced);
   void Enqueue(const StatePtr& queue, Task task);
   void StartReady(TimePoint now);  // Moves batches into startable_ while slots are free.
   void Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now);
 
-  // Answers the dropped requests and starts the startable runs. Requires that the mutex is not held. `here`: the caller
-  // has nothing else to do, so the engine may compute one short run on this thread.
-  void Pump(bool here);
+  // Answers the dropped requests and starts the startable runs. Requires that the mutex is not held. `on_this_thread`:
+  // the caller has nothing else to do, so the engine may compute one short run on this thread.
+  void Pump(bool on_this_thread);
   static void BeginWatch(Run& run, engine::RunRequest* request);
   static void EndWatch(Run& run, const Result<engine::RunResult>& result);
-  void Start(const RunPtr& run, bool here);  // `here` as for Pump.
+  void Start(const RunPtr& run, bool on_this_thread);  // `on_this_thread` as for Pump.
   void Ended(const RunPtr& run, Result<engine::RunResult> result);
   void Finish(const RunPtr& run, Result<engine::RunResult> result,
               Duration held);                      // `held`: how long the slot was in use.

@@ -1,4 +1,4 @@
-// The runs of batches: from a free slot to the answers.
+// Runs batches: from taking a slot to answering the requests.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -26,7 +26,7 @@ microseconds Between(TimePoint from, TimePoint to) { return std::chrono::duratio
 
 }  // namespace
 
-void Scheduler::Pump(bool here) {
+void Scheduler::Pump(bool on_this_thread) {
   // An engine may call back from within Run. Without this check the calls would nest once per waiting request and
   // overflow the stack.
   static thread_local bool pumping = false;
@@ -35,7 +35,7 @@ void Scheduler::Pump(bool here) {
   const std::unique_ptr<bool, void (*)(bool*)> done(&pumping, [](bool* flag) { *flag = false; });
   // Only the first run may be computed on this thread; otherwise a frontend's thread could stay here for as long as
   // other threads submit requests.
-  for (;; here = false) {
+  for (;; on_this_thread = false) {
     RunPtr run;
     std::vector<Dropped> dropped;
     {
@@ -53,7 +53,7 @@ void Scheduler::Pump(bool here) {
              tl::make_unexpected(one.cancelled() ? WasCancelled() : HasWaitedTooLong(one.task, one.at)));
     }
     if (!run) continue;
-    Start(run, here);
+    Start(run, on_this_thread);
     Release(run->queue);
   }
 }
@@ -86,7 +86,7 @@ void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) try 
 } catch (const std::bad_alloc&) {  // The answer does not depend on the recording.
 }
 
-void Scheduler::Start(const RunPtr& run, bool here) {
+void Scheduler::Start(const RunPtr& run, bool on_this_thread) {
   run->started = steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
@@ -97,7 +97,7 @@ void Scheduler::Start(const RunPtr& run, bool here) {
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
   BeginWatch(*run, &*joined);
-  if (here) joined->thread = engine::Thread::kCallersIfShort;
+  if (on_this_thread) joined->thread = engine::Thread::kCallersIfShort;
   run->queue->model->Run(std::move(*joined), [self = shared_from_this(), run](Result<engine::RunResult> result) {
     EndWatch(*run, result);
     self->Ended(run, std::move(result));
@@ -156,7 +156,7 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Dura
     const std::lock_guard lock(mutex_);
     const TimePoint now = steady_clock::now();
     const std::string& signature = run->batch.front().request.signature;
-    if (result) run->queue->forecast.Note(signature, run->bytes, held, now);
+    if (result) run->queue->forecast.Record(signature, run->bytes, held, now);
     if (uneven) run->queue->unbatchable.insert(signature);
     if (uneven || poisoned) Retry(run, uneven);
     Turns::End(*run->queue->share, run->charged, held);

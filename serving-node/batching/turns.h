@@ -19,7 +19,7 @@ struct Share {
   Duration used{0};
 };
 
-// The part of a queue that taking turns needs.
+// What Turns needs to know about a queue.
 struct Waiter {
   Waiter(const Options& options, std::shared_ptr<Share> its_share) : lane(options), share(std::move(its_share)) {}
 

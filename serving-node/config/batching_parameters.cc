@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/os/file.h"
 #include "common/text_proto/text_proto.h"
 #include "tensorflow_serving/config.pb.h"
 

@@ -11,8 +11,8 @@
 //   max_execution_batch_size { value: 32 }         # of at most this size; ignored without the line above.
 #pragma once
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "serving-node/batching/batching.h"
 
 namespace longshore::config {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/models/discovery.h"
 #include "tensorflow_serving/services.pb.h"
 

@@ -9,15 +9,15 @@
 #include <random>
 #include <thread>
 
-#include "common/fleet/state_digest.h"
-#include "common/log.h"
+#include "common/node_contract/state_digest.h"
+#include "common/os/log.h"
 #include "serving-node/control/folders.h"
+#include "serving-node/control/heartbeat_monitor.h"
 #include "serving-node/control/held_state.h"
 #include "serving-node/control/outbox.h"
 #include "serving-node/control/peer_state.h"
 #include "serving-node/control/report.h"
 #include "serving-node/control/session.h"
-#include "serving-node/control/silence.h"
 #include "serving-node/models/model_store.h"
 
 namespace longshore::control {
@@ -106,10 +106,11 @@ class AgentThreads final : public Agent {
 
  private:
   void DialForever() {
-    HeartbeatMonitor silence(clock_, options_.report_interval, [this](Duration silent) { OnControllerSilent(silent); });
+    HeartbeatMonitor heartbeats(clock_, options_.report_interval,
+                                [this](Duration silent) { OnControllerSilent(silent); });
     auto backoff = options_.backoff_min;
     while (true) {
-      const bool received = DialOnce(silence);
+      const bool received = DialOnce(heartbeats);
       if (stopping()) return;
       if (!received && !held_.get()) AdoptPeerState();
       backoff = received ? options_.backoff_min : std::min(2 * backoff, options_.backoff_max);
@@ -117,15 +118,15 @@ class AgentThreads final : public Agent {
     }
   }
 
-  // Returns whether a message of a controller came.
-  bool DialOnce(HeartbeatMonitor& silence) {
+  // Returns whether it received a message from a controller.
+  bool DialOnce(HeartbeatMonitor& heartbeats) {
     const auto session = Session::Dial(options_.controller);
     if (!session) {
       LogDialError(session.error().message);
       return false;
     }
     if (!SetSession(session->get())) return false;
-    const bool received = RunSession(**session, silence);
+    const bool received = RunSession(**session, heartbeats);
     ClearSession();
     return received;
   }
@@ -174,14 +175,15 @@ class AgentThreads final : public Agent {
     spdlog::info("no controller answers: this node starts with the state of a peer, epoch {}", of_peer->epoch());
   }
 
-  // Runs the session until the stream ends. Returns whether a message of the controller came.
-  bool RunSession(Session& session, HeartbeatMonitor& silence) {
+  // Runs the session until the stream ends. Returns whether it received a message from the
+  // controller.
+  bool RunSession(Session& session, HeartbeatMonitor& heartbeats) {
     std::atomic<bool> received = false;
     std::atomic<bool> ended = false;
     std::thread reader([&] {
       ReadUntilEnd(session, [&] {
         received = true;
-        silence.NoteMessage();
+        heartbeats.NoteMessage();
       });
       ended = true;
       outbox_->Wake();
@@ -212,7 +214,7 @@ class AgentThreads final : public Agent {
     if (const auto held = held_.get()) {
       hello.set_epoch(held->epoch());
       hello.set_revision(held->revision());
-      hello.set_state_digest(DigestOf(*held));
+      hello.set_state_digest(node_contract::DigestOf(*held));
     }
     return message;
   }
@@ -261,7 +263,7 @@ class AgentThreads final : public Agent {
     } else {
       outbox_->Wake();
     }
-    if (const auto held = held_.get()) ack.set_state_digest(DigestOf(*held));
+    if (const auto held = held_.get()) ack.set_state_digest(node_contract::DigestOf(*held));
     return ack;
   }
 

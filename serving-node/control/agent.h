@@ -13,10 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "longshore/control.pb.h"
+#include "serving-node/control/agent_deps.h"
 #include "serving-node/control/session.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/identity/node_identity.h"
@@ -36,7 +37,7 @@ struct AgentOptions {
   std::string software_version;
   Path state_dir;                    // Exists and is writable.
   std::vector<std::string> peers{};  // gRPC targets to ask for a state while this node has no state and no controller.
-  std::chrono::milliseconds report_interval{200};  // How often changes are reported and the silence is checked.
+  std::chrono::milliseconds report_interval{200};  // How often changes are reported and heartbeats are checked.
   // An unchanged report is sent again after this time; FleetState.report_again_ms overrides it.
   std::chrono::milliseconds report_again{1000};
   std::chrono::milliseconds folder_interval{1000};       // How often the models' folders are scanned.
@@ -45,29 +46,9 @@ struct AgentOptions {
   std::chrono::milliseconds backoff_max{2000};
 };
 
-struct AgentDeps {
-  models::ModelStore& store;
-  sources::Sources& sources;
-  batching::Admission& admission;
-  routing::Router& router;
-  routing::GuardBook& guards;
-  evidence::Recorder& recorder;
-  rehearsal::Gate& gate;
-  rehearsal::Journal& journal;
-  routing::Forwarder& forwarder;  // For asking peers.
-  const Clock& clock;
-  std::function<void()> drain;           // On DrainNode: begins to drain and returns at once.
-  std::function<int64_t()> connections;  // Number of open client connections, for the load report.
-  std::function<void(const FleetState&)>
-      on_fleet;  // Called when peers or limits may have changed (such as the connection age).
-  std::function<std::string()> peer_address =
-      {};  // Where other nodes reach this one now; "" or no function: not reachable.
-  identity::NodeIdentity* identity = nullptr;  // Null: no certificates are requested.
-};
-
 // Thread-safe. Owns four threads: one dials and reports, one reads the stream and applies messages, one measures the
-// controller's silence, and one scans folders. Subscribes to guard trips and to ready sources while it exists;
-// GuardBook and Sources may outlive it.
+// time since the controller's last message, and one scans folders. Subscribes to guard trips and to ready sources while
+// it exists; GuardBook and Sources may outlive it.
 class Agent {
  public:
   // Applies the state on disk, if any, before it returns; then dials. DataLoss if that state is damaged.

@@ -8,8 +8,9 @@
 #include <deque>
 #include <mutex>
 
-#include "common/fleet/state_digest.h"
-#include "common/tls/authority.h"
+#include "common/net/tls/authority.h"
+#include "common/node_contract/state_digest.h"
+#include "common/os/file.h"
 #include "longshore/control.grpc.pb.h"
 #include "serving-node/control/apply.h"
 #include "serving-node/control/report.h"
@@ -167,7 +168,7 @@ class AgentTest : public testing::Test {
   std::unique_ptr<Agent> agent_;
 };
 
-TEST_F(AgentTest, ServesTheVersionsOfASnapshotAndReportsWhenTheyAreReady) {
+TEST_F(AgentTest, ServesTheVersionsOfASnapshotAndReportsThatTheyAreReady) {
   StartController();
   StartAgent();
   const Hello hello = controller_->AwaitHello();
@@ -275,7 +276,7 @@ TEST_F(AgentTest, RefusesAStateThatItCannotWrite) {
   EXPECT_EQ(controller_->Send(Snapshot(1, 2, kStable)).error(), "");
 }
 
-TEST_F(AgentTest, ReportsATrippedGuardAtOnce) {
+TEST_F(AgentTest, ReportsATrippedGuardImmediately) {
   node_.Hold({1, 4});
   StartController();
   StartAgent();
@@ -393,7 +394,7 @@ TEST_F(AgentTest, AppliesAndKeepsChangesOfPeers) {
   controller_->Send(Snapshot(1, 1, kStable));
   const Ack ack = controller_->Send(R"(epoch: 1 revision: 2 peers { set { node: "b" address: "b:1" } })");
   EXPECT_EQ(ack.error(), "");
-  EXPECT_EQ(ack.state_digest(), DigestOf(*agent_->state()));
+  EXPECT_EQ(ack.state_digest(), node_contract::DigestOf(*agent_->state()));
   const Ack refused = controller_->Send(R"(epoch: 1 revision: 2 peers { left: "b" })");
   EXPECT_THAT(refused.error(), HasSubstr("not newer"));
   EXPECT_EQ(refused.state_digest(), ack.state_digest());
@@ -500,7 +501,7 @@ TEST(WantedOf, ContainsOnlyLoadedVersionsWithReadableSources) {
   EXPECT_EQ(wanted[0].batching.queue_max, 1000);
 }
 
-TEST(StateOf, DistinguishesTrialAndQuarantineFromLoadingAndFailed) {
+TEST(StateOf, DistinguishesRehearsalAndQuarantineFromLoadingAndFailed) {
   const auto of = [](models::State state, GateView gate, Code code = Code::kOk) {
     return StateOf(
         {.version = 1, .state = state, .error = {code, ""}, .memory_bytes = 0, .digest = "", .base_path = {}}, gate);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "serving-node/models/model_store.h"
 
 namespace longshore::control {
@@ -38,11 +38,11 @@ void RetryFailed(const DesiredState& state, const DesiredState* before, models::
     for (const VersionState& version : model.versions()) {
       const VersionState* old = FindVersion(old_model, version.version());
       if (old == nullptr || !version.load()) continue;
-      const bool asked_anew =
+      const bool should_retry =
           old_model->assignment().salt() != model.assignment().salt() || old->digest() != version.digest();
       const auto statuses = store.Statuses(model.served_name());
       const auto status = std::ranges::find(statuses, version.version(), &models::VersionStatus::version);
-      if (asked_anew && status != statuses.end() && status->state == models::State::kFailed) {
+      if (should_retry && status != statuses.end() && status->state == models::State::kFailed) {
         store.Retry(model.served_name(), version.version());
       }
     }

@@ -5,15 +5,15 @@
 
 #include "longshore/control.pb.h"
 #include "serving-node/batching/batching.h"
-#include "serving-node/control/agent.h"
+#include "serving-node/control/agent_deps.h"
 #include "serving-node/models/models.h"
 
 namespace longshore::control {
 
-// The sources of all models of the state, and of their versions that are loaded.
+// The sources of all models of the state and of the versions that it loads.
 std::vector<sources::VersionSource> SourcesOf(const DesiredState& state);
 
-// The models of which this node loads versions. Versions whose source is not ready or not supported are left out.
+// The models of which this node loads versions. Leaves out versions whose source is not ready or not supported.
 std::vector<models::Wanted> WantedOf(const DesiredState& state, const sources::Sources& sources);
 
 batching::Limits LimitsOf(const FleetState& fleet);

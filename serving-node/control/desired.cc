@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "common/fleet/peers_change.h"
+#include "common/node_contract/peers_change.h"
 
 namespace longshore::control {
 namespace {
@@ -37,7 +37,7 @@ Status CheckState(const DesiredState& state, const std::string& fleet) {
   for (const ModelState& model : state.models()) {
     RETURN_IF_ERROR(CheckModel(model));
     if (!names.insert(model.served_name()).second)
-      return InvalidArgument("model \"{}\" is in the state twice", model.served_name());
+      return InvalidArgument("model \"{}\" occurs twice in the state", model.served_name());
   }
   return {};
 }
@@ -52,7 +52,7 @@ Status CheckOrder(const std::optional<DesiredState>& held, const FromController&
 
 Status Replace(DesiredState* state, const ModelChange& change) {
   if (change.has_model() && change.model().served_name() != change.served_name()) {
-    return InvalidArgument("a change of model \"{}\" holds model \"{}\"", change.served_name(),
+    return InvalidArgument("a change of model \"{}\" contains model \"{}\"", change.served_name(),
                            change.model().served_name());
   }
   auto* models = state->mutable_models();
@@ -65,16 +65,16 @@ Status Replace(DesiredState* state, const ModelChange& change) {
 
 Result<DesiredState> Changed(const std::optional<DesiredState>& held, const FromController& message) {
   if (message.has_snapshot()) return message.snapshot().state();
-  if (!held) return FailedPrecondition("a change came before any snapshot");
+  if (!held) return FailedPrecondition("a change arrived before the first snapshot");
   DesiredState state = *held;
   if (message.has_fleet()) {
     *state.mutable_fleet() = message.fleet();
   } else if (message.has_peers()) {
-    RETURN_IF_ERROR(ApplyPeers(message.peers(), state.mutable_fleet()));
+    RETURN_IF_ERROR(node_contract::ApplyPeers(message.peers(), state.mutable_fleet()));
   } else if (message.has_change()) {
     RETURN_IF_ERROR(Replace(&state, message.change()));
   } else {
-    return InvalidArgument("a message without content came from the controller");
+    return InvalidArgument("the controller sent a message without content");
   }
   return state;
 }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "longshore/control.pb.h"
 
 namespace longshore::control {

@@ -4,7 +4,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include "common/fleet/state_digest.h"
+#include "common/node_contract/state_digest.h"
 
 namespace longshore::control {
 namespace {
@@ -63,7 +63,7 @@ const Case kCases[] = {
         versions {version: 1} versions {version: 1}}})",
      "version 1 twice", Code::kInvalidArgument},
     {"a change must contain the model that it names",
-     R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "b"}})", "holds model \"b\"",
+     R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "b"}})", "contains model \"b\"",
      Code::kInvalidArgument},
     {"peers are added in order, change address and are removed",
      R"(epoch: 2 revision: 8 peers {set {node: "n1" address: "b:1"} set {node: "n2"} left: "n3" left: "n9"})",
@@ -83,7 +83,9 @@ TEST(ApplyMessage, DecidesEveryCase) {
     const auto state = ApplyMessage(Parse<DesiredState>(kHeld), Parse<FromController>(c.message), "ns/f");
     if (c.code == Code::kOk) {
       ASSERT_TRUE(state) << c.about << ": " << ToString(state.error());
-      EXPECT_EQ(DigestOf(*state), DigestOf(Parse<DesiredState>(c.expect))) << c.about << "\n" << state->DebugString();
+      EXPECT_EQ(node_contract::DigestOf(*state), node_contract::DigestOf(Parse<DesiredState>(c.expect)))
+          << c.about << "\n"
+          << state->DebugString();
     } else {
       ASSERT_FALSE(state) << c.about;
       EXPECT_EQ(state.error().code, c.code) << c.about;

@@ -1,4 +1,4 @@
-// Watches the folders of the models for new versions. Runs on its own thread, so that a hanging mount delays neither
+// Watches the folders of the models for new versions. Scans on its own thread, so that a hanging mount delays neither
 // reports nor heartbeats; a mount that hangs forever blocks the destructor.
 #pragma once
 
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "common/ticker.h"
+#include "common/os/ticker.h"
 #include "longshore/control.pb.h"
-#include "serving-node/control/arrivals.h"
+#include "serving-node/control/failed_version_retrier.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/sources/sources.h"
 
@@ -29,7 +29,7 @@ class FolderWatch {
   using StateFunction = std::function<std::shared_ptr<const DesiredState>()>;  // May return null.
 
   // Scans the folders now and then once per interval, until it is destroyed. Makes the store retry failed versions
-  // whose folders changed (arrivals.h), and calls on_change on its thread when the found versions change.
+  // whose folders changed (failed_version_retrier.h), and calls on_change on its thread when the found versions change.
   FolderWatch(StateFunction state, const sources::Sources& sources, models::ModelStore& store,
               std::chrono::milliseconds interval, std::function<void()> on_change);
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "common/os/file.h"
 #include "serving-node/routing/testing.h"
 
 namespace longshore::control {

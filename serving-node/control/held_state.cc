@@ -1,5 +1,6 @@
 #include "serving-node/control/held_state.h"
 
+#include "common/os/file.h"
 #include "serving-node/control/apply.h"
 #include "serving-node/control/desired.h"
 

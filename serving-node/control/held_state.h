@@ -5,10 +5,10 @@
 #include <mutex>
 #include <string>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "longshore/control.pb.h"
-#include "serving-node/control/agent.h"
+#include "serving-node/control/agent_deps.h"
 
 namespace longshore::control {
 
@@ -18,8 +18,8 @@ class HeldState {
   HeldState(const Path& state_dir, std::string fleet, const AgentDeps& deps)
       : file_(state_dir / "desired.pb"), fleet_(std::move(fleet)), deps_(deps) {}
 
-  // Applies the state on disk; ok without one. DataLoss if it is damaged, FailedPrecondition if it belongs to
-  // another fleet.
+  // Applies the state on disk; succeeds without one. DataLoss if it is damaged, FailedPrecondition if it belongs
+  // to another fleet.
   Status ReadDisk();
 
   // Applies a message of a controller. Writes the new state to disk first, so that an acknowledged state survives a

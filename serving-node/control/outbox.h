@@ -1,4 +1,4 @@
-// The events for the next report, and the signal to send a report before its time.
+// The events for the next report, and the signal to send a report before its interval has passed.
 //
 // Shared by the agent and the callbacks that report to it, because a callback may still run while the agent is
 // destroyed.
@@ -18,7 +18,7 @@ class Outbox {
   static constexpr size_t kEventsMax = 200;  // Above it, the oldest are dropped.
 
   void AddEvent(std::string event);
-  // Ends the current Await, or the next one.
+  // Ends the current Await, or the next one if none is running.
   void Wake();
   // Blocks until AddEvent or Wake is called, but at most for `time`.
   void Await(std::chrono::milliseconds time);

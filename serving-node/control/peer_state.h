@@ -1,4 +1,4 @@
-// Asks peers for the desired state, for a node that has none while no controller answers.
+// Asks peers for the desired state. Used by a node without a state while no controller answers.
 #pragma once
 
 #include <optional>

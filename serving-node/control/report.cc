@@ -65,8 +65,8 @@ void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, 
   }
 }
 
-// Adds versions that are no longer in the state and not yet unloaded.
-void AddLeaving(const DesiredState& state, const AgentDeps& deps, Report* report) {
+// Adds versions that are no longer in the state but not unloaded yet.
+void AddUnloading(const DesiredState& state, const AgentDeps& deps, Report* report) {
   for (const std::string& name : deps.store.Names()) {
     const auto model = std::ranges::find(state.models(), name, &ModelState::served_name);
     for (const models::VersionStatus& status : deps.store.Statuses(name)) {
@@ -137,7 +137,7 @@ Report BuildReport(const DesiredState& state, const FoundVersions& found, bool d
     AddModel(model, trips, deps, &report);
     if (sources::IsArchive(sources::SourceOf(model))) *report.add_sources() = ReportOf(model, deps.sources);
   }
-  AddLeaving(state, deps, &report);
+  AddUnloading(state, deps, &report);
   AddFound(found, &report);
   AddLoad(deps, report.mutable_load());
   return report;

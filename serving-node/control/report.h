@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "longshore/control.pb.h"
-#include "serving-node/control/agent.h"
+#include "serving-node/control/agent_deps.h"
 #include "serving-node/control/folders.h"
 #include "serving-node/models/models.h"
 

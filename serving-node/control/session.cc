@@ -2,8 +2,9 @@
 
 #include <utility>
 
-#include "common/auth/tokens.h"
-#include "common/grpc/credentials.h"
+#include "common/net/auth/tokens.h"
+#include "common/net/grpc/credentials.h"
+#include "common/os/file.h"
 
 namespace longshore::control {
 namespace {

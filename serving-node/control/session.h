@@ -7,8 +7,8 @@
 #include <mutex>
 #include <string>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "longshore/control.grpc.pb.h"
 
 namespace longshore::control {
@@ -23,7 +23,7 @@ struct DialOptions {
 // One thread reads; any may write or cancel.
 class Session {
  public:
-  // Returns at once; the first write waits for the connection. NotFound or another error if a file cannot be read.
+  // Returns immediately; the first write waits for the connection. NotFound or another error if a file cannot be read.
   static Result<std::unique_ptr<Session>> Dial(const DialOptions& options);
 
   // Both return false once the stream has ended.

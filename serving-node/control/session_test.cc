@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/tls/authority.h"
+#include "common/net/tls/authority.h"
+#include "common/os/file.h"
 
 namespace longshore::control {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/buckets.h"
+#include "common/base/buckets.h"
 
 namespace longshore::evidence {
 

@@ -15,14 +15,14 @@
 #include <string>
 #include <utility>
 
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
 #include "longshore/control.pb.h"
 
 namespace longshore::evidence {
 
-// Counts durations in the buckets of common/buckets.h, which the messages to the controller use. Thread-safe without
-// locks.
+// Counts durations in the buckets of common/base/buckets.h, which the messages to the controller use. Thread-safe
+// without locks.
 class TimeHistogram {
  public:
   void Count(Duration time);

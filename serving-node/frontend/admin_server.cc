@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "common/http/server.h"
-#include "common/log.h"
+#include "common/net/http/server.h"
+#include "common/os/log.h"
 
 namespace longshore::frontend {
 namespace {
@@ -59,7 +59,7 @@ class Admin final : public AdminServer {
   std::optional<http::Response> Refusal(const http::Request& head) const {
     const bool may_post = (head.target == kLevelPath || head.target == kProfilePath) && head.method == "POST";
     if (head.method != "GET" && head.method != "HEAD" && !may_post) {
-      return Text(405, "only GET is answered here, and POST /debug/log_level and /debug/profile\n");
+      return Text(405, "the only methods are GET, and POST for /debug/log_level and /debug/profile\n");
     }
     if (!sources_.gate || head.target == "/livez" || head.target == "/readyz") return std::nullopt;
     const Status admitted = sources_.gate->Admit(head.Header("authorization"));
@@ -78,8 +78,9 @@ class Admin final : public AdminServer {
     if (request.target == kProfilePath && request.method == "POST") return StartProfile(request);
     if (request.target == kProfilePath) return Trace();
     if (request.target == kProfileStatePath) return ProfileState();
-    return Text(404,
-                "here are /livez /readyz /metrics /debug/state /debug/log_level /debug/profile /debug/profile/state\n");
+    return Text(
+        404,
+        "the paths are /livez /readyz /metrics /debug/state /debug/log_level /debug/profile /debug/profile/state\n");
   }
 
   http::Response StartProfile(const http::Request& request) const {
@@ -101,7 +102,7 @@ class Admin final : public AdminServer {
     if (request.method == "POST") {
       const std::string level = request.body.substr(0, request.body.find_last_not_of(" \r\n") + 1);
       if (const Status set = SetLogLevel(level); !set) return Text(400, set.error().message + "\n");
-      spdlog::log(spdlog::default_logger_raw()->level(), "the log level is {} from now on", LogLevel());
+      spdlog::log(spdlog::default_logger_raw()->level(), "the log level is now {}", LogLevel());
     }
     return Text(200, LogLevel() + "\n");
   }
@@ -116,7 +117,7 @@ class Admin final : public AdminServer {
     const auto age = steady_clock::now() - beat_at_.load();
     if (age <= kBeatAgeMax) return Text(200, "ok\n");
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(age).count();
-    return Text(503, fmt::format("the main loop did not turn for {} s\n", seconds));
+    return Text(503, fmt::format("the main loop has not run for {} s\n", seconds));
   }
 
   http::Response Ready() const {

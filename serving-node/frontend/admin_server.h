@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "common/auth/tokens.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
+#include "common/net/auth/tokens.h"
 
 namespace longshore::frontend {
 

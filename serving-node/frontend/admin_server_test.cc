@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "serving-node/frontend/testing.h"
 
 namespace longshore::frontend {

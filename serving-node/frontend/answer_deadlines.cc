@@ -9,7 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kTickMax{1000};  // The maximum delay of an end; a tenth of a shorter grace.
+constexpr milliseconds kTickMax{1000};  // The longest time that a call continues after its deadline.
 constexpr size_t kCancelledTogether = 64;
 
 milliseconds TickFor(const AnswerTime& time) { return std::clamp(time.grace / 10, milliseconds(1), kTickMax); }
@@ -18,7 +18,8 @@ milliseconds TickFor(const AnswerTime& time) { return std::clamp(time.grace / 10
 
 AnswerDeadlines::AnswerDeadlines(AnswerTime time) : time_(time), clock_(TickFor(time), [this] { CancelLate(); }) {}
 
-// Returns false when none is left. Works in small groups, so that it needs no memory.
+// Cancels some of the late calls; returns false if no others are late. Works in small groups, so that it needs no
+// memory.
 bool AnswerDeadlines::CancelSome() {
   std::array<grpc_call*, kCancelledTogether> late{};
   size_t count = 0;

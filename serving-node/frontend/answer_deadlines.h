@@ -9,7 +9,7 @@
 #include <list>
 #include <mutex>
 
-#include "common/ticker.h"
+#include "common/os/ticker.h"
 
 namespace longshore::frontend {
 

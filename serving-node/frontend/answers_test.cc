@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-#include "common/http/testing.h"
+#include "common/net/http/testing.h"
 #include "serving-node/frontend/grpc_server.h"
 #include "serving-node/frontend/rest_server.h"
 #include "serving-node/frontend/testing.h"
@@ -131,7 +131,7 @@ TEST_F(GrpcAnswers, AnAnswerBeyondTheLimitOfAllAnswersIsDropped) {
   Start({});
   const ::grpc::Status status = Ask(size_t{10} << 20);
   EXPECT_EQ(status.error_code(), ::grpc::StatusCode::UNAVAILABLE);
-  EXPECT_THAT(status.error_message(), HasSubstr("hold more than"));
+  EXPECT_THAT(status.error_message(), HasSubstr("not read yet exceed"));
   EXPECT_TRUE(Ask().ok());
 }
 
@@ -164,10 +164,10 @@ class Methods : public GrpcAnswers, public testing::WithParamInterface<std::stri
 
 TEST_P(Methods, ARequestWithoutASlotIsRefusedBeforeItIsParsed) {
   Start({});
-  const InFlight::Place taken = in_flight_.Enter();
+  const InFlight::Slot taken = in_flight_.Enter();
   const ::grpc::Status refused = AskRaw(server_->port(), GetParam(), "\xff");
   EXPECT_EQ(refused.error_code(), ::grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(refused.error_message(), NoPlace().message);
+  EXPECT_EQ(refused.error_message(), NoFreeSlot().message);
 }
 
 TEST_P(Methods, AMalformedRequestIsRefusedWithItsType) {
@@ -245,7 +245,7 @@ TEST_F(RestAnswers, ARequestKeepsItsSlotUntilItsAnswerIsWrittenOrItsClientIsGone
   auto slow = std::make_unique<http::RawClient>(server_->port());
   slow->Send(PostOf(LongBody()));
   slow->ReadUntil("2.0");
-  EXPECT_THAT(Ask(), AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr(NoPlace().message)));
+  EXPECT_THAT(Ask(), AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr(NoFreeSlot().message)));
   slow.reset();
   while (Ask().starts_with("HTTP/1.1 429 ")) {
   }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/models/models.h"
 #include "tensorflow/saved_model.pb.h"
 #include "tensorflow_serving/services.pb.h"
@@ -36,8 +36,8 @@ class Catalog {
   virtual Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const = 0;
 
   // Like Describe, for versions that this node does not hold: asks other nodes that hold them, in a fleet. Calls done
-  // exactly once, on any thread, possibly before it returns. Unavailable if the model is known, but no node has it
-  // ready.
+  // exactly once, on any thread, possibly before it returns. Unavailable if the model is known, but not ready on any
+  // node.
   virtual void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec,
                                  [[maybe_unused]] std::chrono::steady_clock::time_point deadline,
                                  const DescribeDone& done) const {

@@ -23,7 +23,7 @@ class FleetCatalog final : public Catalog {
   // Without a version, describes the stable version, which requests most likely get, rather than the highest version
   // held.
   Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override;
-  // A version that a peer has ready is reported as available, whatever its state on this node, because this node
+  // A version that is ready on a peer is reported as available, whatever its state on this node, because this node
   // forwards requests for it.
   Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override;
   void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,

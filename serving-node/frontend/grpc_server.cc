@@ -11,9 +11,9 @@
 #include <climits>
 #include <limits>
 
-#include "common/grpc/acceptor.h"
-#include "common/log.h"
-#include "common/process/descriptors.h"
+#include "common/net/grpc/acceptor.h"
+#include "common/os/log.h"
+#include "common/os/process/descriptors.h"
 #include "serving-node/frontend/grpc_services.h"
 #include "serving-node/frontend/health_service.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/grpc/credentials.h"
+#include "common/base/error.h"
+#include "common/net/grpc/credentials.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/grpc_services.h"
 #include "serving-node/routing/predict.h"
@@ -30,7 +30,7 @@ struct GrpcOptions {
   const RequestMeter* meter = nullptr;                         // Null: requests are not counted.
   InFlight* in_flight = nullptr;                               // Limits predictions; null: no limit.
   ReloadFunction reload = {};                                  // Empty: reload requests are rejected.
-  HomeDoor home = {};                                          // For the listener for other nodes.
+  HomeNode home = {};                                          // For the listener for other nodes.
   int64_t connection_age_max_ms = 0;  // Older connections are asked to reconnect (GOAWAY, jittered); 0: never.
   // How long the requests of such a connection may still take before it is closed. Drain waits for the age and then for
   // this time.
@@ -54,7 +54,7 @@ class GrpcServer {
   // Predictor and catalog must outlive the server. FailedPrecondition with the address if it is in use.
   static Result<std::unique_ptr<GrpcServer>> Start(GrpcOptions options, routing::Predictor& predictor,
                                                    const Catalog& catalog);
-  virtual ~GrpcServer() = default;  // Shuts down at once; call Drain first to finish requests.
+  virtual ~GrpcServer() = default;  // Shuts down immediately; call Drain first to finish requests.
 
   virtual int port() const = 0;       // 0 for a unix socket.
   virtual int listen_fd() const = 0;  // -1 once draining.
@@ -63,7 +63,7 @@ class GrpcServer {
   // Sets the status that grpc.health.v1 reports, for "" and both services; initially not serving.
   virtual void SetServing(bool serving) = 0;
 
-  // Stops accepting connections and returns when none is left. Each connection ends gracefully when it reaches its
+  // Stops accepting connections and returns when all have ended. Each connection ends gracefully when it reaches its
   // maximum age; those that are left after the age (with its jitter) plus drain_timeout are closed. Does not change the
   // health status.
   virtual void Drain() = 0;

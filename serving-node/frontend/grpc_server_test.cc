@@ -9,8 +9,8 @@
 #include <optional>
 #include <thread>
 
-#include "common/grpc/status.h"
-#include "common/process/descriptors.h"
+#include "common/net/grpc/status.h"
+#include "common/os/process/descriptors.h"
 #include "grpc/health.grpc.pb.h"
 #include "serving-node/frontend/testing.h"
 #include "serving-node/routing/forwarder.h"
@@ -144,12 +144,12 @@ TEST_F(Grpc, ReturnsStatusAndMetadata) {
   Start({});
   const auto models = tensorflow::serving::ModelService::NewStub(channel_);
   tensorflow::serving::GetModelStatusRequest ask;
-  tensorflow::serving::GetModelStatusResponse told;
+  tensorflow::serving::GetModelStatusResponse answer;
   ask.mutable_model_spec()->set_name("digits");
   ::grpc::ClientContext first;
-  ASSERT_TRUE(models->GetModelStatus(&first, ask, &told).ok());
-  ASSERT_EQ(told.model_version_status_size(), 2);
-  EXPECT_EQ(told.model_version_status(1).state(), tensorflow::serving::ModelVersionStatus::AVAILABLE);
+  ASSERT_TRUE(models->GetModelStatus(&first, ask, &answer).ok());
+  ASSERT_EQ(answer.model_version_status_size(), 2);
+  EXPECT_EQ(answer.model_version_status(1).state(), tensorflow::serving::ModelVersionStatus::AVAILABLE);
 
   tensorflow::serving::GetModelMetadataRequest about;
   tensorflow::serving::GetModelMetadataResponse metadata;
@@ -287,14 +287,14 @@ TEST_F(GrpcHealth, ReportsWhetherTheServerServes) {
 TEST_F(GrpcHealth, AWatchReceivesChangesAndEndsWhenTheServerDrains) {
   ::grpc::ClientContext context;
   const auto watch = health_->Watch(&context, HealthCheckRequest());
-  HealthCheckResponse told;
-  ASSERT_TRUE(watch->Read(&told));
-  EXPECT_EQ(told.status(), HealthCheckResponse::NOT_SERVING);
+  HealthCheckResponse answer;
+  ASSERT_TRUE(watch->Read(&answer));
+  EXPECT_EQ(answer.status(), HealthCheckResponse::NOT_SERVING);
   server_->SetServing(true);
-  ASSERT_TRUE(watch->Read(&told));
-  EXPECT_EQ(told.status(), HealthCheckResponse::SERVING);
+  ASSERT_TRUE(watch->Read(&answer));
+  EXPECT_EQ(answer.status(), HealthCheckResponse::SERVING);
   server_->Drain();
-  EXPECT_FALSE(watch->Read(&told));
+  EXPECT_FALSE(watch->Read(&answer));
   EXPECT_EQ(watch->Finish().error_code(), ::grpc::StatusCode::UNAVAILABLE);
 }
 
@@ -303,21 +303,21 @@ TEST_F(GrpcHealth, AWatchOfAnUnknownServiceReportsThatAndCanBeCancelled) {
   HealthCheckRequest request;
   request.set_service("x");
   const auto watch = health_->Watch(&context, request);
-  HealthCheckResponse told;
-  ASSERT_TRUE(watch->Read(&told));
-  EXPECT_EQ(told.status(), HealthCheckResponse::SERVICE_UNKNOWN);
+  HealthCheckResponse answer;
+  ASSERT_TRUE(watch->Read(&answer));
+  EXPECT_EQ(answer.status(), HealthCheckResponse::SERVICE_UNKNOWN);
   context.TryCancel();
-  EXPECT_FALSE(watch->Read(&told));
+  EXPECT_FALSE(watch->Read(&answer));
   EXPECT_EQ(watch->Finish().error_code(), ::grpc::StatusCode::CANCELLED);
 }
 
 TEST_F(GrpcHealth, AServerDestroyedWithoutADrainEndsItsWatches) {
   ::grpc::ClientContext context;
   const auto watch = health_->Watch(&context, HealthCheckRequest());
-  HealthCheckResponse told;
-  ASSERT_TRUE(watch->Read(&told));
+  HealthCheckResponse answer;
+  ASSERT_TRUE(watch->Read(&answer));
   server_.reset();
-  EXPECT_FALSE(watch->Read(&told));
+  EXPECT_FALSE(watch->Read(&answer));
   EXPECT_FALSE(watch->Finish().ok());
 }
 

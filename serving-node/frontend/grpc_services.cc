@@ -7,9 +7,9 @@
 #include <stop_token>
 #include <vector>
 
-#include "common/grpc/bytes.h"
-#include "common/grpc/status.h"
-#include "common/retry.h"
+#include "common/base/retry.h"
+#include "common/net/grpc/bytes.h"
+#include "common/net/grpc/status.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/routing/hop.h"
@@ -110,21 +110,21 @@ void AddRetryHint(CallbackServerContext* context) {
 template <typename Response>
 class Reactor final : public ServerUnaryReactor {
  public:
-  // `tells_version`: send the version that answered as x-longshore-version.
-  Reactor(CallbackServerContext* context, Response* response, AnswerDeadlines& deadlines, bool tells_version,
-          MeteredRequest metered = {}, InFlight::Place place = {})
+  // `sends_version`: send the version that answered as x-longshore-version.
+  Reactor(CallbackServerContext* context, Response* response, AnswerDeadlines& deadlines, bool sends_version,
+          MeteredRequest metered = {}, InFlight::Slot slot = {})
       : context_(context),
         response_(response),
-        tells_version_(tells_version),
+        sends_version_(sends_version),
         metered_(std::move(metered)),
-        place_(std::move(place)),
+        slot_(std::move(slot)),
         written_(deadlines) {}
 
   template <typename Answer>
   std::function<void(Result<Answer>)> Done() {
     // A cancelled call's run continues and keeps its in-flight slot.
-    return [this, finished = finished_, place = place_](Result<Answer> answer) mutable {
-      place.reset();
+    return [this, finished = finished_, slot = slot_](Result<Answer> answer) mutable {
+      slot.reset();
       if (!finished->exchange(true)) Take(std::move(answer));
     };
   }
@@ -150,8 +150,8 @@ class Reactor final : public ServerUnaryReactor {
   template <typename Answer>
   void Take(Result<Answer> answer) {
     const size_t bytes = answer ? BytesOf(*answer) : 0;
-    if (answer && place_) {
-      if (const Status held = place_->HoldAnswer(bytes); !held) answer = tl::make_unexpected(held.error());
+    if (answer && slot_) {
+      if (const Status held = slot_->HoldAnswer(bytes); !held) answer = tl::make_unexpected(held.error());
     }
     metered_.End(answer ? Code::kOk : answer.error().code,
                  answer ? SpecOf(*answer) : tensorflow::serving::ModelSpec::default_instance());
@@ -159,7 +159,7 @@ class Reactor final : public ServerUnaryReactor {
       if (MayRetry(answer.error())) AddRetryHint(context_);
       return Finish(rpc::ToGrpc(answer.error()));
     }
-    if (tells_version_ && SpecOf(*answer).has_version()) {
+    if (sends_version_ && SpecOf(*answer).has_version()) {
       context_->AddInitialMetadata(kVersionHeader, std::to_string(SpecOf(*answer).version().value()));
     }
     Write(std::move(*answer), response_);
@@ -169,9 +169,9 @@ class Reactor final : public ServerUnaryReactor {
 
   CallbackServerContext* const context_;
   Response* const response_;
-  const bool tells_version_;
+  const bool sends_version_;
   const MeteredRequest metered_;
-  const InFlight::Place place_;
+  const InFlight::Slot slot_;
   AnswerDeadlines::Answer written_;
   const std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
   std::stop_source cancelled_;
@@ -201,14 +201,14 @@ tl::unexpected<Error> Malformed(const google::protobuf::MessageLite& request, si
 
 // Rejects a request that got no in-flight slot.
 ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest& metered) {
-  const Error error = NoPlace();
+  const Error error = NoFreeSlot();
   metered.End(error.code, {});
   AddRetryHint(context);
   return Refuse(context, tl::make_unexpected(error));
 }
 
 // The catalog that answers the query. Unavailable for a node of another fleet.
-Result<const Catalog*> CatalogFor(const CallbackServerContext& context, const Catalog& catalog, const HomeDoor& home) {
+Result<const Catalog*> CatalogFor(const CallbackServerContext& context, const Catalog& catalog, const HomeNode& home) {
   if (home.catalog == nullptr) return &catalog;
   ASSIGN_OR_RETURN(const bool to_home, routing::IsToHome(HeadersOf(context), home.fleet));
   return to_home ? home.catalog : &catalog;
@@ -216,17 +216,17 @@ Result<const Catalog*> CatalogFor(const CallbackServerContext& context, const Ca
 
 }  // namespace
 
-bool PredictionService::Enter(InFlight::Place* place) const {
+bool PredictionService::Enter(InFlight::Slot* slot) const {
   if (options_.in_flight == nullptr) return true;
-  *place = options_.in_flight->Enter();
-  return *place != nullptr;
+  *slot = options_.in_flight->Enter();
+  return *slot != nullptr;
 }
 
 void PredictionService::Begin(CallbackServerContext* context) const {
   if (!options_.node.empty()) context->AddInitialMetadata(kNodeHeader, options_.node);
 }
 
-// For requests whose model is not known before they are parsed.
+// For requests whose model is unknown until they are parsed.
 MeteredRequest PredictionService::Metered(routing::Api api) const {
   return options_.meter == nullptr ? MeteredRequest() : options_.meter->Begin(api, options_.protocol, "");
 }
@@ -239,8 +239,8 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
                                                ByteBuffer* response) {
   Begin(context);
   MeteredRequest metered = Metered(routing::Api::kPredict);
-  InFlight::Place place;
-  if (!Enter(&place)) return Refuse(context, metered);
+  InFlight::Slot slot;
+  if (!Enter(&slot)) return Refuse(context, metered);
   routing::PredictCall call = ToCall(InfoOf(*context), {});
   call.serialized = rpc::ToBytes(*request);
   const bool is_read = call.request.ParseFromString(call.serialized);
@@ -250,7 +250,7 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
     return Refuse(context, Malformed(call.request, call.serialized.size()));
   }
   auto* reactor =
-      new Reactor<ByteBuffer>(context, response, deadlines_, tells_version(), std::move(metered), std::move(place));
+      new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(slot));
   call.cancelled = reactor->cancelled();
   predictor_.Predict(std::move(call), [done = reactor->Done<Encoded>(),
                                        encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
@@ -267,7 +267,7 @@ ServerUnaryReactor* PredictionService::GetModelMetadata(CallbackServerContext* c
   const auto catalog = CatalogFor(*context, catalog_, options_.home);
   if (!catalog) return Refuse(context, tl::make_unexpected(catalog.error()));
   auto* reactor =
-      new Reactor<tensorflow::serving::GetModelMetadataResponse>(context, response, deadlines_, tells_version());
+      new Reactor<tensorflow::serving::GetModelMetadataResponse>(context, response, deadlines_, sends_version());
   GetMetadata(**catalog, *request, SteadyDeadline(*context),
               reactor->Done<tensorflow::serving::GetModelMetadataResponse>());
   return reactor;
@@ -279,8 +279,8 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
                                              InferMethod<Request, Response> method) const {
   Begin(context);
   MeteredRequest metered = Metered(api);
-  InFlight::Place place;
-  if (!Enter(&place)) return Refuse(context, metered);
+  InFlight::Slot slot;
+  if (!Enter(&slot)) return Refuse(context, metered);
   const std::string bytes = rpc::ToBytes(request);
   Request message;
   const bool is_read = message.ParseFromString(bytes);
@@ -291,7 +291,7 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
     return Refuse(context, Malformed(message, bytes.size()));
   }
   auto* reactor =
-      new Reactor<ByteBuffer>(context, response, deadlines_, tells_version(), std::move(metered), std::move(place));
+      new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(slot));
   CallInfo info = InfoOf(*context);
   info.cancelled = reactor->cancelled();
   (calls_.*method)(std::move(info), std::move(message),

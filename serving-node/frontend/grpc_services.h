@@ -30,8 +30,8 @@ using ReloadFunction =
     std::function<void(tensorflow::serving::ModelServerConfig config, std::chrono::steady_clock::time_point deadline,
                        std::function<void(Status)> done)>;
 
-// Answers nodes that query this one as the home node of a model (routing/hop.h).
-struct HomeDoor {
+// How this node answers nodes that query it as the home node of a model (routing/hop.h).
+struct HomeNode {
   const Catalog* catalog = nullptr;  // Null: not a home node.
   std::string fleet{};               // Nodes of other fleets are rejected.
 };
@@ -45,7 +45,7 @@ class PredictionService final : public PredictionServiceBase {
     tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // For the outputs of Predict.
     const RequestMeter* meter = nullptr;                         // Null: requests are not counted.
     InFlight* in_flight = nullptr;                               // Limits predictions; null: no limit.
-    HomeDoor home{};
+    HomeNode home{};
   };
   // All of them outlive the service.
   PredictionService(routing::Predictor& predictor, const Catalog& catalog, AnswerDeadlines& deadlines, Options options)
@@ -75,9 +75,9 @@ class PredictionService final : public PredictionServiceBase {
                                     ::grpc::ByteBuffer* response, routing::Api api,
                                     InferMethod<Request, Response> method) const;
   void Begin(::grpc::CallbackServerContext* context) const;
-  bool tells_version() const { return !options_.node.empty(); }  // Only nodes in a fleet have a name.
+  bool sends_version() const { return !options_.node.empty(); }  // Only nodes in a fleet have a name.
   MeteredRequest Metered(routing::Api api) const;
-  bool Enter(InFlight::Place* place) const;
+  bool Enter(InFlight::Slot* slot) const;
   CallInfo InfoOf(const ::grpc::CallbackServerContext& context) const;
 
   routing::Predictor& predictor_;
@@ -89,7 +89,7 @@ class PredictionService final : public PredictionServiceBase {
 
 class ModelService final : public tensorflow::serving::ModelService::CallbackService {
  public:
-  ModelService(const Catalog& catalog, AnswerDeadlines& deadlines, ReloadFunction reload, HomeDoor home)
+  ModelService(const Catalog& catalog, AnswerDeadlines& deadlines, ReloadFunction reload, HomeNode home)
       : catalog_(catalog), deadlines_(deadlines), reload_(std::move(reload)), home_(std::move(home)) {}
 
   ::grpc::ServerUnaryReactor* GetModelStatus(::grpc::CallbackServerContext* context,
@@ -103,7 +103,7 @@ class ModelService final : public tensorflow::serving::ModelService::CallbackSer
   const Catalog& catalog_;
   AnswerDeadlines& deadlines_;
   const ReloadFunction reload_;
-  const HomeDoor home_;
+  const HomeNode home_;
 };
 
 }  // namespace longshore::frontend

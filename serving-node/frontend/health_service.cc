@@ -38,7 +38,7 @@ class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthChe
     } else if (cancelled_ || service_.ended_) {
       finished_ = true;
       Finish(cancelled_ ? ::grpc::Status::CANCELLED
-                        : ::grpc::Status(::grpc::StatusCode::UNAVAILABLE, "the server takes no more connections"));
+                        : ::grpc::Status(::grpc::StatusCode::UNAVAILABLE, "the server accepts no more connections"));
     }
   }
 

@@ -7,7 +7,7 @@ InFlight::InFlight(size_t requests_max, size_t answer_bytes_max)
       answer_bytes_max_(answer_bytes_max),
       answers_(std::make_shared<http::BytePool>(answer_bytes_max)) {}
 
-InFlight::Place InFlight::Enter() {
+InFlight::Slot InFlight::Enter() {
   size_t taken = taken_;
   do {
     if (taken >= requests_max_) return nullptr;
@@ -17,10 +17,9 @@ InFlight::Place InFlight::Enter() {
 
 Status InFlight::Request::HoldAnswer(size_t bytes) {
   if (answer_.Hold(bytes)) return {};
-  return Unavailable("the answers that clients have not read yet hold more than {} bytes",
-                     in_flight_.answer_bytes_max_);
+  return Unavailable("the answers that clients have not read yet exceed {} bytes", in_flight_.answer_bytes_max_);
 }
 
-Error NoPlace() { return {Code::kResourceExhausted, "too many requests are under way on this node"}; }
+Error NoFreeSlot() { return {Code::kResourceExhausted, "too many requests are in flight on this node"}; }
 
 }  // namespace longshore::frontend

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <memory>
 
-#include "common/error.h"
-#include "common/http/held_bytes.h"
+#include "common/base/error.h"
+#include "common/net/http/held_bytes.h"
 
 namespace longshore::frontend {
 
-// Thread-safe. Must outlive its places.
+// Thread-safe. Must outlive its slots.
 class InFlight {
  public:
   static constexpr size_t kAnswerBytesMax = size_t{4} << 30;
@@ -22,8 +22,8 @@ class InFlight {
 
   class Request;
   // A slot for one prediction, released with the last copy of the pointer. Enter returns null if all are taken.
-  using Place = std::shared_ptr<Request>;
-  Place Enter();
+  using Slot = std::shared_ptr<Request>;
+  Slot Enter();
 
  private:
   const size_t requests_max_;
@@ -50,7 +50,7 @@ class InFlight::Request {
 };
 
 // The error for a request that gets no slot; it may succeed later.
-Error NoPlace();
+Error NoFreeSlot();
 
 // Whether the error code says that the same request may succeed a little later, on this node or another.
 inline bool MayRetry(const Error& error) { return error.code == Code::kUnavailable; }

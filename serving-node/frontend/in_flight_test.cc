@@ -27,7 +27,7 @@ TEST(InFlight, LimitsTheTotalSizeOfUnwrittenAnswers) {
   const Status refused = second->HoldAnswer(60);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error(),
-            (Error{Code::kUnavailable, "the answers that clients have not read yet hold more than 100 bytes"}));
+            (Error{Code::kUnavailable, "the answers that clients have not read yet exceed 100 bytes"}));
   EXPECT_TRUE(second->HoldAnswer(40));
   first.reset();
   EXPECT_TRUE(second->HoldAnswer(100));
@@ -35,7 +35,7 @@ TEST(InFlight, LimitsTheTotalSizeOfUnwrittenAnswers) {
 
 TEST(InFlight, OnlyErrorsThatMayPassAreRetried) {
   EXPECT_TRUE(MayRetry({Code::kUnavailable, "x"}));
-  EXPECT_FALSE(MayRetry({Code::kResourceExhausted, NoPlace().message}));  // The text of an error is ignored.
+  EXPECT_FALSE(MayRetry({Code::kResourceExhausted, NoFreeSlot().message}));  // The text of an error is ignored.
   EXPECT_FALSE(MayRetry({Code::kInternal, "x"}));
 }
 

@@ -130,9 +130,10 @@ void InferenceCalls::MultiInference(CallInfo info, tensorflow::serving::MultiInf
 
 // The version that answered the first task may be unloaded before the last task runs; then all tasks run once more.
 void InferenceCalls::FailOrRestart(const std::shared_ptr<Series>& series, const Error& error) {
-  const bool has_left = error.code == Code::kNotFound || error.code == Code::kUnavailable;
-  const bool was_ours = series->response.results_size() > 0 && !series->request.tasks(0).model_spec().has_version();
-  if (!has_left || !was_ours || series->restarted) return series->done(tl::make_unexpected(error));
+  const bool may_be_unloaded = error.code == Code::kNotFound || error.code == Code::kUnavailable;
+  const bool is_chosen_here =
+      series->response.results_size() > 0 && !series->request.tasks(0).model_spec().has_version();
+  if (!may_be_unloaded || !is_chosen_here || series->restarted) return series->done(tl::make_unexpected(error));
   series->restarted = true;
   series->response.Clear();
   RunNext(series);

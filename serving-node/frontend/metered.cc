@@ -22,11 +22,11 @@ using routing::Protocol;
 using std::chrono::steady_clock;
 using tensorflow::serving::ModelSpec;
 
-constexpr Name kRequests{"longshore_requests_total", "Requests to models by their outcome."};
-constexpr Name kSeconds{"longshore_request_seconds", "From arrival to answer of the requests that were answered well."};
-constexpr Name kRequestCount{":tensorflow:serving:request_count", "Requests to models by their outcome."};
+constexpr Name kRequests{"longshore_requests_total", "Requests to models by status code."};
+constexpr Name kSeconds{"longshore_request_seconds", "Time from arrival to answer of successful requests."};
+constexpr Name kRequestCount{":tensorflow:serving:request_count", "Requests to models by status code."};
 constexpr Name kRequestLatency{":tensorflow:serving:request_latency",
-                               "Microseconds from arrival to answer of the requests that were answered well."};
+                               "Time from arrival to answer of successful requests, in microseconds."};
 constexpr Name kExampleCounts{":tensorflow:serving:request_example_counts", "tf.Examples per request."};
 constexpr Name kExampleTotal{":tensorflow:serving:request_example_count_total", "tf.Examples of all requests."};
 

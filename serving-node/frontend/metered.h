@@ -1,5 +1,5 @@
-// Counts and times every request to a model on its arrival, also refused ones. Exported with Longshore's and with
-// TensorFlow Serving's metric names; docs/metrics.md lists them.
+// Counts and times every request to a model, including refused ones. Exported with Longshore's and with TensorFlow
+// Serving's metric names; docs/metrics.md lists them.
 #pragma once
 
 #include <chrono>
@@ -48,9 +48,9 @@ class RequestMeter {
   // A request arrived.
   MeteredRequest Begin(routing::Api api, routing::Protocol protocol, const std::string& model) const;
 
-  // Call it when a version was unloaded; its counts are added to those of its model without a version.
+  // Call it when a version has been unloaded; its counts are added to those of its model without a version.
   void ForgetVersion(const std::string& model, int64_t version) const;
-  // Call it when a model was removed; its counts are added to "other".
+  // Call it when a model has been removed; its counts are added to "other".
   void ForgetModel(const std::string& model) const;
 
  private:

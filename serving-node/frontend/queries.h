@@ -5,7 +5,7 @@
 #include <chrono>
 #include <functional>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/routing/predict.h"
 #include "tensorflow_serving/services.pb.h"

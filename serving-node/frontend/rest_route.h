@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tensorflow_serving/apis.pb.h"
 
 namespace longshore::frontend {

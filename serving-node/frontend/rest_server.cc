@@ -5,14 +5,14 @@
 #include <new>
 #include <utility>
 
-#include "common/http/server.h"
-#include "common/retry.h"
+#include "common/base/retry.h"
+#include "common/net/http/server.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/inference_call.h"
-#include "serving-node/frontend/json_example.h"
-#include "serving-node/frontend/json_numbers.h"
-#include "serving-node/frontend/json_request.h"
-#include "serving-node/frontend/json_response.h"
+#include "serving-node/frontend/json/example.h"
+#include "serving-node/frontend/json/numbers.h"
+#include "serving-node/frontend/json/request.h"
+#include "serving-node/frontend/json/response.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/frontend/rest_route.h"
 
@@ -31,7 +31,7 @@ int HttpStatus(Code code) {
 }
 
 Response ErrorResponse(const Error& error, bool may_retry) {
-  Response response{.status = HttpStatus(error.code), .body = ErrorToJson(error.message)};
+  Response response{.status = HttpStatus(error.code), .body = json::ErrorToJson(error.message)};
   if (may_retry) response.headers.emplace_back("Retry-After", RetryAfterSeconds());
   if (error.code == Code::kUnauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
@@ -57,11 +57,11 @@ Result<Inferred> ResultText(const Result<Answer>& answer, Write write) {
   return Inferred{write(answer->result()), answer->model_spec()};
 }
 
-Result<Inferred> PredictionText(Result<routing::PredictAnswer> answer, JsonForm form) {
+Result<Inferred> PredictionText(Result<routing::PredictAnswer> answer, json::JsonForm form) {
   if (!answer) return tl::make_unexpected(answer.error());
   ModelSpec spec = std::move(answer->model_spec);
   ASSIGN_OR_RETURN(const engine::TensorMap outputs, OutputsOf(std::move(*answer)));
-  ASSIGN_OR_RETURN(std::string body, PredictionsToJson(outputs, form));
+  ASSIGN_OR_RETURN(std::string body, json::PredictionsToJson(outputs, form));
   return Inferred{std::move(body), std::move(spec)};
 }
 
@@ -69,13 +69,13 @@ Result<Inferred> PredictionText(Result<routing::PredictAnswer> answer, JsonForm 
 // connection is closed.
 class Reply {
  public:
-  Reply(Responder respond, MeteredRequest metered, InFlight::Place place)
-      : state_(std::make_shared<State>(std::move(respond), std::move(metered), std::move(place))) {}
+  Reply(Responder respond, MeteredRequest metered, InFlight::Slot slot)
+      : state_(std::make_shared<State>(std::move(respond), std::move(metered), std::move(slot))) {}
 
   void operator()(Result<Inferred> inferred) const {
     if (state_->answered.exchange(true)) return;
-    if (inferred && state_->place) {
-      if (const Status held = state_->place->HoldAnswer(inferred->body.size()); !held) {
+    if (inferred && state_->slot) {
+      if (const Status held = state_->slot->HoldAnswer(inferred->body.size()); !held) {
         inferred = tl::make_unexpected(held.error());
       }
     }
@@ -88,7 +88,7 @@ class Reply {
   }
   void operator()(const Error& error) const { (*this)(tl::make_unexpected(error)); }
 
-  void RefuseForNow(const Error& error) const {
+  void RefuseWithRetry(const Error& error) const {
     if (!state_->answered.exchange(true)) Fail(error, ErrorResponse(error, true));
   }
   void SetExamples(int64_t examples) const { state_->metered.SetExamples(examples); }
@@ -106,11 +106,11 @@ class Reply {
 
  private:
   struct State {
-    State(Responder responder, MeteredRequest request, InFlight::Place in_flight)
-        : respond(std::move(responder)), metered(std::move(request)), place(std::move(in_flight)) {}
+    State(Responder responder, MeteredRequest request, InFlight::Slot in_flight)
+        : respond(std::move(responder)), metered(std::move(request)), slot(std::move(in_flight)) {}
     Responder respond;
     MeteredRequest metered;
-    InFlight::Place place;
+    InFlight::Slot slot;
     std::atomic<bool> answered = false;  // The work may have answered before it threw.
   };
 
@@ -119,7 +119,7 @@ class Reply {
     Respond(std::move(response));
   }
   void Respond(Response response) const {
-    response.until_written = std::move(state_->place);
+    response.until_written = std::move(state_->slot);
     state_->respond(std::move(response));
   }
 
@@ -129,7 +129,8 @@ class Reply {
 // Whether pages of other origins may read the answers, and whether requests need a token.
 enum class Cors { kNone, kOpen, kWithToken };
 
-// Answers requests. Shared: a request may wait for another node's description of a model when the server is gone.
+// Answers requests. Shared, because a request that waits for another node's description of a model may outlive the
+// server.
 class Api final : public std::enable_shared_from_this<Api> {
  public:
   Api(RestOptions options, routing::Predictor& predictor, const Catalog& catalog, std::function<std::string()> metrics)
@@ -139,7 +140,8 @@ class Api final : public std::enable_shared_from_this<Api> {
         calls_(predictor, catalog, options_.check_method_names),
         metrics_(std::move(metrics)) {}
 
-  // Before the body is read. A browser asks for a page of another origin without the page's token, and with no body.
+  // Called before the body is read. Admits CORS preflights without a token, because browsers send none with them; they
+  // have no body.
   std::optional<Response> Admit(const Request& head) const {
     const auto length = head.Header("content-length");
     const bool is_bare = head.Header("transfer-encoding").empty() && (length.empty() || length == "0");
@@ -196,15 +198,15 @@ class Api final : public std::enable_shared_from_this<Api> {
 
   // The body is not parsed before the request has an in-flight slot.
   void Run(routing::Api api, Request request, const ModelSpec& spec, const Responder& respond) {
-    auto place = options_.in_flight == nullptr ? nullptr : options_.in_flight->Enter();
-    const bool refused = options_.in_flight != nullptr && place == nullptr;
-    const Reply reply(respond, Metered(api, spec), std::move(place));
-    if (refused) return reply.RefuseForNow(NoPlace());
+    auto slot = options_.in_flight == nullptr ? nullptr : options_.in_flight->Enter();
+    const bool refused = options_.in_flight != nullptr && slot == nullptr;
+    const Reply reply(respond, Metered(api, spec), std::move(slot));
+    if (refused) return reply.RefuseWithRetry(NoFreeSlot());
     reply.Guard([&] {
       if (api == routing::Api::kPredict) return Predict(std::move(request), spec, reply);
       if (api == routing::Api::kClassify)
-        return Infer(std::move(request), spec, reply, ClassificationsToJson, &InferenceCalls::Classify);
-      Infer(std::move(request), spec, reply, RegressionsToJson, &InferenceCalls::Regress);
+        return Infer(std::move(request), spec, reply, json::ClassificationsToJson, &InferenceCalls::Classify);
+      Infer(std::move(request), spec, reply, json::RegressionsToJson, &InferenceCalls::Regress);
     });
   }
 
@@ -231,7 +233,7 @@ class Api final : public std::enable_shared_from_this<Api> {
              void (InferenceCalls::*method)(CallInfo, Message, std::function<void(Result<Answer>)>) const) const {
     Message message;
     *message.mutable_model_spec() = spec;
-    const auto read = ExamplesFromJson(request.body, message.mutable_model_spec(), message.mutable_input());
+    const auto read = json::ExamplesFromJson(request.body, message.mutable_model_spec(), message.mutable_input());
     reply.SetExamples(inference::ExampleCount(message.input()));
     if (!read) return reply(read.error());
     (calls_.*method)(InfoOf(&request), std::move(message), [reply, write](const Result<Answer>& answer) {
@@ -259,7 +261,8 @@ class Api final : public std::enable_shared_from_this<Api> {
     catalog_.DescribeElsewhere(spec, call->deadline, answer);
   }
 
-  void Run(const std::shared_ptr<routing::PredictCall>& call, const Result<JsonForm>& form, const Reply& reply) const {
+  void Run(const std::shared_ptr<routing::PredictCall>& call, const Result<json::JsonForm>& form,
+           const Reply& reply) const {
     if (!form) return reply(form.error());
     predictor_.Predict(std::move(*call), [reply, form = *form](Result<routing::PredictAnswer> answer) {
       reply.Guard([&] { reply(PredictionText(std::move(answer), form)); });
@@ -267,8 +270,8 @@ class Api final : public std::enable_shared_from_this<Api> {
   }
 
   // The result of `describe` must stay alive until the body is parsed.
-  Result<JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request,
-                            const std::function<const Result<Described>&()>& describe) const {
+  Result<json::JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request,
+                                  const std::function<const Result<Described>&()>& describe) const {
     const auto find = [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
       const Result<Described>& described = describe();
       if (!described) return tl::make_unexpected(described.error());
@@ -277,8 +280,8 @@ class Api final : public std::enable_shared_from_this<Api> {
       return InvalidArgument("Serving signature name: \"{}\" not found in signature def", name);
     };
     const auto elements_max = static_cast<size_t>(options_.budget.elements_max);
-    if (const auto form = NumbersFromJson(body, find, request, elements_max)) return *form;
-    return PredictRequestFromJson(body, find, request, elements_max);
+    if (const auto form = json::NumbersFromJson(body, find, request, elements_max)) return *form;
+    return json::PredictRequestFromJson(body, find, request, elements_max);
   }
 
   // A version on another node most likely has the same signature as a version on this node; the node that runs the
@@ -293,7 +296,7 @@ class Api final : public std::enable_shared_from_this<Api> {
   }
 
   void ModelStatus(const ModelSpec& spec, const Responder& respond) const {
-    const auto answer = [respond](const auto& status) { respond(JsonResponse(status.map(StatusToJson))); };
+    const auto answer = [respond](const auto& status) { respond(JsonResponse(status.map(json::StatusToJson))); };
     GetStatus(catalog_, spec, std::chrono::steady_clock::now() + options_.timeout, answer);
   }
 
@@ -309,7 +312,7 @@ class Api final : public std::enable_shared_from_this<Api> {
     ModelSpec resolved;
     resolved.set_name(spec.name());
     resolved.mutable_version()->set_value(described.version);
-    return MetadataToJson(resolved, ToMap(*described.signatures));
+    return json::MetadataToJson(resolved, ToMap(*described.signatures));
   }
 
   const RestOptions options_;

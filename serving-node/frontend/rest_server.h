@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-#include "common/auth/tokens.h"
-#include "common/budget.h"
-#include "common/error.h"
-#include "common/tls/identity.h"
+#include "common/base/budget.h"
+#include "common/base/error.h"
+#include "common/net/auth/tokens.h"
+#include "common/net/tls/identity.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
@@ -49,13 +49,13 @@ class RestServer {
   // FailedPrecondition with the address if it is in use.
   static Result<std::unique_ptr<RestServer>> Start(RestOptions options, routing::Predictor& predictor,
                                                    const Catalog& catalog, std::function<std::string()> metrics);
-  virtual ~RestServer() = default;  // Closes all connections at once; call Drain first to finish requests.
+  virtual ~RestServer() = default;  // Closes all connections immediately; call Drain first to finish requests.
 
   virtual int port() const = 0;
   virtual int listen_fd() const = 0;  // -1 once draining.
   virtual size_t connections() const = 0;
 
-  // Stops accepting connections, answers the requests in flight, and returns when no connection is left.
+  // Stops accepting connections, answers the requests in flight, and returns when all connections have ended.
   virtual void Drain() = 0;
 };
 

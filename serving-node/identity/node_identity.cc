@@ -2,8 +2,9 @@
 
 #include <utility>
 
-#include "common/log.h"
-#include "common/tls/identity.h"
+#include "common/net/tls/identity.h"
+#include "common/os/file.h"
+#include "common/os/log.h"
 #include "serving-node/identity/renewal.h"
 
 namespace longshore::identity {

@@ -15,11 +15,11 @@
 #include <optional>
 #include <string>
 
-#include "common/clock.h"
-#include "common/error.h"
-#include "common/file.h"
-#include "common/tls/authority.h"
-#include "common/tls/request.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/net/tls/authority.h"
+#include "common/net/tls/request.h"
 #include "longshore/control.pb.h"
 
 namespace longshore::identity {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "common/clock.h"
-#include "common/tls/authority.h"
+#include "common/base/clock.h"
+#include "common/net/tls/authority.h"
 
 namespace longshore::identity {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/engine/engine.h"
 #include "tensorflow/saved_model.pb.h"
 #include "tensorflow_serving/apis.pb.h"

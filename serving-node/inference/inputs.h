@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "common/budget.h"
-#include "common/error.h"
+#include "common/base/budget.h"
+#include "common/base/error.h"
 #include "serving-node/engine/engine.h"
 #include "serving-node/tensor/proto.h"
 #include "tensorflow_serving/apis.pb.h"

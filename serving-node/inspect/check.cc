@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "serving-node/engine/reference/reference.h"
+#include "serving-node/engine/host/host.h"
 #include "serving-node/inspect/profile.h"
 #include "serving-node/inspect/summary.h"
 #include "serving-node/inspect/text.h"
@@ -29,34 +29,34 @@ Result<RowRun> RunRow(engine::LoadedModel& model, const std::string& signature) 
   return RowRun{.profile = std::move(profile), .took = Clock::now() - began};
 }
 
-// Empty if the ops cannot be listed: then loading fails for the same reason and reports it.
+// Returns an empty list if the ops cannot be listed: then loading fails for the same reason and reports it.
 std::vector<engine::UnsupportedOp> UnsupportedOps(const Path& version_dir, const engine::LoadOptions& options) {
-  return engine::FindUnsupportedOps(version_dir, options).value_or(std::vector<engine::UnsupportedOp>());
+  return engine::host::FindUnsupportedOps(version_dir, options).value_or(std::vector<engine::UnsupportedOp>());
 }
 
-void LoadAndRun(engine::Engine& engine, const engine::LoadOptions& options, Verdict* verdict) {
+void LoadAndRun(engine::Engine& engine, const engine::LoadOptions& options, CheckResult* result) {
   const auto began = Clock::now();
-  const auto model = engine.Load(verdict->dir, options);
-  verdict->load_took = Clock::now() - began;
+  const auto model = engine.Load(result->dir, options);
+  result->load_took = Clock::now() - began;
   if (!model) {
-    verdict->refusal = model.error();
+    result->refusal = model.error();
     return;
   }
-  verdict->memory_bytes = (*model)->memory_bytes();
+  result->memory_bytes = (*model)->memory_bytes();
   for (const auto& [name, _] : (*model)->signatures()) {
-    if (!IsInternal(name)) verdict->rows.emplace(name, RunRow(**model, name));
+    if (!IsInternal(name)) result->rows.emplace(name, RunRow(**model, name));
   }
 }
 
-std::string RefusalText(const Verdict& verdict) {
+std::string RefusalText(const CheckResult& result) {
   std::string text;
-  for (const auto& op : verdict.unsupported) {
+  for (const auto& op : result.unsupported) {
     const std::string reason = op.reason.empty() ? ": this op is not supported" : op.reason;
     const std::string more = op.more == 0 ? "" : fmt::format(", and {} more", op.more);
     text += fmt::format("  {}{} (node \"{}\"{})\n", op.op, reason, op.node, more);
   }
-  const bool is_listed = !verdict.unsupported.empty() && verdict.refusal->message.starts_with(engine::kUnsupportedOps);
-  return is_listed ? text : text + fmt::format("  {}\n", verdict.refusal->message);
+  const bool is_listed = !result.unsupported.empty() && result.refusal->message.starts_with(engine::kUnsupportedOps);
+  return is_listed ? text : text + fmt::format("  {}\n", result.refusal->message);
 }
 
 std::string RowText(const std::string& signature, const Result<RowRun>& row) {
@@ -66,18 +66,18 @@ std::string RowText(const std::string& signature, const Result<RowRun>& row) {
                      MostlyText(row->profile));
 }
 
-std::string OpsText(const Verdict& verdict) {
+std::string OpsText(const CheckResult& result) {
   int64_t nodes = 0;
-  for (const auto& count : verdict.ops) nodes += count.nodes;
-  return fmt::format("  ops        {} in {}{}\n", CountText(static_cast<int64_t>(verdict.ops.size()), "kind"),
-                     CountText(nodes, "node"), verdict.unsupported.empty() ? "" : ", not all supported");
+  for (const auto& count : result.ops) nodes += count.nodes;
+  return fmt::format("  ops        {} in {}{}\n", CountText(static_cast<int64_t>(result.ops.size()), "kind"),
+                     CountText(nodes, "node"), result.unsupported.empty() ? "" : ", not all supported");
 }
 
-std::string OpList(const Verdict& verdict) {
+std::string OpList(const CheckResult& result) {
   std::set<std::string> unsupported;
-  for (const auto& op : verdict.unsupported) unsupported.insert(op.op);
+  for (const auto& op : result.unsupported) unsupported.insert(op.op);
   std::string text;
-  for (const auto& count : verdict.ops) {
+  for (const auto& count : result.ops) {
     text +=
         fmt::format("    {:>6}  {}{}\n", count.nodes, count.op, unsupported.contains(count.op) ? "  unsupported" : "");
   }
@@ -107,34 +107,34 @@ std::vector<std::string> Advice(const google::protobuf::Map<std::string, tensorf
   return {advice.begin(), advice.end()};
 }
 
-Result<Verdict> Examine(engine::Engine& engine, const Path& version_dir, std::vector<std::string> tags) {
+Result<CheckResult> CheckModel(engine::Engine& engine, const Path& version_dir, std::vector<std::string> tags) {
   if (tags.empty()) tags = {"serve"};
   ASSIGN_OR_RETURN(const auto meta, saved_model::ReadMetaGraph(version_dir, tags));
   const engine::LoadOptions options{.tags = tags, .device = {}};
-  Verdict verdict;
-  verdict.dir = version_dir;
-  verdict.ops = CountOps(meta);
-  verdict.advice = Advice(meta.signature_def());
-  verdict.unsupported = UnsupportedOps(version_dir, options);
-  if (const auto estimate = engine.EstimateLoad(version_dir, options)) verdict.stored_bytes = estimate->weights_bytes;
-  LoadAndRun(engine, options, &verdict);
-  return verdict;
+  CheckResult result;
+  result.dir = version_dir;
+  result.ops = CountOps(meta);
+  result.advice = Advice(meta.signature_def());
+  result.unsupported = UnsupportedOps(version_dir, options);
+  if (const auto estimate = engine.EstimateLoad(version_dir, options)) result.stored_bytes = estimate->weights_bytes;
+  LoadAndRun(engine, options, &result);
+  return result;
 }
 
-std::string ToText(const Verdict& verdict, bool list_ops) {
+std::string ToText(const CheckResult& result, bool list_ops) {
   std::string text =
-      fmt::format("{}: {}\n", verdict.dir.string(), verdict.is_supported() ? "supported" : "not supported");
-  if (verdict.is_supported()) {
-    text += fmt::format("  loads      in {}\n", TimeText(verdict.load_took));
-    text += fmt::format("  weights    {} in memory, {} of files\n", BytesText(verdict.memory_bytes),
-                        BytesText(verdict.stored_bytes));
+      fmt::format("{}: {}\n", result.dir.string(), result.is_supported() ? "supported" : "not supported");
+  if (result.is_supported()) {
+    text += fmt::format("  loads      in {}\n", TimeText(result.load_took));
+    text += fmt::format("  weights    {} in memory, {} of files\n", BytesText(result.memory_bytes),
+                        BytesText(result.stored_bytes));
   } else {
-    text += RefusalText(verdict);
+    text += RefusalText(result);
   }
-  for (const auto& [signature, row] : verdict.rows) text += RowText(signature, row);
-  text += OpsText(verdict);
-  if (list_ops) text += OpList(verdict);
-  for (const auto& sentence : verdict.advice) text += fmt::format("  advice     {}\n", sentence);
+  for (const auto& [signature, row] : result.rows) text += RowText(signature, row);
+  text += OpsText(result);
+  if (list_ops) text += OpList(result);
+  for (const auto& sentence : result.advice) text += fmt::format("  advice     {}\n", sentence);
   return text;
 }
 

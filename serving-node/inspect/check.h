@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "serving-node/engine/engine.h"
-#include "serving-node/inspect/census.h"
+#include "serving-node/inspect/op_count.h"
 
 namespace longshore::inspect {
 
@@ -18,7 +18,7 @@ struct RowRun {
   std::chrono::nanoseconds took{0};
 };
 
-struct Verdict {
+struct CheckResult {
   Path dir;
   std::vector<OpCount> ops;
   std::vector<engine::UnsupportedOp> unsupported;
@@ -34,10 +34,10 @@ struct Verdict {
 };
 
 // Loads the model and runs each signature once. Empty tags mean {"serve"}. Errors: NotFound or DataLoss if the
-// directory is not a readable SavedModel. All other problems are part of the verdict.
-Result<Verdict> Examine(engine::Engine& engine, const Path& version_dir, std::vector<std::string> tags);
+// directory is not a readable SavedModel. All other problems are part of the result.
+Result<CheckResult> CheckModel(engine::Engine& engine, const Path& version_dir, std::vector<std::string> tags);
 
-std::string ToText(const Verdict& verdict, bool list_ops);
+std::string ToText(const CheckResult& result, bool list_ops);
 
 // Advice for faster runs: one sentence for each input dimension of unknown size, the batch dimension aside.
 std::vector<std::string> Advice(const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures);

@@ -5,7 +5,8 @@
 #include <iostream>
 #include <iterator>
 
-#include "serving-node/frontend/json_request.h"
+#include "common/os/file.h"
+#include "serving-node/frontend/json/request.h"
 #include "serving-node/inspect/summary.h"
 #include "serving-node/tensor/npy.h"
 #include "serving-node/tensor/proto.h"
@@ -49,7 +50,7 @@ std::string_view NumpyName(tensor::DType type) {
 
 // .npy files have no quantised types: reinterprets integers as the quantised type `type` if its values are stored the
 // same way.
-Tensor Named(const Tensor& given, tensor::DType type) {
+Tensor AsType(const Tensor& given, tensor::DType type) {
   if (given.type() == type || given.type() != tensor::TypeInNpy(type)) return given;
   const auto held = std::make_shared<Tensor>(given);
   return Tensor::Wrap(type, given.shape(), held->mutable_data(), held);
@@ -73,7 +74,7 @@ Result<Tensor> ReadInput(const std::string& name, const std::string& file, const
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
   auto tensor = tensor::ParseNpy(bytes);
   if (!tensor) return Prefixed(tensor.error(), file);
-  *tensor = Named(*tensor, tensor::FromProto(wanted->second.dtype()));
+  *tensor = AsType(*tensor, tensor::FromProto(wanted->second.dtype()));
   if (const Status fits = CheckFits(*tensor, wanted->second); !fits) return Prefixed(fits.error(), file);
   return tensor;
 }
@@ -103,7 +104,7 @@ Result<Inputs> ParseInputs(std::string_view json, const std::string& signature, 
     inputs.signature = signature.empty() ? named : signature;
     return FindSignature(model, inputs.signature);
   };
-  RETURN_IF_ERROR(frontend::PredictRequestFromJson(json, find, &request, kElementsMax));
+  RETURN_IF_ERROR(frontend::json::PredictRequestFromJson(json, find, &request, kElementsMax));
   const std::string& in_json = request.model_spec().signature_name();
   if (!signature.empty() && !in_json.empty() && in_json != signature) {
     return InvalidArgument("the JSON has the signature name \"{}\", but --signature is \"{}\"", in_json, signature);

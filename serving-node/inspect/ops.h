@@ -5,9 +5,9 @@
 
 namespace longshore::inspect {
 
-// The content of docs/ops.md.
+// Returns the text of docs/ops.md.
 std::string OpsAsMarkdown();
-// One line for each op.
+// Returns one line for each op.
 std::string OpsAsText();
 
 }  // namespace longshore::inspect

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "serving-node/engine/engine.h"
 
 namespace longshore::inspect {
@@ -44,8 +44,8 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;  // For check: the model is not supported.
 inline constexpr int kExitUsage = 2;
 
-// nullopt: it printed the help or the version. InvalidArgument if the command line is not valid; the message is for the
-// user.
+// Returns nullopt after printing the help or the version. InvalidArgument, with a message for the user, if the command
+// line is not valid.
 Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv);
 
 }  // namespace longshore::inspect

@@ -28,9 +28,9 @@ Result<int> Show(const Options& options, const Path& version_dir, std::ostream& 
 
 Result<int> Check(const Options& options, const Path& version_dir, std::ostream& out) {
   const auto engine = engine::MakeCpuEngine();
-  ASSIGN_OR_RETURN(const Verdict verdict, Examine(*engine, version_dir, options.tags));
-  out << ToText(verdict, options.ops);
-  return verdict.is_supported() ? kExitOk : kExitFailed;
+  ASSIGN_OR_RETURN(const CheckResult result, CheckModel(*engine, version_dir, options.tags));
+  out << ToText(result, options.ops);
+  return result.is_supported() ? kExitOk : kExitFailed;
 }
 
 Result<int> Explain(const Options& options, const Path& version_dir, std::ostream& out) {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "common/json/json.h"
+#include "common/os/file.h"
 #include "serving-node/inspect/check.h"
 #include "serving-node/inspect/ops.h"
 #include "serving-node/inspect/text.h"

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
-#include "serving-node/frontend/json_response.h"
+#include "common/os/file.h"
+#include "serving-node/frontend/json/response.h"
 #include "serving-node/inspect/inputs.h"
 #include "serving-node/inspect/profile.h"
 #include "serving-node/inspect/text.h"
@@ -62,8 +63,9 @@ Status WriteFiles(const TensorMap& outputs, const Path& dir, std::ostream& out) 
 }
 
 Status WriteJson(const TensorMap& outputs, std::ostream& out) {
-  ASSIGN_OR_RETURN(const std::string json, frontend::PredictionsToJson(outputs, frontend::JsonForm::kColumnar,
-                                                                       frontend::JsonBytes::kByContent));
+  ASSIGN_OR_RETURN(const std::string json,
+                   frontend::json::PredictionsToJson(outputs, frontend::json::JsonForm::kColumnar,
+                                                     frontend::json::JsonBytes::kByContent));
   out << json << "\n";
   return {};
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "serving-node/frontend/json_response.h"
+#include "serving-node/frontend/json/response.h"
 #include "serving-node/inspect/text.h"
 #include "serving-node/tensor/proto.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 // In the format of REST answers; null if the type has no such format.
 Json DefaultToJson(const tensor::Tensor& value) {
-  const auto text = frontend::PredictionsToJson({{"value", value}}, frontend::JsonForm::kColumnar);
+  const auto text = frontend::json::PredictionsToJson({{"value", value}}, frontend::json::JsonForm::kColumnar);
   const auto json = text ? ParseJson(*text) : tl::make_unexpected(text.error());
   return json ? json->at("outputs") : Json();
 }

@@ -1,4 +1,4 @@
-// Prints a summary as text and as JSON.
+// Formats a summary as text and as JSON.
 #pragma once
 
 #include <string>

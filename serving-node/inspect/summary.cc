@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/os/file.h"
 #include "serving-node/saved_model/bundle.h"
 #include "serving-node/saved_model/saved_model.h"
 #include "serving-node/tensor/proto.h"

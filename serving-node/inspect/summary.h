@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "serving-node/tensor/tensor.h"
 #include "tensorflow/fingerprint.pb.h"
 #include "tensorflow/saved_model.pb.h"

@@ -16,7 +16,7 @@ bool IsVersion(const Path& dir) {
 Result<Path> FindVersion(const Path& dir) {
   if (IsVersion(dir)) return dir;
   std::error_code error;
-  if (!std::filesystem::is_directory(dir, error)) return NotFound("there is no directory {}", dir.string());
+  if (!std::filesystem::is_directory(dir, error)) return NotFound("directory {} does not exist", dir.string());
   ASSIGN_OR_RETURN(const auto versions, models::ListVersions(dir));
   if (versions.empty())
     return NotFound("{} is not a SavedModel: it has neither saved_model.pb nor a folder named by a number",
@@ -27,7 +27,7 @@ Result<Path> FindVersion(const Path& dir) {
     const size_t zeros = std::min(name.find_first_not_of('0'), name.size() - 1);
     if (name.substr(zeros) == std::to_string(versions.back())) return child.path();
   }
-  return NotFound("version {} in {} was removed meanwhile", versions.back(), dir.string());
+  return NotFound("version {} in {} was removed during the lookup", versions.back(), dir.string());
 }
 
 }  // namespace longshore::inspect

@@ -1,8 +1,8 @@
 // Finds the version directory that a path on the command line refers to.
 #pragma once
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 
 namespace longshore::inspect {
 

@@ -4,9 +4,8 @@
 #include <charconv>
 #include <ctime>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "serving-node/models/files.h"
-#include "serving-node/models/model_store.h"
 
 namespace longshore::models {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/ticker.h"
+#include "common/os/ticker.h"
 #include "serving-node/models/models.h"
 
 namespace longshore::models {
@@ -107,5 +107,8 @@ class Discovery {
   std::map<std::string, std::vector<int64_t>> applied_;  // The versions last applied, by model.
   std::optional<Ticker> ticker_;                         // Last member: its thread uses the others.
 };
+
+// The directory of a version: <base>/<version>, or a child with leading zeros. NotFound if neither exists.
+Result<Path> FindVersionDir(const Path& base_path, int64_t version);
 
 }  // namespace longshore::models

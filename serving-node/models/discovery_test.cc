@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/os/file.h"
 #include "serving-node/models/model_store.h"
 
 namespace longshore::models {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/os/file.h"
 #include "serving-node/engine/engine.h"
 
 namespace longshore::models {

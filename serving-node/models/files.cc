@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/process/descriptors.h"
+#include "common/os/process/descriptors.h"
 
 namespace longshore::models {
 namespace {

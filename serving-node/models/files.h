@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 
 namespace longshore::models {
 

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <memory>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "common/metrics/metrics.h"
 
 namespace longshore::models {

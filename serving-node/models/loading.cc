@@ -1,8 +1,8 @@
 #include "serving-node/models/loading.h"
 
-#include "common/log.h"
+#include "common/os/log.h"
+#include "serving-node/models/discovery.h"
 #include "serving-node/models/files.h"
-#include "serving-node/models/model_store.h"
 #include "serving-node/models/warm_up.h"
 #include "serving-node/saved_model/digest.h"
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "common/process/background.h"
+#include "common/os/process/background.h"
 #include "serving-node/models/loading.h"
 #include "serving-node/models/reaper.h"
 #include "serving-node/models/version_book.h"

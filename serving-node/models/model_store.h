@@ -21,9 +21,6 @@
 
 namespace longshore::models {
 
-// The directory of a version: <base>/<version>, or a child with leading zeros. NotFound if neither exists.
-Result<Path> FindVersionDir(const Path& base_path, int64_t version);
-
 // Thread-safe. The engine and the admission must outlive it.
 class ModelStore {
  public:

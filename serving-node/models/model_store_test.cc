@@ -6,7 +6,7 @@
 #include <functional>
 #include <future>
 
-#include "common/file.h"
+#include "common/os/file.h"
 #include "serving-node/models/fake_engine.h"
 #include "serving-node/saved_model/digest.h"
 #include "serving-node/saved_model/tfrecord.h"

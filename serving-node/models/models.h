@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/engine/engine.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/process/background.h"
+#include "common/os/process/background.h"
 
 namespace longshore::models {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/engine/engine.h"
 #include "tensorflow_serving/prediction_log.pb.h"
 

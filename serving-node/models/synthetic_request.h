@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/engine/engine.h"
 
 namespace longshore::models {

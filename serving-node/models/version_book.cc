@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/log.h"
+#include "common/os/log.h"
 
 namespace longshore::models {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "serving-node/models/recorded_request.h"
 #include "serving-node/models/synthetic_request.h"
 #include "serving-node/saved_model/tfrecord.h"

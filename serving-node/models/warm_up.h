@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "serving-node/engine/engine.h"
 
 namespace longshore::models {

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "common/log.h"
+#include "common/os/log.h"
+#include "serving-node/models/discovery.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/saved_model/digest.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "common/process/descriptors.h"
+#include "common/os/process/descriptors.h"
 #include "longshore/control.pb.h"
 #include "serving-node/rehearsal/journal.h"
 #include "serving-node/rehearsal/rehearsal.h"

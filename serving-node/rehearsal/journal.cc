@@ -1,7 +1,8 @@
 #include "serving-node/rehearsal/journal.h"
 
 #include "common/json/json.h"
-#include "common/log.h"
+#include "common/os/file.h"
+#include "common/os/log.h"
 
 namespace longshore::rehearsal {
 namespace {

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 
 namespace longshore::rehearsal {
 

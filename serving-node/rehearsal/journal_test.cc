@@ -6,6 +6,8 @@
 
 #include <filesystem>
 
+#include "common/os/file.h"
+
 namespace longshore::rehearsal {
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "serving-node/evidence/drift.h"
 #include "serving-node/models/warm_up.h"
 #include "serving-node/rehearsal/rehearsal.h"

@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <new>
 
-#include "common/log.h"
-#include "common/process/process.h"
+#include "common/os/log.h"
+#include "common/os/process/process.h"
 
 namespace longshore::rehearsal {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "longshore/control.pb.h"
 #include "serving-node/engine/engine.h"
 

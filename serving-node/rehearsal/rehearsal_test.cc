@@ -14,7 +14,7 @@
 #include <new>
 #include <thread>
 
-#include "common/file.h"
+#include "common/os/file.h"
 #include "serving-node/rehearsal/gate.h"
 #include "serving-node/saved_model/digest.h"
 #include "serving-node/saved_model/tfrecord.h"

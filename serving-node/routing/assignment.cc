@@ -1,6 +1,6 @@
 #include "serving-node/routing/assignment.h"
 
-#include "common/sha256.h"
+#include "common/base/sha256.h"
 
 namespace longshore::routing {
 namespace {
@@ -30,9 +30,9 @@ uint32_t BucketOfKey(std::string_view salt, std::string_view key) {
   return Scaled(u);
 }
 
-std::optional<int64_t> OwnerOf(uint32_t bucket, std::span<const Share> shares) {
+std::optional<int64_t> OwnerOf(uint32_t bucket, std::span<const VersionWeight> shares) {
   int64_t end = 0;
-  for (const Share& share : shares) {
+  for (const VersionWeight& share : shares) {
     end += share.weight_bp;
     if (bucket < end) return share.version;
   }

@@ -17,7 +17,7 @@ namespace longshore::routing {
 
 inline constexpr uint32_t kBuckets = 10000;
 
-struct Share {
+struct VersionWeight {
   int64_t version = 0;
   int32_t weight_bp = 0;  // Buckets owned.
 };
@@ -32,7 +32,7 @@ uint32_t BucketOfKey(std::string_view salt, std::string_view key);
 
 // Returns the version that owns the bucket; nullopt if the bucket is above all ranges. `shares` are in the order of
 // their ranges.
-std::optional<int64_t> OwnerOf(uint32_t bucket, std::span<const Share> shares);
+std::optional<int64_t> OwnerOf(uint32_t bucket, std::span<const VersionWeight> shares);
 
 // Returns the value of the cookie `name` in a Cookie header ("a=1; b=2"); nullopt if it is missing.
 std::optional<std::string_view> CookieValue(std::string_view header, std::string_view name);

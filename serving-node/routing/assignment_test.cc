@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "common/file.h"
 #include "common/json/json.h"
+#include "common/os/file.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::routing {
@@ -26,7 +26,7 @@ TEST(Assignment, AgreesWithThePublishedVectors) {
 }
 
 TEST(Assignment, SplitsEveryStretchOfRequestsAlmostExactly) {
-  const Share shares[] = {{2, 500}, {1, 9500}};
+  const VersionWeight shares[] = {{2, 500}, {1, 9500}};
   for (const uint64_t begin : {uint64_t{0}, uint64_t{12345}, uint64_t{1} << 40}) {
     int64_t candidate = 0;
     for (uint64_t n = begin; n < begin + 1000; ++n) candidate += OwnerOf(BucketOfSequence(n), shares) == 2 ? 1 : 0;
@@ -38,7 +38,7 @@ TEST(Assignment, KeepsEveryKeyOnTheCandidateWhileItsWeightGrows) {
   for (int key = 0; key < 2000; ++key) {
     bool had_candidate = false;
     for (const int32_t weight : {0, 500, 2500, 5000, 10000}) {
-      const Share shares[] = {{2, weight}, {1, 10000 - weight}};
+      const VersionWeight shares[] = {{2, weight}, {1, 10000 - weight}};
       const bool has = OwnerOf(BucketOfKey("uid/2/1", std::to_string(key)), shares) == 2;
       EXPECT_TRUE(has || !had_candidate) << key;
       had_candidate = has;
@@ -57,7 +57,7 @@ TEST(Assignment, OrdersKeysDifferentlyForEachSalt) {
 }
 
 TEST(Assignment, HasNoOwnerForABucketAboveAllShares) {
-  const Share shares[] = {{2, 10}};
+  const VersionWeight shares[] = {{2, 10}};
   EXPECT_EQ(OwnerOf(9, shares), 2);
   EXPECT_EQ(OwnerOf(10, shares), std::nullopt);
   EXPECT_EQ(OwnerOf(0, {}), std::nullopt);

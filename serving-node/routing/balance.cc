@@ -1,6 +1,6 @@
 #include "serving-node/routing/balance.h"
 
-#include "common/mix.h"
+#include "common/base/mix.h"
 
 namespace longshore::routing {
 

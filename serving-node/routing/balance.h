@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/queue_delay.h"

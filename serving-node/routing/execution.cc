@@ -3,7 +3,7 @@
 #include <future>
 #include <utility>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/evidence/drift.h"
 #include "serving-node/inference/inference.h"

@@ -6,10 +6,10 @@
 #include <memory>
 #include <mutex>
 
-#include "common/worker.h"
+#include "common/os/worker.h"
 #include "serving-node/models/models.h"
 #include "serving-node/routing/request.h"
-#include "serving-node/routing/router.h"
+#include "serving-node/routing/router_deps.h"
 #include "serving-node/routing/second_opinion.h"
 
 namespace longshore::routing {

@@ -1,7 +1,7 @@
 // Receives requests that failed in a run of this node, so that they can be stored and replayed later.
 #pragma once
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/models/models.h"
 #include "serving-node/routing/predict.h"
 

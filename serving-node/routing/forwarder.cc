@@ -9,9 +9,9 @@
 #include <mutex>
 #include <set>
 
-#include "common/grpc/bytes.h"
-#include "common/grpc/credentials.h"
-#include "common/grpc/status.h"
+#include "common/net/grpc/bytes.h"
+#include "common/net/grpc/credentials.h"
+#include "common/net/grpc/status.h"
 #include "longshore/peer.grpc.pb.h"
 #include "longshore/peer.pb.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/identity/node_identity.h"
 
 namespace longshore::routing {

@@ -4,7 +4,8 @@
 #include <set>
 
 #include "common/json/json.h"
-#include "common/log.h"
+#include "common/os/file.h"
+#include "common/os/log.h"
 
 namespace longshore::routing {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
-#include "common/error.h"
-#include "common/file.h"
-#include "common/worker.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/os/worker.h"
 #include "longshore/control.pb.h"
 #include "serving-node/routing/error_window.h"
 

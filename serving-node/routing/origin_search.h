@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "common/budget.h"
-#include "common/worker.h"
+#include "common/base/budget.h"
+#include "common/os/worker.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/models/models.h"
 #include "tensorflow_serving/apis.pb.h"

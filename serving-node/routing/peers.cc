@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/fleet/homes.h"
+#include "common/node_contract/homes.h"
 
 namespace longshore::routing {
 
@@ -14,7 +14,7 @@ Peers::Peers(const control::FleetState& fleet, std::string node) : node_(std::mo
   }
   std::ranges::sort(peers_, {}, &Peer::node);
   hashes_.reserve(peers_.size());
-  for (const Peer& peer : peers_) hashes_.push_back(HashOfName(peer.node));
+  for (const Peer& peer : peers_) hashes_.push_back(node_contract::HashOfName(peer.node));
 }
 
 std::vector<std::string> Peers::AddressesOf(const google::protobuf::RepeatedPtrField<std::string>& nodes) const {
@@ -28,7 +28,7 @@ std::vector<std::string> Peers::AddressesOf(const google::protobuf::RepeatedPtrF
 
 std::vector<std::string> Peers::HomesOf(std::string_view model) const {
   std::vector<std::string> addresses;
-  for (const size_t i : Nearest(hashes_, HashOfName(model), kHomesMax)) {
+  for (const size_t i : node_contract::Nearest(hashes_, node_contract::HashOfName(model), node_contract::kHomesMax)) {
     if (peers_[i].node != node_) addresses.push_back(peers_[i].address);
   }
   return addresses;

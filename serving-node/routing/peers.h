@@ -21,7 +21,7 @@ class Peers {
   // Returns the addresses of `nodes` in the same order, without nodes that have no address.
   std::vector<std::string> AddressesOf(const google::protobuf::RepeatedPtrField<std::string>& nodes) const;
 
-  // Returns the addresses of the home nodes of the model (common/fleet/homes.h), the nearest first.
+  // Returns the addresses of the home nodes of the model (common/node_contract/homes.h), the nearest first.
   std::vector<std::string> HomesOf(std::string_view model) const;
 
  private:

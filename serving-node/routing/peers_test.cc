@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "common/fleet/homes.h"
+#include "common/node_contract/homes.h"
 
 namespace longshore::routing {
 namespace {
@@ -44,7 +44,7 @@ TEST(Peers, AgreeWithThePublishedHomeVectors) {
 
 TEST(Peers, LeaveOutThisNodeAmongTheHomes) {
   EXPECT_THAT(Peers(Fleet(10), "node-7").HomesOf("digits"), ElementsAre("a:4", "a:8"));
-  EXPECT_THAT(Peers(Fleet(10), "node-3").HomesOf("digits"), SizeIs(kHomesMax));
+  EXPECT_THAT(Peers(Fleet(10), "node-3").HomesOf("digits"), SizeIs(node_contract::kHomesMax));
 }
 
 TEST(Peers, DoNotUseANodeWithoutAddressAsHome) {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/engine/engine.h"
 #include "tensorflow_serving/apis.pb.h"
 

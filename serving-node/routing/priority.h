@@ -1,7 +1,7 @@
 // The priority of a request in the queue of its model, as the client sets it.
 #pragma once
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/routing/predict.h"
 
 namespace longshore::routing {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "serving-node/batching/batching.h"
 
 namespace longshore::routing {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/balance.h"

@@ -13,49 +13,17 @@
 #include <string>
 #include <vector>
 
-#include "common/budget.h"
-#include "common/clock.h"
+#include "common/base/budget.h"
+#include "common/base/clock.h"
 #include "common/metrics/metrics.h"
 #include "longshore/control.pb.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/guard.h"
 #include "serving-node/routing/predict.h"
-
-namespace longshore::batching {
-class Admission;
-}
-namespace longshore::evidence {
-class DriftSampler;
-}
-namespace longshore::models {
-class ModelStore;
-}
-namespace longshore::rehearsal {
-class Journal;
-}
+#include "serving-node/routing/router_deps.h"
 
 namespace longshore::routing {
-
-class FailureSink;
-class OriginSearch;
-class RunMeter;
-
-struct RouterDeps {
-  models::ModelStore& store;
-  batching::Admission& admission;
-  evidence::Recorder& recorder;
-  evidence::DriftSampler& drift;
-  metrics::Registry& metrics;
-  RunMeter& runs;
-  Forwarder& forwarder;
-  GuardBook& guards;
-  OriginSearch& origins;
-  const Clock& clock;
-  rehearsal::Journal* journal = nullptr;  // Records a candidate's first run for a user. Null on a standalone node.
-  FailureSink* failures = nullptr;        // Stores requests that failed. Null: they are not stored.
-  Budget budget = {};                     // The limits of one request.
-};
 
 struct RouterOptions {
   std::string node;  // The name of this node.

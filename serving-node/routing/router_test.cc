@@ -10,6 +10,7 @@
 #include <numeric>
 #include <thread>
 
+#include "common/os/file.h"
 #include "serving-node/routing/assignment.h"
 #include "serving-node/routing/hop.h"
 #include "serving-node/routing/second_opinion.h"

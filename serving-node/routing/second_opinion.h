@@ -8,7 +8,7 @@
 #include "serving-node/batching/batching.h"
 #include "serving-node/models/models.h"
 #include "serving-node/routing/request.h"
-#include "serving-node/routing/router.h"
+#include "serving-node/routing/router_deps.h"
 
 namespace longshore::routing {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "longshore/control.pb.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/routing/assignment.h"

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/file.h"
-#include "common/grpc/status.h"
+#include "common/net/grpc/status.h"
+#include "common/os/file.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/evidence/drift.h"
 #include "serving-node/models/fake_engine.h"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "common/process/steady_reader.h"
+#include "common/os/process/steady_reader.h"
 #include "serving-node/saved_model/crc32c.h"
 #include "serving-node/saved_model/index.h"
 #include "serving-node/saved_model/varint.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "serving-node/saved_model/slices.h"
 #include "serving-node/tensor/tensor.h"
 #include "tensorflow/tensor_bundle.pb.h"

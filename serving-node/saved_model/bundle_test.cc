@@ -11,6 +11,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "common/os/file.h"
 #include "serving-node/saved_model/crc32c.h"
 #include "serving-node/tensor/proto.h"
 

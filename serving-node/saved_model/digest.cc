@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "common/process/steady_reader.h"
-#include "common/sha256.h"
+#include "common/base/sha256.h"
+#include "common/os/process/steady_reader.h"
 
 namespace longshore::saved_model {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 
 namespace longshore::saved_model {
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string_view>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 
 namespace longshore::saved_model {
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "common/os/file.h"
 #include "serving-node/saved_model/crafted_index.h"
 
 namespace longshore::saved_model {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "common/os/file.h"
+
 namespace longshore::saved_model {
 namespace {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "tensorflow/saved_model.pb.h"
 
 namespace longshore::saved_model {

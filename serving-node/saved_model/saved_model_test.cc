@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "common/os/file.h"
 #include "serving-node/saved_model/bundle.h"
 #include "serving-node/saved_model/digest.h"
 #include "tests/source_tree/source_tree.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/tensor/tensor.h"
 #include "tensorflow/tensor_bundle.pb.h"
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "common/os/file.h"
 #include "serving-node/saved_model/crc32c.h"
 
 namespace longshore::saved_model {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 
 namespace longshore::saved_model {
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/os/file.h"
 #include "serving-node/saved_model/crc32c.h"
 
 namespace longshore::saved_model {

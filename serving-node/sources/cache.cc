@@ -10,7 +10,8 @@
 #include <cstring>
 
 #include "common/json/json.h"
-#include "common/log.h"
+#include "common/os/file.h"
+#include "common/os/log.h"
 #include "serving-node/models/discovery.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/saved_model/digest.h"

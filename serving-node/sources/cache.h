@@ -16,9 +16,9 @@
 #include <set>
 #include <string>
 
-#include "common/error.h"
-#include "common/file.h"
-#include "common/process/descriptors.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/os/process/descriptors.h"
 
 namespace longshore::sources {
 

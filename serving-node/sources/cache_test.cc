@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/os/file.h"
 #include "serving-node/sources/testing.h"
 #include "serving-node/sources/unpack.h"
 

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
-#include "common/process/descriptors.h"
-#include "common/process/steady_reader.h"
-#include "common/sha256.h"
+#include "common/base/sha256.h"
+#include "common/os/process/descriptors.h"
+#include "common/os/process/steady_reader.h"
 #include "serving-node/sources/unpack.h"
 
 namespace longshore::sources {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "common/download/download.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/net/download/download.h"
 #include "serving-node/sources/cache.h"
 #include "serving-node/sources/source.h"
 

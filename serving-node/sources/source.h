@@ -4,8 +4,8 @@
 #include <compare>
 #include <string>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "longshore/control.pb.h"
 
 namespace longshore::sources {

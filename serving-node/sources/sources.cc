@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "common/log.h"
-#include "common/process/background.h"
+#include "common/os/log.h"
+#include "common/os/process/background.h"
 
 namespace longshore::sources {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <deque>
 
+#include "common/os/file.h"
 #include "serving-node/sources/testing.h"
 
 namespace longshore::sources {

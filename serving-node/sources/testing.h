@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "common/file.h"
-#include "common/sha256.h"
+#include "common/base/path.h"
+#include "common/base/sha256.h"
 #include "serving-node/sources/tar_reader.h"
 
 namespace longshore::sources {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "common/process/descriptors.h"
-#include "common/process/steady_reader.h"
+#include "common/os/process/descriptors.h"
+#include "common/os/process/steady_reader.h"
 #include "serving-node/sources/gunzip.h"
 
 namespace longshore::sources {

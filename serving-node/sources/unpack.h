@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 #include "serving-node/sources/tar_reader.h"
 
 namespace longshore::sources {

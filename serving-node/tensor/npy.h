@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/tensor/tensor.h"
 
 namespace longshore::tensor {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "serving-node/tensor/tensor.h"
 #include "tensorflow/tensor.pb.h"
 

@@ -1,0 +1,71 @@
+// What a queue is asked and what it answers: options of queues, terms of requests, outcomes of runs, limits and load.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "common/base/error.h"
+#include "serving-node/engine/engine.h"
+
+namespace longshore::batching {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+using Duration = std::chrono::steady_clock::duration;
+
+struct Options {
+  int max_batch_size = 1;                  // In rows; 0 or 1: every request runs alone, whatever its size.
+  std::chrono::microseconds max_delay{0};  // How long a request waits for others to fill its batch.
+  int queue_max = 1000;                    // Waiting requests; further ones are refused.
+  int queue_batches_max = 0;               // Waiting full batches per kind; further requests are refused. 0: no limit.
+  std::vector<int> allowed_batch_sizes{};  // Increasing; a batch is padded to the next of them. Empty: no padding.
+  int request_rows_max = 0;  // Larger requests are refused; those above max_batch_size are split. 0: max_batch_size.
+  bool pad_rows = false;     // Rows of different sizes may run together (padding.h).
+
+  friend bool operator==(const Options&, const Options&) = default;
+};
+
+// How a queue treats a request.
+inline constexpr int kPriorityMax = 9;
+struct Terms {
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  // 0 to kPriorityMax. Each step is worth kHeadStart: a request overtakes requests whose priority is n steps lower and
+  // that arrived up to n * kHeadStart earlier. A low priority is never starved.
+  int priority = 0;
+  // When a stop is requested, the request leaves the queue without running.
+  std::stop_token cancelled{};
+};
+inline constexpr std::chrono::milliseconds kHeadStart{100};
+
+struct RunOutcome {
+  engine::TensorMap outputs;
+  std::chrono::microseconds queue_time{0};  // From Submit to the start of the run.
+  std::chrono::microseconds fill_time{0};   // Part of queue_time: waiting for more requests to fill the batch.
+  std::chrono::microseconds run_time{0};    // Execution of the whole batch, without waiting.
+  int batch_rows = 0;                       // Rows of all requests that ran together; 0 if the request ran unbatched.
+  int padded_rows = 0;                      // Rows that the batch ran with; 0 if the request ran unbatched.
+  bool first_of_batch = true;               // True for exactly one request of each run: counts runs.
+};
+using Done = std::function<void(Result<RunOutcome>)>;
+
+struct Limits {
+  int concurrent_runs_max = 0;  // Concurrent runs on this node; 0: one per processor.
+  // A run takes at least this long and keeps its slot until then. Imitates a busy accelerator in test fleets.
+  std::chrono::microseconds simulated_run{0};
+};
+inline constexpr int kConcurrentRunsMax = 4096;
+
+// The counters only grow; a rate is the difference of two readings.
+struct Load {
+  int64_t running = 0;  // Runs, not requests.
+  int64_t queued = 0;   // Requests waiting.
+  int64_t concurrent_runs_max = 0;
+  double busy_seconds = 0;   // Sum over the slots, including the current runs so far.
+  double queue_seconds = 0;  // Sum of the waiting times of started requests.
+  int64_t started = 0;       // Requests.
+  int64_t refused = 0;       // Requests rejected because the queue was full or the deadline too near.
+};
+
+}  // namespace longshore::batching

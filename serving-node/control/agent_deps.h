@@ -1,0 +1,40 @@
+// What an Agent needs of the other parts of the node.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "longshore/control.pb.h"
+#include "serving-node/evidence/recorder.h"
+#include "serving-node/identity/node_identity.h"
+#include "serving-node/rehearsal/gate.h"
+#include "serving-node/routing/forwarder.h"
+#include "serving-node/routing/guard.h"
+#include "serving-node/routing/router.h"
+#include "serving-node/sources/sources.h"
+
+namespace longshore::control {
+
+struct AgentDeps {
+  models::ModelStore& store;
+  sources::Sources& sources;
+  batching::Admission& admission;
+  routing::Router& router;
+  routing::GuardBook& guards;
+  evidence::Recorder& recorder;
+  rehearsal::Gate& gate;
+  rehearsal::Journal& journal;
+  routing::Forwarder& forwarder;  // For asking peers.
+  const Clock& clock;
+  std::function<void()> drain;           // On DrainNode: begins to drain and returns immediately.
+  std::function<int64_t()> connections;  // Number of open client connections, for the load report.
+  std::function<void(const FleetState&)>
+      on_fleet;  // Called when peers or limits may have changed (such as the connection age).
+  std::function<std::string()> peer_address =
+      {};  // Where other nodes reach this one now; "" or no function: not reachable.
+  identity::NodeIdentity* identity = nullptr;  // Null: no certificates are requested.
+};
+
+}  // namespace longshore::control

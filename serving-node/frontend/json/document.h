@@ -1,0 +1,53 @@
+// The outline of a REST request's body: the positions of its top-level values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "serving-node/frontend/json/reader.h"
+#include "tensorflow_serving/apis.pb.h"
+
+namespace longshore::frontend::json {
+
+// The maximum nesting of lists and objects. Valid bodies nest less, because the rank of a tensor is limited.
+inline constexpr size_t kJsonDepthMax = 512;
+
+// The positions of the values of the known keys.
+class JsonBody {
+ public:
+  // Reads the text once, with constant memory. InvalidArgument, with TensorFlow Serving's text, if it is not a JSON
+  // object or nests too deeply. Bytes after the first value are ignored. The text must outlive the result.
+  static Result<JsonBody> Parse(std::string_view json);
+
+  // Returns a reader positioned on the first event of the key's value (the first value, if the key occurs twice);
+  // nullptr if the body does not have the key. Requires: the key is in kKeys.
+  std::unique_ptr<JsonReader> Find(std::string_view key) const;
+
+  // The number of scalars (numbers, strings, true, false, null) in the body, without keys.
+  size_t scalars() const { return scalars_; }
+  // The number of elements of "instances", if it is a list.
+  size_t rows() const { return rows_; }
+  // The body, shortened for an error message.
+  std::string ForMessage() const { return json::ForMessage(json_); }
+
+  static constexpr std::array<std::string_view, 5> kKeys = {"signature_name", "instances", "inputs", "examples",
+                                                            "context"};
+
+ private:
+  friend class Outline;
+  explicit JsonBody(std::string_view json) : json_(json) {}
+
+  std::string_view json_;
+  std::array<std::optional<size_t>, kKeys.size()> offsets_;
+  size_t scalars_ = 0;
+  size_t rows_ = 0;
+};
+
+// Sets the signature name from "signature_name", if the body has it.
+Status ReadSignatureName(const JsonBody& body, tensorflow::serving::ModelSpec* spec);
+
+}  // namespace longshore::frontend::json

@@ -1,0 +1,23 @@
+// A fast parser for the most common prediction body: one numeric input, in row or columnar form.
+//
+//   {"instances": [[0.5, 1.0], [2.0, 3.0]]}   {"inputs": [[0.5, 1.0], [2.0, 3.0]], "signature_name": "s"}
+//
+// It reads the text once, directly into the tensor, and reports no errors: a body that it cannot handle is left to
+// PredictRequestFromJson. If it succeeds, its result must equal that of PredictRequestFromJson. It needs memory for the
+// tensor only; the index that fast JSON libraries build would be several times as large as the text.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "serving-node/frontend/json/request.h"
+
+namespace longshore::frontend::json {
+
+// Fills signature name and input of the request. nullopt, with an unchanged request, if the body must be read by
+// PredictRequestFromJson, also because it has more than elements_max elements.
+std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
+                                        tensorflow::serving::PredictRequest* request,
+                                        size_t elements_max = Budget().elements_max);
+
+}  // namespace longshore::frontend::json

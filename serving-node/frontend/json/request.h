@@ -1,0 +1,31 @@
+// Converts the JSON body of a REST prediction into a PredictRequest.
+//
+// Row form: {"instances": [...]}, one element per row. Columnar form: {"inputs": ...}, whole tensors. The signature
+// decides which JSON types are valid: https://www.tensorflow.org/tfx/serving/api_rest. Error texts are TensorFlow
+// Serving's.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "common/base/budget.h"
+#include "common/base/error.h"
+#include "tensorflow/saved_model.pb.h"
+#include "tensorflow_serving/apis.pb.h"
+
+namespace longshore::frontend::json {
+
+enum class JsonForm { kRow, kColumnar };
+
+// Returns the signature with this name, which is never "". The pointer must stay valid during the conversion.
+using FindSignature = std::function<Result<const tensorflow::SignatureDef*>(const std::string& name)>;
+
+// Fills signature name and inputs of the request. InvalidArgument if the text is invalid; Unimplemented for a type that
+// JSON cannot represent; ResourceExhausted for more than elements_max elements, before memory is allocated for them.
+// Bytes after the first JSON value are ignored. The recursion depth is limited by kRankMax.
+Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignature& find_signature,
+                                        tensorflow::serving::PredictRequest* request,
+                                        size_t elements_max = Budget().elements_max);
+
+}  // namespace longshore::frontend::json

@@ -1,0 +1,31 @@
+// Answers of the REST API as JSON text, in TensorFlow Serving's form.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "serving-node/engine/engine.h"
+#include "serving-node/frontend/json/request.h"
+#include "tensorflow_serving/services.pb.h"
+
+namespace longshore::frontend::json {
+
+// Which strings are written as {"b64": "..."}. kByName: those of outputs named *_bytes, as in TensorFlow Serving.
+// kByContent: also every string that is not valid UTF-8, so that the result is always valid JSON.
+enum class JsonBytes { kByName, kByContent };
+
+// {"predictions": ...} for rows, {"outputs": ...} for columns; the name of a single output is omitted. Floats are
+// written as the shortest text that reads back the same, whole ones with ".0"; NaN, Infinity and -Infinity as bare
+// words. InvalidArgument for a type that JSON cannot represent, or if the outputs differ in the number of rows.
+Result<std::string> PredictionsToJson(const engine::TensorMap& outputs, JsonForm form,
+                                      JsonBytes bytes = JsonBytes::kByName);
+
+// {"error": "..."}
+std::string ErrorToJson(std::string_view message);
+
+std::string StatusToJson(const tensorflow::serving::GetModelStatusResponse& status);
+std::string MetadataToJson(const tensorflow::serving::ModelSpec& spec,
+                           const tensorflow::serving::SignatureDefMap& signatures);
+
+}  // namespace longshore::frontend::json

@@ -1,0 +1,205 @@
+#include "serving-node/frontend/json/tensor.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::frontend::json {
+namespace {
+
+using rapidjson::Value;
+using tensor::DType;
+using tensor::Shape;
+
+using Event = JsonReader::Event;
+
+const char* JsonTypeName(const JsonReader& at) {
+  static constexpr const char* kNames[] = {"Null", "False", "True", "Object", "Array", "String", "Number"};
+  switch (at.event()) {
+    case Event::kScalar: return kNames[at.scalar().GetType()];
+    case Event::kString: return kNames[rapidjson::kStringType];
+    case Event::kStartArray: return kNames[rapidjson::kArrayType];
+    default: return kNames[rapidjson::kObjectType];
+  }
+}
+
+tl::unexpected<Error> TypeError(const JsonReader& at, DType type) {
+  return InvalidArgument("JSON Value: {} Type: {} is not of expected type: {}", ForMessage(at), JsonTypeName(at),
+                         TypeName(type));
+}
+
+// The sizes of the lists that contain the value's first scalar. One pass: the size of a list is known at its end.
+Shape ShapeOf(const JsonReader& at) {
+  if (at.event() != Event::kStartArray) return {};
+  JsonReader reader(at.json(), at.offset());
+  Shape shape;
+  size_t level = 0;  // Lists around the next event.
+  size_t open = 0;   // Lists around the first scalar that are still open.
+  while (reader.Next() && shape.size() <= size_t{tensor::kRankMax}) {
+    if (reader.event() == Event::kStartArray) {
+      const bool is_first = level == shape.size() && level == open && (level == 0 || shape.back() == 0);
+      ++level;
+      if (is_first) shape.push_back(0);
+      if (is_first) open = level;
+      continue;
+    }
+    if (reader.event() == Event::kEndArray) open = std::min(open, --level);
+    reader.SkipRest();  // An object counts as a scalar.
+    if (level == 0) break;
+    if (level <= open) ++shape[level - 1];
+  }
+  return shape;
+}
+
+template <typename T>
+void AppendNumber(T value, std::string* content) {
+  content->append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// Returns false if the JSON value is not the kind of number that the type needs.
+bool AppendNumberAs(DType type, const Value& value, std::string* content) {
+  switch (type) {
+    case DType::kFloat: return value.IsNumber() && (AppendNumber(static_cast<float>(value.GetDouble()), content), true);
+    case DType::kDouble: return value.IsNumber() && (AppendNumber(value.GetDouble(), content), true);
+    case DType::kInt32: return value.IsInt() && (AppendNumber(value.GetInt(), content), true);
+    case DType::kInt16: return value.IsInt() && (AppendNumber(static_cast<int16_t>(value.GetInt()), content), true);
+    case DType::kInt8: return value.IsInt() && (AppendNumber(static_cast<int8_t>(value.GetInt()), content), true);
+    case DType::kUint8: return value.IsInt() && (AppendNumber(static_cast<uint8_t>(value.GetInt()), content), true);
+    case DType::kInt64: return value.IsInt64() && (AppendNumber(value.GetInt64(), content), true);
+    case DType::kUint32: return value.IsUint() && (AppendNumber(value.GetUint(), content), true);
+    case DType::kUint64: return value.IsUint64() && (AppendNumber(value.GetUint64(), content), true);
+    case DType::kBool: return value.IsBool() && (AppendNumber(value.GetBool(), content), true);
+    default: return false;
+  }
+}
+
+bool HasJsonForm(DType type) {
+  switch (type) {
+    case DType::kFloat:
+    case DType::kDouble:
+    case DType::kInt32:
+    case DType::kInt16:
+    case DType::kInt8:
+    case DType::kUint8:
+    case DType::kInt64:
+    case DType::kUint32:
+    case DType::kUint64:
+    case DType::kBool:
+    case DType::kString: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::string TypeName(DType type) {
+  std::string name(tensor::DTypeName(type).substr(3));  // Without "DT_".
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
+Status TensorBuilder::Append(JsonReader* reader) {
+  const Shape shape = ShapeOf(*reader);
+  if (shape.size() > size_t{tensor::kRankMax}) {
+    return InvalidArgument("Lists are nested more than {} levels deep", tensor::kRankMax);
+  }
+  if (values_ == 0) Reserve(shape);
+  const int64_t before = elements_;
+  RETURN_IF_ERROR(AppendAll(reader, shape));
+  const int64_t added = elements_ - before;
+  if (values_++ == 0) {
+    shape_ = shape;
+    elements_first_ = added;
+    return {};
+  }
+  if (added != elements_first_) {
+    return InvalidArgument("Expecting tensor size: {} but got: {}", elements_first_, added);
+  }
+  if (shape != shape_)
+    return InvalidArgument("Expecting shape {} but got: {}", tensor::ToString(shape_), tensor::ToString(shape));
+  return {};
+}
+
+void TensorBuilder::Reserve(const Shape& shape) {
+  size_t elements = expected_.values;
+  for (const int64_t size : shape) {
+    if (__builtin_mul_overflow(elements, static_cast<size_t>(size), &elements)) elements = SIZE_MAX;
+  }
+  elements = std::min(elements, *expected_.elements_left);
+  *expected_.elements_left -= elements;
+  content_.reserve(elements * tensor::ElementBytes(type_));
+}
+
+Status TensorBuilder::AppendAll(JsonReader* reader, const Shape& shape) {
+  std::vector<int64_t> sizes;  // Sizes of the open lists so far.
+  do {
+    const size_t level = sizes.size();
+    if (reader->event() == Event::kStartArray) {
+      if (level >= shape.size()) {
+        return InvalidArgument("Encountered list at unexpected level: {} expected < {}", level, shape.size());
+      }
+      sizes.push_back(0);
+      continue;
+    }
+    if (reader->event() == Event::kEndArray) {
+      if (sizes.back() != shape[level - 1]) {
+        return InvalidArgument("Encountered list at unexpected size: {} at level: {} expected size: {}", sizes.back(),
+                               level - 1, shape[level - 1]);
+      }
+      sizes.pop_back();
+    } else {
+      if (level != shape.size()) {
+        return InvalidArgument("JSON Value: {} found at incorrect level: {} in the JSON DOM. Expected at level: {}",
+                               ForMessage(*reader), level + 1, shape.size());
+      }
+      ++elements_;
+      RETURN_IF_ERROR(AppendElement(reader));
+    }
+    if (!sizes.empty()) ++sizes.back();
+  } while (!sizes.empty() && reader->Next());
+  return {};
+}
+
+Status TensorBuilder::AppendElement(JsonReader* reader) {
+  if (!HasJsonForm(type_)) {
+    return Unimplemented("Conversion of JSON Value: {} to type: {}", ForMessage(*reader), TypeName(type_));
+  }
+  if (type_ == DType::kString) return AppendBytes(reader);
+  if (reader->event() != Event::kScalar || !AppendNumberAs(type_, reader->scalar(), &content_)) {
+    return TypeError(*reader, type_);
+  }
+  return {};
+}
+
+Status TensorBuilder::AppendBytes(JsonReader* reader) {
+  if (reader->event() == Event::kString) {
+    strings_.add_string_val(std::string(reader->text()));
+    return {};
+  }
+  if (reader->event() != Event::kStartObject) return TypeError(*reader, type_);
+  if (!IsBase64Object(*reader)) {
+    return InvalidArgument("JSON Value: {} not formatted correctly for base64 data", ForMessage(*reader));
+  }
+  ASSIGN_OR_RETURN(std::string bytes, ReadBase64Object(reader));
+  strings_.add_string_val(std::move(bytes));
+  return {};
+}
+
+void TensorBuilder::MoveValueTo(tensorflow::TensorProto* proto) { MoveTo(shape_, proto); }
+
+void TensorBuilder::MoveRowsTo(tensorflow::TensorProto* proto) {
+  Shape shape = {values_};
+  shape.insert(shape.end(), shape_.begin(), shape_.end());
+  MoveTo(shape, proto);
+}
+
+void TensorBuilder::MoveTo(const Shape& shape, tensorflow::TensorProto* proto) {
+  *proto = std::exchange(strings_, {});
+  proto->set_dtype(tensor::ToProto(type_));
+  tensor::ShapeToProto(shape, proto->mutable_tensor_shape());
+  if (!content_.empty()) proto->set_tensor_content(std::move(content_));
+}
+
+}  // namespace longshore::frontend::json

@@ -1,0 +1,85 @@
+// Stores failed requests, in limited number and size, so that they can be replayed with `longshore-node replay`. Only
+// failures of the version are stored: a request that missed its deadline or met an overloaded node fails only under
+// load, which a replay cannot reproduce.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/path.h"
+#include "common/metrics/metrics.h"
+#include "common/os/worker.h"
+#include "longshore/capture.pb.h"
+#include "serving-node/models/model_store.h"
+#include "serving-node/observe/replay/bundle.h"
+#include "serving-node/routing/failure.h"
+#include "serving-node/routing/origin_search.h"
+
+namespace longshore::replay {
+
+struct CaptureOptions {
+  Path dir;                              // Created if it is missing; only its owner may use it.
+  size_t files_max = 100;                // Bundles in the directory, existing ones included.
+  size_t bytes_max = size_t{256} << 20;  // Bytes of these bundles.
+  size_t per_cause_max = 5;              // Bundles of one version with one error code within cause_time.
+  std::chrono::seconds cause_time{3600};
+  std::chrono::milliseconds pause_on_error{10'000};  // The time between a failed write and the next attempt.
+  capture::Bundle every{};  // The fields that all bundles have: node, software version, tags, flags.
+};
+
+// Thread-safe. Store, search, clock and registry must outlive it. Failures above a limit are counted but not stored:
+// the first failures are the most useful ones.
+class Capture final : public routing::FailureSink {
+ public:
+  static constexpr size_t kWaitingMax = 16;
+  static constexpr size_t kWaitingBytesMax = kBundleBytesMax;  // Bytes of the waiting requests.
+  static constexpr size_t kCausesMax = 1000;
+
+  Capture(CaptureOptions options, const models::ModelStore& store, routing::OriginSearch& origins, const Clock& clock,
+          metrics::Registry& registry);
+  ~Capture() override;  // Writes the waiting requests.
+
+  void Offer(const routing::Failure& failure) override;
+  // Blocks until everything offered before this call is written.
+  void Flush() { writer_.Flush(); }
+
+ private:
+  struct Kept;
+  struct Counts;
+  using Cause = std::tuple<std::string, int64_t, Code>;
+  // How much of a cause's limit is used.
+  struct Spent {
+    size_t kept = 0;
+    size_t waiting = 0;
+    TimePoint since;  // When the first of them was offered.
+  };
+  bool Admit(const Cause& cause, size_t bytes, TimePoint now);
+  void Settle(const Cause& cause, size_t bytes, bool is_kept);
+  Status Keep(const Kept& kept);
+  capture::Bundle BundleOf(const Kept& kept) const;
+  std::string OriginOf(const Kept& kept) const;
+  Path NextFile(const std::string& what);
+  Status CheckRoom(size_t bytes) const;
+  Status Write(const Path& file, const std::string& text) const;
+
+  const CaptureOptions options_;
+  const models::ModelStore& store_;
+  routing::OriginSearch& origins_;
+  const Clock& clock_;
+  const std::shared_ptr<Counts> counts_;  // Shared with the registry, which may outlive the capture.
+  std::mutex mutex_;                      // Guards the next three members.
+  std::map<Cause, Spent> causes_;
+  size_t waiting_bytes_ = 0;
+  TimePoint paused_until_;
+  int sequence_ = 0;  // Only writer_ uses it.
+  Worker writer_;     // Declared last: its tasks use the other members.
+};
+
+}  // namespace longshore::replay

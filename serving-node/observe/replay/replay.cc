@@ -1,0 +1,133 @@
+#include "serving-node/observe/replay/replay.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <future>
+#include <ostream>
+
+#include "serving-node/inference/inputs.h"
+#include "serving-node/observe/replay/bundle.h"
+#include "serving-node/saved_model/digest.h"
+#include "serving-node/tensor/finite.h"
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::replay {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr const char* kAbout =
+    R"(Replays a request that failed and that a node captured (--capture_dir), as the only request, in this process.
+
+  longshore-node replay /var/lib/longshore/captures/20261121T120000Z-001-digits-4-NON_FINITE.bundle
+
+It loads the version from the directory that the bundle names, or from --model_path, runs the request once without
+batching, and prints the answer. A bundle is text: you can change the request in it and replay it again.
+
+Exit status: 0 the failure did not occur again, 1 it did, 2 the bundle or the model cannot be read.
+)";
+
+constexpr int64_t kShownElementsMax = 20;
+
+struct Arguments {
+  Path bundle;
+  Path model_path;
+};
+
+void Print(const engine::TensorMap& outputs, std::ostream& out) {
+  for (const auto& [name, values] : outputs) {
+    tensorflow::TensorProto proto;
+    out << fmt::format("output \"{}\": {}{}{}", name, tensor::DTypeName(values.type()),
+                       tensor::ToString(values.shape()), tensor::HasNonFinite(values) ? " holds NaN or Inf" : "");
+    if (values.elements() <= kShownElementsMax) {
+      tensor::ToProto(values, &proto);
+      proto.clear_dtype();
+      proto.clear_tensor_shape();
+      out << " " << proto.ShortDebugString();
+    }
+    out << "\n";
+  }
+}
+
+bool HasNonFinite(const engine::TensorMap& outputs) {
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [](const auto& output) { return tensor::HasNonFinite(output.second); });
+}
+
+void PrintOrigin(engine::LoadedModel& model, engine::RunRequest run, std::ostream& out) {
+  std::promise<Result<std::optional<engine::NonFinite>>> promise;
+  model.FindNonFinite(std::move(run), [&promise](auto found) { promise.set_value(std::move(found)); });
+  const auto found = promise.get_future().get();
+  if (!found) out << "the op that produced it cannot be found: " << found.error().message << "\n";
+  if (found && *found) out << "NaN or Inf in " << ToString(**found) << "\n";
+}
+
+void PrintBundle(const capture::Bundle& bundle, std::ostream& out) {
+  out << fmt::format("captured {} on {}: model \"{}\" version {}\n", bundle.captured_at(), bundle.node(),
+                     bundle.model(), bundle.version());
+  out << (bundle.code() == "OK" ? fmt::format("then:  an answer with NaN or Inf, {}\n", bundle.non_finite())
+                                : fmt::format("then:  {}: {}\n", bundle.code(), bundle.error()));
+}
+
+void WarnOfOtherFiles(const capture::Bundle& bundle, const Path& dir, std::ostream& out) {
+  const auto digest = saved_model::VersionDigest(dir);
+  if (bundle.digest().empty() || !digest || *digest == bundle.digest()) return;
+  out << fmt::format("the files in {} differ from those of the captured request: digest {}, then {}\n", dir.string(),
+                     *digest, bundle.digest());
+}
+
+// Runs the request and returns true if the failure occurs again.
+bool Run(engine::LoadedModel& model, const capture::Bundle& bundle, std::ostream& out) {
+  auto run = inference::ToRunRequest(bundle.request(), model.signatures());
+  const auto begin = steady_clock::now();
+  const auto outputs = run ? engine::RunAndWait(model, *run) : tl::make_unexpected(run.error());
+  const double ms = std::chrono::duration<double, std::milli>(steady_clock::now() - begin).count();
+  if (!outputs) {
+    out << fmt::format("now:   {}\n", ToString(outputs.error()));
+    return true;
+  }
+  out << fmt::format("now:   an answer in {:.1f} ms\n", ms);
+  Print(*outputs, out);
+  if (!HasNonFinite(*outputs)) return false;
+  PrintOrigin(model, std::move(*run), out);
+  return true;
+}
+
+Result<int> Replay(const Arguments& arguments, engine::Engine& engine, std::ostream& out) {
+  ASSIGN_OR_RETURN(const capture::Bundle bundle, ReadBundle(arguments.bundle));
+  const Path dir = arguments.model_path.empty() ? Path(bundle.version_dir()) : arguments.model_path;
+  if (dir.empty()) return InvalidArgument("the bundle does not name the directory of the version: use --model_path");
+  PrintBundle(bundle, out);
+  WarnOfOtherFiles(bundle, dir, out);
+  engine::LoadOptions options;
+  if (bundle.saved_model_tags_size() > 0)
+    options.tags.assign(bundle.saved_model_tags().begin(), bundle.saved_model_tags().end());
+  ASSIGN_OR_RETURN(const auto model, engine.Load(dir, options));
+  const bool seen = Run(*model, bundle, out);
+  out << (seen ? "the failure occurred again\n" : "the failure did not occur again\n");
+  return seen ? kReproduced : kNotReproduced;
+}
+
+}  // namespace
+
+int Main(const std::vector<std::string>& arguments, engine::Engine& engine, std::ostream& out) {
+  CLI::App app(kAbout, "longshore-node replay");
+  Arguments parsed;
+  app.add_option("BUNDLE", parsed.bundle, "the file of the captured request")->required();
+  app.add_option("--model_path", parsed.model_path, "use the version in this directory instead: PATH/saved_model.pb");
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    out << app.help();
+    return kNotReproduced;
+  } catch (const CLI::ParseError& error) {
+    out << "longshore-node replay: " << error.what() << "\n";
+    return kCannotRun;
+  }
+  const auto status = Replay(parsed, engine, out);
+  if (status) return *status;
+  out << "longshore-node replay: " << status.error().message << "\n";
+  return kCannotRun;
+}
+
+}  // namespace longshore::replay

@@ -1,0 +1,159 @@
+#include "serving-node/observe/requestlog/request_log.h"
+
+#include <array>
+#include <random>
+#include <utility>
+
+#include "common/base/mix.h"
+#include "common/os/log.h"
+#include "serving-node/tensor/proto.h"
+#include "tensorflow_serving/prediction_log.pb.h"
+
+namespace longshore::requestlog {
+namespace {
+
+using std::chrono::steady_clock;
+using tensorflow::serving::PredictionLog;
+
+constexpr metrics::Name kTotal{"longshore_request_log_total",
+                               "Sampled requests by outcome: written, dropped because too many were waiting, failed."};
+constexpr metrics::Name kCount{":tensorflow:serving:request_log_count", "Sampled requests by how their logging ended."};
+
+enum Outcome { kWritten, kDropped, kFailed };
+constexpr std::array kOutcomes = {"written", "dropped", "failed"};
+constexpr std::array kStatuses = {"OK", "RESOURCE_EXHAUSTED", "UNAVAILABLE"};
+
+Result<std::string> ToRecord(const std::string& request, const std::string& response, double sampling_rate) {
+  PredictionLog log;
+  auto& predict = *log.mutable_predict_log();
+  if (!predict.mutable_request()->ParseFromString(request)) return DataLoss("the serialized request cannot be parsed");
+  if (!predict.mutable_response()->ParseFromString(response)) return DataLoss("the serialized answer cannot be parsed");
+  *log.mutable_log_metadata()->mutable_model_spec() = predict.response().model_spec();
+  log.mutable_log_metadata()->mutable_sampling_config()->set_sampling_rate(sampling_rate);
+  return log.SerializeAsString();
+}
+
+std::string Serialized(const routing::PredictAnswer& answer) {
+  if (!answer.serialized.empty()) return answer.serialized;
+  tensorflow::serving::PredictResponse response;
+  *response.mutable_model_spec() = answer.model_spec;
+  for (const auto& [name, values] : answer.outputs) tensor::ToProto(values, &(*response.mutable_outputs())[name]);
+  return response.SerializeAsString();
+}
+
+}  // namespace
+
+struct RequestLog::Counts {
+  std::mutex mutex;
+  std::map<std::string, std::array<int64_t, kOutcomes.size()>> by_model;
+
+  void Add(const std::string& model, Outcome outcome) {
+    const std::lock_guard lock(mutex);
+    ++by_model[model][outcome];
+  }
+
+  void Show(metrics::Exposition* out) {
+    const std::lock_guard lock(mutex);
+    for (const auto& [model, counts] : by_model) {
+      for (size_t i = 0; i < counts.size(); ++i) {
+        const auto count = static_cast<double>(counts[i]);
+        out->Count(kTotal, {{"model", model}, {"outcome", kOutcomes[i]}}, count);
+        if (count > 0) out->Count(kCount, {{"model_name", model}, {"status_code", kStatuses[i]}}, count);
+      }
+    }
+  }
+};
+
+// The files of one prefix. Only writer_ uses it.
+struct RequestLog::Target {
+  RecordFiles files;
+  bool failing = false;
+  steady_clock::time_point retry_at{};
+};
+
+struct RequestLog::Log {
+  std::string model;
+  Policy policy;
+  std::shared_ptr<Target> target;
+  const uint64_t seed = std::random_device{}();
+  std::atomic<uint64_t> seen{0};
+};
+
+RequestLog::RequestLog(Options options, metrics::Registry& registry)
+    : options_(std::move(options)), counts_(std::make_shared<Counts>()), writer_(options_.waiting_max) {
+  registry.AddSource([counts = counts_](metrics::Exposition* out) { counts->Show(out); });
+}
+
+RequestLog::~RequestLog() = default;
+
+void RequestLog::SetPolicies(const Policies& policies) {
+  const std::lock_guard lock(mutex_);
+  std::map<Path, std::shared_ptr<Target>> targets;
+  for (const auto& [model, log] : logs_) targets[log->policy.prefix] = log->target;
+  std::map<std::string, std::shared_ptr<Log>> next;
+  for (const auto& [model, policy] : policies) {
+    if (policy.sampling_rate <= 0) continue;
+    const auto known = logs_.find(model);
+    if (known != logs_.end() && known->second->policy == policy) {
+      next[model] = known->second;
+      continue;
+    }
+    auto& target = targets[policy.prefix];
+    if (!target)
+      target = std::make_shared<Target>(Target{.files = RecordFiles(policy.prefix, options_.node, options_.files)});
+    auto log = std::make_shared<Log>();
+    log->model = model;
+    log->policy = policy;
+    log->target = target;
+    next[model] = std::move(log);
+  }
+  logs_ = std::move(next);
+  is_on_ = !logs_.empty();
+}
+
+std::shared_ptr<RequestLog::Log> RequestLog::Find(const std::string& model) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = logs_.find(model);
+  return found == logs_.end() ? nullptr : found->second;
+}
+
+bool RequestLog::Samples(const std::string& model) {
+  if (!is_on_.load(std::memory_order_relaxed)) return false;
+  const auto log = Find(model);
+  if (!log) return false;
+  const uint64_t number = log->seen.fetch_add(1, std::memory_order_relaxed);
+  return static_cast<double>(Scatter64(log->seed + number)) < log->policy.sampling_rate * 0x1p64;
+}
+
+void RequestLog::Offer(std::string request, const routing::PredictAnswer& answer) {
+  const auto log = Find(answer.model_spec.name());
+  if (!log) return;  // Its policy was removed meanwhile.
+  if (waiting_bytes_ + request.size() > options_.waiting_bytes_max) return counts_->Add(log->model, kDropped);
+  Entry entry{std::move(request), Serialized(answer)};
+  const size_t bytes = entry.request.size() + entry.response.size();
+  const bool fits = waiting_bytes_.fetch_add(bytes) + bytes <= options_.waiting_bytes_max;
+  const bool posted = fits && writer_.Post([this, log, bytes, entry = std::move(entry)] {
+    Write(*log, entry);
+    waiting_bytes_.fetch_sub(bytes);
+  });
+  if (posted) return;
+  waiting_bytes_.fetch_sub(bytes);
+  counts_->Add(log->model, kDropped);
+}
+
+void RequestLog::Write(const Log& log, const Entry& entry) const {
+  Target& target = *log.target;
+  if (target.failing && steady_clock::now() < target.retry_at) return counts_->Add(log.model, kFailed);
+  const auto record = ToRecord(entry.request, entry.response, log.policy.sampling_rate);
+  const Status written = record ? target.files.Append(*record) : tl::make_unexpected(record.error());
+  counts_->Add(log.model, written ? kWritten : kFailed);
+  const bool was_failing = std::exchange(target.failing, !written);
+  if (written && was_failing) spdlog::info("model \"{}\": its requests are logged again", log.model);
+  if (written) return;
+  target.retry_at = steady_clock::now() + options_.pause_on_error;
+  if (!was_failing) {
+    spdlog::error("model \"{}\": its requests cannot be logged at the moment: {}", log.model, written.error().message);
+  }
+}
+
+}  // namespace longshore::requestlog

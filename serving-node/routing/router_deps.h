@@ -1,0 +1,46 @@
+// What a Router needs of the other parts of the node.
+#pragma once
+
+#include "common/base/budget.h"
+#include "common/base/clock.h"
+#include "common/metrics/metrics.h"
+#include "serving-node/evidence/recorder.h"
+#include "serving-node/routing/forwarder.h"
+#include "serving-node/routing/guard.h"
+
+namespace longshore::batching {
+class Admission;
+}
+namespace longshore::evidence {
+class DriftSampler;
+}
+namespace longshore::models {
+class ModelStore;
+}
+namespace longshore::rehearsal {
+class Journal;
+}
+
+namespace longshore::routing {
+
+class FailureSink;
+class OriginSearch;
+class RunMeter;
+
+struct RouterDeps {
+  models::ModelStore& store;
+  batching::Admission& admission;
+  evidence::Recorder& recorder;
+  evidence::DriftSampler& drift;
+  metrics::Registry& metrics;
+  RunMeter& runs;
+  Forwarder& forwarder;
+  GuardBook& guards;
+  OriginSearch& origins;
+  const Clock& clock;
+  rehearsal::Journal* journal = nullptr;  // Records a candidate's first run for a user. Null on a standalone node.
+  FailureSink* failures = nullptr;        // Stores requests that failed. Null: they are not stored.
+  Budget budget = {};                     // The limits of one request.
+};
+
+}  // namespace longshore::routing
