@@ -1,4 +1,4 @@
-"""Rules for the documents: links and paths lead somewhere."""
+"""Rules for the documents: the targets of links and paths exist."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ _PATH = re.compile(r"`((?:common|controller|serving-node|crds|helm|proto|deploy|
 
 
 def anchors(content):
-    """The names by which GitHub links to the headings of a document."""
+    """Returns the names by which GitHub links to the headings of a document."""
     names = set()
     for heading in _HEADING.findall(_FENCE.sub("", content)):
         name = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
@@ -24,7 +24,7 @@ def anchors(content):
 
 
 def check(root, paths):
-    """Relative links, their anchors, and paths in backquotes that begin with a folder of the repository."""
+    """Checks relative links, their anchors, and paths in backquotes that begin with a folder of the repository."""
     for path in paths:
         if not path.endswith(".md"):
             continue
@@ -43,6 +43,6 @@ def _check_link(root, path, number, link):
     target, _, anchor = link.partition("#")
     file = root / pathlib.PurePosixPath(path).parent / target if target else root / path
     if not file.exists():
-        yield Finding(path, number, f"the link {link} leads to no file", "link to a file that exists")
+        yield Finding(path, number, f"the target of the link {link} does not exist", "link to a file that exists")
     elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text(encoding="utf-8")):
         yield Finding(path, number, f"{target or path} has no heading #{anchor}", "link to a heading that exists")

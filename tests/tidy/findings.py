@@ -1,4 +1,4 @@
-"""What a rule reports, and where."""
+"""The violations that the rules report."""
 
 import dataclasses
 

@@ -32,7 +32,7 @@ def _run(root, command, files, fix):
 
 def check_cpp(root, paths):
     files = [path for path in paths if path.endswith((".h", ".cc"))]
-    # In parts, one for each processor: clang-format takes a file after the other.
+    # One process for each processor, because clang-format handles files one after the other.
     parts = [files[part :: os.cpu_count()] for part in range(os.cpu_count())]
     running = [
         subprocess.Popen(
@@ -54,7 +54,7 @@ def check_cpp(root, paths):
 def check_python(root, paths):
     files = [path for path in paths if path.endswith(".py")]
     ruff = [sys.executable, "-m", "ruff"]
-    yield from _run(root, [*ruff, "check", "--output-format=concise", "--no-cache"], files, "see docs of the rule in ruff")
+    yield from _run(root, [*ruff, "check", "--output-format=concise", "--no-cache"], files, "ruff's documentation explains the rule")
 
 
 def check_shell(root, paths):
@@ -85,7 +85,7 @@ def check_chart(root, paths):
     folder = os.environ.get("LONGSHORE_KUBERNETES", "")
     helm = shutil.which("helm", path=folder) or shutil.which("helm")
     if helm is None:
-        print("tidy: the chart is not checked, because there is no helm yet: ./dev setup builds it", file=sys.stderr)
+        print("tidy: the chart is not checked, because helm was not found: ./dev setup builds it", file=sys.stderr)
         return
     for chart in sorted({str(path.parent.relative_to(root)) for path in root.glob("helm/**/Chart.yaml")}):
         result = subprocess.run([helm, "lint", "--strict", chart], cwd=root, capture_output=True, text=True, check=False)

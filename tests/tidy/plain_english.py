@@ -28,7 +28,7 @@ class Count:
 
 
 def riddle_in(text):
-    """The first words that match a pattern, or None."""
+    """Returns the first words that match a pattern, or None."""
     match = _ANY.search(text)
     return match[0].strip() if match else None
 
@@ -49,7 +49,7 @@ def _check(sources, texts, what, count):
 
 
 def check(sources, limits):
-    """Findings only above the limits: a share of all comment blocks, a number of messages (string literals)."""
+    """Yields findings only above the limits: the percentage of comment blocks, and the number of messages (string literals)."""
     comments, messages = Count(), Count()
     in_comments = list(_check(sources, lambda source: source.comments, "comment", comments))
     shipped = [source for source in sources if not source.path.startswith("tests/") and not source.is_test]

@@ -10,11 +10,12 @@ import sys
 from findings import Finding
 
 _FOLDER_CALL = re.compile(r"longshore_folder\(([^)]*)\)")
+_OF_EVERY_TEST = {"tests_source_tree"}  # longshore_folder() links it with each test program.
 _NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
 
 
 def check_functions(root, sources, limits):
-    """Functions of at most `function_lines`; tables and other exceptions are in `function_exceptions`."""
+    """Functions have at most `function_lines` lines; tables and other exceptions are in `function_exceptions`."""
     shipped = [source.path for source in sources if not source.is_test]
     if not shipped:
         return
@@ -27,7 +28,7 @@ def check_functions(root, sources, limits):
                 path,
                 line,
                 f"{name} has {length} lines; the limit is {limits['function_lines']}",
-                "split it into functions that a reader understands alone",
+                "split it into functions that can be understood separately",
             )
 
 
@@ -40,12 +41,12 @@ def check_files(sources, limits):
                 source.path,
                 0,
                 f"{lines} lines; the limit is {limit}",
-                "move one concept into a pair of files of its own",
+                "move one concept into its own pair of files",
             )
 
 
 def check_folders(sources, limits):
-    """Folders of at most `folder_sources` .cc files, tests left out."""
+    """Folders have at most `folder_sources` .cc files, without tests."""
     counts = collections.Counter(
         source.folder for source in sources if source.path.endswith(".cc") and not source.is_test
     )
@@ -56,7 +57,7 @@ def check_folders(sources, limits):
 
 
 def declared_dependencies(root, folders):
-    """For each folder with a CMakeLists.txt: its targets for sources, and those for its tests."""
+    """Returns folder -> (the targets that its sources may use, the targets that its tests may use)."""
     declared = {}
     for folder in folders:
         path = root / folder / "CMakeLists.txt"
@@ -70,8 +71,22 @@ def declared_dependencies(root, folders):
                 into = lists.get(word)
             elif into is not None:
                 into.append(word)
-        declared[folder] = (set(lists["DEPS"]), set(lists["DEPS"]) | set(lists["TEST_DEPS"]))
+        declared[folder] = (set(lists["DEPS"]), {*lists["DEPS"], *lists["TEST_DEPS"], *_OF_EVERY_TEST})
     return declared
+
+
+def test_paths(sources):
+    """The test sources, and the headers that nothing but tests includes."""
+    includers = collections.defaultdict(set)
+    for source in sources:
+        for _, included in source.includes:
+            includers[included].add(source.path)
+    found = {source.path for source in sources if source.is_test}
+    while True:
+        headers = {path for path, by in includers.items() if by <= found} - found
+        if not headers:
+            return found
+        found |= headers
 
 
 def target_of(folder):
@@ -81,15 +96,17 @@ def target_of(folder):
 def check_declared(root, sources):
     """A source includes headers only of folders that its CMakeLists.txt names."""
     declared = declared_dependencies(root, {source.folder for source in sources})
+    tests = test_paths(sources)
     for source in sources:
         if source.folder not in declared or source.path.endswith("/main.cc"):
             continue
-        allowed = declared[source.folder][1 if source.is_test else 0]
+        is_test = source.path in tests
+        allowed = declared[source.folder][1 if is_test else 0]
         for line, included in source.includes:
             folder = included.rpartition("/")[0]
             if folder == source.folder or folder not in declared or target_of(folder) in allowed:
                 continue
-            where = "TEST_DEPS" if source.is_test else "DEPS"
+            where = "TEST_DEPS" if is_test else "DEPS"
             yield Finding(
                 source.path,
                 line,
@@ -99,7 +116,7 @@ def check_declared(root, sources):
 
 
 def strongly_connected(graph):
-    """Tarjan's algorithm, without recursion: the groups of more than one node that reach each other."""
+    """Returns the groups of two or more nodes that reach each other. Tarjan's algorithm without recursion."""
     index, low, on_stack, stack, groups = {}, {}, set(), [], []
     for root in graph:
         if root in index:
@@ -142,7 +159,7 @@ def _cycles(sources, key):
 
 
 def check_cycles(sources, limits):
-    """No folders include each other in a circle; of components (x.h with x.cc), at most `component_cycles` circles."""
+    """Folders must not include each other in a cycle. Components (x.h with x.cc) may have at most `component_cycles` cycles."""
     shipped = [source for source in sources if not source.is_test and not source.path.startswith("tests/")]
     for group in _cycles(shipped, lambda source: source.folder):
         yield Finding(group[0], 0, f"folders include each other: {', '.join(group)}", "move what they share below both")
@@ -154,14 +171,17 @@ def check_cycles(sources, limits):
                 0,
                 f"components include each other: {', '.join(group)} ({len(groups)} such groups; the limit is "
                 f"{limits['component_cycles']})",
-                "move the types that both need into a header of their own",
+                "move the types that both need into a separate header",
             )
 
 
 def check_namespaces(sources, limits):
-    """The namespace of a file is the path of its folder below the program's folder."""
+    """The namespace of a file is the path of its folder below the program's folder, without the names of groups."""
+    groups = set(limits["namespace_groups"])
     for source in sources:
-        expected = "::".join(["longshore", *source.folder.replace("-", "_").split("/")[1:]])
+        parts = source.folder.split("/")
+        names = [name for depth, name in enumerate(parts) if depth > 0 and "/".join(parts[: depth + 1]) not in groups]
+        expected = "::".join(["longshore", *names]).replace("-", "_")
         allowed = {expected, *limits["namespace_exceptions"].get(source.folder, [])}
         match = _NAMESPACE.search(source.content)
         if match and not any(match[1] == name or match[1].startswith(name + "::") for name in allowed):

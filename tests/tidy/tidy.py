@@ -5,8 +5,8 @@
     ./dev check --all      every file
     ./dev check FILE...    these files
 
-Rules that need the whole repository (dependencies, cycles, sizes of folders) look at all of it in each case. Each violation is
-printed with its file, its line and how to repair it; the limits are in limits.yaml. Exits with 1 if there is any.
+Rules that need the whole repository (dependencies, cycles, sizes of folders) always read all of it. Each violation is printed with
+its file, its line and how to repair it. The limits are in limits.yaml. Exits with 1 if there is a violation.
 """
 
 import argparse
@@ -22,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import documents
 import formats
 import plain_english
+import reference
 import sources
 import structure
 
@@ -53,6 +54,7 @@ def findings_of(paths, everything, limits):
     yield from structure.check_pure(chosen, limits)
     yield from plain_english.check(every_source, limits)
     yield from documents.check(ROOT, everything)
+    yield from reference.check(ROOT)
     for check in (formats.check_cpp, formats.check_python, formats.check_shell, formats.check_yaml, formats.check_chart):
         yield from check(ROOT, paths)
 
@@ -62,7 +64,7 @@ def parse_arguments():
         prog="./dev check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--all", action="store_true", help="check every file")
-    parser.add_argument("--base", default="HEAD~1", metavar="COMMIT", help="check what differs from it [HEAD~1]")
+    parser.add_argument("--base", default="HEAD~1", metavar="COMMIT", help="check the files that differ from it [HEAD~1]")
     parser.add_argument("files", nargs="*", metavar="FILE", help="check these files")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""Each rule finds the violation that it is for, and nothing in the repaired text."""
+"""Each rule finds its violation, and finds nothing in correct text."""
 
 import pathlib
 import sys
@@ -10,6 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import documents
 import formats
 import plain_english
+import reference
 import structure
 from sources import Source
 
@@ -22,6 +23,7 @@ LIMITS = {
     "folder_exceptions": {},
     "component_cycles": 0,
     "namespace_exceptions": {},
+    "namespace_groups": ["common/os"],
     "pure_folders": ["controller/plan"],
     "banned_in_pure": "_clock::now",
     "riddle_comments_percent": 0,
@@ -51,7 +53,7 @@ class FolderTest(unittest.TestCase):
         self.assertIn("5 lines", finding.problem)
         self.assertEqual(list(structure.check_functions(self.root, [source], {**LIMITS, "function_exceptions": ["F"]})), [])
 
-    def test_an_include_of_a_folder_that_is_not_declared_is_found(self):
+    def test_an_include_of_an_undeclared_folder_is_found(self):
         self.write("common/http/CMakeLists.txt", "longshore_folder(DEPS common)")
         self.write("common/CMakeLists.txt", "longshore_folder(DEPS x\n TEST_DEPS common_http)")
         http = self.write("common/http/h.h", "")
@@ -91,13 +93,33 @@ class SourceTest(unittest.TestCase):
         self.assertEqual(len(found), 2, found)
         self.assertEqual(problems(structure.check_cycles(sources[:2], LIMITS)), [])
 
-    def test_a_namespace_that_is_not_the_folder_is_found(self):
+    def test_a_namespace_that_differs_from_the_folder_is_found(self):
         sources = [
             Source("controller/store/local/a.h", "namespace longshore::store {\n"),
             Source("controller/store/local/b.h", "namespace longshore::store::local {\n"),
         ]
         (finding,) = structure.check_namespaces(sources, LIMITS)
         self.assertEqual(finding.path, "controller/store/local/a.h")
+
+    def test_names_of_groups_are_not_part_of_a_namespace(self):
+        self.assertEqual(
+            list(structure.check_namespaces([Source("common/os/process/a.h", "namespace longshore::process {\n")], LIMITS)), []
+        )
+
+    def test_headers_that_only_tests_include_may_use_what_tests_use(self):
+        sources = [
+            Source("common/a_test.cc", '#include "common/cases.h"\n'),
+            Source("common/cases.h", '#include "common/shared.h"\n'),
+            Source("common/a.cc", '#include "common/shared.h"\n'),
+        ]
+        self.assertEqual(structure.test_paths(sources), {"common/a_test.cc", "common/cases.h"})
+
+    def test_the_page_of_a_kind_has_the_rules_of_a_field(self):
+        field = {"type": "integer", "minimum": 1, "default": 3, "description": "How many."}
+        schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"n": field}}, "status": {}}}
+        version = {"name": "v1", "schema": {"openAPIV3Schema": {"description": "A thing.", **schema}}}
+        definition = {"spec": {"group": "x.dev", "names": {"kind": "Thing", "plural": "things"}, "versions": [version]}}
+        self.assertIn("| `n` | integer | default `3`; at least 1 | How many. |", reference.page(definition))
 
     def test_clocks_in_pure_folders_are_found_but_not_in_their_comments(self):
         source = Source("controller/plan/a.cc", "// system_clock::now\nauto now = system_clock::now();\n")
@@ -108,7 +130,7 @@ class SourceTest(unittest.TestCase):
         source = Source("common/a.h", "// One\n// two.\nint a;  // Three.\nint b;  // Four.\n")
         self.assertEqual([block.text for block in source.comments], ["One two.", "Three.", "Four."])
 
-    def test_strings_that_touch_are_one_message(self):
+    def test_adjacent_strings_are_one_message(self):
         source = Source("common/a.cc", 'f("a // not a comment "\n  "and words here");')
         self.assertEqual([message.text for message in source.messages], ["a // not a comment and words here"])
         self.assertEqual(source.comments, [])
@@ -126,7 +148,7 @@ class PlainEnglishTest(unittest.TestCase):
         ):
             self.assertIsNotNone(plain_english.riddle_in(text), text)
 
-    def test_plain_sentences_are_not(self):
+    def test_plain_sentences_are_not_riddles(self):
         for text in (
             "Returns nullopt if no peer holds the version.",
             "Of course it may fail.",
