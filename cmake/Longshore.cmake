@@ -18,16 +18,18 @@ if(LONGSHORE_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${LONGSHORE_CCACHE}")
 endif()
 
-# Linking needs much memory, and the project is built on small machines.
+# Linking needs much memory: at most two linkers run at a time, so that the project can be built on small machines.
 set_property(GLOBAL PROPERTY JOB_POOLS link=2)
 set(CMAKE_JOB_POOL_LINK link)
 
 # The presets of the sanitizers compile with clang: with gcc's sanitizers the same sources take four times as long.
 if(LONGSHORE_SANITIZE)
+  # The path is relative to the folder in which compilers run: with an absolute one, a compiler cache serves only one clone.
+  file(RELATIVE_PATH ignorelist "${CMAKE_BINARY_DIR}" "${CMAKE_SOURCE_DIR}/tests/sanitizer_ignore.txt")
   add_compile_options(-fsanitize=${LONGSHORE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-                      "-fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/tests/sanitizer_ignore.txt")
+                      "-fsanitize-ignorelist=${ignorelist}")
   add_link_options(-fsanitize=${LONGSHORE_SANITIZE})
-  # For the few tests and loops that a sanitizer does not allow.
+  # For the few tests and loops that cannot run under a sanitizer.
   add_compile_definitions(LONGSHORE_SANITIZER)
   if(LONGSHORE_SANITIZE MATCHES "address")
     add_compile_definitions(LONGSHORE_SANITIZER_ADDRESS)
@@ -39,19 +41,20 @@ option(LONGSHORE_FUZZ "Instrument for libFuzzer, and link the fuzzers with it" O
 if(LONGSHORE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
-# These folders compute: without the optimiser their tests under the sanitizers take minutes instead of seconds.
+# These folders do numerical work: without optimisation their tests take minutes under the sanitizers instead of seconds.
 set(LONGSHORE_OPTIMISED_UNDER_SANITIZERS "^serving-node/(engine|graph|tensor)")
 
 # Targets that ./dev builds: all programs, all unit tests.
 add_custom_target(programs)
 add_custom_target(unit_tests)
-# ./dev test runs each unit test once, so that a whole run takes about an hour: under the sanitizers what parses bytes from outside,
-# computes or has many threads, and in the release build the rest. ./dev test --full runs all of them under the sanitizers.
+# ./dev test runs each unit test only once, so that a whole run takes about an hour. The tests of code that parses untrusted bytes,
+# computes or has many threads run under the sanitizers, the others in the release build. ./dev test --full runs all of them under
+# the sanitizers.
 add_custom_target(sanitized_tests)
 add_custom_target(release_tests)
 set(LONGSHORE_RELEASE_TESTS "^(controller|tests)")
-# TensorFlow's answers are checked with the optimised kernels as well.
-set(LONGSHORE_KERNEL_TESTS "^serving-node/(saved_model|engine/reference|engine/cpu)$")
+# These run in the release build too, so that TensorFlow's answers are also compared with those of the optimised kernels.
+set(LONGSHORE_KERNEL_TESTS "^serving-node/(saved_model|engine/(kernels/base|interpreter|host|cpu))$")
 
 add_library(longshore_warnings INTERFACE)
 target_compile_options(longshore_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
@@ -94,11 +97,15 @@ function(longshore_folder)
       add_dependencies(sanitized_tests ${target}_test)
     endif()
     set_tests_properties(${target}_test PROPERTIES LABELS "${labels}" TIMEOUT 600)
+    if(LONGSHORE_SANITIZE MATCHES "address")
+      # An allocation that is too large fails as it does without the sanitizer, which would end the program.
+      set_tests_properties(${target}_test PROPERTIES ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1")
+    endif()
   endif()
 endfunction()
 
 # Links jemalloc into a long-running program with many threads: memory of an unloaded version, or of a list of ten thousand objects,
-# is returned to the system, whichever threads allocated it. common/allocator.h has its settings. The sanitizers have their own allocator.
+# is returned to the system, whichever threads allocated it. common/os/allocator.h has its settings. The sanitizers have their own allocator.
 find_library(LONGSHORE_JEMALLOC jemalloc REQUIRED)
 function(longshore_allocator program)
   if(NOT LONGSHORE_SANITIZE)
@@ -106,7 +113,7 @@ function(longshore_allocator program)
   endif()
 endfunction()
 
-# A program: built from the folder's main.cc, with the name that users call, in build/PRESET/bin.
+# Builds a program from the folder's main.cc. Its file is build/PRESET/bin/NAME.
 #
 #   longshore_program(longshore-node DEPS serving_node_app)
 function(longshore_program name)

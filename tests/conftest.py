@@ -1,35 +1,36 @@
-"""A skipped test has checked nothing: a whole run (./dev test without a filter sets LONGSHORE_ALL_TESTS) fails when a test
-is skipped that is not listed here."""
+"""Fails a whole run if it skips a test that ALLOWED_SKIPS does not list, because a skipped test has checked nothing.
+
+A whole run is `./dev test` without a filter, which sets LONGSHORE_ALL_TESTS."""
 
 import os
 import re
 
 import pytest
 
-# Test, reason, how many at most, and why the run is good without them.
+# (pattern of the test, pattern of the reason, the most skips that are allowed). Comments say why a run may pass without them.
 ALLOWED_SKIPS = [
-    # Models that were drawn at random and need an op that the engine does not have. The test has checked the refusal.
-    (r"judge_unseen_test\.py", r"refused: ", 10),
-    # Containers need root; without it the rest of the tests is still worth a run.
+    # Some models need an op that the engine does not have. The test has then checked the error message.
+    (r"judge_unseen_test\.py", r"rejected: ", 10),
+    # Containers need root. Without root, the other tests are still worth running.
     (r"tests/image/", r"needs root", 100),
 ]
 _skips = {}
 
 
 def unlisted(skips):
-    """The tests of `skips` (name to reason) that no row of ALLOWED_SKIPS covers, or that are above a row's number."""
+    """Returns the tests of `skips` (name -> reason) that no row of ALLOWED_SKIPS covers or that exceed the number of their row."""
     counts = [0] * len(ALLOWED_SKIPS)
-    beyond = []
+    unlisted_tests = []
     for name, reason in skips.items():
         for row, (test, why, count_max) in enumerate(ALLOWED_SKIPS):
             if re.search(test, name) and re.search(why, reason):
                 counts[row] += 1
                 if counts[row] > count_max:
-                    beyond.append(name)
+                    unlisted_tests.append(name)
                 break
         else:
-            beyond.append(name)
-    return beyond
+            unlisted_tests.append(name)
+    return unlisted_tests
 
 
 def pytest_runtest_logreport(report):
@@ -44,14 +45,14 @@ def pytest_collectreport(report):
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session, exitstatus):
-    beyond = unlisted(_skips)
-    if os.environ.get("LONGSHORE_ALL_TESTS") and beyond and exitstatus == pytest.ExitCode.OK:
+    unlisted_tests = unlisted(_skips)
+    if os.environ.get("LONGSHORE_ALL_TESTS") and unlisted_tests and exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter):
-    beyond = unlisted(_skips)
-    if os.environ.get("LONGSHORE_ALL_TESTS") and beyond:
-        terminalreporter.section("skipped, and not listed in tests/conftest.py")
-        for name in beyond:
+    unlisted_tests = unlisted(_skips)
+    if os.environ.get("LONGSHORE_ALL_TESTS") and unlisted_tests:
+        terminalreporter.section("skipped tests that tests/conftest.py does not allow")
+        for name in unlisted_tests:
             terminalreporter.line(f"{name}: {_skips[name]}", red=True)

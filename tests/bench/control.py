@@ -1,10 +1,9 @@
-"""./dev bench control: a controller with 10,000 Models and 1,000 nodes on a real API server, beside a bare loop that
+"""./dev bench control: a controller with 10,000 Models and 1,000 nodes on a real API server, compared with a bare loop that
 writes the same objects.
 
-etcd, kube-apiserver and kube-controller-manager are real, and so are the pods' tokens and TLS; the pods are Pending for
-ever, and one process plays their nodes: each has a stream, holds what it is told at once, and reports
-about once a second, as a node does. All of it shares the
-processors. docs/performance.md says more.
+etcd, kube-apiserver and kube-controller-manager are real, and so are the tokens of the pods and TLS. The pods stay Pending, and one
+process simulates their nodes: each has a stream, immediately holds the versions that it should hold, and reports about once a
+second, as a real node does. All programs share the processors. docs/performance.md has the details.
 """
 
 import argparse
@@ -40,23 +39,23 @@ SCRAPES, SCRAPE_INTERVAL_S = 4, 30
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
-def run(control_plane, *words):
-    """What longshore-control-load says."""
-    done = subprocess.run([BIN / "longshore-control-load", *map(str, words)], env=control_plane.environment(),
+def run(control_plane, *arguments):
+    """Runs longshore-control-load. Returns the JSON object that it prints."""
+    done = subprocess.run([BIN / "longshore-control-load", *map(str, arguments)], env=control_plane.environment(),
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise SystemExit(f"bench: {' '.join(map(str, words))}: {done.stderr.strip()}")
+        raise SystemExit(f"bench: {' '.join(map(str, arguments))}: {done.stderr.strip()}")
     return json.loads(done.stdout)
 
 
-class Asker:
-    """GET and POST with the administrator's certificate."""
+class ApiClient:
+    """A client of the API server with the certificate of the administrator."""
 
     def __init__(self, control_plane):
         self.host = urllib.parse.urlsplit(control_plane.url())
         self.tls = control_plane.tls
 
-    def ask(self, method, path, body=None, content_type="application/json"):
+    def request(self, method, path, body=None, content_type="application/json"):
         connection = http.client.HTTPSConnection(self.host.hostname, self.host.port, context=self.tls, timeout=60)
         connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": content_type})
         answer = connection.getresponse()
@@ -67,11 +66,11 @@ class Asker:
         return text
 
     def get(self, path):
-        return json.loads(self.ask("GET", path))
+        return json.loads(self.request("GET", path))
 
 
 class Process:
-    """What it needs, by /proc."""
+    """The memory in bytes and the CPU time in seconds of a process, from /proc."""
 
     def __init__(self, pid):
         self.folder = pathlib.Path(f"/proc/{pid}")
@@ -79,10 +78,10 @@ class Process:
     def resident(self):
         return self._kib("VmRSS") * 1024
 
-    def most_resident(self):
+    def peak_resident(self):
         return self._kib("VmHWM") * 1024
 
-    def forget_most_resident(self):
+    def reset_peak_resident(self):
         (self.folder / "clear_refs").write_text("5")  # proc(5).
 
     def _kib(self, name):
@@ -106,7 +105,7 @@ class Controller:
              f"--advertised_address=dns:///localhost:{self.port}", f"--ca_cert_file={authority.certificate}",
              f"--ca_key_file={authority.key}", f"--api_requests_per_second={rate}", "--admin_port=0",
              f"--port_file={folder / 'port'}", "--log_level=warning"], stdout=self.log, stderr=self.log)
-        self.needs = Process(self.process.pid)
+        self.usage = Process(self.process.pid)
 
     def metrics(self):
         port = json.loads((self.folder / "port").read_text())["admin"]
@@ -115,7 +114,7 @@ class Controller:
         lines = connection.getresponse().read().decode().splitlines()
         return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if line and line[0] != "#"}
 
-    def looks(self):
+    def reconciles(self):
         return sum(count for name, count in self.metrics().items() if name.startswith("longshore_controller_looks_total"))
 
     def lists(self):
@@ -138,11 +137,11 @@ def apply_fleets(control_plane, fleets, nodes):
     control_plane.kubectl("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}))
 
 
-def pods_of(asker):
+def pods_of(client):
     pods, token = [], ""
     while True:
         query = f"?limit=500&labelSelector=app.kubernetes.io%2Fname%3Dlongshore-node&continue={token}"
-        page = asker.get("/api/v1/namespaces/default/pods" + query)
+        page = client.get("/api/v1/namespaces/default/pods" + query)
         pods += page["items"]
         token = urllib.parse.quote(page["metadata"].get("continue", ""))
         if not token:
@@ -150,27 +149,27 @@ def pods_of(asker):
 
 
 def logins(control_plane, pods, file):
-    """A token for each pod, as kubelet asks for it."""
-    def login(pod, asker):
+    """Writes the token of each pod to `file`, requested as kubelet does."""
+    def login(pod, client):
         metadata = pod["metadata"]
         path = f"/api/v1/namespaces/default/serviceaccounts/{pod['spec']['serviceAccountName']}/token"
         bound = {"kind": "Pod", "apiVersion": "v1", "name": metadata["name"], "uid": metadata["uid"]}
-        made = json.loads(asker.ask("POST", path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {
+        made = json.loads(client.request("POST", path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {
             "audiences": ["longshore-controller"], "expirationSeconds": TOKEN_SECONDS, "boundObjectRef": bound}}))
         return f"default/{metadata['labels']['longshore.dev/fleet']} {metadata['name']} {made['status']['token']}\n"
 
-    def some(part):
-        asker = Asker(control_plane)
-        return [login(pod, asker) for pod in part]
+    def logins_of(part):
+        client = ApiClient(control_plane)
+        return [login(pod, client) for pod in part]
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        lines = [line for part in pool.map(some, [pods[i::4] for i in range(4)]) for line in part]
+        lines = [line for part in pool.map(logins_of, [pods[i::4] for i in range(4)]) for line in part]
     file.write_text("".join(lines))
 
 
 @contextlib.contextmanager
 def fake_nodes(controller, file):
-    """`ask()` gives the counts of the streams."""
+    """Yields a function that returns the counts of the streams, and the Process of the fake nodes."""
     process = subprocess.Popen([BIN / "longshore-control-load", "nodes", f"--target=localhost:{controller.port}",
                                 f"--ca={controller.ca}", f"--logins={file}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)
@@ -188,7 +187,7 @@ def fake_nodes(controller, file):
 
 
 def best_floor(control_plane, models, fleets):
-    """Seconds of the bare loop with the best number of writers, tried with a fifth of the Models."""
+    """Returns the seconds of the bare loop for all Models, and its number of writers: the best for a fifth of the Models."""
     control_plane.kubectl("create", "namespace", "floor")
     few = {}
     for writers in WRITERS:
@@ -202,11 +201,12 @@ def best_floor(control_plane, models, fleets):
     return seconds, best
 
 
-def api_writes(asker):
-    """Writes that the API server has answered: of our kinds, with every server-side apply, which nobody else does; and
-    of Events."""
+def api_writes(client):
+    """Returns how many writes the API server has answered: of Longshore's objects and of Events.
+
+    All server-side applies count as writes of objects, because only Longshore uses them."""
     writes = collections.Counter()
-    for line in asker.ask("GET", "/metrics").decode().splitlines():
+    for line in client.request("GET", "/metrics").decode().splitlines():
         if not line.startswith("apiserver_request_total{"):
             continue
         is_write = any(f'verb="{verb}"' in line for verb in WRITES)
@@ -229,19 +229,19 @@ def measure(options, fleets):
         controller = Controller(control_plane, folder, options.api_requests_per_second)
         try:
             wait_for(controller.leads, "the controller leads", pause=0.1)
-            asker = Asker(control_plane)
+            client = ApiClient(control_plane)
             apply_fleets(control_plane, fleets, nodes)
-            wait_for(lambda: len(pods_of(asker)) == nodes, "pods", 600, 1)
-            pods = pods_of(asker)
+            wait_for(lambda: len(pods_of(client)) == nodes, "pods", 600, 1)
+            pods = pods_of(client)
             logins(control_plane, pods, folder / "logins")
-            before = controller.needs.resident()
+            before = controller.usage.resident()
             with fake_nodes(controller, folder / "logins") as (ask, fake):
                 wait_for(lambda: ask()["streams"] == nodes, "streams", 120, 0.2)
-                time.sleep(10)  # What is left to do after that: snapshots, statuses.
-                idle = controller.needs.resident()
+                time.sleep(10)  # The remaining work: snapshots and statuses.
+                idle = controller.usage.resident()
                 say(f"  controller: {before / MIB:.0f} MiB with the pods, {idle / MIB:.0f} MiB with {nodes} idle streams")
                 memory_max = max(MEMORY_MAX_MIB, (idle - before) / MIB + MEMORY_BESIDE_STREAMS_MIB)
-                bench = Bench(name, control_plane, controller, asker, ask, writers, memory_max)
+                bench = Bench(name, control_plane, controller, client, ask, writers, memory_max)
                 rows = bench.apply(models, fleets, floor)
                 rows += bench.quiet(options.quiet_s)
                 rows += bench.canary()
@@ -252,22 +252,22 @@ def measure(options, fleets):
             controller.end()
             text = (folder / "controller.log").read_text(errors="replace")
             if text:
-                say("  the controller said:\n" + "\n".join("    " + line[:300] for line in text.splitlines()[-10:]))
+                say("  the log of the controller:\n" + "\n".join("    " + line[:300] for line in text.splitlines()[-10:]))
     return rows
 
 
 class Bench:
-    """What is asked of a controller that has its nodes, in this order."""
+    """The measurements of a controller whose nodes are connected, in the order of the methods."""
 
-    def __init__(self, name, control_plane, controller, asker, ask, writers, memory_max):
-        self.name, self.control_plane, self.controller, self.asker = name, control_plane, controller, asker
+    def __init__(self, name, control_plane, controller, client, ask, writers, memory_max):
+        self.name, self.control_plane, self.controller, self.client = name, control_plane, controller, client
         self.ask, self.writers, self.memory_max = ask, writers, memory_max
 
     def counts(self):
-        """What grows: seconds of CPU, writes that the API server has answered, messages and bytes to nodes."""
+        """Returns counters: CPU seconds, writes that the API server has answered, messages and bytes to nodes."""
         nodes = self.ask()
-        return collections.Counter({"cpu": self.controller.needs.cpu_seconds(), "messages": nodes["messages"],
-                                    "bytes": nodes["bytes"], **api_writes(self.asker)})
+        return collections.Counter({"cpu": self.controller.usage.cpu_seconds(), "messages": nodes["messages"],
+                                    "bytes": nodes["bytes"], **api_writes(self.client)})
 
     def since(self, before):
         now = self.counts()
@@ -278,11 +278,11 @@ class Bench:
         return row(f"{self.name}: {what}", "", ours, 0, goal)
 
     def memory_row(self, when):
-        return self.row(f"the controller's memory {when}, MiB", self.controller.needs.resident() / MIB,
+        return self.row(f"the controller's memory {when}, MiB", self.controller.usage.resident() / MIB,
                         f"<= {self.memory_max:.0f}")
 
     def apply(self, models, fleets, floor):
-        before, looks = self.counts(), self.controller.looks()
+        before, reconciles = self.counts(), self.controller.reconciles()
         applied = run(self.control_plane, "apply", f"--models={models}", f"--fleets={fleets}", f"--writers={self.writers}",
                       f"--seconds_max={READY_MAX_S}")
         needed = self.since(before)
@@ -291,11 +291,11 @@ class Bench:
             f"{needed['messages'] / models:.1f} messages to nodes, {needed['bytes'] / models / 1024:.1f} KiB")
         rows = [row(f"{self.name}: apply to Ready, s", "the bare loop", applied["seconds"], floor, "<= 1.5"),
                 self.memory_row("then")]
-        say(f"  looks at each Model: {(self.controller.looks() - looks) / models:.1f}")
+        say(f"  reconciles of each Model: {(self.controller.reconciles() - reconciles) / models:.1f}")
         return rows
 
     def quiet(self, seconds):
-        """When nothing changes, and nobody reads the metrics."""
+        """Measures while nothing changes and no client reads the metrics."""
         time.sleep(SETTLE_S)
         before = self.counts()
         time.sleep(seconds)
@@ -306,15 +306,15 @@ class Bench:
                 self.memory_row("after that")]
 
     def canary(self):
-        """One Model's, of two steps; its nodes report requests that all end well."""
+        """Runs a canary of one Model with two steps. Its nodes report requests without errors."""
         path = f"/apis/longshore.dev/v1alpha1/namespaces/default/models/{CANARY}"
-        model = self.asker.get(path)
+        model = self.client.get(path)
 
         def apply(spec):
-            self.asker.ask("PATCH", path, {"spec": spec}, "application/merge-patch+json")
+            self.client.request("PATCH", path, {"spec": spec}, "application/merge-patch+json")
 
         def status():
-            return self.asker.get(path)["status"]
+            return self.client.get(path)["status"]
         apply({"replicas": CANARY_NODES})
         wait_for(lambda: len(status().get("nodes", [])) == CANARY_NODES, "more replicas", CANARY_MAX_S, 0.2)
         time.sleep(SETTLE_S)
@@ -323,37 +323,37 @@ class Bench:
         wait_for(lambda: status().get("stableVersion") == 2, "a canary", CANARY_MAX_S, 0.2)
         time.sleep(SETTLE_S)
         needed = self.since(before)
-        told = self.asker.get(f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.uid={model['metadata']['uid']}")
-        states = collections.Counter((event["reason"], event["message"]) for event in told["items"])
+        listed = self.client.get(f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.uid={model['metadata']['uid']}")
+        states = collections.Counter((event["reason"], event["message"]) for event in listed["items"])
         say(f"  a canary: {needed['messages']:.0f} messages to nodes, {needed['bytes'] / 1024:.0f} KiB; Events: "
             + ", ".join(reason for reason, _ in states))
         return [self.row("writes of one canary", needed["objects"] - 1, "<= 12"),
                 self.row("Events for one state of it", max(states.values(), default=0), "<= 1")]
 
     def scraped(self, times):
-        """By a Prometheus every half a minute."""
-        self.controller.needs.forget_most_resident()
+        """Measures while the metrics are read every 30 seconds, as Prometheus does."""
+        self.controller.usage.reset_peak_resident()
         before = self.counts()
         for _ in range(times):
             took = -time.monotonic()
             self.controller.metrics()
             took += time.monotonic()
             time.sleep(max(0, SCRAPE_INTERVAL_S - took))
-        most = self.controller.needs.most_resident()
+        most = self.controller.usage.peak_resident()
         say(f"  the last reading of its metrics took {took:.1f} s")
         needed = self.since(before)
         return [self.row("share of a core with metrics read every 30 s", needed["cpu"] / times / SCRAPE_INTERVAL_S, "<= 0.05"),
                 self.row("the controller's most memory while they are read, MiB", most / MIB, f"<= {self.memory_max:.0f}")]
 
     def events(self, events, models):
-        """Changes of Models that ask for nothing."""
+        """Changes Models in ways that require no work, and measures the watch events."""
         if events == 0:
             return []
         lists = self.controller.lists()
-        before, memory = self.counts(), self.controller.needs.resident()
+        before, memory = self.counts(), self.controller.usage.resident()
         took = run(self.control_plane, "touch", f"--models={models}", f"--times={events}", f"--writers={self.writers}")["seconds"]
         time.sleep(SETTLE_S)
-        grown = (self.controller.needs.resident() - memory) / MIB
+        grown = (self.controller.usage.resident() - memory) / MIB
         cpu = self.since(before)["cpu"]
         say(f"  {events:,} events in {took:.0f} s; the controller: {cpu:.0f} s of CPU")
         return [self.row(f"lists over {events:,} watch events", self.controller.lists() - lists, "<= 0"),
@@ -366,10 +366,10 @@ def main():
     add_arguments(parser)
     parser.add_argument("--models", type=int, default=10_000)
     parser.add_argument("--nodes", type=int, default=1_000)
-    parser.add_argument("--fleets", type=int, action="append", help="how many; may be given more than once [1 and 100]")
-    parser.add_argument("--api_requests_per_second", type=int, default=2_000, help="the controller's limit [%(default)s]")
-    parser.add_argument("--quiet_s", type=int, default=600, help="how long nothing changes [%(default)s]")
-    parser.add_argument("--events", type=int, default=1_000_000, help="changes of Models afterwards; 0: none [%(default)s]")
+    parser.add_argument("--fleets", type=int, action="append", help="the number of fleets; may be given more than once [1 and 100]")
+    parser.add_argument("--api_requests_per_second", type=int, default=2_000, help="the limit of the controller [%(default)s]")
+    parser.add_argument("--quiet_s", type=int, default=600, help="seconds without changes [%(default)s]")
+    parser.add_argument("--events", type=int, default=1_000_000, help="changes of Models at the end; 0: none [%(default)s]")
     options = parser.parse_args()
     rows = []
     for fleets in options.fleets or [1, 100]:

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 namespace longshore::bench {
 

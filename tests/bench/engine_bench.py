@@ -1,7 +1,7 @@
-"""./dev bench engine: models of the zoo in our engine beside TensorFlow, ONNX Runtime and OpenVINO, in one run.
+"""./dev bench engine: compares Longshore's engine with TensorFlow, ONNX Runtime and OpenVINO on models of the zoo, in one run.
 
-Each engine is a process of its own that has loaded the model; they take turns in a random order, and a figure is the median of
-its rounds. Inputs, float32 arithmetic and the number of threads are the same for all. docs/performance.md says more.
+Each engine is a separate process that has loaded the model. They take turns in a random order, and a figure is the median of its
+rounds. Inputs, float32 arithmetic and the number of threads are the same for all. docs/performance.md has the details.
 """
 
 import argparse
@@ -22,14 +22,14 @@ sys.path.insert(0, str(ROOT / "tests/models"))
 import engine_peers  # noqa: E402
 import zoo  # noqa: E402
 from engine_peers import NAMES, OURS, TENSORFLOW, EngineError  # noqa: E402
-from engine_report import TOLERANCE, Cell, Found, Lack, Start, calls_text, differences, markdown, rows_of, spread  # noqa: E402
+from engine_report import TOLERANCE, Cell, Found, Missing, Start, calls_text, differences, markdown, rows_of, spread  # noqa: E402
 from processes import say  # noqa: E402
 from rows import QUICK_ROUNDS, ROUNDS, add_arguments, finish  # noqa: E402
 
 MODELS = ["mlp", "mobilenet_v2", "resnet50", "densenet121", "inception_v3", "efficientnet_b0", "bert_base", "gpt_step"]
-TURN_S = 0.15  # Of one engine in one round: at least one run.
+TURN_S = 0.15  # The time of one engine in one round; an engine runs at least once.
 RUNS_OF_TURN_MAX = 200
-WHY_LETTERS_MAX = 200  # In a row; what is printed has all of it.
+WHY_CHARACTERS_MAX = 200  # The limit in a row; the printed line has the whole text.
 TINY = ROOT / "tests/models/half_plus_two_tf2/1"
 
 
@@ -41,7 +41,7 @@ def write_inputs(arrays, folder):
 
 
 def read_files(folder):
-    """So that whoever loads first does not pay for the disk."""
+    """Reads all files into the page cache, so that the first engine does not include the time of the disk."""
     for path in folder.rglob("*"):
         if path.is_file():
             path.read_bytes()
@@ -52,44 +52,44 @@ class Bench:
         self.flags, self.found = flags, Found()
         self.rounds = QUICK_ROUNDS if flags.quick else ROUNDS
 
-    def lack(self, where, engine, why, goal="runs"):
+    def report_missing(self, where, engine, why, goal="runs"):
         say(f"  {where}: {engine}: {why}")
-        self.found.lacks.append(Lack(where, engine, textwrap.shorten(why, WHY_LETTERS_MAX, placeholder=" ..."), goal))
+        self.found.missing.append(Missing(where, engine, textwrap.shorten(why, WHY_CHARACTERS_MAX, placeholder=" ..."), goal))
 
     def each(self, where, engines, do):
-        """What `do` gives of each engine; one that fails is a lack, and has no result."""
+        """Returns engine -> result of `do`. An engine that fails has no result and is recorded as missing."""
         done = {}
         for engine in engines:
             try:
                 done[engine] = do(engine)
             except EngineError as error:
-                self.lack(where, engine.name, str(error))
+                self.report_missing(where, engine.name, str(error))
         return done
 
     def start_all(self, where, version_dir, kept, threads, stack):
-        """The engines that can load the model, ours first."""
+        """Returns the engines that can load the model, Longshore's first."""
         engines = []
         for name in NAMES:
             try:
                 engines.append(engine_peers.start(name, version_dir, kept, threads))
                 stack.callback(engines[-1].close)
             except EngineError as error:
-                self.lack(where, name, str(error))
+                self.report_missing(where, name, str(error))
         return engines
 
     def same(self, where, engines, name, folder, spreads=None):
-        """Of the engines those that answer what ours does: a quick engine that answers something else is not quick."""
+        """Returns the engines with the same answers as Longshore's. The speed of other answers has no meaning."""
         answers = self.each(where, engines, lambda engine: engine.answers(name, folder / engine.name))
         ours = next((answer for engine, answer in answers.items() if engine.name == OURS), None)
         if ours is None:
             return []
-        told = {engine: differences(ours, theirs, engine.name, (spreads or {}).get(engine, 0)) for engine, theirs in answers.items()}
-        for engine in [engine for engine, wrong in told.items() if wrong]:
-            self.lack(where, engine.name, "; ".join(told[engine]), "the same answers")
-        return [engine for engine, wrong in told.items() if not wrong]
+        found = {engine: differences(ours, theirs, engine.name, (spreads or {}).get(engine, 0)) for engine, theirs in answers.items()}
+        for engine in [engine for engine, wrong in found.items() if wrong]:
+            self.report_missing(where, engine.name, "; ".join(found[engine]), "the same answers")
+        return [engine for engine, wrong in found.items() if not wrong]
 
     def ready(self, where, engines, name, inputs, answers):
-        """The engines that have taken the inputs, run in their quickest way, and answer what ours does."""
+        """Prepares the engines for the inputs, each in its fastest way. Returns those with the same answers as Longshore's."""
         def tune(engine):
             engine.take(name, inputs)
             if engine.name != TENSORFLOW:
@@ -102,11 +102,11 @@ class Bench:
         spreads = {engine: apart for engine, apart in ready.items() if apart is not None}
         for engine, apart in spreads.items():
             if apart > TOLERANCE:
-                say(f"  {where}: {engine.name} is {apart:.2g} from itself, as loaded and tuned")
+                say(f"  {where}: the answers of {engine.name} as loaded and tuned differ by {apart:.2g}")
         return self.same(where, list(ready), name, answers, spreads)
 
     def seconds(self, engines, name):
-        """Of a run: by engine, the median of each round."""
+        """Returns engine name -> the median seconds of a run in each round."""
         counts = {engine: max(1, min(RUNS_OF_TURN_MAX, int(TURN_S / max(engine.time(name, 3)[-1], 1e-6)))) for engine in engines}
         taken = {engine.name: [] for engine in engines}
         for _ in range(self.rounds):
@@ -115,7 +115,7 @@ class Bench:
         return taken
 
     def calls(self):
-        """What a run costs that computes next to nothing: how far the cells of tiny models speak of calls."""
+        """Measures a run that computes almost nothing: the share of call overhead in the cells of tiny models."""
         with tempfile.TemporaryDirectory() as temporary, contextlib.ExitStack() as stack:
             folder = pathlib.Path(temporary)
             inputs = write_inputs({"x": np.ones(1, np.float32)}, folder / "inputs")
@@ -129,10 +129,10 @@ class Bench:
         def start(engine):
             answer_s = engine.load_s + engine.take("first", inputs) + engine.time("first")[0]
             return Start(engine.open_s, answer_s, engine.resident_bytes())
-        of = {engine.name: made for engine, made in self.each(model, engines, start).items()}
-        self.found.starts[model] = of
+        measured = {engine.name: made for engine, made in self.each(model, engines, start).items()}
+        self.found.starts[model] = measured
         say(f"  {model}: load and first answer without the opening of the library: " +
-            ", ".join(f"{name} {made.answer_s:.3f} s" for name, made in of.items()))
+            ", ".join(f"{name} {made.answer_s:.3f} s" for name, made in measured.items()))
 
     def allocations(self, model, engines):
         ours = [engine for engine in engines if engine.name == OURS]
@@ -140,7 +140,7 @@ class Bench:
             self.found.allocations[model] = count
 
     def fill(self, cell, engines, inputs, answers):
-        """There is no such cell where no other engine answers what ours does."""
+        """Measures the cell and adds it. Omits it if no other engine has the same answers as Longshore's."""
         engines = self.ready(cell.name, engines, f"b{cell.batch}", inputs, answers)
         if len(engines) < 2:
             return
@@ -180,9 +180,9 @@ def parse_flags():
     parser.add_argument("--markdown", action="store_true", help="end with the tables of docs/performance.md")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds instead of {ROUNDS}")
     parser.add_argument("--models", nargs="+", metavar="NAME", choices=list(zoo.MODELS), default=MODELS,
-                        help=f"of the zoo [{' '.join(MODELS)}]")
-    parser.add_argument("--batches", nargs="+", type=int, metavar="N", default=[1, 8, 32], help="rows of a run [1 8 32]")
-    parser.add_argument("--threads", nargs="+", type=int, metavar="N", default=[1, 2], help="of a run [1 2]")
+                        help=f"models of the zoo [{' '.join(MODELS)}]")
+    parser.add_argument("--batches", nargs="+", type=int, metavar="N", default=[1, 8, 32], help="batch sizes [1 8 32]")
+    parser.add_argument("--threads", nargs="+", type=int, metavar="N", default=[1, 2], help="threads per run [1 2]")
     return parser.parse_args()
 
 
@@ -193,8 +193,8 @@ def main() -> int:
     if flags.markdown:
         print(markdown(bench.found))
     status = finish(rows_of(bench.found), flags)
-    # The speed of wrong answers has no meaning; an engine that is not there is a row.
-    return 1 if any(lack.goal == "the same answers" for lack in bench.found.lacks) else status
+    # Different answers fail the benchmark, because their speed has no meaning. An engine that is not installed is only a row.
+    return 1 if any(one.goal == "the same answers" for one in bench.found.missing) else status
 
 
 if __name__ == "__main__":

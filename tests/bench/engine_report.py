@@ -1,6 +1,6 @@
-"""What ./dev bench engine found: ratios, the rows of the goals, and the tables of docs/performance.md.
+"""The results of ./dev bench engine: ratios, the rows of the goals, and the tables of docs/performance.md.
 
-Every goal is judged by medians: of a cell, the median of the ratios of its rounds. The interval beside it says how sure that is.
+Every goal applies to medians: for a cell, the median of the ratios of its rounds. Its interval shows how certain the median is.
 """
 
 import dataclasses
@@ -16,14 +16,14 @@ import numpy as np
 from engine_peers import NAMES, OURS, TENSORFLOW
 from rows import failed, median_of_ratios, row
 
-# Of the largest number. TensorFlow is the judge; another peer must only have computed in float32, as bfloat16 is off by 4e-3.
+# Relative to the largest number. TensorFlow is the reference. Other peers only have to compute in float32; bfloat16 is off by 4e-3.
 TOLERANCE, TOLERANCE_OF_OTHERS = 1e-4, 1e-3
 NEAR, WORST = 1.2, 2
 
 
 @dataclasses.dataclass
 class Start:
-    """Seconds until an engine has answered once, and the memory that it then holds."""
+    """The seconds until the first answer of an engine, and its memory after it."""
     open_s: float
     answer_s: float  # Load and first answer, without the opening of the library.
     resident_bytes: int
@@ -31,7 +31,7 @@ class Start:
 
 @dataclasses.dataclass
 class Cell:
-    """A model with so many rows on so many threads: seconds of a run, by engine the median of each round."""
+    """A model with a batch size and a number of threads. `seconds`: engine -> the median seconds of a run in each round."""
     model: str
     batch: int
     threads: int
@@ -52,8 +52,8 @@ class Cell:
 
 
 @dataclasses.dataclass
-class Lack:
-    """What could not be measured or must not be: an engine that is not there, or that answers something else."""
+class Missing:
+    """A missing measurement: the engine is not installed, failed, or has different answers."""
     where: str
     engine: str
     why: str
@@ -63,16 +63,16 @@ class Lack:
 @dataclasses.dataclass
 class Found:
     cells: list[Cell] = dataclasses.field(default_factory=list)
-    lacks: list[Lack] = dataclasses.field(default_factory=list)
+    missing: list[Missing] = dataclasses.field(default_factory=list)
     starts: dict[str, dict[str, Start]] = dataclasses.field(default_factory=dict)  # By model and engine.
     allocations: dict[str, int] = dataclasses.field(default_factory=dict)  # By model.
-    calls: dict[str, float] = dataclasses.field(default_factory=dict)  # By engine: the seconds of a run that computes nothing.
+    calls: dict[str, float] = dataclasses.field(default_factory=dict)  # By engine: the seconds of a run that computes almost nothing.
 
 
 def difference(got, want, tolerance=TOLERANCE):
-    """"" when they are the same but for the last digits."""
+    """Returns what differs; an empty string if the arrays are equal within the tolerance."""
     if got.shape != want.shape:
-        return f"is {list(got.shape)} here and {list(want.shape)} there"
+        return f"has the shape {list(got.shape)} in longshore and {list(want.shape)} in the other engine"
     got, want = got.astype(np.float64), want.astype(np.float64)
     if not (np.isfinite(got).all() and np.isfinite(want).all()):
         return "has NaN or infinite numbers"
@@ -81,19 +81,20 @@ def difference(got, want, tolerance=TOLERANCE):
 
 
 def spread(answers, others):
-    """How far two answers of one engine are apart, as a tolerance: of the largest number, where that is above 1."""
+    """Returns the largest difference between two answers of one engine, relative to the largest number or to 1 if that is smaller."""
     def of(a, b):
         return np.abs(a.astype(np.float64) - b).max(initial=0) / max(1.0, np.abs(b).max(initial=0))
     return max((of(answers[name], others[name]) for name in answers), default=0)
 
 
 def differences(ours, theirs, peer, own_spread=0):
-    """Of the outputs of one run in our engine and in a peer, by name; empty: they are the same. `own_spread`: how far the peer is
-    from itself when it runs the model in another way, where no answer can be nearer."""
+    """Compares the outputs of one run in our engine and in a peer. Returns a text for each output that differs.
+
+    `own_spread`: the spread of the peer's own answers when it runs the model in another way; our answers may differ as much."""
     tolerance = max(min(own_spread, TOLERANCE_OF_OTHERS), TOLERANCE if peer == TENSORFLOW else TOLERANCE_OF_OTHERS)
-    told = [f"{name} has one of them only" for name in sorted(ours.keys() ^ theirs.keys())]
+    texts = [f"only one engine has {name}" for name in sorted(ours.keys() ^ theirs.keys())]
     compared = {name: difference(ours[name], theirs[name], tolerance) for name in sorted(ours.keys() & theirs.keys())}
-    return told + [f"{name} {how}" for name, how in compared.items() if how]
+    return texts + [f"{name} {how}" for name, how in compared.items() if how]
 
 
 def cell_row(cell):
@@ -118,9 +119,9 @@ def cell_rows(cells):
 
 def start_rows(starts):
     rows = []
-    for model, of in starts.items():
-        if {OURS, TENSORFLOW} <= of.keys():
-            ours, theirs = of[OURS], of[TENSORFLOW]
+    for model, by_engine in starts.items():
+        if {OURS, TENSORFLOW} <= by_engine.keys():
+            ours, theirs = by_engine[OURS], by_engine[TENSORFLOW]
             rows.append(row(f"{model}: library opening, load and first answer, s", TENSORFLOW, ours.open_s + ours.answer_s,
                             theirs.open_s + theirs.answer_s, "<= 0.2"))
             rows.append(row(f"{model}: resident after the first answer, MB", TENSORFLOW, ours.resident_bytes / 1e6,
@@ -129,10 +130,10 @@ def start_rows(starts):
 
 
 def rows_of(found):
-    """The rows of the goals; what is not there is a goal that is missed."""
+    """Returns the rows of the goals. A missing measurement is a goal that is missed."""
     rows = cell_rows(found.cells) + start_rows(found.starts)
     rows += [row(f"{model}: allocations of a run", "", count, 0, "<= 0") for model, count in found.allocations.items()]
-    return rows + [failed(f"{lack.where}, incomplete: {lack.why}", lack.engine, lack.goal) for lack in found.lacks]
+    return rows + [failed(f"{one.where}, incomplete: {one.why}", one.engine, one.goal) for one in found.missing]
 
 
 def table(head, lines):
@@ -140,7 +141,7 @@ def table(head, lines):
 
 
 def digits(value):
-    """Three that count, and no power of ten."""
+    """Formats with three significant digits and without an exponent."""
     return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
 
 
@@ -157,12 +158,12 @@ def start_line(model, engine, start):
 
 
 def calls_text(calls):
-    return "A run that computes next to nothing takes, call included: " + ", ".join(
+    return "A run that computes almost nothing takes, including the call: " + ", ".join(
         f"{name} {seconds * 1e6:.1f} us" for name, seconds in calls.items()) + "."
 
 
 def machine():
-    """Where and of what the figures are."""
+    """Describes the machine and the commit of the measurements."""
     info = pathlib.Path("/proc/cpuinfo").read_text()
     processor = next((line.split(":")[1].strip() for line in info.splitlines() if line.startswith("model name")), "unknown")
     commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True,
@@ -171,13 +172,13 @@ def machine():
 
 
 def markdown(found):
-    """The tables as docs/performance.md has them."""
+    """Returns the tables of docs/performance.md."""
     times = [f"{name}, ms" for name in NAMES]
     cells = table(["model", "batch", "threads", *times, "against the best peer", "against tensorflow"],
                   [cell_line(cell) for cell in found.cells])
     starts = table(["model", "engine", "opening, load and first answer, s", "without the opening, s", "resident, MB"],
-                   [start_line(model, name, start) for model, of in found.starts.items() for name, start in of.items()])
+                   [start_line(model, name, start) for model, by_engine in found.starts.items() for name, start in by_engine.items()])
     allocations = table(["model", "allocations of a run"], [[model, str(count)] for model, count in found.allocations.items()])
-    lacks = table(["incomplete", "engine", "why"], [[lack.where, lack.engine, lack.why] for lack in found.lacks])
+    missing = table(["incomplete", "engine", "why"], [[one.where, one.engine, one.why] for one in found.missing])
     parts = [machine(), calls_text(found.calls), cells, starts, allocations]
-    return "\n\n".join(parts + [lacks] if found.lacks else parts)
+    return "\n\n".join(parts + [missing] if found.missing else parts)

@@ -1,4 +1,4 @@
-"""A fleet that a controller keeps, serving one model; all of it on the servers' processor."""
+"""A fleet with a controller that serves one model. Controller and nodes run on the processor of the servers."""
 
 import contextlib
 import json
@@ -35,7 +35,7 @@ class Fleet:
             return {}
 
     def ready_nodes(self) -> dict[str, int]:
-        """Their processes by their names."""
+        """Returns node name -> process id of the ready nodes."""
         nodes = self.status("ServingFleet", "main").get("nodes", [])
         return {node["name"]: node["pid"] for node in nodes if node["state"] == "Ready"}
 
@@ -45,7 +45,7 @@ class Fleet:
 
 @contextlib.contextmanager
 def fleet(nodes: int, name: str, source: pathlib.Path):
-    """One whose nodes all serve version 1."""
+    """Yields a fleet whose nodes all serve version 1."""
     with tempfile.TemporaryDirectory(prefix="ls_") as folder:
         manifests = pathlib.Path(folder) / "manifests"
         manifests.mkdir()

@@ -8,8 +8,8 @@
 #include <semaphore>
 #include <vector>
 
-#include "common/grpc/credentials.h"
-#include "common/tls/authority.h"
+#include "common/net/grpc/credentials.h"
+#include "common/net/tls/authority.h"
 #include "serving-node/routing/forwarder.h"
 #include "tensorflow_serving/services.pb.h"
 #include "tests/bench/echo.h"
@@ -99,7 +99,7 @@ class Hop {
     rpc::CredentialsOptions options;
     options.tls = tls::Identities::Start("hop", [shown] { return shown; }, {}).value();
     options.gate = [](const rpc::CallHead& head) -> Status {
-      if (head.ShowsDnsName(kFleetName)) return {};
+      if (head.HasDnsName(kFleetName)) return {};
       return InvalidArgument("another fleet");
     };
     return rpc::MakeServerCredentials(std::move(options));

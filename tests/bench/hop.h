@@ -1,7 +1,7 @@
 // What TLS costs a hop between two nodes: the node's own forwarder against an echo, with certificates and without.
 #pragma once
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 namespace longshore::bench {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "serving-node/frontend/json_numbers.h"
+#include "serving-node/frontend/json/numbers.h"
 
 namespace longshore::bench {
 namespace {
 
-using frontend::FindSignature;
+using frontend::json::FindSignature;
 
 constexpr int kSide = 224;
 constexpr int kRounds = 30;
@@ -77,7 +77,7 @@ JsonSpeed MeasureJson(int digits) {
   for (int round = 0; round < kRounds; ++round) {
     tensorflow::serving::PredictRequest request;
     const double begin = CpuSeconds();
-    const auto form = frontend::NumbersFromJson(body, find, &request);
+    const auto form = frontend::json::NumbersFromJson(body, find, &request);
     seconds.push_back(CpuSeconds() - begin);
     CHECK(form.has_value() &&
           request.inputs().at("x").tensor_content().size() == size_t{kSide} * kSide * 3 * sizeof(float));
@@ -95,7 +95,7 @@ double MeasureJsonPeak(int digits) {
   const double before = StatusBytes("VmRSS:") - body_bytes;
   ForgetPeak();
   tensorflow::serving::PredictRequest request;
-  CHECK(frontend::NumbersFromJson(body, find, &request).has_value());
+  CHECK(frontend::json::NumbersFromJson(body, find, &request).has_value());
   return (StatusBytes("VmHWM:") - before) / body_bytes;
 }
 

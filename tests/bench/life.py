@@ -1,4 +1,4 @@
-"""What a node's life costs its clients: swaps, restarts, loads of other models, too many requests; and memory."""
+"""Effects on clients of swaps, restarts, loads of other models and overload; and memory after reloads."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ DIGITS = ("--model=digits", "--input=image", "--shape=1,8,8,1")
 
 
 class Configured:
-    """A node and the config file that says which version of each model it holds."""
+    """A node with a config file that selects the version of each model."""
 
     def __init__(self, file: pathlib.Path, models: dict[str, pathlib.Path]):
         self.file, self.models, self.versions = file, models, {name: 1 for name in models}
@@ -28,18 +28,18 @@ class Configured:
         text = "".join(f'config {{ name: "{name}" base_path: "{path}" model_platform: "tensorflow" '
                        f"model_version_policy {{ specific {{ versions: {self.versions[name]} }} }} }}\n"
                        for name, path in self.models.items())
-        beside = self.file.with_suffix(".new")
-        beside.write_text(f"model_config_list {{\n{text}}}\n")
-        beside.rename(self.file)
+        temporary = self.file.with_suffix(".new")
+        temporary.write_text(f"model_config_list {{\n{text}}}\n")
+        temporary.rename(self.file)
 
-    def swap(self, name: str, version: int, alone: bool = False, pause: float = 0.002) -> None:
-        """Returns when the version answers; with `alone` when no other does any more. Asked every `pause` seconds."""
+    def swap(self, name: str, version: int, exclusive: bool = False, pause: float = 0.002) -> None:
+        """Returns once the version is available; if `exclusive`, once it is the only one. Checks every `pause` seconds."""
         self.versions[name] = version
         self.write()
 
         def swapped() -> bool:
             seen = self.node.available(name)
-            return seen == [version] if alone else version in seen
+            return seen == [version] if exclusive else version in seen
         wait_for(swapped, f"version {version} of {name}", pause=pause)
 
 
@@ -52,7 +52,7 @@ def configured(**models: pathlib.Path):
 
 
 def failures(final: dict) -> int:
-    """Requests without exactly one good answer."""
+    """Returns the number of requests that did not get exactly one correct answer."""
     if final["failed"]:
         say(f"  failed: {final['failures']}")
     return final["failed"] + final["unanswered"] + final["answered_twice"] + final["version_disputed"]
@@ -73,7 +73,7 @@ def swap_rows(quick: bool):
 
 
 def resident_at_rest(ours: Node) -> int:
-    time.sleep(3)  # The allocator gives back what was freed within a second or two.
+    time.sleep(3)  # The allocator returns freed memory within two seconds.
     return ours.resident_bytes()
 
 
@@ -82,7 +82,7 @@ def reload_rows(quick: bool):
     say(f"memory after {reloads} reloads")
     with configured(digits=MODELS / "digits") as made:
         for count in range(1, reloads + 1):
-            made.swap("digits", 1 + count % 2, alone=True)
+            made.swap("digits", 1 + count % 2, exclusive=True)
             if count == early:
                 before = resident_at_rest(made.node)
         after = resident_at_rest(made.node)
@@ -107,7 +107,7 @@ def restart_rows(quick: bool):
 
 
 def model_of(megabytes: int) -> pathlib.Path:
-    """Two versions of that size, made by TensorFlow once and kept in the cache."""
+    """Returns the folder of a model with two versions of this size. TensorFlow makes it once; the cache keeps it."""
     caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
     cache = caches / f"longshore/bench/model_of_{megabytes}_mb"
     if not cache.exists():
@@ -126,14 +126,14 @@ def neighbour_rows(quick: bool):
         wait_for(lambda: made.node.available("big") == [1], "the big model")
         pair, loads = [], 0
         for turn in range(pairs):
-            load.tell(f"mark quiet-{turn}")
+            load.send(f"mark quiet-{turn}")
             time.sleep(seconds)
-            load.tell(f"mark busy-{turn}")
+            load.send(f"mark busy-{turn}")
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 loads += 1
-                made.swap("big", 1 + loads % 2, alone=True, pause=0.05)
-            load.tell(f"mark pause-{turn}")
+                made.swap("big", 1 + loads % 2, exclusive=True, pause=0.05)
+            load.send(f"mark pause-{turn}")
             quiet, busy = (load.segment(f"{kind}-{turn}")["p999_ms"] for kind in ("quiet", "busy"))
             pair.append((busy / quiet, busy, quiet))
             say(f"  p99.9 {busy:.2f} ms busy, {quiet:.2f} ms quiet; {loads} loads")
@@ -144,7 +144,7 @@ def neighbour_rows(quick: bool):
 
 
 def second_of(load, enough) -> tuple[int, dict]:
-    """The first second of the traffic that is good enough, and its number from now on."""
+    """Returns the number, counted from now, and the progress of the first second for which `enough` is true; at most 60 seconds."""
     for second in range(1, 61):
         progress = load.read("progress")
         if enough(progress):
@@ -153,10 +153,10 @@ def second_of(load, enough) -> tuple[int, dict]:
 
 
 def overload_rows(quick: bool):
-    say("ten times the load that a model of some milliseconds can bear")
+    say("ten times the capacity of a model that takes some milliseconds")
     seconds = 5 if quick else 15
     what = ("--input=x", "--shape=1,1024")
-    # Runs of the engine, on the processor that reads and refuses the requests, too.
+    # The engine runs on the same processor that reads and rejects the requests.
     with node("--max_concurrent_runs=1", "--threads=1", model=model_of(26)) as ours:
         target = f"--grpc=127.0.0.1:{ours.grpc}"
         peak = client(BIN / "longshore-bench", "throughput", target, *what, "--outstanding=8", "--seconds=5")["per_second"]
@@ -164,11 +164,11 @@ def overload_rows(quick: bool):
         with traffic(target, *what, f"--rate={peak / 2:.0f}", "--deadline_ms=500", "--connections=4", "--in_flight_max=100000") as load:
             for _ in range(4):
                 normal = load.read("progress")
-            load.tell("mark flood")
-            load.tell(f"rate {10 * peak:.0f}")
+            load.send("mark flood")
+            load.send(f"rate {10 * peak:.0f}")
             time.sleep(seconds)
-            load.tell("mark after")
-            load.tell(f"rate {peak / 2:.0f}")
+            load.send("mark after")
+            load.send(f"rate {peak / 2:.0f}")
             flood = load.segment("flood")
             goodput = flood["answered"] / ((flood["ended_unix_ms"] - flood["began_unix_ms"]) / 1000)
             recovered, _ = second_of(load, lambda p: p["failed"] == 0 and p["answered"] > 0 and p["p99_ms"] <= 2 * normal["p99_ms"])

@@ -3,8 +3,8 @@
 #include <csignal>
 #include <iostream>
 
-#include "common/allocator.h"
 #include "common/json/json.h"
+#include "common/os/allocator.h"
 #include "tests/bench/echo.h"
 #include "tests/bench/hop.h"
 #include "tests/bench/json_speed.h"

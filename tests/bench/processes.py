@@ -1,4 +1,4 @@
-"""The processes of a benchmark: nodes, bare servers, clients. Servers and clients have a processor each."""
+"""The processes of a benchmark: nodes, bare servers and clients. Servers run on one processor and clients on another."""
 
 import contextlib
 import http.client
@@ -23,19 +23,19 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def wait_for(look, what: str, seconds: float = WAIT_SECONDS, pause: float = 0.001):
-    """What `look` gives, once it gives something true."""
+def wait_for(observe, what: str, seconds: float = WAIT_SECONDS, pause: float = 0.001):
+    """Returns the first true result of `observe`. Exits with a message after `seconds`."""
     end = time.monotonic() + seconds
-    while not (seen := look()):
+    while not (seen := observe()):
         if time.monotonic() > end:
-            raise SystemExit(f"bench: {what}: not within {seconds:.0f} s")
+            raise SystemExit(f"bench: waited {seconds:.0f} s for {what}")
         time.sleep(pause)
     return seen
 
 
 @contextlib.contextmanager
 def server(*command, log=subprocess.DEVNULL):
-    """A process on the server's processor; it must end by itself when it is told to."""
+    """Runs a process on the processor of the servers. It must exit on SIGTERM."""
     process = subprocess.Popen(["taskset", "-c", SERVER_CPU, *map(str, command)], stdout=subprocess.PIPE, stderr=log,
                                text=True)
     try:
@@ -47,13 +47,13 @@ def server(*command, log=subprocess.DEVNULL):
 
 @contextlib.contextmanager
 def echo(kind: str):
-    """The port of a bare server."""
+    """Runs a bare server and yields its port."""
     with server(BIN / "longshore-bench", "echo", f"--kind={kind}") as process:
         yield json.loads(process.stdout.readline())["port"]
 
 
 def get(port: int, path: str) -> tuple[int, str]:
-    """Status and body; 0 where nobody answers."""
+    """Returns the HTTP status and the body; status 0 if the server does not answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("GET", path)
@@ -66,7 +66,7 @@ def get(port: int, path: str) -> tuple[int, str]:
 
 
 class Node:
-    """A node that is ready."""
+    """A ready node. `seconds`: the time from its start until it was ready."""
 
     def __init__(self, process: subprocess.Popen, ports: dict[str, int], seconds: float):
         self.process, self.seconds = process, seconds
@@ -93,16 +93,16 @@ def node(*flags, model: pathlib.Path = MODELS / "half_plus_two_tf2"):
                                                log=errors) as process:
             def listens():
                 if process.poll() is not None:
-                    raise SystemExit(f"bench: the node ended: {log.read_text()[-500:]}")
+                    raise SystemExit(f"bench: the node exited: {log.read_text()[-500:]}")
                 return ports.exists()
-            wait_for(listens, "a node's ports")
+            wait_for(listens, "the ports of a node")
             known = json.loads(ports.read_text())
-            wait_for(lambda: get(known["admin"], "/readyz")[0] == 200, "a node that is ready")
+            wait_for(lambda: get(known["admin"], "/readyz")[0] == 200, "a ready node")
             yield Node(process, known, time.monotonic() - begin)
 
 
 def client(*command) -> dict:
-    """The JSON object that a client on the client's processor ends with."""
+    """Runs a client on the processor of the clients. Returns the JSON object in its last line of output."""
     done = subprocess.run(["taskset", "-c", CLIENT_CPU, *map(str, command)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"bench: {' '.join(map(str, command))} failed:\n{done.stdout[-500:]}{done.stderr[-500:]}")
@@ -110,38 +110,38 @@ def client(*command) -> dict:
 
 
 class Traffic:
-    """A longshore-load that runs beside."""
+    """A longshore-load that runs in the background."""
 
     def __init__(self, *flags):
         self.process = subprocess.Popen(["taskset", "-c", CLIENT_CPU, BIN / "longshore-load", *map(str, flags)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.said = queue.SimpleQueue()
+        self.lines = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
         for line in self.process.stdout:
-            self.said.put(json.loads(line))
-        self.said.put({"type": "end"})
+            self.lines.put(json.loads(line))
+        self.lines.put({"type": "end"})
 
-    def tell(self, line: str) -> None:
+    def send(self, line: str) -> None:
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
     def read(self, kind: str) -> dict:
-        """The next line of that kind."""
-        while (said := self.said.get(timeout=WAIT_SECONDS))["type"] != kind:
-            if said["type"] == "end":
-                raise SystemExit("bench: longshore-load ended")
-        return said
+        """Returns the next line of this type."""
+        while (line := self.lines.get(timeout=WAIT_SECONDS))["type"] != kind:
+            if line["type"] == "end":
+                raise SystemExit("bench: longshore-load exited")
+        return line
 
     def segment(self, name: str) -> dict:
-        """Of the segment of that name, which another mark has ended."""
-        while (said := self.read("segment"))["name"] != name:
+        """Returns the measurements of the named segment, which a later mark has ended."""
+        while (measured := self.read("segment"))["name"] != name:
             pass
-        return said
+        return measured
 
     def stop(self) -> dict:
-        self.tell("stop")
+        self.send("stop")
         return self.read("final")
 
 

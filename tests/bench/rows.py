@@ -1,4 +1,4 @@
-"""A row of the table: what was measured, with which peer it was compared, and whether it meets its goal."""
+"""Rows of the table: what was measured, with which peer it was compared, and whether it meets its goal."""
 
 import argparse
 import json
@@ -11,31 +11,31 @@ ROUNDS, QUICK_ROUNDS = 9, 3
 
 
 def row(what: str, peer: str, ours: float, theirs: float, goal: str, ratio: float | None = None) -> dict:
-    """`goal`: ">= 0.85" or "<= 300", of the ratio; of ours where there is no peer."""
+    """Makes and prints a row. `goal`, such as ">= 0.85", applies to the ratio, or to `ours` if there is no peer."""
     value = ratio if ratio is not None else ours / theirs if theirs else ours
     sign, limit = goal.split()
     met = value >= float(limit) if sign == ">=" else value <= float(limit)
-    beside = f" against {theirs:.4g} of {peer}: {value:.3f}" if peer else ""
-    say(f"  {what}: {ours:.4g}{beside}, goal {goal}: {'met' if met else 'MISSED'}")
+    comparison = f" against {theirs:.4g} of {peer}: {value:.3f}" if peer else ""
+    say(f"  {what}: {ours:.4g}{comparison}, goal {goal}: {'met' if met else 'MISSED'}")
     return {"what": what, "peer": peer, "ours": ours, "theirs": theirs, "ratio": value, "goal": goal, "met": met}
 
 
 def row_of_rounds(what: str, peer: str, ours: list[float], theirs: list[float], goal: str) -> dict:
-    """A row by the median of the rounds' ratios, with "interval", the 95 % interval of that median."""
+    """Makes a row from the median of the ratios of the rounds, and adds "interval", the 95 % interval of this median."""
     ratio, low, high = median_of_ratios(ours, theirs)
     made = row(what, peer, statistics.median(ours), statistics.median(theirs), goal, ratio)
-    say(f"    {len(ours)} rounds, ratios' median within [{low:.3f}, {high:.3f}]")
+    say(f"    {len(ours)} rounds, the median of the ratios is within [{low:.3f}, {high:.3f}]")
     return {**made, "interval": [low, high]}
 
 
 def failed(what: str, peer: str, goal: str) -> dict:
-    """A goal that is missed without a figure."""
+    """Makes a row that misses its goal because there is no figure."""
     say(f"  {what}, {peer}, goal: {goal}: MISSED")
     return {"what": what, "peer": peer, "ours": None, "theirs": None, "ratio": None, "goal": goal, "met": False}
 
 
 def in_turns(measures: dict, rounds: int = ROUNDS) -> dict[str, list]:
-    """The values of each measure, one for each round; a round takes all measures after each other."""
+    """Returns name -> one value per round. Each round takes all measures one after the other."""
     taken = {name: [] for name in measures}
     for _ in range(rounds):
         for name, measure in measures.items():
@@ -44,11 +44,11 @@ def in_turns(measures: dict, rounds: int = ROUNDS) -> dict[str, list]:
 
 
 def median_of_ratios(ours: list[float], theirs: list[float]) -> tuple[float, float, float]:
-    """The median of the rounds' ratios and its 95 % interval.
+    """Returns the median of the ratios of the rounds and its 95 % interval.
 
     The interval is that of the sign test: it goes from the k-th smallest to the k-th largest ratio, where k is the largest number
     for which the true median is outside in at most 5 % of all cases (H. A. David, Order Statistics, 7.1). It assumes nothing
-    of how the ratios are distributed. With fewer than six rounds no such k exists: from the smallest to the largest ratio.
+    about the distribution of the ratios. With fewer than six rounds no such k exists, and the interval includes all ratios.
     """
     ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
     count = len(ratios)
@@ -59,12 +59,12 @@ def median_of_ratios(ours: list[float], theirs: list[float]) -> tuple[float, flo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="end with one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     parser.add_argument("--gate", action="store_true", help="exit with 1 if a row misses its goal")
 
 
 def finish(rows: list[dict], arguments: argparse.Namespace) -> int:
-    """Prints the JSON object if it is wanted, and returns the exit status."""
+    """Prints a summary, and a JSON object if requested. Returns the exit status."""
     missed = [made["what"] for made in rows if not made["met"]]
     say(f"{len(rows) - len(missed)} of {len(rows)} rows meet their goals" + (f"; missed: {'; '.join(missed)}" if missed else ""))
     if arguments.json:

@@ -1,8 +1,8 @@
-"""./dev bench serving: longshore-node beside bare servers of the same messages, and beside itself undisturbed, in one run
-on one machine.
+"""./dev bench serving: compares longshore-node with bare servers of the same messages, and with itself undisturbed, in one run on
+one machine.
 
-Server and client have a processor each. The two sides of a row take turns; the ratio is the median of the rounds' ratios.
-docs/performance.md says more.
+Servers run on one processor and clients on another. The two sides of a row take turns; the ratio is the median of the ratios of all
+rounds. docs/performance.md has the details.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def main() -> int:
     add_arguments(parser)
     parser.add_argument("--quick", action="store_true",
                         help=f"{QUICK_ROUNDS} rounds instead of {ROUNDS}, fewer swaps and restarts: under four minutes")
-    parser.add_argument("--only", choices=GROUPS, action="append", help="these rows; may be given more than once")
+    parser.add_argument("--only", choices=GROUPS, action="append", help="measure only these rows; may be given more than once")
     arguments = parser.parse_args()
     rows = [made for name in arguments.only or GROUPS for made in GROUPS[name](arguments.quick)]
     return finish(rows, arguments)

@@ -1,4 +1,4 @@
-"""How fast: answers per second and tails beside bare servers of the same messages, JSON, start."""
+"""Throughput and tail latency compared with bare servers of the same messages; JSON; start."""
 
 import statistics
 

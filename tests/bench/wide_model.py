@@ -1,4 +1,4 @@
-"""Makes a model of the given megabytes in the given folder, as versions 1 and 2."""
+"""Makes a model of the given size in MiB in the given folder, as versions 1 and 2."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ INPUTS = 1024
 
 
 class Wide(tf.Module):
-    """y = x times four matrices"""
+    """y: x multiplied by four matrices, each followed by ReLU."""
 
     def __init__(self, megabytes: int):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Who is who in a test's Kubernetes: certificates of an authority of its own, made by openssl, and kubeconfig files."""
+"""Certificates and kubeconfig files for the Kubernetes of a test, signed by a test CA and made with openssl."""
 
 import base64
 import pathlib
@@ -6,7 +6,7 @@ import subprocess
 
 from program import Failure
 
-# x509 extensions must not come twice, so the ones that openssl would add of itself are all here.
+# An X.509 extension must not appear twice, so this file lists all extensions that openssl would add by default.
 CONFIG = """[req]
 distinguished_name = name
 [name]
@@ -14,7 +14,7 @@ distinguished_name = name
 basicConstraints = critical, CA:TRUE
 keyUsage = critical, keyCertSign, digitalSignature
 subjectKeyIdentifier = hash
-[holder]
+[leaf]
 basicConstraints = critical, CA:FALSE
 keyUsage = critical, digitalSignature
 extendedKeyUsage = serverAuth, clientAuth
@@ -39,10 +39,10 @@ current-context: test
 """
 
 
-def openssl(*words):
-    done = subprocess.run(["openssl", *map(str, words)], capture_output=True, text=True, check=False)
+def openssl(*arguments):
+    done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise Failure(f"openssl {words[0]}: {done.stderr.strip()}")
+        raise Failure(f"openssl {arguments[0]}: {done.stderr.strip()}")
 
 
 def encoded(path):
@@ -50,7 +50,7 @@ def encoded(path):
 
 
 class Authority:
-    """A certificate authority in a folder of its own."""
+    """A certificate authority (CA). Keeps its certificate, its keys and what it signs in `folder`, which it creates."""
 
     def __init__(self, folder: pathlib.Path):
         folder.mkdir()
@@ -64,16 +64,16 @@ class Authority:
                 "-days", 30, "-subj", subject, "-out", certificate, "-keyout", key, *more)
 
     def certify(self, name, organizations=(), addresses=()):
-        """Paths of a certificate and its key; to the API server the organizations are the user's groups."""
+        """Signs a certificate; returns its path and the path of its key. The API server takes the organizations as groups."""
         file = name.replace(":", "_").replace("/", "_")
         certificate, key = self.folder / f"{file}.crt", self.folder / f"{file}.key"
         subject = "".join(f"/O={organization}" for organization in organizations) + f"/CN={name}"
         names = ["-addext", "subjectAltName=" + ",".join(addresses)] if addresses else []
-        self._request(subject, certificate, key, "-CA", self.certificate, "-CAkey", self.key, "-extensions", "holder", *names)
+        self._request(subject, certificate, key, "-CA", self.certificate, "-CAkey", self.key, "-extensions", "leaf", *names)
         return certificate, key
 
     def key_pair(self, name):
-        """Paths of a private RSA key and its public half, as service account tokens are signed with."""
+        """Makes an RSA key for signing service account tokens; returns the paths of the private and the public key."""
         private, public = self.folder / f"{name}.key", self.folder / f"{name}.pub"
         openssl("genrsa", "-out", private, 2048)
         openssl("rsa", "-in", private, "-pubout", "-out", public)

@@ -1,7 +1,7 @@
-"""The first process of a cluster's namespaces: it starts everything in them, and when it ends the kernel ends the rest.
+"""The first process in a cluster's namespaces: it starts all other programs, and when it ends, the kernel ends them.
 
-Told by the environment (see cluster.py); its output is what `up` shows, and ends with "ready" or "failed: WHY".
-When its input ends, which the end of its starter does, it ends too, unless it was told "stay" before.
+It is configured by environment variables (see cluster.py). `up` shows its output, whose last line is "ready" or
+"failed: REASON". Its input is closed when its starter ends; then it ends too, unless it has read the line "stay".
 """
 
 import json
@@ -22,18 +22,18 @@ from image_archive import write_image
 from program import Failure, Program, find_binaries, wait_for
 
 FOLDER = pathlib.Path(os.environ["LONGSHORE_CLUSTER"])
-TOOLS = pathlib.Path(os.environ["LONGSHORE_CONTAINERS"])  # Debian's containerd and its friends, unpacked.
+TOOLS = pathlib.Path(os.environ["LONGSHORE_CONTAINERS"])  # Unpacked Debian packages: containerd, runc, CNI plugins, iptables.
 CGROUP = os.environ["LONGSHORE_CLUSTER_CGROUP"]
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
-# Nothing of this network leaves its namespace, so the numbers are free to be the ones that people know.
+# This network never leaves its namespace, so it can use the customary addresses.
 NODE, NODE_ADDRESS, PODS = "node", "10.244.0.1", "10.244.0.0/24"
 SERVICES, DNS_ADDRESS = "10.96.0.0/16", "10.96.0.10"
 BRIDGE = "cni0"
 PAUSE_IMAGE = "longshore.test/pause:1"
 CONTAINERD = "/run/containerd/containerd.sock"
 START_MAX_S = 90
-KUBELET_WANTS = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
-                 "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
+KUBELET_SETTINGS = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
+                    "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
 
 CONTAINERD_CONFIG = f"""version = 2
 root = "{FOLDER}/containerd"
@@ -42,7 +42,7 @@ state = "/run/containerd"
   address = "{CONTAINERD}"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{PAUSE_IMAGE}"
-  # Without CAP_SYS_RESOURCE no score may be lowered, and every pod would fail.
+  # Lowering an OOM score requires CAP_SYS_RESOURCE. Without this setting every pod would fail on machines without it.
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{TOOLS}/usr/lib/cni"
@@ -68,7 +68,7 @@ COREDNS_CONFIG = f""".:53 {{
 }}
 """
 
-# CoreDNS runs beside the API server; pods know it by the address that they know everywhere.
+# CoreDNS runs next to the API server; pods reach it at the usual address of a DNS Service.
 DNS_SERVICE = f"""apiVersion: v1
 kind: Service
 metadata: {{name: kube-dns, namespace: kube-system, labels: {{k8s-app: kube-dns}}}}
@@ -109,14 +109,14 @@ class Cluster:
 
     def start(self):
         began = time.monotonic()
-        for what, step in {"a network and file system of its own": self.prepare,
+        for what, step in {"network and file system": self.prepare,
                            "etcd, API server, controllers, CRDs": self.start_control_plane,
-                           "containerd": self.start_containerd, "the node": self.start_node,
-                           "names": self.start_names}.items():
+                           "containerd": self.start_containerd, "node": self.start_node,
+                           "DNS": self.start_dns}.items():
             step()
             print(f"{time.monotonic() - began:5.1f} s  {what}", flush=True)
 
-    # Nothing below touches the machine's own files, network or mounts: all are this namespace's.
+    # The methods below change only files, networks and mounts of these namespaces, not of the machine.
 
     def prepare(self):
         self.mount()
@@ -128,37 +128,37 @@ class Cluster:
         command("ip", "link", "add", BRIDGE, "type", "bridge")
         command("ip", "address", "add", f"{NODE_ADDRESS}/24", "dev", BRIDGE)
         command("ip", "link", "set", BRIDGE, "up")
-        # Where kube-proxy's rules are not (yet), such packets find nobody; to everywhere else there is no route.
+        # Packets to Services without rules of kube-proxy end at the bridge. No other destination has a route.
         command("ip", "route", "add", SERVICES, "dev", BRIDGE)
         self.make_cgroup()
 
     def mount(self):
-        command("mount", "--make-rshared", "/")  # As kubelet wants it; the machine is already out of reach.
+        command("mount", "--make-rshared", "/")  # Kubelet requires it; this mount namespace is already separate.
         command("mount", "-t", "tmpfs", "tmpfs", "/run")
-        for folder in ("/var/lib", "/var/log"):  # Some paths of kubelet cannot be chosen.
+        for folder in ("/var/lib", "/var/log"):  # Some paths of kubelet are not configurable.
             upper, work = (pathlib.Path(f"/run/overlay{folder}/{part}") for part in ("upper", "work"))
             upper.mkdir(parents=True)
             work.mkdir()
             command("mount", "-t", "overlay", "-o", f"lowerdir={folder},upperdir={upper},workdir={work}", "overlay",
                     folder)
-        for file, value in KUBELET_WANTS.items():
-            self.pretend(pathlib.Path("/proc/sys") / file, value)
+        for file, value in KUBELET_SETTINGS.items():
+            self.override(pathlib.Path("/proc/sys") / file, value)
         (FOLDER / "resolv.conf").write_text(
             f"nameserver {DNS_ADDRESS}\nsearch default.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n")
 
-    def pretend(self, setting, value):
-        """These belong to the whole machine: kubelet, which would change them, finds that they are as it wants."""
+    def override(self, setting, value):
+        """Hides a setting of the whole machine from kubelet, which would change it, behind a file with the value it requires."""
         if setting.exists():
-            shown = pathlib.Path("/run/settings") / setting.name
-            shown.parent.mkdir(exist_ok=True)
-            shown.write_text(f"{value}\n")
-            command("mount", "--bind", shown, setting)
+            replacement = pathlib.Path("/run/settings") / setting.name
+            replacement.parent.mkdir(exist_ok=True)
+            replacement.write_text(f"{value}\n")
+            command("mount", "--bind", replacement, setting)
 
     def make_cgroup(self):
-        """In version 2 there is one tree; in version 1 one for each controller."""
+        """Makes the cluster's control group. Version 2 has one hierarchy; version 1 has one for each controller."""
         if (CGROUPS / "cgroup.controllers").exists():
-            given = (CGROUPS / "cgroup.subtree_control").read_text().split()
-            for controller in {"cpu", "cpuset", "memory", "pids"}.difference(given):
+            enabled = (CGROUPS / "cgroup.subtree_control").read_text().split()
+            for controller in {"cpu", "cpuset", "memory", "pids"}.difference(enabled):
                 (CGROUPS / "cgroup.subtree_control").write_text(f"+{controller}")
             (CGROUPS / CGROUP).mkdir()
             return
@@ -169,9 +169,9 @@ class Cluster:
     def start_control_plane(self):
         self.control_plane.__enter__()
         self.programs += self.control_plane.programs()
-        listening = int(os.environ["LONGSHORE_CLUSTER_SOCKET"])  # In the machine's network, for kubectl.
-        self.run("relay", [sys.executable, pathlib.Path(__file__).with_name("relay.py"), listening, NODE_ADDRESS,
-                           self.control_plane.ports[0].number], pass_fds=[listening])
+        listener = int(os.environ["LONGSHORE_CLUSTER_SOCKET"])  # A descriptor in the machine's network, for kubectl.
+        self.run("relay", [sys.executable, pathlib.Path(__file__).with_name("relay.py"), listener, NODE_ADDRESS,
+                           self.control_plane.ports[0].number], pass_fds=[listener])
 
     def run(self, name, words, **options):
         self.programs.append(Program(FOLDER, name, words, **options))
@@ -225,23 +225,23 @@ class Cluster:
             "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{CGROUP}", "failSwapOn": False, "failCgroupV1": False,
             "oomScoreAdj": 0, "podLogsDir": f"{FOLDER}/pods",
             "volumePluginDir": f"{FOLDER}/volume-plugins", "registerNode": True,
-            # A machine that is nearly full is still good enough for tests.
+            # Tests may run on a machine whose disk or memory is nearly full.
             "evictionHard": {"memory.available": "50Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
             "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
-            # As often as a person or a test looks.
+            # Often enough for tests that wait for the status.
             "nodeStatusUpdateFrequency": "2s", "syncFrequency": "5s"}
 
-    def start_names(self):
+    def start_dns(self):
         config = FOLDER / "Corefile"
         config.write_text(COREDNS_CONFIG)
         coredns = self.run("coredns", [self.binaries / "coredns", "-conf", config])
         self.control_plane.kubectl("apply", "--server-side", "-f", "-", input=DNS_SERVICE)
         wait_for("CoreDNS", lambda: answers(f"http://{NODE_ADDRESS}:8181/ready"), START_MAX_S, [coredns])
 
-    # Afterwards.
+    # While the cluster runs.
 
     def reap(self):
-        """Collects what has ended, orphans too; a program of ours that has ended is written down for `status`."""
+        """Reaps ended processes, including orphans. Records programs of the cluster that have ended, for `status`."""
         for program in list(self.programs):
             if program.process.poll() is not None:
                 with open(FOLDER / "ended", "a") as ended:
@@ -253,13 +253,13 @@ class Cluster:
                 left = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
-            if left is None or left.si_pid in own:  # Ours are collected by the next round.
+            if left is None or left.si_pid in own:  # The cluster's own programs are reaped by the next call.
                 return
             os.waitpid(left.si_pid, 0)
 
 
 def end_with_the_starter():
-    """Its end closes our input, unless it said "stay" before."""
+    """Ends this process when the starter's end closes the input, unless "stay" was read before."""
     if sys.stdin.readline() != "stay\n":
         os._exit(1)
 

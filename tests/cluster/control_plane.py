@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""A real API server for tests: etcd and kube-apiserver, with our CRDs, in a folder and on a port of their own.
+"""A real API server for tests: etcd and kube-apiserver with Longshore's CRDs, in a temporary folder and on a free port.
 
-    with ControlPlane() as it:
-        it.kubectl("apply", "-f", "model.yaml")
-        client = connect(it.kubeconfig)
+    with ControlPlane() as control_plane:
+        control_plane.kubectl("apply", "-f", "model.yaml")
+        client = connect(control_plane.kubeconfig)
 
-or around any command, such as a test program, which finds it by KUBECONFIG and whose exit status is handed on:
+It can also run a command, such as a test program. The command finds the server by KUBECONFIG, and its exit status is returned:
 
     python3 tests/cluster/control_plane.py --run build/dev/bin/kube_store_test
 
-There are no nodes: pods stay Pending. With `controllers`, Deployments get pods, Services get endpoints, and what lost its
-owner is deleted. With a second API server on the same etcd one can lag behind the other (stop it by SIGSTOP).
-Everything ends with the process that started it, also when that is killed.
+There are no nodes, so pods stay Pending. With `controllers`, Deployments get pods, Services get endpoints, and objects
+without an owner are deleted. A second API server on the same etcd can lag behind the first (stop it with SIGSTOP).
+All programs end with the process that started them, even if it is killed.
 """
 
 import argparse
@@ -30,7 +30,7 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from authority import Authority
-from program import Failure, Program, ends_with_its_starter, find_binaries, run_kubectl, wait_for
+from program import Failure, Program, kill_with_parent, find_binaries, run_kubectl, wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CRDS = ROOT / "crds"
@@ -39,7 +39,7 @@ ISSUER = "https://kubernetes.default.svc.cluster.local"
 
 
 class Port:
-    """A free port that stays ours: it is bound here, and the API server shares it (--permit-port-sharing)."""
+    """A free port that stays reserved: it is bound here, and the API server shares it (--permit-port-sharing)."""
 
     def __init__(self, address):
         self.socket = socket.socket()
@@ -51,8 +51,8 @@ class Port:
         self.socket.close()
 
 
-# Its input ends when we do. Then what the command left running goes, known by its environment, and the folder, to which
-# the programs in it, dying at that moment, may still write.
+# Runs until its input is closed, by the end of this process. Then it kills the processes that the command left running, found by
+# their environment, and removes the folder. It tries several times, because ending programs may still write to the folder.
 REMOVER = """cat >/dev/null
 for try in 1 2 3 4 5; do
   for process in $(grep -lszxF "LONGSHORE_CONTROL_PLANE=$0" /proc/[0-9]*/environ | cut -d / -f 3); do kill -9 "$process"; done
@@ -62,7 +62,7 @@ done"""
 
 
 class Folder:
-    """A temporary folder that goes away with this process, however that ends."""
+    """A temporary folder that is removed when this process ends, even if it is killed."""
 
     def __init__(self):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="ls_kube_"))
@@ -80,8 +80,8 @@ class Folder:
 
 
 class ControlPlane:
-    """`crds`: files or folders to apply; `address`: where to listen; `api_server_flags`: added to ours, and they win;
-    `folder`: an empty one of the caller's, who removes it."""
+    """`crds`: files or folders to apply. `address`: the address to listen on. `api_server_flags`: added after the default
+    flags, which they override. `folder`: an empty folder, which the caller removes."""
 
     def __init__(self, controllers=False, servers=1, crds=(CRDS,), address="127.0.0.1", service_cidr="10.96.0.0/16",
                  api_server_flags=(), controller_flags=(), folder=None):
@@ -127,7 +127,7 @@ class ControlPlane:
         for number in range(self.server_count):
             self.wait_for_server(number)
         self.kubeconfig = self.kubeconfigs[0]
-        self.apply_crds()  # Before the controllers, which otherwise hear of new kinds half a minute later.
+        self.apply_crds()  # Before the controllers, which otherwise discover new kinds only after half a minute.
         if self.wants_controllers:
             self.start_controllers()
 
@@ -146,7 +146,7 @@ class ControlPlane:
         self.etcd = Program(self.folder, "etcd", [
             self.binaries / "etcd", "--name=test", "--unsafe-no-fsync", f"--data-dir={self.folder}/etcd", "--log-level=warn",
             f"--listen-client-urls=unix://{self.folder}/etcd.sock", f"--listen-peer-urls=unix://{self.folder}/peer.sock",
-            "--advertise-client-urls=http://localhost:1"])  # Nobody asks for it, but it must look like an address.
+            "--advertise-client-urls=http://localhost:1"])  # Unused, but etcd requires a valid address.
 
     def _add_server(self):
         number = len(self.servers)
@@ -180,13 +180,13 @@ class ControlPlane:
             "--secure-port=0", "--use-service-account-credentials=true", f"--service-account-private-key-file={private}",
             f"--root-ca-file={self.authority.certificate}", f"--cluster-signing-cert-file={self.authority.certificate}",
             f"--cluster-signing-key-file={self.authority.key}",
-            f"--flex-volume-plugin-dir={self.folder}/volume-plugins",  # Otherwise it makes one in /usr.
+            f"--flex-volume-plugin-dir={self.folder}/volume-plugins",  # The default is a folder in /usr.
             *self.controller_flags])
-        # Its controllers start in turn; pods are refused until their namespace has this.
-        wait_for("the service account of the default namespace", lambda: self._ask(
+        # Its controllers start one after the other; pods are rejected until their namespace has a service account.
+        wait_for("the service account of the default namespace", lambda: self._get(
             0, "/api/v1/namespaces/default/serviceaccounts/default"), START_MAX_S, self.programs())
 
-    # Servers that come and go.
+    # Stopping and restarting servers.
 
     def url(self, number=0):
         return f"https://{self.address}:{self.ports[number].number}"
@@ -195,22 +195,22 @@ class ControlPlane:
         self.servers[number].end(signal_number)
 
     def restart_server(self, number=0):
-        """On the same port, with the same identity."""
+        """Starts the server again on the same port with the same certificate."""
         self.servers[number] = self._run_server(number)
         self.wait_for_server(number)
 
     def wait_for_server(self, number=0):
-        wait_for(f"the API server {number} to be ready", lambda: self._ask(number, "/readyz"), START_MAX_S,
+        wait_for(f"API server {number} to be ready", lambda: self._get(number, "/readyz"), START_MAX_S,
                  [self.etcd, self.servers[number]])
 
-    def _ask(self, number, path):
+    def _get(self, number, path):
         try:
             with urllib.request.urlopen(self.url(number) + path, timeout=10, context=self.tls) as answer:
                 return answer.read()
         except OSError:
             return None
 
-    # What is in it.
+    # Objects and users.
 
     def apply_crds(self):
         if self.crds:
@@ -219,11 +219,11 @@ class ControlPlane:
             self.kubectl("wait", "--for=condition=Established", "--timeout=30s", *files)
 
     def kubectl(self, *words, input=None, kubeconfig=None):
-        """What kubectl prints. A failure carries what it says."""
+        """Returns the output of kubectl. Raises Failure with its error message."""
         return run_kubectl(self.folder, kubeconfig or self.kubeconfig, *words, input=input)
 
     def user(self, name, groups=()):
-        """A kubeconfig file for somebody who may do what RBAC gives to this name and these groups, at first nothing."""
+        """A kubeconfig file of a user with this name and these groups. Without RBAC bindings the user has no rights."""
         return self.authority.write_kubeconfig(self.folder / f"{name.replace(':', '_')}.kubeconfig", self.url(), name, groups)
 
     def environment(self):
@@ -233,39 +233,39 @@ class ControlPlane:
                 "LONGSHORE_CONTROL_PLANE": str(self.folder), "PATH": f"{self.binaries}:{os.environ.get('PATH', '')}"}
 
 
-def run_beside(control_plane, command):
-    """The exit status of the command, as a shell would tell it."""
-    # Ctrl-C reaches the command too; it decides what that means, and we end after it.
+def run_command(control_plane, command):
+    """Runs a command with this control plane; returns its exit status as a shell would."""
+    # Ctrl-C reaches the command too: the command decides what to do, and this process ends after it.
     signal.signal(signal.SIGINT, lambda *_: None)
     environment = control_plane.environment()
     if shutil.which(command[0], path=environment["PATH"]) is None:
-        raise Failure(f"{command[0]}: No such file, or it is no program")
-    status = subprocess.Popen(ends_with_its_starter(command), env=environment).wait()
+        raise Failure(f"{command[0]}: No such file, or not executable")
+    status = subprocess.Popen(kill_with_parent(command), env=environment).wait()
     return status if status >= 0 else 128 - status
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Runs a command beside a real API server of its own, with our CRDs.")
-    parser.add_argument("--controllers", action="store_true", help="with kube-controller-manager")
+    parser = argparse.ArgumentParser(description="Runs a command with a new API server that has Longshore's CRDs.")
+    parser.add_argument("--controllers", action="store_true", help="start kube-controller-manager too")
     parser.add_argument("--servers", type=int, choices=(1, 2), default=1,
-                        help="API servers; LONGSHORE_KUBECONFIGS names a file for each, separated by colons")
-    parser.add_argument("--no-crds", action="store_true", help="without the CRDs of crds/")
+                        help="number of API servers; LONGSHORE_KUBECONFIGS lists their kubeconfig files, separated by colons")
+    parser.add_argument("--no-crds", action="store_true", help="do not apply the CRDs of crds/")
     parser.add_argument("--server-flag", action="append", default=[], metavar="FLAG",
-                        help="for the API server, such as --server-flag=--etcd-compaction-interval=1s")
+                        help="a flag of the API server, for example --server-flag=--etcd-compaction-interval=1s")
     parser.add_argument("--run", nargs=argparse.REMAINDER, required=True, metavar="CMD",
-                        help="the command and all that follows; it finds the server by KUBECONFIG, kubectl by PATH, and "
+                        help="the command with its arguments; it finds the server by KUBECONFIG, kubectl by PATH, and "
                         "logs and process ids in the folder LONGSHORE_CONTROL_PLANE")
     options = parser.parse_args()
     if not options.run:
-        parser.error("--run: say which command")
+        parser.error("--run: a command is missing")
     if shutil.which("openssl") is None:
         raise Failure("openssl is missing: run ./dev setup")
     with ControlPlane(options.controllers, options.servers, () if options.no_crds else (CRDS,),
                       api_server_flags=options.server_flag) as control_plane:
-        status = run_beside(control_plane, options.run)
+        status = run_command(control_plane, options.run)
         for program in control_plane.programs() if status != 0 else ():
             if program.process.poll() is not None:
-                print(f"control_plane: the command failed, and {program.name} had ended; {program.tail()}", file=sys.stderr)
+                print(f"control_plane: the command failed, and {program.name} has ended; {program.tail()}", file=sys.stderr)
         return status
 
 

@@ -1,4 +1,4 @@
-"""Images without a builder or a registry: some files become an archive that `docker load` and containerd understand."""
+"""Writes files as an image archive for `docker load` and containerd, without a builder or a registry."""
 
 import hashlib
 import io
@@ -8,7 +8,7 @@ import tarfile
 
 
 def write_image(archive: pathlib.Path, name: str, files: dict, entrypoint: list, user: str = "65532"):
-    """`files`: path in the image -> path here. The same input makes the same archive."""
+    """`files`: path in the image -> local path. The same input gives the same archive, byte for byte."""
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as tar:
         for target, source in sorted(files.items()):

@@ -1,4 +1,4 @@
-"""Programs that a test starts: they end with it, whatever ends it, and their logs explain what went wrong."""
+"""Programs that a test starts. They end with the test, even if it is killed; failures show the end of their logs."""
 
 import os
 import pathlib
@@ -12,25 +12,25 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 
 
 class Failure(Exception):
-    """What went wrong, in words for the person who started it."""
+    """An error whose text is shown to the user."""
 
 
-def ends_with_its_starter(command):
-    """The command as one that the kernel kills when the thread that started it ends, also by SIGKILL.
+def kill_with_parent(command):
+    """Returns a command line whose process the kernel kills when the thread that started it ends, even by SIGKILL.
 
-    By a program and not by `preexec_fn`: that makes Python fork, and libraries that have threads, gRPC's among them, may then
-    end the new process before it begins.
+    It uses setpriv instead of `preexec_fn`: with `preexec_fn` Python forks, and libraries with threads, such as gRPC, may then
+    end the new process before it runs the command.
     """
     return ["setpriv", "--pdeathsig", "KILL", "--", *map(str, command)]
 
 
 class Program:
-    """A running program; its output is in NAME.log of the folder, its process id in NAME.pid."""
+    """A running program. `folder` has its output in NAME.log and its process id in NAME.pid."""
 
     def __init__(self, folder, name, command, pass_fds=()):
         self.name, self.log = name, folder / f"{name}.log"
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(ends_with_its_starter(command), stdout=log, stderr=log,
+            self.process = subprocess.Popen(kill_with_parent(command), stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL, pass_fds=pass_fds)
         (folder / f"{name}.pid").write_text(f"{self.process.pid}\n")
 
@@ -55,34 +55,35 @@ class Program:
 
 
 def wait_for(what, condition, timeout_s, programs=()):
-    """The first true answer of `condition`. A program that ends meanwhile, and the time limit, are failures with logs."""
+    """Polls `condition` and returns its first true result. Raises Failure at the timeout, or if one of `programs` ends."""
     end = time.monotonic() + timeout_s
     while True:
         for program in programs:
             program.check()
-        answer = condition()
-        if answer:
-            return answer
+        result = condition()
+        if result:
+            return result
         if time.monotonic() > end:
             tails = "\n".join(program.tail() for program in programs)
-            raise Failure(f"waited {timeout_s} s for {what}\n{tails}".rstrip())
+            raise Failure(f"timed out after {timeout_s} s waiting for {what}\n{tails}".rstrip())
         time.sleep(0.02)
 
 
 def find_binaries(*more):
-    """The folder with kube, etcd, kubectl (and more): LONGSHORE_KUBERNETES, or what ./dev built last."""
+    """The folder with kube, etcd, kubectl and `more`: LONGSHORE_KUBERNETES, or the last build of ./dev setup."""
     folder = pathlib.Path(os.environ.get("LONGSHORE_KUBERNETES") or CACHE / "kubernetes/bin").resolve()
     for name in ("kube", "etcd", "kubectl", *more):
         if not os.access(folder / name, os.X_OK):
-            raise Failure(f"no program {folder / name}: run ./dev setup, which builds it, "
-                          "or name its folder in LONGSHORE_KUBERNETES")
+            raise Failure(f"the program {folder / name} was not found: run ./dev setup, which builds it, "
+                          "or set LONGSHORE_KUBERNETES to its folder")
     return folder
 
 
 def run_kubectl(folder, kubeconfig, *words, input=None):
-    """What kubectl prints; a failure carries what it says.
+    """Returns the output of kubectl. Raises Failure with its error message.
 
-    It remembers the kinds of a server by its port, and the next server on that port has others: so only in this folder.
+    kubectl caches the kinds of a server by address and port. The cache is in `folder`, because another test's server on the
+    same port may have other kinds.
     """
     done = subprocess.run([find_binaries() / "kubectl", f"--kubeconfig={kubeconfig}", *words], input=input,
                           capture_output=True, text=True, check=False, timeout=KUBECTL_MAX_S,

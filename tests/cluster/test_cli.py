@@ -1,4 +1,4 @@
-"""`longshore` against a real API server: as an administrator with a kubeconfig uses it, and as a plugin of kubectl."""
+"""`longshore` with a real API server: used by an administrator with a kubeconfig, and as a plugin of kubectl."""
 
 import json
 import os
@@ -21,7 +21,6 @@ metadata: {name: digits}
 spec: {fleet: cpu, source: {uri: "file:///models/digits"}, version: 1}
 """
 
-
 FLEET = """
 apiVersion: longshore.dev/v1alpha1
 kind: ServingFleet
@@ -36,7 +35,7 @@ def make_namespace(cluster, name):
                     input=json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
 
 
-def named(name):
+def model_named(name):
     return MODEL.replace("name: digits}", f"name: {name}}}")
 
 
@@ -46,10 +45,10 @@ def cluster():
         yield control_plane
 
 
-def longshore(cluster, *words, stdin="", code=0, environment=None):
+def longshore(cluster, *arguments, stdin="", code=0, environment=None):
     environment = cluster.environment() if environment is None else environment
     environment.pop("LONGSHORE_MANIFESTS", None)
-    done = subprocess.run([BIN / "longshore", *words], input=stdin, text=True, capture_output=True, timeout=60,
+    done = subprocess.run([BIN / "longshore", *arguments], input=stdin, text=True, capture_output=True, timeout=60,
                           env=environment)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -64,10 +63,10 @@ def test_applies_shows_and_deletes(cluster):
     assert json.loads(longshore(cluster, "get", "models", "digits", "-o", "json"))["spec"]["version"] == 2
     assert "digits" in longshore(cluster, "describe", "model", "digits")
     assert longshore(cluster, "delete", "model", "digits") == "Model default/digits deleted\n"
-    assert "there is none of this kind" in longshore(cluster, "delete", "model", "digits", code=3)
+    assert "no objects of this kind exist" in longshore(cluster, "delete", "model", "digits", code=3)
 
 
-def test_takes_the_namespace_of_the_context_or_the_one_that_is_said(cluster):
+def test_uses_the_namespace_of_the_flag_the_object_or_the_context(cluster):
     make_namespace(cluster, "vision")
     assert longshore(cluster, "apply", "-n", "vision", "-f", "-", stdin=MODEL) == "Model vision/digits created\n"
     elsewhere = MODEL.replace("name: digits", "name: digits, namespace: vision")
@@ -78,37 +77,37 @@ def test_takes_the_namespace_of_the_context_or_the_one_that_is_said(cluster):
     longshore(cluster, "delete", "model", "digits", "-n", "vision")
 
 
-def test_a_diff_is_what_the_server_would_store_and_a_dry_run_is_refused_by_the_server(cluster):
-    assert "Model default/seven would be created" in longshore(cluster, "diff", "-f", "-", stdin=named("seven"), code=1)
-    dry = longshore(cluster, "apply", "--dry-run", "-f", "-", stdin=named("seven"))
+def test_diff_and_dry_run_use_the_defaults_and_the_rules_of_the_server(cluster):
+    assert "Model default/seven would be created" in longshore(cluster, "diff", "-f", "-", stdin=model_named("seven"), code=1)
+    dry = longshore(cluster, "apply", "--dry-run", "-f", "-", stdin=model_named("seven"))
     assert "Model default/seven created (dry run)" in dry
-    assert "no rollout: there is no ServingFleet default/cpu" in dry
+    assert "no rollout: ServingFleet default/cpu does not exist" in dry
     assert "seven" not in longshore(cluster, "get", "models")
-    longshore(cluster, "apply", "-f", "-", stdin=named("seven"))
-    assert longshore(cluster, "diff", "-f", "-", stdin=named("seven")) == ""
-    changed = named("seven").replace("version: 1}", "version: 2, batching: {mode: Auto}}")
+    longshore(cluster, "apply", "-f", "-", stdin=model_named("seven"))
+    assert longshore(cluster, "diff", "-f", "-", stdin=model_named("seven")) == ""
+    changed = model_named("seven").replace("version: 1}", "version: 2, batching: {mode: Auto}}")
     assert longshore(cluster, "diff", "-f", "-", stdin=changed, code=1) == (
         "Model default/seven would be changed\n  ~ spec.batching.maxBatchSize: 1 -> 16\n  ~ spec.version: 1 -> 2\n")
-    long_name = FLEET.replace("name: cpu", "name: " + "c" * 45)  # Only the server knows this rule.
+    long_name = FLEET.replace("name: cpu", "name: " + "c" * 45)  # Only the server checks this rule.
     for command in (("diff",), ("apply", "--dry-run")):
         assert "at most 44" in longshore(cluster, *command, "-f", "-", stdin=long_name, code=2)
 
 
-def test_a_dry_run_foretells_the_rollout(cluster):
-    longshore(cluster, "apply", "-f", "-", stdin=FLEET + "---" + named("told"))
-    cluster.kubectl("patch", "models.longshore.dev", "told", "--subresource=status", "--type=merge",
+def test_a_dry_run_previews_the_rollout(cluster):
+    longshore(cluster, "apply", "-f", "-", stdin=FLEET + "---" + model_named("preview"))
+    cluster.kubectl("patch", "models.longshore.dev", "preview", "--subresource=status", "--type=merge",
                     "-p", json.dumps({"status": {"stableVersion": 1}}))
-    changed = named("told").replace("version: 1}", "version: 2}")
+    changed = model_named("preview").replace("version: 1}", "version: 2}")
     dry = longshore(cluster, "apply", "--dry-run", "-f", "-", stdin=changed)
-    assert "Model default/told: version 1 -> version 2, on 3 nodes of fleet cpu" in dry
+    assert "Model default/preview: version 1 -> version 2, on 3 nodes of fleet cpu" in dry
     assert "  30s     25 %     1       Step: version 2 gets 25% of the requests" in dry
     assert "  at least   90s" in dry
     longshore(cluster, "delete", "fleet", "cpu")
 
 
-def test_status_tells_scripts_how_it_stands(cluster):
-    longshore(cluster, "apply", "-f", "-", stdin=named("state"))
-    assert "no controller has looked" in longshore(cluster, "status", "state", code=4)
+def test_status_reports_the_state_by_its_exit_code(cluster):
+    longshore(cluster, "apply", "-f", "-", stdin=model_named("state"))
+    assert "no controller has processed" in longshore(cluster, "status", "state", code=4)
     waited = longshore(cluster, "status", "state", "--wait", "--timeout=200ms", code=4)
     assert waited.startswith("waiting for model default/state: ")
 
@@ -123,14 +122,14 @@ def test_status_tells_scripts_how_it_stands(cluster):
     report("True")
     assert "Why: so it is" in longshore(cluster, "status", "state", code=1)
     assert "failed" in longshore(cluster, "status", code=1)
-    assert "there is no Model default/other" in longshore(cluster, "status", "other", code=3)
+    assert "Model default/other does not exist" in longshore(cluster, "status", "other", code=3)
 
 
 @pytest.mark.parametrize("words", [
     ("tfserving", "models.config", "--batching_parameters_file=batching.config", "--monitoring_config_file=monitoring.config"),
     ("kserve", "services.yaml"),
     ("kserve", "services.yaml", "--fleet=main")], ids=["tfserving", "kserve", "kserve into one fleet"])
-def test_what_is_imported_is_taken_by_a_real_server(cluster, words):
+def test_a_real_server_accepts_imported_objects(cluster, words):
     make_namespace(cluster, "vision")
     done = subprocess.run([BIN / "longshore", "import", *words], cwd=IMPORTS, text=True, capture_output=True, timeout=60,
                           env={"PATH": os.environ["PATH"]})
@@ -142,7 +141,7 @@ def test_what_is_imported_is_taken_by_a_real_server(cluster, words):
     cluster.kubectl("apply", "--dry-run=server", "-f", "-", input=done.stdout)
 
 
-def test_is_a_plugin_of_kubectl(cluster, tmp_path):
+def test_runs_as_a_plugin_of_kubectl(cluster, tmp_path):
     (tmp_path / "kubectl-longshore").symlink_to(BIN / "longshore")
     environment = cluster.environment()
     environment["PATH"] = f"{tmp_path}:{cluster.binaries}:{os.environ['PATH']}"
@@ -151,16 +150,16 @@ def test_is_a_plugin_of_kubectl(cluster, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_command_that_nobody_takes_is_withdrawn(cluster):
+def test_withdraws_a_command_that_no_controller_takes(cluster):
     longshore(cluster, "apply", "-f", "-", stdin=MODEL)
-    assert "nobody took" in longshore(cluster, "promote", "digits", "--timeout=1s", code=4)
+    assert "no controller took" in longshore(cluster, "promote", "digits", "--timeout=1s", code=4)
     status = json.loads(longshore(cluster, "get", "models", "digits", "-o", "json"))["status"]
     assert "command" not in status
 
 
-def test_says_what_is_wrong(cluster, tmp_path):
+def test_an_error_names_the_cause(cluster, tmp_path):
     assert "cannot open none" in longshore(cluster, "--kubeconfig", "none", "get", "models", code=3)
-    assert 'there is no context "else"' in longshore(cluster, "--context", "else", "get", "models", code=3)
+    assert 'context "else" does not exist' in longshore(cluster, "--context", "else", "get", "models", code=3)
     wrong = MODEL.replace("fleet: cpu", "fleet: cpu, color: red")
     assert "spec.color" in longshore(cluster, "apply", "-f", "-", stdin=wrong, code=2)
     foreign = Authority(tmp_path / "foreign")
@@ -171,32 +170,32 @@ def test_says_what_is_wrong(cluster, tmp_path):
     assert "handshake" in longshore(cluster, "--kubeconfig", other, "get", "models", code=1)
 
 
-def secret(cluster, data=None):
+def replace_secret(cluster, data=None):
     cluster.kubectl("delete", "secret", "ca", "--ignore-not-found")
     cluster.kubectl("apply", "-f", "-", input=json.dumps({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ca", "namespace": "default"}, "data": data or {}}))
 
 
-def contents(cluster):
+def read_secret(cluster):
     return json.loads(cluster.kubectl("get", "secret", "ca", "-o", "json"))
 
 
-def test_an_authority_is_made_once(cluster):
-    secret(cluster)
-    assert longshore(cluster, "ca", "ensure", "--secret=ca") == "Secret default/ca: an authority was made\n"
-    made = contents(cluster)
+def test_ca_ensure_creates_a_ca_once(cluster):
+    replace_secret(cluster)
+    assert longshore(cluster, "ca", "ensure", "--secret=ca") == "Secret default/ca: a certificate authority was created\n"
+    made = read_secret(cluster)
     assert made["immutable"] and set(made["data"]) == {"tls.crt", "tls.key"}
-    assert "the authority is there, until" in longshore(cluster, "ca", "ensure", "--secret=ca", "-n", "default")
-    assert contents(cluster) == made
+    assert "it has a certificate authority, valid until" in longshore(cluster, "ca", "ensure", "--secret=ca", "-n", "default")
+    assert read_secret(cluster) == made
 
 
-def test_what_is_in_a_secret_is_never_written_over(cluster):
-    secret(cluster)
+def test_ca_ensure_never_overwrites_a_secret_with_contents(cluster):
+    replace_secret(cluster)
     longshore(cluster, "ca", "ensure", "--secret=ca")
-    whole = contents(cluster)["data"]
+    whole = read_secret(cluster)["data"]
     for part in ({"tls.crt": whole["tls.crt"]}, {"tls.key": whole["tls.key"]}, {**whole, "tls.key": "bm9uZQ=="}):
-        secret(cluster, part)
-        before = contents(cluster)
-        assert "is not written over" in longshore(cluster, "ca", "ensure", "--secret=ca", code=1)
-        assert contents(cluster) == before
+        replace_secret(cluster, part)
+        before = read_secret(cluster)
+        assert "is not overwritten" in longshore(cluster, "ca", "ensure", "--secret=ca", code=1)
+        assert read_secret(cluster) == before
     assert "not found" in longshore(cluster, "ca", "ensure", "--secret=none", code=3)

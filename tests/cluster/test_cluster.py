@@ -1,4 +1,4 @@
-"""A pod runs in the cluster for tests and is found by address and by name; and nothing of the cluster stays."""
+"""Tests of cluster.py: a pod runs and can be reached by address and name, and nothing is left after the cluster."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from image_archive import write_image
 from program import Failure, find_binaries, wait_for
 
 IMAGE = "longshore.test/hello:1"
-# As strict as ours are: a user without rights, a read-only root, limits, a token for one audience.
+# As restricted as Longshore's pods: a non-root user, a read-only root, limits, and a token for one audience.
 HELLO = """apiVersion: v1
 kind: Pod
 metadata: {name: hello, labels: {app: hello}}
@@ -55,22 +55,22 @@ with Cluster(pathlib.Path(sys.argv[1])):
 
 
 def processes_in(network):
-    """Those whose network namespace it is."""
+    """The command lines of the processes in this network namespace."""
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # It ended meanwhile.
+        with contextlib.suppress(OSError):  # The process has ended.
             if os.readlink(process / "ns/net") == network:
                 found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return found
 
 
-def what_is_left(folder, network):
+def leftovers(folder, network):
     mounts = [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if str(folder) in line]
     return processes_in(network) + cgroups_of(folder)[1] + mounts + ([folder] if folder.exists() else [])
 
 
 def machine_settings():
-    """Those that kubelet or kube-proxy would change for all the machine."""
+    """The settings that kubelet or kube-proxy would change for the whole machine."""
     files = ("vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops", "net/ipv4/ip_forward",
              "net/netfilter/nf_conntrack_max", "net/bridge/bridge-nf-call-iptables")
     return {file: path.read_text() for file in files if (path := pathlib.Path("/proc/sys") / file).exists()}
@@ -79,44 +79,44 @@ def machine_settings():
 class ClusterTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.it = cls.enterClassContext(Cluster())
+        cls.cluster = cls.enterClassContext(Cluster())
         with tempfile.TemporaryDirectory() as folder:
-            cls.it.load(write_image(pathlib.Path(folder) / "hello.tar", IMAGE, {"hello": find_binaries("hello") / "hello"},
-                                    ["/hello"]))
+            cls.cluster.load(write_image(pathlib.Path(folder) / "hello.tar", IMAGE, {"hello": find_binaries("hello") / "hello"},
+                                         ["/hello"]))
 
     def test_a_pod_becomes_ready_and_its_service_answers_by_address_and_name(self):
-        self.it.kubectl("apply", "-f", "-", input=HELLO)
-        self.it.kubectl("wait", "--for=condition=Ready", "--timeout=60s", "pod/hello")
-        address = self.it.kubectl("get", "service", "hello", "-o", "jsonpath={.spec.clusterIP}")
+        self.cluster.kubectl("apply", "-f", "-", input=HELLO)
+        self.cluster.kubectl("wait", "--for=condition=Ready", "--timeout=60s", "pod/hello")
+        address = self.cluster.kubectl("get", "service", "hello", "-o", "jsonpath={.spec.clusterIP}")
         for name in (address, "hello", "hello.default.svc.cluster.local"):
             with self.subTest(name):
-                wait_for(f"an answer of {name}", lambda name=name: self.fetch(f"http://{name}") == "hello from hello", 20)
-        self.assertIn("audience", self.it.kubectl("get", "pod", "hello", "-o", "yaml"))
-        self.assertEqual(self.it.kubectl("logs", "hello"), "")
+                wait_for(f"an answer from {name}", lambda name=name: self.fetch(f"http://{name}") == "hello from hello", 20)
+        self.assertIn("audience", self.cluster.kubectl("get", "pod", "hello", "-o", "yaml"))
+        self.assertEqual(self.cluster.kubectl("logs", "hello"), "")
 
     def fetch(self, url):
-        return self.it.run_inside([sys.executable, "-c", FETCH, url], capture_output=True, text=True, timeout=10,
-                                  check=False).stdout.strip()
+        return self.cluster.run_inside([sys.executable, "-c", FETCH, url], capture_output=True, text=True, timeout=10,
+                                       check=False).stdout.strip()
 
-    def test_nothing_leads_out(self):
-        routes = self.it.run_inside(["ip", "route"], capture_output=True, text=True, check=True).stdout
+    def test_no_route_leads_out_of_the_cluster(self):
+        routes = self.cluster.run_inside(["ip", "route"], capture_output=True, text=True, check=True).stdout
         self.assertNotIn("default", routes)
         self.assertNotIn("via", routes)
 
-    def test_gpus_can_be_pretended(self):
-        self.it.set_gpus(4)
-        node = json.loads(self.it.kubectl("get", "node", "node", "-o", "json"))
+    def test_the_node_can_report_gpus_that_do_not_exist(self):
+        self.cluster.set_gpus(4)
+        node = json.loads(self.cluster.kubectl("get", "node", "node", "-o", "json"))
         self.assertEqual(node["status"]["allocatable"]["nvidia.com/gpu"], "4")
 
-    def test_what_is_no_image_is_refused(self):
+    def test_a_file_that_is_not_an_image_is_rejected(self):
         with tempfile.NamedTemporaryFile() as file:
-            file.write(b"no image")
+            file.write(b"not an image")
             file.flush()
-            with self.assertRaisesRegex(Failure, "no image archive"):
-                self.it.load(file.name)
+            with self.assertRaisesRegex(Failure, "not an image archive"):
+                self.cluster.load(file.name)
 
-    def test_no_program_of_it_ended(self):
-        self.assertEqual(self.it.ended(), "")
+    def test_no_program_of_the_cluster_has_ended(self):
+        self.assertEqual(self.cluster.ended(), "")
 
 
 class CommandTest(unittest.TestCase):
@@ -131,7 +131,7 @@ class CommandTest(unittest.TestCase):
     def network(self):
         return os.readlink(f"/proc/{Cluster(self.folder).pid()}/ns/net")
 
-    def test_goes_up_and_down_and_leaves_nothing(self):
+    def test_starts_and_stops_and_leaves_nothing(self):
         settings = machine_settings()
         first = self.command("up")
         self.assertEqual(first.returncode, 0, first.stderr)
@@ -142,34 +142,34 @@ class CommandTest(unittest.TestCase):
         network = self.network()
         self.assertGreater(len(processes_in(network)), 8)
         self.assertEqual(self.command("down").returncode, 0)
-        self.assertEqual(what_is_left(self.folder, network), [])
+        self.assertEqual(leftovers(self.folder, network), [])
         self.assertEqual(machine_settings(), settings)
 
-    def test_ends_with_a_killed_up(self):
+    def test_the_cluster_ends_when_up_is_killed(self):
         up = subprocess.Popen([sys.executable, HERE / "cluster.py", "--folder", self.folder, "up"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_for("the API server to run", (self.folder / "apiserver-0.pid").exists, 60)
         network = self.network()
         up.send_signal(signal.SIGKILL)
         up.wait()
-        wait_for("all of it to be gone", lambda: not what_is_left(self.folder, network), 60)
+        wait_for("the cluster to be removed", lambda: not leftovers(self.folder, network), 60)
 
-    def test_ends_with_a_killed_test(self):
+    def test_the_cluster_ends_when_its_test_is_killed(self):
         test = subprocess.Popen([sys.executable, "-c", TEST, self.folder], cwd=HERE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(test.stdout.close)
         self.assertEqual(test.stdout.readline(), "up\n")
         network = self.network()
         test.send_signal(signal.SIGKILL)
         test.wait()
-        wait_for("all of it to be gone", lambda: not what_is_left(self.folder, network), 60)
+        wait_for("the cluster to be removed", lambda: not leftovers(self.folder, network), 60)
 
-    def test_says_that_it_is_not_up(self):
+    def test_commands_report_that_the_cluster_is_not_up(self):
         for words, status, text in ((["down"], 0, "not up"), (["status"], 1, "not up"), (["load", "x.tar"], 1, "cluster up"),
                                     (["exec", "true"], 1, "cluster up"), (["gpus", "many"], 1, "cluster up")):
             with self.subTest(words):
-                seen = self.command(*words)
-                self.assertEqual(seen.returncode, status)
-                self.assertIn(text, seen.stdout + seen.stderr)
+                done = self.command(*words)
+                self.assertEqual(done.returncode, status)
+                self.assertIn(text, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

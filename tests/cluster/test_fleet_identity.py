@@ -1,6 +1,6 @@
-"""Nodes of a fleet beside a real API server: by the tokens of their pods they get certificates, by which they know each other.
+"""Nodes of a fleet with a real API server: they get certificates for their pods' tokens, and authenticate to peers with these.
 
-No pod runs, as there is no machine: the test runs the node of each pod itself, with a token that is bound to the pod.
+The API server has no machines, so no pod runs. The test runs the node of each pod itself, with a token bound to the pod.
 """
 
 import json
@@ -47,7 +47,7 @@ class Node:
             "create", "token", "longshore-cpu", "--namespace=vision", "--audience=longshore-controller",
             "--bound-object-kind=Pod", f"--bound-object-name={self.name}", f"--bound-object-uid={pod['metadata']['uid']}"))
         self.program = Program(self.folder, "node", [
-            BIN / "longshore-node", f"--controller={fleet.dialled}",
+            BIN / "longshore-node", f"--controller={fleet.controller_address}",
             f"--controller_ca_file={fleet.authority.certificate}",
             f"--controller_token_file={self.folder}/token", "--fleet=vision/cpu", f"--node={self.name}",
             f"--state_dir={self.folder}/state", "--host=127.0.0.1", "--port=0", "--rest_api_port=0", "--admin_port=0",
@@ -70,7 +70,7 @@ class Node:
         return {version["version"] for version in versions if version["state"] == "available"}
 
     def predict(self, version):
-        """What this version makes of 2; None when nobody who holds it is known here yet."""
+        """The version's prediction for the input 2; None if this node does not know a holder of the version yet."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.ports['rest']}/v1/models/half/versions/{version}:predict",
                                          data=b'{"instances": [2.0]}')
         try:
@@ -85,7 +85,7 @@ class Node:
         return sum(float(count) for count in re.findall(r"^longshore_forwarded_total\{.*\} (\S+)$", self.admin("metrics"), re.M))
 
     def certificate(self):
-        """What it shows to peers, as openssl prints it."""
+        """The certificate that the node presents to peers, as text."""
         shown = subprocess.run(["openssl", "s_client", "-connect", self.peer_address()], input="", capture_output=True,
                                text=True, timeout=20, check=False).stdout
         return subprocess.run(["openssl", "x509", "-noout", "-text"], input=shown, capture_output=True, text=True,
@@ -93,15 +93,15 @@ class Node:
 
 
 class Fleet:
-    """The controller, and a node for each pod that there is."""
+    """A controller, and a node for each pod."""
 
     def __init__(self, cluster):
         self.cluster, self.folder = cluster, cluster.folder / "fleet"
         self.folder.mkdir()
         self.authority = Authority(self.folder / "pki")
         self.port = Port("127.0.0.1")
-        self.dialled = f"localhost:{self.port.number}"
-        self.mounted = {suffix: self.folder / f"tls.{suffix}" for suffix in ("crt", "key")}  # Of the controller.
+        self.controller_address = f"localhost:{self.port.number}"
+        self.mounted = {suffix: self.folder / f"tls.{suffix}" for suffix in ("crt", "key")}  # The controller's files.
         self.mount(self.authority)
         self.start_controller()
         self.nodes = []
@@ -114,13 +114,15 @@ class Fleet:
     def start_controller(self):
         self.controller = Program(self.folder, "controller", [
             BIN / "longshore-controller", "--kubernetes", f"--kubeconfig={self.cluster.kubeconfig}", "--namespace=default",
-            f"--node_address=127.0.0.1:{self.port.number}", f"--advertised_address={self.dialled}", "--admin_port=0", "--node_image=longshore/node:1",
+            f"--node_address=127.0.0.1:{self.port.number}", f"--advertised_address={self.controller_address}",
+            "--admin_port=0", "--node_image=longshore/node:1",
             "--lease_duration=3s", "--lease_renew_deadline=2s", "--lease_retry_period=200ms",
             f"--ca_cert_file={self.mounted['crt']}", f"--ca_key_file={self.mounted['key']}"])
 
-    def trusted(self):
-        """By the pods, as their ConfigMap says."""
-        return json.loads(self.cluster.kubectl("get", "configmap", "longshore-cpu-ca", "--namespace=vision", "-o", "json"))["data"]["ca.crt"]
+    def trusted_cas(self):
+        """The CAs that the pods trust, from their ConfigMap."""
+        config_map = self.cluster.kubectl("get", "configmap", "longshore-cpu-ca", "--namespace=vision", "-o", "json")
+        return json.loads(config_map)["data"]["ca.crt"]
 
     def apply(self, text):
         self.cluster.kubectl("apply", "-f", "-", input=text)
@@ -167,7 +169,7 @@ def fleet():
             made.end()
 
 
-def test_nodes_get_certificates_and_hop_by_them(fleet):
+def test_nodes_get_certificates_and_forward_requests_with_them(fleet):
     fleet.serve(1)
     one, other = fleet.start_nodes()
     for node in (one, other):
@@ -175,13 +177,13 @@ def test_nodes_get_certificates_and_hop_by_them(fleet):
         assert f"DNS:{fleet.uid()}.cpu.vision.fleet.longshore.internal" in certificate
         assert f"URI:spiffe://longshore.internal/ns/vision/fleet/cpu/uid/{fleet.uid()}/node/{node.name}" in certificate
         fleet.wait("version 1", lambda node=node: node.holds() == {1})
-    fleet.serve(2)  # A candidate, which one node holds.
+    fleet.serve(2)  # A candidate, which is loaded on one node.
     fleet.wait("a candidate", lambda: {2} <= one.holds() | other.holds())
     forwards = one if 2 not in one.holds() else other
-    fleet.wait("a hop", lambda: forwards.predict(2) == [3.0] and forwards.forwarded() > 0)
+    fleet.wait("a forwarded request", lambda: forwards.predict(2) == [3.0] and forwards.forwarded() > 0)
 
 
-def test_a_fleet_that_is_made_again_is_another_one(fleet):
+def test_a_recreated_fleet_has_another_identity(fleet):
     before = fleet.uid()
     old = fleet.nodes[0].certificate()
     fleet.cluster.kubectl("delete", "servingfleet", "cpu", "--namespace=vision")
@@ -191,10 +193,10 @@ def test_a_fleet_that_is_made_again_is_another_one(fleet):
     assert fleet.uid() in new
 
 
-def test_a_new_authority_comes_to_the_pods_beside_the_old_one_first(fleet):
+def test_pods_trust_a_new_ca_before_the_controller_uses_it(fleet):
     old, new = fleet.authority.certificate.read_text(), Authority(fleet.folder / "pki-new")
-    assert fleet.trusted() == old
+    assert fleet.trusted_cas() == old
     fleet.mount(new)
-    fleet.wait("both authorities in the ConfigMap", lambda: fleet.trusted() == new.certificate.read_text() + "\n" + old)
-    shown = ssl.get_server_certificate(("localhost", fleet.port.number), ca_certs=fleet.authority.certificate)
-    assert shown, "for a while the controller shows what the old one signed"
+    fleet.wait("both CAs in the ConfigMap", lambda: fleet.trusted_cas() == new.certificate.read_text() + "\n" + old)
+    certificate = ssl.get_server_certificate(("localhost", fleet.port.number), ca_certs=fleet.authority.certificate)
+    assert certificate, "the controller must use its certificate from the old CA at first"

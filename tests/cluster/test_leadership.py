@@ -1,4 +1,4 @@
-"""Two longshore-controllers beside a real API server: one leads, the other stands by; and what ends a term."""
+"""Two longshore-controllers with a real API server: one leads, the other is a standby; and the ways in which a term ends."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from program import Program, wait_for
 
 BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", "build/dev/bin")).resolve()
 LEASE = {"lease_duration": "2s", "lease_renew_deadline": "1500ms", "lease_retry_period": "300ms"}
-TAKEN_OVER_MAX_S = 20  # Of what is waited for, not of what is promised: the machine may be busy.
+WAIT_MAX_S = 20  # Much more than a takeover should need, because the machine may be busy.
 FLEET = """
 apiVersion: longshore.dev/v1alpha1
 kind: ServingFleet
@@ -37,7 +37,7 @@ def cluster():
 
 
 class Controller:
-    """`flags`: in place of those that it would have."""
+    """`flags`: replace the default flags."""
 
     def __init__(self, cluster, folder, **flags):
         folder.mkdir()
@@ -51,7 +51,7 @@ class Controller:
         self.program = Program(folder, "controller", [
             BIN / "longshore-controller", "--kubernetes", *(f"--{name}={value}" for name, value in flags.items())])
         nodes.close()
-        wait_for("the controller's port", (folder / "port").exists, TAKEN_OVER_MAX_S, [self.program])
+        wait_for("the controller's port", (folder / "port").exists, WAIT_MAX_S, [self.program])
         self.admin = json.loads((folder / "port").read_text())["admin"]
 
     def page(self, name):
@@ -74,7 +74,7 @@ class Controller:
         self.program.process.send_signal(number)
 
     def end(self):
-        """Its exit status."""
+        """Stops the controller and returns its exit status."""
         self.signal(signal.SIGCONT)
         self.signal(signal.SIGTERM)
         return self.program.process.wait(30)
@@ -82,7 +82,7 @@ class Controller:
 
 @pytest.fixture
 def controllers(cluster, tmp_path):
-    """To be started by number; all end with the test."""
+    """A function that starts a controller. All controllers end with the test."""
     started = []
 
     def start(**flags):
@@ -90,21 +90,21 @@ def controllers(cluster, tmp_path):
         return started[-1]
 
     yield start
-    for it in started:
-        it.program.end()
+    for controller in started:
+        controller.program.end()
 
 
 def leader_of(*controllers):
-    """The only one that leads, and the other."""
-    def who():
-        leading = [it for it in controllers if it.epoch() > 0]
+    """Waits until exactly one of two controllers leads; returns it and the other one."""
+    def find_leaders():
+        leading = [controller for controller in controllers if controller.epoch() > 0]
         return leading if len(leading) == 1 else None
-    leader = wait_for("one leader", who, TAKEN_OVER_MAX_S, [it.program for it in controllers])[0]
-    return leader, next(it for it in controllers if it is not leader)
+    leader = wait_for("one leader", find_leaders, WAIT_MAX_S, [controller.program for controller in controllers])[0]
+    return leader, next(controller for controller in controllers if controller is not leader)
 
 
-def takes_over(standby, epoch):
-    wait_for("the other one to lead", lambda: standby.epoch() > epoch, TAKEN_OVER_MAX_S, [standby.program])
+def wait_for_takeover(standby, epoch):
+    wait_for("the standby to lead", lambda: standby.epoch() > epoch, WAIT_MAX_S, [standby.program])
 
 
 def epoch_of_status(cluster):
@@ -112,66 +112,66 @@ def epoch_of_status(cluster):
     return status.get("epoch", 0)
 
 
-def test_a_leader_that_stood_still_leads_no_more_and_keeps_what_it_knows(cluster, controllers):
+def test_a_stopped_leader_becomes_a_standby_and_keeps_its_cache(cluster, controllers):
     first, second = leader_of(controllers(), controllers())
-    assert first.is_ready() and second.is_ready(), "a standby is ready too"
+    assert first.is_ready() and second.is_ready(), "a standby must be ready too"
     epoch, lists = first.epoch(), first.metric("lists")
     first.signal(signal.SIGSTOP)
-    takes_over(second, epoch)
+    wait_for_takeover(second, epoch)
     now = second.epoch()
     first.signal(signal.SIGCONT)
-    wait_for("the former leader to stand by", lambda: first.epoch() == 0, TAKEN_OVER_MAX_S, [first.program])
+    wait_for("the former leader to be a standby", lambda: first.epoch() == 0, WAIT_MAX_S, [first.program])
     assert "the term of epoch" in first.program.log.read_text()
-    wait_for("the new leader's epoch in the status", lambda: epoch_of_status(cluster) == now, TAKEN_OVER_MAX_S)
-    assert first.metric("lists") == lists, "it lists nothing again"
+    wait_for("the new leader's epoch in the status", lambda: epoch_of_status(cluster) == now, WAIT_MAX_S)
+    assert first.metric("lists") == lists, "it must not list the objects again"
     second.program.end()
-    takes_over(first, now)
+    wait_for_takeover(first, now)
     assert first.metric("lists") == lists
     assert first.end() == 0
 
 
-def test_one_that_leaves_in_order_hands_over_at_once(cluster, controllers):
+def test_a_leader_that_stops_releases_the_lease_immediately(cluster, controllers):
     first, second = leader_of(controllers(), controllers())
     epoch = first.epoch()
     began = time.monotonic()
     assert first.end() == 0
     took = time.monotonic() - began
-    takes_over(second, epoch)
-    assert took < 10, "nothing is waited out"
+    wait_for_takeover(second, epoch)
+    assert took < 10, "stopping must not wait for a timeout"
 
 
-def test_a_lease_that_is_deleted_lowers_no_epoch(cluster, controllers):
+def test_deleting_the_lease_does_not_lower_the_epoch(cluster, controllers):
     only = controllers()
-    epoch = wait_for("a term", only.epoch, TAKEN_OVER_MAX_S, [only.program])
+    epoch = wait_for("a term", only.epoch, WAIT_MAX_S, [only.program])
     cluster.kubectl("delete", "lease", "longshore-controller")
-    wait_for("the Lease to be there again", lambda: "longshore-controller" in cluster.kubectl("get", "leases"), TAKEN_OVER_MAX_S)
+    wait_for("the Lease to be created again", lambda: "longshore-controller" in cluster.kubectl("get", "leases"), WAIT_MAX_S)
     assert only.end() == 0
     cluster.kubectl("delete", "lease", "longshore-controller")
     later = controllers()
-    assert wait_for("a term", later.epoch, TAKEN_OVER_MAX_S, [later.program]) > epoch
+    assert wait_for("a term", later.epoch, WAIT_MAX_S, [later.program]) > epoch
 
 
-def test_without_the_api_server_it_lives_is_not_ready_and_ends_when_it_is_told(cluster, controllers):
+def test_without_the_api_server_it_is_live_but_not_ready_and_can_be_stopped(cluster, controllers):
     cluster.stop_server()
     try:
-        it = controllers()
-        assert it.page("livez")[0] == 200
-        status, why = it.page("readyz")
-        assert status == 503 and why.strip()
-        assert it.end() == 0
+        controller = controllers()
+        assert controller.page("livez")[0] == 200
+        status, reason = controller.page("readyz")
+        assert status == 503 and reason.strip()
+        assert controller.end() == 0
     finally:
         cluster.restart_server()
 
 
-def test_one_that_cannot_listen_gives_the_lease_up_and_says_why(cluster, controllers):
-    it = controllers(node_address="192.0.2.1:8610")
-    assert it.program.process.wait(TAKEN_OVER_MAX_S) == 1
-    assert "cannot listen for nodes on 192.0.2.1:8610" in it.program.log.read_text()
+def test_a_controller_that_cannot_listen_releases_the_lease_and_reports_why(cluster, controllers):
+    controller = controllers(node_address="192.0.2.1:8610")
+    assert controller.program.process.wait(WAIT_MAX_S) == 1
+    assert "cannot listen for nodes on 192.0.2.1:8610" in controller.program.log.read_text()
     assert json.loads(cluster.kubectl("get", "lease", "longshore-controller", "-o", "json"))["spec"].get("holderIdentity", "") == ""
 
 
-def test_files_that_are_no_authority_are_refused_by_name(cluster, controllers, tmp_path):
+def test_invalid_ca_files_are_rejected_by_name(cluster, controllers, tmp_path):
     wrong = tmp_path / "wrong.pem"
-    wrong.write_text("no certificate")
+    wrong.write_text("not a certificate")
     with pytest.raises(Exception, match="wrong.pem"):
         controllers(ca_cert_file=wrong)

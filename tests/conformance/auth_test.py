@@ -1,10 +1,10 @@
-"""Bearer tokens: one gate before everything that knows a model."""
+"""Bearer tokens: calls without a valid token are rejected before a model is looked up."""
 
 import grpc
 import numpy as np
 import pytest
 from calls import MODELS, SECONDS, request, run_node
-from http2 import Connection, call, plain
+from http2 import Connection, call, header
 from rest_test import ask
 from serving import running_node
 from tensorflow_serving.apis import classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2
@@ -32,8 +32,8 @@ def metadata(authorization: str | None):
 
 
 def methods(node, model: str):
-    """Every method of both services, with a request for the model."""
-    def made(kind, **fields):
+    """All methods of both services, each with a request for the model."""
+    def make_request(kind, **fields):
         message = kind(**fields)
         message.model_spec.name = model
         return message
@@ -41,13 +41,13 @@ def methods(node, model: str):
     inference = inference_pb2.MultiInferenceRequest()
     inference.tasks.add(method_name="tensorflow/serving/regress").model_spec.name = model
     return {
-        "Predict": (predictions.Predict, made(predict_pb2.PredictRequest)),
-        "Classify": (predictions.Classify, made(classification_pb2.ClassificationRequest)),
-        "Regress": (predictions.Regress, made(regression_pb2.RegressionRequest)),
+        "Predict": (predictions.Predict, make_request(predict_pb2.PredictRequest)),
+        "Classify": (predictions.Classify, make_request(classification_pb2.ClassificationRequest)),
+        "Regress": (predictions.Regress, make_request(regression_pb2.RegressionRequest)),
         "MultiInference": (predictions.MultiInference, inference),
-        "GetModelMetadata": (predictions.GetModelMetadata, made(get_model_metadata_pb2.GetModelMetadataRequest,
-                                                                metadata_field=["signature_def"])),
-        "GetModelStatus": (models.GetModelStatus, made(get_model_status_pb2.GetModelStatusRequest)),
+        "GetModelMetadata": (predictions.GetModelMetadata, make_request(get_model_metadata_pb2.GetModelMetadataRequest,
+                                                                        metadata_field=["signature_def"])),
+        "GetModelStatus": (models.GetModelStatus, make_request(get_model_status_pb2.GetModelStatusRequest)),
         "HandleReloadConfigRequest": (models.HandleReloadConfigRequest, model_management_pb2.ReloadConfigRequest())}
 
 
@@ -56,7 +56,7 @@ METHODS = ["Predict", "Classify", "Regress", "MultiInference", "GetModelMetadata
 
 
 @pytest.mark.contract("S4")
-def test_the_list_of_methods_is_whole(node):
+def test_the_list_of_methods_is_complete(node):
     services = [prediction_service_pb2.DESCRIPTOR.services_by_name["PredictionService"],
                 model_service_pb2.DESCRIPTOR.services_by_name["ModelService"]]
     unary = [method.name for service in services for method in service.methods if not method.server_streaming]
@@ -66,7 +66,7 @@ def test_the_list_of_methods_is_whole(node):
 @pytest.mark.contract("S4")
 @pytest.mark.parametrize("authorization", WRONG)
 @pytest.mark.parametrize("name", METHODS)
-def test_without_a_token_every_method_says_the_same_of_every_model(node, name, authorization):
+def test_without_a_valid_token_every_method_fails_alike_for_known_and_unknown_models(node, name, authorization):
     for model in (MODEL, "none"):
         method, made = methods(node, model)[name]
         with pytest.raises(grpc.RpcError) as caught:
@@ -79,16 +79,16 @@ def test_without_a_token_every_method_says_the_same_of_every_model(node, name, a
                                   "//tensorflow.serving.PredictionService/Predict", "/grpc.health.v1.Healthy/Check",
                                   "/grpc.health.v1.Health", "/longshore.peer.Peer/GetState",
                                   "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"])
-def test_what_is_no_method_is_behind_the_gate_too(node, path):
+def test_unknown_methods_need_a_token_too(node, path):
     with Connection(node.grpc_port) as connection:
         assert "grpc-status\x0216" in connection.answer(connection.request(call(path)))
-        allowed = connection.answer(connection.request(call(path, plain("authorization", f"Bearer {WEB}"))))
+        allowed = connection.answer(connection.request(call(path, header("authorization", f"Bearer {WEB}"))))
         assert "grpc-status\x0216" not in allowed
 
 
 @pytest.mark.contract("S4")
 @pytest.mark.parametrize("token", [WEB, BATCH])
-def test_a_token_opens_both_ports(node, token):
+def test_a_token_is_accepted_on_both_ports(node, token):
     made = request(MODEL, x=np.array([2], np.float32))
     answer = node.predictions.Predict(made, timeout=SECONDS, metadata=metadata(f"Bearer {token}"))
     assert answer.outputs["y"].float_val == [3.0]
@@ -106,7 +106,7 @@ ROUTES = [("POST", "/v1/models/{}:predict"), ("POST", "/v1/models/{}:classify"),
 @pytest.mark.contract("S4")
 @pytest.mark.parametrize("authorization", WRONG)
 @pytest.mark.parametrize("method, route", ROUTES)
-def test_without_a_token_every_route_says_the_same_of_every_model(node, method, route, authorization):
+def test_without_a_valid_token_every_route_fails_alike_for_known_and_unknown_models(node, method, route, authorization):
     headers = {} if authorization is None else {"Authorization": authorization}
     for model in (MODEL, "none"):
         answer = ask(node, method, route.format(model), "{}" if method == "POST" else None, headers)
@@ -116,8 +116,8 @@ def test_without_a_token_every_route_says_the_same_of_every_model(node, method, 
 
 
 @pytest.mark.contract("S4", "S6")
-def test_two_tokens_are_none(node):
-    """Another program in front may have gone by the other one."""
+def test_duplicate_authorization_headers_are_rejected(node):
+    """A proxy in front of the node may have checked the other header."""
     made = request(MODEL, x=np.array([2], np.float32))
     for pair in ((WEB, "x" * 20), ("x" * 20, WEB), (WEB, WEB)):
         sent = [("authorization", f"Bearer {token}") for token in pair]
@@ -127,7 +127,7 @@ def test_two_tokens_are_none(node):
 
 
 @pytest.mark.contract("R11", "S4")
-def test_web_pages_may_send_a_token_and_a_preflight_brings_nothing_else(tmp_path):
+def test_web_pages_may_send_a_token_and_a_preflight_needs_none(tmp_path):
     (tmp_path / "tokens").write_text(f"web {WEB}\n")
     bearer = {"Authorization": f"Bearer {WEB}"}
     with running_node(tmp_path, MODEL, MODELS / MODEL, f"--auth_tokens_file={tmp_path}/tokens",
@@ -139,21 +139,21 @@ def test_web_pages_may_send_a_token_and_a_preflight_brings_nothing_else(tmp_path
             assert answer.headers["Access-Control-Allow-Headers"] == "Content-Type, Authorization"
         assert ask(node, "OPTIONS", path, headers=origin).status == 200
         for body in ({"Content-Length": "200000000"}, {"Transfer-Encoding": "chunked"}):
-            assert ask(node, "OPTIONS", path, headers={**origin, **body}).status == 401  # Without waiting for the body.
+            assert ask(node, "OPTIONS", path, headers={**origin, **body}).status == 401  # The node must not wait for the body.
 
 
 @pytest.mark.contract("S5")
 @pytest.mark.parametrize("headers, status", [
     ({"Transfer-Encoding": "chunked"}, 401), ({"Content-Length": "1000"}, 401),
     ({"Content-Length": "1025", "Authorization": f"Bearer {WEB}"}, 413)])
-def test_administration_waits_for_no_body_that_it_does_not_want(node, headers, status):
+def test_administration_rejects_a_request_without_waiting_for_its_body(node, headers, status):
     class Admin:
         rest_url = node.admin_url
     assert ask(Admin, "POST", "/debug/log_level", headers=headers).status == status
 
 
 @pytest.mark.contract("S4")
-def test_health_asks_for_no_token(node):
+def test_the_grpc_health_service_needs_no_token(node):
     with Connection(node.grpc_port) as connection:
         assert "grpc-status\x010" in connection.answer(connection.request(call("/grpc.health.v1.Health/Check")))
 
@@ -161,23 +161,23 @@ def test_health_asks_for_no_token(node):
 @pytest.mark.contract("S5")
 @pytest.mark.parametrize("path, status", [("/livez", 200), ("/readyz", 200), ("/metrics", 401), ("/debug/state", 401),
                                           ("/debug/log_level", 401), ("/debug/profile", 401)])
-def test_administration_asks_for_a_token_and_health_does_not(node, path, status):
+def test_administration_needs_a_token_except_for_health(node, path, status):
     class Admin:
         rest_url = node.admin_url
     assert ask(Admin, "GET", path).status == status
-    nothing_yet = path == "/debug/profile"
-    assert ask(Admin, "GET", path, headers={"Authorization": f"Bearer {WEB}"}).status == (404 if nothing_yet else 200)
+    nothing_recorded = path == "/debug/profile"
+    assert ask(Admin, "GET", path, headers={"Authorization": f"Bearer {WEB}"}).status == (404 if nothing_recorded else 200)
 
 
 @pytest.mark.contract("S5")
 @pytest.mark.parametrize("path", ["/metrics", "/debug/state", "/debug/profile", "/livez", "/readyz",
                                   "/monitoring/prometheus/metrics"])
-def test_nothing_administrative_is_on_the_clients_port(node, path):
+def test_administration_is_not_on_the_client_port(node, path):
     assert ask(node, "GET", path, headers={"Authorization": f"Bearer {WEB}"}).status == 404
 
 
 @pytest.mark.contract("S4")
-def test_tokens_change_while_the_node_runs_and_a_broken_file_changes_nothing(tmp_path):
+def test_changed_tokens_take_effect_and_an_invalid_file_changes_nothing(tmp_path):
     path = tmp_path / "tokens"
     path.write_text(f"web {WEB}\n")
     def status_with(node, token):
@@ -186,7 +186,7 @@ def test_tokens_change_while_the_node_runs_and_a_broken_file_changes_nothing(tmp
         node.ready()
         assert [status_with(node, WEB), status_with(node, BATCH)] == [200, 401]
         path.write_text("web short\n")
-        node.logs("line 1: a token has 16 to 4096 characters")
+        node.logs("line 1: a token must have 16 to 4096 characters")
         assert [status_with(node, WEB), status_with(node, BATCH)] == [200, 401]
         path.write_text(f"batch {BATCH}\n")
         node.until(lambda: status_with(node, BATCH) == 200 or None)
@@ -196,7 +196,7 @@ def test_tokens_change_while_the_node_runs_and_a_broken_file_changes_nothing(tmp
 
 
 @pytest.mark.contract("S4")
-def test_tokens_in_plain_text_beyond_this_machine_are_warned_of(tmp_path):
+def test_a_warning_is_logged_if_tokens_are_sent_in_plain_text_to_other_machines(tmp_path):
     (tmp_path / "tokens").write_text(f"web {WEB}\n")
     for host, warned in (("127.0.0.1", False), ("0.0.0.0", True)):
         with running_node(tmp_path, MODEL, MODELS / MODEL, f"--auth_tokens_file={tmp_path}/tokens", f"--host={host}") as node:
@@ -205,17 +205,17 @@ def test_tokens_in_plain_text_beyond_this_machine_are_warned_of(tmp_path):
 
 
 @pytest.mark.contract("S4")
-@pytest.mark.parametrize("flags, said", [
+@pytest.mark.parametrize("flags, message", [
     (["--auth_tokens_file={none}"], "--auth_tokens_file: cannot open"),
-    (["--auth_tokens_file={empty}"], "there is no token"),
+    (["--auth_tokens_file={empty}"], "the file has no token"),
     (["--peer_tokens_file={good}"], "--peer_tokens_file needs --peer_address"),
     (["--auth_tokens_file={good}", "--controller=unix:/tmp/none", "--fleet=a/b", "--state_dir={state}",
       "--peer_address=unix:{state}/p"], "--auth_tokens_file needs --peer_tokens_file")])
-def test_tokens_that_cannot_work_end_the_program(tmp_path, flags, said):
-    (tmp_path / "empty").write_text("# none\n")
+def test_an_unusable_token_configuration_ends_the_program(tmp_path, flags, message):
+    (tmp_path / "empty").write_text("# no tokens\n")
     (tmp_path / "good").write_text(f"web {WEB}\n")
     names = {name: tmp_path / name for name in ("none", "empty", "good", "state")}
     base = [] if "--controller" in str(flags) else [f"--model_base_path={MODELS / MODEL}"]
     done = run_node(*base, "--port=0", "--rest_api_port=0", f"--port_file={tmp_path}/ports", "--admin_port=0",
                     *(flag.format(**names) for flag in flags))
-    assert done.returncode != 0 and said in done.stdout + done.stderr
+    assert done.returncode != 0 and message in done.stdout + done.stderr

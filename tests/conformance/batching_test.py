@@ -1,4 +1,4 @@
-"""Batching: TensorFlow Serving's parameters with their meaning."""
+"""Batching: the parameters of TensorFlow Serving and their effects, priorities and deadlines."""
 
 import concurrent.futures
 import contextlib
@@ -8,12 +8,12 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
-from calls import MODELS, SECONDS, predict, refusal, request, run_node
+from calls import MODELS, SECONDS, call_error, predict, request, run_node
 from serving import running_node
 
 HALF = MODELS / "half_plus_two_tf1"
 
-# Nothing runs before its batch is full, or its deadline is near: this is shorter than the calls' and longer than a test.
+# A timeout longer than a test, so that a batch runs only when it is full. It is shorter than the calls' deadlines.
 FULL = {"batch_timeout_micros": 25_000_000}
 
 
@@ -43,36 +43,35 @@ def halves(node, *rows: float) -> list[float]:
     return list(predict(node, request(node.model, x=np.array(rows, np.float32))).outputs["y"].float_val)
 
 
-def at_once(node, requests: list[list[float]]) -> list[list[float]]:
+def predict_concurrently(node, requests: list[list[float]]) -> list[list[float]]:
     with concurrent.futures.ThreadPoolExecutor(len(requests)) as clients:
         return list(clients.map(lambda rows: halves(node, *rows), requests))
 
 
 
-
-def refused(*flags: str) -> str:
+def start_error(*flags: str) -> str:
     done = run_node(f"--model_base_path={HALF}", *flags)
     assert done.returncode != 0
     return done.stdout + done.stderr
 
 
 @pytest.mark.contract("B1")
-def test_requests_run_together_and_each_gets_its_own_rows(tmp_path):
+def test_requests_run_in_one_batch_and_each_gets_its_own_rows(tmp_path):
     with batching(tmp_path, "half_plus_two_tf1", max_batch_size=4, **FULL) as node:
-        assert at_once(node, [[2], [4, 6], [8]]) == [[3], [4, 5], [6]]
+        assert predict_concurrently(node, [[2], [4, 6], [8]]) == [[3], [4, 5], [6]]
 
 
 @pytest.mark.contract("B2")
-def test_more_rows_than_a_batch_holds_are_refused(tmp_path):
+def test_a_request_larger_than_a_batch_is_rejected(tmp_path):
     with batching(tmp_path, "half_plus_two_tf1", max_batch_size=2) as node:
         x = np.array([1, 2, 3], np.float32)
-        assert refusal(node.predictions.Predict, request(node.model, x=x)) == (
+        assert call_error(node.predictions.Predict, request(node.model, x=x)) == (
             grpc.StatusCode.INVALID_ARGUMENT, "Task size 3 is larger than maximum input batch size 2")
         assert halves(node, 2, 4) == [3, 4]
 
 
 @pytest.mark.contract("B3")
-def test_only_so_many_full_batches_wait(tmp_path):
+def test_the_number_of_waiting_batches_is_limited(tmp_path):
     with batching(tmp_path, "half_plus_two_tf1", "--simulated_run_ms=3000", max_batch_size=2, max_enqueued_batches=1,
                   num_batch_threads=1) as node:
         make = lambda: request(node.model, x=np.array([2, 4], np.float32))  # noqa: E731
@@ -81,7 +80,7 @@ def test_only_so_many_full_batches_wait(tmp_path):
         node.until(lambda: load()["running"] == 1 or None)
         waiting = node.predictions.Predict.future(make(), timeout=30)
         node.until(lambda: load()["queued"] == 1 or None)
-        code, text = refusal(node.predictions.Predict, make())
+        code, text = call_error(node.predictions.Predict, make())
         assert code == grpc.StatusCode.UNAVAILABLE
         assert text.startswith("The batch scheduling queue to which this task was submitted is full; ")
         assert list(running.result().outputs["y"].float_val) == [3, 4]
@@ -89,20 +88,20 @@ def test_only_so_many_full_batches_wait(tmp_path):
 
 
 @pytest.mark.contract("B1")
-def test_num_batch_threads_is_how_many_batches_run_at_once(tmp_path):
+def test_num_batch_threads_is_the_number_of_concurrent_batches(tmp_path):
     with batching(tmp_path, "half_plus_two_tf1", num_batch_threads=3) as node:
         assert node.admin_json("/debug/state")["load"]["run_slots"] == 3
 
 
 @pytest.mark.contract("B1")
 @pytest.mark.parametrize("rows", [1, 2, 3, 5])
-def test_padding_to_an_allowed_size_is_not_seen_in_the_answer(tmp_path, rows):
+def test_padding_to_an_allowed_size_is_not_in_the_answer(tmp_path, rows):
     with batching(tmp_path, "half_plus_two_tf1", max_batch_size=5, allowed_batch_sizes=[2, 5]) as node:
         assert halves(node, *range(rows)) == [x / 2 + 2 for x in range(rows)]
 
 
 @pytest.mark.contract("B5")
-@pytest.mark.parametrize("text, said", [
+@pytest.mark.parametrize("text, message", [
     ("max_batch_size: 3", ":1:"),
     ("max_size { value: 3 }", 'no field named "max_size"'),
     ("max_batch_size { value: 0 }", ":1:1: max_batch_size is 0"),
@@ -112,22 +111,22 @@ def test_padding_to_an_allowed_size_is_not_seen_in_the_answer(tmp_path, rows):
     ("num_batch_threads { value: 4097 }", ":1:1: num_batch_threads is 4097; it must be from 1 to 4096"),
     ("max_enqueued_batches { value: 0 }", ":1:1: max_enqueued_batches is 0; it must be from 1 to "),
     ("batch_timeout_micros { value: -1 }", ":1:1: batch_timeout_micros is -1")])
-def test_a_bad_file_ends_the_start_with_file_line_and_field(tmp_path, text, said):
+def test_an_invalid_file_ends_the_start_with_file_line_and_field(tmp_path, text, message):
     file = tmp_path / "batching.txt"
     file.write_text(text)
-    output = refused("--enable_batching", f"--batching_parameters_file={file}")
-    assert f"--batching_parameters_file: {file}" in output and said in output
+    output = start_error("--enable_batching", f"--batching_parameters_file={file}")
+    assert f"--batching_parameters_file: {file}" in output and message in output
 
 
 @pytest.mark.contract("B4")
-def test_a_file_without_batching_ends_the_start(tmp_path):
-    said = "server_options.batching_parameters_file is set without setting server_options.enable_batching to true."
-    assert said in refused(f"--batching_parameters_file={tmp_path}/batching.txt")
-    assert f"{tmp_path}/missing.txt" in refused("--enable_batching", f"--batching_parameters_file={tmp_path}/missing.txt")
+def test_a_parameters_file_without_enable_batching_ends_the_start(tmp_path):
+    message = "server_options.batching_parameters_file is set without setting server_options.enable_batching to true."
+    assert message in start_error(f"--batching_parameters_file={tmp_path}/batching.txt")
+    assert f"{tmp_path}/missing.txt" in start_error("--enable_batching", f"--batching_parameters_file={tmp_path}/missing.txt")
 
 
 @pytest.mark.contract("B6")
-def test_a_version_says_itself_how_it_is_batched(tmp_path):
+def test_each_version_has_its_own_batching_parameters(tmp_path):
     base = tmp_path / "half"
     shutil.copytree(HALF / "1", base / "1")
     shutil.copytree(HALF / "1", base / "2")
@@ -140,23 +139,23 @@ def test_a_version_says_itself_how_it_is_batched(tmp_path):
         node.until(lambda: len([one for one in node.statuses() if one.state == 30]) == 2 or None)
         three = {"x": np.array([2, 4, 6], np.float32)}
         assert list(predict(node, request("half", version=1, **three)).outputs["y"].float_val) == [3, 4, 5]
-        assert refusal(node.predictions.Predict, request("half", version=2, **three)) == (
+        assert call_error(node.predictions.Predict, request("half", version=2, **three)) == (
             grpc.StatusCode.INVALID_ARGUMENT, "Task size 3 is larger than maximum input batch size 2")
 
 
 @pytest.mark.contract("B6")
-def test_a_version_with_a_bad_file_does_not_load(tmp_path):
+def test_a_version_with_an_invalid_parameters_file_does_not_load(tmp_path):
     base = tmp_path / "half"
     shutil.copytree(HALF / "1", base / "1")
     (base / "1" / "batching_params.pbtxt").write_text("max_batch_size { value: 0 }")
     with running_node(tmp_path, "half", base, "--max_num_load_retries=0", "--enable_batching",
                       "--enable_per_model_batching_parameters") as node:
         assert "batching_params.pbtxt:1:1: max_batch_size is 0" in node.refusal()
-    assert "needs --enable_batching" in refused("--enable_per_model_batching_parameters")
+    assert "needs --enable_batching" in start_error("--enable_per_model_batching_parameters")
 
 
 @pytest.mark.contract("B7")
-def test_rows_of_different_sizes_run_together_where_the_file_says_so(tmp_path):
+def test_rows_of_different_sizes_are_padded_and_run_together_if_configured(tmp_path):
     with batching(tmp_path, "types", pad_variable_length_inputs="true", max_batch_size=2, **FULL) as node:
         with concurrent.futures.ThreadPoolExecutor(2) as clients:
             ask = lambda row: predict(node, request("types", "float32", x=np.array([row], np.float32)))  # noqa: E731
@@ -165,7 +164,7 @@ def test_rows_of_different_sizes_run_together_where_the_file_says_so(tmp_path):
 
 
 @pytest.mark.contract("B8")
-def test_rows_of_different_sizes_run_apart_otherwise(tmp_path):
+def test_rows_of_different_sizes_run_separately_by_default(tmp_path):
     with batching(tmp_path, "types", max_batch_size=8, batch_timeout_micros=1000) as node:
         with concurrent.futures.ThreadPoolExecutor(2) as clients:
             ask = lambda row: predict(node, request("types", "float32", x=np.array([row], np.float32)))  # noqa: E731
@@ -174,17 +173,17 @@ def test_rows_of_different_sizes_run_apart_otherwise(tmp_path):
 
 
 @pytest.mark.contract("B9")
-def test_a_large_request_is_cut_where_the_file_says_so(tmp_path):
+def test_a_large_request_is_split_if_configured(tmp_path):
     with batching(tmp_path, "half_plus_two_tf1", max_batch_size=7, enable_large_batch_splitting="true",
                   max_execution_batch_size=2, allowed_batch_sizes=[1, 2]) as node:
         assert halves(node, *range(7)) == [x / 2 + 2 for x in range(7)]
-        assert refusal(node.predictions.Predict, request(node.model, x=np.arange(8, dtype=np.float32))) == (
+        assert call_error(node.predictions.Predict, request(node.model, x=np.arange(8, dtype=np.float32))) == (
             grpc.StatusCode.INVALID_ARGUMENT, "Task size 8 is larger than maximum input batch size 7")
 
 
 @pytest.mark.contract("B10")
-def test_a_bad_request_does_not_fail_those_that_run_with_it(tmp_path):
-    # The model parses Examples; one that is none fails the whole run.
+def test_a_bad_request_does_not_fail_other_requests_of_its_batch(tmp_path):
+    # The model parses Examples; an invalid one fails the whole run.
     bad, good = b"\xff\xff", tf.train.Example(features=tf.train.Features(feature={
         "x": tf.train.Feature(float_list=tf.train.FloatList(value=[4.0]))})).SerializeToString()
     with batching(tmp_path, "examples_tf1", max_batch_size=4, **FULL) as node:
@@ -197,13 +196,13 @@ def test_a_bad_request_does_not_fail_those_that_run_with_it(tmp_path):
 
 
 @contextlib.contextmanager
-def one_at_a_time(tmp_path, run_ms: int):
+def node_with_one_run_at_a_time(tmp_path, run_ms: int):
     with running_node(tmp_path, "half_plus_two_tf1", HALF, "--max_concurrent_runs=1",
                       f"--simulated_run_ms={run_ms}") as node:
         yield node.serving()
 
 
-def begin(node, x: float, **more):
+def start_predict(node, x: float, **more):
     return node.predictions.Predict.future(request(node.model, x=np.array([x], np.float32)), **{"timeout": SECONDS, **more})
 
 
@@ -214,11 +213,11 @@ def load(node) -> dict:
 @pytest.mark.contract("B11")
 def test_a_higher_priority_goes_first(tmp_path):
     ended = []
-    with one_at_a_time(tmp_path, 300) as node:
-        calls = [begin(node, 0)]
+    with node_with_one_run_at_a_time(tmp_path, 300) as node:
+        calls = [start_predict(node, 0)]
         node.until(lambda: load(node)["running"] == 1 or None)
         for priority in (0, 0, 9):
-            calls.append(begin(node, priority, metadata=[("x-longshore-priority", str(priority))]))
+            calls.append(start_predict(node, priority, metadata=[("x-longshore-priority", str(priority))]))
             calls[-1].add_done_callback(lambda call, priority=priority: ended.append(priority))
             node.until(lambda: load(node)["queued"] == len(calls) - 1 or None)
         for call in calls:
@@ -229,25 +228,25 @@ def test_a_higher_priority_goes_first(tmp_path):
 
 @pytest.mark.contract("B11")
 @pytest.mark.parametrize("priority", ["10", "-1", "high", ""])
-def test_a_priority_that_is_none_is_refused(half, priority):
-    said = "x-longshore-priority is not a number from 0 to 9"
+def test_an_invalid_priority_is_rejected(half, priority):
+    message = "x-longshore-priority is not a number from 0 to 9"
     with pytest.raises(grpc.RpcError) as caught:
         half.predictions.Predict(request(half.model, x=np.array([1], np.float32)), timeout=SECONDS,
                                  metadata=[("x-longshore-priority", priority)])
-    assert (caught.value.code(), caught.value.details()) == (grpc.StatusCode.INVALID_ARGUMENT, said)
+    assert (caught.value.code(), caught.value.details()) == (grpc.StatusCode.INVALID_ARGUMENT, message)
 
 
 @pytest.mark.contract("B12")
-def test_a_request_that_cannot_make_its_deadline_is_refused_at_once(tmp_path):
-    with one_at_a_time(tmp_path, 800) as node:
-        begin(node, 2).result()
+def test_a_request_that_cannot_meet_its_deadline_is_rejected_immediately(tmp_path):
+    with node_with_one_run_at_a_time(tmp_path, 800) as node:
+        start_predict(node, 2).result()
         started = load(node)["started"]
-        # Within a second of that run it is known to take 800 ms; who has 500 is told so and does not wait for them.
-        call = begin(node, 2, timeout=0.5)
+        # For a second after this run its duration, 800 ms, is used as an estimate: a request with 500 ms left is rejected.
+        call = start_predict(node, 2, timeout=0.5)
         assert call.code() == grpc.StatusCode.DEADLINE_EXCEEDED
         assert call.details().startswith("The deadline is ") and "would take at least 8" in call.details()
         assert load(node)["started"] == started
-        assert list(begin(node, 2, timeout=20).result().outputs["y"].float_val) == [3]
+        assert list(start_predict(node, 2, timeout=20).result().outputs["y"].float_val) == [3]
 
 
 @pytest.mark.contract("B12")
@@ -258,7 +257,7 @@ def test_full_batches_before_a_request_count_against_its_deadline(tmp_path):
         pair().result()
         before = [pair() for _ in range(6)]
         node.until(lambda: load(node)["queued"] >= 5 or None)
-        call = begin(node, 2, timeout=0.9)
+        call = start_predict(node, 2, timeout=0.9)
         assert call.code() == grpc.StatusCode.DEADLINE_EXCEEDED
         assert "would take at least" in call.details()
         assert [list(one.result().outputs["y"].float_val) for one in before] == [[3, 4]] * 6
@@ -266,12 +265,12 @@ def test_full_batches_before_a_request_count_against_its_deadline(tmp_path):
 
 
 @pytest.mark.contract("B13")
-def test_a_cancelled_request_leaves_the_queue_unrun(tmp_path):
-    with one_at_a_time(tmp_path, 1000) as node:
+def test_a_cancelled_request_leaves_the_queue_without_a_run(tmp_path):
+    with node_with_one_run_at_a_time(tmp_path, 1000) as node:
         started = load(node)["started"]
-        running = begin(node, 2)
+        running = start_predict(node, 2)
         node.until(lambda: load(node)["running"] == 1 or None)
-        waiting = [begin(node, 4) for _ in range(5)]
+        waiting = [start_predict(node, 4) for _ in range(5)]
         node.until(lambda: load(node)["queued"] == 5 or None)
         for call in waiting:
             assert call.cancel()
@@ -281,7 +280,7 @@ def test_a_cancelled_request_leaves_the_queue_unrun(tmp_path):
 
 
 @pytest.mark.contract("B14")
-def test_a_model_that_floods_does_not_keep_another_one_waiting(tmp_path):
+def test_a_flood_for_one_model_does_not_delay_another_model(tmp_path):
     config = tmp_path / "models.config"
     config.write_text("model_config_list {" + "".join(
         f'config {{ name: "{name}" base_path: "{HALF}" model_platform: "tensorflow" }}' for name in ("flood", "modest")) + "}")

@@ -1,4 +1,4 @@
-"""A node for a test, and requests made shortly."""
+"""Short forms for starting nodes, and for building and sending requests."""
 
 import subprocess
 
@@ -15,44 +15,45 @@ SECONDS = 30
 
 
 def request(model: str, signature: str = "", version: int | None = None, label: str = "", **inputs):
-    made = predict_pb2.PredictRequest()
-    made.model_spec.name = model
-    made.model_spec.signature_name = signature
+    proto = predict_pb2.PredictRequest()
+    proto.model_spec.name = model
+    proto.model_spec.signature_name = signature
     if version is not None:
-        made.model_spec.version.value = version
+        proto.model_spec.version.value = version
     if label:
-        made.model_spec.version_label = label
+        proto.model_spec.version_label = label
     for name, value in inputs.items():
-        made.inputs[name].CopyFrom(value if isinstance(value, tensor_pb2.TensorProto) else tf.make_tensor_proto(value))
-    return made
+        proto.inputs[name].CopyFrom(value if isinstance(value, tensor_pb2.TensorProto) else tf.make_tensor_proto(value))
+    return proto
 
 
-def predict(node, made):
-    return node.predictions.Predict(made, timeout=SECONDS)
+def predict(node, proto):
+    return node.predictions.Predict(proto, timeout=SECONDS)
 
 
-def refusal(call, *arguments) -> tuple[grpc.StatusCode, str]:
+def call_error(call, *arguments) -> tuple[grpc.StatusCode, str]:
+    """Makes a call that must fail; returns the code and the text of its error."""
     with pytest.raises(grpc.RpcError) as caught:
         call(*arguments, timeout=SECONDS)
     return caught.value.code(), caught.value.details()
 
 
 def floats(shape, **fields) -> tensor_pb2.TensorProto:
-    made = tensor_pb2.TensorProto(dtype=tf.float32.as_datatype_enum, **fields)
+    proto = tensor_pb2.TensorProto(dtype=tf.float32.as_datatype_enum, **fields)
     for size in shape:
-        made.tensor_shape.dim.add(size=size)
-    return made
+        proto.tensor_shape.dim.add(size=size)
+    return proto
 
 
 def example(**features: float) -> tf.train.Example:
-    made = tf.train.Example()
+    proto = tf.train.Example()
     for name, value in features.items():
-        made.features.feature[name].float_list.value.append(value)
-    return made
+        proto.features.feature[name].float_list.value.append(value)
+    return proto
 
 
 def run_node(*flags: str) -> subprocess.CompletedProcess:
-    """The node with flags that it refuses, or that let it end by itself."""
+    """Runs longshore-node until it ends, for flags that it rejects or with which it ends on its own."""
     return subprocess.run([BINARY, *flags], capture_output=True, text=True, timeout=SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""Certificates for tests, made by openssl: a CA, and what it signs."""
+"""Certificates for tests, made with openssl: a CA and certificates signed by it."""
 
 import pathlib
 import subprocess
@@ -9,7 +9,7 @@ def _openssl(*arguments: str) -> None:
 
 
 class Authority:
-    """A CA of its own folder."""
+    """A CA. Keeps its files and those that it signs in `folder`."""
 
     def __init__(self, folder: pathlib.Path, name: str = "ca"):
         self.folder, self.certificate, self.key = folder, folder / f"{name}.crt", folder / f"{name}.key"
@@ -17,13 +17,13 @@ class Authority:
                  "-subj", f"/CN={name}", "-keyout", str(self.key), "-out", str(self.certificate))
 
     def sign(self, name: str, days: int = 2) -> tuple[bytes, bytes]:
-        """Certificate and key of `name`, for 127.0.0.1 too, as PEM."""
-        key, asked, signed = (self.folder / f"{name}.{end}" for end in ("key", "csr", "crt"))
+        """Signs a certificate of `name` for localhost and 127.0.0.1; returns the certificate and its key as PEM."""
+        key, signing_request, signed = (self.folder / f"{name}.{end}" for end in ("key", "csr", "crt"))
         extensions = self.folder / f"{name}.ext"
         extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
         _openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
-                 "-keyout", str(key), "-out", str(asked))
-        _openssl("x509", "-req", "-in", str(asked), "-CA", str(self.certificate), "-CAkey", str(self.key),
+                 "-keyout", str(key), "-out", str(signing_request))
+        _openssl("x509", "-req", "-in", str(signing_request), "-CA", str(self.certificate), "-CAkey", str(self.key),
                  "-CAcreateserial", "-days", str(days), "-extfile", str(extensions), "-out", str(signed))
         return signed.read_bytes(), key.read_bytes()
 

@@ -1,4 +1,4 @@
-"""The model config file: several models, policies, labels; reloading it by call and by file."""
+"""The model config file: several models, version policies and labels, and reloads by call and by file."""
 
 import contextlib
 import shutil
@@ -6,7 +6,7 @@ import shutil
 import grpc
 import numpy as np
 import pytest
-from calls import MODELS, SECONDS, predict, refusal, request, run_node
+from calls import MODELS, SECONDS, call_error, predict, request, run_node
 from google.protobuf import text_format
 from serving import running_node
 from tensorflow_serving.apis import get_model_status_pb2, model_management_pb2
@@ -31,7 +31,7 @@ LABELS = 'version_labels { key: "stable" value: 1 } version_labels { key: "canar
 
 @contextlib.contextmanager
 def serving(tmp_path, text: str, *flags: str):
-    """A node, and the file that it reads."""
+    """Starts a node with this model config file; yields the node and the path of the file."""
     file = tmp_path / "models.config"
     file.write_text(text)
     with running_node(tmp_path, "half", None, f"--model_config_file={file}", *flags) as node:
@@ -39,10 +39,10 @@ def serving(tmp_path, text: str, *flags: str):
 
 
 def versions(node, name: str) -> list[int]:
-    made = get_model_status_pb2.GetModelStatusRequest()
-    made.model_spec.name = name
+    proto = get_model_status_pb2.GetModelStatusRequest()
+    proto.model_spec.name = name
     try:
-        statuses = node.models.GetModelStatus(made, timeout=SECONDS).model_version_status
+        statuses = node.models.GetModelStatus(proto, timeout=SECONDS).model_version_status
     except grpc.RpcError:
         return []
     return sorted(one.version for one in statuses if one.state == AVAILABLE)
@@ -53,12 +53,12 @@ def wait_for(node, name: str, wanted: list[int]) -> None:
 
 
 def reload(node, text: str, seconds: float = SECONDS):
-    made = model_management_pb2.ReloadConfigRequest()
-    text_format.Parse(text, made.config)
-    return node.models.HandleReloadConfigRequest(made, timeout=seconds)
+    proto = model_management_pb2.ReloadConfigRequest()
+    text_format.Parse(text, proto.config)
+    return node.models.HandleReloadConfigRequest(proto, timeout=seconds)
 
 
-def reload_refusal(node, text: str, seconds: float = SECONDS) -> tuple[grpc.StatusCode, str]:
+def reload_error(node, text: str, seconds: float = SECONDS) -> tuple[grpc.StatusCode, str]:
     with pytest.raises(grpc.RpcError) as caught:
         reload(node, text, seconds)
     return caught.value.code(), caught.value.details()
@@ -83,27 +83,27 @@ def test_every_model_has_the_versions_of_its_policy(several):
 
 @pytest.mark.contract("G4", "L12")
 @pytest.mark.parametrize("label, version", [("stable", 1), ("canary", 2)])
-def test_a_label_answers_as_its_version_from_the_start(several, label, version):
+def test_a_label_selects_its_version_from_the_start(several, label, version):
     assert predict(several, request("two", label=label, image=IMAGE)).model_spec.version.value == version
     status, _ = several.rest(f"/v1/models/two/labels/{label}:predict", '{"instances": [' + str(IMAGE[0].tolist()) + "]}")
     assert status == 200
 
 
 @pytest.mark.contract("G3", "G4")
-def test_each_version_answers_for_itself(several):
+def test_a_request_for_a_version_is_answered_by_that_version(several):
     assert predict(several, request("two", image=IMAGE)).model_spec.version.value == 2
     for version in (1, 2, 3, 4, 5):
         assert predict(several, request("all", version=version, image=IMAGE)).model_spec.version.value == version
 
 
 @pytest.mark.contract("L8", "L9", "L13")
-def test_a_reload_adds_and_removes_models_and_answers_when_it_is_done(tmp_path):
+def test_a_reload_adds_and_removes_models_and_returns_when_it_is_done(tmp_path):
     with serving(tmp_path, models(HALF)) as (node, _):
         wait_for(node, "half", [1])
         reload(node, models(model("digits", MODELS / "digits")))
         assert predict(node, request("digits", image=IMAGE)).model_spec.version.value == 5
         node.until(lambda: versions(node, "half") == [] or None)
-        assert refusal(node.predictions.Predict, request("half", x=X))[0] == grpc.StatusCode.NOT_FOUND
+        assert call_error(node.predictions.Predict, request("half", x=X))[0] == grpc.StatusCode.NOT_FOUND
         reload(node, models(HALF, model("digits", MODELS / "digits", SPECIFIC)))
         assert versions(node, "digits") == [1, 2] or 5 in versions(node, "digits")
         wait_for(node, "digits", [1, 2])
@@ -121,8 +121,8 @@ def test_a_reload_adds_and_removes_models_and_answers_when_it_is_done(tmp_path):
     (model("m", "/m", "model_version_policy { specific {} }"), "names no version"),
     (model("m", "s3://bucket/m"), "is not a directory"),
 ], ids=["twice", "no name", "relative", "no platform", "platform", "no path", "no versions", "a bucket"])
-def test_a_bad_entry_changes_nothing(reloadable, bad, text):
-    code, details = reload_refusal(reloadable, models(model("digits", MODELS / "digits"), bad))
+def test_a_reload_with_an_invalid_entry_changes_nothing(reloadable, bad, text):
+    code, details = reload_error(reloadable, models(model("digits", MODELS / "digits"), bad))
     assert code == grpc.StatusCode.INVALID_ARGUMENT and text in details
     assert predict(reloadable, request("half", x=X)).model_spec.version.value == 1
     assert versions(reloadable, "digits") == []
@@ -136,15 +136,15 @@ def reloadable(tmp_path_factory):
 
 
 @pytest.mark.contract("L9", "L10")
-def test_a_model_that_cannot_be_served_is_named_and_blocks_no_other(tmp_path):
+def test_a_model_that_fails_to_load_is_named_and_blocks_no_other(tmp_path):
     (tmp_path / "empty").mkdir()
     broken = tmp_path / "broken"
     shutil.copytree(MODELS / "half_plus_two_tf1" / "1", broken / "1")
-    (broken / "1" / "saved_model.pb").write_bytes(b"no model")
+    (broken / "1" / "saved_model.pb").write_bytes(b"not a model")
     with serving(tmp_path, models(HALF), "--max_num_load_retries=0") as (node, _):
         wait_for(node, "half", [1])
         for name in ("empty", "broken", "missing"):
-            code, text = reload_refusal(node, models(HALF, model(name, tmp_path / name), model("digits", MODELS / "digits")))
+            code, text = reload_error(node, models(HALF, model(name, tmp_path / name), model("digits", MODELS / "digits")))
             assert code == grpc.StatusCode.UNAVAILABLE and "1 servable(s) did not become available" in text
             assert f'model "{name}"' in text
             assert predict(node, request("half", x=X)).model_spec.version.value == 1
@@ -152,7 +152,7 @@ def test_a_model_that_cannot_be_served_is_named_and_blocks_no_other(tmp_path):
 
 
 @pytest.mark.contract("L10")
-def test_at_the_start_a_model_that_is_missing_blocks_no_other(tmp_path):
+def test_at_the_start_a_missing_model_blocks_no_other(tmp_path):
     with serving(tmp_path, models(model("missing", tmp_path / "missing"), HALF)) as (node, _):
         wait_for(node, "half", [1])
         assert predict(node, request("half", x=X)).model_spec.version.value == 1
@@ -161,12 +161,12 @@ def test_at_the_start_a_model_that_is_missing_blocks_no_other(tmp_path):
 
 
 @pytest.mark.contract("L12")
-def test_a_label_never_moves_to_a_version_that_cannot_answer(tmp_path):
+def test_a_label_cannot_move_to_an_unavailable_version(tmp_path):
     two = model("two", MODELS / "digits", SPECIFIC + LABELS)
     moved = model("two", MODELS / "digits", SPECIFIC + 'version_labels { key: "stable" value: 5 }')
     with serving(tmp_path, models(two)) as (node, _):
         wait_for(node, "two", [1, 2])
-        code, text = reload_refusal(node, models(moved))
+        code, text = reload_error(node, models(moved))
         assert code == grpc.StatusCode.FAILED_PRECONDITION
         assert text == ("Request to assign label to version 5 of model two, which is not currently available for inference")
         assert predict(node, request("two", label="stable", image=IMAGE)).model_spec.version.value == 1
@@ -176,7 +176,7 @@ def test_a_label_never_moves_to_a_version_that_cannot_answer(tmp_path):
 
 @pytest.mark.contract("F7")
 @pytest.mark.parametrize("flag", [True, False])
-def test_a_new_label_may_wait_for_its_version_where_the_flag_says_so(tmp_path, flag):
+def test_a_new_label_may_name_an_unavailable_version_only_with_the_flag(tmp_path, flag):
     flags = ["--allow_version_labels_for_unavailable_models"] if flag else []
     with serving(tmp_path, models(model("two", MODELS / "digits", SPECIFIC)), *flags) as (node, _):
         wait_for(node, "two", [1, 2])
@@ -188,11 +188,11 @@ def test_a_new_label_may_wait_for_its_version_where_the_flag_says_so(tmp_path, f
             node.until(lambda: versions(node, "two") == [1, 3] or None)
             assert predict(node, request("two", label="next", image=IMAGE)).model_spec.version.value == 3
         else:
-            assert reload_refusal(node, text)[0] == grpc.StatusCode.FAILED_PRECONDITION
+            assert reload_error(node, text)[0] == grpc.StatusCode.FAILED_PRECONDITION
 
 
 @pytest.mark.contract("F5")
-def test_the_file_is_read_again_and_a_bad_one_changes_nothing(tmp_path):
+def test_a_changed_file_is_read_again_and_an_invalid_one_changes_nothing(tmp_path):
     with serving(tmp_path, models(HALF), "--model_config_file_poll_wait_seconds=0.05") as (node, file):
         wait_for(node, "half", [1])
         file.write_text("model_config_list { config { nme: 'x' } }")
@@ -204,7 +204,7 @@ def test_the_file_is_read_again_and_a_bad_one_changes_nothing(tmp_path):
 
 @pytest.mark.contract("F5")
 @pytest.mark.parametrize("text", ["", " \n", "# model_config_list {}\n"], ids=["empty", "blank", "comment"])
-def test_an_empty_file_changes_nothing_and_an_empty_list_unloads_all(tmp_path, text):
+def test_an_empty_file_changes_nothing_and_an_empty_list_unloads_all_models(tmp_path, text):
     with serving(tmp_path, models(HALF), "--model_config_file_poll_wait_seconds=0.05") as (node, file):
         wait_for(node, "half", [1])
         file.write_text(text)
@@ -215,30 +215,30 @@ def test_an_empty_file_changes_nothing_and_an_empty_list_unloads_all(tmp_path, t
 
 
 @pytest.mark.contract("L8")
-def test_a_reload_with_an_empty_configuration_is_refused(reloadable):
-    code, details = reload_refusal(reloadable, "")
+def test_a_reload_with_an_empty_configuration_is_rejected(reloadable):
+    code, details = reload_error(reloadable, "")
     assert code == grpc.StatusCode.INVALID_ARGUMENT and "model_config_list" in details
     assert predict(reloadable, request("half", x=X)).model_spec.version.value == 1
 
 
 @pytest.mark.contract("F5")
-def test_without_the_flag_the_file_is_read_once(tmp_path):
+def test_without_the_polling_flag_the_file_is_read_once(tmp_path):
     with serving(tmp_path, models(HALF), "--file_system_poll_wait_seconds=0.05") as (node, file):
         wait_for(node, "half", [1])
         file.write_text(models(model("digits", MODELS / "digits")))
-        shutil.copytree(MODELS / "half_plus_two_tf1", tmp_path / "unrelated")  # Some polls of versions pass meanwhile.
+        shutil.copytree(MODELS / "half_plus_two_tf1", tmp_path / "unrelated")  # Takes long enough for several polls of the versions.
         assert versions(node, "digits") == []
 
 
-def start_refusal(*flags: str) -> str:
+def start_error(*flags: str) -> str:
     done = run_node(*flags, "--port=0", "--rest_api_port=0", "--admin_port=0", "--port_file=/dev/null")
     assert done.returncode != 0
     return done.stdout + done.stderr
 
 
 @pytest.mark.contract("F4")
-def test_a_node_that_has_nothing_to_serve_says_so():
-    text = start_refusal()
+def test_a_node_without_a_model_names_the_missing_flags():
+    text = start_error()
     assert "--model_base_path" in text and "--model_config_file" in text
 
 
@@ -246,21 +246,21 @@ def test_a_node_that_has_nothing_to_serve_says_so():
 @pytest.mark.parametrize("config, text", [
     (models(HALF + HALF), 'model "half" is configured twice'), ("model_config_list { x: 1 }", ":1:"),
     ("model_config_list {", ":1:"), ("custom_model_config {}", "custom_model_config is not supported")])
-def test_a_bad_file_ends_the_start_with_its_name(tmp_path, config, text):
+def test_an_invalid_file_ends_the_start_with_its_name(tmp_path, config, text):
     file = tmp_path / "models.config"
     file.write_text(config)
-    said = start_refusal(f"--model_config_file={file}")
-    assert text in said and "models.config" in said
+    output = start_error(f"--model_config_file={file}")
+    assert text in output and "models.config" in output
 
 
 @pytest.mark.contract("F4")
-def test_a_file_that_is_not_there_ends_the_start(tmp_path):
-    said = start_refusal(f"--model_config_file={tmp_path}/none.config")
-    assert "--model_config_file" in said and "none.config" in said
+def test_a_missing_file_ends_the_start(tmp_path):
+    output = start_error(f"--model_config_file={tmp_path}/none.config")
+    assert "--model_config_file" in output and "none.config" in output
 
 
 @pytest.mark.contract("F4")
-def test_the_file_wins_over_the_flags_of_one_model(tmp_path):
+def test_the_file_overrides_the_flags_for_a_single_model(tmp_path):
     flags = ("--model_name=other", f"--model_base_path={MODELS / 'digits'}")
     with serving(tmp_path, models(HALF), *flags) as (node, _):
         wait_for(node, "half", [1])
@@ -268,15 +268,15 @@ def test_the_file_wins_over_the_flags_of_one_model(tmp_path):
 
 
 @pytest.mark.contract("C7")
-def test_signatures_answer_only_to_their_method_where_the_flag_says_so(tmp_path):
+def test_with_the_flag_a_signature_answers_only_its_own_method(tmp_path):
     from calls import example
-    from grpc_test import asks, classify, regress
+    from grpc_test import classify, examples_request, regress
     from tensorflow_serving.apis import classification_pb2
     with serving(tmp_path, models(model("m", MODELS / "examples_tf2")), "--enable_signature_method_name_check") as (node, _):
         wait_for(node, "m", [1])
         node.model = "m"
-        made = asks(classification_pb2.ClassificationRequest, node, "classify", example(x=1))
-        code, text = refusal(node.predictions.Classify, made)
+        proto = examples_request(classification_pb2.ClassificationRequest, node, "classify", example(x=1))
+        code, text = call_error(node.predictions.Classify, proto)
         assert code == grpc.StatusCode.INVALID_ARGUMENT and "tensorflow/serving/classify" in text
     with serving(tmp_path, models(model("m", MODELS / "examples_tf1")), "--enable_signature_method_name_check") as (node, _):
         wait_for(node, "m", [1])

@@ -8,5 +8,5 @@ SENTENCE = re.compile(r"^- \*\*([A-Z]+\d+)\*\* (.+)$", re.MULTILINE)
 
 
 def sentences() -> dict[str, str]:
-    """The contract: name -> sentence."""
+    """Returns the contract: name -> sentence."""
     return dict(SENTENCE.findall(CONTRACT.read_text()))

@@ -1,4 +1,4 @@
-"""Every flag of tensorflow_model_server is known: obeyed, or refused with a sentence."""
+"""Every flag of tensorflow_model_server is either supported or rejected with an explanation."""
 
 import os
 
@@ -16,7 +16,7 @@ def test_an_unknown_argument_ends_the_program_and_is_named(flag):
     assert f"unknown argument: {flag}" in done.stdout + done.stderr
 
 
-# All of tensorflow_model_server 2.20, with a value each may have.
+# All flags of tensorflow_model_server 2.20, each with a valid value.
 ALL = {
     "port": 0, "grpc_socket_path": "/s", "rest_api_port": 0, "rest_api_num_threads": 2, "rest_api_timeout_in_ms": 1000,
     "rest_api_enable_cors_support": "true", "enable_batching": "true", "allow_version_labels_for_unavailable_models": "true",
@@ -38,7 +38,7 @@ ALL = {
 @pytest.mark.contract("F1", "F13")
 @pytest.mark.parametrize("name, value", ALL.items())
 def test_every_flag_of_tensorflow_model_server_is_known(name, value):
-    done = run_node(f"--{name}={value}", "--port=0")  # No REST port either: nothing starts.
+    done = run_node(f"--{name}={value}", "--port=0")  # There is no REST port either, so the node does not start.
     assert "unknown argument" not in done.stdout + done.stderr
 
 
@@ -65,23 +65,23 @@ def metrics_at(tmp_path, path: str, config: str | None) -> int:
     ("/monitoring/prometheus/metrics", "prometheus_config { enable: true }", 200),
     ("/m", 'prometheus_config { enable: true path: "/m" }', 200),
     ("/m", 'prometheus_config { enable: false path: "/m" }', 404)])
-def test_the_metrics_are_where_the_monitoring_config_says(tmp_path, path, config, status):
+def test_the_metrics_are_at_the_path_of_the_monitoring_config(tmp_path, path, config, status):
     assert metrics_at(tmp_path, path, config) == status
 
 
 @pytest.mark.contract("F10")
-@pytest.mark.parametrize("text, said", [
+@pytest.mark.parametrize("text, message", [
     ("allow_soft_placement: true", "allow_soft_placement"), ("intra_op_parallelism_threads: x", ":1:"),
     ("intra_op_parallelism_threads: -2", "negative")])
-def test_a_session_config_that_asks_for_more_than_threads_is_refused(tmp_path, text, said):
+def test_a_session_config_with_more_than_threads_is_rejected(tmp_path, text, message):
     (tmp_path / "session.txt").write_text(text)
     done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--tensorflow_session_config_file={tmp_path}/session.txt")
     assert done.returncode != 0
-    assert "--tensorflow_session_config_file" in done.stdout + done.stderr and said in done.stdout + done.stderr
+    assert "--tensorflow_session_config_file" in done.stdout + done.stderr and message in done.stdout + done.stderr
 
 
 @pytest.mark.contract("F10", "F12")
-def test_threads_and_channel_arguments_are_taken(tmp_path):
+def test_threads_and_channel_arguments_take_effect(tmp_path):
     (tmp_path / "session.txt").write_text("intra_op_parallelism_threads: 1 inter_op_parallelism_threads: 3")
     flags = (f"--tensorflow_session_config_file={tmp_path}/session.txt",
              "--grpc_channel_arguments=grpc.max_receive_message_length=1000,grpc.max_concurrent_streams=5")
@@ -91,7 +91,7 @@ def test_threads_and_channel_arguments_are_taken(tmp_path):
 
 
 @pytest.mark.contract("F12")
-def test_a_channel_argument_without_a_value_is_refused():
+def test_a_channel_argument_without_a_value_is_rejected():
     done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", "--grpc_channel_arguments=grpc.x")
     assert done.returncode != 0 and '"grpc.x" is not name=value' in done.stdout + done.stderr
 
@@ -103,17 +103,17 @@ def test_a_channel_argument_without_a_value_is_refused():
     "xla_gpu_compilation_enabled=true", "thread_pool_factory_config_file=/x", "mixed_precision=bfloat16",
     "per_process_gpu_memory_fraction=0.5", "enable_profiler=true", "grpc_max_threads=4",
     "remove_unused_fields_from_bundle_metagraph=false"])
-def test_what_is_not_there_is_refused_with_a_sentence(flag):
+def test_an_unsupported_flag_is_rejected_with_an_explanation(flag):
     done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--{flag}")
     assert done.returncode != 0
-    said = done.stdout + done.stderr
+    message = done.stdout + done.stderr
     name = flag.split("=")[0]
-    assert f"--{name}=" in said and " is not supported: " in said
-    assert len(said.split(" is not supported: ")[1].strip()) > 15
+    assert f"--{name}=" in message and " is not supported: " in message
+    assert len(message.split(" is not supported: ")[1].strip()) > 15
 
 
 @pytest.mark.contract("F13")
-def test_values_that_ask_for_nothing_are_accepted(tmp_path):
+def test_values_that_disable_a_feature_are_accepted(tmp_path):
     flags = ("--use_alts_credentials=false", "--prefer_tflite_model=false", "--xla_cpu_compilation_enabled=false",
              "--per_process_gpu_memory_fraction=0", "--enable_profiler=false", "--skip_initialize_tpu=true",
              "--num_unload_threads=0", "--remove_unused_fields_from_bundle_metagraph=true")

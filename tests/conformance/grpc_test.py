@@ -1,11 +1,11 @@
-"""TensorFlow Serving's gRPC API, by the client stubs of the tensorflow-serving-api wheel."""
+"""TensorFlow Serving's gRPC API, called with the client stubs of the tensorflow-serving-api wheel."""
 
 import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
-from calls import SECONDS, example, floats, predict, refusal, request
+from calls import SECONDS, call_error, example, floats, predict, request
 from google.protobuf import wrappers_pb2
 from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2,
                                      predict_pb2, regression_pb2)
@@ -22,38 +22,38 @@ def test_predict_answers_with_name_signature_and_version(half):
 
 
 @pytest.mark.contract("G2")
-def test_the_session_service_is_not_there(half):
+def test_the_session_service_is_not_served(half):
     call = half.channel.unary_unary("/tensorflow.serving.SessionService/SessionRun")
-    assert refusal(call, b"")[0] == grpc.StatusCode.UNIMPLEMENTED
+    assert call_error(call, b"")[0] == grpc.StatusCode.UNIMPLEMENTED
 
 
 @pytest.mark.contract("G3")
-def test_without_a_version_the_newest_answers(digits):
+def test_a_request_without_a_version_is_answered_by_the_newest(digits):
     answer = predict(digits, request(digits.model, image=np.zeros((1, 8, 8, 1), np.float32)))
     assert answer.model_spec.version.value == 5
 
 
 @pytest.mark.contract("G4")
-def test_a_version_that_is_named_answers(half):
+def test_a_request_for_a_version_is_answered_by_it(half):
     assert predict(half, request(half.model, version=1, x=X)).model_spec.version.value == 1
 
 
 @pytest.mark.contract("G6")
 @pytest.mark.parametrize("signature", ["", "serving_default"])
-def test_the_default_signature_may_be_named_or_not(half, signature):
+def test_the_default_signature_is_used_with_and_without_its_name(half, signature):
     assert predict(half, request(half.model, signature, x=X)).model_spec.signature_name == "serving_default"
 
 
 @pytest.mark.contract("G7")
 @pytest.mark.parametrize("names", [["label"], ["probabilities"], ["label", "probabilities"], []])
-def test_the_output_filter_chooses_outputs(digits, names):
-    made = request(digits.model, image=np.zeros((2, 8, 8, 1), np.float32))
-    made.output_filter.extend(names)
-    assert set(predict(digits, made).outputs) == set(names or ["label", "probabilities"])
+def test_the_output_filter_selects_outputs(digits, names):
+    proto = request(digits.model, image=np.zeros((2, 8, 8, 1), np.float32))
+    proto.output_filter.extend(names)
+    assert set(predict(digits, proto).outputs) == set(names or ["label", "probabilities"])
 
 
 @pytest.mark.contract("G8")
-def test_outputs_come_in_typed_fields(digits, strings):
+def test_outputs_are_in_typed_fields(digits, strings):
     outputs = predict(digits, request(digits.model, image=np.zeros((2, 8, 8, 1), np.float32))).outputs
     assert len(outputs["probabilities"].float_val) == 20 and not outputs["probabilities"].tensor_content
     assert len(outputs["label"].int64_val) == 2
@@ -63,7 +63,7 @@ def test_outputs_come_in_typed_fields(digits, strings):
 
 
 @pytest.mark.contract("G8")
-def test_outputs_come_as_tensor_content_where_the_flag_says_so(packed):
+def test_outputs_are_tensor_content_with_the_flag(packed):
     outputs = predict(packed, request(packed.model, image=np.zeros((2, 8, 8, 1), np.float32))).outputs
     assert len(outputs["probabilities"].tensor_content) == 80 and not outputs["probabilities"].float_val
     np.testing.assert_allclose(tf.make_ndarray(outputs["probabilities"]).sum(axis=1), [1, 1], rtol=1e-5)
@@ -77,21 +77,21 @@ def test_outputs_come_as_tensor_content_where_the_flag_says_so(packed):
     (floats([3], float_val=[2, 4]), [3, 4, 4]),
     (floats([0]), []),
 ])
-def test_inputs_may_be_written_in_every_form_of_a_tensor(half, tensor, want):
+def test_inputs_may_have_every_form_of_a_tensor(half, tensor, want):
     answer = predict(half, request(half.model, x=tensor))
     np.testing.assert_array_equal(tf.make_ndarray(answer.outputs["y"]), want)
 
 
 @pytest.mark.contract("G11")
-def test_a_deadline_bounds_the_run(slow):
+def test_a_deadline_limits_the_run(slow):
     with pytest.raises(grpc.RpcError) as caught:
         slow.predictions.Predict(request(slow.model, x=X), timeout=0.1)
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 @pytest.mark.contract("G12")
-def test_a_long_error_is_cut(half):
-    code, text = refusal(half.predictions.Predict, request("x" * 5000, x=X))
+def test_a_long_error_text_is_cut(half):
+    code, text = call_error(half.predictions.Predict, request("x" * 5000, x=X))
     assert code == grpc.StatusCode.NOT_FOUND
     assert text == ("Servable not found for request: Latest(" + "x" * 5000)[:1024] + "...TRUNCATED"
 
@@ -103,7 +103,7 @@ def test_a_long_error_is_cut(half):
     ("uint8", [0, 255]), ("uint32", [0, 2**32 - 1]), ("uint64", [0, 2**64 - 1]), ("bool", [True, False]),
     ("string", [b"", b"\xff\x00"])])
 @pytest.mark.parametrize("as_content", [False, True])
-def test_every_type_goes_in_and_out(types, dtype, values, as_content):
+def test_inputs_and_outputs_may_have_every_type(types, dtype, values, as_content):
     array = np.array(values, object if dtype == "string" else tf.as_dtype(dtype).as_numpy_dtype)
     tensor = tf.make_tensor_proto(array, tf.as_dtype(dtype))
     if as_content and dtype != "string":
@@ -117,27 +117,27 @@ def test_every_type_goes_in_and_out(types, dtype, values, as_content):
 @pytest.mark.parametrize("dtype, values", [
     ("qint8", [-128, 127]), ("quint8", [0, 255]), ("qint16", [-32768, 32767]), ("quint16", [0, 65535]),
     ("qint32", [-(2**31), 2**31 - 1])])
-def test_integers_of_quantised_models_go_in_and_out(types, dtype, values):
-    of = tf.as_dtype(dtype)
-    array = np.array(values, of.as_numpy_dtype)
+def test_inputs_and_outputs_may_have_quantized_types(types, dtype, values):
+    tf_type = tf.as_dtype(dtype)
+    array = np.array(values, tf_type.as_numpy_dtype)
     packed, single = tf.make_tensor_proto(array), tf.make_tensor_proto(array[:1])
-    fields = tensor_pb2.TensorProto(dtype=of.as_datatype_enum, tensor_shape=packed.tensor_shape, int_val=values)
+    fields = tensor_pb2.TensorProto(dtype=tf_type.as_datatype_enum, tensor_shape=packed.tensor_shape, int_val=values)
     assert packed.tensor_content == array.tobytes() and list(single.int_val) == values[:1]
     for sent, want in [(packed, fields), (fields, fields), (single, single)]:
         assert predict(types, request(types.model, dtype, x=sent)).outputs["y"] == want
 
 
 @pytest.mark.contract("E7")
-def test_a_tensor_of_another_type_is_refused(types):
-    code, text = refusal(types.predictions.Predict, request(types.model, "int32", x=X))
+def test_a_tensor_of_another_type_is_rejected(types):
+    code, text = call_error(types.predictions.Predict, request(types.model, "int32", x=X))
     assert code == grpc.StatusCode.INVALID_ARGUMENT and "x" in text
 
 
 @pytest.mark.contract("E1")
-def test_a_request_names_its_model(half):
+def test_a_prediction_must_name_its_model(half):
     no_spec = predict_pb2.PredictRequest()
-    assert refusal(half.predictions.Predict, no_spec) == (grpc.StatusCode.INVALID_ARGUMENT, "Missing ModelSpec")
-    assert refusal(half.predictions.Predict, request("", x=X)) == (
+    assert call_error(half.predictions.Predict, no_spec) == (grpc.StatusCode.INVALID_ARGUMENT, "Missing ModelSpec")
+    assert call_error(half.predictions.Predict, request("", x=X)) == (
         grpc.StatusCode.INVALID_ARGUMENT, "ModelSpec has no name specified.")
 
 
@@ -145,8 +145,8 @@ def test_a_request_names_its_model(half):
 @pytest.mark.parametrize("method, message", [
     ("Classify", classification_pb2.ClassificationRequest), ("Regress", regression_pb2.RegressionRequest),
     ("GetModelMetadata", get_model_metadata_pb2.GetModelMetadataRequest)])
-def test_every_method_names_its_model(half, method, message):
-    assert refusal(getattr(half.predictions, method), message()) == (grpc.StatusCode.INVALID_ARGUMENT, "Missing ModelSpec")
+def test_a_request_of_every_method_must_name_its_model(half, method, message):
+    assert call_error(getattr(half.predictions, method), message()) == (grpc.StatusCode.INVALID_ARGUMENT, "Missing ModelSpec")
 
 
 @pytest.mark.contract("E2", "E3", "E4")
@@ -158,13 +158,13 @@ def test_every_method_names_its_model(half, method, message):
     (dict(model="half_plus_two_tf1", label="canary"), grpc.StatusCode.INVALID_ARGUMENT,
      "Unrecognized servable version label: canary"),
 ])
-def test_what_is_not_there_is_named(half, spec, code, text):
-    assert refusal(half.predictions.Predict, request(**spec, x=X)) == (code, text)
+def test_an_unknown_model_version_or_label_is_named(half, spec, code, text):
+    assert call_error(half.predictions.Predict, request(**spec, x=X)) == (code, text)
 
 
 @pytest.mark.contract("E5")
 def test_an_unknown_signature_is_named(half):
-    assert refusal(half.predictions.Predict, request(half.model, "other", x=X)) == (
+    assert call_error(half.predictions.Predict, request(half.model, "other", x=X)) == (
         grpc.StatusCode.FAILED_PRECONDITION, 'Serving signature key "other" not found.')
 
 
@@ -174,8 +174,8 @@ def test_an_unknown_signature_is_named(half):
     (dict(z=X), "input size does not match signature: 1!=1 len({z}) != len({x}). Sent extra: {z}. Missing but required: {x}."),
     (dict(x=X, z=X), "input size does not match signature: 2!=1 len({x,z}) != len({x}). Sent extra: {z}. Missing but required: {}."),
 ])
-def test_inputs_that_are_not_the_signatures_are_named(half, inputs, text):
-    assert refusal(half.predictions.Predict, request(half.model, **inputs)) == (grpc.StatusCode.INVALID_ARGUMENT, text)
+def test_missing_and_extra_inputs_are_named(half, inputs, text):
+    assert call_error(half.predictions.Predict, request(half.model, **inputs)) == (grpc.StatusCode.INVALID_ARGUMENT, text)
 
 
 @pytest.mark.contract("E7")
@@ -185,8 +185,8 @@ def test_inputs_that_are_not_the_signatures_are_named(half, inputs, text):
     floats([-1], float_val=[1]),
     floats([1 << 40, 1 << 40]),
 ], ids=["too many values", "half a value", "an unknown size", "an overflow"])
-def test_a_tensor_that_cannot_be_read_is_named(half, tensor):
-    code, text = refusal(half.predictions.Predict, request(half.model, x=tensor))
+def test_a_tensor_that_cannot_be_parsed_is_named(half, tensor):
+    code, text = call_error(half.predictions.Predict, request(half.model, x=tensor))
     assert code == grpc.StatusCode.INVALID_ARGUMENT
     assert text.startswith("tensor parsing error: x")
 
@@ -196,34 +196,34 @@ def test_a_tensor_that_cannot_be_read_is_named(half, tensor):
     (["z"], "output tensor alias not found in signature: z"),
     (["y", "y"], "duplicate output tensor alias: y"),
 ])
-def test_an_output_filter_that_is_wrong_is_named(half, names, text):
-    made = request(half.model, x=X)
-    made.output_filter.extend(names)
-    code, details = refusal(half.predictions.Predict, made)
+def test_an_invalid_output_filter_is_named(half, names, text):
+    proto = request(half.model, x=X)
+    proto.output_filter.extend(names)
+    code, details = call_error(half.predictions.Predict, proto)
     assert code == grpc.StatusCode.INVALID_ARGUMENT and details.startswith(text)
 
 
 # ---------------------------------------------------------------------------------- Classify, Regress, MultiInference
 
-def asks(message, node, signature: str, *rows, context=None):
-    made = message()
-    made.model_spec.name = node.model
-    made.model_spec.signature_name = signature
+def examples_request(message, node, signature: str, *rows, context=None):
+    proto = message()
+    proto.model_spec.name = node.model
+    proto.model_spec.signature_name = signature
     if context is None:
-        made.input.example_list.examples.extend(rows)
+        proto.input.example_list.examples.extend(rows)
     else:
-        made.input.example_list_with_context.examples.extend(rows)
-        made.input.example_list_with_context.context.CopyFrom(context)
-    return made
+        proto.input.example_list_with_context.examples.extend(rows)
+        proto.input.example_list_with_context.context.CopyFrom(context)
+    return proto
 
 
 def regress(node, signature, *rows, context=None):
-    made = asks(regression_pb2.RegressionRequest, node, signature, *rows, context=context)
-    return node.predictions.Regress(made, timeout=SECONDS)
+    proto = examples_request(regression_pb2.RegressionRequest, node, signature, *rows, context=context)
+    return node.predictions.Regress(proto, timeout=SECONDS)
 
 
 def classify(node, signature, *rows):
-    return node.predictions.Classify(asks(classification_pb2.ClassificationRequest, node, signature, *rows), timeout=SECONDS)
+    return node.predictions.Classify(examples_request(classification_pb2.ClassificationRequest, node, signature, *rows), timeout=SECONDS)
 
 
 @pytest.mark.contract("C1", "C4", "G5")
@@ -241,21 +241,21 @@ def test_classify_answers_label_and_score(examples):
 
 
 @pytest.mark.contract("C3")
-def test_a_classification_may_have_scores_alone(examples):
+def test_a_classification_may_have_only_scores(examples):
     answer = classify(examples, "classify_scores", example(x=2))
     assert [(c.label, c.score) for c in answer.result.classifications[0].classes] == [("", 3)]
 
 
 @pytest.mark.contract("C2")
-def test_the_context_is_part_of_every_example(examples):
+def test_the_context_is_added_to_every_example(examples):
     answer = regress(examples, "regress_x2", example(x=0), example(x=0, x2=8), context=example(x2=4))
     assert [one.value for one in answer.result.regressions] == [4, 6]
 
 
 @pytest.mark.contract("C1")
-def test_what_the_model_refuses_in_an_example_is_said(examples):
-    made = asks(regression_pb2.RegressionRequest, examples, "regress_x", tf.train.Example())
-    code, text = refusal(examples.predictions.Regress, made)
+def test_an_error_of_the_model_about_an_example_is_returned(examples):
+    proto = examples_request(regression_pb2.RegressionRequest, examples, "regress_x", tf.train.Example())
+    code, text = call_error(examples.predictions.Regress, proto)
     assert code == grpc.StatusCode.INVALID_ARGUMENT
     assert "Feature: x (data type: " in text and "is required but could not be found" in text
 
@@ -265,36 +265,36 @@ def test_what_the_model_refuses_in_an_example_is_said(examples):
     ("Regress", regression_pb2.RegressionRequest, "classify_x"),
     ("Classify", classification_pb2.ClassificationRequest, "regress_x"),
     ("Classify", classification_pb2.ClassificationRequest, "serving_default")])
-def test_a_signature_of_another_shape_is_refused(examples, method, message, signature):
-    code, _ = refusal(getattr(examples.predictions, method), asks(message, examples, signature, example(x=1)))
+def test_a_signature_with_unsuitable_outputs_is_rejected(examples, method, message, signature):
+    code, _ = call_error(getattr(examples.predictions, method), examples_request(message, examples, signature, example(x=1)))
     assert code == grpc.StatusCode.INVALID_ARGUMENT
 
 
 @pytest.mark.contract("E9", "E10")
 @pytest.mark.parametrize("method, message", [
     ("Regress", regression_pb2.RegressionRequest), ("Classify", classification_pb2.ClassificationRequest)])
-def test_an_unknown_signature_and_an_empty_input_are_said(examples, method, message):
+def test_an_unknown_signature_and_an_empty_input_are_reported(examples, method, message):
     call = getattr(examples.predictions, method)
-    assert refusal(call, asks(message, examples, "none", example(x=1))) == (
+    assert call_error(call, examples_request(message, examples, "none", example(x=1))) == (
         grpc.StatusCode.INVALID_ARGUMENT, "No signature was found with the name: none")
     signature = "regress_x" if method == "Regress" else "classify_x"
-    assert refusal(call, asks(message, examples, signature)) == (grpc.StatusCode.INVALID_ARGUMENT, "Input is empty.")
+    assert call_error(call, examples_request(message, examples, signature)) == (grpc.StatusCode.INVALID_ARGUMENT, "Input is empty.")
 
 
-def multi(node, *tasks, rows=(example(x=2, x2=4),)):
-    made = inference_pb2.MultiInferenceRequest()
+def multi_inference(node, *tasks, rows=(example(x=2, x2=4),)):
+    proto = inference_pb2.MultiInferenceRequest()
     for model, signature, method in tasks:
-        task = made.tasks.add(method_name=f"tensorflow/serving/{method}")
+        task = proto.tasks.add(method_name=f"tensorflow/serving/{method}")
         task.model_spec.name = model or node.model
         task.model_spec.signature_name = signature
-    made.input.example_list.examples.extend(rows)
-    return made
+    proto.input.example_list.examples.extend(rows)
+    return proto
 
 
 @pytest.mark.contract("C6")
-def test_multi_inference_answers_its_tasks_in_their_order(examples):
-    made = multi(examples, ("", "regress_x2", "regress"), ("", "classify_x", "classify"), ("", "regress_x", "regress"))
-    results = examples.predictions.MultiInference(made, timeout=SECONDS).results
+def test_multi_inference_answers_its_tasks_in_order(examples):
+    proto = multi_inference(examples, ("", "regress_x2", "regress"), ("", "classify_x", "classify"), ("", "regress_x", "regress"))
+    results = examples.predictions.MultiInference(proto, timeout=SECONDS).results
     assert [one.model_spec.signature_name for one in results] == ["regress_x2", "classify_x", "regress_x"]
     assert results[0].regression_result.regressions[0].value == 4
     assert results[1].classification_result.classifications[0].classes[0].label == "above"
@@ -308,26 +308,26 @@ def test_multi_inference_answers_its_tasks_in_their_order(examples):
     ([("", "serving_default", "predict")], grpc.StatusCode.UNIMPLEMENTED),
     ([], grpc.StatusCode.INVALID_ARGUMENT),
 ], ids=["two models", "a signature twice", "another method", "no task"])
-def test_tasks_that_do_not_fit_together_are_refused(examples, tasks, code):
-    assert refusal(examples.predictions.MultiInference, multi(examples, *tasks))[0] == code
+def test_tasks_that_cannot_run_together_are_rejected(examples, tasks, code):
+    assert call_error(examples.predictions.MultiInference, multi_inference(examples, *tasks))[0] == code
 
 
 # ------------------------------------------------------------------------------------------------- Models and metadata
 
 def status_of(node, model: str, version: int | None = None, label: str = ""):
-    made = get_model_status_pb2.GetModelStatusRequest()
-    made.model_spec.name = model
+    proto = get_model_status_pb2.GetModelStatusRequest()
+    proto.model_spec.name = model
     if version is not None:
-        made.model_spec.version.CopyFrom(wrappers_pb2.Int64Value(value=version))
+        proto.model_spec.version.CopyFrom(wrappers_pb2.Int64Value(value=version))
     if label:
-        made.model_spec.version_label = label
-    return made
+        proto.model_spec.version_label = label
+    return proto
 
 
 @pytest.mark.contract("E12", "L3")
-def test_the_status_of_a_model_and_of_a_version(half):
-    for made in (status_of(half, half.model), status_of(half, half.model, 1), status_of(half, half.model, label="x")):
-        statuses = half.models.GetModelStatus(made, timeout=SECONDS).model_version_status
+def test_the_status_of_a_model_and_of_a_version_is_returned(half):
+    for proto in (status_of(half, half.model), status_of(half, half.model, 1), status_of(half, half.model, label="x")):
+        statuses = half.models.GetModelStatus(proto, timeout=SECONDS).model_version_status
         assert [(one.version, one.state, one.status.error_code) for one in statuses] == [
             (1, get_model_status_pb2.ModelVersionStatus.AVAILABLE, 0)]
 
@@ -336,19 +336,19 @@ def test_the_status_of_a_model_and_of_a_version(half):
 @pytest.mark.parametrize("model, version, text", [
     ("half_plus_two_tf1", 7, "Could not find version 7 of model half_plus_two_tf1"),
     ("other", None, "Could not find any versions of model other")])
-def test_a_status_of_what_is_not_there(half, model, version, text):
-    assert refusal(half.models.GetModelStatus, status_of(half, model, version)) == (grpc.StatusCode.NOT_FOUND, text)
+def test_the_status_of_an_unknown_model_or_version_is_not_found(half, model, version, text):
+    assert call_error(half.models.GetModelStatus, status_of(half, model, version)) == (grpc.StatusCode.NOT_FOUND, text)
 
 
 def metadata_of(model: str, *fields: str):
-    made = get_model_metadata_pb2.GetModelMetadataRequest()
-    made.model_spec.name = model
-    made.metadata_field.extend(fields)
-    return made
+    proto = get_model_metadata_pb2.GetModelMetadataRequest()
+    proto.model_spec.name = model
+    proto.metadata_field.extend(fields)
+    return proto
 
 
 @pytest.mark.contract("E13", "G1")
-def test_the_metadata_are_the_signatures(examples):
+def test_the_metadata_contain_the_signatures(examples):
     answer = examples.predictions.GetModelMetadata(metadata_of(examples.model, "signature_def"), timeout=SECONDS)
     signatures = get_model_metadata_pb2.SignatureDefMap()
     assert answer.metadata["signature_def"].Unpack(signatures)
@@ -362,6 +362,6 @@ def test_the_metadata_are_the_signatures(examples):
     ([], "GetModelMetadataRequest must specify at least one metadata_field"),
     (["variables"], "Metadata field variables is not supported"),
     (["signature_def", "x"], "Metadata field x is not supported")])
-def test_other_metadata_are_refused(half, fields, text):
-    assert refusal(half.predictions.GetModelMetadata, metadata_of(half.model, *fields)) == (
+def test_other_metadata_are_rejected(half, fields, text):
+    assert call_error(half.predictions.GetModelMetadata, metadata_of(half.model, *fields)) == (
         grpc.StatusCode.INVALID_ARGUMENT, text)

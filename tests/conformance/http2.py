@@ -1,4 +1,4 @@
-"""An HTTP/2 client that sends exactly the frames that a test wants (RFC 9113, RFC 7541), legal or not."""
+"""An HTTP/2 client that sends any frames, valid or not (RFC 9113, RFC 7541)."""
 
 import socket
 import struct
@@ -8,7 +8,7 @@ DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 0, 1, 3, 4, 6,
 ACK, END_STREAM, END_HEADERS = 1, 1, 4
 CANCEL = 8
 FRAME_MAX = 16384
-NO_MESSAGE = b"\0\0\0\0\0"  # An empty protobuf as gRPC frames it.
+NO_MESSAGE = b"\0\0\0\0\0"  # An empty protobuf in gRPC framing.
 
 
 def integer(value: int, bits: int, first: int) -> bytes:
@@ -26,38 +26,38 @@ def text(value: bytes) -> bytes:
     return integer(len(value), 7, 0) + value
 
 
-def plain(name: str, value: str) -> bytes:
-    """A header that leaves no trace in the table."""
+def header(name: str, value: str) -> bytes:
+    """A header field that is not added to the dynamic table."""
     return b"\0" + text(name.encode()) + text(value.encode())
 
 
-def remembered(name: str, value: str) -> bytes:
-    """A header that becomes the table's newest entry, 62."""
+def header_added_to_table(name: str, value: str) -> bytes:
+    """A header field that is added to the dynamic table; it becomes the newest entry, 62."""
     return b"\x40" + text(name.encode()) + text(value.encode())
 
 
-def indexed(entry: int) -> bytes:
+def table_entry(entry: int) -> bytes:
     return integer(entry, 7, 0x80)
 
 
 def framed(message: bytes) -> bytes:
-    """A message as gRPC frames it."""
+    """A message in gRPC framing."""
     return b"\0" + struct.pack(">I", len(message)) + message
 
 
 def call(path: bytes | str, *more: bytes, te: str = "trailers", scheme: str = "http") -> bytes:
-    """The header block of a gRPC call; the path is a text, or a field of its own."""
-    named = plain(":path", path) if isinstance(path, str) else path
-    return b"".join([plain(":method", "POST"), plain(":scheme", scheme), named, plain(":authority", "localhost"),
-                     plain("content-type", "application/grpc"), plain("te", te), *more])
+    """The header block of a gRPC call. `path`: a string, or an encoded header field."""
+    named = header(":path", path) if isinstance(path, str) else path
+    return b"".join([header(":method", "POST"), header(":scheme", scheme), named, header(":authority", "localhost"),
+                     header("content-type", "application/grpc"), header("te", te), *more])
 
 
 class Connection:
     def __init__(self, port: int, seconds: float = 10, window: int = 65535):
-        """window: how many bytes of each answer the server may send; read() never asks for more of them."""
+        """`window`: how many bytes of each answer the server may send; read() never enlarges it."""
         self.socket = socket.create_connection(("127.0.0.1", port), seconds)
         self.buffer, self.stream, self.closed = b"", -1, False
-        # No table for the server's headers: its answers can be read without one.
+        # A header table of size 0, so that the server's headers can be read without a table.
         settings = struct.pack(">HIHI", 1, 0, 4, window)
         self.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + self.frame(SETTINGS, 0, 0, settings))
 
@@ -72,7 +72,7 @@ class Connection:
         return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
 
     def send(self, data: bytes) -> bool:
-        """False: the server is gone."""
+        """Returns False if the server has closed the connection."""
         try:
             self.socket.sendall(data)
         except OSError:
@@ -95,7 +95,7 @@ class Connection:
         return stream
 
     def read(self) -> tuple[int, int, int, bytes] | None:
-        """The next frame: kind, flags, stream, payload. None: closed, or nothing came in time."""
+        """Returns the next frame (kind, flags, stream, payload); None at the end of the connection or at the timeout."""
         while len(self.buffer) < 9 or len(self.buffer) < 9 + int.from_bytes(self.buffer[:3], "big"):
             try:
                 got = self.socket.recv(65536)
@@ -113,8 +113,8 @@ class Connection:
         return kind, flags, stream, payload
 
     def answer(self, stream: int) -> str:
-        """How the stream ended: the text of its header blocks, "reset N", "goaway N" or "closed"."""
-        said = b""
+        """Reads until the stream ends; returns the text of its header blocks, "reset N", "goaway N" or "closed"."""
+        headers = b""
         while (frame := self.read()) is not None:
             kind, flags, which, payload = frame
             if kind == GOAWAY and int.from_bytes(payload[4:8], "big") != 0:
@@ -122,15 +122,15 @@ class Connection:
             if which != stream:
                 continue
             if kind == RST_STREAM:
-                return said.decode("latin-1") or f"reset {int.from_bytes(payload, 'big')}"
+                return headers.decode("latin-1") or f"reset {int.from_bytes(payload, 'big')}"
             if kind == HEADERS:
-                said += payload
+                headers += payload
                 if flags & END_STREAM:
-                    return said.decode("latin-1")
-        return said.decode("latin-1") or "closed"
+                    return headers.decode("latin-1")
+        return headers.decode("latin-1") or "closed"
 
     def goaway(self, seconds: float) -> int | None:
-        """The error of the GOAWAY that comes, -1 for a connection that was closed, None when nothing comes in time."""
+        """Waits for a GOAWAY; returns its error code, -1 if the connection was closed, or None at the timeout."""
         self.socket.settimeout(seconds)
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

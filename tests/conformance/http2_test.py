@@ -1,4 +1,4 @@
-"""What a hostile HTTP/2 client can do to the gRPC port. docs/security.md says what each came to."""
+"""Attacks of a hostile HTTP/2 client on the gRPC port. docs/security.md describes them and their results."""
 
 import contextlib
 import os
@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from calls import MODELS, SECONDS, predict, request
 from http2 import CANCEL, CONTINUATION, END_STREAM, HEADERS, PING, RST_STREAM, SETTINGS
-from http2 import Connection, call, framed, indexed, plain, remembered
+from http2 import Connection, call, framed, header, header_added_to_table, table_entry
 from serving import running_node
 
 MODEL = "half_plus_two_tf1"
 HEALTH = "/grpc.health.v1.Health/Check"
 PREDICT = "/tensorflow.serving.PredictionService/Predict"
-NOWHERE = "/no.Such/Method"
-RESET_CALL_BYTES = 64 << 10  # Seen: 20 to 40 KB.
+UNKNOWN_METHOD = "/no.Such/Method"
+RESET_CALL_BYTES = 64 << 10  # Measured: 20 to 40 KB.
 
 
 @pytest.fixture(scope="module")
@@ -31,16 +31,11 @@ def node(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def node_that_serves_on(node):
-    """Whatever a test sent: the node lives, and others are served."""
+def node_still_serves(node):
+    """After every test the node must still run and answer other clients."""
     yield
     assert node.process.poll() is None, node.log.read_text()[-3000:]
     assert predict(node, request(MODEL, x=np.array([2], np.float32))).outputs["y"].float_val == [3.0]
-
-
-def seconds_of_processor(node) -> float:
-    fields = open(f"/proc/{node.process.pid}/stat").read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_bytes(node) -> int:
@@ -48,39 +43,39 @@ def resident_bytes(node) -> int:
 
 
 @pytest.mark.contract("S8")
-def test_the_client_itself_is_understood(node):
+def test_the_http2_client_of_these_tests_gets_answers(node):
     with Connection(node.grpc_port) as connection:
         assert "grpc-status\x010" in connection.answer(connection.request(call(HEALTH)))
-        assert "grpc-status\x0212" in connection.answer(connection.request(call(NOWHERE)))
+        assert "grpc-status\x0212" in connection.answer(connection.request(call(UNKNOWN_METHOD)))
 
 
 @pytest.mark.contract("S8")
 @pytest.mark.parametrize("head", [
-    call(HEALTH, te="gzip"), call(HEALTH, scheme="ftp"), call(HEALTH, plain("grpclb_client_stats", "x"))],
+    call(HEALTH, te="gzip"), call(HEALTH, scheme="ftp"), call(HEALTH, header("grpclb_client_stats", "x"))],
     ids=["te", "scheme", "grpclb_client_stats"])
 @pytest.mark.parametrize("size", [100, 9_000, 20_000, 70_000])
-def test_cve_2023_1428_an_odd_header_before_a_large_one_does_not_end_the_program(node, head, size):
+def test_cve_2023_1428_an_invalid_header_before_a_large_one_does_not_crash_the_node(node, head, size):
     with Connection(node.grpc_port) as connection:
-        connection.answer(connection.request(head + plain("x-large", "x" * size)))
-        connection.answer(connection.request(head + remembered("x-large", "x" * size)))
+        connection.answer(connection.request(head + header("x-large", "x" * size)))
+        connection.answer(connection.request(head + header_added_to_table("x-large", "x" * size)))
 
 
 @pytest.mark.contract("S8")
 @pytest.mark.parametrize("times", [1, 100, 1000])
-def test_cve_2023_32731_a_header_that_is_too_large_does_not_shift_the_table_of_headers(node, times):
-    """Behind what is too large a header enters the table; were it skipped, entry 62 would still be the older path."""
+def test_cve_2023_32731_too_large_headers_do_not_shift_the_header_table(node, times):
+    """A header after too large ones is added to the table. If it were skipped, entry 62 would still be the older path."""
     with Connection(node.grpc_port) as connection:
-        large = remembered("x-large", "x" * 1000)
-        connection.answer(connection.request(call(NOWHERE, large)))
-        assert "grpc-status\x010" in connection.answer(connection.request(call(remembered(":path", HEALTH))))
-        connection.answer(connection.request(call(NOWHERE, indexed(63) * times, remembered(":path", NOWHERE))))
-        said = connection.answer(connection.request(call(indexed(62))))
-        assert "grpc-status\x010" not in said
-        assert times > 1 or "grpc-status\x0212" in said
+        large = header_added_to_table("x-large", "x" * 1000)
+        connection.answer(connection.request(call(UNKNOWN_METHOD, large)))
+        assert "grpc-status\x010" in connection.answer(connection.request(call(header_added_to_table(":path", HEALTH))))
+        connection.answer(connection.request(call(UNKNOWN_METHOD, table_entry(63) * times, header_added_to_table(":path", UNKNOWN_METHOD))))
+        headers = connection.answer(connection.request(call(table_entry(62))))
+        assert "grpc-status\x010" not in headers
+        assert times > 1 or "grpc-status\x0212" in headers
 
 
 @pytest.mark.contract("S8")
-def test_cve_2023_4785_connections_beyond_the_descriptors_do_not_end_the_accepting(tmp_path):
+def test_cve_2023_4785_the_node_accepts_again_after_running_out_of_descriptors(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL) as node:
         node.serving()
         pid, used = node.process.pid, len(os.listdir(f"/proc/{node.process.pid}/fd"))
@@ -95,7 +90,7 @@ def test_cve_2023_4785_connections_beyond_the_descriptors_do_not_end_the_accepti
 
 
 class Neighbour:
-    """Another client, and how long its calls took."""
+    """Another client, which measures how long its calls take."""
 
     def __init__(self, node):
         self.node, self.seconds, self.failed, self.stopping = node, [], [], threading.Event()
@@ -103,11 +98,11 @@ class Neighbour:
         self.thread.start()
 
     def _run(self):
-        made = request(MODEL, x=np.array([2], np.float32))
+        proto = request(MODEL, x=np.array([2], np.float32))
         while not self.stopping.is_set():
             begun = time.monotonic()
             try:
-                predict(self.node, made)
+                predict(self.node, proto)
             except grpc.RpcError as error:
                 self.failed.append(error)
             self.seconds.append(time.monotonic() - begun)
@@ -121,33 +116,33 @@ class Neighbour:
 
 @contextlib.contextmanager
 def busy_processors():
-    """Every processor has other work, so that the node's threads get their turns late and unevenly."""
-    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(1 + os.cpu_count())]
+    """Keeps every processor busy, so that the node's threads are scheduled late and unevenly."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(1 + os.cpu_count())]
     try:
         yield
     finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 @pytest.mark.contract("S8")
-@pytest.mark.parametrize("around", [contextlib.nullcontext, busy_processors], ids=["quiet", "busy"])
-@pytest.mark.parametrize("path", [NOWHERE, HEALTH, PREDICT])
-def test_cve_2023_44487_rapid_reset_neither_ends_the_program_nor_its_other_clients(node, path, around):
-    """A call that was reset lives until gRPC has ended it, which may be late; it costs no more, and is given back."""
+@pytest.mark.parametrize("environment", [contextlib.nullcontext, busy_processors], ids=["quiet", "busy"])
+@pytest.mark.parametrize("path", [UNKNOWN_METHOD, HEALTH, PREDICT])
+def test_cve_2023_44487_rapid_reset_harms_neither_the_node_nor_its_other_clients(node, path, environment):
+    """gRPC may end a reset call late. Until then the call uses at most RESET_CALL_BYTES, which are freed afterwards."""
     before = resident_bytes(node)
-    with around():
+    with environment():
         sent = rapid_reset(node, path)
     assert resident_bytes(node) - before < max(64 << 20, sent * RESET_CALL_BYTES)
-    give_up = time.monotonic() + SECONDS
-    while resident_bytes(node) - before > 64 << 20 and time.monotonic() < give_up:
+    deadline = time.monotonic() + SECONDS
+    while resident_bytes(node) - before > 64 << 20 and time.monotonic() < deadline:
         predict(node, request(MODEL, x=np.array([2], np.float32)))
     assert resident_bytes(node) - before < 64 << 20
 
 
 def rapid_reset(node, path) -> int:
-    """Opens streams and resets them for as long as it may; other clients are served meanwhile. Gives their number."""
+    """Opens and resets up to 20,000 streams while another client is served; returns the number of streams."""
     neighbour = Neighbour(node)
     block, sent, begun = call(path), 0, time.monotonic()
     with Connection(node.grpc_port) as connection:
@@ -169,7 +164,7 @@ def rapid_reset(node, path) -> int:
 
 
 @pytest.mark.contract("S8")
-def test_a_flood_of_pings_ends_its_connection(node):
+def test_a_connection_with_a_flood_of_pings_is_closed(node):
     with Connection(node.grpc_port) as connection:
         for _ in range(200):
             connection.send(connection.frame(PING, 0, 0, b"12345678") * 50)
@@ -177,47 +172,47 @@ def test_a_flood_of_pings_ends_its_connection(node):
 
 
 @contextlib.contextmanager
-def header_without_end(node, size: int):
-    """A header in CONTINUATION frames of `size` bytes together, or less where the node ends it. Gives what was sent."""
-    piece, sent = plain("x-more", "y" * 16000), 0
+def endless_header(node, size: int):
+    """Sends `size` bytes of CONTINUATION frames, or fewer if the node closes the connection; yields the bytes sent."""
+    piece, sent = header("x-more", "y" * 16000), 0
     with Connection(node.grpc_port) as connection:
         stream = connection.next_stream()
-        connection.send(connection.frame(HEADERS, END_STREAM, stream, call(NOWHERE)))
+        connection.send(connection.frame(HEADERS, END_STREAM, stream, call(UNKNOWN_METHOD)))
         while sent < size and connection.send(connection.frame(CONTINUATION, 0, stream, piece)):
             sent += len(piece)
         yield sent
 
 
 @pytest.mark.contract("S8")
-def test_a_header_without_end_costs_memory_like_what_was_sent(node):
-    """CONTINUATION frames for ever. gRPC 1.51 counts the bytes of each frame alone, so this is as good as it gets."""
+def test_an_endless_header_uses_memory_in_proportion_to_the_bytes_sent(node):
+    """gRPC 1.51 limits the size of each CONTINUATION frame, not of all together, so a lower limit is not possible."""
     before = resident_bytes(node)
-    with header_without_end(node, 32 << 20) as sent:
+    with endless_header(node, 32 << 20) as sent:
         assert predict(node, request(MODEL, x=np.array([2], np.float32))).outputs["y"].float_val == [3.0]
-    assert resident_bytes(node) - before < 4 * sent  # With what was sent lie the buffers that it was read into.
+    assert resident_bytes(node) - before < 4 * sent  # Includes the buffers that the bytes were read into.
 
 
 @pytest.mark.contract("S8")
-def test_clients_that_go_amid_what_they_send_do_not_hold_a_node_that_leaves(tmp_path):
-    """Of such connections gRPC 1.51 misses the end of about one in ten. That the node leaves is said when it is ended."""
+def test_clients_that_disconnect_while_sending_do_not_keep_a_node_from_draining(tmp_path):
+    """gRPC 1.51 misses the end of about one in ten such connections. running_node checks at its end that the node exits."""
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--connection_age_max_ms=0") as node:
         node.serving()
         for _ in range(60):
-            with header_without_end(node, 16 << 20):
+            with endless_header(node, 16 << 20):
                 pass
 
 
 @pytest.mark.contract("S8")
-def test_a_header_that_grows_when_unpacked_is_bounded(node):
-    """64 MB by naming one entry of 4 kB of the table again and again."""
+def test_a_header_that_grows_when_decoded_is_limited(node):
+    """64 MB after decoding: the header refers 16,000 times to a table entry of 4 kB."""
     before = resident_bytes(node)
     with Connection(node.grpc_port) as connection:
-        connection.answer(connection.request(call(NOWHERE, remembered("x-bomb", "b" * 4000), indexed(62) * 16000)))
+        connection.answer(connection.request(call(UNKNOWN_METHOD, header_added_to_table("x-bomb", "b" * 4000), table_entry(62) * 16000)))
     assert resident_bytes(node) - before < 16 << 20
 
 
-def answers_that_are_not_read(node, count: int) -> Connection:
-    """Predictions on a connection whose client lets no byte of their answers through."""
+def unread_answers(node, count: int) -> Connection:
+    """Sends predictions on a connection whose flow control window lets no byte of the answers through."""
     connection = Connection(node.grpc_port, window=0)
     message = request(MODEL, x=np.array([2], np.float32)).SerializeToString()
     for _ in range(count):
@@ -225,7 +220,7 @@ def answers_that_are_not_read(node, count: int) -> Connection:
     return connection
 
 
-def finds_no_place(node) -> bool:
+def is_rejected(node) -> bool:
     try:
         predict(node, request(MODEL, x=np.array([2], np.float32)))
     except grpc.RpcError as error:
@@ -234,27 +229,27 @@ def finds_no_place(node) -> bool:
 
 
 @pytest.mark.contract("S7", "S8")
-def test_answers_that_are_not_read_keep_their_places_and_give_them_back_soon(tmp_path):
+def test_unread_answers_count_as_in_flight_until_their_calls_are_cancelled(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--max_requests_in_flight=2", "--connection_age_max_ms=0") as node:
         node.serving()
-        with answers_that_are_not_read(node, 2):
-            node.until(lambda: finds_no_place(node) or None)
-            node.until(lambda: not finds_no_place(node) or None)  # After 10 seconds.
+        with unread_answers(node, 2):
+            node.until(lambda: is_rejected(node) or None)
+            node.until(lambda: not is_rejected(node) or None)  # After 10 seconds.
 
 
 @pytest.mark.contract("S8", "S11")
-def test_an_answer_that_is_not_read_does_not_keep_a_node_that_leaves(tmp_path):
+def test_an_unread_answer_does_not_keep_a_node_from_draining(tmp_path):
     flags = ("--max_requests_in_flight=1", "--connection_age_max_ms=0", "--grpc_drain_timeout_ms=500")
     with running_node(tmp_path, MODEL, MODELS / MODEL, *flags) as node:
         node.serving()
-        with answers_that_are_not_read(node, 1):
-            node.until(lambda: finds_no_place(node) or None)
+        with unread_answers(node, 1):
+            node.until(lambda: is_rejected(node) or None)
             node.process.terminate()
-            assert node.process.wait(9) == 0  # Before the time of the answer is up.
+            assert node.process.wait(9) == 0  # Before the answer times out after 10 seconds.
 
 
 @pytest.mark.contract("S8")
-def test_a_client_that_never_greets_is_disconnected(tmp_path):
+def test_a_client_that_sends_nothing_is_disconnected(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL) as node:
         node.serving()
         with socket.create_connection(("127.0.0.1", node.grpc_port), 15) as silent:
@@ -268,7 +263,7 @@ def test_a_client_that_never_greets_is_disconnected(tmp_path):
 @pytest.mark.parametrize("sent", [
     b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 100,
     b"SSH-2.0-client\r\n", os.urandom(1000)])
-def test_what_is_no_http2_is_disconnected(node, sent):
+def test_a_client_that_does_not_send_http2_is_disconnected(node, sent):
     with socket.create_connection(("127.0.0.1", node.grpc_port), SECONDS) as other:
         other.sendall(sent)
         with contextlib.suppress(ConnectionError):
@@ -277,7 +272,7 @@ def test_what_is_no_http2_is_disconnected(node, sent):
 
 
 @pytest.mark.contract("S8")
-def test_empty_settings_without_end_are_answered_and_cost_no_memory(node):
+def test_endless_empty_settings_use_no_memory(node):
     before = resident_bytes(node)
     with Connection(node.grpc_port) as connection:
         begun = time.monotonic()

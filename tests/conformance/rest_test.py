@@ -1,4 +1,4 @@
-"""TensorFlow Serving's REST API, by plain HTTP."""
+"""TensorFlow Serving's REST API, called with plain HTTP."""
 
 import base64
 import gzip
@@ -29,10 +29,10 @@ class Answer:
 
 
 def ask(node, method: str, path: str, body=None, headers=None, connection=None) -> Answer:
-    made = connection or http.client.HTTPConnection(node.rest_url.removeprefix("http://"), timeout=30)
+    connection = connection or http.client.HTTPConnection(node.rest_url.removeprefix("http://"), timeout=30)
     data = json.dumps(body) if isinstance(body, (dict, list)) else body
-    made.request(method, path, data, headers or {})
-    return Answer(made.getresponse())
+    connection.request(method, path, data, headers or {})
+    return Answer(connection.getresponse())
 
 
 def predict(node, body, model: str | None = None) -> Answer:
@@ -65,14 +65,14 @@ def test_status_and_metadata_have_these_routes(half, path, key):
     ("DELETE", HALF), ("POST", HALF + ":train"), ("POST", HALF + ":predict?x=y"),
     ("GET", "/v1/modelsx"), ("GET", HALF + "/versions/x"), ("POST", HALF + "/versions/1/labels/a:predict"),
     ("GET", "/v1/"), ("POST", "/v1/models/a/b:predict")])
-def test_another_route_is_malformed(half, method, path):
+def test_a_request_with_another_route_is_malformed(half, method, path):
     answer = ask(half, method, path, {} if method == "POST" else None)
     assert (answer.status, answer.error) == (400, f"Malformed request: {method} {path}")
 
 
 @pytest.mark.contract("R5")
 @pytest.mark.parametrize("path", ["/", "/v2/models", "/favicon.ico", "/metrics"])
-def test_outside_of_v1_there_is_nothing(half, path):
+def test_paths_outside_of_v1_are_not_found(half, path):
     answer = ask(half, "GET", path)
     assert answer.status == 404 and answer.headers["Content-Type"].startswith("text/html")
 
@@ -86,7 +86,7 @@ def test_a_list_of_models_is_not_offered(half):
 @pytest.mark.contract("R7")
 @pytest.mark.parametrize("method, path", [("GET", HALF + "/versions/99999999999999999999"),
                                           ("POST", HALF + "/versions/99999999999999999999:predict")])
-def test_a_version_too_large_for_a_number_is_said(half, method, path):
+def test_a_version_too_large_for_a_number_is_reported(half, method, path):
     answer = ask(half, method, path, {"instances": [1.0]} if method == "POST" else None)
     assert (answer.status, answer.error) == (400, "Failed to convert version: 99999999999999999999 to numeric.")
 
@@ -104,27 +104,27 @@ def test_bodies_are_json_and_errors_are_printed_over_lines(half):
     ("/v1/models/x:predict", 404, "Servable not found for request: Latest(x)"),
     ("/v1/models/x/versions/2:predict", 404, "Servable not found for request: Specific(x, 2)"),
     (HALF + "/labels/canary:predict", 400, "Unrecognized servable version label: canary")])
-def test_codes_become_statuses(half, path, status, text):
+def test_error_codes_become_http_statuses(half, path, status, text):
     answer = ask(half, "POST", path, {"instances": [1.0]})
     assert (answer.status, answer.error) == (status, text)
 
 
 @pytest.mark.contract("R9")
-def test_an_unknown_signature_is_400_here(half):
+def test_an_unknown_signature_is_400(half):
     answer = predict(half, {"signature_name": "s", "instances": [1.0]})
     assert (answer.status, answer.error) == (400, 'Serving signature name: "s" not found in signature def')
 
 
 @pytest.mark.contract("R10")
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip"])
-def test_a_gzipped_body_is_read(half, encoding):
+def test_a_gzipped_body_is_accepted(half, encoding):
     body = gzip.compress(json.dumps({"instances": [2.0]}).encode())
     answer = ask(half, "POST", HALF + ":predict", body, {"Content-Encoding": encoding})
     assert (answer.status, answer.json) == (200, {"predictions": [3.0]})
 
 
 @pytest.mark.contract("R10")
-def test_a_gzipped_body_that_is_damaged_or_a_bomb_is_refused(half):
+def test_a_damaged_or_too_large_gzipped_body_is_rejected(half):
     damaged = ask(half, "POST", HALF + ":predict", b"\x1f\x8bnothing", {"Content-Encoding": "gzip"})
     assert damaged.status == 400
     bomb = gzip.compress(b"[" * (101 << 20), 9)
@@ -133,13 +133,13 @@ def test_a_gzipped_body_that_is_damaged_or_a_bomb_is_refused(half):
 
 @pytest.mark.contract("R11")
 @pytest.mark.parametrize("origin, status", [("http://a.example", 200), ("https://a.example", 200), ("file://x", 400), (None, 400)])
-def test_a_preflight_is_answered_for_web_pages(half, origin, status):
+def test_a_preflight_of_a_web_page_is_answered(half, origin, status):
     answer = ask(half, "OPTIONS", HALF + ":predict", headers={"Origin": origin} if origin else {})
     assert answer.status == status
 
 
 @pytest.mark.contract("R11")
-def test_without_the_flag_answers_say_nothing_of_origins(half):
+def test_without_the_flag_answers_have_no_cors_headers(half):
     answer = ask(half, "POST", HALF + ":predict", {"instances": [1.0]}, {"Origin": "http://a.example"})
     assert not [name for name in answer.headers if name.lower().startswith("access-control-")]
 
@@ -162,7 +162,7 @@ def test_a_connection_stays_open_and_answers_keep_their_order(half):
 
 
 @pytest.mark.contract("R11")
-def test_with_the_flag_answers_are_open_to_web_pages(open_half):
+def test_with_the_flag_answers_have_cors_headers(open_half):
     for answer in (ask(open_half, "POST", HALF + ":predict", {"instances": [1.0]}), ask(open_half, "GET", "/v1/models/x")):
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert answer.headers["Access-Control-Allow-Methods"] == "POST, GET"
@@ -179,7 +179,7 @@ def test_with_the_flag_answers_are_open_to_web_pages(open_half):
     ({"instances": 1.0}, "Excepting 'instances' to be an list/array"),
     ({"instances": []}, "No values in 'instances' array"),
     ({"instances": [1.0], "signature_name": 1}, "'signature_name' key must be a string value.")])
-def test_a_body_has_rows_or_columns(half, body, text):
+def test_a_body_must_have_rows_or_columns(half, body, text):
     answer = predict(half, body)
     assert answer.status == 400 and text in answer.error
 
@@ -197,7 +197,7 @@ def test_rows_are_values_or_objects(half, rows):
     ([{"z": 1.0}], "does not have named input: z"),
     ([{}], "keys must be equal to: x"),
     ([{"x": 1.0, "z": 2.0}], "does not have named input: z")])
-def test_every_row_has_all_inputs_and_no_other(half, rows, text):
+def test_every_row_must_have_all_inputs_and_no_other(half, rows, text):
     answer = predict(half, {"instances": rows})
     assert answer.status == 400 and text in answer.error
 
@@ -207,7 +207,7 @@ def test_every_row_has_all_inputs_and_no_other(half, rows, text):
     ([[1.0], [1.0, 2.0]], "Expecting tensor size: 1 but got: 2"),
     ([[[1.0, 2.0]], [[1.0], [2.0]]], "Expecting shape [1,2] but got: [2,1]"),
     ([[[1.0], [1.0, 2.0]]], "Encountered list at unexpected size: 2 at level: 1 expected size: 1")])
-def test_rows_agree_in_shape(half, rows, text):
+def test_rows_must_have_the_same_shape(half, rows, text):
     answer = predict(half, {"instances": rows})
     assert answer.status == 400 and text in answer.error
 
@@ -220,7 +220,7 @@ def test_columns_are_a_value_or_an_object(half, columns):
 
 @pytest.mark.contract("J4")
 @pytest.mark.parametrize("columns", [{}, {"z": [1.0]}])
-def test_columns_have_all_inputs(half, columns):
+def test_columns_must_have_all_inputs(half, columns):
     answer = predict(half, {"inputs": columns})
     assert answer.status == 400 and "Missing named input: x in 'inputs' object." in answer.error
 
@@ -242,7 +242,7 @@ def test_strings_are_text_or_base64(strings, word):
 @pytest.mark.parametrize("word, text", [
     ({"b64": "*"}, "Unable to base64 decode"), ({"b64": 1}, "not formatted correctly for base64 data"),
     (1, "is not of expected type: string"), (None, "is not of expected type: string")])
-def test_what_is_no_string_is_said(strings, word, text):
+def test_a_value_that_is_not_a_string_is_reported(strings, word, text):
     answer = predict(strings, {"inputs": [word]})
     assert answer.status == 400 and text in answer.error
 
@@ -251,7 +251,7 @@ def test_what_is_no_string_is_said(strings, word, text):
 @pytest.mark.parametrize("number, want", [
     ("1", 2.5), ("-0.0", 2.0), ("1e2", 52.0), ("NaN", math.nan), ("Infinity", math.inf), ("-Infinity", -math.inf),
     ("1e39", math.inf), ("1e-60", 2.0), ("123456789", 61728400.0)])
-def test_floats_take_every_number(half, number, want):
+def test_a_float_input_accepts_every_number(half, number, want):
     answer = predict(half, '{"instances": [' + number + "]}")
     assert answer.status == 200
     np.testing.assert_array_equal(np.float32(answer.json["predictions"]), [np.float32(want)])
@@ -259,7 +259,7 @@ def test_floats_take_every_number(half, number, want):
 
 @pytest.mark.contract("J6")
 @pytest.mark.parametrize("value", ['"1"', "true", "null", '{"a": 1}'])
-def test_what_is_no_number_is_said(half, value):
+def test_a_value_that_is_not_a_number_is_rejected(half, value):
     answer = predict(half, '{"inputs": [' + value + "]}")
     assert answer.status == 400
 
@@ -271,28 +271,28 @@ def test_what_is_no_number_is_said(half, value):
     ('{"instances": [1, 2}', "JSON Parse error: Missing a comma or ] after an array element. at offset: 19"),
     ("nothing", "JSON Parse error: Invalid value. at offset: 1"),
     ("[1]", "Is not object")])
-def test_what_is_no_json_is_said_with_the_place(half, body, text):
+def test_a_json_error_is_reported_with_its_offset(half, body, text):
     answer = predict(half, body)
     assert answer.status == 400 and text in answer.error
 
 
 @pytest.mark.contract("J8")
 @pytest.mark.parametrize("tail", ["}", " trailing", '{"instances": [9.0]}', "\n\n"])
-def test_what_follows_the_first_value_is_ignored(half, tail):
+def test_text_after_the_first_value_is_ignored(half, tail):
     assert predict(half, '{"instances": [2.0]}' + tail).json == {"predictions": [3.0]}
 
 
 @pytest.mark.contract("J9")
 @pytest.mark.parametrize("key", ["instances", "inputs", "signature_name", "other"])
 @pytest.mark.parametrize("closed", [True, False])
-def test_deep_nesting_is_an_error_and_no_crash(half, key, closed):
+def test_deep_nesting_is_an_error_and_does_not_crash_the_node(half, key, closed):
     deep = "[" * 500_000 + ("]" * 500_000 if closed else "")
     assert predict(half, '{"' + key + '": ' + deep + ("}" if closed else "")).status == 400
     assert predict(half, {"instances": [2.0]}).status == 200
 
 
 @pytest.mark.contract("J10")
-def test_an_error_shows_little_of_a_large_body(half):
+def test_an_error_shows_only_the_beginning_of_a_large_body(half):
     answer = predict(half, {"inputs": "x" * 100_000})
     assert answer.status == 400 and len(answer.bytes) < 1000
 
@@ -307,13 +307,13 @@ def test_the_names_of_several_outputs_are_kept(strings):
 @pytest.mark.contract("J12")
 @pytest.mark.parametrize("x, text", [("0", "2.0"), ("0.2", "2.1"), ("NaN", "NaN"), ("Infinity", "Infinity"),
                                      ("-Infinity", "-Infinity"), ("2e30", "1e+30"), ("-4", "0.0")])
-def test_floats_are_written_shortly_and_never_as_integers(half, x, text):
+def test_floats_are_written_in_short_form_and_never_as_integers(half, x, text):
     answer = predict(half, '{"instances": [' + x + "]}")
     assert answer.text == '{\n    "predictions": [' + text + "\n    ]\n}"
 
 
 @pytest.mark.contract("J12")
-def test_every_float_that_is_written_reads_back_the_same(half):
+def test_every_written_float_parses_to_the_same_value(half):
     values = np.random.default_rng(5).normal(0, 1e3, 500).astype(np.float32)
     got = np.array(predict(half, {"instances": values.tolist()}).json["predictions"], np.float64).astype(np.float32)
     np.testing.assert_array_equal(got, values * np.float32(0.5) + np.float32(2))
@@ -339,7 +339,7 @@ def echo(node, signature: str, text: str) -> Answer:
     ("string", '["a", "\\u00e9", ""]', ["a", "\u00e9", ""]),
     ("int32", "7", 7), ("int64", "[[1, 2], [3, 4]]", [[1, 2], [3, 4]]), ("int32", "[[[[[5]]]]]", [[[[[5]]]]]),
 ])
-def test_every_type_takes_its_values(types, dtype, given, got):
+def test_every_type_accepts_its_values(types, dtype, given, got):
     answer = echo(types, dtype, given)
     assert (answer.status, answer.json) == (200, {"outputs": got})
 
@@ -351,7 +351,7 @@ def test_every_type_takes_its_values(types, dtype, given, got):
     ("uint64", "[-1]"), ("uint64", "[18446744073709551616]"), ("bool", "[1]"), ("bool", '["true"]'), ("int32", "[null]"),
     ("int32", "[NaN]"), ("string", "[1]"), ("string", "[true]"), ("float64", '["1"]'),
 ])
-def test_other_values_are_refused_with_the_type(types, dtype, given):
+def test_other_values_are_rejected_with_the_type(types, dtype, given):
     answer = echo(types, dtype, given)
     assert answer.status == 400
     assert f"is not of expected type: {'double' if dtype == 'float64' else dtype}" in answer.error
@@ -371,7 +371,7 @@ def test_strings_of_outputs_named_bytes_are_base64(types):
 
 
 @pytest.mark.contract("J11")
-def test_rows_of_outputs_that_have_no_common_first_dimension_are_refused(types):
+def test_outputs_without_a_common_first_dimension_cannot_be_returned_as_rows(types):
     rows = predict(types, {"signature_name": "sums", "instances": [1.0, 2.0]})
     assert rows.status == 400 and "Tensor name: sum has no shape information" in rows.error
     assert predict(types, {"signature_name": "sums", "inputs": [1.0, 2.0]}).json == {
@@ -381,7 +381,7 @@ def test_rows_of_outputs_that_have_no_common_first_dimension_are_refused(types):
 @pytest.mark.contract("J2", "J4")
 @pytest.mark.parametrize("body", [
     {"instances": [{"a": 1.0, "b": 2}, {"b": 4, "a": 3.0}]}, {"inputs": {"a": [1.0, 3.0], "b": [2, 4]}}])
-def test_several_inputs_are_named(types, body):
+def test_several_inputs_are_passed_by_name(types, body):
     answer = predict(types, {"signature_name": "two"} | body)
     assert list(answer.json.values()) == [[3.0, 7.0]]
 
@@ -393,7 +393,7 @@ def test_several_inputs_are_named(types, body):
     ({"instances": [{"a": 1.0}]}, "keys must be equal to: a,b"),
     ({"inputs": {"a": [1.0]}}, "Missing named input: b in 'inputs' object."),
     ({"instances": [{"a": 1.0, "b": 1.5}]}, "key: b of 'instances' list")])
-def test_several_inputs_that_are_not_named_are_refused(types, body, text):
+def test_several_inputs_without_names_are_rejected(types, body, text):
     answer = predict(types, {"signature_name": "two"} | body)
     assert answer.status == 400 and text in answer.error
 
@@ -416,7 +416,7 @@ def test_classify_answers_pairs_of_label_and_score(examples):
 
 
 @pytest.mark.contract("J14", "C2")
-def test_a_context_is_part_of_every_example(examples):
+def test_a_context_is_added_to_every_example(examples):
     answer = ask(examples, "POST", f"/v1/models/{examples.model}:regress", {
         "signature_name": "regress_x2", "context": {"x2": 4.0}, "examples": [{"x": 0.0}, {"x": 0.0, "x2": 8.0}]})
     assert answer.json == {"results": [4.0, 6.0]}
@@ -426,14 +426,14 @@ def test_a_context_is_part_of_every_example(examples):
 @pytest.mark.parametrize("examples_given, text", [
     (None, "'examples' is expected"), ([], "has no values"), ([3], "not an object of features"), ([{"x": None}], 'feature "x"'),
     ([{"x": [1.0, "a"]}], 'feature "x"'), ([{"x": {"y": 1}}], 'feature "x"')])
-def test_what_is_no_example_is_said(examples, examples_given, text):
+def test_an_invalid_example_is_reported(examples, examples_given, text):
     body = {"signature_name": "regress_x"} | ({} if examples_given is None else {"examples": examples_given})
     answer = ask(examples, "POST", f"/v1/models/{examples.model}:regress", body)
     assert answer.status == 400 and text in answer.error
 
 
 @pytest.mark.contract("J15", "C1")
-def test_a_feature_of_another_type_than_the_model_wants_is_said(examples):
+def test_a_feature_of_the_wrong_type_is_reported(examples):
     answer = ask(examples, "POST", f"/v1/models/{examples.model}:regress",
                  {"signature_name": "regress_x", "examples": [{"x": 2}]})
     assert answer.status == 400 and "Data types don't match" in answer.error
@@ -463,7 +463,7 @@ def test_the_status_has_all_its_fields(half):
 @pytest.mark.parametrize("path, text", [
     ("/v1/models/x", "Could not find any versions of model x"),
     (HALF + "/versions/3", "Could not find version 3 of model half_plus_two_tf1")])
-def test_the_status_of_what_is_not_there_is_404(half, path, text):
+def test_the_status_of_an_unknown_model_or_version_is_404(half, path, text):
     answer = ask(half, "GET", path)
     assert (answer.status, answer.error) == (404, text)
 

@@ -1,4 +1,4 @@
-"""TLS and mutual TLS on both ports, and certificates that change while the node serves."""
+"""TLS and mutual TLS on both ports, and certificate changes while the node serves."""
 
 import contextlib
 import http.client
@@ -45,8 +45,8 @@ def channel(node, ca: bytes, certificate: bytes | None = None, key: bytes | None
 
 
 def ask_grpc(node, ca, certificate=None, key=None) -> list[float]:
-    with channel(node, ca, certificate, key) as made:
-        stub = prediction_service_pb2_grpc.PredictionServiceStub(made)
+    with channel(node, ca, certificate, key) as open_channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(open_channel)
         return list(stub.Predict(request(MODEL, x=np.array([2], np.float32)), timeout=SECONDS).outputs["y"].float_val)
 
 
@@ -70,9 +70,9 @@ def ask_rest(connection: http.client.HTTPConnection) -> list[float]:
 
 
 def name_at(port: int) -> str:
-    """The name in the certificate that a new connection is shown."""
+    """The common name in the certificate that the server presents to a new connection."""
     pem = ssl.get_server_certificate(("127.0.0.1", port), timeout=SECONDS)
-    decoded = ssl._ssl._test_decode_cert  # The only decoder in Python's library; it wants a file.
+    decoded = ssl._ssl._test_decode_cert  # The only decoder in Python's library; it reads a file.
     path = pathlib.Path(os.environ["PYTEST_CERTIFICATE"])
     path.write_text(pem)
     return dict(pair[0] for pair in decoded(str(path))["subject"])["commonName"]
@@ -84,7 +84,7 @@ def _certificate_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.contract("S1")
-def test_the_ssl_config_file_puts_grpc_under_tls_and_leaves_rest_alone(tmp_path, ca):
+def test_the_ssl_config_file_enables_tls_for_grpc_and_not_for_rest(tmp_path, ca):
     (tmp_path / "ssl.txt").write_text(ssl_config(*ca.sign("one")))
     with node_with(tmp_path, f"--ssl_config_file={tmp_path}/ssl.txt") as node:
         assert ask_grpc(node, ca.pem) == [3.0]
@@ -95,31 +95,31 @@ def test_the_ssl_config_file_puts_grpc_under_tls_and_leaves_rest_alone(tmp_path,
 
 
 @pytest.mark.contract("S1", "F15")
-def test_port_and_unix_socket_are_both_under_tls(tmp_path, ca):
+def test_the_port_and_the_unix_socket_both_use_tls(tmp_path, ca):
     (tmp_path / "ssl.txt").write_text(ssl_config(*ca.sign("one")))
     with node_with(tmp_path, f"--ssl_config_file={tmp_path}/ssl.txt", f"--grpc_socket_path={tmp_path}/s") as node:
         assert ask_grpc(node, ca.pem) == [3.0]
         credentials = grpc.ssl_channel_credentials(root_certificates=ca.pem)
         with grpc.secure_channel(f"unix:{tmp_path}/s", credentials,
-                                 [("grpc.ssl_target_name_override", "localhost")]) as made:
-            stub = prediction_service_pb2_grpc.PredictionServiceStub(made)
+                                 [("grpc.ssl_target_name_override", "localhost")]) as open_channel:
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(open_channel)
             answer = stub.Predict(request(MODEL, x=np.array([2], np.float32)), timeout=SECONDS)
             assert list(answer.outputs["y"].float_val) == [3.0]
 
 
 @pytest.mark.contract("S1", "S2")
-def test_client_verify_asks_for_a_certificate_of_the_custom_ca_on_both_ports(tmp_path, ca):
+def test_client_verify_requires_a_certificate_of_the_custom_ca_on_both_ports(tmp_path, ca):
     (tmp_path / "ssl.txt").write_text(ssl_config(*ca.sign("one"), ca.pem, verify=True))
     with node_with(tmp_path, f"--ssl_config_file={tmp_path}/ssl.txt", "--rest_api_tls") as node:
         certificate, key = ca.sign("client")
-        stranger = Authority(tmp_path, "stranger").sign("client-of-nobody")
+        foreign = Authority(tmp_path, "other-ca").sign("client-of-other-ca")
         assert ask_grpc(node, ca.pem, certificate, key) == [3.0]
-        for refused in ((None, None), stranger):
+        for refused in ((None, None), foreign):
             with pytest.raises(grpc.RpcError) as caught:
                 ask_grpc(node, ca.pem, *refused)
             assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
         known = context_of(ca)
-        files = write(tmp_path, cert=certificate, key=key, other_cert=stranger[0], other_key=stranger[1])
+        files = write(tmp_path, cert=certificate, key=key, other_cert=foreign[0], other_key=foreign[1])
         known.load_cert_chain(files["cert"], files["key"])
         assert ask_rest(https(node, known)) == [3.0]
         unknown = context_of(ca)
@@ -133,7 +133,7 @@ def test_client_verify_asks_for_a_certificate_of_the_custom_ca_on_both_ports(tmp
 @pytest.mark.parametrize("port", ["grpc", "rest"])
 @pytest.mark.parametrize("version, accepted", [
     (ssl.TLSVersion.TLSv1_1, False), (ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_3, True)])
-def test_tls_1_2_is_the_oldest_that_is_spoken(tls_node, ca, port, version, accepted):
+def test_tls_1_2_is_the_oldest_accepted_version(tls_node, ca, port, version, accepted):
     context = context_of(ca)
     context.set_ciphers("ALL:@SECLEVEL=0")
     context.minimum_version = context.maximum_version = version
@@ -159,17 +159,17 @@ def tls_node(tmp_path_factory, ca):
 
 
 @pytest.mark.contract("S2")
-def test_plain_bytes_on_a_tls_port_are_not_answered(tls_node):
+def test_plain_http_on_a_tls_port_is_not_answered(tls_node):
     plain = http.client.HTTPConnection("127.0.0.1", tls_node.rest_port, timeout=SECONDS)
     with pytest.raises((http.client.BadStatusLine, ConnectionError)):
         ask_rest(plain)
 
 
-class Load:
-    """Clients that ask again and again, some on one connection, some on a new one each time."""
+class RepeatedRequests:
+    """Repeats requests, one thread per function, and counts the requests and the failures."""
 
     def __init__(self, *asks):
-        self.asked, self.failed, self.stopping = [0] * len(asks), [], threading.Event()
+        self.sent, self.failed, self.stopping = [0] * len(asks), [], threading.Event()
         self.threads = [threading.Thread(target=self._run, args=(i, ask)) for i, ask in enumerate(asks)]
         for thread in self.threads:
             thread.start()
@@ -178,9 +178,9 @@ class Load:
         while not self.stopping.is_set():
             try:
                 assert ask() == [3.0]
-            except Exception as error:  # Whatever it is, it is a request that failed.
+            except Exception as error:  # Every error is a failed request.
                 self.failed.append(repr(error))
-            self.asked[index] += 1
+            self.sent[index] += 1
 
     def stop(self):
         self.stopping.set()
@@ -197,19 +197,19 @@ def test_certificates_change_under_load_without_a_lost_request(tmp_path, ca):
         kept_rest = https(node, context_of(ca))
         with channel(node, ca.pem) as kept_grpc:
             stub = prediction_service_pb2_grpc.PredictionServiceStub(kept_grpc)
-            made = request(MODEL, x=np.array([2], np.float32))
-            load = Load(lambda: list(stub.Predict(made, timeout=SECONDS).outputs["y"].float_val),
-                        lambda: ask_grpc(node, ca.pem), lambda: ask_rest(kept_rest),
-                        lambda: ask_rest(https(node, context_of(ca))))
+            proto = request(MODEL, x=np.array([2], np.float32))
+            load = RepeatedRequests(lambda: list(stub.Predict(proto, timeout=SECONDS).outputs["y"].float_val),
+                                    lambda: ask_grpc(node, ca.pem), lambda: ask_rest(kept_rest),
+                                    lambda: ask_rest(https(node, context_of(ca))))
             for name in ("second", "third"):
                 certificate, key = ca.sign(name)
                 write(tmp_path, cert=certificate)
-                node.logs("the old one stays")  # Half of a pair is no pair.
+                node.logs("stays in use")  # The certificate alone does not match the old key.
                 write(tmp_path, key=key)
                 for port in (node.grpc_port, node.rest_port):
                     node.until(lambda port=port, name=name: name_at(port) == name or None)
-            seen = list(load.asked)
-            node.until(lambda: all(now > before + 5 for now, before in zip(load.asked, seen)) or None)
+            seen = list(load.sent)
+            node.until(lambda: all(now > before + 5 for now, before in zip(load.sent, seen)) or None)
             load.stop()
         assert load.failed == []
         kept_rest.close()
@@ -217,35 +217,35 @@ def test_certificates_change_under_load_without_a_lost_request(tmp_path, ca):
 
 @pytest.mark.contract("S3")
 @pytest.mark.parametrize("broken", [b"", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", b"\0" * 100])
-def test_a_broken_certificate_keeps_the_old_one_and_is_logged(tmp_path, ca, broken):
+def test_with_an_invalid_certificate_file_the_old_one_stays_and_a_warning_is_logged(tmp_path, ca, broken):
     certificate, key = ca.sign("good")
     files = write(tmp_path, cert=certificate, key=key)
     with node_with(tmp_path, f"--tls_cert_file={files['cert']}", f"--tls_key_file={files['key']}") as node:
         write(tmp_path, cert=broken)
-        node.logs("the TLS identity is not read again, the old one stays: --tls_cert_file")
+        node.logs("cannot reload the TLS identity, the old value stays in use: --tls_cert_file")
         assert [name_at(node.grpc_port), name_at(node.rest_port)] == ["good", "good"]
         assert ask_grpc(node, ca.pem) == [3.0]
 
 
 @pytest.mark.contract("S1", "S3")
-@pytest.mark.parametrize("flags, said", [
+@pytest.mark.parametrize("flags, message", [
     (["--tls_cert_file={cert}"], "need each other"),
     (["--tls_cert_file={cert}", "--tls_key_file={missing}"], "--tls_key_file: cannot open"),
     (["--tls_cert_file={cert}", "--tls_key_file={other}"], "the key does not belong to the certificate"),
-    (["--tls_cert_file={key}", "--tls_key_file={key}"], "the certificate is no PEM text"),
-    (["--tls_cert_file={cert}", "--tls_key_file={key}", "--tls_client_ca_file={key}"], "the clients' CA is no PEM text"),
-    (["--tls_cert_file={cut}", "--tls_key_file={key}"], "a certificate is cut or damaged"),
-    (["--tls_cert_file={cert}", "--tls_key_file={key}", "--tls_client_ca_file={cut}"], "a certificate is cut or damaged"),
+    (["--tls_cert_file={key}", "--tls_key_file={key}"], "the certificate is not PEM text"),
+    (["--tls_cert_file={cert}", "--tls_key_file={key}", "--tls_client_ca_file={key}"], "the CA to verify clients is not PEM text"),
+    (["--tls_cert_file={cut}", "--tls_key_file={key}"], "a certificate is truncated or damaged"),
+    (["--tls_cert_file={cert}", "--tls_key_file={key}", "--tls_client_ca_file={cut}"], "a certificate is truncated or damaged"),
     (["--tls_client_ca_file={cert}"], "--tls_client_ca_file needs --tls_cert_file"),
     (["--rest_api_tls"], "--rest_api_tls needs --ssl_config_file"),
     (["--ssl_config_file={missing}"], "--ssl_config_file: cannot open"),
     (["--ssl_config_file={key}"], "--ssl_config_file: "),
     (["--ssl_config_file={key}", "--tls_cert_file={cert}", "--tls_key_file={key}"], "exclude each other")])
-def test_an_identity_that_cannot_be_used_ends_the_program_and_is_named(tmp_path, ca, flags, said):
+def test_an_unusable_tls_identity_ends_the_program_and_is_named(tmp_path, ca, flags, message):
     certificate, key = ca.sign("good")
     files = write(tmp_path, cert=certificate, key=key, other=ca.sign("other")[1],
                   cut=certificate + ca.pem[:len(ca.pem) // 2])
     done = run_node(f"--model_base_path={MODELS / MODEL}", "--port=0", "--rest_api_port=0", f"--port_file={tmp_path}/p",
                     "--admin_port=0", *(flag.format(missing=tmp_path / "none", **files) for flag in flags))
-    assert done.returncode != 0 and said in done.stdout + done.stderr
+    assert done.returncode != 0 and message in done.stdout + done.stderr
     assert "PRIVATE" not in done.stdout + done.stderr

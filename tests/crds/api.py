@@ -1,4 +1,4 @@
-"""What a test asks of an API server, over one connection that stays open."""
+"""A client of an API server, which uses one persistent connection."""
 
 import http.client
 import json
@@ -8,16 +8,16 @@ GROUP = "/apis/longshore.dev/v1alpha1/namespaces/default"
 PLURALS = {"Model": "models", "ServingFleet": "servingfleets"}
 
 
-class Refused(Exception):
-    """The API server's own words, and its status."""
+class ApiError(Exception):
+    """An error answer of the API server: its message and its HTTP status."""
 
     def __init__(self, message, status):
         super().__init__(message)
         self.status = status
 
 
-def words_of(text):
-    """Where a kind has just gone, the API server answers in plain text."""
+def error_text(text):
+    """The message of an error answer. For a kind that was just removed the API server answers in plain text."""
     try:
         return json.loads(text)["message"]
     except ValueError:
@@ -25,7 +25,7 @@ def words_of(text):
 
 
 class Api:
-    """As whom `tls` has a certificate for, or, without one, as the holder of the token."""
+    """Sends requests as the user of the client certificate in `tls`, or as the user of `token`."""
 
     def __init__(self, url, tls, token=None):
         host = urllib.parse.urlsplit(url)
@@ -42,18 +42,18 @@ class Api:
         answer = self.connection.getresponse()
         text = answer.read()
         if answer.status >= 300:
-            raise Refused(words_of(text), answer.status)
+            raise ApiError(error_text(text), answer.status)
         return json.loads(text)
 
     def try_to_create(self, manifest):
-        """What would be stored. `manifest`: an object, or YAML as text."""
+        """Creates an object as a dry run; returns the object that would be stored. `manifest`: an object, or YAML as text."""
         kind = manifest["kind"] if isinstance(manifest, dict) else "Model" if "kind: Model" in manifest else "ServingFleet"
         content_type = "application/json" if isinstance(manifest, dict) else "application/yaml"
         return self.request("POST", f"{GROUP}/{PLURALS[kind]}", manifest, content_type, dryRun="All",
                             fieldValidation="Strict")
 
     def apply(self, manifest):
-        """Server-side, as one user: what was given before and is not given now goes away."""
+        """Server-side apply as one user: fields of the previous manifest that are missing in this one are removed."""
         path = f"{GROUP}/{PLURALS[manifest['kind']]}/{manifest['metadata']['name']}"
         return self.request("PATCH", path, manifest, "application/apply-patch+yaml", fieldManager="user",
                             fieldValidation="Strict")

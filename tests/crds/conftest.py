@@ -12,12 +12,12 @@ from api import Api
 
 @pytest.fixture(scope="session")
 def control_plane():
-    with ControlPlane() as it:
-        yield it
+    with ControlPlane() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def api(control_plane):
-    it = Api(control_plane.url(), control_plane.tls)
-    yield it
-    it.close()
+    client = Api(control_plane.url(), control_plane.tls)
+    yield client
+    client.close()

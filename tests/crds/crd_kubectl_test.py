@@ -1,11 +1,11 @@
-"""What people and tools see through kubectl: samples, defaults, columns, scale, conditions."""
+"""The custom resources in kubectl: samples, defaults, columns, scale and conditions."""
 
 import json
 import pathlib
 
 import pytest
 
-from api import GROUP, PLURALS, Refused
+from api import GROUP, PLURALS, ApiError
 from manifests import cases, manifest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -33,18 +33,18 @@ def rows(text):
     return [line.split() for line in text.splitlines()]
 
 
-def test_the_crds_are_taken_by_either_kind_of_apply(control_plane):
-    for how in (("--server-side", "--force-conflicts"), ()):
-        control_plane.kubectl("apply", *how, "--validate=strict", "--dry-run=server", *FILES)
+def test_the_crds_can_be_applied_server_side_and_client_side(control_plane):
+    for flags in (("--server-side", "--force-conflicts"), ()):
+        control_plane.kubectl("apply", *flags, "--validate=strict", "--dry-run=server", *FILES)
 
 
-def test_the_samples_are_taken(control_plane):
+def test_the_samples_are_valid(control_plane):
     control_plane.kubectl("create", "namespace", "vision")
-    said = control_plane.kubectl("apply", "-R", "--validate=strict", "--dry-run=server", "-f", ROOT / "deploy/samples")
-    assert len(said.splitlines()) >= 6
+    output = control_plane.kubectl("apply", "-R", "--validate=strict", "--dry-run=server", "-f", ROOT / "deploy/samples")
+    assert len(output.splitlines()) >= 6
 
 
-def test_the_smallest_manifests_show_their_defaults(fleet, model):
+def test_the_smallest_manifests_get_their_defaults(fleet, model):
     assert fleet["spec"] == {
         "replicas": {"min": 1}, "ports": {"grpc": 8500, "rest": 8501}, "engine": {"concurrentRuns": 0, "simulatedRun": "0s"},
         "connectionAgeMax": "30s", "rollout": {"surge": 1}, "service": {"type": "ClusterIP"}, "logLevel": "info",
@@ -58,17 +58,17 @@ def test_the_smallest_manifests_show_their_defaults(fleet, model):
 
 
 @pytest.mark.parametrize("case", cases("status.yaml"), ids=lambda case: case["kind"])
-def test_a_status_is_kept_as_the_controller_writes_it(api, fleet, model, case):
+def test_a_status_is_stored_as_the_controller_writes_it(api, fleet, model, case):
     name = "digits" if case["kind"] == "Model" else "cpu"
     assert write_status(api, case["kind"], name, case["status"]) == case["status"]
 
 
-def test_a_status_that_the_schema_does_not_know_is_refused(api, model):
-    with pytest.raises(Refused, match="status.phase"):
+def test_a_status_with_an_unknown_field_is_rejected(api, model):
+    with pytest.raises(ApiError, match="status.phase"):
         write_status(api, "Model", "digits", {"phase": "Running"})
 
 
-def test_columns_and_short_names(control_plane, api, fleet, model):
+def test_kubectl_shows_columns_and_accepts_short_names(control_plane, api, fleet, model):
     ready = {"type": "Ready", "status": "True", "reason": "Serving", "message": "it is", "lastTransitionTime": "2026-01-02T03:04:05.678Z"}
     write_status(api, "Model", "digits", {
         "stableVersion": 2, "rollout": {"phase": "Step", "candidate": 3, "weight": 12.5}, "conditions": [ready]})
@@ -85,12 +85,12 @@ def test_columns_and_short_names(control_plane, api, fleet, model):
     control_plane.kubectl("wait", "--for=condition=Ready", "--timeout=10s", "model/digits")
 
 
-def test_explain_says_what_a_field_is(control_plane):
-    said = control_plane.kubectl("explain", "model.spec.rollout.hold")
-    assert "Minimum time at each step." in said
+def test_kubectl_explain_describes_a_field(control_plane):
+    output = control_plane.kubectl("explain", "model.spec.rollout.hold")
+    assert "Minimum time at each step." in output
 
 
-def test_scale_writes_the_least_number_of_nodes_and_nothing_else(control_plane, api, fleet):
+def test_scale_changes_only_the_minimum_number_of_nodes(control_plane, api, fleet):
     write_status(api, "ServingFleet", "cpu", {"replicas": 1, "selector": "longshore.dev/fleet=cpu"})
     control_plane.kubectl("scale", "lsf", "cpu", "--replicas=4")
     scale = json.loads(control_plane.kubectl("get", "lsf", "cpu", "--subresource=scale", "-o", "json"))
@@ -100,7 +100,7 @@ def test_scale_writes_the_least_number_of_nodes_and_nothing_else(control_plane, 
     assert now["spec"] == {**fleet["spec"], "replicas": {"min": 4}}
 
 
-def test_a_scale_that_cannot_be_is_refused(control_plane, api, fleet):
+def test_an_invalid_scale_is_rejected(control_plane, api, fleet):
     with pytest.raises(Exception, match="spec.replicas.min"):
         control_plane.kubectl("scale", "lsf", "cpu", "--replicas=0")
     api.apply(manifest("ServingFleet", "cpu", {"spec.replicas": {"min": 1, "max": 3}, "spec.autoscaling": {}}))

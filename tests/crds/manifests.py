@@ -1,4 +1,4 @@
-"""Manifests as data: leaves.yaml and invalid.yaml have one case per line, written as JSON."""
+"""Builds manifests from the cases in leaves.yaml and invalid.yaml, which have one case per line, in JSON."""
 
 import copy
 import json
@@ -15,7 +15,7 @@ def cases(name):
 
 
 def manifest(kind, name, fields):
-    """The smallest manifest of the kind with these fields: {"spec.rollout.steps[0].hold": "5m"}."""
+    """The smallest manifest of the kind with these fields, for example {"spec.rollout.steps[0].hold": "5m"}."""
     whole = {"apiVersion": "longshore.dev/v1alpha1", "kind": kind, "metadata": {"name": name},
              "spec": copy.deepcopy(BASE[kind])}
     for path, value in fields.items():
@@ -24,9 +24,9 @@ def manifest(kind, name, fields):
 
 
 def put(whole, path, value):
-    """Removes what is there when the value is None."""
-    *above, last = words(path)
-    for word, following in zip(above, words(path)[1:]):
+    """Sets the field at a path; removes it if `value` is None."""
+    *above, last = path_parts(path)
+    for word, following in zip(above, path_parts(path)[1:]):
         whole = child(whole, word, [] if isinstance(following, int) else {})
     if value is None:
         del whole[last]
@@ -42,13 +42,13 @@ def child(whole, word, default):
     return whole.setdefault(word, default)
 
 
-def words(path):
-    """A name in brackets may have dots: "spec.resources.limits[nvidia.com/gpu]"."""
+def path_parts(path):
+    """Splits a path into names and indices. A name in brackets may have dots: "spec.resources.limits[nvidia.com/gpu]"."""
     found = re.findall(r"\[([^\]]+)\]|([^.\[]+)", path)
     return [int(inner) if inner.isdigit() else inner or name for inner, name in found]
 
 
 def get(whole, path):
-    for word in words(path):
+    for word in path_parts(path):
         whole = whole[word]
     return whole

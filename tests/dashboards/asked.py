@@ -1,4 +1,4 @@
-"""What the dashboards and rules ask, ready for a Prometheus: panels by their names, Grafana's variables replaced."""
+"""The queries of the dashboards and rules in a form that Prometheus accepts: Grafana's variables are replaced."""
 
 import json
 import math
@@ -9,7 +9,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 DASHBOARDS = {json.loads(path.read_text())["title"].partition(" / ")[2]: json.loads(path.read_text())
               for path in sorted((ROOT / "deploy/grafana").glob("*.json"))}
-MOVES_MIN = 1.5  # By this factor a value must rise or fall to have moved.
+MOVES_MIN = 1.5  # A value has moved if it has risen or fallen by this factor.
 
 
 def panels(dashboard):
@@ -27,7 +27,7 @@ def read_moves():
 
 
 def filled_in(expr, rate_interval_s, range_s):
-    """The query as Grafana sends it when everything is chosen."""
+    """Returns the query as Grafana sends it when all fleets and models are selected."""
     for name, value in (("$__rate_interval", f"{rate_interval_s}s"), ("$__range", f"{range_s}s"), ("$fleet", ".*"), ("$model", ".*")):
         expr = expr.replace(name, value)
     assert "$" not in expr, f"an unknown variable in {expr}"
@@ -39,14 +39,14 @@ def filled_in_queries(panel, rate_interval_s, range_s):
 
 
 def number(value):
-    """None for NaN too: there is nothing to see."""
+    """Returns the value; None also for NaN, because Grafana shows neither."""
     return None if value is None or math.isnan(value) else value
 
 
 def has_moved(move, before, after):
-    """Whether some series that the case means did what it says. `before`, `after`: (query, labels) -> value."""
+    """Returns whether a series that matches the case has moved as expected. `before`, `after`: (query, labels) -> value."""
     by = move.get("by", MOVES_MIN)
-    did = {"appears": lambda old, new: old is None and new is not None,
+    moved = {"appears": lambda old, new: old is None and new is not None,
            "fires": lambda old, new: old is None and new is not None,
            "rises": lambda old, new: new is not None and new > max(by * (old or 0), move.get("above", 0)) + 1e-9,
            "falls": lambda old, new: None not in (old, new) and new < old / by - 1e-9,
@@ -54,11 +54,11 @@ def has_moved(move, before, after):
            "goes": lambda old, new: old is not None and new is None}[move["moves"]]
     where = set(move.get("where", {}).items())
     keys = [key for key in before.keys() | after.keys() if where <= set(key[1])]
-    return any(did(number(before.get(key)), number(after.get(key))) for key in keys)
+    return any(moved(number(before.get(key)), number(after.get(key))) for key in keys)
 
 
 def variables(dashboard):
-    """Series and label of each variable that lists values."""
-    for of in dashboard["templating"]["list"]:
-        if of["type"] == "query":
-            yield re.fullmatch(r"label_values\((.+), (\w+)\)", of["definition"]).groups()
+    """Yields the series and the label of each variable that lists the values of a label."""
+    for variable in dashboard["templating"]["list"]:
+        if variable["type"] == "query":
+            yield re.fullmatch(r"label_values\((.+), (\w+)\)", variable["definition"]).groups()

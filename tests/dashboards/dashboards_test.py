@@ -1,4 +1,4 @@
-"""The dashboards and rules as files: that they are whole, and that what is made of them is what is there."""
+"""The files of the dashboards and rules are consistent, and the generated files are up to date."""
 
 import re
 import subprocess
@@ -20,41 +20,41 @@ ALERTS = re.findall(r"^  - alert: (\w+)$", RULES_TEXT, re.M)
 RUNBOOK = (ROOT / "docs/monitoring.md").read_text()
 
 
-def promtool(*words):
+def promtool(*arguments):
     if find_prometheus() is None:
-        pytest.skip("LONGSHORE_PROMETHEUS names no Prometheus")
-    done = subprocess.run([re.sub("prometheus$", "promtool", find_prometheus()), *map(str, words)], capture_output=True, text=True)
+        pytest.skip("no Prometheus: LONGSHORE_PROMETHEUS is not set and PATH has none")
+    done = subprocess.run([re.sub("prometheus$", "promtool", find_prometheus()), *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_is_generated_is_up_to_date(path):
-    """To make it so: python3 deploy/grafana/generate.py."""
+def test_generated_files_are_up_to_date(path):
+    """If this fails, run python3 deploy/grafana/generate.py."""
     assert path.read_text() == files()[path]
 
 
 @pytest.mark.parametrize("folder", ["deploy/grafana", "helm/longshore/dashboards"])
-def test_there_is_no_other_dashboard(folder):
-    there = set((ROOT / folder).glob("*.json"))
-    assert there == {path for path in files() if path.parent == ROOT / folder and path.suffix == ".json"}
+def test_the_folder_has_only_generated_dashboards(folder):
+    existing = set((ROOT / folder).glob("*.json"))
+    assert existing == {path for path in files() if path.parent == ROOT / folder and path.suffix == ".json"}
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
-def test_a_dashboard_can_be_found_and_leads_to_the_others(name):
-    of = DASHBOARDS[name]
-    assert re.fullmatch(r"longshore-[a-z]+", of["uid"])
-    assert of["tags"] == ["longshore"] and of["links"][0]["tags"] == of["tags"]
-    assert of["description"]
-    ids = [panel["id"] for panel in of["panels"]]
+def test_a_dashboard_has_an_id_a_description_and_links_to_the_others(name):
+    dashboard = DASHBOARDS[name]
+    assert re.fullmatch(r"longshore-[a-z]+", dashboard["uid"])
+    assert dashboard["tags"] == ["longshore"] and dashboard["links"][0]["tags"] == dashboard["tags"]
+    assert dashboard["description"]
+    ids = [panel["id"] for panel in dashboard["panels"]]
     assert len(ids) == len(set(ids))
 
 
-def test_no_two_have_one_uid():
-    assert len({of["uid"] for of in DASHBOARDS.values()}) == len(DASHBOARDS)
+def test_each_dashboard_has_another_uid():
+    assert len({dashboard["uid"] for dashboard in DASHBOARDS.values()}) == len(DASHBOARDS)
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
-def test_panels_lie_beside_each_other(name):
+def test_panels_do_not_overlap(name):
     taken = set()
     for panel in DASHBOARDS[name]["panels"]:
         place = panel["gridPos"]
@@ -65,23 +65,23 @@ def test_panels_lie_beside_each_other(name):
 
 
 @pytest.mark.parametrize("name", PANELS)
-def test_a_panel_says_what_it_shows_and_in_which_unit(name):
+def test_a_panel_has_a_description_a_unit_and_a_data_source(name):
     panel = PANELS[name]
     assert len(panel["description"]) > 10
     assert panel["fieldConfig"]["defaults"]["unit"]
     assert panel["datasource"]["uid"] == "${datasource}"
     for target in panel["targets"]:
         assert target["datasource"]["uid"] == "${datasource}"
-        one = panel["type"] in ("stat", "table") or not re.search(r"by \((?!le\))", target["expr"])
-        assert one or "{{" in target["legendFormat"], "lines that nobody can tell apart"
+        is_single = panel["type"] in ("stat", "table") or not re.search(r"by \((?!le\))", target["expr"])
+        assert is_single or "{{" in target["legendFormat"], "the legend does not distinguish the lines"
 
 
 @pytest.mark.parametrize("text", [RULES_TEXT, *(target["expr"] for panel in PANELS.values() for target in panel["targets"])])
-def test_nothing_stands_for_data_that_is_missing(text):
+def test_no_query_replaces_missing_data_with_a_constant(text):
     assert not re.search(r"\bvector\s*\(|\bor\s+(on\s*\([^)]*\)\s*)?\(?\s*[0-9]", text)
 
 
-def test_every_panel_and_alert_has_a_fault():
+def test_every_panel_and_alert_has_a_fault_that_moves_it():
     named = [move.get("panel") or move["alert"] for move in MOVES]
     assert sorted(named) == sorted([*PANELS, *ALERTS])
     assert {move["fault"] for move in MOVES} | {"busy_cluster"} == set(FAULTS)
@@ -94,28 +94,28 @@ def test_an_alert_has_a_runbook(alert):
     assert f"runbook_url: docs/monitoring.md#{alert.lower()}\n" in rule
     assert re.search(r"labels: \{severity: (critical|warning|info)\}", rule)
     section = RUNBOOK.partition(f"\n### {alert}\n")[2].partition("\n### ")[0]
-    assert len(section) > 200, f"docs/monitoring.md says nothing of {alert}"
+    assert len(section) > 200, f"the section {alert} in docs/monitoring.md is missing or too short"
 
 
-def test_no_runbook_is_of_an_alert_that_is_gone():
+def test_every_runbook_is_of_an_existing_alert():
     assert sorted(re.findall(r"^### (Longshore\w+)$", RUNBOOK, re.M)) == sorted(ALERTS)
 
 
 def test_the_documentation_shows_every_dashboard():
-    for of in DASHBOARDS.values():
-        assert f"(pictures/{of['uid']}.png)" in RUNBOOK
-        assert (ROOT / f"docs/pictures/{of['uid']}.png").stat().st_size < 300_000
+    for dashboard in DASHBOARDS.values():
+        assert f"(pictures/{dashboard['uid']}.png)" in RUNBOOK
+        assert (ROOT / f"docs/pictures/{dashboard['uid']}.png").stat().st_size < 300_000
 
 
-def test_prometheus_takes_the_rules():
+def test_prometheus_accepts_the_rules():
     promtool("check", "rules", RULES)
 
 
-def test_alerts_fire_when_they_should_and_not_otherwise():
+def test_alerts_fire_exactly_when_expected():
     promtool("test", "rules", ROOT / "tests/dashboards/rules_test.yaml")
 
 
-def test_every_alert_has_a_case_in_which_it_fires_and_one_in_which_it_does_not():
+def test_every_alert_has_cases_in_which_it_fires_and_does_not_fire():
     cases = (ROOT / "tests/dashboards/rules_test.yaml").read_text()
     for alert in ALERTS:
         [*expected] = re.findall(rf"alertname: {alert}\n(?:.*\n)*?\s+exp_alerts:(.*)", cases)

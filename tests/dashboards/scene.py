@@ -207,6 +207,10 @@ class Scene:
         """A node that is about to be started again has the process id 0, and nobody may signal that."""
         return sorted(pid for pid in self.it.node_pids().values() if pid > 0)
 
+    def wait_for_short_queues(self):
+        wait_for("the queues to have been short for a while", lambda: self.prometheus.now(
+            f"max(max_over_time(longshore_queued[{RATE_INTERVAL_S + 1}s])) < 5"))
+
     # Faults, in the order in which they are done.
 
     @contextlib.contextmanager
@@ -272,8 +276,7 @@ class Scene:
         finally:
             for load in loads:
                 load.end()
-        wait_for("the queues to have been short for a while", lambda: self.prometheus.now(
-            f"max(max_over_time(longshore_queued[{RATE_INTERVAL_S + 1}s])) < 5"))
+        self.wait_for_short_queues()
 
     @contextlib.contextmanager
     def burst(self):
@@ -293,10 +296,11 @@ class Scene:
 
     @contextlib.contextmanager
     def slow_engine(self):
-        """Every run takes five times as long."""
-        self.apply_fleet("cpu", run_ms=5 * RUN_MS)
+        """Every run takes ten times as long: more than the stalls of a busy machine."""
+        self.apply_fleet("cpu", run_ms=10 * RUN_MS)
         yield
         self.apply_fleet("cpu")
+        self.wait_for_short_queues()
 
     @contextlib.contextmanager
     def stopped_node(self):
@@ -381,7 +385,7 @@ class Scene:
     @contextlib.contextmanager
     def lost_leader(self):
         """The controller that leads in the cluster ends; the other one takes over, and a new one stands by."""
-        [leader] = [name for name, program in self.controllers.items() if "leads: epoch" in program.log.read_text()]
+        [leader] = [name for name, program in self.controllers.items() if "became the leader: epoch" in program.log.read_text()]
         self.controllers[leader].end()
         self.start_controller_in_cluster(leader)
         yield

@@ -18,25 +18,25 @@ def segment(**versions):
 
 
 class Checks(unittest.TestCase):
-    def test_buckets_are_the_published_ones(self):
+    def test_buckets_equal_the_published_vectors(self):
         for row in json.loads(VECTORS.read_text()):
             self.assertEqual(checks.bucket_of(row["salt"], row["key"]), row["bucket"], row)
 
-    def test_the_deviation_of_a_split_looks_at_one_kind_of_request_only(self):
+    def test_the_deviation_of_a_split_counts_one_kind_of_request_only(self):
         counts = segment(v1={"keyed": 0, "unkeyed": 740}, v2={"keyed": 500, "unkeyed": 260})
         self.assertAlmostEqual(checks.split_deviation_pp(counts, 2, 25, "unkeyed"), 1.0)
         self.assertIsNone(checks.split_deviation_pp(segment(), 2, 25, "unkeyed"))
 
-    def test_an_answer_from_a_version_that_is_not_allowed_in_its_segment_is_wrong(self):
+    def test_an_answer_is_wrong_if_its_version_is_not_allowed_in_the_segment(self):
         segments = {"a": segment(v1={"keyed": 1, "unkeyed": 2}), "b": segment(v1={"keyed": 0, "unkeyed": 5})}
-        self.assertEqual(checks.wrong_versions(segments, lambda name: {1} if name == "a" else {2}), 5)
+        self.assertEqual(checks.count_wrong_versions(segments, lambda name: {1} if name == "a" else {2}), 5)
 
-    def test_a_disputed_version_is_wrong_everywhere(self):
+    def test_a_disputed_version_is_wrong_in_every_segment(self):
         disputed = segment(v1={"keyed": 1, "unkeyed": 0})
         disputed["version_disputed"] = 2
-        self.assertEqual(checks.wrong_versions({"a": disputed}, lambda name: {1}), 2)
+        self.assertEqual(checks.count_wrong_versions({"a": disputed}, lambda name: {1}), 2)
 
-    def test_a_rollback_lasts_from_the_first_bad_answer_at_a_node_to_the_last_one_of_that_version_to_anybody(self):
+    def test_a_rollback_lasts_from_the_first_bad_answer_at_a_node_to_the_last_answer_of_that_version_to_a_client(self):
         segments = [segment(v4={"last_answer_unix_ms": 10_250}), segment(v2={"last_answer_unix_ms": 10_900}),
                     segment(v4={"last_answer_unix_ms": None})]
         self.assertEqual(checks.last_answer_ms(segments, 4), 10_250)
@@ -46,7 +46,7 @@ class Checks(unittest.TestCase):
         self.assertEqual(checks.rollback_seconds(10_300, [], 4), 0)
         self.assertIsNone(checks.rollback_seconds(None, segments, 4))
 
-    def test_the_first_bad_answer_is_the_earliest_in_any_log(self):
+    def test_the_first_bad_answer_is_the_earliest_one_of_all_logs(self):
         line = '2026-01-02T03:04:05.{} W longshore-node: model "digits" version {}: guard NonFinite: an output is NaN\n'
         logs = ["2026-01-02T03:04:04.000 I longshore-node: gRPC on port 1\n" + line.format("678", 4),
                 line.format("120", 3) + line.format("345", 4)]
@@ -54,8 +54,8 @@ class Checks(unittest.TestCase):
         self.assertEqual(checks.first_trip_ms(logs, "digits", 4), first)
         self.assertIsNone(checks.first_trip_ms(logs, "digits", 5))
 
-    def test_failures_unanswered_and_double_answers_all_count(self):
-        self.assertEqual(checks.not_answered_well({"failed": 1, "unanswered": 2, "answered_twice": 4}), 7)
+    def test_failed_unanswered_and_twice_answered_requests_are_failures(self):
+        self.assertEqual(checks.failures_of({"failed": 1, "unanswered": 2, "answered_twice": 4}), 7)
 
 
 class Moves(unittest.TestCase):
@@ -69,38 +69,38 @@ class Moves(unittest.TestCase):
     def at(self, phase, weight):
         return {"id": self.salt, "phase": phase, "weight": weight, "stable": 1, "candidate": 2}
 
-    def right(self, sent, key, before, after, timeline=None):
-        return checks.moved_rightly((sent, key, before, after), timeline or self.timeline)
+    def is_explained(self, sent, key, before, after, timeline=None):
+        return checks.is_move_explained((sent, key, before, after), timeline or self.timeline)
 
-    def test_a_key_below_the_weight_may_come_to_the_candidate_once_the_weight_is_there(self):
-        self.assertTrue(self.right(11_000, self.low, 1, 2))
-        self.assertFalse(self.right(5_000, self.low, 1, 2))
+    def test_a_key_below_the_weight_may_move_to_the_candidate_once_the_weight_is_set(self):
+        self.assertTrue(self.is_explained(11_000, self.low, 1, 2))
+        self.assertFalse(self.is_explained(5_000, self.low, 1, 2))
 
-    def test_a_key_above_the_weight_may_not(self):
-        self.assertFalse(self.right(25_000, self.high, 1, 2))
+    def test_a_key_above_the_weight_may_not_move_to_the_candidate(self):
+        self.assertFalse(self.is_explained(25_000, self.high, 1, 2))
 
-    def test_going_back_is_right_only_after_the_rollback(self):
-        self.assertFalse(self.right(22_000, self.low, 2, 1))
-        self.assertTrue(self.right(30_100, self.low, 2, 1))
+    def test_a_key_may_return_to_stable_only_after_the_rollback(self):
+        self.assertFalse(self.is_explained(22_000, self.low, 2, 1))
+        self.assertTrue(self.is_explained(30_100, self.low, 2, 1))
 
-    def test_a_candidate_that_was_rolled_back_gets_nobody_any_more(self):
-        self.assertTrue(self.right(31_000, self.low, 1, 2))
-        self.assertFalse(self.right(40_000, self.low, 1, 2))
+    def test_no_key_moves_to_a_candidate_that_was_rolled_back(self):
+        self.assertTrue(self.is_explained(31_000, self.low, 1, 2))
+        self.assertFalse(self.is_explained(40_000, self.low, 1, 2))
 
-    def test_everybody_comes_when_the_candidate_is_promoted_and_nobody_goes_back(self):
+    def test_every_key_moves_to_a_promoted_candidate_and_none_returns(self):
         timeline = [(10_000, self.at("Step", 5)), (20_000, self.at("Completed", 100))]
-        self.assertTrue(self.right(20_500, self.high, 1, 2, timeline))
-        self.assertFalse(self.right(60_000, self.low, 2, 1, timeline))
+        self.assertTrue(self.is_explained(20_500, self.high, 1, 2, timeline))
+        self.assertFalse(self.is_explained(60_000, self.low, 2, 1, timeline))
 
-    def test_a_user_who_was_away_during_the_promotion_finds_the_new_stable_version(self):
+    def test_a_user_without_requests_during_the_promotion_gets_the_new_stable_version(self):
         later = {"id": "u/3/2", "phase": "Validating", "weight": 0, "stable": 2, "candidate": 3}
         timeline = [(10_000, self.at("Completed", 100)), (20_000, later)]
-        self.assertTrue(self.right(60_000, self.high, 1, 2, timeline))
-        self.assertFalse(self.right(60_000, self.low, 2, 3, timeline))
+        self.assertTrue(self.is_explained(60_000, self.high, 1, 2, timeline))
+        self.assertFalse(self.is_explained(60_000, self.low, 2, 3, timeline))
 
-    def test_moves_are_read_as_the_generator_writes_them(self):
+    def test_parses_the_lines_that_the_load_generator_writes(self):
         self.assertEqual(checks.parse_moves("12,user-3,1,2\n"), [(12, "user-3", 1, 2)])
-        self.assertEqual(checks.keys_moved_wrongly([(22_000, self.low, 2, 1)], self.timeline), 1)
+        self.assertEqual(checks.count_unexplained_moves([(22_000, self.low, 2, 1)], self.timeline), 1)
 
 
 if __name__ == "__main__":

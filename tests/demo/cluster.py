@@ -1,11 +1,11 @@
-"""What the controller is told (manifests) and what it answers (the records of its store)."""
+"""The manifests that the demo gives to the controller, and the objects that the controller stores."""
 
 import json
 import os
 import threading
 import time
 
-LOOK_INTERVAL_S = 0.05
+READ_INTERVAL_S = 0.05
 
 FLEET = """apiVersion: longshore.dev/v1alpha1
 kind: ServingFleet
@@ -23,7 +23,7 @@ spec:
   replicas: {min: 2, max: 4}
   ports: {grpc: 0, rest: 0}
   connectionAgeMax: 3s
-  engine: {concurrentRuns: 2, simulatedRun: 20ms}     # At most 100 requests per second and node.
+  engine: {concurrentRuns: 2, simulatedRun: 20ms}     # At most 100 requests per second per node.
   autoscaling:
     queueDelay: 20ms
     utilization: "70%"
@@ -65,7 +65,8 @@ spec:
     requestsMin: 100
 """
 
-# v2 is a larger network than v1 and may take up to five times as long; after it no version may take half as long again.
+# v2 is a larger network than v1: it may take up to five times as long as v1. The later versions may take at most 1.5 times as
+# long as v2.
 TOLERANCES = {1: 4, 2: 4, 3: 0.5, 4: 0.5, 5: 0.5}
 
 BUSY = """apiVersion: longshore.dev/v1alpha1
@@ -79,7 +80,7 @@ spec:
 
 
 class Cluster:
-    """The directory of manifests, and the objects as last read. Safe to ask from any thread."""
+    """The directory of manifests, and the objects as a thread last read them. Safe to use from any thread."""
 
     def __init__(self, manifests, models, prometheus_url, hold_s):
         self.manifests = manifests
@@ -91,7 +92,7 @@ class Cluster:
         self._watcher.start()
 
     def apply(self, name, manifest, version=None):
-        """As somebody would who edits the file: its text changes, and the controller sees it."""
+        """Writes the manifest as a user's editor does: replaces the file, which the controller watches."""
         values = {**self._values, "VERSION": str(version), "TOLERANCE": str(TOLERANCES.get(version))}
         for key, value in values.items():
             manifest = manifest.replace(f"@{key}@", value)
@@ -100,12 +101,12 @@ class Cluster:
         os.replace(draft, self.manifests / f"{name}.yaml")
 
     def _watch(self):
-        while not self._ending.wait(LOOK_INTERVAL_S):
+        while not self._ending.wait(READ_INTERVAL_S):
             for kind, name in [("Model", "digits"), ("Model", "halves"), ("Model", "busy"),
                                ("ServingFleet", "main"), ("ServingFleet", "waiting")]:
                 self._read(kind, name)
             rollout = self.rollout("digits")
-            if rollout and (not self.timeline or essence(rollout) != essence(self.timeline[-1][1])):
+            if rollout and (not self.timeline or identity(rollout) != identity(self.timeline[-1][1])):
                 self.timeline.append((int(time.time() * 1000), rollout))
 
     def _read(self, kind, name):
@@ -129,12 +130,12 @@ class Cluster:
         return self.status("Model", model).get("stableVersion", 0)
 
     def failure(self, model, version):
-        """Why a version failed, the newest entry; None when it did not."""
+        """The newest entry of a version in status.failed; None if the version has not failed."""
         failed = [entry for entry in self.status("Model", model).get("failed", []) if entry["version"] == version]
         return failed[-1] if failed else None
 
     def ready_nodes(self, fleet):
-        """Name -> pid of the nodes that are ready."""
+        """The ready nodes: name -> pid."""
         return {node["name"]: node["pid"] for node in self.status("ServingFleet", fleet).get("nodes", [])
                 if node["state"] == "Ready"}
 
@@ -142,5 +143,5 @@ class Cluster:
         return self.status("ServingFleet", fleet).get(f"{protocol}Address", "")
 
 
-def essence(rollout):
+def identity(rollout):
     return [rollout.get(name) for name in ("id", "phase", "candidate", "step", "weight")]

@@ -1,69 +1,69 @@
-"""A running longshore-load: its rate, its segments, its ledger."""
+"""A running longshore-load: sets its rate, divides its run into segments, and reads its counts."""
 
 import json
 import subprocess
 import threading
 
 
-def trouble(counts):
-    """What went wrong with the requests of a segment: "2 of 310 failed, 3 sent again; 2 UNAVAILABLE: Socket closed"."""
-    told = "".join(f"; {how_often} {why}" for why, how_often in counts["failures"].items())
-    return f"{counts['failed']} of {counts['sent']} failed, {counts['retried']} sent again{told}"
+def describe_failures(counts):
+    """Describes the failures of a segment: "2 of 310 requests failed, 3 were retried; 2 UNAVAILABLE: Socket closed"."""
+    reasons = "".join(f"; {count} {why}" for why, count in counts["failures"].items())
+    return f"{counts['failed']} of {counts['sent']} requests failed, {counts['retried']} were retried{reasons}"
 
 
 class Load:
-    """One generator. What it says is read by a thread; everything here may be asked at any time."""
+    """One load generator. A thread reads its output. All methods may be called from any thread."""
 
     def __init__(self, programs, name, command):
         self.name = name
         self.progress = {}
         self.final = None
         self._segments = {}
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._process = programs.start(name, command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self):
         for line in self._process.stdout:
-            said = json.loads(line)
-            with self._news:
-                if said["type"] == "segment":
-                    self._segments[said["name"]] = said
-                elif said["type"] == "progress":
-                    self.progress = said
+            message = json.loads(line)
+            with self._changed:
+                if message["type"] == "segment":
+                    self._segments[message["name"]] = message
+                elif message["type"] == "progress":
+                    self.progress = message
                 else:
-                    self.final = said
-                self._news.notify_all()
+                    self.final = message
+                self._changed.notify_all()
 
-    def _say(self, line):
+    def _send(self, line):
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
 
     def set_rate(self, per_second):
-        self._say(f"rate {per_second}")
+        self._send(f"rate {per_second}")
 
     def mark(self, name):
-        """Ends the segment under way; what is sent from now on belongs to `name`."""
-        self._say(f"mark {name}")
+        """Ends the current segment; requests sent from now on belong to the segment `name`."""
+        self._send(f"mark {name}")
 
-    def segment(self, name, patience_s=10):
-        """The counts of a segment that has ended."""
-        with self._news:
-            if not self._news.wait_for(lambda: name in self._segments, patience_s):
-                raise TimeoutError(f"load {self.name}: no report of the segment {name}")
+    def segment(self, name, timeout_s=10):
+        """Waits for the counts of a segment that was ended by mark()."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: name in self._segments, timeout_s):
+                raise TimeoutError(f"load {self.name}: no counts of the segment \"{name}\" within {timeout_s} s")
             return self._segments[name]
 
     def segments(self):
-        with self._news:
+        with self._changed:
             return dict(self._segments)
 
-    def stop(self, patience_s=20):
-        """Waits for the last answers. Returns the whole ledger."""
+    def stop(self, timeout_s=20):
+        """Waits for the last answers. Returns the counts of the whole run."""
         if self._process.poll() is None:
-            self._say("stop")
-        with self._news:
-            if not self._news.wait_for(lambda: self.final is not None, patience_s):
-                raise TimeoutError(f"load {self.name}: no final ledger")
+            self._send("stop")
+        with self._changed:
+            if not self._changed.wait_for(lambda: self.final is not None, timeout_s):
+                raise TimeoutError(f"load {self.name}: no final counts within {timeout_s} s")
         self._process.wait()
         return self.final

@@ -1,4 +1,4 @@
-"""The programs of the demo: found, started, and all gone at the end, also those that the controller started."""
+"""Finds, starts and stops the programs of the demo, including the nodes that the controller starts."""
 
 import ctypes
 import os
@@ -10,17 +10,15 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class DemoError(Exception):
-    """What stops the demo, in words for the person in front of it."""
+    """An error that stops the demo; its text is shown to the user."""
 
 
 class Interrupted(Exception):
-    """Ctrl-C, or somebody told us to end."""
+    """One of SIGNALS arrived, for example by Ctrl-C."""
 
 
 def end_on_signals():
@@ -31,20 +29,20 @@ def end_on_signals():
 
 
 def ignore_signals():
-    """While everything is being ended: a second Ctrl-C must not leave half of it behind."""
+    """Called before the programs are stopped, so that a second Ctrl-C cannot leave some of them running."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def find_programs():
-    """The folder with the four programs: LONGSHORE_BIN, or the newest build."""
+    """The folder with the four programs: LONGSHORE_BIN if it is set, then the release build, then the dev build."""
     names = ["longshore-controller", "longshore-node", "longshore", "longshore-load"]
     folders = [os.environ.get("LONGSHORE_BIN"), ROOT / "build/release/bin", ROOT / "build/dev/bin"]
     for folder in filter(None, folders):
         folder = pathlib.Path(folder).resolve()
         if all((folder / name).exists() for name in names):
             return folder
-    raise DemoError("the programs are not built: run ./dev build, or ./dev demo, which does it")
+    raise DemoError("the programs are not built: run ./dev build, or ./dev demo, which builds them")
 
 
 def free_port():
@@ -59,7 +57,7 @@ def children_of(pid):
         if not entry.name.isdigit():
             continue
         try:
-            # The name in parentheses may hold spaces; what follows it does not.
+            # The process name in parentheses may contain spaces; the fields after it do not.
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
@@ -69,7 +67,7 @@ def children_of(pid):
 
 
 class Programs:
-    """Every process below this one. Orphans (the nodes of a killed controller) become its children too."""
+    """All descendants of this process. Orphans, such as the nodes of a killed controller, become children of this process."""
 
     def __init__(self, log_folder):
         self.log_folder = log_folder
@@ -79,7 +77,7 @@ class Programs:
             raise DemoError("prctl(PR_SET_CHILD_SUBREAPER): " + os.strerror(ctypes.get_errno()))
 
     def start(self, name, command, **options):
-        """Starts a program in a session of its own, so that Ctrl-C reaches only the demo, which ends it in order."""
+        """Starts a program in a new session, so that Ctrl-C reaches only the demo, which then stops the programs in order."""
         log = open(self.log_folder / f"{name}.log", "ab")
         options.setdefault("stdout", log)
         process = subprocess.Popen([str(part) for part in command], stderr=log, start_new_session=True,
@@ -89,7 +87,7 @@ class Programs:
         return process
 
     def reap(self):
-        """Collects orphans that have ended. The ones started here belong to their Popen."""
+        """Reaps orphans that have ended. The programs started here are reaped by their Popen objects."""
         own = {process.pid for process in self.started.values()}
         for pid in children_of(os.getpid()):
             if pid in own:
@@ -104,30 +102,30 @@ class Programs:
             code = self.started[name].poll()
             if code is not None:
                 tail = (self.log_folder / f"{name}.log").read_text(errors="replace")[-1500:]
-                raise DemoError(f"{name} ended with {code}:\n{tail}")
+                raise DemoError(f"{name} ended unexpectedly with exit code {code}. The end of its log:\n{tail}")
 
     def kill(self, name):
-        """As a crash would: SIGKILL, nothing is cleaned up."""
+        """Ends a program with SIGKILL, so that it cleans up nothing, as in a crash."""
         process = self.started.pop(name)
         process.kill()
         process.wait()
 
-    def end_all(self, patience_s=20):
-        """The given ones first, because a controller would start its nodes again; then every orphan. None is left."""
+    def end_all(self, timeout_s=20):
+        """Ends the started programs first, because a controller would restart its nodes; then all orphans."""
         for process in self.started.values():
             if process.poll() is None:
                 process.terminate()
         for process in self.started.values():
-            wait_or_kill(process, patience_s)
+            wait_or_kill(process, timeout_s)
         self.started = {}
-        deadline = time.monotonic() + patience_s
-        told = set()
+        deadline = time.monotonic() + timeout_s
+        signalled = set()
         while pids := self._living_children():
             for pid in pids:
                 late = time.monotonic() > deadline
-                if late or pid not in told:
+                if late or pid not in signalled:
                     send(pid, signal.SIGKILL if late else signal.SIGTERM)
-                    told.add(pid)
+                    signalled.add(pid)
             time.sleep(0.05)
 
     def _living_children(self):
@@ -142,9 +140,9 @@ def send(pid, number):
         pass
 
 
-def wait_or_kill(process, patience_s):
+def wait_or_kill(process, timeout_s):
     try:
-        process.wait(patience_s)
+        process.wait(timeout_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -1,4 +1,4 @@
-"""What the person sees while the demo runs: a live screen on a terminal, plain lines elsewhere."""
+"""Shows the demo's progress: a live screen on a terminal, otherwise plain lines."""
 
 import sys
 import threading
@@ -26,7 +26,7 @@ def model_line(name, status):
 
 def fleet_line(name, status):
     scale = status.get("autoscale") or {}
-    why = f"   wants {scale['desired']} ({scale['reason']})" if scale.get("reason") else ""
+    why = f"   desired: {scale['desired']} ({scale['reason']})" if scale.get("reason") else ""
     return f"  {name:<8} {status.get('readyReplicas', 0)} of {status.get('replicas', 0)} nodes ready{why}"
 
 
@@ -37,46 +37,46 @@ def load_line(name, progress):
                          for version, counts in sorted(progress["versions"].items()))
     total = progress["total"]
     return (f"  {name:<8} {progress['rate']:g}/s   p50 {progress['p50_ms']:.1f} ms   p99 {progress['p99_ms']:.1f} ms   "
-            f"last second {versions or '-'}   all {total['answered']}, failed {total['failed']}, retried {total['retried']}")
+            f"last second {versions or '-'}   total {total['answered']}, failed {total['failed']}, retried {total['retried']}")
 
 
 def table(rows):
-    """Columns as wide as their widest cell."""
+    """Formats rows; each column is as wide as its widest cell."""
     widths = [max(len(str(cell)) for cell in column) for column in zip(*rows)]
     return "\n".join("   ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
 def print_expectations(expectations, out):
-    rows = [("EXPECTED", "MET", "SEEN")]
+    rows = [("EXPECTED", "MET", "OBSERVED")]
     rows += [(entry["what"], "yes" if entry["met"] else "NO", entry["seen"]) for entry in expectations]
     print("\n" + table(rows), file=out)
 
 
 class View:
-    """Draws until closed. `state()` gives (models, fleets, loads) as lists of (name, values)."""
+    """Draws in a thread until close(). `state()` returns (models, fleets, loads), each a list of (name, values)."""
 
     def __init__(self, out, state):
         self.out = out
         self.live = out.isatty()
         self._state = state
         self._began = time.monotonic()
-        self._lines = []        # What happened, newest last.
-        self._act = ""
+        self._lines = []        # The log of events, newest last.
+        self._stage = ""
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._drawer = threading.Thread(target=self._run, daemon=True)
         self._drawer.start()
 
-    def act(self, title):
+    def stage(self, title):
         with self._lock:
-            self._act = title
-        self._say(title, BOLD)
+            self._stage = title
+        self._log(title, BOLD)
 
     def note(self, text):
-        self._say("  " + text, DIM)
+        self._log("  " + text, DIM)
 
     def expectation(self, what, met, seen):
-        self._say(f"  {'ok  ' if met else 'NOT '}{what}: {seen}", GREEN if met else RED)
+        self._log(f"  {'ok     ' if met else 'FAILED '}{what}: {seen}", GREEN if met else RED)
 
     def close(self):
         self._ending.set()
@@ -85,7 +85,7 @@ class View:
             self._draw()
             print(file=self.out)
 
-    def _say(self, text, colour):
+    def _log(self, text, colour):
         at = f"{time.monotonic() - self._began:5.1f} s  "
         with self._lock:
             self._lines.append(f"{colour}{at}{text}{PLAIN}" if self.live else at + text)
@@ -109,14 +109,14 @@ class View:
     def _draw(self):
         models, fleets, loads = self._state()
         with self._lock:
-            lines = [f"{BOLD}Longshore{PLAIN}  {time.monotonic() - self._began:.0f} s   {self._act}", "", "Models"]
+            lines = [f"{BOLD}Longshore{PLAIN}  {time.monotonic() - self._began:.0f} s   {self._stage}", "", "Models"]
             lines += [model_line(*model) for model in models] + ["", "Fleets"]
             lines += [fleet_line(*fleet) for fleet in fleets] + ["", "Load"]
-            lines += [load_line(*load) for load in loads] + ["", "What happened"]
+            lines += [load_line(*load) for load in loads] + ["", "Events"]
             lines += self._lines[-24:]
         print("\033[H\033[2J" + "\n".join(lines), end="", file=self.out, flush=True)
 
 
 def choose_out(as_json):
-    """The JSON object has standard output for itself."""
+    """The stream for text: standard error if standard output is reserved for the JSON object."""
     return sys.stderr if as_json else sys.stdout

@@ -11,6 +11,7 @@
 
 #include <map>
 
+#include "common/os/file.h"
 #include "serving-node/saved_model/bundle.h"
 #include "serving-node/saved_model/crafted_index.h"
 #include "tests/fuzz/folder.h"

@@ -1,7 +1,7 @@
 // The DER of a certificate request, in PEM as a node sends it to its controller.
-#include "common/base64.h"
-#include "common/error.h"
-#include "common/tls/authority.h"
+#include "common/base/base64.h"
+#include "common/base/error.h"
+#include "common/net/tls/authority.h"
 #include "tests/fuzz/fuzz.h"
 
 const longshore::fuzz::Allowance longshore::fuzz::kAllowance = longshore::fuzz::kOfRequests;

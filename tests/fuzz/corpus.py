@@ -1,7 +1,7 @@
 """Makes the fuzzers' corpora: `python tests/fuzz/corpus.py`, in the environment of the tests.
 
-A file is what one input may look like: what is common, what is odd, and what once cost too much. Binary ones are made of
-messages so that one can read here what they say.
+Each file is one input: a common one, an unusual one, or one that once took too much time or memory. Binary inputs are built from
+messages here, so that their contents can be read.
 """
 
 import gzip
@@ -207,7 +207,7 @@ def bundle() -> None:
         return b"\0" + b"".join(text(name) + text(value) for name, value in pairs.items())
 
     def parts(*places: tuple[int, int]) -> bytes:
-        """A tensor of two elements in the parts, each a start and a length below 64."""
+        """Makes a tensor of two elements that is stored in parts. `places`: the start and the length of each part, below 64."""
         whole = tensor_bundle_pb2.BundleEntryProto(dtype=1)
         whole.shape.dim.add(size=2)
         entries = {}
@@ -285,7 +285,7 @@ def certificate_request() -> None:
 
 def archive() -> None:
     def tar(*entries: tuple[str, bytes, bytes], form: int = tarfile.USTAR_FORMAT, linkname: str = "") -> bytes:
-        """With one block of the end mark: every byte of the corpus is damaged in turn, so there should be few."""
+        """Makes an archive with only one block of the end mark: the fuzzer damages each byte in turn, so the corpus should be small."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w", format=form) as out:
             for name, kind, content in entries:

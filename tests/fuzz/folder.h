@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "common/error.h"
-#include "common/file.h"
+#include "common/base/error.h"
+#include "common/base/path.h"
 
 namespace longshore::fuzz {
 

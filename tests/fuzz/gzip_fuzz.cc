@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/http/inflate.h"
+#include "common/net/http/inflate.h"
 #include "tests/fuzz/fuzz.h"
 
 const longshore::fuzz::Allowance longshore::fuzz::kAllowance = longshore::fuzz::kOfRequests;

@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/http/connection.h"
+#include "common/net/http/connection.h"
 #include "tests/fuzz/fuzz.h"
 
 const longshore::fuzz::Allowance longshore::fuzz::kAllowance = longshore::fuzz::kOfRequests;
@@ -29,7 +29,7 @@ void Serve(std::string_view bytes) {
   const Ends ends;
   const auto context = std::make_shared<boost::asio::io_context>(1);
   const auto core =
-      std::make_shared<http::Core>(Limits(), [](const http::Request& request, const http::Responder& respond) {
+      std::make_shared<http::ServerState>(Limits(), [](const http::Request& request, const http::Responder& respond) {
         respond({.body = std::to_string(request.body.size())});
       });
   auto connection =

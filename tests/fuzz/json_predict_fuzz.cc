@@ -1,6 +1,6 @@
 // The body of a REST prediction, turned into tensors as in the REST server. The first byte selects the signature.
-#include "serving-node/frontend/json_numbers.h"
-#include "serving-node/frontend/json_request.h"
+#include "serving-node/frontend/json/numbers.h"
+#include "serving-node/frontend/json/request.h"
 #include "serving-node/tensor/proto.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -42,12 +42,13 @@ void CheckIsWhole(const tensorflow::TensorProto& proto) {
 }
 
 void Read(std::string_view body, const tensorflow::SignatureDef& signature) {
-  const frontend::FindSignature find = [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
+  const frontend::json::FindSignature find = [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
     if (name == "serving_default") return &signature;
     return InvalidArgument("no signature {}", name);
   };
   tensorflow::serving::PredictRequest request;
-  if (!frontend::NumbersFromJson(body, find, &request) && !frontend::PredictRequestFromJson(body, find, &request)) {
+  if (!frontend::json::NumbersFromJson(body, find, &request) &&
+      !frontend::json::PredictRequestFromJson(body, find, &request)) {
     return;
   }
   for (const auto& [name, proto] : request.inputs()) CheckIsWhole(proto);

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <utility>
 
-#include "common/log.h"
+#include "common/os/log.h"
 #include "tests/fuzz/memory.h"
 
 #ifdef LONGSHORE_SANITIZER_ADDRESS

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "serving-node/engine/engine.h"
-#include "serving-node/engine/reference/reference.h"
+#include "serving-node/engine/host/host.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::fuzz {
 
 class Model {
  public:
-  explicit Model(const std::string& name) : engine_(engine::MakeReferenceEngine({.threads = 1})) {
+  explicit Model(const std::string& name) : engine_(engine::host::MakeEngine({.threads = 1})) {
     auto loaded = engine_->Load(source_tree::Root() / "tests" / "models" / name / "1", {});
     CHECK(loaded);
     model_ = std::move(*loaded);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/file.h"
+#include "common/os/file.h"
 #include "controller/api/document.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"

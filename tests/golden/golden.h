@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
 #include "common/json/json.h"
 
 namespace longshore::golden {

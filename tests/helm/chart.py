@@ -1,4 +1,4 @@
-"""The chart, and what one does with it."""
+"""The Helm chart: its variants, and helm for rendering and installing it."""
 
 import json
 import pathlib
@@ -6,13 +6,13 @@ import ssl
 import subprocess
 import time
 
-from api import Api, Refused
+from api import Api, ApiError
 from program import Failure, find_binaries
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHART = ROOT / "helm/longshore"
 ACCOUNT = "longshore-controller"
-# Every way to install it that makes other objects.
+# Installations that together render all objects of the chart.
 MODES = {
     "roles": {},
     "roles of several namespaces": {"watchNamespaces": ["vision"], "replicas": 2},
@@ -33,10 +33,10 @@ MODES = {
                                  "prometheus": {"tokenFor": "https://prometheus.monitoring.svc:9091", "tokenSecret": "prometheus"},
                                  "metrics": {"discovery": "PodMonitor", "labels": {"release": "prometheus"}},
                                  "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}}},
-    "cert-manager's other issuer, ServiceMonitor": {
+    "another issuer of cert-manager, ServiceMonitor": {
         "certificates": {"source": "CertManager", "issuer": {"name": "company", "kind": "ClusterIssuer"}},
         "metrics": {"discovery": "ServiceMonitor", "interval": "1m", "labels": {"release": "prometheus"}}},
-    "one's own Secret, without extras": {
+    "own Secret, without extras": {
         "certificates": {"source": "Secret", "secretName": "our-ca"}, "admissionPolicy": {"enabled": False},
         "userRoles": {"enabled": False}, "networkPolicy": {"enabled": False}},
     "routes": {"routes": [
@@ -50,31 +50,31 @@ MODES = {
 
 
 class Helm:
-    """helm, with folders of its own. Charts need the version of a Kubernetes where none is asked."""
+    """Runs helm with separate folders. `template` needs a Kubernetes version, because it does not ask a cluster."""
 
     def __init__(self, control_plane=None):
         self.program = find_binaries("helm") / "helm"
         self.control_plane = control_plane
         self.rendered = {}
 
-    def __call__(self, *words, values=None):
+    def __call__(self, *arguments, values=None):
         environment = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
         if self.control_plane is not None:
             folder = self.control_plane.folder
             environment |= {"KUBECONFIG": str(self.control_plane.kubeconfig), "HOME": str(folder),
                             "HELM_CACHE_HOME": str(folder / "helm")}
-        given = ["--values=-"] if values is not None else []
-        done = subprocess.run([self.program, *map(str, words), *given], env=environment, capture_output=True, text=True,
-                              check=False, timeout=120, input=json.dumps(values) if given else None)
+        values_flag = ["--values=-"] if values is not None else []
+        done = subprocess.run([self.program, *map(str, arguments), *values_flag], env=environment, capture_output=True, text=True,
+                              check=False, timeout=120, input=json.dumps(values) if values_flag else None)
         if done.returncode != 0:
-            raise Failure(f"helm {words[0]}: {(done.stderr + done.stdout).strip()}")
+            raise Failure(f"helm {arguments[0]}: {(done.stderr + done.stdout).strip()}")
         return done.stdout
 
     def template(self, values=None, *more):
         return self("template", "longshore", CHART, "--namespace=ops", "--kube-version=1.34.0", *more, values=values or {})
 
     def template_once(self, values):
-        """The same, remembered."""
+        """Like `template`, with a cache."""
         key = json.dumps(values)
         if key not in self.rendered:
             self.rendered[key] = self.template(values)
@@ -91,21 +91,21 @@ class Helm:
 
 
 def api_of_account(control_plane, api, name=ACCOUNT, namespace="ops"):
-    """The API as a service account sees it, with a token that the API server made."""
+    """A client of the API server with a token of the service account."""
     answer = api.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", {"spec": {}})
     tls = ssl.create_default_context(cafile=control_plane.authority.certificate)
     return Api(control_plane.url(), tls, answer["status"]["token"])
 
 
-def wait_until_refused(attempt, timeout_s=20):
-    """Policies hold a moment after they were made. `attempt` must be refused by a policy, and change nothing."""
+def wait_until_policies_apply(attempt, timeout_s=20):
+    """Waits until the policies apply, which takes a moment. `attempt`: a dry run that a policy must reject."""
     end = time.monotonic() + timeout_s
     while True:
         try:
             attempt()
-        except Refused as refusal:
-            if "ValidatingAdmissionPolicy" in str(refusal):
+        except ApiError as error:
+            if "ValidatingAdmissionPolicy" in str(error):
                 return
             raise
-        assert time.monotonic() < end, "no policy holds"
+        assert time.monotonic() < end, "no policy has rejected the attempt"
         time.sleep(0.05)

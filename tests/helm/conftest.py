@@ -11,21 +11,21 @@ from control_plane import CRDS, ControlPlane
 from api import Api
 from chart import Helm
 
-STRANGERS = TESTS / "helm/strangers.yaml"
+THIRD_PARTY_CRDS = TESTS / "helm/third_party_crds.yaml"
 
 
 @pytest.fixture(scope="session")
 def control_plane():
-    """With controllers: Deployments have pods, which stay Pending, and what lost its owner is deleted."""
-    with ControlPlane(controllers=True, crds=(CRDS, STRANGERS)) as it:
-        yield it
+    """With controllers: Deployments get pods, which stay Pending, and objects without an owner are deleted."""
+    with ControlPlane(controllers=True, crds=(CRDS, THIRD_PARTY_CRDS)) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def api(control_plane):
-    it = Api(control_plane.url(), control_plane.tls)
-    yield it
-    it.close()
+    client = Api(control_plane.url(), control_plane.tls)
+    yield client
+    client.close()
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +35,7 @@ def helm(control_plane):
 
 @pytest.fixture(scope="session")
 def namespaces(api):
-    """Operators live in ops, fleets in vision; other is nobody's business. What runs in ops must be restricted."""
+    """Namespaces: ops for operators, vision for fleets, and other, which is not used. All enforce the restricted pod standard."""
     for name in ("ops", "vision", "other"):
         labels = {"pod-security.kubernetes.io/enforce": "restricted"}
         api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})

@@ -1,4 +1,4 @@
-"""A fleet and the objects that the controller makes of it (controller/fleet/pods/manifests.cc)."""
+"""A fleet and the objects that the controller creates for it (controller/fleet/pods/manifests.cc)."""
 
 import json
 
@@ -6,27 +6,30 @@ FLEET = {"apiVersion": "longshore.dev/v1alpha1", "kind": "ServingFleet", "metada
     "imagePullSecrets": [{"name": "pull"}],
     "modelVolumes": [{"name": "private", "mountPath": "/models/private", "secret": {"secretName": "models-key"}},
                      {"name": "models", "mountPath": "/models/shared", "persistentVolumeClaim": {"claimName": "models"}}]}}
-# Nobody's.
+# An object that does not belong to a fleet.
 FOREIGN = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "vision"}}
-PATHS = {"ServingFleet": "/apis/longshore.dev/v1alpha1/namespaces/{}/servingfleets", "Model": "/apis/longshore.dev/v1alpha1/namespaces/{}/models",
+PATHS = {"ServingFleet": "/apis/longshore.dev/v1alpha1/namespaces/{}/servingfleets",
+         "Model": "/apis/longshore.dev/v1alpha1/namespaces/{}/models",
          "Deployment": "/apis/apps/v1/namespaces/{}/deployments", "Service": "/api/v1/namespaces/{}/services",
-         "ServiceAccount": "/api/v1/namespaces/{}/serviceaccounts", "ConfigMap": "/api/v1/namespaces/{}/configmaps", "Pod": "/api/v1/namespaces/{}/pods",
+         "ServiceAccount": "/api/v1/namespaces/{}/serviceaccounts", "ConfigMap": "/api/v1/namespaces/{}/configmaps",
+         "Pod": "/api/v1/namespaces/{}/pods",
          "NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/{}/networkpolicies",
          "PodDisruptionBudget": "/apis/policy/v1/namespaces/{}/poddisruptionbudgets"}
 
 
-def path_of(it):
-    metadata = it["metadata"]
-    return f"{PATHS[it['kind']].format(metadata['namespace'])}/{metadata['name']}"
+def path_of(manifest):
+    metadata = manifest["metadata"]
+    return f"{PATHS[manifest['kind']].format(metadata['namespace'])}/{metadata['name']}"
 
 
-def create(api, it):
-    return api.request("POST", path_of(it).rpartition("/")[0], it)
+def create(api, manifest):
+    return api.request("POST", path_of(manifest).rpartition("/")[0], manifest)
 
 
-def apply(api, it, **query):
-    """Server-side, as the controller does."""
-    return api.request("PATCH", path_of(it), it, "application/apply-patch+yaml", fieldManager="longshore-controller", force="true", **query)
+def apply(api, manifest, **query):
+    """Server-side apply, as the controller does it."""
+    return api.request("PATCH", path_of(manifest), manifest, "application/apply-patch+yaml",
+                       fieldManager="longshore-controller", force="true", **query)
 
 
 def selector(name):
@@ -44,14 +47,18 @@ def child(version, kind, fleet, suffix=""):
 
 def deployment_of(fleet):
     name = fleet["metadata"]["name"]
-    it = child("apps/v1", "Deployment", fleet)
+    manifest = child("apps/v1", "Deployment", fleet)
     probe = {"httpGet": {"path": "/livez", "port": "admin"}}
-    volumes = {"state": {"emptyDir": {}}, "cache": {"emptyDir": {"sizeLimit": "1Gi"}}, "ca": {"configMap": {"name": f"longshore-{name}-ca"}},
+    volumes = {"state": {"emptyDir": {}}, "cache": {"emptyDir": {"sizeLimit": "1Gi"}},
+               "ca": {"configMap": {"name": f"longshore-{name}-ca"}},
                "token": {"projected": {"sources": [{"serviceAccountToken": {
                    "audience": "longshore-controller", "expirationSeconds": 3600, "path": "token"}}]}}}
-    for one in fleet["spec"].get("modelVolumes", []):
-        source = {"secret": one["secret"]} if "secret" in one else {"persistentVolumeClaim": {**one["persistentVolumeClaim"], "readOnly": True}}
-        volumes[f"models-{one['name']}"] = source
+    for volume in fleet["spec"].get("modelVolumes", []):
+        if "secret" in volume:
+            source = {"secret": volume["secret"]}
+        else:
+            source = {"persistentVolumeClaim": {**volume["persistentVolumeClaim"], "readOnly": True}}
+        volumes[f"models-{volume['name']}"] = source
     container = {
         "name": "node", "image": "longshore/node:0.1.0", "args": ["--fleet=vision/cpu"],
         "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
@@ -59,14 +66,14 @@ def deployment_of(fleet):
         "startupProbe": probe, "livenessProbe": probe, "readinessProbe": probe,
         "volumeMounts": [{"name": name, "mountPath": f"/mnt/{name}"} for name in volumes],
         "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}}
-    it["spec"] = {"selector": {"matchLabels": selector(name)}, "template": {
-        "metadata": {"labels": {**it["metadata"]["labels"], "longshore.dev/fleet-uid": fleet["metadata"]["uid"]}},
+    manifest["spec"] = {"selector": {"matchLabels": selector(name)}, "template": {
+        "metadata": {"labels": {**manifest["metadata"]["labels"], "longshore.dev/fleet-uid": fleet["metadata"]["uid"]}},
         "spec": {"serviceAccountName": f"longshore-{name}", "automountServiceAccountToken": False, "enableServiceLinks": False,
                  "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532,
                                      "seccompProfile": {"type": "RuntimeDefault"}},
                  "imagePullSecrets": fleet["spec"].get("imagePullSecrets", []), "containers": [container],
                  "volumes": [{"name": name, **source} for name, source in volumes.items()]}}}
-    return json.loads(json.dumps(it))  # Nothing of it stands in two places.
+    return json.loads(json.dumps(manifest))  # A deep copy without shared parts.
 
 
 def companions_of(fleet):

@@ -1,4 +1,4 @@
-"""The chart by itself: what it renders, and which values it refuses."""
+"""The chart without a cluster: what it renders, and which values it rejects."""
 
 import json
 import re
@@ -12,8 +12,8 @@ from chart import CHART, MODES, ROOT, Helm
 TEMPLATES = {path.name: path.read_text() for path in (CHART / "templates").rglob("*") if path.is_file()}
 README = (CHART / "README.md").read_text()
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
-# What is wrong, and the field that the refusal names.
-REFUSED = [
+# Invalid values, and the field that the error names.
+INVALID_VALUES = [
     ({"replcas": 2}, "replcas"),
     ({"replicas": "2"}, "/replicas"),
     ({"replicas": -1}, "/replicas"),
@@ -72,7 +72,8 @@ REFUSED = [
     ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"], "ingress": {}}] * 2}, "routes: fleet cpu of namespace ops has two"),
 ]
 
-# Values that are one thing, whatever is in them; and for each value what it is changed to, if need be beside what.
+# WHOLE: values that are not split into their fields. EFFECTS: for each value a change of it; a tuple has the other values that
+# the change needs, and then the change.
 WHOLE = ("resources", "affinity", "certificates.issuer")
 EFFECTS = {
     "replicas": {"replicas": 2},
@@ -139,18 +140,18 @@ def offline():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_lint_finds_nothing(offline, mode):
+def test_helm_lint_reports_nothing(offline, mode):
     offline("lint", "--strict", "--kube-version=1.34.0", CHART, values=MODES[mode])
 
 
-@pytest.mark.parametrize("values, field", REFUSED, ids=lambda it: json.dumps(it) if isinstance(it, dict) else "")
-def test_a_wrong_value_is_refused_and_named(offline, values, field):
-    with pytest.raises(Failure) as refusal:
+@pytest.mark.parametrize("values, field", INVALID_VALUES, ids=lambda item: json.dumps(item) if isinstance(item, dict) else "")
+def test_an_invalid_value_is_rejected_and_named(offline, values, field):
+    with pytest.raises(Failure) as error:
         offline.template(values)
-    assert field in str(refusal.value)
+    assert field in str(error.value)
 
 
-def test_an_older_kubernetes_is_refused(offline):
+def test_an_older_kubernetes_is_rejected(offline):
     with pytest.raises(Failure, match="requires kubeVersion: >=1.30"):
         offline("template", "longshore", CHART, "--kube-version=1.29.0")
 
@@ -160,8 +161,8 @@ def test_rendering_again_changes_nothing(offline, mode):
     assert offline.template(MODES[mode]) == offline.template_once(MODES[mode])
 
 
-def test_templates_neither_ask_the_cluster_nor_throw_dice():
-    """What renders a chart for GitOps has no cluster to ask."""
+def test_templates_use_neither_the_cluster_nor_random_values():
+    """Tools for GitOps render a chart without a cluster."""
     for name, text in TEMPLATES.items():
         assert not re.search(r"\b(lookup|gen\w+(Cert|CA|Key)\w*|rand\w+|uuidv4|now|Capabilities|IsUpgrade|IsInstall)\b", text), name
 
@@ -188,23 +189,23 @@ def test_a_value_has_an_effect(offline, value):
     assert offline.template_once(base) != offline.template(values)
 
 
-def test_all_values_are_tried():
+def test_every_value_of_the_schema_has_a_test():
     assert leaves(SCHEMA) - {"global"} == set(EFFECTS)
 
 
-def test_the_readme_tells_of_every_value():
+def test_the_readme_describes_every_value():
     rows = re.findall(r"^\| `([A-Za-z.]+)` \| ", README.partition("\n## Values\n")[2], re.M)
     assert len(rows) == len(set(rows))
     assert leaves(SCHEMA) - {"global"} == set(rows)
 
 
-def test_the_kinds_are_those_of_the_project():
-    """Helm wants copies beside the templates; to bring them: cp crds/*.yaml helm/longshore/crds/."""
-    theirs = {path.name: path.read_text() for path in (CHART / "crds").iterdir()}
-    assert theirs == {path.name: path.read_text() for path in (ROOT / "crds").glob("*.yaml")}
+def test_the_crds_of_the_chart_are_copies_of_the_projects():
+    """Helm needs copies in the chart. To update them: cp crds/*.yaml helm/longshore/crds/."""
+    copies = {path.name: path.read_text() for path in (CHART / "crds").iterdir()}
+    assert copies == {path.name: path.read_text() for path in (ROOT / "crds").glob("*.yaml")}
 
 
-def test_a_package_has_the_kinds_and_no_more_than_it_needs(offline, tmp_path):
+def test_a_package_has_the_crds_and_no_unnecessary_files(offline, tmp_path):
     offline("package", CHART, "--destination", tmp_path)
     [package] = tmp_path.iterdir()
     with tarfile.open(package) as archive:
@@ -214,7 +215,7 @@ def test_a_package_has_the_kinds_and_no_more_than_it_needs(offline, tmp_path):
     assert package.stat().st_size < 100_000
 
 
-def test_the_version_is_the_projects():
+def test_the_version_of_the_chart_is_the_projects():
     version = re.search(r"^project\(longshore VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
     chart = (CHART / "Chart.yaml").read_text()
     assert f"\nversion: {version}\n" in chart

@@ -1,4 +1,4 @@
-"""Install, upgrade, uninstall, purge: what changes, what stays, and that nothing waits for the operator."""
+"""Install, upgrade, uninstall and purge: what changes, what stays, and that nothing waits for the operator."""
 
 import base64
 import json
@@ -10,29 +10,29 @@ import time
 import pytest
 from program import Failure
 
-from api import Refused
-from chart import CHART, api_of_account, wait_until_refused
+from api import ApiError
+from chart import CHART, api_of_account, wait_until_policies_apply
 from fleet import FLEET, FOREIGN, apply, companions_of, create, deployment_of, path_of
 
 SECRET = "/api/v1/namespaces/ops/secrets/longshore-controller-ca"
-# What the API server or its controllers make, of themselves or of a user's objects.
-OTHERS = {"Event", "EndpointSlice", "Endpoints", "ControllerRevision", "ReplicaSet", "Pod", "Lease/kube-node-lease", "APIService"}
+# Kinds that the API server or its controllers create.
+GENERATED_KINDS = {"Event", "EndpointSlice", "Endpoints", "ControllerRevision", "ReplicaSet", "Pod", "Lease/kube-node-lease", "APIService"}
 UNINSTALL_MAX_S = 30
 
 
 @pytest.fixture(scope="module")
-def former(tmp_path_factory):
-    """The chart as it was a version ago."""
-    folder = tmp_path_factory.mktemp("former") / "longshore"
+def previous_chart(tmp_path_factory):
+    """The chart with a previous version number."""
+    folder = tmp_path_factory.mktemp("previous") / "longshore"
     shutil.copytree(CHART, folder)
-    about = folder / "Chart.yaml"
-    about.write_text(re.sub(r"^(version|appVersion): .*$", r"\1: 0.0.9", about.read_text(), flags=re.M))
+    chart_yaml = folder / "Chart.yaml"
+    chart_yaml.write_text(re.sub(r"^(version|appVersion): .*$", r"\1: 0.0.9", chart_yaml.read_text(), flags=re.M))
     return folder
 
 
 @pytest.fixture
 def installed(helm, namespaces):
-    """To call; what is still there after the test is uninstalled."""
+    """A function that installs the chart. It is uninstalled after the test."""
     yield helm.install
     if "longshore" in helm("list", "--namespace=ops", "--short"):
         helm.uninstall()
@@ -40,25 +40,25 @@ def installed(helm, namespaces):
 
 @pytest.fixture
 def fleet(control_plane, api, namespaces):
-    """With its objects, as the operator made them, and a Model."""
-    it = create(api, FLEET)
-    for child in [*companions_of(it), deployment_of(it)]:
+    """A fleet with the objects that the operator creates for it, and a Model."""
+    item = create(api, FLEET)
+    for child in [*companions_of(item), deployment_of(item)]:
         apply(api, child)
     create(api, {"apiVersion": "longshore.dev/v1alpha1", "kind": "Model", "metadata": {"name": "digits", "namespace": "vision"},
                  "spec": {"fleet": "cpu", "source": {"uri": "file:///models/shared"}}})
-    yield it
+    yield item
     control_plane.kubectl("delete", "models,servingfleets", "--all", "--all-namespaces")
 
 
-def everything(api):
-    """All objects of the cluster that somebody made: "Kind namespace/name"."""
+def all_objects(api):
+    """All objects of the cluster except generated ones: "Kind namespace/name"."""
     found = set()
     for path in ["/api/v1"] + [f"/apis/{group['preferredVersion']['groupVersion']}" for group in api.request("GET", "/apis")["groups"]]:
         for resource in listed(api, path, "resources"):
-            if "/" in resource["name"] or "list" not in resource["verbs"] or resource["kind"] in OTHERS:
+            if "/" in resource["name"] or "list" not in resource["verbs"] or resource["kind"] in GENERATED_KINDS:
                 continue
-            for it in listed(api, f"{path}/{resource['name']}", "items"):
-                found.add(f"{resource['kind']} {it['metadata'].get('namespace', '')}/{it['metadata']['name']}")
+            for item in listed(api, f"{path}/{resource['name']}", "items"):
+                found.add(f"{resource['kind']} {item['metadata'].get('namespace', '')}/{item['metadata']['name']}")
     return found
 
 
@@ -66,17 +66,17 @@ def listed(api, path, what):
     while True:
         try:
             return api.request("GET", path)[what]
-        except Refused as refusal:  # Of a kind that came a moment ago, or went.
-            if refusal.status == 404:
+        except ApiError as error:  # The kind was just added or removed.
+            if error.status == 404:
                 return []
-            assert refusal.status == 429, refusal
+            assert error.status == 429, error
             time.sleep(0.05)
 
 
 def wait_until(what, condition, timeout_s=UNINSTALL_MAX_S):
     end = time.monotonic() + timeout_s
     while not condition():
-        assert time.monotonic() < end, what
+        assert time.monotonic() < end, f"timed out waiting for {what}"
         time.sleep(0.05)
 
 
@@ -84,12 +84,12 @@ def is_gone(api, path):
     try:
         api.request("GET", path)
         return False
-    except Refused as refusal:
-        return refusal.status == 404
+    except ApiError as error:
+        return error.status == 404
 
 
 def fill_the_ca(control_plane, api):
-    """As the Job does, with its account's token: `longshore ca ensure`."""
+    """Fills the Secret with the token of the Job's account, as the Job does with `longshore ca ensure`."""
     account = api_of_account(control_plane, api, "longshore-controller-ca")
     secret = account.request("GET", SECRET)
     assert "data" not in secret
@@ -100,38 +100,39 @@ def fill_the_ca(control_plane, api):
     return data
 
 
-def test_the_controllers_pods_come_in_a_restricted_namespace(control_plane, api, installed):
+def test_the_pods_of_the_controller_are_created_in_a_restricted_namespace(control_plane, api, installed):
     installed({"replicas": 2})
     pods = "/api/v1/namespaces/ops/pods"
 
     def names():
-        return [it["metadata"]["labels"].get("app.kubernetes.io/name") for it in api.request("GET", pods)["items"]]
+        return [item["metadata"]["labels"].get("app.kubernetes.io/name") for item in api.request("GET", pods)["items"]]
 
     wait_until("pods", lambda: sorted(map(str, names())) == ["longshore-controller"] * 2 + ["longshore-controller-ca"])
 
 
-def test_in_role_mode_the_policies_hold_where_the_account_may_act(control_plane, api, installed, fleet):
+def test_in_role_mode_the_policies_apply_to_the_namespaces_of_the_account(control_plane, api, installed, fleet):
     installed({"watchNamespaces": ["vision"], "admissionPolicy": {"secretPrefixes": ["team-"]}})
     account = api_of_account(control_plane, api)
-    wait_until_refused(lambda: apply(account, FOREIGN, dryRun="All"))
-    with pytest.raises(Refused, match="secretPrefixes.*: models-key"):
+    wait_until_policies_apply(lambda: apply(account, FOREIGN, dryRun="All"))
+    with pytest.raises(ApiError, match="secretPrefixes.*: models-key"):
         apply(account, deployment_of(fleet), dryRun="All")
-    with pytest.raises(Refused, match="cannot patch"):  # By RBAC.
+    with pytest.raises(ApiError, match="cannot patch"):  # Rejected by RBAC.
         apply(account, {**FOREIGN, "metadata": {"name": "web", "namespace": "other"}}, dryRun="All")
-    for it in api.request("GET", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies")["items"]:
-        [selected] = it["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
+    for item in api.request("GET", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies")["items"]:
+        [selected] = item["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
         assert selected["values"] == ["ops", "vision"]
     account.close()
 
 
-def test_the_ca_survives_upgrades_and_rendering_again(control_plane, api, helm, installed):
+def test_the_ca_survives_upgrades_and_repeated_rendering(control_plane, api, helm, installed):
     installed()
     data = fill_the_ca(control_plane, api)
     helm.upgrade({"replicas": 2})
     assert api.request("GET", SECRET)["data"] == data
     manifests = helm.template({"replicas": 2}, "--skip-tests")
     control_plane.kubectl("apply", "--namespace=ops", "-f", "-", input=manifests)
-    control_plane.kubectl("apply", "--namespace=ops", "--server-side", "--force-conflicts", "--field-manager=gitops", "-f", "-", input=manifests)
+    control_plane.kubectl("apply", "--namespace=ops", "--server-side", "--force-conflicts", "--field-manager=gitops", "-f", "-",
+                          input=manifests)
     assert api.request("GET", SECRET)["data"] == data
     with pytest.raises(Failure, match="immutable"):
         helm.upgrade({"replicas": 2}, "--force")
@@ -140,10 +141,10 @@ def test_the_ca_survives_upgrades_and_rendering_again(control_plane, api, helm, 
     assert api.request("GET", SECRET)["data"] == data
 
 
-def test_the_ca_may_be_kept(control_plane, api, helm, installed):
+def test_the_ca_can_be_kept_after_uninstalling(control_plane, api, helm, installed):
     installed({"certificates": {"keep": True}})
     data = fill_the_ca(control_plane, api)
-    assert "longshore-controller-ca" in helm.uninstall()  # It says so.
+    assert "longshore-controller-ca" in helm.uninstall()  # Helm lists the kept Secret.
     assert api.request("GET", SECRET)["data"] == data
     installed({"certificates": {"keep": True}})
     assert api.request("GET", SECRET)["data"] == data
@@ -151,17 +152,17 @@ def test_the_ca_may_be_kept(control_plane, api, helm, installed):
     api.request("DELETE", SECRET)
 
 
-def test_an_upgrade_changes_the_controller_and_no_node(api, helm, former, installed, fleet):
-    """By one version of the chart, with leases, fleets and pods as they are."""
-    installed({"watchNamespaces": ["vision"]}, chart=former)
+def test_an_upgrade_changes_the_controller_but_no_node(api, helm, previous_chart, installed, fleet):
+    """An upgrade by one version of the chart leaves leases, fleets and pods unchanged."""
+    installed({"watchNamespaces": ["vision"]}, chart=previous_chart)
     lease = "/apis/coordination.k8s.io/v1/namespaces/ops/leases/longshore-controller"
     api.request("PATCH", lease, {"spec": {"holderIdentity": "a", "leaseTransitions": 7}}, "application/merge-patch+json")
-    paths = [path_of(it) for it in [FLEET, deployment_of(fleet), *companions_of(fleet)]]
+    paths = [path_of(item) for item in [FLEET, deployment_of(fleet), *companions_of(fleet)]]
 
     def state():
         found = {path: api.request("GET", path)["metadata"] for path in paths}
         pods = api.request("GET", "/api/v1/namespaces/vision/pods")["items"]
-        return {path: (it["uid"], it.get("generation")) for path, it in found.items()}, {it["metadata"]["uid"] for it in pods}
+        return {path: (item["uid"], item.get("generation")) for path, item in found.items()}, {item["metadata"]["uid"] for item in pods}
 
     wait_until("the fleet's pod", lambda: state()[1])
     before, lease_before = state(), api.request("GET", lease)
@@ -173,27 +174,27 @@ def test_an_upgrade_changes_the_controller_and_no_node(api, helm, former, instal
     assert api.request("GET", lease) == lease_before
 
 
-def test_the_kinds_are_upgraded_by_hand(control_plane, api, helm, installed):
-    """As the README says: Helm brings them at the first install only."""
+def test_the_crds_can_be_upgraded_by_hand(control_plane, api, helm, installed):
+    """As described in the README, because Helm installs CRDs only once."""
     control_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=helm("show", "crds", CHART))
 
 
 @pytest.mark.parametrize("values", [{"watchNamespaces": ["vision"]}, {"clusterWide": True, "replicas": 2}], ids=["roles", "cluster"])
-def test_uninstalling_leaves_what_is_the_users(control_plane, api, helm, installed, fleet, values):
-    before = everything(api)
+def test_uninstalling_keeps_the_objects_of_users(control_plane, api, helm, installed, fleet, values):
+    before = all_objects(api)
     installed(values)
     fill_the_ca(control_plane, api)
-    assert len(everything(api) - before) > 15
+    assert len(all_objects(api) - before) > 15
     started = time.monotonic()
     helm.uninstall()
-    wait_until("the rest to go", lambda: everything(api) == before)
+    wait_until("the objects of the chart to be deleted", lambda: all_objects(api) == before)
     assert time.monotonic() - started < UNINSTALL_MAX_S
-    for it in [deployment_of(fleet), *companions_of(fleet)]:  # They serve.
-        assert "deletionTimestamp" not in api.request("GET", path_of(it))["metadata"]
+    for item in [deployment_of(fleet), *companions_of(fleet)]:  # The nodes continue to serve.
+        assert "deletionTimestamp" not in api.request("GET", path_of(item))["metadata"]
 
 
-def test_after_that_models_and_fleets_come_and_go_as_before(control_plane, api, fleet):
-    """Nobody is asked, nobody is waited for."""
+def test_without_an_operator_models_and_fleets_can_be_created_and_deleted(control_plane, api, fleet):
+    """No webhook and no finalizer needs the operator."""
     other = {**FLEET, "metadata": {"name": "gpu", "namespace": "vision"}}
     create(api, other)
     api.request("PATCH", path_of(FLEET), {"spec": {"replicas": {"min": 3}}}, "application/merge-patch+json")
@@ -201,25 +202,27 @@ def test_after_that_models_and_fleets_come_and_go_as_before(control_plane, api, 
     assert is_gone(api, path_of(other))
     api.request("DELETE", path_of(FLEET))
     assert is_gone(api, path_of(FLEET))
-    wait_until("its objects to go", lambda: all(is_gone(api, path_of(it)) for it in [deployment_of(fleet), *companions_of(fleet)]))
+    children = [deployment_of(fleet), *companions_of(fleet)]
+    wait_until("the objects of the fleet to be deleted", lambda: all(is_gone(api, path_of(child)) for child in children))
 
 
-def test_a_namespace_goes_when_its_operator_is_gone_already(control_plane, api, helm, installed):
-    """The operator's own namespace goes first, with its account, its Lease and its CA in it; then one with fleets."""
+def test_namespaces_can_be_deleted_after_the_operator(control_plane, api, helm, installed):
+    """First deletes the operator's namespace with its account, Lease and CA, and then a namespace with fleets."""
     for name in ("first", "second"):
         api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-    # Without the chart's Job, whose pods would make Kubernetes look a second time, eight seconds later.
-    helm("install", "longshore", CHART, "--namespace=first", values={"clusterWide": True, "certificates": {"source": "Secret", "secretName": "a"}})
-    it = create(api, {**FLEET, "metadata": {"name": "cpu", "namespace": "second"}})
-    for child in [*companions_of(it), deployment_of(it)]:
+    # Without the chart's Job, whose pods would make Kubernetes check the namespace again eight seconds later.
+    helm("install", "longshore", CHART, "--namespace=first",
+         values={"clusterWide": True, "certificates": {"source": "Secret", "secretName": "a"}})
+    item = create(api, {**FLEET, "metadata": {"name": "cpu", "namespace": "second"}})
+    for child in [*companions_of(item), deployment_of(item)]:
         apply(api, child)
     started = time.monotonic()
     api.request("DELETE", "/api/v1/namespaces/first")
-    wait_until("the operator to go", lambda: is_gone(api, "/apis/apps/v1/namespaces/first/deployments/longshore-controller"))
+    wait_until("the operator to be deleted", lambda: is_gone(api, "/apis/apps/v1/namespaces/first/deployments/longshore-controller"))
     api.request("DELETE", "/api/v1/namespaces/second")
-    wait_until("the namespaces to go", lambda: all(is_gone(api, f"/api/v1/namespaces/{name}") for name in ("first", "second")))
+    wait_until("the namespaces to be deleted", lambda: all(is_gone(api, f"/api/v1/namespaces/{name}") for name in ("first", "second")))
     assert time.monotonic() - started < UNINSTALL_MAX_S
-    # What lay outside is still there, and stops nobody but the account that is gone.
+    # The cluster-scoped objects still exist, but they restrict only the deleted account.
     create(api, FLEET)
     apply(api, deployment_of({**FLEET, "metadata": {**FLEET["metadata"], "uid": "a"}}), dryRun="All")
     api.request("DELETE", path_of(FLEET))
@@ -227,51 +230,51 @@ def test_a_namespace_goes_when_its_operator_is_gone_already(control_plane, api, 
         control_plane.kubectl("delete", kind, "--selector=app.kubernetes.io/part-of=longshore")
 
 
-def test_without_the_kinds_nobody_is_stopped(control_plane, api, installed, fleet):
-    """Somebody purged in the wrong order, the kinds first; the API server that finds the policy about them is a new one."""
+def test_policies_without_their_crds_restrict_no_other_user(control_plane, api, installed, fleet):
+    """Purging in the wrong order: the CRDs first. The API server then restarts and loads policies for kinds that do not exist."""
     installed({"clusterWide": True})
-    left = deployment_of(fleet)
-    del left["metadata"]["ownerReferences"]
-    left["metadata"]["name"] = "longshore-left"
-    create(api, left)
+    leftover = deployment_of(fleet)
+    del leftover["metadata"]["ownerReferences"]
+    leftover["metadata"]["name"] = "longshore-leftover"
+    create(api, leftover)
     account = api_of_account(control_plane, api)
     control_plane.kubectl("delete", "crd", "servingfleets.longshore.dev", "models.longshore.dev")
     control_plane.stop_server(signal_number=signal.SIGKILL)
     control_plane.restart_server()
     for connection in (api, account):
-        connection.close()  # It opens again by itself.
+        connection.close()  # The next request opens it again.
     try:
-        wait_until_refused(lambda: apply(account, FOREIGN, dryRun="All"))
+        wait_until_policies_apply(lambda: apply(account, FOREIGN, dryRun="All"))
         for metadata in ({"annotations": {"a": "b"}}, {"finalizers": ["a/b"]}, {"finalizers": []}):
-            api.request("PATCH", path_of(left), {"metadata": metadata}, "application/merge-patch+json")
-        with pytest.raises(Refused, match="ops.objects"):
-            apply(account, left, dryRun="All")
+            api.request("PATCH", path_of(leftover), {"metadata": metadata}, "application/merge-patch+json")
+        with pytest.raises(ApiError, match="ops.objects"):
+            apply(account, leftover, dryRun="All")
     finally:
-        api.request("DELETE", path_of(left))
+        api.request("DELETE", path_of(leftover))
         account.close()
         control_plane.apply_crds()
 
 
-def test_purging_leaves_nothing(control_plane, api, helm, installed, fleet):
-    """The README's commands, in the README's order."""
+def test_purging_removes_everything(control_plane, api, helm, installed, fleet):
+    """The commands of the README, in their order."""
     installed({"clusterWide": True})
     control_plane.kubectl("delete", "models,servingfleets", "--all", "--all-namespaces")
     helm.uninstall()
     control_plane.kubectl("delete", "crd", "models.longshore.dev", "servingfleets.longshore.dev")
     try:
-        wait_until("nothing of it", lambda: not [it for it in everything(api) if "longshore" in it])
+        wait_until("all objects of Longshore to be deleted", lambda: not [item for item in all_objects(api) if "longshore" in item])
     finally:
         control_plane.apply_crds()
 
 
-def test_the_pod_of_helm_test_is_taken(control_plane, helm, installed):
+def test_the_pod_of_helm_test_is_accepted(control_plane, helm, installed):
     installed()
     manifest = helm.template({}, "--show-only=templates/tests/reads-models.yaml")
     answer = json.loads(control_plane.kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", input=manifest))
-    assert [it["args"][1] for it in answer["spec"]["containers"]] == ["fleets", "models"]
+    assert [item["args"][1] for item in answer["spec"]["containers"]] == ["fleets", "models"]
 
 
-def test_the_notes_tell_the_next_commands(helm, installed):
+def test_the_notes_show_the_next_commands(helm, installed):
     notes = installed({"clusterWide": True})
-    for words in ("helm test longshore --namespace ops", "kind: ServingFleet", "go on serving", "helm show crds", "--all-namespaces"):
-        assert words in notes
+    for text in ("helm test longshore --namespace ops", "kind: ServingFleet", "go on serving", "helm show crds", "--all-namespaces"):
+        assert text in notes

@@ -1,15 +1,15 @@
-"""Who may do what, asked of the API server: exactly what the chart's README says."""
+"""The rights of all accounts, as reported by the API server, are exactly those in the chart's README."""
 
 import itertools
 
 import pytest
 
-from api import Refused
+from api import ApiError
 from chart import ACCOUNT, api_of_account
 
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 READ, APPLY = {"get", "list", "watch"}, {"list", "watch", "create", "patch"}
-# By group and resource; leases are tried apart.
+# By group and resource; leases have a separate test.
 RIGHTS = {
     "longshore.dev/models": READ, "longshore.dev/servingfleets": READ,
     "longshore.dev/models/status": {"update"}, "longshore.dev/servingfleets/status": {"update"},
@@ -19,9 +19,9 @@ RIGHTS = {
     "/pods": {"list", "watch", "patch"}, "/events": {"create", "patch"},
 }
 LEASES = {"coordination.k8s.io/leases": {"create"}}
-# Of every account, by Kubernetes' own rules.
-EVERYBODYS = {"authorization.k8s.io/selfsubjectaccessreviews": {"create"}, "authorization.k8s.io/selfsubjectrulesreviews": {"create"},
-              "authentication.k8s.io/selfsubjectreviews": {"create"}}
+# Rights that Kubernetes gives to every account.
+RIGHTS_OF_ALL = {"authorization.k8s.io/selfsubjectaccessreviews": {"create"}, "authorization.k8s.io/selfsubjectrulesreviews": {"create"},
+                 "authentication.k8s.io/selfsubjectreviews": {"create"}}
 MODES = {"roles": {"watchNamespaces": ["vision"]}, "cluster": {"clusterWide": True}}
 
 
@@ -34,12 +34,12 @@ def mode(request, helm, namespaces):
 
 @pytest.fixture(scope="module")
 def resources(api):
-    """All that the API server knows, subresources too: (group, resource, whether it is in namespaces)."""
+    """All resources and subresources of the API server: (group, resource, whether it is namespaced)."""
     versions = ["/api/v1"] + [f"/apis/{group['preferredVersion']['groupVersion']}" for group in api.request("GET", "/apis")["groups"]]
     found = []
     for path in versions:
         group = path.split("/")[2] if path.startswith("/apis") else ""
-        found += [(group, it["name"], it["namespaced"]) for it in api.request("GET", path)["resources"]]
+        found += [(group, item["name"], item["namespaced"]) for item in api.request("GET", path)["resources"]]
     assert len(found) > 100
     return found
 
@@ -51,9 +51,9 @@ def may(api, user, groups, verb, group, resource, namespace="", name=""):
     return api.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
 
 
-def may_as_account(api, *words, account=ACCOUNT, **more):
+def may_as_account(api, *arguments, account=ACCOUNT, **more):
     groups = ["system:serviceaccounts", "system:serviceaccounts:ops", "system:authenticated"]
-    return may(api, f"system:serviceaccount:ops:{account}", groups, *words, **more)
+    return may(api, f"system:serviceaccount:ops:{account}", groups, *arguments, **more)
 
 
 def rights_of_account(api, resources, namespace, account=ACCOUNT):
@@ -64,13 +64,13 @@ def rights_of_account(api, resources, namespace, account=ACCOUNT):
     return rights
 
 
-def test_the_account_may_do_what_the_table_says_and_nothing_else(api, resources, mode):
-    assert rights_of_account(api, resources, "ops") == EVERYBODYS | RIGHTS | LEASES
-    assert rights_of_account(api, resources, "vision") == EVERYBODYS | RIGHTS
-    assert rights_of_account(api, resources, "other") == EVERYBODYS | (RIGHTS if mode == "cluster" else {})
+def test_the_account_has_exactly_the_rights_of_the_table(api, resources, mode):
+    assert rights_of_account(api, resources, "ops") == RIGHTS_OF_ALL | RIGHTS | LEASES
+    assert rights_of_account(api, resources, "vision") == RIGHTS_OF_ALL | RIGHTS
+    assert rights_of_account(api, resources, "other") == RIGHTS_OF_ALL | (RIGHTS if mode == "cluster" else {})
 
 
-def test_its_lease_is_the_only_one(api, mode):
+def test_the_account_may_use_only_its_own_lease(api, mode):
     def may_lease(verb, name, namespace="ops"):
         return may_as_account(api, verb, "coordination.k8s.io", "leases", namespace, name)
 
@@ -79,37 +79,39 @@ def test_its_lease_is_the_only_one(api, mode):
     assert not [verb for verb in VERBS if may_lease(verb, "longshore-controller", "vision")]
 
 
-def test_it_becomes_nobody_else(api, mode):
-    for verb, group, resource in (("impersonate", "", "users"), ("impersonate", "", "serviceaccounts"), ("bind", "rbac.authorization.k8s.io", "clusterroles"),
-                                  ("escalate", "rbac.authorization.k8s.io", "roles"), ("create", "", "serviceaccounts/token"),
-                                  ("create", "", "pods/exec"), ("get", "", "pods/log"), ("create", "authentication.k8s.io", "tokenreviews")):
+def test_the_account_cannot_get_the_rights_of_other_accounts(api, mode):
+    for verb, group, resource in (("impersonate", "", "users"), ("impersonate", "", "serviceaccounts"),
+                                  ("bind", "rbac.authorization.k8s.io", "clusterroles"), ("escalate", "rbac.authorization.k8s.io", "roles"),
+                                  ("create", "", "serviceaccounts/token"),
+                                  ("create", "", "pods/exec"), ("get", "", "pods/log"),
+                                  ("create", "authentication.k8s.io", "tokenreviews")):
         assert not may_as_account(api, verb, group, resource, "ops"), (verb, resource)
 
 
-def test_secrets_are_refused_to_its_own_token(control_plane, api, mode):
+def test_the_account_cannot_access_secrets(control_plane, api, mode):
     account = api_of_account(control_plane, api)
     paths = ["/api/v1/secrets"] + [f"/api/v1/namespaces/{one}/secrets" for one in ("ops", "vision")]
     paths += [path + "/longshore-controller-ca" for path in paths[1:]]
     for method, path in [*itertools.product(("GET", "DELETE"), paths), ("POST", paths[1])]:
-        with pytest.raises(Refused) as refusal:
+        with pytest.raises(ApiError) as error:
             account.request(method, path, {"metadata": {"name": "a"}} if method == "POST" else None)
-        assert refusal.value.status == 403, (method, path)
+        assert error.value.status == 403, (method, path)
     account.close()
 
 
-def test_its_own_token_reads_what_is_wanted_and_the_issuers_keys(control_plane, api, mode):
+def test_the_account_can_list_its_objects_and_read_the_issuers_keys(control_plane, api, mode):
     account = api_of_account(control_plane, api)
-    where = "" if mode == "cluster" else "/namespaces/vision"
-    for path in (f"/apis/longshore.dev/v1alpha1{where}/models", f"/apis/longshore.dev/v1alpha1{where}/servingfleets",
-                 f"/apis/apps/v1{where}/deployments", f"/api/v1{where}/pods"):
+    prefix = "" if mode == "cluster" else "/namespaces/vision"
+    for path in (f"/apis/longshore.dev/v1alpha1{prefix}/models", f"/apis/longshore.dev/v1alpha1{prefix}/servingfleets",
+                 f"/apis/apps/v1{prefix}/deployments", f"/api/v1{prefix}/pods"):
         assert "items" in account.request("GET", path)
     assert account.request("GET", "/openid/v1/jwks")["keys"]
     account.close()
 
 
-def test_the_account_of_the_ca_reaches_one_secret(api, resources, mode):
+def test_the_account_of_the_ca_job_can_access_only_one_secret(api, resources, mode):
     account = "longshore-controller-ca"
-    assert rights_of_account(api, resources, "ops", account) == EVERYBODYS
+    assert rights_of_account(api, resources, "ops", account) == RIGHTS_OF_ALL
     of_secret = {name: {verb for verb in VERBS if may_as_account(api, verb, "", "secrets", "ops", name, account=account)}
                  for name in ("longshore-controller-ca", "other")}
     assert of_secret == {"longshore-controller-ca": {"get", "patch"}, "other": set()}
@@ -121,7 +123,7 @@ def bind(control_plane, kind, role):
     return user
 
 
-def test_people_read_and_change_models_and_fleets(control_plane, api, mode):
+def test_user_roles_allow_reading_and_changing_models_and_fleets(control_plane, api, mode):
     def rights(user):
         return {resource: {verb for verb in VERBS if may(api, user, ["system:authenticated"], verb, "longshore.dev", resource, "vision")}
                 for resource in ("models", "models/status", "servingfleets", "servingfleets/scale", "servingfleets/status")}

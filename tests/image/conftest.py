@@ -1,4 +1,4 @@
-"""Both images, made once, and a folder to run them with."""
+"""Fixtures: both images, built once, and a folder for running them."""
 
 import os
 import pathlib
@@ -31,9 +31,9 @@ def image(request) -> Image:
 
 @pytest.fixture
 def scratch(tmp_path):
-    """A folder that containers share with the test. Containers that a failed test left there end with it."""
+    """A folder that containers share with the test. After the test, containers that are still running are removed."""
     if os.getuid() != 0:
-        pytest.skip("runs containers with another user's id, which needs root")
+        pytest.skip("running containers with another user id needs root")
     yield tmp_path
     state = tmp_path / ".runc"
     for left in state.iterdir() if state.exists() else ():

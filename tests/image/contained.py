@@ -1,9 +1,10 @@
-"""Runs an image's program as a careful cluster does: as the image's user and PID 1, without any capability, root read-only.
+"""Runs an image's program as in a hardened cluster: as the image's user and PID 1, without capabilities, root read-only.
 
     python3 contained.py [--mount=HOST:INSIDE]... [--entrypoint=PATH] BUNDLE SCRATCH -- ARGUMENTS
 
-BUNDLE is what `umoci unpack` made of the image. SCRATCH is a folder that program and test share, under one name; /tmp is
-memory. The network is the host's, so that a test can ask the program. Signals go to the program, its exit code comes back.
+BUNDLE is the output of `umoci unpack` for the image. SCRATCH is a folder that the program and the test share under the same
+path; /tmp is a tmpfs. The program uses the host's network, so that tests can reach it. Signals are passed to the program, and
+its exit code is returned.
 """
 
 import argparse
@@ -24,7 +25,7 @@ def spec_of(bundle: pathlib.Path, scratch: pathlib.Path, mounts: list[str], entr
     process["capabilities"] = {}
     process["args"] = ([entrypoint] if entrypoint else process["args"]) + arguments
     spec["root"] = {"path": str(bundle / "rootfs"), "readonly": True}
-    spec["linux"]["namespaces"] = [it for it in spec["linux"]["namespaces"] if it["type"] != "network"]
+    spec["linux"]["namespaces"] = [namespace for namespace in spec["linux"]["namespaces"] if namespace["type"] != "network"]
     spec["mounts"] += [{"source": "tmpfs", "destination": "/tmp", "type": "tmpfs", "options": ["nosuid", "nodev", "mode=1777"]},
                        mount(scratch, str(scratch), "rw")]
     spec["mounts"] += [mount(*pair.split(":"), "ro") for pair in mounts]
@@ -38,13 +39,13 @@ def main() -> None:
     parser.add_argument("--mount", action="append", default=[])
     parser.add_argument("--entrypoint", default="")
     parser.add_argument("arguments", nargs="*")
-    given = parser.parse_args()
-    given.scratch.chmod(0o777)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="contained-", dir=given.scratch))
-    spec = spec_of(given.bundle, given.scratch, given.mount, given.entrypoint, given.arguments)
+    options = parser.parse_args()
+    options.scratch.chmod(0o777)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="contained-", dir=options.scratch))
+    spec = spec_of(options.bundle, options.scratch, options.mount, options.entrypoint, options.arguments)
     (folder / "config.json").write_text(json.dumps(spec))
-    # The state of runc lies in the scratch folder, where the test finds a container that it must end by force.
-    os.execvp("runc", ["runc", "--root", str(given.scratch / ".runc"), "run", "--bundle", str(folder), folder.name])
+    # runc keeps its state in the scratch folder, where the test finds containers that it must remove.
+    os.execvp("runc", ["runc", "--root", str(options.scratch / ".runc"), "run", "--bundle", str(folder), folder.name])
 
 
 if __name__ == "__main__":

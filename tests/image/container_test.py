@@ -1,4 +1,4 @@
-"""The programs run in their images: nothing is missing, nothing has to be writable, and they are well-behaved as PID 1."""
+"""The programs in their images: all files are present, the root is read-only, and PID 1 handles signals."""
 
 import json
 import pathlib
@@ -30,7 +30,7 @@ X = np.array([1, 2, 5], np.float32)
 
 @pytest.fixture
 def node(node_image, scratch):
-    """Starts a node in a container, that serves half_plus_two: `with node(*flags, mounts=[...]) as it`."""
+    """A function that starts a node with half_plus_two in a container: `with node(*flags, mounts=[...]) as running`."""
     def start(*flags: str, mounts=(), model: str | None = MODEL):
         options = [f"--mount={MODELS}:/models", *(f"--mount={pair}" for pair in mounts)]
         return running_node(scratch, MODEL, pathlib.Path("/models") / model if model else None, *flags,
@@ -42,57 +42,57 @@ def predicted(stub, **inputs) -> list[float]:
     return list(stub.Predict(request_of(MODEL, **inputs), timeout=SECONDS).outputs["y"].float_val)
 
 
-def test_no_library_is_missing_or_too_many(image, scratch):
+def test_an_image_has_exactly_the_libraries_of_its_programs(image, scratch):
     needed = set()
     for name in PROGRAMS[image.name]:
-        seen = image.run(scratch, "--list", f"/usr/bin/{name}", entrypoint=f"/lib64/{LOADER}")
-        assert seen.returncode == 0 and "not found" not in seen.stdout, (seen.stdout, seen.stderr)
-        needed |= set(re.findall(r"=> \S*/(\S+) \(", seen.stdout))
+        done = image.run(scratch, "--list", f"/usr/bin/{name}", entrypoint=f"/lib64/{LOADER}")
+        assert done.returncode == 0 and "not found" not in done.stdout, (done.stdout, done.stderr)
+        needed |= set(re.findall(r"=> \S*/(\S+) \(", done.stdout))
     assert {path.split("/")[-1] for path in image.entries() if ".so" in path} - {LOADER} == needed - {LOADER}
 
 
-def test_programs_say_their_version(image, scratch):
+def test_programs_print_their_version(image, scratch):
     for name in PROGRAMS[image.name]:
-        seen = image.run(scratch, "--version", entrypoint=f"/usr/bin/{name}")
-        assert (seen.returncode, seen.stderr) == (0, "")
-        assert f"{name} {VERSION}\n" in seen.stdout
+        done = image.run(scratch, "--version", entrypoint=f"/usr/bin/{name}")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"{name} {VERSION}\n" in done.stdout
 
 
 @pytest.mark.parametrize(("name", "code"), [("longshore-node", 1), ("longshore-controller", 2), ("longshore", 2), ("longshore-model", 2)])
-def test_a_flag_that_is_wrong_ends_it_with_a_text(request, scratch, name, code):
+def test_an_unknown_flag_ends_the_program_with_a_message(request, scratch, name, code):
     image = request.getfixturevalue("node_image" if name in PROGRAMS["node"] else "controller_image")
-    seen = image.run(scratch, "--no_such_flag", entrypoint=f"/usr/bin/{name}")
-    assert (seen.returncode, seen.stdout) == (code, "")
-    assert seen.stderr
+    done = image.run(scratch, "--no_such_flag", entrypoint=f"/usr/bin/{name}")
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr
 
 
 def test_the_node_serves_over_grpc_and_rest(node):
-    with node() as it:
-        it.serving()
-        assert predicted(it.predictions, x=X) == [2.5, 3, 4.5]
-        assert it.rest_predict({"instances": [1.0, 2.0, 5.0]}) == (200, {"predictions": [2.5, 3.0, 4.5]})
-        with urllib.request.urlopen(f"{it.admin_url}/readyz", timeout=SECONDS) as ready:
+    with node() as running:
+        running.serving()
+        assert predicted(running.predictions, x=X) == [2.5, 3, 4.5]
+        assert running.rest_predict({"instances": [1.0, 2.0, 5.0]}) == (200, {"predictions": [2.5, 3.0, 4.5]})
+        with urllib.request.urlopen(f"{running.admin_url}/readyz", timeout=SECONDS) as ready:
             assert ready.status == 200
 
 
-def test_the_official_images_variables_name_the_model(node_image, scratch):
+def test_the_variables_of_the_official_image_select_the_model(node_image, scratch):
     mounts = [f"--mount={MODELS / MODEL}:/models/model"]
-    with running_node(scratch, "model", None, program=node_image.command(scratch, *mounts)) as it:
-        assert it.rest_predict({"instances": [2.0]}) == (200, {"predictions": [3.0]})
+    with running_node(scratch, "model", None, program=node_image.command(scratch, *mounts)) as running:
+        assert running.rest_predict({"instances": [2.0]}) == (200, {"predictions": [3.0]})
 
 
-def test_sigterm_lets_a_request_end(node):
-    with node("--simulated_run_ms=1000", "--connection_age_max_ms=1000") as it:
-        it.serving()
-        call = it.predictions.Predict.future(request_of(MODEL, x=X), timeout=SECONDS)
-        it.until(lambda: "longshore_running 1" in metrics(it) or None)
-        it.process.send_signal(signal.SIGTERM)
+def test_after_sigterm_a_running_request_is_answered(node):
+    with node("--simulated_run_ms=1000", "--connection_age_max_ms=1000") as running:
+        running.serving()
+        call = running.predictions.Predict.future(request_of(MODEL, x=X), timeout=SECONDS)
+        running.until(lambda: "longshore_running 1" in metrics(running) or None)
+        running.process.send_signal(signal.SIGTERM)
         assert list(call.result().outputs["y"].float_val) == [2.5, 3, 4.5]
-        assert it.process.wait(SECONDS) == 0
+        assert running.process.wait(SECONDS) == 0
 
 
-def test_a_second_sigterm_ends_it_at_once(node_image, scratch):
-    # It would wait for the connection, for ever.
+def test_a_second_sigterm_ends_the_node_immediately(node_image, scratch):
+    # Without the second signal the node would wait for the connection forever.
     command = [*node_image.command(scratch, f"--mount={MODELS}:/models"), f"--model_base_path=/models/{MODEL}",
                f"--model_name={MODEL}", "--port=0", "--admin_port=0", f"--port_file={scratch / 'ports'}",
                "--connection_age_max_ms=0"]
@@ -108,7 +108,7 @@ def test_a_second_sigterm_ends_it_at_once(node_image, scratch):
 
 
 def text_of(path: pathlib.Path, process: subprocess.Popen, word: str = "") -> str:
-    """Waits until the file is there and has the word."""
+    """Waits until the file exists and contains the word; returns its text."""
     end = time.monotonic() + SECONDS
     while not path.exists() or word not in path.read_text():
         assert process.poll() is None and time.monotonic() < end, (path, process.returncode)
@@ -121,19 +121,19 @@ def metrics(node: serving.Node) -> str:
         return response.read().decode()
 
 
-def test_the_node_speaks_tls_and_asks_for_certificates(node, scratch):
+def test_the_node_uses_tls_and_requires_client_certificates(node, scratch):
     ca = Authority(scratch)
     for end, content in zip(("crt", "key"), ca.sign("server"), strict=True):
         (scratch / f"server.{end}").write_bytes(content)
         (scratch / f"server.{end}").chmod(0o644)
     flags = [f"--tls_cert_file={scratch}/server.crt", f"--tls_key_file={scratch}/server.key",
              f"--tls_client_ca_file={ca.certificate}"]
-    with node(*flags) as it:
-        it.ready()
+    with node(*flags) as running:
+        running.ready()
         certificate, key = ca.sign("client")
         allowed = grpc.ssl_channel_credentials(ca.pem, key, certificate)
         refused = grpc.ssl_channel_credentials(ca.pem)
-        address = f"localhost:{it.grpc_port}"
+        address = f"localhost:{running.grpc_port}"
         with grpc.secure_channel(address, allowed) as channel:
             assert predicted(prediction_service_pb2_grpc.PredictionServiceStub(channel), x=X) == [2.5, 3, 4.5]
         with grpc.secure_channel(address, refused) as channel, pytest.raises(grpc.RpcError):
@@ -141,13 +141,13 @@ def test_the_node_speaks_tls_and_asks_for_certificates(node, scratch):
 
 
 @pytest.fixture
-def names(scratch):
-    """A name server that knows one name, hosts that knows another: the mounts that make a container ask them."""
+def name_resolution(scratch):
+    """A DNS server with one name and a hosts file with another; returns the mounts that make a container use them."""
     (scratch / "hosts").write_text("127.0.0.1 localhost\n127.0.0.1 by-hosts.test\n")
     (scratch / "resolv.conf").write_text("nameserver 127.53.0.1\noptions timeout:2\n")
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.53.0.1", 53))
-    thread = threading.Thread(target=answer_names, args=[server], daemon=True)
+    thread = threading.Thread(target=answer_dns_queries, args=[server], daemon=True)
     thread.start()
     yield [f"{scratch / name}:/etc/{name}" for name in ("hosts", "resolv.conf")]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
@@ -156,8 +156,8 @@ def names(scratch):
     server.close()
 
 
-def answer_names(server: socket.socket) -> None:
-    """by-dns.test has 127.0.0.1, and no address of IPv6; nobody else has one. An empty message ends it."""
+def answer_dns_queries(server: socket.socket) -> None:
+    """Answers by-dns.test with 127.0.0.1 and no IPv6 address, and all other names with NXDOMAIN. An empty message ends it."""
     while query := (received := server.recvfrom(4096))[0]:
         end = query.index(b"\0", 12) + 5
         question, kind = query[12:end], struct.unpack(">H", query[end - 4:end - 2])[0]
@@ -168,35 +168,35 @@ def answer_names(server: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("name", ["by-hosts.test", "by-dns.test"])
-def test_the_node_finds_its_controller_by_name(node, scratch, names, name):
+def test_the_node_resolves_the_name_of_its_controller(node, scratch, name_resolution, name):
     (scratch / "state").mkdir()
     (scratch / "state").chmod(0o777)
     with socket.create_server(("127.0.0.1", 0)) as controller:
         controller.settimeout(SECONDS)
         address = f"{name}:{controller.getsockname()[1]}"
-        with node(f"--controller={address}", "--fleet=default/main", f"--state_dir={scratch}/state", mounts=names, model=None):
+        with node(f"--controller={address}", "--fleet=default/main", f"--state_dir={scratch}/state", mounts=name_resolution, model=None):
             controller.accept()[0].close()
 
 
 @pytest.mark.parametrize("name", ["by-hosts.test", "by-dns.test"])
-def test_glibc_finds_names(image, scratch, names, name):
-    """The host's getent, which needs nothing but the image's glibc: what the controller's HTTP client calls."""
-    seen = image.run(scratch, "ahostsv4", name, entrypoint="/tmp/getent", mounts=[*names, "/usr/bin/getent:/tmp/getent"])
-    assert (seen.returncode, seen.stdout.split()[0]) == (0, "127.0.0.1"), seen.stderr
+def test_glibc_resolves_names(image, scratch, name_resolution, name):
+    """Uses the host's getent with the image's glibc, whose resolver the controller's HTTP client also uses."""
+    done = image.run(scratch, "ahostsv4", name, entrypoint="/tmp/getent", mounts=[*name_resolution, "/usr/bin/getent:/tmp/getent"])
+    assert (done.returncode, done.stdout.split()[0]) == (0, "127.0.0.1"), done.stderr
 
 
-def test_openssl_trusts_the_public_authorities_by_default(image, scratch):
-    """The host's openssl with the image's libraries; openssl.cnf is not needed."""
+def test_openssl_trusts_the_public_cas_by_default(image, scratch):
+    """Uses the host's openssl with the image's libraries, without openssl.cnf."""
     end = "-----END CERTIFICATE-----\n"
     first = pathlib.Path("/etc/ssl/certs/ca-certificates.crt").read_text().split(end)[0]
     (scratch / "root.pem").write_text(first + end)
     (scratch / "root.pem").chmod(0o644)
-    seen = image.run(scratch, "verify", str(scratch / "root.pem"), entrypoint="/tmp/openssl",
+    done = image.run(scratch, "verify", str(scratch / "root.pem"), entrypoint="/tmp/openssl",
                      mounts=["/usr/bin/openssl:/tmp/openssl"])
-    assert (seen.returncode, seen.stdout) == (0, f"{scratch}/root.pem: OK\n"), seen.stderr
+    assert (done.returncode, done.stdout) == (0, f"{scratch}/root.pem: OK\n"), done.stderr
 
 
-def test_the_controller_runs_and_ends(controller_image, scratch):
+def test_the_controller_starts_and_stops(controller_image, scratch):
     for folder in ("state", "manifests"):
         (scratch / folder).mkdir()
         (scratch / folder).chmod(0o777)
@@ -210,8 +210,8 @@ def test_the_controller_runs_and_ends(controller_image, scratch):
     assert process.wait(SECONDS) == 0
 
 
-def test_the_command_line_is_there(controller_image, scratch):
+def test_the_controller_image_has_the_command_line_tool(controller_image, scratch):
     (scratch / "manifests").mkdir()
     (scratch / "manifests").chmod(0o777)
-    seen = controller_image.run(scratch, "get", "models", f"--manifests={scratch}/manifests", entrypoint="/usr/bin/longshore")
-    assert seen.returncode == 0, seen.stderr
+    done = controller_image.run(scratch, "get", "models", f"--manifests={scratch}/manifests", entrypoint="/usr/bin/longshore")
+    assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""What is in an image and what is not, as others' tools read it."""
+"""The contents of the images, read with skopeo and other standard tools."""
 
 import json
 import pathlib
@@ -21,30 +21,30 @@ IMAGE_JSON = {
 FORMS = ["docker-archive:{archive}:longshore/{name}:{tag}", "oci-archive:{archive}:{tag}"]
 
 
-def skopeo(*words) -> dict:
-    return json.loads(subprocess.run(["skopeo", *words], check=True, capture_output=True, text=True).stdout)
+def skopeo(*arguments) -> dict:
+    return json.loads(subprocess.run(["skopeo", *arguments], check=True, capture_output=True, text=True).stdout)
 
 
 @pytest.mark.parametrize("tag", [VERSION, "dev"])
 @pytest.mark.parametrize("form", FORMS)
-def test_skopeo_reads_it_in_both_forms_by_both_tags(image, form, tag):
+def test_skopeo_reads_both_archive_formats_by_both_tags(image, form, tag):
     reference = form.format(archive=image.archive, name=image.name, tag=tag)
-    seen = skopeo("inspect", "--config", reference)
-    config = seen["config"]
+    image_json = skopeo("inspect", "--config", reference)
+    config = image_json["config"]
     labels = {name.removeprefix("org.opencontainers.image."): value for name, value in config.pop("Labels").items()}
     assert config == {**IMAGE_JSON[image.name], "User": f"{USER_ID}:{USER_ID}", "WorkingDir": "/", "StopSignal": "SIGTERM"}
     assert (labels["title"], labels["version"], labels["revision"]) == (f"longshore-{image.name}", VERSION, REVISION)
-    assert (labels["licenses"], seen["created"], seen["os"]) == ("Apache-2.0", "2001-09-09T01:46:40Z", "linux")
+    assert (labels["licenses"], image_json["created"], image_json["os"]) == ("Apache-2.0", "2001-09-09T01:46:40Z", "linux")
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_skopeo_copies_all_of_it(image, form, tmp_path):
-    """It checks every digest on its way."""
+def test_skopeo_copies_the_image(image, form, tmp_path):
+    """skopeo verifies all digests."""
     reference = form.format(archive=image.archive, name=image.name, tag=VERSION)
     subprocess.run(["skopeo", "--insecure-policy", "copy", "--quiet", reference, f"dir:{tmp_path}"], check=True)
 
 
-def test_containerd_finds_the_names(image):
+def test_the_image_has_its_names_for_containerd(image):
     index = json.loads((image.layout / "index.json").read_text())
     assert [entry["annotations"]["io.containerd.image.name"] for entry in index["manifests"]] == \
         [f"docker.io/longshore/{image.name}:{tag}" for tag in (VERSION, "dev")]
@@ -54,11 +54,11 @@ def test_two_builds_give_the_same_bytes(image, tmp_path):
     assert build(image.name, tmp_path).read_bytes() == image.archive.read_bytes()
 
 
-def test_it_is_small(image):
+def test_an_image_is_smaller_than_its_limit(image):
     assert image.archive.stat().st_size < COMPRESSED_BYTES_MAX
 
 
-def test_it_holds_its_programs_and_no_other(image):
+def test_an_image_has_its_programs_and_no_others(image):
     executable = {path for path, entry in image.entries().items() if entry.isfile() and entry.mode & 0o111}
     programs = {f"/usr/bin/{name}" for name in PROGRAMS[image.name]}
     assert {path for path in executable if ".so" not in path} == programs
@@ -66,7 +66,7 @@ def test_it_holds_its_programs_and_no_other(image):
         {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"}
 
 
-def test_files_are_roots_and_nobody_elses_to_change(image):
+def test_files_belong_to_root_and_only_root_may_change_them(image):
     for path, entry in image.entries().items():
         assert (entry.uid, entry.gid, entry.mtime) == (0, 0, 0), path
         if path.lstrip("/") in SHARED_FOLDERS:
@@ -77,7 +77,7 @@ def test_files_are_roots_and_nobody_elses_to_change(image):
         assert entry.isfile() or entry.isdir() or entry.issym(), path
 
 
-def test_every_library_has_its_license_and_its_version(image):
+def test_every_library_has_its_license_and_version(image):
     entries = image.entries()
     packages = {path.split("/")[-1] for path in entries if path.startswith("/var/lib/dpkg/status.d/")}
     assert {"libc6", "libgrpc++1.51", "libssl3", "ca-certificates"} <= packages
@@ -87,7 +87,7 @@ def test_every_library_has_its_license_and_its_version(image):
     assert re.search(r"^Version: 3\.", status, re.MULTILINE)
 
 
-def test_programs_keep_their_build_id_and_no_symbols(image):
+def test_programs_have_a_build_id_and_no_symbols(image):
     for name in PROGRAMS[image.name]:
         sections = subprocess.run(["readelf", "--sections", "--wide", image.bundle / "rootfs/usr/bin" / name], check=True,
                                   capture_output=True, text=True).stdout
@@ -96,12 +96,12 @@ def test_programs_keep_their_build_id_and_no_symbols(image):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_dockerfiles_know_the_version(name):
+def test_dockerfiles_have_the_version(name):
     assert ("ARG", f"VERSION={VERSION}") in last_stage((ROOT / f"deploy/docker/Dockerfile.{name}").read_text())
 
 
-def test_dockerfiles_compile_alike():
-    """So Docker compiles once for both."""
+def test_dockerfiles_have_the_same_build_stage():
+    """So that Docker compiles only once for both."""
     first = {name: (ROOT / f"deploy/docker/Dockerfile.{name}").read_text().split("FROM")[1].splitlines() for name in PROGRAMS}
     assert [line.replace("controller", "node") for line in first["controller"]] == first["node"]
     assert first["controller"][:-3] == first["node"][:-3]

@@ -1,4 +1,4 @@
-"""Images of the programs under test, made as ./dev image makes them, and unpacked by others' tools."""
+"""Builds the images of the programs under test as ./dev image does, and unpacks them with standard tools."""
 
 import dataclasses
 import os
@@ -26,11 +26,11 @@ def build(name: str, output: pathlib.Path) -> pathlib.Path:
 class Image:
     name: str
     archive: pathlib.Path
-    layout: pathlib.Path  # The archive, unpacked: an OCI layout.
-    bundle: pathlib.Path  # What umoci makes of it for a container runtime: rootfs/ and config.json.
+    layout: pathlib.Path  # The unpacked archive, an OCI layout.
+    bundle: pathlib.Path  # The OCI bundle from umoci: rootfs/ and config.json.
 
     def entries(self) -> dict[str, tarfile.TarInfo]:
-        """All that is in its layers, by absolute path."""
+        """All files of the layers by absolute path."""
         found = {}
         for blob in (self.layout / "blobs/sha256").iterdir():
             if blob.read_bytes()[:2] == b"\x1f\x8b":
@@ -39,7 +39,7 @@ class Image:
         return found
 
     def command(self, scratch: pathlib.Path, *options: str) -> list:
-        """In front of arguments: runs the program in a container."""
+        """A command line that runs the image's program in a container; append the program's arguments."""
         return [sys.executable, "-B", ROOT / "tests/image/contained.py", *options, self.bundle, scratch, "--"]
 
     def run(self, scratch: pathlib.Path, *arguments: str, entrypoint: str = "", mounts=()) -> subprocess.CompletedProcess:

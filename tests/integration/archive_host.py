@@ -1,4 +1,4 @@
-"""A host of archives over https on this machine, with a CA of its own, that misbehaves as it is told."""
+"""An HTTPS server on this machine that serves archives, has its own CA, and misbehaves on request."""
 
 import http.server
 import io
@@ -13,11 +13,11 @@ from harness import ROOT
 sys.path.insert(0, str(ROOT / "tests/conformance"))
 from certificates import Authority  # noqa: E402
 
-PIECE = 16 << 10
+CHUNK_BYTES = 16 << 10
 
 
 def archive_of(folders, padding=0, compressed=False):
-    """A tar archive of NAME -> folder, and of so many bytes beside them."""
+    """Returns a tar archive of `folders` (name -> folder) and of a file with `padding` zero bytes."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz" if compressed else "w") as archive:
         for name, folder in folders.items():
@@ -32,10 +32,10 @@ def archive_of(folders, padding=0, compressed=False):
 class ArchiveHost:
     def __init__(self, folder, authority=None):
         self.files = {}  # Path -> bytes.
-        self.asked = []  # (path, Range or None), in order.
-        self.cut_after = []  # Bytes after which the next answers end; one per answer.
-        self.redirects = {}  # Path -> path.
-        self.seconds_per_piece = 0
+        self.requests = []  # Pairs (path, Range header or None), in order.
+        self.cut_after = []  # The next answers end after these numbers of bytes, one number per answer.
+        self.redirects = {}  # Path -> path of the new location.
+        self.seconds_per_chunk = 0
         self.authority = authority or Authority(folder)
         self.authority.sign("archives")
         self.ca_file = self.authority.certificate
@@ -50,7 +50,7 @@ class ArchiveHost:
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_GET(self):  # The library calls it so.
+            def do_GET(self):  # The library requires this name.
                 host.answer(self)
 
             def log_message(self, *_):
@@ -72,8 +72,8 @@ class ArchiveHost:
         return f"https://127.0.0.1:{self.port}{path}"
 
     def answer(self, request):
-        path, wanted = request.path.partition("?")[0], request.headers["Range"]
-        self.asked.append((path, wanted))
+        path, byte_range = request.path.partition("?")[0], request.headers["Range"]
+        self.requests.append((path, byte_range))
         if path in self.redirects:
             request.send_response(302)
             request.send_header("Location", self.redirects[path])
@@ -84,9 +84,9 @@ class ArchiveHost:
             request.send_error(404)
             return
         body = self.files[path]
-        begin = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted else 0
-        request.send_response(206 if wanted else 200)
-        if wanted:
+        begin = int(byte_range.removeprefix("bytes=").removesuffix("-")) if byte_range else 0
+        request.send_response(206 if byte_range else 200)
+        if byte_range:
             request.send_header("Content-Range", f"bytes {begin}-{len(body) - 1}/{len(body)}")
         request.send_header("Content-Length", str(len(body) - begin))
         request.end_headers()
@@ -94,8 +94,8 @@ class ArchiveHost:
 
     def send(self, request, body):
         end = min(len(body), self.cut_after.pop(0)) if self.cut_after else len(body)
-        for at in range(0, end, PIECE):
-            request.wfile.write(body[at:min(end, at + PIECE)])
-            time.sleep(self.seconds_per_piece)
+        for at in range(0, end, CHUNK_BYTES):
+            request.wfile.write(body[at:min(end, at + CHUNK_BYTES)])
+            time.sleep(self.seconds_per_chunk)
         if end < len(body):
             request.close_connection = True

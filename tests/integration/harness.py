@@ -1,4 +1,4 @@
-"""Starts the real programs in a directory of its own and looks at them as a user would.
+"""Starts the real programs in a temporary directory and observes them as a user would.
 
     with Installation() as it:
         it.apply_fleet(nodes=1)
@@ -6,7 +6,7 @@
         it.wait_for_stable("half", 1)
         assert it.predict("half", {"instances": [2.0]}) == {"predictions": [3.0]}
 
-Only the standard library is needed. Programs are taken from LONGSHORE_BIN, or from build/dev/bin.
+Needs only the standard library. The programs are those in LONGSHORE_BIN; default: build/dev/bin.
 """
 
 import json
@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", ROOT / "build/dev/bin"))
 MODELS = ROOT / "tests/models"
 WAIT_MAX_S = 40
-MARK = "LONGSHORE_INSTALLATION"  # In the environment of every process of an installation: its directory.
+MARK = "LONGSHORE_INSTALLATION"  # An environment variable of all processes of an installation: its directory.
 
 
 class Timeout(AssertionError):
@@ -33,7 +33,7 @@ class Timeout(AssertionError):
 
 
 def wait_for(what, condition, timeout_s=WAIT_MAX_S, seen=lambda: ""):
-    """The first true answer of `condition`; fails with what was waited for and what is seen instead."""
+    """Returns the first true result of `condition`. After timeout_s, raises an error with `what` and the result of `seen`."""
     end = time.monotonic() + timeout_s
     while True:
         answer = condition()
@@ -45,19 +45,19 @@ def wait_for(what, condition, timeout_s=WAIT_MAX_S, seen=lambda: ""):
 
 
 def processes_marked(directory):
-    """pid -> command line of the processes that were started, by whomever, for this directory."""
+    """Returns pid -> command line of all processes that were started, directly or indirectly, for this directory."""
     found = {}
     for process in pathlib.Path("/proc").iterdir():
         try:
             if process.name.isdigit() and f"{MARK}={directory}\0".encode() in (process / "environ").read_bytes():
                 found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:  # It ended meanwhile, or it is somebody else's.
+        except OSError:  # The process has ended, or it belongs to another user.
             pass
     return found
 
 
 def read_images(path):
-    """Little-endian floats, 8 x 8 x 1 per image."""
+    """Reads little-endian float32 values. Returns a list of images, each 8 x 8 x 1."""
     floats = struct.unpack(f"<{path.stat().st_size // 4}f", path.read_bytes())
     return [[[[floats[at + 8 * row + column]] for column in range(8)] for row in range(8)]
             for at in range(0, len(floats), 64)]
@@ -111,17 +111,17 @@ class Installation:
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=150)
 
     def command(self, *words):
-        """The command line, as a person would use it."""
+        """Runs the command `longshore` as a user would."""
         return subprocess.run([BIN / "longshore", *words, f"--manifests={self.manifests}"], capture_output=True, text=True,
                               timeout=60, check=False)
 
     def assert_all_ended(self):
-        """No process of this installation is left, whoever started it; one that is gets killed, so that it spoils one test."""
+        """Fails if a process of this installation is still running. Kills it first, so that it affects only this test."""
         left = processes_marked(self.dir)
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         if left:
-            raise AssertionError(f"left running: {left}")
+            raise AssertionError(f"processes still running: {left}")
 
     # Manifests.
 
@@ -152,7 +152,7 @@ spec:
   rollout: {json.dumps(rollout)}
 {extra}""")
 
-    # What is there.
+    # Objects and processes.
 
     def object(self, kind, name):
         path = self.manifests / ".longshore/objects" / kind / "default" / f"{name}.json"
@@ -177,7 +177,7 @@ spec:
         return {node["name"]: node["pid"] for node in self.fleet_status().get("nodes", [])}
 
     def rehearsal_pids(self):
-        """The ids of the processes in which nodes rehearse a version now."""
+        """Returns the ids of the processes in which nodes currently rehearse a version."""
         pids = []
         for node in self.node_pids().values():
             listing = subprocess.run(["ps", "--ppid", str(node), "-o", "pid=,args="], capture_output=True, text=True)
@@ -195,13 +195,13 @@ spec:
                 raise AssertionError(f"{name} version {version} was rolled back: {status['failed']}")
             return status.get("stableVersion") == version and self.condition("Model", name, "Ready").get("status") == "True"
 
-        wait_for(f"{name} to serve version {version} alone", serves, seen=lambda: self.status(name))
+        wait_for(f"{name} to serve only version {version}", serves, seen=lambda: self.status(name))
 
     def wait_for_ready_nodes(self, count):
         wait_for(f"{count} ready nodes", lambda: self.fleet_status().get("readyReplicas") == count)
 
     def wait_for_answers(self, model, body):
-        """The status is written before the nodes hear of a promotion: until every node answers."""
+        """Waits until every node answers: the status is written before the nodes receive the new version."""
 
         def answers():
             try:
@@ -217,20 +217,22 @@ spec:
         return self.ask(f"{model}/versions/{version}:predict" if version else f"{model}:predict", body, timeout_s)[0]
 
     def ask(self, path, body=None, timeout_s=10):
-        """The answer of one node, and that node's name. Without a body it is a GET."""
+        """Returns the answer of one node and the name of that node. Sends a GET if body is None, and a POST otherwise."""
         address = self.fleet_status()["restAddress"]
         request = urllib.request.Request(f"http://{address}/v1/models/{path}", data=body and json.dumps(body).encode())
         with urllib.request.urlopen(request, timeout=timeout_s) as response:
             return json.loads(response.read()), response.headers["x-longshore-node"]
 
     def ask_each_node(self, path, body=None, times=10):
-        """Node -> its different answers, after each node was asked so often: they share one listening socket."""
+        """Returns node -> its distinct answers, after each node has answered `times` times.
+
+        The nodes share one listening socket, so this repeats the request until each node has received enough."""
         answers = {name: [] for name in self.node_pids()}
 
-        def asked():
+        def all_answered():
             answer, node = self.ask(path, body)
             answers.setdefault(node, []).append(answer)
-            return all(len(given) >= times for given in answers.values())
+            return all(len(of_node) >= times for of_node in answers.values())
 
-        wait_for(f"each of {sorted(answers)} to answer {path} {times} times", asked)
-        return {node: sorted({json.dumps(answer) for answer in given}) for node, given in answers.items()}
+        wait_for(f"each of {sorted(answers)} to answer {path} {times} times", all_answered)
+        return {node: sorted({json.dumps(answer) for answer in of_node}) for node, of_node in answers.items()}

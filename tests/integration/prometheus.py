@@ -1,4 +1,4 @@
-"""A real Prometheus beside an installation."""
+"""Runs a real Prometheus that scrapes an installation."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from harness import wait_for
 
 
 def find_prometheus():
-    """The program that LONGSHORE_PROMETHEUS names, or that of PATH; None without one."""
+    """Returns the path of Prometheus from LONGSHORE_PROMETHEUS or else from PATH; None if neither has it."""
     return os.environ.get("LONGSHORE_PROMETHEUS") or shutil.which("prometheus")
 
 
@@ -25,9 +25,10 @@ def free_port():
 
 
 class Prometheus:
-    """Scrapes each second what files list. Can be stopped and started again.
+    """A Prometheus that scrapes the targets in given files every second. It can be stopped and started again.
 
-    `jobs`: name -> file of targets (file_sd); `rules`: files of rules; `tls`: files of certificate and key, and of who signed it."""
+    `jobs`: job name -> file of targets (file_sd); `rules`: rule files; `tls`: files of the certificate, its key, and the CA certificate.
+    """
 
     def __init__(self, program, directory, jobs, rules=(), tls=None):
         self.directory = directory / "prometheus"
@@ -67,15 +68,15 @@ class Prometheus:
             self.process.wait()
         self.process = None
 
-    def ask(self, path, **words):
-        """The data of an answer; what Prometheus refuses is an error with its words."""
-        body = urllib.parse.urlencode(words).encode() or None
+    def ask(self, path, **parameters):
+        """Returns the data of the answer. Raises AssertionError with the message of Prometheus if it rejects the request."""
+        body = urllib.parse.urlencode(parameters).encode() or None
         try:
             with urllib.request.urlopen(f"{self.url()}/api/v1/{path}", data=body, timeout=20, context=self.context) as answer:
                 return json.loads(answer.read())["data"]
         except urllib.error.HTTPError as error:
-            raise AssertionError(f"Prometheus refuses {words}: {json.loads(error.read())['error']}") from None
+            raise AssertionError(f"Prometheus rejects {parameters}: {json.loads(error.read())['error']}") from None
 
     def now(self, expr):
-        """Labels (as sorted pairs) -> value, of an instant query."""
+        """Runs an instant query. Returns labels (as sorted pairs) -> value."""
         return {tuple(sorted(each["metric"].items())): float(each["value"][1]) for each in self.ask("query", query=expr)["result"]}

@@ -1,4 +1,4 @@
-"""Models that come as archives over https, on one host, with a host of archives that misbehaves.
+"""Models from archives over HTTPS on one host, with an archive server that misbehaves.
 
 Run: python3 tests/integration/test_archives.py
 """
@@ -57,20 +57,20 @@ spec:
     def source_ready(self):
         return self.it.condition("Model", "half", "SourceReady")
 
-    def wait_for_words(self, *words):
-        """In the condition SourceReady, while the first version answers."""
-        wait_for(f"the condition to say {words}", lambda: all(word in str(self.source_ready()) for word in words),
+    def wait_for_source_condition(self, *texts):
+        """Waits until the condition SourceReady contains all texts, and checks that the first version still answers."""
+        wait_for(f"the condition to contain {texts}", lambda: all(text in str(self.source_ready()) for text in texts),
                  seen=self.source_ready)
         self.assertEqual(self.it.predict("half", TWO), {"predictions": [3.0]})
         self.assertEqual(self.it.status("half")["failed"], [])
 
     def cached(self):
-        """The SHA-256 of what is in the caches of all nodes."""
+        """Returns the SHA-256 digests of all archives in the caches of the nodes."""
         return {entry.name for entry in self.it.state.glob("nodes/*/cache/*") if len(entry.name) == 64}
 
-    def test_a_model_becomes_ready_and_survives_a_restart_with_its_host_gone(self):
+    def test_a_model_becomes_ready_and_survives_a_restart_without_its_host(self):
         self.serve_first()
-        self.assertEqual(len(self.host.asked), 1)
+        self.assertEqual(len(self.host.requests), 1)
         self.assertEqual(self.cached(), {sha256(self.host.files["/1.tar"])})
         self.host.stop()
         self.addCleanup(self.host.start)
@@ -88,7 +88,7 @@ spec:
             wait_for("the new version to answer", lambda: load.answers[-1] == 4.0)
         self.assertEqual((load.errors, set(load.answers)), ([], {3.0, 4.0}))
 
-    def test_what_is_cut_is_gone_on_with_and_redirects_are_followed(self):
+    def test_a_cut_download_is_resumed_and_redirects_are_followed(self):
         self.start()
         content = archive_of({1: ONE}, padding=200_000)
         self.host.cut_after = [100_000, 50_000]
@@ -96,46 +96,46 @@ spec:
         self.host.files["/1.tar"] = content
         self.apply(self.host.url("/moved.tar?token=secret"), sha256(content), 1)
         self.it.wait_for_stable("half", 1)
-        ranges = [asked for path, asked in self.host.asked if path == "/1.tar"]
+        ranges = [byte_range for path, byte_range in self.host.requests if path == "/1.tar"]
         self.assertEqual(ranges, [None, "bytes=100000-", "bytes=150000-"])
         logs = "".join(log.read_text() for log in self.it.state.glob("nodes/*/log"))
         self.assertNotIn("secret", logs)
 
-    def test_a_slow_host_shows_how_far_it_is_and_stable_serves(self):
+    def test_a_slow_download_reports_its_progress_while_stable_serves(self):
         self.serve_first()
-        self.host.seconds_per_piece = 0.05
+        self.host.seconds_per_chunk = 0.05
         with Load(self.it, "half") as load:
             self.offer("/2.tar", archive_of({2: OTHER}, padding=1_000_000), 2)
-            self.wait_for_words("Fetching", "fetching https://127.0.0.1", " % of 1.0 MB")
+            self.wait_for_source_condition("Fetching", "fetching https://127.0.0.1", " % of 1.0 MB")
             self.it.wait_for_stable("half", 2)
         self.assertEqual(load.errors, [])
 
-    def test_whatever_is_wrong_is_said_and_stable_serves_and_it_heals(self):
+    def test_each_failure_is_reported_while_stable_serves_and_a_good_archive_is_then_served(self):
         self.serve_first()
         good = archive_of({2: OTHER})
         self.apply(self.host.url("/2.tar"), sha256(good), 2)
-        self.wait_for_words("FetchFailed", "/2.tar: the host answers 404", "attempt 1")
+        self.wait_for_source_condition("FetchFailed", "/2.tar: the host answers 404", "attempt 1")
         self.host.files["/2.tar"] = good + b"more"
-        self.wait_for_words("FetchFailed", f"have the SHA-256 {sha256(good + b'more')}, not {sha256(good)}")
+        self.wait_for_source_condition("FetchFailed", f"have the SHA-256 {sha256(good + b'more')}, not {sha256(good)}")
         self.assertEqual(self.it.condition("Model", "half", "Stalled")["reason"], "FetchFailed")
-        self.apply(f"https://127.0.0.2:{self.host.port}/2.tar", sha256(b"x"), 2)  # Nobody listens there.
-        self.wait_for_words("FetchFailed", "https://127.0.0.2", "onnect")
+        self.apply(f"https://127.0.0.2:{self.host.port}/2.tar", sha256(b"x"), 2)  # No server listens at this address.
+        self.wait_for_source_condition("FetchFailed", "https://127.0.0.2", "onnect")
         self.apply("https://nowhere.invalid/2.tar", sha256(b"y"), 2)
-        self.wait_for_words("FetchFailed", "Could not resolve host: nowhere.invalid")
+        self.wait_for_source_condition("FetchFailed", "Could not resolve host: nowhere.invalid")
         self.offer("/html.tar", b"<html>" * 1000, 2)
-        self.wait_for_words("FetchFailed", "not a tar archive")
+        self.wait_for_source_condition("FetchFailed", "not a tar archive")
         self.offer("/2.tar", good, 2)
         self.it.wait_for_stable("half", 2)
         self.assertEqual(self.source_ready()["status"], "True")
 
-    def test_a_host_that_another_authority_signed_is_not_believed(self):
+    def test_a_host_with_a_certificate_of_another_authority_is_not_trusted(self):
         self.flags = []
         self.start()
         self.offer("/1.tar", archive_of({1: ONE}), 1)
         wait_for("the condition", lambda: "certificate" in str(self.source_ready()), seen=self.source_ready)
         self.assertEqual(self.it.condition("Model", "half", "Ready")["status"], "False")
 
-    def test_what_no_model_names_leaves_when_room_is_needed(self):
+    def test_archives_that_no_model_uses_are_evicted_when_the_cache_is_full(self):
         padding = 400_000
         self.start(flags=["--node_flag=cache_bytes_max=1500000"])
         digests = []
@@ -148,10 +148,10 @@ spec:
         huge = archive_of({4: ONE}, padding=2_000_000)
         self.offer("/4.tar", huge, 4)
         wait_for("the condition", lambda: "its limit is 1500000" in str(self.source_ready()) or
-                 "has more than 1500000 bytes" in str(self.source_ready()), seen=self.source_ready)
+                 "exceeds the limit of 1500000 bytes" in str(self.source_ready()), seen=self.source_ready)
         self.assertEqual(self.it.status("half")["stableVersion"], 3)
 
-    def test_a_full_disk_is_named_and_nothing_else_stops(self):
+    def test_a_full_disk_is_named_and_serving_continues(self):
         disk = self.it.dir / "disk"
         disk.mkdir()
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True)
@@ -161,7 +161,7 @@ spec:
         self.serve_first(flags=[f"--node_flag=cache_dir={disk}/cache"])
         content = archive_of({2: OTHER}, padding=600_000)
         self.offer("/2.tar", content, 2)
-        self.wait_for_words("FetchFailed", f"the disk of the cache {disk}/cache is full")
+        self.wait_for_source_condition("FetchFailed", f"the disk of the cache {disk}/cache is full")
         subprocess.run(["mount", "-o", "remount,size=4m", disk], check=True)
         self.it.wait_for_stable("half", 2)
 

@@ -1,6 +1,6 @@
-"""A fleet that grows and shrinks by what a real Prometheus measures at real nodes.
+"""A fleet that grows and shrinks by the metrics that a real Prometheus collects from real nodes.
 
-LONGSHORE_PROMETHEUS names the program.
+LONGSHORE_PROMETHEUS is the path of Prometheus.
 """
 
 import pathlib
@@ -22,7 +22,7 @@ STABILIZATION_S = 2
 
 
 class Clients:
-    """More than one node can serve without a queue."""
+    """Clients that send more requests than one node can serve without a queue."""
 
     def __init__(self, installation):
         self.installation = installation
@@ -36,7 +36,7 @@ class Clients:
                 self.installation.predict("half", {"instances": [2.0]}, timeout_s=30)
             except urllib.error.HTTPError as error:
                 self.errors.append(f"{error.code}: {error.read().decode()}")
-            except Exception as error:  # Every one is an answer that a user did not get.
+            except Exception as error:  # Any exception means that a user got no answer.
                 self.errors.append(repr(error))
 
     def start(self):
@@ -51,15 +51,15 @@ class Clients:
 
 
 class ScalingFleet(unittest.TestCase):
-    """To inherit: a fleet that scales by `self.prometheus`, and clients that are more than one node can serve."""
+    """A base class: a fleet that scales by `self.prometheus`, and clients that overload one node."""
 
     def tls(self):
-        """As Prometheus wants it; None: plain http."""
+        """Returns the `tls` argument of Prometheus; None: plain HTTP."""
 
     def setUp(self):
         program = find_prometheus()
         if not program:
-            self.skipTest("LONGSHORE_PROMETHEUS names no Prometheus")
+            self.skipTest("no Prometheus: LONGSHORE_PROMETHEUS is not set and PATH has none")
         self.it = Installation()
         self.addCleanup(self.it.__exit__, None, None, None)
         self.prometheus = Prometheus(program, self.it.dir, {"longshore": self.it.state / "prometheus/nodes.json"}, tls=self.tls())
@@ -94,7 +94,7 @@ spec:
 
 
 class Autoscaling(ScalingFleet):
-    def test_nodes_are_added_on_measured_queue_delay_and_never_taken_away_without_a_measurement(self):
+    def test_nodes_are_added_on_measured_queue_delay_and_never_removed_without_a_measurement(self):
         self.prometheus.start()
         self.it.start_controller()
         self.it.wait_for_stable("half", 1)
@@ -111,7 +111,7 @@ class Autoscaling(ScalingFleet):
         self.assertEqual(self.clients.errors, [])
         wait_for("the measurements to be too old", lambda: self.autoscale()["reason"] == "NoEvidence")
         until = time.monotonic() + 4 * STABILIZATION_S
-        while time.monotonic() < until:  # The fleet is idle, and nobody can know it.
+        while time.monotonic() < until:  # The fleet is idle, but without metrics the autoscaler cannot know this.
             self.assertEqual(self.replicas(), 2)
             self.assertEqual(self.autoscale()["desired"], 2)
             time.sleep(0.1)
@@ -126,16 +126,16 @@ class AutoscalingByHttps(ScalingFleet):
         self.authority = Authority(self.it.dir / "pki")
         return *self.authority.certify("prometheus", addresses=["IP:127.0.0.1"]), self.authority.certificate
 
-    def trouble(self):
+    def prometheus_error(self):
         lines = (self.it.dir / "controller.log").read_text().splitlines()
         return next((line for line in lines if "Prometheus at" in line), "")
 
-    def test_it_is_believed_by_the_authority_that_the_flag_names_only(self):
+    def test_the_certificate_of_prometheus_is_trusted_only_with_the_authority_in_the_flag(self):
         self.prometheus.start()
         self.it.start_controller()
-        wait_for("the controller to say why it asks in vain", self.trouble)
-        self.assertIn(self.prometheus.url(), self.trouble())
-        self.assertIn('the certificate "CN=prometheus" is not trusted: unable to get local issuer certificate', self.trouble())
+        wait_for("the controller to log why its queries fail", self.prometheus_error)
+        self.assertIn(self.prometheus.url(), self.prometheus_error())
+        self.assertIn('the certificate "CN=prometheus" is not trusted: unable to get local issuer certificate', self.prometheus_error())
 
         self.it.kill_controller()
         self.it.start_controller(flags=[f"--prometheus_ca_file={self.authority.certificate}"])

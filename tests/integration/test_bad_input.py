@@ -1,4 +1,4 @@
-"""Bad input gets a clear text and loses nothing: while one model is in trouble, another one of the same fleet answers."""
+"""Bad input gets a clear message and affects nothing else: other models of the fleet answer without a failed request."""
 
 import json
 import os
@@ -16,7 +16,7 @@ TWO = {"instances": [2.0]}
 
 
 class BadInput(unittest.TestCase):
-    """The model half is in trouble; bystander is asked all the time, and half's version 1 is there before and after."""
+    """The model `half` gets bad input, while `bystander` gets requests all the time. Version 1 of `half` serves before and after."""
 
     def setUp(self):
         self.it = Installation()
@@ -43,8 +43,8 @@ class BadInput(unittest.TestCase):
         self.assertEqual(set(bystander.answers), {3.0})
         self.assertEqual(self.it.status("bystander")["failed"], [])
 
-    def refusal_of_version_2(self):
-        """Asks for it, and waits for why it is not served; half's first version answers meanwhile and afterwards."""
+    def rejection_of_version_2(self):
+        """Requests version 2 and returns the reason why it is rejected. Version 1 must answer meanwhile."""
         with Load(self.it, "half") as load:
             self.it.apply_model("half", self.source, 2)
             wait_for("the rollback", lambda: self.it.phase("half") == "RolledBack", seen=lambda: self.it.status("half"))
@@ -54,10 +54,10 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.it.condition("Model", "half", "Stalled")["reason"], "LoadFailed")
         return failed["message"]
 
-    def wait_for_word_of_what_lacks(self, text):
-        """What is not whole yet may still be being copied: it is waited for, and the status and `explain` say what lacks."""
+    def wait_for_missing_file_message(self, text):
+        """An incomplete version may still be copied, so the node waits for it; the status and `explain` must name the missing file."""
         self.it.apply_model("half", self.source, 2)
-        wait_for(f"the status to say {text}", lambda: text in self.it.condition("Model", "half", "Progressing")["message"],
+        wait_for(f"the status to contain {text}", lambda: text in self.it.condition("Model", "half", "Progressing")["message"],
                  seen=lambda: self.it.condition("Model", "half", "Progressing"))
         self.assertIn(text, self.it.command("explain", "half").stdout)
         self.assertEqual(self.it.predict("half", TWO), {"predictions": [3.0]})
@@ -68,43 +68,43 @@ class BadInput(unittest.TestCase):
             self.it.wait_for_stable("half", 2)
         self.assertEqual(load.errors, [])
 
-    def test_a_version_without_variables_is_refused_by_the_file_that_lacks_and_tried_again_on_request(self):
+    def test_a_version_without_variables_is_rejected_with_the_missing_file_and_retried_on_request(self):
         self.serve()
-        lacking, aside = self.source / "2/variables/variables.data-00000-of-00001", self.it.dir / "the_rest"
-        lacking.rename(aside)
-        self.assertIn("variables.data-00000-of-00001", self.refusal_of_version_2())
-        aside.rename(lacking)
+        missing, aside = self.source / "2/variables/variables.data-00000-of-00001", self.it.dir / "the_rest"
+        missing.rename(aside)
+        self.assertIn("variables.data-00000-of-00001", self.rejection_of_version_2())
+        aside.rename(missing)
         self.assertEqual(self.it.command("retry", "half").returncode, 0)
         with Load(self.it, "half") as load:
-            wait_for("the whole version", lambda: self.it.status("half")["stableVersion"] == 2)
+            wait_for("the complete version", lambda: self.it.status("half")["stableVersion"] == 2)
         self.assertEqual(load.errors, [])
 
-    def test_a_half_copied_version_is_waited_for_and_what_lacks_is_said(self):
+    def test_a_half_copied_version_is_awaited_and_the_missing_file_is_named(self):
         self.serve()
         graph, aside = self.source / "2/saved_model.pb", self.it.dir / "the_rest"
         graph.rename(aside)
-        self.wait_for_word_of_what_lacks("saved_model.pb")
+        self.wait_for_missing_file_message("saved_model.pb")
         self.assert_served_after(lambda: aside.rename(graph))
 
-    def test_a_version_that_is_not_there_is_waited_for_and_its_folder_named(self):
+    def test_a_missing_version_is_awaited_and_its_folder_is_named(self):
         self.serve()
         aside = self.it.dir / "the_rest"
         (self.source / "2").rename(aside)
-        self.wait_for_word_of_what_lacks(f"no directory of version 2 in {self.source}")
+        self.wait_for_missing_file_message(f"no directory of version 2 in {self.source}")
         self.assert_served_after(lambda: aside.rename(self.source / "2"))
 
-    def test_a_truncated_variables_file_is_refused_by_its_name(self):
+    def test_a_truncated_variables_file_is_named(self):
         self.serve()
         (self.source / "2/variables/variables.data-00000-of-00001").write_bytes(b"x")
-        self.assertIn("variables.data-00000-of-00001", self.refusal_of_version_2())
+        self.assertIn("variables.data-00000-of-00001", self.rejection_of_version_2())
 
-    def test_an_unknown_op_is_refused_by_its_name(self):
+    def test_an_unknown_op_is_named(self):
         self.serve()
         graph = self.source / "2/saved_model.pb"
         graph.write_bytes(graph.read_bytes().replace(b"AddV2", b"OddV2"))
-        self.assertIn("OddV2", self.refusal_of_version_2())
+        self.assertIn("OddV2", self.rejection_of_version_2())
 
-    def test_a_wrong_request_is_refused_with_what_is_wrong_in_it(self):
+    def test_an_invalid_request_is_rejected_with_its_error(self):
         self.serve()
         for body, text in (({"instances": [[1.0, 2.0], [3.0]]}, "size: 2 but got: 1"), ({"instances": ["two"]}, "two"),
                            ({"inputs": {"y": [1.0]}}, "named input: x"), ({"rows": []}, "instances")):
@@ -115,7 +115,7 @@ class BadInput(unittest.TestCase):
             self.assertIn(text, answer["error"])
         self.assertEqual(self.it.predict("half", TWO), {"predictions": [3.0]})
 
-    def test_a_malformed_manifest_is_named_with_its_line_and_field_and_the_last_good_one_goes_on(self):
+    def test_a_malformed_manifest_is_named_with_line_and_field_and_the_last_good_one_stays_in_effect(self):
         self.serve()
         good = (self.it.manifests / "half.yaml").read_text()
         for bad, place in ((good.replace("version: 1", "version: one"), "half.yaml:7: spec.version"),
@@ -130,7 +130,7 @@ class BadInput(unittest.TestCase):
         self.it.write_manifest("half.yaml", good)
         wait_for("the good manifest", lambda: self.it.condition("Model", "half", "ManifestAccepted")["status"] == "True")
 
-    def test_a_port_in_use_is_named_and_waited_for_and_another_fleet_serves(self):
+    def test_a_port_in_use_is_named_and_awaited_while_another_fleet_serves(self):
         self.serve()
         other = socket.create_server(("127.0.0.1", 0))
         port = other.getsockname()[1]
@@ -143,7 +143,7 @@ class BadInput(unittest.TestCase):
         other.close()
         wait_for("the port to be taken", lambda: self.it.status("late", "ServingFleet").get("readyReplicas") == 1)
 
-    def test_a_full_disk_of_a_node_is_named_and_serving_goes_on(self):
+    def test_a_full_disk_of_a_node_is_named_and_serving_continues(self):
         disk = self.it.state / "nodes/default.cpu-0"
         disk.mkdir(parents=True)
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True)
@@ -158,7 +158,7 @@ class BadInput(unittest.TestCase):
             except OSError:
                 pass
         self.it.apply_model("half", self.source, 2)
-        wait_for("the refusal", lambda: "refused its state: " in self.it.condition("ServingFleet", "cpu", "Ready")["message"])
+        wait_for("the error", lambda: "refused its state: " in self.it.condition("ServingFleet", "cpu", "Ready")["message"])
         self.assertIn("No space left on device", self.it.condition("ServingFleet", "cpu", "Ready")["message"])
         self.assertEqual(self.it.predict("half", TWO), {"predictions": [3.0]})
         (disk / "filler").unlink()
@@ -166,7 +166,7 @@ class BadInput(unittest.TestCase):
             self.it.wait_for_stable("half", 2)
         self.assertEqual(load.errors, [])
 
-    def test_a_version_that_crashes_its_rehearsal_is_refused_and_the_signal_named(self):
+    def test_a_version_that_crashes_its_rehearsal_is_rejected_and_the_signal_is_named(self):
         self.serve(nodes=2)
         digits = self.it.dir / "digits"
         shutil.copytree(MODELS / "digits", digits)
@@ -178,7 +178,7 @@ class BadInput(unittest.TestCase):
         before = self.it.node_pids()
         self.it.apply_model("digits", digits, 2, extra="  validation: {goldenSet: {path: golden/long.tfrecord}}\n")
         os.kill(wait_for("the rehearsal to run", self.it.rehearsal_pids)[0], signal.SIGSEGV)
-        wait_for("the version to be refused", lambda: self.it.phase("digits") == "RolledBack")
+        wait_for("the version to be rejected", lambda: self.it.phase("digits") == "RolledBack")
         failed = self.it.status("digits")["failed"][-1]
         self.assertEqual((failed["version"], failed["reason"]), (2, "Crashed"), failed)
         self.assertIn("signal 11 (SIGSEGV)", failed["message"])

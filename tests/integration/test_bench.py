@@ -1,4 +1,4 @@
-"""./dev bench serving: its rows are measured and judged. What they should be is for a quiet machine to say."""
+"""./dev bench serving: its rows are measured and compared with their goals. Only a quiet machine can meet the goals."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ def run(*names: str) -> list[dict]:
 
 
 class Bench(unittest.TestCase):
-    def test_a_row_says_what_was_measured_and_whether_it_is_what_it_should_be(self):
+    def test_a_row_has_a_figure_and_whether_it_meets_the_goal(self):
         rows = run("start", "reloads")
         self.assertEqual(len(rows), 2)
         for made in rows:
@@ -29,7 +29,7 @@ class Bench(unittest.TestCase):
             self.assertEqual(sign, "<=")
             self.assertEqual(made["met"], made["ratio"] <= float(limit))
 
-    def test_a_goal_is_met_by_the_ratio_or_without_a_peer_by_the_figure(self):
+    def test_a_goal_applies_to_the_ratio_or_to_the_figure_if_there_is_no_peer(self):
         from rows import row
         met = [row("x", "", figure, 0, "<= 300")["met"] for figure in (299, 301)]
         met += [row("x", "peer", figure, 100, ">= 0.85")["met"] for figure in (85, 84)]

@@ -1,4 +1,4 @@
-"""A request that fails is kept, and runs again: the whole way through the real node."""
+"""A failed request is captured and can be replayed, end to end with the real node."""
 
 import pathlib
 import subprocess
@@ -34,7 +34,7 @@ def bundles(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(folder.glob("*.bundle"))
 
 
-def test_an_answer_with_nan_is_kept_and_seen_again(tmp_path):
+def test_a_request_with_a_nan_answer_is_captured_and_replayed(tmp_path):
     captures = tmp_path / "captures"
     with running_node(tmp_path, "digits", only_version(tmp_path, 4), f"--capture_dir={captures}") as node:
         node.serving()
@@ -44,15 +44,15 @@ def test_an_answer_with_nan_is_kept_and_seen_again(tmp_path):
         assert 'output "probabilities", made by node "' in node.log.read_text()
     (bundle,) = bundles(captures)
     assert bundle.name.endswith("-001-digits-4-NON_FINITE.bundle")
-    status, said = replay(bundle)
-    assert status == 1, said
-    assert "(op RealDiv)" in said and "the failure occurred again" in said
-    status, said = replay(bundle, f"--model_path={DIGITS / '2'}")
-    assert status == 0, said
-    assert "differ from those of the captured request" in said and "the failure did not occur again" in said
+    status, output = replay(bundle)
+    assert status == 1, output
+    assert "(op RealDiv)" in output and "the failure occurred again" in output
+    status, output = replay(bundle, f"--model_path={DIGITS / '2'}")
+    assert status == 0, output
+    assert "differ from those of the captured request" in output and "the failure did not occur again" in output
 
 
-def test_a_deadline_that_passed_is_nobodys_fault(tmp_path):
+def test_a_request_past_its_deadline_is_not_captured(tmp_path):
     grpc = pytest.importorskip("grpc")
     captures = tmp_path / "captures"
     flags = (f"--capture_dir={captures}", "--simulated_run_ms=300", "--max_concurrent_runs=1")
@@ -66,7 +66,7 @@ def test_a_deadline_that_passed_is_nobodys_fault(tmp_path):
     assert [bundle.name.split("-")[-1] for bundle in bundles(captures)] == ["NON_FINITE.bundle"]
 
 
-def test_a_wrong_request_is_not_kept(tmp_path):
+def test_an_invalid_request_is_not_captured(tmp_path):
     captures = tmp_path / "captures"
     with running_node(tmp_path, "digits", only_version(tmp_path, 2), f"--capture_dir={captures}") as node:
         node.serving()
@@ -75,7 +75,7 @@ def test_a_wrong_request_is_not_kept(tmp_path):
     assert bundles(captures) == []
 
 
-def test_help_teaches():
-    status, said = replay("--help")
+def test_help_explains_flags_and_exit_status():
+    status, output = replay("--help")
     assert status == 0
-    assert "--model_path" in said and "Exit status: 0 the failure did not occur again, 1 it did" in said
+    assert "--model_path" in output and "Exit status: 0 the failure did not occur again, 1 it did" in output

@@ -1,14 +1,14 @@
 """Kills the controller before, after and with the reply lost, at every operation of a promotion and of a rollback.
 
-An operation is a write to the store or a message to a node (controller/runtime/failpoint.h); a point is its name, which says
-what is written. Undisturbed rollouts on two nodes tell the points; then each is tried in each mode, the controller is started
-again, and the end has to be the same: stable version, weight, digests, failures, conditions, what the nodes hold, what each
-of them answers, the same node processes; and no request may be lost on the way.
+An operation is a write to the store or a message to a node (controller/runtime/failpoint.h). A point is the name of an
+operation, which describes what is written. Undisturbed rollouts on two nodes find the points. Then the test crashes the
+controller at each point in each mode and starts it again. The final state must be the same as without a crash: stable version,
+weight, digests, failures, conditions, versions and answers of each node, and the same node processes. No request may fail.
 
-A point that every undisturbed rollout had must be reached. Some come only when two changes were not written as one; they
-are tried too, but a rollout may be over without them.
+The test must reach each point that every undisturbed rollout had. Other points occur only if two changes were not written
+together; the test tries them too, but a rollout may end without them.
 
-LONGSHORE_CRASH_EVERY=N tries every Nth point only; LONGSHORE_CRASH_JOBS of them are tried at once.
+LONGSHORE_CRASH_EVERY=N tries only every Nth point. LONGSHORE_CRASH_JOBS is the number of points that are tried in parallel.
 """
 
 import concurrent.futures
@@ -42,7 +42,7 @@ class Promotion:
 
 
 class Rollback:
-    """Version 4 passes its rehearsal and gives NaN for some images, which come once it has traffic."""
+    """Version 4 passes its rehearsal but returns NaN for some images. The test sends these only after the version has traffic."""
 
     name, model, candidate, phase, stable = "rollback", "digits", 4, "RolledBack", 1
     extra = "  validation: {nonFinite: Reject}\n"
@@ -62,14 +62,14 @@ class Rollback:
         return self.requests * 2 if phase == "Step" else self.requests[:1] * 2
 
 
-def keep_alive(it):
-    """The controller may die once; the next one has no failpoint."""
+def restart_if_crashed(it):
+    """Restarts a controller that has crashed. The new process has no failpoint."""
     if it.controller.poll() is not None:
         it.start_controller()
 
 
-def died_at_last(it):
-    """The last operation shows before the controller has died of it."""
+def crashes_at_the_end(it):
+    """Waits briefly: the effect of the last operation is visible before its failpoint ends the controller."""
     try:
         it.controller.wait(timeout=0.3)
         return True
@@ -86,13 +86,13 @@ def is_over(it, rollout):
     return (seen["candidate"], seen["phase"]) == (rollout.candidate, rollout.phase)
 
 
-def end_of(it, rollout):
-    """How the world looks when nothing is under way any more; None while something is."""
-    keep_alive(it)
+def final_state(it, rollout):
+    """Returns the final state after the rollout; None while anything is still in progress."""
+    restart_if_crashed(it)
     status = it.status(rollout.model)
     states = {node["node"]: node["state"] for node in status["nodes"]}
     if not is_over(it, rollout) or set(states.values()) != {f"{rollout.stable}:Ready"}:
-        return None  # The other version is unloaded after its soak, which is the last thing that happens.
+        return None  # The unload of the other version, after its soak, is the last step.
     return {"stable": status["stableVersion"], "weight": status["rollout"]["weight"], "digests": status["digests"],
             "failed": [(entry["version"], entry["reason"], entry.get("digest")) for entry in status["failed"]],
             "conditions": conditions(status), "fleet": conditions(it.fleet_status()), "nodes": states,
@@ -109,37 +109,37 @@ def ask(it, rollout, failures):
 
 
 def roll_out(it, rollout, source, env, expected):
-    """The rollout with requests all the time. Returns the end, the expected one if it comes, and the requests that failed."""
+    """Runs the rollout under constant requests. Returns its final state (see wait_for_end) and the failed requests."""
     failures = []
     it.start_controller(env)
     it.apply_model(rollout.model, source, rollout.candidate, extra=rollout.extra)
 
     def finished():
-        keep_alive(it)
+        restart_if_crashed(it)
         ask(it, rollout, failures)
         return is_over(it, rollout)
 
     wait_for(f"the {rollout.name}", finished, seen=lambda: it.status(rollout.model))
     end = wait_for_end(it, rollout, expected)
-    if died_at_last(it):
+    if crashes_at_the_end(it):
         epoch = it.status(rollout.model)["epoch"]
-        keep_alive(it)
-        wait_for("the new controller's word", lambda: it.status(rollout.model)["epoch"] > epoch)
+        restart_if_crashed(it)
+        wait_for("the new controller to write the status", lambda: it.status(rollout.model)["epoch"] > epoch)
         end = wait_for_end(it, rollout, expected)
     return end, failures
 
 
 def wait_for_end(it, rollout, expected):
-    """The expected end, or after some time whichever there is. Without an expectation the first that is seen twice."""
+    """Waits for the expected final state; after a timeout, returns the last state seen. Without `expected`, waits for two equal states."""
     last = None
 
     def settled():
         nonlocal last
-        before, last = last, end_of(it, rollout)
+        before, last = last, final_state(it, rollout)
         return last and last == (expected or before)
 
     try:
-        wait_for("the end", settled, seen=lambda: it.status(rollout.model))
+        wait_for("the final state", settled, seen=lambda: it.status(rollout.model))
     except AssertionError:
         if last is None:
             raise
@@ -165,14 +165,17 @@ def run(rollout, expected=None, crash_at=None):
 
 
 def try_point(rollout, expected, crash_at, tries_max):
+    """The failures are those of all tries: a request that is lost before the controller reaches the point is lost, too."""
+    failures = []
     for _ in range(tries_max):
         try:
             seen = run(rollout, expected, crash_at)
         except AssertionError as error:
-            return {"end": repr(error), "failures": [], "same_nodes": True, "died": True}
+            return {"end": repr(error), "failures": failures, "same_nodes": True, "died": True}
+        failures += seen["failures"]
         if seen["died"]:
             break
-    return seen
+    return {**seen, "failures": failures}
 
 
 class CrashPoints(unittest.TestCase):
@@ -195,19 +198,19 @@ class CrashPoints(unittest.TestCase):
                   if what["end"] != expected or what["failures"] or not what["same_nodes"]]
         reached = {point for point in points if all(seen[point, mode]["died"] for mode in MODES)}
         reached_rare = {point for point in rare if all(seen[point, mode]["died"] for mode in MODES)}
-        print(f"\n{rollout.name} on {NODES} nodes: points tested {len(reached)} of {len(points)}, each {', '.join(MODES)}; "
-              f"a point is what is written, and these are in all {UNDISTURBED} undisturbed rollouts; of {len(rare)} that only "
-              f"some had {len(reached_rare)} were tested; {len(differ)} ends differ", flush=True)
+        print(f"\n{rollout.name} on {NODES} nodes: tested {len(reached)} of {len(points)} points, each in the modes {', '.join(MODES)}; "
+              f"these points were in all {UNDISTURBED} undisturbed rollouts; of {len(rare)} points that only "
+              f"some rollouts had, {len(reached_rare)} were tested; {len(differ)} final states differ", flush=True)
         self.assertEqual(differ, [], f"expected {expected}")
         missed = set(points) - reached
-        if missed:  # Were they in so many undisturbed rollouts by chance?
+        if missed:  # They may have been in all undisturbed rollouts by chance: check again.
             missed.intersection_update(*(run(rollout)["points"] for _ in range(UNDISTURBED)))
-        self.assertEqual(missed, set(), "these are in every undisturbed rollout, and no try came to them")
+        self.assertEqual(missed, set(), "every undisturbed rollout has these points, but no attempt reached them")
 
-    def test_a_controller_that_dies_anywhere_in_a_promotion_ends_where_an_undisturbed_one_does(self):
+    def test_a_crash_at_any_point_of_a_promotion_leads_to_the_same_final_state(self):
         self.crash_everywhere(Promotion())
 
-    def test_a_controller_that_dies_anywhere_in_a_rollback_ends_where_an_undisturbed_one_does(self):
+    def test_a_crash_at_any_point_of_a_rollback_leads_to_the_same_final_state(self):
         self.crash_everywhere(Rollback())
 
 

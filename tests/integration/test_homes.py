@@ -1,4 +1,4 @@
-"""A fleet of more nodes than a model has homes: every node answers for it, by whichever way it is asked."""
+"""A fleet with more nodes than a model has home nodes: every node answers for the model, for every kind of request."""
 
 import json
 import pathlib
@@ -27,21 +27,22 @@ class Homes(unittest.TestCase):
     def apply(self, version):
         self.it.apply_model("half", self.source, version, rollout=ROLLOUT, extra="  replicas: 1\n")
 
-    def knowing(self):
-        """The nodes that were told of the model."""
+    def nodes_with_the_model_in_their_state(self):
+        """Returns the nodes whose desired state contains the model."""
         states = {path.parent.name: path.read_bytes() for path in self.it.state.glob("**/desired.pb")}
         self.assertEqual(len(states), NODES, set(states))
         return [name for name, state in states.items() if str(self.source).encode() in state]
 
-    def assert_nobody_knows(self, path, body=None):
+    def assert_not_found_at_any_node(self, path, body=None):
         for _ in range(2 * NODES):
             with self.assertRaises(urllib.error.HTTPError) as caught:
                 self.it.ask(path, body)
             self.assertEqual(caught.exception.code, 404, path)
             caught.exception.close()
 
-    def test_nodes_that_were_not_told_of_a_model_answer_for_it(self):
-        wait_for("few nodes to know the model", lambda: 1 <= len(self.knowing()) <= 4, seen=self.knowing)
+    def test_nodes_without_the_model_in_their_state_answer_for_it(self):
+        wait_for("few nodes to have the model in their state", lambda: 1 <= len(self.nodes_with_the_model_in_their_state()) <= 4,
+                 seen=self.nodes_with_the_model_in_their_state)
         for answers in self.it.ask_each_node("half:predict", {"instances": [2.0]}, times=3).values():
             self.assertEqual(answers, [json.dumps({"predictions": [3.0]})])
         for path in ("half/versions/1", "half"):
@@ -49,11 +50,11 @@ class Homes(unittest.TestCase):
                 self.assertEqual([json.loads(one)["model_version_status"][0]["state"] for one in answers], ["AVAILABLE"])
         described = self.it.ask_each_node("half/metadata", times=3).values()
         self.assertEqual(len({json.dumps(json.loads(one), sort_keys=True) for answers in described for one in answers}), 1)
-        self.assert_nobody_knows("other:predict", {"instances": [2.0]})
-        self.assert_nobody_knows("other/metadata")
-        self.assert_nobody_knows("half/versions/9:predict", {"instances": [2.0]})
+        self.assert_not_found_at_any_node("other:predict", {"instances": [2.0]})
+        self.assert_not_found_at_any_node("other/metadata")
+        self.assert_not_found_at_any_node("half/versions/9:predict", {"instances": [2.0]})
 
-    def test_a_canary_loses_no_request_whichever_node_is_asked(self):
+    def test_a_canary_loses_no_request_at_any_node(self):
         with Load(self.it, "half") as load:
             self.apply(2)
             self.it.wait_for_stable("half", 2)

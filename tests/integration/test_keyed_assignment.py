@@ -1,6 +1,6 @@
-"""100,000 keyed requests to each of two nodes, the candidate on one of them only, against the independent router.
+"""Compares 100,000 keyed requests to each of two nodes with the independent router. Only one node holds the candidate.
 
-Needs grpcio (it comes with TensorFlow's clients); everything else is the standard library.
+Needs grpcio and the messages of tensorflow-serving-api; everything else is in the standard library.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ def predict_bytes() -> bytes:
 
 
 class Tally:
-    """Which node took how many requests, and every answer that the independent router would not have given."""
+    """Counts the requests of each node and collects the answers that differ from those of the independent router."""
 
     def __init__(self, salt: str):
         self.salt = salt
@@ -61,7 +61,7 @@ class Tally:
 
 
 async def ask(address: str, body: bytes, tally: Tally):
-    """One caller: a connection of its own, one request after the other until each node has had its keys."""
+    """One client: its own connection, one request after the other, until each node has received KEYS_PER_NODE requests."""
     options = [("grpc.use_local_subchannel_pool", 1)]
     async with grpc.aio.insecure_channel(address, options=options) as channel:
         predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict",
@@ -88,11 +88,11 @@ def nodes_that_hold(installation: Installation, version: int) -> list[str]:
 
 class KeyedAssignment(unittest.TestCase):
     def wait_for_the_split(self, installation: Installation, salt: str):
-        """The status comes before the nodes: until both of them give a key of the candidate's to the candidate."""
+        """Waits until both nodes route a key of the candidate to it: the status is written before the nodes receive the split."""
         key = next(key for key in map(str, range(1000)) if gets_candidate(salt, key, WEIGHT_PERCENT * 100))
         seen = set()
 
-        async def look():
+        async def ask_once():
             async with grpc.aio.insecure_channel(installation.fleet_status()["grpcAddress"],
                                                  options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
                 predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict",
@@ -102,12 +102,12 @@ class KeyedAssignment(unittest.TestCase):
                     seen.add(dict(await call.initial_metadata())["x-longshore-node"])
 
         def both_split():
-            asyncio.run(look())
+            asyncio.run(ask_once())
             return len(seen) == 2
 
         wait_for("both nodes to split", both_split)
 
-    def test_every_node_answers_as_the_independent_router_says(self):
+    def test_every_node_assigns_keys_like_the_independent_router(self):
         rollout = {"hold": "1h", "requestsMin": 1, "assignment": {"by": "Header", "key": "x-user-id"},
                    "steps": [{"weight": WEIGHT_PERCENT}], "analysis": {"latency": {"tolerance": 10}}}
         with Installation() as it:
@@ -125,7 +125,7 @@ class KeyedAssignment(unittest.TestCase):
             asyncio.run(asyncio.wait_for(ask_all(it.fleet_status()["grpcAddress"], tally), timeout=600))
             self.assertEqual(len(nodes_that_hold(it, CANDIDATE)), 1)
             print(f"keyed requests per node {dict(tally.per_node)}, {tally.candidates} to the candidate, "
-                  f"{len(tally.wrong)} unlike the independent router")
+                  f"{len(tally.wrong)} differ from the independent router")
             self.assertEqual(it.phase("half"), "Step", it.status("half")["rollout"].get("verdict"))
         self.assertEqual(tally.wrong[:10], [])
 

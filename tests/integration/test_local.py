@@ -1,4 +1,4 @@
-"""The main job, and programs that are killed, with the real controller and real nodes. Run: python3 tests/integration/test_local.py"""
+"""Rollouts and killed programs with the real controller and real nodes. Run: python3 tests/integration/test_local.py"""
 
 import os
 import re
@@ -20,7 +20,7 @@ def half_plus(directory):
 
 
 class Load:
-    """Sends one request after the other until it is told to stop; keeps every answer."""
+    """Sends one request after the other until it is stopped. Keeps every answer."""
 
     def __init__(self, installation, model):
         self.answers = []
@@ -37,7 +37,7 @@ class Load:
                 self.answers.append(answer["predictions"][0])
             except urllib.error.HTTPError as error:
                 self.errors.append(f"{error.code}: {error.read().decode()}")
-            except Exception as error:  # Every one is an answer that a user did not get.
+            except Exception as error:  # Any exception means that a user got no answer.
                 self.errors.append(repr(error))
 
     def __enter__(self):
@@ -76,13 +76,13 @@ class Local(unittest.TestCase):
         self.assertEqual(load.errors, [])
         self.assertEqual(set(load.answers), {3.0, 4.0})
 
-    def test_a_rollout_is_as_a_dry_run_foretold_it_and_status_waits_for_its_end(self):
+    def test_a_rollout_matches_its_dry_run_and_status_waits_for_its_end(self):
         self.serve_first(nodes=2)
         self.assertEqual(self.it.command("status", "half", "--wait").returncode, 0)
         second = self.it.dir / "second.yaml"
         second.write_text((self.it.manifests / "half.yaml").read_text().replace("version: 1", "version: 2"))
-        foretold = self.it.command("apply", "--dry-run", "-f", second).stdout
-        self.assertIn("Model default/half: version 1 -> version 2, on 2 nodes of fleet cpu", foretold)
+        predicted = self.it.command("apply", "--dry-run", "-f", second).stdout
+        self.assertIn("Model default/half: version 1 -> version 2, on 2 nodes of fleet cpu", predicted)
         self.assertEqual(self.it.command("diff", "-f", second).returncode, 1)
         self.assertEqual(self.it.status("half")["stableVersion"], 1)
         seen = len(self.it.status("half")["history"])
@@ -93,9 +93,9 @@ class Local(unittest.TestCase):
         self.assertIn("Model default/half: as wanted", waited.stdout)
         self.assertEqual(self.it.command("diff", "-f", second).returncode, 0)
         happened = [entry["what"] for entry in self.it.status("half")["history"][seen:]]
-        self.assertEqual(re.findall(r"^  \d+m?s +[\d.]+ % +\d +(\w+): ", foretold, re.MULTILINE), happened, foretold)
+        self.assertEqual(re.findall(r"^  \d+m?s +[\d.]+ % +\d +(\w+): ", predicted, re.MULTILINE), happened, predicted)
 
-    def test_a_version_with_wrong_labels_or_with_nan_answers_is_rolled_back(self):
+    def test_a_version_with_wrong_labels_or_nan_answers_is_rolled_back(self):
         source = self.it.dir / "digits"
         shutil.copytree(MODELS / "digits", source)
         golden = "  validation: {goldenSet: {path: golden/golden.tfrecord, metric: top1, minimum: 0.95}}\n"
@@ -120,7 +120,7 @@ class Local(unittest.TestCase):
             self.assertEqual(self.it.status("digits")["failed"][-1]["reason"], reason)
             self.assertEqual(self.it.status("digits")["stableVersion"], 1)
 
-    def test_without_a_version_the_newest_that_is_complete_is_served(self):
+    def test_the_newest_complete_version_is_served_if_the_model_names_none(self):
         newer = self.it.dir / "newer"
         (self.source / "2").rename(newer)
         self.it.apply_fleet()
@@ -143,7 +143,7 @@ class Local(unittest.TestCase):
         self.it.wait_for_ready_nodes(2)
         self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
 
-    def test_a_restarted_controller_takes_the_nodes_over_and_no_request_is_lost(self):
+    def test_a_restarted_controller_takes_over_the_nodes_and_no_request_is_lost(self):
         self.serve_first(nodes=2)
         pids, address = self.it.node_pids(), self.it.fleet_status()["restAddress"]
         with Load(self.it, "half") as load:
@@ -151,7 +151,7 @@ class Local(unittest.TestCase):
                 epoch = self.it.status("half")["epoch"]
                 self.it.kill_controller()
                 self.it.start_controller()
-                wait_for("the new controller's word", lambda: self.it.status("half")["epoch"] > epoch)
+                wait_for("the new controller to write the status", lambda: self.it.status("half")["epoch"] > epoch)
                 self.it.wait_for_ready_nodes(2)
             self.it.apply_model("half", self.source, 2)
             self.it.wait_for_stable("half", 2)

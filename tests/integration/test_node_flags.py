@@ -1,4 +1,4 @@
-"""What a local fleet's nodes are told beside the manifests: TLS, tokens, captures, and no warm-up where a Model wants none.
+"""Settings of the nodes of a local fleet that are not in the fleet manifest: TLS, tokens, captures; and Models without warm-up.
 
 Run: python3 tests/integration/test_node_flags.py
 """
@@ -27,7 +27,7 @@ class NodeFlags(unittest.TestCase):
         shutil.copytree(MODELS / "half_plus_two_tf2/1", self.source / "1")
 
     def secured(self) -> list[str]:
-        """Flags of TLS with client certificates, and of tokens, for clients and between nodes."""
+        """Returns the flags for TLS with client certificates and for tokens, both for clients and between nodes."""
         it, self.authority = self.it.dir, Authority(self.it.dir)
         for name in ("node", "client"):
             self.authority.sign(name)
@@ -45,7 +45,7 @@ class NodeFlags(unittest.TestCase):
         return context
 
     def ask(self, token: str, context: ssl.SSLContext):
-        """The answer, and the node that the client reached."""
+        """Returns the answer and the name of the node that sent it."""
         address = self.it.fleet_status()["restAddress"]
         request = urllib.request.Request(f"https://{address}/v1/models/half:predict", data=b'{"instances": [2.0]}',
                                          headers={"Authorization": f"Bearer {token}"})
@@ -63,7 +63,7 @@ class NodeFlags(unittest.TestCase):
         def both():
             try:
                 answer, node = self.ask(CLIENT, self.context())
-            except urllib.error.HTTPError as error:  # The status is written before the nodes hear of the promotion.
+            except urllib.error.HTTPError as error:  # The status is written before the nodes receive the new version.
                 self.assertIn(error.code, (404, 503))
                 return False
             self.assertEqual(answer, {"predictions": [3.0]})
@@ -79,8 +79,8 @@ class NodeFlags(unittest.TestCase):
         with self.assertRaises((urllib.error.URLError, ConnectionError)):
             self.it.predict("half", {"instances": [2.0]})
 
-    def test_the_name_of_the_node_is_filled_in(self):
-        # Version 4 of digits answers an image of its traffic with NaN: alone it is stable, and its answer is kept.
+    def test_node_in_a_flag_is_replaced_by_the_name_of_the_node(self):
+        # Version 4 of digits answers an image of the traffic with NaN. As the only version it is stable, and the request is captured.
         image = int((MODELS / "digits/traffic_nan.txt").read_text().split()[0])
         pixels = (MODELS / "digits/traffic.f32").read_bytes()[256 * image:256 * (image + 1)]
         shutil.copytree(MODELS / "digits/4", self.it.dir / "digits/4")
@@ -94,23 +94,23 @@ class NodeFlags(unittest.TestCase):
         (node,) = self.it.node_pids()
         wait_for("a bundle", lambda: list((self.it.dir / "captures" / node).glob("*-digits-4-NON_FINITE.bundle")))
 
-    def test_a_flag_that_nodes_get_anyway_ends_the_start(self):
-        for flag, said in (("fleet=a/b", "--node_flag=fleet=a/b: nodes get --fleet anyway"),
-                           ("--port=1", "--node_flag=--port=1: it is NAME=VALUE or NAME, without dashes")):
+    def test_a_node_flag_that_the_controller_sets_itself_is_rejected_at_start(self):
+        for flag, message in (("fleet=a/b", "--node_flag=fleet=a/b: the controller sets --fleet itself"),
+                           ("--port=1", "--node_flag=--port=1: must be NAME=VALUE or NAME, without dashes")):
             self.assertEqual(self.it.start_controller(flags=[f"--node_flag={flag}"]).wait(10), 1)
-            self.assertIn(said, (self.it.dir / "controller.log").read_text())
+            self.assertIn(message, (self.it.dir / "controller.log").read_text())
 
-    def test_a_model_that_wants_no_warm_up_gets_none(self):
+    def test_a_model_without_warm_up_ignores_its_warm_up_file(self):
         assets = self.source / "1/assets.extra"
         assets.mkdir()
-        (assets / "tf_serving_warmup_requests").write_text("no TFRecord")
+        (assets / "tf_serving_warmup_requests").write_text("not a TFRecord")
         self.it.apply_fleet()
         self.it.apply_model("cold", self.source, 1, extra="  warmup: {source: None}\n")
         self.it.apply_model("warm", self.source, 1, extra="  warmup: {source: Assets}\n")
         self.it.start_controller()
         self.it.wait_for_stable("cold", 1)
         self.it.wait_for_answers("cold", {"instances": [2.0]})
-        wait_for("the damaged file to be met", lambda: "verify your warmup data" in json.dumps(self.it.status("warm")),
+        wait_for("the damaged warm-up file to be reported", lambda: "verify your warmup data" in json.dumps(self.it.status("warm")),
                  seen=lambda: self.it.status("warm"))
 
 

@@ -1,4 +1,4 @@
-"""`longshore status`, `get`, `apply` and `diff` beside a real controller: what has been read, and whether a controller runs."""
+"""`longshore status`, `get`, `apply` and `diff` with a real controller: they report what it has read and whether it runs."""
 
 import time
 import unittest
@@ -27,7 +27,7 @@ class Status(unittest.TestCase):
     def version(self):
         return self.it.object("Model", "half")["spec"]["version"]
 
-    def test_a_wait_right_after_an_edit_ends_with_the_version_of_the_edit(self):
+    def test_a_wait_right_after_an_edit_ends_with_the_edited_version(self):
         self.serve()
         for version in (2, 1, 2, 1):
             self.edit(lambda text: text.replace("version: 1", f"version: {version}").replace("version: 2", f"version: {version}"))
@@ -35,34 +35,34 @@ class Status(unittest.TestCase):
             self.assertEqual(waited.returncode, 0, waited.stdout + waited.stderr)
             self.assertIn(f"serves    version {version}\n", waited.stdout)
 
-    def test_a_wait_that_begins_before_the_controller_and_its_manifests_are_there(self):
+    def test_a_wait_can_begin_before_the_controller_has_read_its_manifests(self):
         self.it.apply_fleet()
         self.it.apply_model("half", self.source, 1)
         self.it.start_controller()
         waited = self.it.command("status", "half", "--wait", "--timeout=40s")
         self.assertEqual(waited.returncode, 0, waited.stdout + waited.stderr)
 
-    def test_without_a_controller_status_and_get_say_so_and_a_later_controller_is_waited_for(self):
+    def test_status_and_get_report_a_missing_controller_and_wait_for_a_later_one(self):
         self.serve()
         self.assertNotIn("no controller", self.it.command("get", "models").stdout)
         self.it.kill_controller()
         for words in (("status",), ("status", "half"), ("status", "half", "--wait")):
             status = self.it.command(*words)
             self.assertEqual(status.returncode, 5, status.stdout + status.stderr)
-            self.assertIn("no controller is running; this is the state of ", status.stdout)
+            self.assertIn("no controller is running; this is the state as of ", status.stdout)
         got = self.it.command("get", "fleets")
         self.assertEqual(got.returncode, 0)
-        self.assertRegex(got.stdout, r"no controller is running; this is the state of \d\d:\d\d:\d\d UTC \(\d+s ago\)")
+        self.assertRegex(got.stdout, r"no controller is running; this is the state as of \d\d:\d\d:\d\d UTC \(\d+s ago\)")
         self.assertNotIn("no controller", self.it.command("get", "fleets", "-o", "json").stdout)
         self.it.start_controller()
         self.assertEqual(self.it.command("status", "--wait", "--timeout=40s").returncode, 0)
 
-    def test_the_time_of_the_last_look_moves_on_where_nothing_happens(self):
+    def test_the_time_of_the_last_reconcile_advances_when_nothing_changes(self):
         self.serve()
         lock = self.it.manifests / ".longshore/controller.lock"
         for _ in range(3):
             before = lock.stat().st_mtime_ns
-            wait_for("another look", lambda: lock.stat().st_mtime_ns > before, timeout_s=10)
+            wait_for("another reconcile", lambda: lock.stat().st_mtime_ns > before, timeout_s=10)
 
     def test_a_second_controller_of_the_same_manifests_refuses_to_start(self):
         self.serve()
@@ -71,7 +71,7 @@ class Status(unittest.TestCase):
         self.assertIn("another longshore-controller uses the directory of manifests", (self.it.dir / "controller.log").read_text())
         self.it.controller, self.it.state = first, self.it.dir / "state"
 
-    def test_a_comment_does_not_override_an_apply_and_the_disagreement_is_said(self):
+    def test_a_comment_does_not_override_an_apply_and_the_difference_is_reported(self):
         self.serve()
         other = self.it.dir / "other.yaml"
         other.write_text((self.it.manifests / "half.yaml").read_text().replace("version: 1", "version: 2"))

@@ -1,4 +1,4 @@
-"""The judge is real TensorFlow; what it judges is a running longshore-node, named by LONGSHORE_NODE."""
+"""Compares a running longshore-node (LONGSHORE_NODE) with real TensorFlow, which is the reference for every answer."""
 
 import os
 import pathlib

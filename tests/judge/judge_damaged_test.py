@@ -1,4 +1,4 @@
-"""Damaged and half-copied models are refused with a message that names the file; the node survives them."""
+"""Damaged and half-copied models are rejected with a message that names the file, and the node continues to run."""
 
 import pathlib
 import shutil
@@ -31,7 +31,7 @@ def _cut_warmup(version_dir: pathlib.Path) -> None:
     _cut(version_dir / "assets.extra/tf_serving_warmup_requests", 0.6)
 
 
-# What happened, and a word that the message must hold.
+# Damage -> (a function that makes it, a text that the message must contain).
 DAMAGES = {
     "the folder of variables is missing": (lambda v: shutil.rmtree(v / "variables"), "variables"),
     "the variables are empty": (lambda v: _cut(v / DATA, 0), "variables.data"),
@@ -48,42 +48,42 @@ DAMAGES = {
 }
 
 
-# A copy that may still go on: not an error, but said to whoever looks.
+# An incomplete copy may still be in progress: the node logs what is missing, but this is not an error.
 HALF_COPIES = {
-    "the graph has not come": (lambda v: (v / "saved_model.pb").unlink(), "saved_model.pb"),
-    "the index of variables has not come": (lambda v: (v / INDEX).unlink(), "variables.index"),
-    "the variables have not come": (lambda v: (v / DATA).unlink(), "variables"),
+    "the graph is not copied yet": (lambda v: (v / "saved_model.pb").unlink(), "saved_model.pb"),
+    "the index of the variables is not copied yet": (lambda v: (v / INDEX).unlink(), "variables.index"),
+    "the variables are not copied yet": (lambda v: (v / DATA).unlink(), "variables"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_version_is_refused_and_the_message_names_what(damage, tmp_path):
+def test_a_damaged_version_is_rejected_and_the_message_names_the_file(damage, tmp_path):
     version_dir = tmp_path / "base" / "1"
     shutil.copytree(VERSION, version_dir)
-    harm, word = DAMAGES[damage]
-    harm(version_dir)
+    make_damage, text = DAMAGES[damage]
+    make_damage(version_dir)
     with running_node(tmp_path, "digits", tmp_path / "base") as node:
-        assert word in node.refusal()
+        assert text in node.refusal()
         with pytest.raises(grpc.RpcError):
             node.predict({"image": np.zeros((1, 8, 8, 1), np.float32)})
 
 
 @pytest.mark.parametrize("missing", HALF_COPIES)
-def test_a_half_copied_version_is_not_served_until_the_rest_comes(missing, tmp_path):
+def test_a_half_copied_version_is_not_served_until_it_is_complete(missing, tmp_path):
     version_dir = tmp_path / "base" / "1"
     shutil.copytree(VERSION, version_dir)
-    take_away, word = HALF_COPIES[missing]
-    take_away(version_dir)
+    remove, text = HALF_COPIES[missing]
+    remove(version_dir)
     images = {"image": np.zeros((1, 8, 8, 1), np.float32)}
     with running_node(tmp_path, "digits", tmp_path / "base") as node:
-        node.logs(word)
+        node.logs(text)
         with pytest.raises(grpc.RpcError):
             node.predict(images)
         shutil.copytree(VERSION, version_dir, dirs_exist_ok=True)
         judging.assert_same(node.serving().predict(images), judging.Judge(VERSION).predict(images))
 
 
-def test_a_damaged_version_leaves_the_good_one_serving(tmp_path):
+def test_a_good_version_keeps_serving_when_a_damaged_one_arrives(tmp_path):
     base = tmp_path / "base"
     shutil.copytree(VERSION, base / "1")
     images = {"image": np.fromfile(VERSION.parent / "traffic.f32", "<f4").reshape(-1, 8, 8, 1)[:8]}

@@ -1,4 +1,4 @@
-"""Refused requests get TensorFlow Serving's codes and texts, which its clients match on; the node goes on serving."""
+"""Rejected requests get the codes and texts of TensorFlow Serving, which clients match. The node keeps serving."""
 
 import json
 
@@ -20,12 +20,12 @@ def node(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def it_goes_on_serving(node):
+def node_keeps_serving(node):
     yield
     np.testing.assert_array_equal(node.predict({"x": np.array([1, 2], np.float32)})["y"], [2.5, 3])
 
 
-def _refusal(node, change) -> tuple[grpc.StatusCode, str]:
+def _rejection(node, change) -> tuple[grpc.StatusCode, str]:
     request = node.request({"x": np.array([1.0], np.float32)})
     change(request)
     with pytest.raises(grpc.RpcError) as error:
@@ -37,12 +37,12 @@ def _without_inputs(request):
     request.inputs.clear()
 
 
-def _with_stranger(request):
+def _with_unknown_input(request):
     request.inputs["z"].CopyFrom(request.inputs["x"])
 
 
 def _renamed(request):
-    _with_stranger(request)
+    _with_unknown_input(request)
     del request.inputs["x"]
 
 
@@ -67,8 +67,8 @@ EXACT = {
     "unknown signature": (lambda r: setattr(r.model_spec, "signature_name", "nope"), Code.FAILED_PRECONDITION,
                           'Serving signature key "nope" not found.'),
     "no input": (_without_inputs, Code.INVALID_ARGUMENT, MISSING),
-    "an input too many": (_with_stranger, Code.INVALID_ARGUMENT, EXTRA),
-    "a tensor that is too short": (_short_content, Code.INVALID_ARGUMENT, "tensor parsing error: x"),
+    "an input too many": (_with_unknown_input, Code.INVALID_ARGUMENT, EXTRA),
+    "a tensor with too little content": (_short_content, Code.INVALID_ARGUMENT, "tensor parsing error: x"),
     "unknown output": (lambda r: r.output_filter.append("nope"), Code.INVALID_ARGUMENT,
                        "output tensor alias not found in signature: nope"),
     "an output twice": (lambda r: r.output_filter.extend(["y", "y"]), Code.INVALID_ARGUMENT,
@@ -77,22 +77,22 @@ EXACT = {
 
 
 @pytest.mark.parametrize("case", EXACT)
-def test_a_refusal_has_tensorflow_servings_code_and_text(node, case):
+def test_a_rejected_request_gets_tensorflow_servings_code_and_text(node, case):
     change, code, text = EXACT[case]
-    got_code, got_text = _refusal(node, change)
+    got_code, got_text = _rejection(node, change)
     assert got_code == code
     assert got_text.startswith(text)
 
 
-def test_another_name_of_an_input_is_refused_by_name(node):
-    code, text = _refusal(node, _renamed)
+def test_a_wrong_name_of_an_input_is_named_in_the_error(node):
+    code, text = _rejection(node, _renamed)
     assert code == Code.INVALID_ARGUMENT
     assert "Sent extra: {z}" in text and "Missing but required: {x}" in text
 
 
 @pytest.mark.parametrize("value", [np.array([1], np.int32), np.array([b"1"], object), np.array([1.0], np.float64),
                                    np.ones((1, 2), np.float32), np.array(1.0, np.float32)], ids=str)
-def test_an_input_of_another_type_or_shape_is_refused(node, value):
+def test_an_input_of_another_type_or_shape_is_rejected(node, value):
     with pytest.raises(grpc.RpcError) as error:
         node.predict({"x": value})
     assert error.value.code() == Code.INVALID_ARGUMENT
@@ -102,7 +102,7 @@ def test_an_input_of_another_type_or_shape_is_refused(node, value):
 @pytest.mark.parametrize("name, version, text", [
     ("nope", None, "Could not find any versions of model nope"),
     (MODEL, 9, f"Could not find version 9 of model {MODEL}")])
-def test_the_status_of_what_is_not_there_is_not_found(node, name, version, text):
+def test_the_status_of_an_unknown_model_or_version_is_not_found(node, name, version, text):
     request = get_model_status_pb2.GetModelStatusRequest()
     request.model_spec.name = name
     if version:
@@ -112,11 +112,11 @@ def test_the_status_of_what_is_not_there_is_not_found(node, name, version, text)
     assert (error.value.code(), error.value.details()) == (Code.NOT_FOUND, text)
 
 
-def test_no_rows_are_an_answer_without_rows(node):
+def test_an_input_without_rows_gets_an_answer_without_rows(node):
     assert node.predict({"x": np.zeros(0, np.float32)})["y"].shape == (0,)
 
 
-def test_the_answer_says_which_version_it_is_from(node):
+def test_the_answer_names_its_version(node):
     response = node.predictions.Predict(node.request({"x": np.ones(1, np.float32)}), timeout=CALL_SECONDS)
     want = predict_pb2.PredictResponse().model_spec
     want.name, want.signature_name, want.version.value = MODEL, "serving_default", 1
@@ -125,18 +125,18 @@ def test_the_answer_says_which_version_it_is_from(node):
 
 REST = {
     "no instances": ("{}", 400, "Missing 'inputs' or 'instances' key"),
-    "no JSON": ("instances", 400, "JSON Parse error"),
+    "not JSON": ("instances", 400, "JSON Parse error"),
     "rows and columns": ('{"instances": [1], "inputs": [1]}', 400, "Not formatted correctly expecting only"),
     "ragged rows": ('{"instances": [[1, 2], [3]]}', 400, "Expecting"),
-    "a row of another name": ('{"instances": [{"z": 1}]}', 400, ""),
-    "a word for a number": ('{"instances": ["one"]}', 400, ""),
+    "a row with another name": ('{"instances": [{"z": 1}]}', 400, ""),
+    "a word instead of a number": ('{"instances": ["one"]}', 400, ""),
     "unknown signature": ('{"signature_name": "nope", "instances": [1]}', 400,
                           'Serving signature name: "nope" not found in signature def'),
 }
 
 
 @pytest.mark.parametrize("case", REST)
-def test_a_refusal_by_rest_has_a_status_and_an_error_in_json(node, case):
+def test_a_rejected_rest_request_gets_a_status_and_an_error_in_json(node, case):
     body, want_status, want_text = REST[case]
     status, text = node.rest(f"/v1/models/{MODEL}:predict", body)
     assert status == want_status, text
@@ -151,7 +151,7 @@ def test_a_refusal_by_rest_has_a_status_and_an_error_in_json(node, case):
     ("/v1/models/nope", None, 404, "Could not find any versions of model nope"),
     ("/v1/models", None, 400, "Missing model name in request."),
     ("/v1/nothing", None, 400, "Malformed request: GET /v1/nothing")])
-def test_a_route_that_leads_nowhere_is_refused_as_tensorflow_serving_does(node, path, body, want_status, want_text):
+def test_an_unknown_route_gets_tensorflow_servings_error(node, path, body, want_status, want_text):
     status, text = node.rest(path, body)
     assert status == want_status, text
     assert json.loads(text)["error"] == want_text

@@ -1,4 +1,4 @@
-"""The committed models are what tests/models/README.md says: the tests of rollouts stand on that."""
+"""The committed models have the properties in tests/models/README.md, on which the tests of rollouts rely."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def judges():
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_golden_set_passes_every_version_but_the_mislabelled(judges, version):
+def test_all_versions_except_the_mislabelled_one_pass_the_golden_set(judges, version):
     logs = _logs(DIGITS / "golden" / "golden.tfrecord")
     images = np.concatenate([tf.make_ndarray(log.request.inputs["image"]) for log in logs])
     truth = np.concatenate([tf.make_ndarray(log.response.outputs["label"]) for log in logs])
@@ -41,7 +41,7 @@ def test_the_golden_set_passes_every_version_but_the_mislabelled(judges, version
     assert top1 < 0.2 if version == 3 else top1 >= 0.95
 
 
-def test_only_version_4_answers_traffic_with_nan_and_the_list_names_where(judges):
+def test_only_version_4_answers_traffic_with_nan_and_the_list_names_the_images(judges):
     broken = [int(line) for line in (DIGITS / "traffic_nan.txt").read_text().split()]
     traffic = _traffic()
     assert 0.02 <= len(broken) / len(traffic) <= 0.05
@@ -62,8 +62,8 @@ def test_version_5_answers_as_version_2(judges):
 
 
 def _flops(version: int) -> int:
-    """Of one image, with all that can be folded folded."""
-    model = tf.saved_model.load(str(DIGITS / str(version)))  # Its variables live as long as it does.
+    """Returns the floating-point operations for one image, after all constants have been folded."""
+    model = tf.saved_model.load(str(DIGITS / str(version)))  # Keeps its variables alive.
     serve = model.signatures["serving_default"]
     one = tf.function(lambda image: serve(image=image)).get_concrete_function(tf.TensorSpec([1, 8, 8, 1]))
     frozen = convert_variables_to_constants_v2(one)
@@ -72,14 +72,14 @@ def _flops(version: int) -> int:
     return tf.compat.v1.profiler.profile(frozen.graph, options=options).total_float_ops
 
 
-def test_version_5_takes_five_times_the_work_of_version_2():
+def test_version_5_needs_five_times_the_operations_of_version_2():
     good, slow = _flops(2), _flops(5)
     assert 1e6 < good < 4e6
     assert 4.5 < slow / good < 5.5
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_brings_warm_up_requests_that_it_can_answer(judges, version):
+def test_every_version_has_warm_up_requests_that_it_can_answer(judges, version):
     logs = _logs(DIGITS / str(version) / "assets.extra" / "tf_serving_warmup_requests")
     images = [tf.make_ndarray(log.request.inputs["image"]) for log in logs]
     assert {1, 8} <= {len(batch) for batch in images}
@@ -89,18 +89,18 @@ def test_every_version_brings_warm_up_requests_that_it_can_answer(judges, versio
 
 @pytest.mark.parametrize("version_dir", needed_ops.version_dirs(DIGITS.parent),
                          ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_a_session_can_run_it_as_servers_do(version_dir):
-    """Servers know no object graph: they run the restore function and the initialiser of the graph."""
+def test_a_tensorflow_1_session_can_run_each_model(version_dir):
+    """Servers do not read the object graph: they run the restore function and the initialiser of the graph, as a session does."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         signature = tf.compat.v1.saved_model.load(session, ["serve"], str(version_dir)).signature_def["serving_default"]
         (x, ) = signature.inputs.values()
         shape = [max(dimension.size, 1) for dimension in x.tensor_shape.dim] or [1]
-        text = b"" if version_dir.parent.name.startswith("examples") else b"\1" * 64  # An Example without features; pixels.
+        text = b"" if version_dir.parent.name.startswith("examples") else b"\1" * 64  # An empty tf.Example, or 64 pixels.
         value = np.array([text], object) if x.dtype == tf.string else np.ones(shape)
         for output in signature.outputs.values():
             assert session.run(output.name, {x.name: value}).shape[0] == 1
 
 
-def test_a_version_is_small():
+def test_every_version_is_small():
     for version_dir in (path.parent for path in DIGITS.parent.glob("*/*/saved_model.pb")):
         assert sum(file.stat().st_size for file in version_dir.rglob("*") if file.is_file()) < 2**20, version_dir

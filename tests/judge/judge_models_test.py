@@ -1,4 +1,4 @@
-"""Every committed model and version gives TensorFlow's numbers, by gRPC and by REST."""
+"""Every committed model and version gives TensorFlow's numbers over gRPC and REST."""
 
 import shutil
 import time
@@ -17,7 +17,7 @@ BATCHES = (1, 3, 32)
 
 
 def _images() -> np.ndarray:
-    """Real ones, those without ink at the left first; noise, an empty and a full one."""
+    """Returns images [n, 8, 8, 1]: four without ink at the left, an empty and a full one, noise, then real ones."""
     traffic = np.fromfile(MODELS / "digits/traffic.f32", "<f4").reshape(-1, 8, 8, 1)
     empty_left = [int(line) for line in (MODELS / "digits/traffic_nan.txt").read_text().split()]
     noise = np.random.default_rng(7).random((8, 8, 8, 1), dtype=np.float32)
@@ -26,7 +26,8 @@ def _images() -> np.ndarray:
 
 
 def _numbers() -> np.ndarray:
-    """The huge ones last, alone in their batches: beside them the tolerance would let everything pass."""
+    """Returns edge cases, random numbers, and last huge numbers: the tolerance is relative to the largest value of a batch, so huge
+    numbers would hide the errors of other numbers in their batch."""
     edges, huge = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40], [3e38, -3e38]
     return np.array(edges + list(np.random.default_rng(8).normal(0, 2, 32)) + huge, np.float32)
 
@@ -36,7 +37,7 @@ def _words() -> np.ndarray:
 
 
 def _examples() -> np.ndarray:
-    """With and without each feature, and one that is empty."""
+    """Returns serialized tf.Examples with different combinations of the features, some of them empty."""
     made = []
     for index, x in enumerate(_numbers()):
         example = tf.train.Example()
@@ -63,7 +64,7 @@ def inputs_of(model: str) -> judging.Tensors:
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def served(request, tmp_path_factory):
-    """(node, judge, inputs) of one version, served from a base path in which it is the only one."""
+    """Yields (node, judge, inputs) for one version, which is the only one in its base path."""
     model, version = request.param.split("/")
     scratch = tmp_path_factory.mktemp(model)
     shutil.copytree(MODELS / request.param, scratch / "base" / version)
@@ -72,19 +73,19 @@ def served(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_a_committed_model_answers_by_grpc_what_tensorflow_answers(served, batch):
+def test_a_committed_model_gives_tensorflows_answers_over_grpc(served, batch):
     node, judge, inputs = served
     for start in range(0, 40, batch):
         judging.judge_grpc(node, judge, {name: value[start:start + batch] for name, value in inputs.items()})
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_a_committed_model_answers_by_rest_what_tensorflow_answers(served, batch):
+def test_a_committed_model_gives_tensorflows_answers_over_rest(served, batch):
     node, judge, inputs = served
     judging.judge_rest(node, judge, {name: value[:batch] for name, value in inputs.items()})
 
 
-def test_of_a_folder_of_versions_the_latest_is_served(tmp_path):
+def test_the_latest_version_in_a_folder_is_served(tmp_path):
     images = {"image": _images()[:8]}
     with running_node(tmp_path, "digits", MODELS / "digits") as node:
         judging.assert_same(node.serving().predict(images), judging.Judge(MODELS / "digits/5").predict(images))
@@ -105,7 +106,7 @@ def test_a_new_version_takes_over_without_a_failed_request(tmp_path):
         assert node.predict(x)["y"] == [4]
 
 
-def test_the_metadata_names_what_the_signature_has(served):
+def test_the_metadata_names_all_inputs_and_outputs(served):
     node, judge, inputs = served
     status, text = node.rest(f"/v1/models/{node.model}/metadata")
     assert status == 200

@@ -1,4 +1,4 @@
-"""Tables that are filled from a text file: the rows that TensorFlow makes of it, or no model where it makes none."""
+"""Tables that are filled from a text file have the same rows as in TensorFlow. A model that TensorFlow rejects is rejected too."""
 
 import dataclasses
 import pathlib
@@ -18,12 +18,12 @@ PAIRS = b"a\t1\nb\t2\nc\t3\n"
 
 @dataclasses.dataclass
 class FromFile:
-    """A model that looks `keys` up in a table that is filled by one op from the file."""
+    """A model that looks up `keys` in a table. One op fills the table from a file with `content`."""
     content: bytes
     key: tf.DType = TEXT
     value: tf.DType = LONG
     keys: tuple = (b"a", b"b", b"c", b"", b" a", b"\r")
-    how: dict = dataclasses.field(default_factory=dict)
+    attributes: dict = dataclasses.field(default_factory=dict)  # Attributes of InitializeTableFromTextFileV2.
 
     def export(self, version_dir: pathlib.Path, asset: pathlib.Path) -> None:
         asset.write_bytes(self.content)
@@ -31,11 +31,11 @@ class FromFile:
             name = tf.constant(str(asset))
             v1.add_to_collection(v1.GraphKeys.ASSET_FILEPATHS, name)
             table = tf.raw_ops.HashTableV2(key_dtype=self.key, value_dtype=self.value, shared_name="of_file")
-            how = {"key_index": -2, "value_index": -1} | self.how
-            fill = tf.raw_ops.InitializeTableFromTextFileV2(table_handle=table, filename=name, **how)
+            attributes = {"key_index": -2, "value_index": -1} | self.attributes
+            fill = tf.raw_ops.InitializeTableFromTextFileV2(table_handle=table, filename=name, **attributes)
             x = v1.placeholder(self.key, [None], name="x")
-            otherwise = tf.constant("none" if self.value == TEXT else -7, self.value)
-            y = tf.raw_ops.LookupTableFindV2(table_handle=table, keys=x, default_value=otherwise)
+            default = tf.constant("none" if self.value == TEXT else -7, self.value)
+            y = tf.raw_ops.LookupTableFindV2(table_handle=table, keys=x, default_value=default)
             count = tf.fill([tf.size(x)], tf.raw_ops.LookupTableSizeV2(table_handle=table))
             signature = v1.saved_model.predict_signature_def({"x": x}, {"y": y, "count": count})
             builder = v1.saved_model.Builder(str(version_dir))
@@ -47,12 +47,12 @@ class FromFile:
         return {"x": np.array(self.keys, self.key.as_numpy_dtype)}
 
 
-def _fields(content: bytes, value: tf.DType = LONG, **how) -> FromFile:
-    return FromFile(content, value=value, how={"key_index": 0, "value_index": 1} | how)
+def _fields(content: bytes, value: tf.DType = LONG, **attributes) -> FromFile:
+    return FromFile(content, value=value, attributes={"key_index": 0, "value_index": 1} | attributes)
 
 
-def _numbers(content: bytes, value: tf.DType = TEXT, key: tf.DType = LONG, **how) -> FromFile:
-    return FromFile(content, key, value, tuple(range(10)), how)
+def _numbers(content: bytes, value: tf.DType = TEXT, key: tf.DType = LONG, **attributes) -> FromFile:
+    return FromFile(content, key, value, tuple(range(10)), attributes)
 
 
 FIELDS = (b" 1", b"1 ", b"\x0b 1\x0c", b"+1", b"-1", b"01", b"1\0 2", b"2147483648", b"9223372036854775808", b"- 1",
@@ -64,41 +64,41 @@ CASES = {
     "line numbers": FromFile(WORDS),
     "no newline at the end": FromFile(WORDS + b"\n"),
     "carriage returns": FromFile(b"a\r\nb\r\r\n\rc\r\n"),
-    "spaces of words": FromFile(b" a\nb \nc"),
+    "spaces around words": FromFile(b" a\nb \nc"),
     "an empty line": FromFile(b"a\n\nc\n"),
     "an empty line at the end": FromFile(WORDS + b"\n\n"),
-    "an empty line of Windows": FromFile(b"a\r\n\r\nc\r\n"),
+    "an empty line with a Windows line ending": FromFile(b"a\r\n\r\nc\r\n"),
     "an empty line among fields": _fields(b"a\t1\n\nc\t3\n"),
     "no lines": FromFile(b""),
-    "no lines of some": FromFile(b"", how={"vocab_size": 1}),
-    "offset": FromFile(WORDS, how={"offset": 5}),
-    "offset below zero": FromFile(WORDS, how={"offset": -5}),
-    "offset that wraps": FromFile(WORDS, how={"offset": 2**63 - 2}),
+    "no lines with a vocab_size": FromFile(b"", attributes={"vocab_size": 1}),
+    "offset": FromFile(WORDS, attributes={"offset": 5}),
+    "offset below zero": FromFile(WORDS, attributes={"offset": -5}),
+    "offset that wraps": FromFile(WORDS, attributes={"offset": 2**63 - 2}),
     "offset of keys": _numbers(WORDS, key_index=-1, value_index=-2, offset=4),
-    "offset of both": _numbers(WORDS, LONG, key_index=-1, value_index=-1, offset=4),
-    "offset beside fields": _fields(PAIRS, offset=4),
-    **{f"vocab_size {size}": FromFile(WORDS, how={"vocab_size": size}) for size in (1, 2, 3, 4)},
-    "vocab_size before what is wrong": _fields(b"a\t1\nb\tx\n\n", vocab_size=1),
-    "vocab_size before an empty line": FromFile(b"a\n\nb\n", how={"vocab_size": 1}),
-    "vocab_size of lines that are the same": _fields(b"a\t1\na\t1\nb\t2\n", vocab_size=2),
+    "offset of keys and values": _numbers(WORDS, LONG, key_index=-1, value_index=-1, offset=4),
+    "offset with fields": _fields(PAIRS, offset=4),
+    **{f"vocab_size {size}": FromFile(WORDS, attributes={"vocab_size": size}) for size in (1, 2, 3, 4)},
+    "vocab_size before an invalid line": _fields(b"a\t1\nb\tx\n\n", vocab_size=1),
+    "vocab_size before an empty line": FromFile(b"a\n\nb\n", attributes={"vocab_size": 1}),
+    "vocab_size with equal lines": _fields(b"a\t1\na\t1\nb\t2\n", vocab_size=2),
     "delimiter": _fields(PAIRS.replace(b"\t", b","), delimiter=","),
     "delimiter that is a space": _fields(b"a 1\nb 2", delimiter=" "),
     "delimiter twice in a row": _fields(b"a  1\nb  2", delimiter=" "),
-    "delimiter of two": _fields(b"a::1\n", delimiter="::"),
-    "delimiter of none": _fields(PAIRS, delimiter=""),
-    "fields the other way round": FromFile(b"1\ta\n2\tb\n", how={"key_index": 1, "value_index": 0}),
+    "delimiter of two characters": _fields(b"a::1\n", delimiter="::"),
+    "empty delimiter": _fields(PAIRS, delimiter=""),
+    "fields in reverse order": FromFile(b"1\ta\n2\tb\n", attributes={"key_index": 1, "value_index": 0}),
     "more fields": _fields(b"a\t1\t\nb\t2\tz\n"),
     "fewer fields": _fields(b"a\t1\nb\n"),
     "an empty key": _fields(b"\t1\na\t2\n"),
-    "whole lines of both": FromFile(WORDS, value=TEXT, how={"value_index": -2}),
+    "whole lines as keys and values": FromFile(WORDS, value=TEXT, attributes={"value_index": -2}),
     "whole lines as keys that are numbers": _numbers(b"3\n 4 \n", LONG, key_index=-2, value_index=-1),
     "whole lines as values that are numbers": FromFile(b"3\n4\n", LONG, INT, (0, 1, 2), {"key_index": -1, "value_index": -2}),
     "whole lines as fractions": FromFile(b"3\n4\n", LONG, FLOAT, (0, 1), {"key_index": -1, "value_index": -2}),
     "line numbers of 32 bits": FromFile(WORDS, value=INT),
-    "line numbers of 32 bits with an offset": FromFile(WORDS, value=INT, how={"offset": 3}),
+    "line numbers of 32 bits with an offset": FromFile(WORDS, value=INT, attributes={"offset": 3}),
     "line numbers as fractions": FromFile(WORDS, value=FLOAT),
     "line numbers as texts": FromFile(WORDS, value=TEXT),
-    "keys that are line numbers of texts": FromFile(WORDS, value=TEXT, how={"key_index": -1, "value_index": -2}),
+    "line numbers as text keys": FromFile(WORDS, value=TEXT, attributes={"key_index": -1, "value_index": -2}),
     "a key twice": FromFile(b"a\na\n"),
     "a key twice with one value": _fields(b"a\t1\na\t1\n"),
     "a key twice with two values": _fields(b"a\t1\na\t2\n"),
@@ -122,7 +122,7 @@ def test_a_table_from_a_text_file_has_tensorflows_rows(case, tmp_path):
     with running_node(tmp_path, "table", tmp_path / "base") as node:
         status = node.settled()
         is_served = status.state == State.AVAILABLE
-        assert is_served == (judge is not None), status.status.error_message or "TensorFlow refuses it"
+        assert is_served == (judge is not None), status.status.error_message or "TensorFlow rejects it"
         if is_served:
             judging.judge_grpc(node, judge, CASES[case].sample())
         else:

@@ -1,4 +1,4 @@
-"""A model that nobody tuned the engine for gives TensorFlow's numbers or is refused by name; it never gives others."""
+"""A model for which the engine was not tuned gives TensorFlow's numbers or is rejected with the unsupported op, never wrong numbers."""
 
 import grpc
 import pytest
@@ -8,35 +8,35 @@ import judging
 import needed_ops
 from serving import State, running_node
 from unseen import UNSEEN, VECTOR, Unseen
-from unseen_control import CONTROL, REFUSABLE
+from unseen_control import CONTROL, MAY_BE_REJECTED
 
 UNSEEN |= CONTROL
 
-# What models of everyday use are made of: refusing these would be a defect too.
+# Common building blocks of models: rejecting one of these is a defect, too.
 EVERYDAY = {"dense_relu", "dense_relu6", "dense_elu", "dense_tanh", "dense_sigmoid", "dense_softmax_v2", "batch_norm",
             "conv_dilated", "max_pool", "average_pool", "global_average", "reduce_sum", "concat", "gather", "transpose",
             "slices", "where", "one_hot", "integer_arithmetic", "attention", "layer_norm",
             "keras_cnn", "keras_embedding", "looped", "branched", "keras_gru", "keras_lstm", "suppressed", "drawn",
-            *(CONTROL.keys() - REFUSABLE),
+            *(CONTROL.keys() - MAY_BE_REJECTED),
             *(name for name in UNSEEN if name.startswith("random_") or name.startswith("conv_") and name[5].isdigit())}
 
 
-def _assert_names_what_is_missing(message: str, version_dir) -> None:
+def _assert_names_a_missing_op(message: str, version_dir) -> None:
     needed = set().union(*needed_ops.ops_of(version_dir).values())
     assert any(op in message for op in needed), message
 
 
 @pytest.mark.parametrize("name", UNSEEN)
-def test_an_unseen_model_gives_the_right_numbers_or_is_refused_by_name(name, tmp_path):
+def test_an_unseen_model_gives_tensorflows_numbers_or_is_rejected_with_the_op(name, tmp_path):
     version_dir = tmp_path / "base" / "1"
     UNSEEN[name].export(version_dir)
     judge = judging.Judge(version_dir)
     with running_node(tmp_path, name, tmp_path / "base") as node:
         status = node.settled()
         if status.state != State.AVAILABLE:
-            _assert_names_what_is_missing(status.status.error_message, version_dir)
+            _assert_names_a_missing_op(status.status.error_message, version_dir)
             assert name not in EVERYDAY, status.status.error_message
-            pytest.skip(f"refused: {status.status.error_message}")
+            pytest.skip(f"rejected: {status.status.error_message}")
         for batch in (1, 3, 32):
             judging.judge_grpc(node, judge, UNSEEN[name].sample(batch))
         judging.judge_rest(node, judge, UNSEEN[name].sample(2))
@@ -50,7 +50,7 @@ UNSUPPORTED = {
 
 
 @pytest.mark.parametrize("op", UNSUPPORTED)
-def test_an_op_that_is_not_there_fails_the_load_by_op_and_node(op, tmp_path):
+def test_an_unsupported_op_fails_the_load_with_op_and_node(op, tmp_path):
     Unseen(UNSUPPORTED[op], VECTOR).export(tmp_path / "base" / "1")
     with running_node(tmp_path, "odd", tmp_path / "base") as node:
         message = node.refusal()
@@ -60,7 +60,7 @@ def test_an_op_that_is_not_there_fails_the_load_by_op_and_node(op, tmp_path):
             node.predict(Unseen(UNSUPPORTED[op], VECTOR).sample(1))
 
 
-def test_all_missing_ops_are_named_at_once(tmp_path):
+def test_one_message_names_all_missing_ops(tmp_path):
     both = Unseen(lambda x: tf.concat([UNSUPPORTED["Svd"](x), UNSUPPORTED["FFT2D"](x)[:, 0]], -1), VECTOR)
     both.export(tmp_path / "base" / "1")
     with running_node(tmp_path, "odd", tmp_path / "base") as node:

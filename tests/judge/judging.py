@@ -1,4 +1,4 @@
-"""What TensorFlow itself says, and when an answer counts as the same."""
+"""Runs models in TensorFlow, and compares answers with it."""
 
 import base64
 import pathlib
@@ -8,11 +8,11 @@ import tensorflow as tf
 
 from serving import Node, Tensors
 
-TOLERANCE = 1e-5  # Of the largest value of the output, or of 1 where all are smaller.
+TOLERANCE = 1e-5  # Relative to the largest absolute value of the output, or to 1 if that is smaller.
 
 
 class Judge:
-    """A SavedModel in TensorFlow."""
+    """A SavedModel that TensorFlow has loaded and runs."""
 
     def __init__(self, version_dir: pathlib.Path):
         self._model = tf.saved_model.load(str(version_dir))
@@ -36,7 +36,7 @@ def _assert_same_tensor(name: str, got: np.ndarray, want: np.ndarray) -> None:
         np.testing.assert_array_equal(got, want, name)
         return
     finite = np.isfinite(want)
-    np.testing.assert_array_equal(got[~finite], want[~finite], name)  # NaN as NaN, infinities with their signs.
+    np.testing.assert_array_equal(got[~finite], want[~finite], name)  # NaN must be NaN; infinities must have the same sign.
     if finite.any():
         limit = TOLERANCE * max(1.0, np.abs(want[finite].astype(np.float64)).max())
         worst = np.abs(got[finite].astype(np.float64) - want[finite]).max()
@@ -60,7 +60,7 @@ def _from_json(rows: list, like: np.ndarray) -> np.ndarray:
 
 
 def judge_rest(node: Node, judge: Judge, inputs: Tensors) -> None:
-    """By rows and by columns, as TensorFlow Serving has it: a single output has no name."""
+    """Compares REST answers to the row format and to the column format. As in TensorFlow Serving, a single output has no name."""
     want = judge.predict(inputs)
     columns = {name: _to_json(value.tolist()) for name, value in inputs.items()}
     status, answer = node.rest_predict({"inputs": columns})

@@ -1,6 +1,6 @@
-"""tests/golden/graph/outputs.json says of the ops that have other than one output which ones; TensorFlow agrees.
+"""tests/golden/graph/outputs.json lists the outputs of each op that does not have exactly one tensor. Compares it with TensorFlow.
 
-    python tests/judge/outputs_test.py      writes the file again
+    python tests/judge/outputs_test.py      writes the file
 """
 
 import json
@@ -12,38 +12,38 @@ from tensorflow.python.framework import op_def_registry
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "graph" / "outputs.json"
-OPS_OF_CONTROL = {"Switch", "RefSwitch", "Merge", "RefMerge"}  # Of which the node makes others.
+OPS_OF_CONTROL = {"Switch", "RefSwitch", "Merge", "RefMerge"}  # The node converts these to other ops.
 
 
 def _ops() -> set[str]:
-    """All that there are kernels for: a unit test holds docs/ops.md to them."""
+    """Returns the ops that have kernels. A unit test compares docs/ops.md with the kernels."""
     return set(re.findall(r"^\| (\w+) \|", (ROOT / "docs" / "ops.md").read_text(), re.MULTILINE)) - {"op"}
 
 
 def _output(argument) -> dict[str, str]:
-    """`number` and `types` are the attributes that say of how many tensors it is."""
+    """Describes an output. `number` and `types` are the attributes that determine how many tensors it has."""
     counts = {"number": argument.number_attr, "types": argument.type_list_attr}
     return {"name": argument.name} | {kind: attribute for kind, attribute in counts.items() if attribute}
 
 
-def _theirs() -> dict[str, list[dict[str, str]]]:
+def _outputs_in_tensorflow() -> dict[str, list[dict[str, str]]]:
     outputs = {op: [_output(argument) for argument in op_def_registry.get(op).output_arg]
                for op in sorted(_ops() | OPS_OF_CONTROL)}
-    return {op: of for op, of in outputs.items() if len(of) != 1 or len(of[0]) > 1}
+    return {op: listed for op, listed in outputs.items() if len(listed) != 1 or len(listed[0]) > 1}
 
 
-def test_ops_have_the_outputs_that_tensorflow_says():
+def test_the_file_lists_the_outputs_that_tensorflow_has():
     assert len(_ops()) > 400
-    assert json.loads(GOLDEN.read_text()) == _theirs()
+    assert json.loads(GOLDEN.read_text()) == _outputs_in_tensorflow()
 
 
-def test_a_saved_model_cannot_leave_out_how_many_outputs_there_are():
-    """Attributes that have their default value are left out; of these there is none."""
-    for op, outputs in _theirs().items():
+def test_a_saved_model_always_contains_the_number_of_outputs():
+    """A SavedModel omits attributes with their default value, but attributes that count outputs have no default."""
+    for op, outputs in _outputs_in_tensorflow().items():
         counts = {output.get("number") or output.get("types") for output in outputs}
         assert not [attr.name for attr in op_def_registry.get(op).attr if attr.name in counts and attr.HasField("default_value")], op
 
 
 if __name__ == "__main__":
-    lines = [f"  {json.dumps(op)}: {json.dumps(of)}" for op, of in _theirs().items()]
+    lines = [f"  {json.dumps(op)}: {json.dumps(listed)}" for op, listed in _outputs_in_tensorflow().items()]
     GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n")

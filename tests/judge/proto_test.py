@@ -1,4 +1,4 @@
-"""Our messages agree with TensorFlow's and TensorFlow Serving's own descriptors: names, numbers, types, services."""
+"""Longshore's protobuf files agree with the descriptors of TensorFlow and TensorFlow Serving: names, numbers, types, services."""
 
 import pathlib
 import subprocess
@@ -12,7 +12,7 @@ from tensorflow.core.protobuf import fingerprint_pb2, saved_model_pb2, tensor_bu
 from tensorflow_serving.apis import model_service_pb2, prediction_log_pb2, prediction_service_pb2  # noqa: F401
 
 PROTO = pathlib.Path(__file__).resolve().parents[2] / "proto"
-# Of the files that only a server reads no wheel has descriptors.
+# Python packages have no descriptors of files that only servers read.
 SERVERS_ONLY = "tensorflow_serving/config.proto"
 FILES = sorted(str(path.relative_to(PROTO)) for path in PROTO.glob("tensorflow*/*.proto"))
 THEIRS = descriptor_pool.Default()
@@ -37,7 +37,7 @@ def _describe(field: FieldDescriptor) -> dict:
 
 
 def _alternatives(field: FieldDescriptor) -> set[str]:
-    """The fields of its oneof; the oneof's own name never leaves the file."""
+    """Returns the names of the fields in the same oneof. The name of the oneof may differ: it is not transmitted."""
     return {other.name for other in field.containing_oneof.fields} if field.containing_oneof else set()
 
 
@@ -63,7 +63,7 @@ def _check_message(message) -> int:
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != SERVERS_ONLY])
-def test_messages_and_enums_are_those_of_the_wheels(ours, name):
+def test_messages_and_enums_agree_with_tensorflow(ours, name):
     file = ours.FindFileByName(name)
     checked = sum(_check_message(message) for message in file.message_types_by_name.values())
     for enum in file.enum_types_by_name.values():
@@ -71,7 +71,7 @@ def test_messages_and_enums_are_those_of_the_wheels(ours, name):
     assert checked + len(file.enum_types_by_name) > 0
 
 
-def test_services_have_the_methods_of_the_wheels(ours):
+def test_services_have_the_methods_of_tensorflow_serving(ours):
     services = ours.FindFileByName("tensorflow_serving/services.proto").services_by_name
     assert {"PredictionService", "ModelService"} <= set(services)
     for name, service in services.items():

@@ -1,4 +1,4 @@
-"""An independent router: which version a keyed request gets, written from docs/assignment.md and from nothing else.
+"""An independent router that computes the version of a keyed request. It was written only from docs/assignment.md.
 
     bucket    = u * 10000 // 2**64,  u = the first 8 bytes, big endian, of SHA-256(salt + "\\n" + key)
     candidate = bucket < weight of the candidate in hundredths of a percent
@@ -24,7 +24,9 @@ def gets_candidate(salt: str, key: str, weight_bp: int) -> bool:
 
 
 def owner_of_key(salt: str, key: str, shares: list[tuple[int, int]]) -> int | None:
-    """`shares` are (version, weight in hundredths of a percent), candidates first, stable last."""
+    """Returns the version of a key. `shares`: (version, weight in hundredths of a percent), candidates first, stable last.
+
+    Returns None if the weights do not cover the bucket of the key."""
     bucket = bucket_of_key(salt, key)
     for version, weight_bp in shares:
         if bucket < weight_bp:
@@ -34,7 +36,7 @@ def owner_of_key(salt: str, key: str, shares: list[tuple[int, int]]) -> int | No
 
 
 def vectors() -> list[dict]:
-    """Ordinary keys, and those in which an implementation goes wrong: empty, spaces, newlines, UTF-8, long ones."""
+    """Returns buckets of ordinary keys and of error-prone ones: empty, with spaces, newlines or UTF-8, long."""
     awkward = [("", ""), ("", "alice"), ("digits/2/1", ""), ("a", "b\nc"), ("a\nb", "c"), ("s", "caf\u00e9"),
                ("s", "cafe\u0301"), ("s", "\U0001f6a2"), ("s", " alice "), ("s", "ALICE"), ("s", "k" * 300),
                ("\u00e9\u00df", "key"), ("s", "%20"), ("s", "00000000-0000-0000-0000-000000000000")]

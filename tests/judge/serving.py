@@ -1,4 +1,4 @@
-"""A longshore-node of its own for a test, and clients of its two APIs."""
+"""Runs a longshore-node for a test, with clients of its gRPC and REST APIs."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ Tensors = dict[str, np.ndarray]
 
 
 class Node:
-    """A node that listens, and has perhaps not loaded anything yet."""
+    """A running node that listens. It may not have loaded a model yet."""
 
     def __init__(self, process: subprocess.Popen, ports: dict[str, int], model: str, log: pathlib.Path):
         self.process, self.model, self.log = process, model, log
@@ -48,7 +48,7 @@ class Node:
         return {name: tf.make_ndarray(value) for name, value in response.outputs.items()}
 
     def rest(self, path: str, body: str | None = None, method: str | None = None) -> tuple[int, str]:
-        """Status and body of what a plain HTTP client gets."""
+        """Sends a request. Returns the HTTP status and the body of the answer."""
         request = urllib.request.Request(
             self.rest_url + path, data=None if body is None else body.encode(), method=method,
             headers={"Content-Type": "application/json"})
@@ -77,13 +77,13 @@ class Node:
             raise
 
     def settled(self) -> get_model_status_pb2.ModelVersionStatus:
-        """Waits until the model's only version is either served or refused."""
-        def look():
+        """Waits until the only version of the model is served or rejected. Returns its status."""
+        def final_status():
             for status in self.statuses():
                 if status.state == State.AVAILABLE or status.status.error_code:
                     return status
             return None
-        return _wait(look, self.process, self.log)
+        return _wait(final_status, self.process, self.log)
 
     def serving(self) -> "Node":
         status = self.settled()
@@ -91,50 +91,50 @@ class Node:
         return self
 
     def ready(self) -> "Node":
-        """Waits until its administration says that it can answer: also where clients need TLS or a token."""
-        def look():
+        """Waits until the administration listener reports that the node is ready. Works also if clients need TLS or a token."""
+        def is_ready():
             try:
                 with urllib.request.urlopen(self.admin_url + "/readyz", timeout=CALL_SECONDS):
                     return True
             except urllib.error.HTTPError:
                 return None
-        _wait(look, self.process, self.log)
+        _wait(is_ready, self.process, self.log)
         return self
 
-    def until(self, look: Callable):
-        """Waits until `look` gives something other than None."""
-        return _wait(look, self.process, self.log)
+    def until(self, observe: Callable):
+        """Waits until `observe` returns something other than None, and returns it."""
+        return _wait(observe, self.process, self.log)
 
-    def logs(self, word: str) -> None:
-        """Waits until its log says so."""
-        _wait(lambda: word in self.log.read_text() or None, self.process, self.log)
+    def logs(self, text: str) -> None:
+        """Waits until the log contains the text."""
+        _wait(lambda: text in self.log.read_text() or None, self.process, self.log)
 
     def refusal(self) -> str:
-        """Why the model's only version is not served."""
+        """Returns the error message of the only version of the model, which must not be served."""
         status = self.settled()
         assert status.state != State.AVAILABLE, f"{self.model} is served and should not be"
         return status.status.error_message
 
 
-def _wait(look: Callable, process: subprocess.Popen, log: pathlib.Path):
+def _wait(observe: Callable, process: subprocess.Popen, log: pathlib.Path):
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         ended = process.poll()
-        if (seen := look()) is not None:
+        if (seen := observe()) is not None:
             return seen
         assert ended is None, f"the node ended with {ended}:\n{log.read_text()[-4000:]}"
-        time.sleep(0.02)  # Between two looks at another process; nothing depends on how long it is.
-    raise AssertionError(f"nothing came in {START_SECONDS} s:\n{log.read_text()[-4000:]}")
+        time.sleep(0.02)  # Polls another process; the result does not depend on this interval.
+    raise AssertionError(f"the expected state was not reached within {START_SECONDS} s:\n{log.read_text()[-4000:]}")
 
 
 @contextlib.contextmanager
 def running_node(scratch: pathlib.Path, model: str, base_path: pathlib.Path | None, *flags: str,
                  program: Sequence = (BINARY,)) -> Iterator[Node]:
-    """Starts a node on free ports and ends it; it must have survived and leave by itself."""
+    """Starts a node on free ports and terminates it at the end. The node must still run then, and exit with status 0 on SIGTERM."""
     port_file, log = scratch / "ports.json", scratch / "node.log"
     port_file.unlink(missing_ok=True)
-    what = [f"--model_name={model}", f"--model_base_path={base_path}"] if base_path else []
-    command = [*program, *what, "--port=0", "--rest_api_port=0",
+    model_flags = [f"--model_name={model}", f"--model_base_path={base_path}"] if base_path else []
+    command = [*program, *model_flags, "--port=0", "--rest_api_port=0",
                "--admin_port=0", f"--port_file={port_file}", *flags]
     with open(log, "wb") as out:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
@@ -147,7 +147,7 @@ def running_node(scratch: pathlib.Path, model: str, base_path: pathlib.Path | No
         try:
             code = process.wait(START_SECONDS)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"the node did not leave in {START_SECONDS} s:\n{log.read_text()[-4000:]}") from None
+            raise AssertionError(f"the node did not exit within {START_SECONDS} s of SIGTERM:\n{log.read_text()[-4000:]}") from None
         assert code == 0, f"the node ended with {code}:\n{log.read_text()[-4000:]}"
     finally:
         if process.poll() is None:

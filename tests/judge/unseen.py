@@ -1,4 +1,4 @@
-"""Small graphs that no author of the engine has seen, exported afresh: each one function of `x`, `i` or both."""
+"""Small models that were not used to develop the engine. Each is a function of `x`, `i` or both, and is exported for the test."""
 
 import dataclasses
 import pathlib
@@ -21,8 +21,8 @@ def _weights(*shape: int) -> tf.Tensor:
 @dataclasses.dataclass
 class Unseen:
     function: Callable
-    inputs: dict[str, tuple[tf.DType, list[int]]]  # Without the batch.
-    layers: Callable[[], list[keras.Layer]] | None = None  # Instead of a function: with variables of their own.
+    inputs: dict[str, tuple[tf.DType, list[int]]]  # Shapes without the batch dimension.
+    layers: Callable[[], list[keras.Layer]] | None = None  # Used instead of `function` if the model has variables.
 
     def export(self, path: pathlib.Path) -> None:
         signature = [tf.TensorSpec([None, *shape], dtype, name=name) for name, (dtype, shape) in self.inputs.items()]
@@ -62,7 +62,7 @@ def _conv(size: int, stride: int, padding: str, dilation: int = 1) -> Unseen:
 
 
 def _random_network(seed: int) -> Unseen:
-    """A few of the usual steps in any order, and a classifier on top."""
+    """Eight usual steps in a random order, and a classifier on top."""
     random = np.random.default_rng(seed)
     kernels = [tf.constant(random.normal(0, 0.3, [size, size, 3, 3]).astype(np.float32)) for size in (1, 2, 3)]
     bias = tf.constant(random.normal(0, 1, [3]).astype(np.float32))
@@ -104,7 +104,7 @@ ACTIVATIONS = (tf.nn.relu, tf.nn.relu6, tf.nn.elu, tf.nn.selu, tf.nn.gelu, tf.nn
 
 
 def _suppressed(x):
-    """All three outputs of an op."""
+    """Uses all three outputs of an op."""
     boxes, scores = tf.reshape(x[..., :4], [-1, 4]), tf.reshape(x[..., 4], [-1])
     chosen, of_chosen, count = tf.raw_ops.NonMaxSuppressionV5(
         boxes=boxes, scores=scores, max_output_size=7, iou_threshold=0.5, score_threshold=0.0, soft_nms_sigma=0.0,

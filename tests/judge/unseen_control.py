@@ -20,23 +20,23 @@ LENGTHS = {"n": (tf.int32, [])}
 
 @dataclasses.dataclass
 class Exported:
-    """Something that is saved as a SavedModel of its own."""
+    """A model with a function that exports it as a SavedModel."""
     export: Callable[[pathlib.Path], None]
-    inputs: dict[str, tuple[tf.DType, list[int]]]  # Without the batch.
-    high: int = 6                                  # Of whole numbers.
+    inputs: dict[str, tuple[tf.DType, list[int]]]  # Shapes without the batch dimension.
+    integers_end: int = 6  # Sample integers are below this.
 
     def sample(self, batch: int) -> Tensors:
         random = np.random.default_rng(batch)
 
         def values(dtype, shape):
             if dtype.is_integer:
-                return random.integers(0, self.high, [batch, *shape]).astype(dtype.as_numpy_dtype)
+                return random.integers(0, self.integers_end, [batch, *shape]).astype(dtype.as_numpy_dtype)
             return random.normal(0, 2, [batch, *shape]).astype(dtype.as_numpy_dtype)
         return {name: values(dtype, shape) for name, (dtype, shape) in self.inputs.items()}
 
 
 def _new(function: Callable, inputs=VECTOR) -> Exported:
-    """A tf.function, as TensorFlow 2 saves it."""
+    """A tf.function in the format of TensorFlow 2."""
     def export(path: pathlib.Path) -> None:
         signature = [tf.TensorSpec([None, *shape], dtype, name=name) for name, (dtype, shape) in inputs.items()]
         module = tf.Module()
@@ -55,7 +55,7 @@ def _control_flow_of_tensorflow_1():
 
 
 def _old(function: Callable, inputs=VECTOR, resources: bool = True, **save) -> Exported:
-    """A graph of TensorFlow 1 with a session's variables."""
+    """A graph of TensorFlow 1 with the variables of a session."""
     def export(path: pathlib.Path) -> None:
         with _control_flow_of_tensorflow_1(), tf.Graph().as_default():
             tf1.set_random_seed(5)
@@ -203,8 +203,8 @@ CONTROL |= {
 }
 
 
-# What needs ops that are not about control: StackV2, ReverseV2 and ReverseSequence.
-REFUSABLE = {"old_gradient_of_loop"}
+# Models that need ops other than control flow: StackV2, ReverseV2 and ReverseSequence.
+MAY_BE_REJECTED = {"old_gradient_of_loop"}
 
 
 # Graphs of TensorFlow 1.

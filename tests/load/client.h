@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/load/keys.h"
 
 namespace longshore::load {

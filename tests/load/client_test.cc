@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "common/os/file.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 #include "tests/load/commands.h"
 #include "tests/load/generator.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/buckets.h"
+#include "common/base/buckets.h"
 
 namespace longshore::load {
 namespace {

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "common/json/json.h"
 #include "tests/load/client.h"
 
@@ -26,7 +26,7 @@ inline constexpr size_t kMovesMax = 1'000'000;
 
 using RequestId = uint64_t;
 
-// Latencies in the buckets of common/buckets.h: quantiles are off by at most 9 %.
+// Latencies in the buckets of common/base/buckets.h: quantiles are off by at most 9 %.
 class LatencyCounts {
  public:
   void Add(Duration latency);

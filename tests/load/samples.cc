@@ -5,6 +5,7 @@
 #include <span>
 
 #include "common/json/json.h"
+#include "common/os/file.h"
 
 namespace longshore::load {
 namespace {

@@ -1,4 +1,4 @@
-"""sha256sum verifies SHA256SUMS."""
+"""The file SHA256SUMS can be verified with sha256sum."""
 
 import pathlib
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 import checksums
 
 
-def test_sha256sum_notices_a_changed_file(tmp_path: pathlib.Path):
+def test_sha256sum_detects_a_changed_file(tmp_path: pathlib.Path):
     for name in ("b.tar", "a.deb"):
         (tmp_path / name).write_text(name)
     checksums.write(tmp_path)

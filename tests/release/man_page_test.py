@@ -1,4 +1,4 @@
-"""Manual pages show the text of --help unchanged."""
+"""Manual pages contain the text of --help unchanged."""
 
 import datetime
 
@@ -11,5 +11,5 @@ def test_a_page_has_a_title_a_name_and_the_text():
     assert "Usage: longshore\n.fi\n" in page
 
 
-def test_characters_of_the_page_language_are_escaped():
+def test_special_characters_of_roff_are_escaped():
     assert man_page.literal(".hidden\n'quoted\na\\b --flag") == "\\&.hidden\n\\&'quoted\na\\eb \\-\\-flag"

@@ -1,4 +1,4 @@
-"""./dev release refuses wrong input with advice, before it writes anything."""
+"""./dev release rejects invalid input with advice, before it writes any file."""
 
 import pathlib
 
@@ -11,7 +11,7 @@ def test_missing_programs_are_named(tmp_path: pathlib.Path):
         release.check_programs(tmp_path, "0.1.0")
 
 
-def test_programs_of_another_version_are_refused(tmp_path: pathlib.Path):
+def test_programs_of_another_version_are_rejected(tmp_path: pathlib.Path):
     for name in release.debian_package.PROGRAMS:
         (tmp_path / name).write_text("#!/bin/sh\necho longshore 0.0.9\n")
         (tmp_path / name).chmod(0o755)

@@ -1,4 +1,4 @@
-"""The record of releases, which the tests of upgrades read."""
+"""The record of releases, which the upgrade tests read."""
 
 import pathlib
 import subprocess
@@ -23,7 +23,7 @@ def test_the_record_of_this_repository_is_valid():
     releases.parse(releases.RECORD.read_text())
 
 
-def test_without_a_release_there_is_no_previous_one():
+def test_an_empty_record_has_no_previous_release():
     assert releases.previous(releases.parse("releases: []\n")) is None
 
 
@@ -36,14 +36,14 @@ def test_versions_are_compared_as_numbers():
 
 def test_the_program_prints_nothing_if_there_is_no_previous_release(tmp_path: pathlib.Path):
     (tmp_path / "releases.yaml").write_text("releases: []\n")
-    ran = run("previous", f"--record={tmp_path / 'releases.yaml'}")
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    done = run("previous", f"--record={tmp_path / 'releases.yaml'}")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_the_program_prints_version_commit_and_date(tmp_path: pathlib.Path):
     (tmp_path / "releases.yaml").write_text(record("0.2.0", "0.1.0"))
-    ran = run("previous", "--before=0.2.0", f"--record={tmp_path / 'releases.yaml'}")
-    assert ran.stdout == f"0.1.0 {COMMIT} 2030-01-31\n"
+    done = run("previous", "--before=0.2.0", f"--record={tmp_path / 'releases.yaml'}")
+    assert done.stdout == f"0.1.0 {COMMIT} 2030-01-31\n"
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -52,12 +52,12 @@ def test_the_program_prints_version_commit_and_date(tmp_path: pathlib.Path):
     (record("0.1"), "line 3: not a valid row"),
     (record("0.1.0").replace(COMMIT, "main"), "line 3: not a valid row"),
 ])
-def test_a_wrong_row_is_named(text: str, message: str):
+def test_an_invalid_row_is_reported_with_its_line(text: str, message: str):
     with pytest.raises(ValueError, match=message):
         releases.parse(text)
 
 
-def test_a_wrong_version_is_named(tmp_path: pathlib.Path):
+def test_an_invalid_version_is_reported(tmp_path: pathlib.Path):
     (tmp_path / "releases.yaml").write_text(record("0.1.0"))
-    ran = run("previous", "--before=next", f"--record={tmp_path / 'releases.yaml'}")
-    assert ran.returncode == 1 and '"next" is not a valid version' in ran.stderr
+    done = run("previous", "--before=next", f"--record={tmp_path / 'releases.yaml'}")
+    assert done.returncode == 1 and '"next" is not a valid version' in done.stderr

@@ -1,24 +1,36 @@
-// Whatever happens in whatever order, some things stay true. Random histories of a model: nodes come, go, load, fail
-// and trip guards, people change the spec and give commands, traffic is good and bad. The seed is printed when one
-// breaks.
+// Properties of rollouts that hold in every history. Random histories of one model: nodes come, go, load, fail and trip
+// guards; people change the spec and give commands; traffic is good or bad; and the store and the stream to the nodes
+// have faults. Each run draws new seeds and prints them; LONGSHORE_SEED=N repeats those that begin with N.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <iostream>
 #include <random>
 
-#include "common/fleet/state_digest.h"
+#include "common/node_contract/state_digest.h"
 #include "controller/api/format.h"
-#include "controller/plan/plan.h"
-#include "controller/rollout/rollout.h"
+#include "controller/decide/plan/plan.h"
+#include "controller/decide/rollout/rollout.h"
 
 namespace longshore::sim {
 namespace {
 
 using rollout::NodeState;
 
+// The first of `count` seeds.
+uint64_t FirstSeed(uint64_t count) {
+  const char* chosen = std::getenv("LONGSHORE_SEED");
+  const uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : std::random_device()();
+  std::cout << "seeds " << first << " to " << first + count - 1 << "\n";
+  return first;
+}
+
+enum class Faults { kNone, kSome };
+
 class History {
  public:
-  explicit History(uint64_t seed) : random_(seed) {
+  explicit History(uint64_t seed, Faults faults = Faults::kNone) : random_(seed), faults_(faults) {
     model_.metadata.uid = "u";
     model_.metadata.generation = 1;
     model_.spec.fleet = "cpu";
@@ -29,7 +41,7 @@ class History {
     for (const char* name : {"a", "b"}) observed_.nodes.push_back({name, false, {}});
   }
 
-  // Something happens, then the controller looks.
+  // Something happens, then the controller reconciles.
   void Step() {
     now_ += std::chrono::milliseconds(Draw(3000));
     switch (Draw(30)) {
@@ -41,10 +53,10 @@ class History {
     }
     MoveNodes();
     SeeTraffic();
-    Look();
+    Reconcile();
   }
 
-  void Look() {
+  void Reconcile() {
     before_ = model_.status;
     decision_ = rollout::Decide(model_, observed_, now_);
     if (decision_.evidence_used) observed_.windows.clear();
@@ -54,8 +66,11 @@ class History {
     Apply();
   }
 
-  // Nothing happens any more.
+  // Nothing happens any more, there are no further faults, and the fleet has nodes.
   void Settle() {
+    faults_ = Faults::kNone;
+    for (auto& node : observed_.nodes) node.draining = false;
+    if (observed_.nodes.empty()) observed_.nodes.push_back({"last", false, {}});
     model_.status.command.reset();
     for (auto& node : observed_.nodes)
       std::erase_if(node.versions, [](const auto& seen) { return seen.second.guard.has_value(); });
@@ -63,11 +78,11 @@ class History {
       now_ += std::chrono::minutes(2);
       MoveNodes();
       SeeGoodTraffic();
-      Look();
+      Reconcile();
     }
   }
 
-  // How often something happened; a history in which nothing does proves nothing.
+  // How often each event happened: a history without events shows nothing.
   const std::map<std::string, int>& happened() const { return happened_; }
   const plan::Plan& last_plan() const { return plan_; }
   const api::Model& model() const { return model_; }
@@ -102,6 +117,7 @@ class History {
     } else if (!nodes.empty()) {
       const auto gone = nodes.begin() + Draw(static_cast<int>(nodes.size()));
       std::erase_if(holds_, [&](const auto& held) { return held.node == gone->name; });
+      std::erase_if(delayed_, [&](const plan::SendModel& send) { return send.node == gone->name; });
       states_.erase(gone->name);
       nodes.erase(gone);
     }
@@ -125,8 +141,13 @@ class History {
     return held == states_.end() ? nullptr : &held->second;
   }
 
-  // Nodes do what they were told, a state at a time.
+  // Nodes receive delayed messages and load what they should hold, one state at a time.
   void MoveNodes() {
+    std::erase_if(delayed_, [&](const plan::SendModel& send) {
+      if (faults_ == Faults::kSome && Draw(2) == 0) return false;
+      Receive(send);
+      return true;
+    });
     for (auto& node : observed_.nodes) {
       const control::ModelState* state = HeldBy(node.name);
       std::map<int64_t, rollout::VersionSeen> next;
@@ -158,27 +179,53 @@ class History {
     if (model_.status.rollout.weight_percent > 0) observed_.windows["a"].candidate.requests += Draw(30);
   }
 
+  // Applies the actions in order, as far as the faults allow.
   void Apply() {
     for (const plan::Action& action : plan_) {
-      if (const auto* write = std::get_if<plan::WriteStatus>(&action)) model_.status = write->status;
-      if (const auto* send = std::get_if<plan::SendModel>(&action)) Hold(*send);
+      if (HasFault("Crash", 60)) return;
+      if (const auto* write = std::get_if<plan::WriteStatus>(&action)) {
+        if (HasFault("Conflict", 10)) return;  // Somebody else wrote the object: nothing is stored.
+        model_.status = write->status;
+        if (HasFault("AnswerLost", 20)) return;  // It is stored, but the controller gets an error.
+      }
+      if (const auto* send = std::get_if<plan::SendModel>(&action)) Send(*send);
     }
   }
-  void Hold(const plan::SendModel& send) {
+
+  // Whether this fault happens now: once in `one_in` times.
+  bool HasFault(const char* fault, int one_in) {
+    if (faults_ == Faults::kNone || Draw(one_in) != 0) return false;
+    ++happened_[fault];
+    return true;
+  }
+
+  // Nodes reject a message that is older than the one they have, so a newer one replaces it.
+  void Send(const plan::SendModel& send) {
+    std::erase_if(delayed_, [&](const plan::SendModel& other) { return other.node == send.node; });
     std::erase_if(holds_, [&](const auto& held) { return held.node == send.node; });
+    if (HasFault("MessageLost", 10)) return;  // The stream broke: what the node holds is read again.
+    holds_.push_back(
+        {send.node, send.state ? node_contract::DigestOfPart(node_contract::SerializePart(*send.state)) : ""});
+    if (HasFault("MessageDelayed", 4)) {
+      delayed_.push_back(send);
+    } else {
+      Receive(send);
+    }
+  }
+
+  void Receive(const plan::SendModel& send) {
     states_.erase(send.node);
     if (send.state) states_[send.node] = *send.state;
-    holds_.push_back({send.node, send.state ? DigestOfPart(SerializePart(*send.state)) : ""});
   }
 
   void Check() {
-    // What nodes hold is known of each node that is there.
     int weights = 0;
     for (const auto& placed : decision_.placement.versions) {
       weights += placed.weight_bp;
       EXPECT_GE(placed.weight_bp, 0);
       if (placed.candidate && placed.weight_bp > 0) {
-        EXPECT_GE(ReadyNodes(placed.version), 1) << "weight on version " << placed.version << " that is ready nowhere";
+        EXPECT_GE(ReadyNodes(placed.version), 1) << "weight on version " << placed.version << " that is ready nowhere\n"
+                                                 << Describe();
       }
     }
     EXPECT_TRUE(weights == 10000 || weights == 0) << weights;
@@ -189,7 +236,23 @@ class History {
     for (const auto& node : observed_.nodes) AddHold(node.name);
   }
 
-  // Stable never changes but by a promotion, of what is ready on enough nodes.
+  // For messages: the decision, and what it was made from.
+  std::string Describe() const {
+    std::string text = fmt::format("status before: {}\nstatus decided: {}\n", api::ToJson(before_)["rollout"].dump(),
+                                   api::ToJson(decision_.status)["rollout"].dump());
+    for (const auto& node : observed_.nodes) {
+      text += fmt::format("node {}{}:", node.name, node.draining ? " (draining)" : "");
+      for (const auto& [version, seen] : node.versions) {
+        text +=
+            fmt::format(" {} in state {}{}", version, static_cast<int>(seen.state), seen.guard ? " with guard" : "");
+      }
+      text += "\n";
+    }
+    for (const auto& event : decision_.events) text += fmt::format("event {}: {}\n", event.reason, event.message);
+    return text;
+  }
+
+  // Only a promotion changes stable, and only to a version that is ready.
   void CheckStable() {
     const int64_t stable = decision_.status.stable_version;
     if (stable == before_.stable_version) return;
@@ -201,7 +264,7 @@ class History {
               }));
   }
 
-  // What was rolled back and remembered does not start again by itself.
+  // A version that was rolled back and marked as failed does not start again by itself.
   void CheckFinal() {
     if (before_.rollout.phase != api::RolloutPhase::kRolledBack || before_.command) return;
     for (const auto& failed : before_.failed) {
@@ -210,7 +273,7 @@ class History {
     }
   }
 
-  // Safety to nodes before the status, anything else after it.
+  // Nodes get a decision that takes weight away before the status is written, and any other decision after it.
   void CheckOrder() {
     size_t write = plan_.size();
     for (size_t i = 0; i < plan_.size(); ++i) {
@@ -235,10 +298,12 @@ class History {
   }
 
   std::mt19937_64 random_;
+  Faults faults_;
   api::Model model_;
   rollout::Observed observed_;
-  std::vector<plan::NodeHolds> holds_;
-  std::map<std::string, control::ModelState> states_;  // The same, by node.
+  std::vector<plan::NodeHolds> holds_;                 // What the controller sent to the nodes that exist.
+  std::map<std::string, control::ModelState> states_;  // What nodes hold, by node.
+  std::vector<plan::SendModel> delayed_;               // Sent, and not received yet; at most one per node.
   api::ModelStatus before_;
   rollout::Decision decision_;
   plan::Plan plan_;
@@ -247,31 +312,49 @@ class History {
   int next_node_ = 0;
 };
 
+constexpr uint64_t kHistories = 150;
+
+bool HasEnded(const api::Model& model) {
+  const api::RolloutPhase phase = model.status.rollout.phase;
+  return phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kCompleted ||
+         phase == api::RolloutPhase::kRolledBack;
+}
+
+bool WaitsForAPerson(const api::Model& model) {
+  return model.status.rollout.phase == api::RolloutPhase::kPaused || model.spec.rollout.paused ||
+         model.status.rollout.paused_by_command;
+}
+
 TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
+  const uint64_t first = FirstSeed(kHistories);
   std::map<std::string, int> happened;
-  for (uint64_t seed = 1; seed <= 150 && !testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    History history(seed);
+  for (uint64_t seed = first; seed < first + kHistories && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(fmt::format("LONGSHORE_SEED={}", seed));
+    History history(seed, seed % 3 == 0 ? Faults::kNone : Faults::kSome);
     for (int step = 0; step < 300; ++step) history.Step();
     for (const auto& [what, times] : history.happened()) happened[what] += times;
   }
-  for (const char* what :
-       {"Started", "Validated", "Step", "Paused", "Resumed", "Promoting", "Promoted", "RolledBack", "NodesLost"}) {
-    EXPECT_GT(happened[what], 20) << what;
+  for (const char* what : {"Started", "Validated", "Step", "Paused", "Resumed", "Promoting", "Promoted", "RolledBack",
+                           "NodesLost", "Crash", "Conflict", "AnswerLost", "MessageLost", "MessageDelayed"}) {
+    EXPECT_GT(happened[what], 5) << what;
   }
 }
 
-TEST(RolloutProperties, ASteadyStateWritesAndSendsNothing) {
-  for (uint64_t seed = 1; seed <= 50 && !testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    History history(seed);
+TEST(RolloutProperties, EveryHistoryComesToRestAndASteadyStateWritesAndSendsNothing) {
+  const uint64_t first = FirstSeed(kHistories);
+  std::map<std::string, int> phases;
+  for (uint64_t seed = first; seed < first + kHistories && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(fmt::format("LONGSHORE_SEED={}", seed));
+    History history(seed, Faults::kSome);
     for (int step = 0; step < 100; ++step) history.Step();
     history.Settle();
-    const auto phase = history.model().status.rollout.phase;
-    const bool rests = phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kCompleted ||
-                       phase == api::RolloutPhase::kRolledBack;
-    EXPECT_TRUE(!rests || history.last_plan().empty()) << api::ToJson(history.model().status).dump(2);
+    const bool ended = HasEnded(history.model());
+    EXPECT_TRUE(ended || WaitsForAPerson(history.model())) << api::ToJson(history.model().status).dump(2);
+    EXPECT_TRUE(!ended || history.last_plan().empty()) << api::ToJson(history.model().status).dump(2);
+    ++phases[api::ToJson(history.model().status)["rollout"]["phase"].get<std::string>()];
   }
+  EXPECT_GT(phases["Completed"], 10);
+  EXPECT_GT(phases["RolledBack"], 2);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "controller/analysis/histogram.h"
+#include "controller/decide/analysis/histogram.h"
 
 namespace longshore::sim {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/analysis/analysis.h"
+#include "controller/decide/analysis/analysis.h"
 #include "tests/sim/stream.h"
 
 namespace longshore::sim {

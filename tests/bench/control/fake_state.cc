@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "common/error.h"
-#include "common/fleet/peers_change.h"
-#include "common/fleet/state_digest.h"
+#include "common/base/error.h"
+#include "common/node_contract/peers_change.h"
+#include "common/node_contract/state_digest.h"
 
 namespace longshore::bench {
 namespace {
@@ -18,7 +18,7 @@ constexpr int64_t kAllWeight = 10'000;
 FleetPartPtr PartOf(control::FleetState fleet) {
   auto part = std::make_shared<FleetPart>();
   part->fleet = std::move(fleet);
-  part->digest = DigestOfPart(SerializePart(part->fleet));
+  part->digest = node_contract::DigestOfPart(node_contract::SerializePart(part->fleet));
   return part;
 }
 
@@ -41,22 +41,22 @@ FleetPartPtr FleetParts::Keep(const std::string& key, FleetPartPtr part) {
 }
 
 FleetPartPtr FleetParts::Of(const control::FleetState& fleet) {
-  const std::string digest = DigestOfPart(SerializePart(fleet));
+  const std::string digest = node_contract::DigestOfPart(node_contract::SerializePart(fleet));
   const auto known = Find(digest);
   return known ? known : Keep(digest, PartOf(fleet));
 }
 
 FleetPartPtr FleetParts::After(const FleetPart& before, const control::PeersChange& change) {
-  const std::string key = before.digest + DigestOfPart(change.SerializeAsString());
+  const std::string key = before.digest + node_contract::DigestOfPart(change.SerializeAsString());
   if (auto known = Find(key)) return known;
   control::FleetState fleet = before.fleet;
-  CHECK(ApplyPeers(change, &fleet));
+  CHECK(node_contract::ApplyPeers(change, &fleet));
   FleetPartPtr part = PartOf(std::move(fleet));
   return Keep(key, Keep(part->digest, part));
 }
 
 FakeState::Model FakeState::ModelOf(const control::ModelState& state) {
-  Model model{.digest = DigestOfPart(SerializePart(state)), .loaded = {}};
+  Model model{.digest = node_contract::DigestOfPart(node_contract::SerializePart(state)), .loaded = {}};
   for (const control::VersionState& version : state.versions()) {
     model.has_candidate = model.has_candidate || version.role() == control::CANDIDATE;
     if (!version.load()) continue;
@@ -133,7 +133,7 @@ bool FakeState::Apply(const control::FromController& message) {
 
 std::string FakeState::Digest() const {
   if (epoch_ == 0) return "";
-  StateDigest digest(epoch_, revision_, fleet_->digest);
+  node_contract::StateDigest digest(epoch_, revision_, fleet_->digest);
   for (const auto& [name, model] : models_) digest.Add(model.digest);
   return digest.Hex();
 }

@@ -3,7 +3,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include "common/fleet/state_digest.h"
+#include "common/node_contract/state_digest.h"
 
 namespace longshore::bench {
 namespace {
@@ -15,7 +15,9 @@ Message Parse(const std::string& text) {
   return message;
 }
 
-std::string DigestOfText(const std::string& state) { return DigestOf(Parse<control::DesiredState>(state)); }
+std::string DigestOfText(const std::string& state) {
+  return node_contract::DigestOf(Parse<control::DesiredState>(state));
+}
 
 TEST(FakeState, HasTheDigestOfTheStateThatANodeHolds) {
   FleetParts parts;

@@ -5,9 +5,10 @@
 #include <iostream>
 #include <thread>
 
-#include "common/http_client/client.h"
 #include "common/json/json.h"
-#include "common/log.h"
+#include "common/net/http_client/client.h"
+#include "common/os/file.h"
+#include "common/os/log.h"
 #include "tests/bench/control/streams.h"
 #include "tests/bench/control/writers.h"
 

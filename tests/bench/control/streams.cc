@@ -11,7 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "common/log.h"
+#include "common/os/file.h"
+#include "common/os/log.h"
 #include "longshore/control.grpc.pb.h"
 #include "tests/bench/control/fake_state.h"
 

@@ -20,7 +20,7 @@ const SteadyClock kClock;
 kube::ApiOptions Unlimited() {
   kube::ApiOptions options;
   options.requests_per_second = options.burst = kUnlimited;
-  options.request_silence_max = std::chrono::milliseconds(60'000);
+  options.request_idle_max = std::chrono::milliseconds(60'000);
   return options;
 }
 

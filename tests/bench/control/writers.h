@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <string>
 
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
 #include "controller/kube/cluster.h"
 
 namespace longshore::bench {

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "common/file.h"
+#include "common/os/file.h"
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/tensor/npy.h"
 #include "tests/bench/engine/allocations.h"

@@ -1,10 +1,10 @@
-"""The peers of ./dev bench engine: one model in another engine, told by the same lines as longshore-engine (runner.h).
+"""The peers of ./dev bench engine: runs one model in another engine, with the same commands as longshore-engine (runner.h).
 
-    runner.py ENGINE MODEL THREADS        ENGINE: tensorflow, onnxruntime, openvino; MODEL: a SavedModel, or a file of ONNX
+    runner.py ENGINE MODEL THREADS        ENGINE: tensorflow, onnxruntime, openvino; MODEL: a SavedModel or an ONNX file
 
-Each engine is called in the way that costs the least in Python, so that its cells say what the engine takes. One word more than
-those of runner.h:
-  tune NAME        takes the quickest of the ways in which this engine runs a model -> what each took
+Each engine is called with the least overhead in Python, so that the measurements show the time of the engine. One command is not in
+runner.h:
+  tune NAME        selects the fastest way in which this engine can run the model -> the time of each way
 """
 
 import dataclasses
@@ -23,14 +23,14 @@ SIGNATURE = "serving_default"
 
 @dataclasses.dataclass
 class Prepared:
-    """A model with its inputs: `run` is what is timed, `read` makes arrays of what it gave."""
+    """A model with its inputs. `run` is timed; `read` converts its result to arrays."""
     run: Callable[[], object]
     read: Callable[[object], dict[str, np.ndarray]]
 
 
 class TensorFlow:
-    """The signature as it was loaded. Tuned: the quicker of that, of the same with its variables as constants, and of a session
-    that runs those on the caller's thread."""
+    """Runs the signature as loaded. `ways` adds two ways: the signature with its variables as constants, and a session that runs
+    this frozen graph on the thread of the caller."""
 
     def __init__(self):
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -59,7 +59,7 @@ class TensorFlow:
             return
         from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
         self.frozen = convert_variables_to_constants_v2(self.signature)
-        # A frozen function has lists where the signature has names: its outputs are in the order of their names.
+        # The outputs of a frozen function have no names; they are in the order of the names in the signature.
         self.outputs = sorted(self.signature.structured_outputs)
         self.inputs = [tensor.name.split(":")[0] for tensor in self.frozen.inputs]
         graph = self.tf.Graph()
@@ -82,14 +82,14 @@ class TensorFlow:
         options = config_pb2.CallableOptions()
         options.feed.extend(tensor.name for tensor in self.frozen.inputs)
         options.fetch.extend(tensor.name for tensor in self.frozen.outputs)
-        options.run_options.inter_op_thread_pool = -1  # The caller's thread, which no public call of Python can ask for.
+        options.run_options.inter_op_thread_pool = -1  # The thread of the caller, which no public Python function can select.
         call = self.session._make_callable_from_options(options)
         fed = [arrays[name] for name in self.inputs]
         return Prepared(lambda: call(*fed), self._named)
 
 
 class OnnxRuntime:
-    """Inputs bound before, outputs left in the memory that the session gives them."""
+    """Binds the inputs in advance; outputs stay in the memory that the session allocates."""
 
     def __init__(self):
         import onnxruntime
@@ -114,7 +114,7 @@ class OnnxRuntime:
 
 
 class OpenVino:
-    """Reshaped to the shapes of the inputs, which a request shares."""
+    """Reshapes the model to the shapes of the inputs; the request shares their memory."""
 
     def __init__(self):
         import openvino
@@ -138,7 +138,7 @@ class OpenVino:
 
     @staticmethod
     def _name_of(output, inputs):
-        """OpenVINO calls the output "keys" of a model with an input "keys" keys_1."""
+        """Removes the suffix _1, which OpenVINO adds to the name of an output if an input has the same name."""
         name = output.removesuffix("_1")
         return name if name in inputs else output
 
@@ -168,25 +168,25 @@ class Runner:
         return status.split("VmRSS:")[1].split()[0]
 
     def tune(self, name):
-        took, told = {}, []
+        took, texts = {}, []
         for way, prepare in self.engine.ways().items():
             try:
                 prepared = prepare(self.arrays[name])
                 took[way] = seconds_of(prepared), prepared
-                told.append(f"{way} {took[way][0] * 1e3:.3f} ms")
-            except Exception as error:  # Whatever it is: the other ways are left.
-                told.append(f"{way} not: {first_line(error)}")
+                texts.append(f"{way} {took[way][0] * 1e3:.3f} ms")
+            except Exception as error:  # The other ways may still work.
+                texts.append(f"{way} failed: {first_line(error)}")
         best = min(took, key=lambda way: took[way][0])
         self.prepared[name] = took[best][1]
-        return f"{best}, the quickest of: " + ", ".join(told)
+        return f"{best}, the fastest of: " + ", ".join(texts)
 
-    def obey(self, verb, *words):
+    def execute(self, verb, *arguments):
         verbs = {"inputs": self.inputs, "time": self.time, "save": self.save, "memory": self.memory, "tune": self.tune}
-        return verbs[verb](*words)
+        return verbs[verb](*arguments)
 
 
 def taken(prepared, count):
-    """The seconds of each run."""
+    """Runs `count` times. Returns the seconds of each run."""
     seconds = []
     for _ in range(count):
         began = time.perf_counter()
@@ -196,7 +196,7 @@ def taken(prepared, count):
 
 
 def seconds_of(prepared):
-    """The median of some runs, after some that do not count."""
+    """Returns the median seconds of several runs, after warm-up runs."""
     first = taken(prepared, TUNE_RUNS_MIN)[-1]
     return statistics.median(taken(prepared, max(TUNE_RUNS_MIN, min(TUNE_RUNS_MAX, int(TUNE_S / max(first, 1e-6))))))
 
@@ -209,7 +209,7 @@ def first_line(error):
 
 
 def load(name, model, threads):
-    """The engine with the model; says how long it and the opening of its library took."""
+    """Loads the model in the engine. Prints the seconds of the load and of opening the library."""
     began = time.perf_counter()
     engine = ENGINES[name]()
     opened = time.perf_counter()
@@ -221,13 +221,13 @@ def load(name, model, threads):
 def main():
     try:
         runner = Runner(load(sys.argv[1], sys.argv[2], int(sys.argv[3])))
-    except Exception as error:  # Whatever it is: the bench says it and goes on.
+    except Exception as error:  # The benchmark reports the error and continues.
         print("error: " + first_line(error), flush=True)
         return
     for line in sys.stdin:
         try:
-            print(runner.obey(*line.split()), flush=True)
-        except Exception as error:  # As above.
+            print(runner.execute(*line.split()), flush=True)
+        except Exception as error:  # The benchmark reports the error and continues.
             print("error: " + first_line(error), flush=True)
 
 

@@ -19,14 +19,14 @@ def types_of(keys, values) -> dict:
     return {"key_dtype": kind(keys), "value_dtype": kind(values)}
 
 
-def filled_once(keys, values, asked, otherwise, op="HashTableV2", shared="") -> None:
+def filled_once(keys, values, lookups, default, op="HashTableV2", shared="") -> None:
     """A graph that initialises a table, looks up keys, and returns its size."""
 
     def build(feed):
         table = getattr(raw, op)(**types_of(keys, values), **({} if op.startswith("Anonymous") else {"shared_name": shared}))
         init = raw.InitializeTableV2(table_handle=table, keys=feed(keys), values=feed(values))
         with tf.control_dependencies([init]):
-            found = raw.LookupTableFindV2(table_handle=table, keys=feed(asked), default_value=feed(otherwise))
+            found = raw.LookupTableFindV2(table_handle=table, keys=feed(lookups), default_value=feed(default))
             return [found, raw.LookupTableSizeV2(table_handle=table)]
 
     graph("LookupTableFindV2", build)
@@ -66,8 +66,8 @@ def remove(keys):
     return lambda table, feed, then: then(raw.LookupTableRemoveV2(table_handle=table, keys=feed(keys)))
 
 
-def find(keys, otherwise):
-    return lambda table, feed, then: then(raw.LookupTableFindV2(table_handle=table, keys=feed(keys), default_value=feed(otherwise)), True)
+def find(keys, default):
+    return lambda table, feed, then: then(raw.LookupTableFindV2(table_handle=table, keys=feed(keys), default_value=feed(default)), True)
 
 
 def size(table, feed, then):
@@ -86,13 +86,13 @@ def once() -> None:
     words = text("a", "", "é", b"\xff\0")
     for values in (i64(1, 2, 3, 2**62), i32(-1, 0, 1, 2), f32(0.5, -1, 1e30, 0), f64(1, 2, 3, 0.1), text("x", "", "yy", "z"),
                    flags(True, False, True, False)):
-        otherwise = scalar("?") if values.dtype.kind == "O" else np.zeros((), values.dtype)
-        filled_once(words, values, text([["é", "b"], ["", "a"]]), otherwise)
-        filled_once(words, values, text("no"), otherwise, op="AnonymousHashTable")
+        default = scalar("?") if values.dtype.kind == "O" else np.zeros((), values.dtype)
+        filled_once(words, values, text([["é", "b"], ["", "a"]]), default)
+        filled_once(words, values, text("no"), default, op="AnonymousHashTable")
     numbers = i64(7, -1, 2**62)
     for values in (text("seven", "less", "many"), i64(1, 2, 3), f32(1, 2, 3), i32(1, 2, 3)):
-        otherwise = scalar("?") if values.dtype.kind == "O" else np.full((), -1, values.dtype)
-        filled_once(numbers, values, i64(-1, 0, 7), otherwise)
+        default = scalar("?") if values.dtype.kind == "O" else np.full((), -1, values.dtype)
+        filled_once(numbers, values, i64(-1, 0, 7), default)
     filled_once(i32(1, 2), i32(5, 6), i32([[2, 3]]), np.array(0, np.int32))
     filled_once(i32(1, 2), text("a", "b"), i32([[2, 3]]), scalar(""))
     filled_once(words, i64(1, 2, 3, 4), scalar("é"), np.array(-1, np.int64))
@@ -135,11 +135,11 @@ def many() -> None:
         mutable(make, [insert(words, i64(1, 2, 3)), find(text("a", "x"), i64(-1, -2, -3))])
         mutable(make, [insert(words, i64(1, 2)), size])
         mutable(make, [export(tf.string, tf.int64), size])
-    for keys, values, otherwise in ((i64(1, 2), f32(1, 2), np.float32(0)), (i64(1, 2), text("x", "y"), scalar("?")),
+    for keys, values, default in ((i64(1, 2), f32(1, 2), np.float32(0)), (i64(1, 2), text("x", "y"), scalar("?")),
                                     (i32(1, 2), i32(3, 4), np.int32(9)),
                                     (text("a", "b"), f64(1, 2), np.float64(0)), (text("a", "b"), flags(True, True), np.bool_(False))):
         mutable(lambda feed, k=keys, v=values: raw.MutableHashTableV2(**types_of(k, v)),
-                [insert(keys, values), find(keys[::-1], np.array(otherwise)), size])
+                [insert(keys, values), find(keys[::-1], np.array(default)), size])
     rows, nothing = f32([[1, 2], [3, 4]]), f32(0, -1)
     for op in ("MutableHashTableOfTensorsV2", "AnonymousMutableHashTableOfTensors"):
         def tensors(feed, op=op):

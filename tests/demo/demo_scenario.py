@@ -1,4 +1,4 @@
-"""The demo's acts, in order. Each does something, waits for what should follow, and enters what it expected."""
+"""The stages of the demo, in order. Each makes a change, waits for its effect, and records the expected and observed result."""
 
 import os
 import shutil
@@ -10,11 +10,11 @@ import checks
 import cluster
 import load
 import programs
-import telling
+import scenario
 
 HOLD_S = 10
 MEASURE_S = 7.5
-SETTLE_S = 0.5            # Until a weight that was written down has reached every node.
+SETTLE_S = 0.5            # A weight in the status reaches every node within this time.
 STEPS = [5, 25, 50]
 KEYS = 100_000
 HALVES_WEIGHT = 30
@@ -22,10 +22,11 @@ DIGITS_RATE, KEYS_RATE, KEYS_RATE_AT_THE_END = 350, 600, 1500
 QUIET_RATE, BUSY_RATE, CALM_RATE = 60, 190, 20
 NAN_RATE = 200
 IMAGE_BYTES = 8 * 8 * 4
+RETRIED_MAX = 100          # A killed node breaks the connections of the requests in flight, and clients send those again.
 
 
-class Story(telling.Telling):
-    """Owns the programs of one demo."""
+class DemoScenario(scenario.Scenario):
+    """One run of the demo, with its programs and loads."""
 
     def __init__(self, folder, bin_folder, prometheus):
         super().__init__(programs.Programs(folder / "logs"))
@@ -46,30 +47,31 @@ class Story(telling.Telling):
         shutil.copytree(source / "half_plus_three_tf2/1", target / "halves/2")
 
     def state(self):
-        """For the view."""
+        """The models, fleets and loads, for View."""
         models = [(name, self.cluster.status("Model", name)) for name in ("digits", "halves", "busy")]
         fleets = [(name, self.cluster.status("ServingFleet", name)) for name in ("main", "waiting")]
         loads = [(name, generator.progress) for name, generator in list(self.loads.items()) if generator.final is None]
         return [pair for pair in models if pair[1]], [pair for pair in fleets if pair[1]], loads
 
-    def play(self):
-        acts = [("Programs: Prometheus, a controller, a fleet of two nodes", self.start),
-                ("v1 serves", self.serve_v1),
-                (f"halves: {HALVES_WEIGHT} % canary, each of {KEYS:,} users asks once while all else goes on", self.canary_halves),
-                ("v2: a better network, step by step; the controller is killed on the way", self.promote_v2),
-                ("v3: trained on wrong labels", self.refuse_v3),
-                ("The load on a second fleet triples", self.scale_out),
-                ("v4: passes its golden set, answers NaN to some users", self.roll_back_v4),
-                ("v5: right, but five times slower", self.roll_back_v5),
-                ("Every user was there; a person promotes halves", self.promote_halves),
-                ("A node is killed", self.kill_node),
-                ("The second fleet is quiet again", self.scale_in),
-                ("The ledger", self.close_ledgers)]
-        self.tell(acts)
+    def run(self):
+        stages = [("Programs: Prometheus, a controller and a fleet of two nodes start", self.start),
+                  ("v1 serves", self.serve_v1),
+                  (f"halves: {HALVES_WEIGHT} % canary, each of {KEYS:,} users sends one request during the next stages",
+                   self.canary_halves),
+                  ("v2: a better network gets traffic step by step; the controller is killed on the way", self.promote_v2),
+                  ("v3: trained on wrong labels, stopped before it gets traffic", self.stop_v3),
+                  ("The load on a second fleet triples", self.scale_out),
+                  ("v4: passes its golden set, but answers NaN for some inputs", self.roll_back_v4),
+                  ("v5: correct answers, but five times slower", self.roll_back_v5),
+                  ("Each user has sent its request; a person promotes halves", self.promote_halves),
+                  ("A node is killed", self.kill_node),
+                  ("The load on the second fleet is low again", self.scale_in),
+                  ("The totals of all loads", self.check_totals)]
+        self.run_stages(stages)
 
-    # -------------------------------------------------------------------------------------------- small words
+    # -------------------------------------------------------------------------------------------- shared by the stages
 
-    def must_live(self):
+    def required_programs(self):
         return "controller", "prometheus"
 
     def start_load(self, name, fleet, *flags):
@@ -78,19 +80,19 @@ class Story(telling.Telling):
         self.loads[name] = load.Load(self.programs, f"load-{name}", command)
 
     def verdict(self):
-        said = self.cluster.rollout("digits").get("verdict") or {}
-        return f"{said.get('result')} ({said.get('reason')}): {said.get('message')}"
+        verdict = self.cluster.rollout("digits").get("verdict") or {}
+        return f"{verdict.get('result')} ({verdict.get('reason')}): {verdict.get('message')}"
 
     def is_over(self, version, phase):
         rollout = self.cluster.rollout("digits")
         return rollout.get("candidate") == version and rollout.get("phase") == phase
 
-    def longshore(self, *words):
-        """The command line, as a person would use it."""
+    def run_longshore(self, *words):
+        """Runs the command line tool as a person would."""
         command = [self.bin / "longshore", *words, f"--manifests={self.folder / 'manifests'}"]
         return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
-    # -------------------------------------------------------------------------------------------- acts
+    # -------------------------------------------------------------------------------------------- stages
 
     def start_controller(self):
         self.programs.start("controller", [self.bin / "longshore-controller", f"--state_dir={self.folder / 'state'}",
@@ -107,13 +109,13 @@ class Story(telling.Telling):
         self.start_controller()
         self.cluster.apply("main", cluster.FLEET)
         met = self.wait(lambda: len(self.cluster.ready_nodes("main")) == 2, 30)
-        self.expect("a fleet of two nodes", met, f"{len(self.cluster.ready_nodes('main'))} nodes ready")
+        self.expect("a fleet of two nodes is ready", met, f"{len(self.cluster.ready_nodes('main'))} nodes ready")
         self.nodes_at_start = self.cluster.ready_nodes("main")
 
     def serve_v1(self):
         self.cluster.apply("digits", cluster.DIGITS, 1)
         if not self.wait(lambda: self.cluster.serves("digits") == 1, 40):
-            raise programs.DemoError("v1 is not served; see " + str(self.folder / "logs"))
+            raise programs.DemoError(f"v1 was not served within 40 s: see the logs in {self.folder / 'logs'}")
         self.pause(SETTLE_S)
         data = programs.ROOT / "tests/models/digits/traffic.f32"
         self.start_load("digits", "main", "--model=digits", "--input=image", "--shape=1,8,8,1", f"--data={data}",
@@ -129,28 +131,28 @@ class Story(telling.Telling):
         self.wait(lambda: self.cluster.serves("halves") == 1, 30)
         self.cluster.apply("halves", cluster.HALVES, 2)
         met = self.wait(lambda: self.cluster.rollout("halves").get("weight") == HALVES_WEIGHT, 30)
-        self.expect(f"halves v2 has {HALVES_WEIGHT} %", met, self.cluster.rollout("halves").get("phase"))
+        self.expect(f"halves v2 gets {HALVES_WEIGHT} % of the requests", met, self.cluster.rollout("halves").get("phase"))
         self.pause(2 * SETTLE_S)
         self.start_load("users", "main", "--model=halves", f"--rate={KEYS_RATE}", "--keyed_share=1", f"--keys={KEYS}",
                         "--keys_once")
 
     def promote_v2(self):
         self.cluster.apply("digits", cluster.DIGITS, 2)
-        self.mark("v2 comes", {1, 2})
+        self.mark("v2 loads", {1, 2})
         for weight in STEPS:
             self.watch_step(weight)
             if weight == 25:
                 self.restart_controller()
         met = self.wait(lambda: self.cluster.serves("digits") == 2 and self.is_over(2, "Completed"), 60)
-        self.expect("v2 promoted on evidence, 5 -> 25 -> 50 -> 100 %", met and self.steps_seen(2) == STEPS, self.verdict())
+        self.expect("v2 is promoted on evidence, 5 -> 25 -> 50 -> 100 %", met and self.steps_seen(2) == STEPS, self.verdict())
         self.pause(1)
         self.mark("v2 serves", {2})
 
     def watch_step(self, weight):
-        def there():
+        def is_at_weight():
             rollout = self.cluster.rollout("digits")
             return rollout.get("candidate") == 2 and rollout.get("phase") == "Step" and rollout.get("weight") == weight
-        if not self.wait(there, 60):
+        if not self.wait(is_at_weight, 60):
             return self.expect(f"v2 reaches {weight} %", False, self.verdict())
         self.pause(SETTLE_S)
         self.mark(f"v2 at {weight}", {1, 2})
@@ -166,14 +168,15 @@ class Story(telling.Telling):
     def restart_controller(self):
         before = self.cluster.ready_nodes("main")
         self.programs.kill("controller")
-        self.view.note("controller: SIGKILL; the nodes serve on")
+        self.view.note("controller: killed by SIGKILL; the nodes keep serving")
         time.sleep(2)
         self.start_controller()
         met = self.wait(lambda: self.cluster.ready_nodes("main") == before, 20)
-        self.expect("a killed controller finds its nodes and its rollout again", met and self.cluster.rollout("digits")["candidate"] == 2,
+        self.expect("a restarted controller continues with its nodes and its rollout",
+                    met and self.cluster.rollout("digits")["candidate"] == 2,
                     f"{len(before)} nodes, step at {self.cluster.rollout('digits').get('weight'):g} %")
 
-    def refuse_v3(self):
+    def stop_v3(self):
         self.mark("v3", {2})
         self.cluster.apply("digits", cluster.DIGITS, 3)
         self.wait(lambda: self.cluster.failure("digits", 3), 60)
@@ -181,15 +184,16 @@ class Story(telling.Telling):
         self.mark("after v3", {2})
         failure = self.cluster.failure("digits", 3) or {}
         users = checks.answers(self.loads["digits"].segment("v3"), 3)
-        self.expect("v3 stopped by the golden set before any user saw it", failure.get("reason") == "GoldenSet" and users == 0,
-                    f"{users} answers; {failure.get('message', 'it did not fail')}")
+        self.expect("v3 is stopped by the golden set before any user gets its answers", failure.get("reason") == "GoldenSet" and users == 0,
+                    f"{users} answers to users; {failure.get('message', 'it did not fail')}")
 
     def scale_out(self):
         self.cluster.apply("waiting", cluster.WAITING_FLEET)
         self.cluster.apply("busy", cluster.BUSY)
         ready = self.wait(lambda: self.cluster.serves("busy") == 1 and len(self.cluster.ready_nodes("waiting")) == 2, 40)
         if not ready:
-            return self.expect("a second fleet of two nodes", False, self.cluster.status("ServingFleet", "waiting").get("conditions"))
+            return self.expect("a second fleet of two nodes is ready", False,
+                               self.cluster.status("ServingFleet", "waiting").get("conditions"))
         self.pause(SETTLE_S)
         first = set(self.cluster.ready_nodes("waiting"))
         self.start_load("busy", "waiting", "--model=busy", f"--rate={QUIET_RATE}", "--connections=24")
@@ -202,14 +206,14 @@ class Story(telling.Telling):
         self.loads["busy"].mark("grown")
         self.result["scaled_out_to"] = len(self.cluster.ready_nodes("waiting"))
         scale = self.cluster.status("ServingFleet", "waiting")["autoscale"]
-        self.expect("scaled out to three nodes or more", met and self.result["scaled_out_to"] >= 3,
+        self.expect("the fleet is scaled out to three nodes or more", met and self.result["scaled_out_to"] >= 3,
                     f"{self.result['scaled_out_to']} nodes; {scale['reason']}: {scale['message']}")
         self.result["new_node_share"] = self.share_of_first(new)
         self.loads["busy"].set_rate(CALM_RATE)
         return None
 
     def share_of_first(self, new):
-        """Of the answers in the ten seconds after the first new node was ready, in percent."""
+        """The first new node's share of the answers, in percent, in the ten seconds after it became ready."""
         nodes = self.loads["busy"].segment("new node")["nodes"]
         if not new or not nodes:
             return 0
@@ -231,16 +235,16 @@ class Story(telling.Telling):
         bad = sum(segment["versions"].get("4", {}).get("non_finite", 0) for segment in segments)
         users = sum(checks.answers(segment, 4) for segment in segments)
         last = checks.last_answer_ms(segments, 4)
-        when = f", the last {last - first:+d} ms from the first bad one at a node" if first and last else ""
-        self.expect("v4 rolled back after its first non-finite answer", met and failure.get("reason") == "NonFinite",
-                    f"{bad} bad of {users} answers that users had from it{when}; {failure.get('message', 'it did not fail')}")
+        when = f", the last one {last - first:+d} ms after the first non-finite one at a node" if first and last else ""
+        self.expect("v4 is rolled back after its first non-finite answer", met and first is not None and failure.get("reason") == "NonFinite",
+                    f"{bad} non-finite of {users} answers to users{when}; {failure.get('message', 'it did not fail')}")
 
     def start_nan_load(self):
-        """Users whose images v4 answers with NaN, many at once: several are on their way when the first is found out."""
+        """Sends images that v4 answers with NaN, at a rate at which several are in flight when the first NaN is detected."""
         images = (programs.ROOT / "tests/models/digits/traffic.f32").read_bytes()
-        broken = [int(line) for line in (programs.ROOT / "tests/models/digits/traffic_nan.txt").read_text().split()]
+        nan_rows = [int(line) for line in (programs.ROOT / "tests/models/digits/traffic_nan.txt").read_text().split()]
         data = self.folder / "nan.f32"
-        data.write_bytes(b"".join(images[at * IMAGE_BYTES:(at + 1) * IMAGE_BYTES] for at in broken))
+        data.write_bytes(b"".join(images[at * IMAGE_BYTES:(at + 1) * IMAGE_BYTES] for at in nan_rows))
         self.start_load("nan", "main", "--model=digits", "--input=image", "--shape=1,8,8,1", f"--data={data}",
                         f"--rate={NAN_RATE}")
 
@@ -251,65 +255,65 @@ class Story(telling.Telling):
         self.pause(2)
         self.mark("after v5", {2})
         failure = self.cluster.failure("digits", 5) or {}
-        self.expect("v5 rolled back for its latency", met and str(failure.get("reason")).startswith("Latency"),
+        self.expect("v5 is rolled back for its latency", met and str(failure.get("reason")).startswith("Latency"),
                     failure.get("message", self.verdict()))
         now = self.cluster.ready_nodes("main")
         self.result["node_restarts"] = sum(now.get(name) != pid for name, pid in self.nodes_at_start.items())
-        self.expect("no rollout restarted a node", self.result["node_restarts"] == 0, f"{self.result['node_restarts']} restarts")
+        self.expect("no rollout restarts a node", self.result["node_restarts"] == 0, f"{self.result['node_restarts']} restarts")
 
     def kill_node(self):
         name, pid = sorted(self.cluster.ready_nodes("main").items())[-1]
         self.mark("node killed", {2})
         os.kill(pid, signal.SIGKILL)
-        self.view.note(f"{name}: SIGKILL")
+        self.view.note(f"{name}: killed by SIGKILL")
         self.wait(lambda: pid not in self.cluster.ready_nodes("main").values(), 20)
         met = self.wait(lambda: len(self.cluster.ready_nodes("main")) == 2, 40)
         self.pause(2)
         self.mark("node replaced", {2})
         segment = self.loads["digits"].segment("node killed")
-        self.expect("a killed node is replaced and costs no answer", met and segment["failed"] == 0, load.trouble(segment))
+        self.expect("a killed node is replaced and no request fails", met and segment["failed"] == 0, load.describe_failures(segment))
 
     def scale_in(self):
         met = self.wait(lambda: len(self.cluster.ready_nodes("waiting")) == 2
                         and self.cluster.status("ServingFleet", "waiting")["replicas"] == 2, 60)
         scale = self.cluster.status("ServingFleet", "waiting").get("autoscale", {})
-        self.expect("scaled in when quiet", met, f"{len(self.cluster.ready_nodes('waiting'))} nodes; "
-                                                 f"{scale.get('reason')}: {scale.get('message')}")
+        self.expect("the fleet is scaled in when the load is low", met, f"{len(self.cluster.ready_nodes('waiting'))} nodes; "
+                    f"{scale.get('reason')}: {scale.get('message')}")
 
     def promote_halves(self):
         users = self.loads["users"]
         if users.final is None:
             users.set_rate(KEYS_RATE_AT_THE_END)
         self.wait(lambda: users.final is not None, 120)
-        said = self.longshore("promote", "halves")
+        command = self.run_longshore("promote", "halves")
         met = self.wait(lambda: self.cluster.serves("halves") == 2, 30)
-        self.expect("`longshore promote halves` promotes", said.returncode == 0 and met, (said.stdout or said.stderr).strip())
+        self.expect("`longshore promote halves` promotes v2", command.returncode == 0 and met, (command.stdout or command.stderr).strip())
 
-    # -------------------------------------------------------------------------------------------- the ledger
+    # -------------------------------------------------------------------------------------------- totals
 
-    def close_ledgers(self):
+    def check_totals(self):
         finals = {name: generator.stop() for name, generator in self.loads.items()}
         moves = checks.parse_moves((self.folder / "moves.csv").read_text())
         segments = self.loads["digits"].segments()
         users = finals["users"]
         self.result.update({
             "requests": sum(final["sent"] for final in finals.values()),
-            "failed": sum(checks.not_answered_well(final) for final in finals.values()),
+            "failed": sum(checks.failures_of(final) for final in finals.values()),
             "wrong_version": self.count_wrong(segments, finals),
             "retried": sum(final["retried"] for final in finals.values()),
             "split_deviation_pp": self.worst_split(segments),
             "keyed_deviation_pp": checks.split_deviation_pp(users, 2, HALVES_WEIGHT, "keyed"),
             "keyed_keys": users["distinct_keys"],
             "keys_moved": len(moves),
-            "keys_moved_wrongly": checks.keys_moved_wrongly(moves, self.cluster.timeline),
+            "keys_moved_wrongly": checks.count_unexplained_moves(moves, self.cluster.timeline),
         })
         self.judge_numbers()
 
     def count_wrong(self, segments, finals):
-        wrong = checks.wrong_versions(segments, lambda name: self.allowed.get(name, {1, 2}))
+        wrong = checks.count_wrong_versions(segments, lambda name: self.allowed.get(name, {1, 2}))
         for name, legal in {"users": {1, 2}, "busy": {1}, "nan": {2, 4}}.items():
             if name in finals:
-                wrong += checks.wrong_versions({name: finals[name]}, lambda _, legal=legal: legal)
+                wrong += checks.count_wrong_versions({name: finals[name]}, lambda _, legal=legal: legal)
         return wrong
 
     def worst_split(self, segments):
@@ -320,6 +324,7 @@ class Story(telling.Telling):
 
     def judge_numbers(self):
         limits = [("requests", "at least 100,000", lambda n: n >= 100_000), ("failed", "0", lambda n: n == 0),
+                  ("retried", f"at most {RETRIED_MAX}", lambda n: n <= RETRIED_MAX),
                   ("wrong_version", "0", lambda n: n == 0), ("rollback_seconds", "at most 3", lambda n: n <= 3),
                   ("split_deviation_pp", "at most 0.5", lambda n: n <= 0.5),
                   ("keyed_deviation_pp", "at most 0.5", lambda n: n <= 0.5),
@@ -328,5 +333,10 @@ class Story(telling.Telling):
                   ("scaled_out_to", "at least 3", lambda n: n >= 3), ("new_node_share", "at least 20 %", lambda n: n >= 20)]
         for name, limit, met in limits:
             value = self.result.setdefault(name, None)
-            shown = "not measured" if value is None else f"{value:,.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
-            self.expect(f"{name}: {limit}", value is not None and met(value), shown)
+            self.expect(f"{name}: {limit}", value is not None and met(value), format_number(value))
+
+
+def format_number(value):
+    if value is None:
+        return "not measured"
+    return f"{value:,.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"

@@ -1,10 +1,13 @@
-"""How a story under load is told: what was expected beside what was seen, and which versions may answer when."""
+"""Base class of the scenarios of ./dev demo and ./dev e2e.
+
+Runs the stages, and records expected and observed results and which versions may answer in each segment of the load.
+"""
 
 import time
 
 
-class Telling:
-    """For a story to inherit. `view` is set before the first act; `programs` are those of demo/programs.py."""
+class Scenario:
+    """`programs`: the Programs of demo/programs.py. `view` must be set before run_stages."""
 
     def __init__(self, programs):
         self.programs = programs
@@ -14,11 +17,11 @@ class Telling:
         self.allowed = {}       # Segment of the digits load -> versions that may answer in it.
         self.result = {}
 
-    def tell(self, acts):
-        """`acts`: (title, what to do), in order."""
-        for title, act in acts:
-            self.view.act(title)
-            act()
+    def run_stages(self, stages):
+        """`stages`: (title, function) in order."""
+        for title, stage in stages:
+            self.view.stage(title)
+            stage()
 
     def all_met(self):
         return all(entry["met"] for entry in self.expectations)
@@ -27,9 +30,9 @@ class Telling:
         self.expectations.append({"what": what, "met": bool(met), "seen": str(seen)})
         self.view.expectation(what, met, seen)
 
-    def wait(self, until, patience_s):
-        """Whether it came true in time. A program that ended by itself stops the story."""
-        deadline = time.monotonic() + patience_s
+    def wait(self, until, timeout_s):
+        """Waits until `until()` is true. Returns False at the timeout; raises DemoError if a required program has ended."""
+        deadline = time.monotonic() + timeout_s
         while not until():
             if time.monotonic() > deadline:
                 return False
@@ -37,18 +40,18 @@ class Telling:
         return True
 
     def pause(self, seconds):
-        """Lets time pass, and collects what has ended meanwhile."""
+        """Sleeps, and meanwhile reaps ended processes and checks that the required programs are running."""
         deadline = time.monotonic() + seconds
         while True:
             self.programs.reap()
-            self.programs.check_alive(*self.must_live())
+            self.programs.check_alive(*self.required_programs())
             left = deadline - time.monotonic()
             if left <= 0:
                 return
             time.sleep(min(left, 0.2))
 
-    def must_live(self):
-        """Names of the programs without which the story cannot go on."""
+    def required_programs(self):
+        """The names of the programs without which the scenario cannot continue."""
         return ()
 
     def mark(self, segment, allowed):

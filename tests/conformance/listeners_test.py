@@ -1,4 +1,4 @@
-"""The doors themselves: the unix socket, reflection, limits of HTTP, gzipped answers, overload."""
+"""The listeners of a node: the unix socket, reflection, HTTP limits, gzipped answers, overload and disconnected clients."""
 
 import concurrent.futures
 import gzip
@@ -14,7 +14,7 @@ import grpc
 import numpy as np
 import pytest
 from calls import MODELS, SECONDS, predict, request, run_node
-from http2 import Connection, call
+from http2 import Connection, call, framed
 from rest_test import HALF, ask
 from serving import running_node
 from tensorflow_serving.apis import prediction_service_pb2_grpc
@@ -23,8 +23,8 @@ MODEL = "half_plus_two_tf1"
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 
 
-def raw(node, sent: bytes) -> bytes:
-    """Everything that the REST port answers to these bytes, until it closes."""
+def send_raw(node, sent: bytes) -> bytes:
+    """Sends these bytes to the REST port; returns its answer up to the end of the connection."""
     with socket.create_connection(("127.0.0.1", node.rest_port), SECONDS) as connection:
         connection.sendall(sent)
         answer = b""
@@ -49,7 +49,7 @@ def test_the_unix_socket_answers_as_the_port_does(tmp_path):
 
 
 @pytest.mark.contract("F15")
-def test_the_unix_socket_may_be_the_only_door(tmp_path):
+def test_the_unix_socket_may_be_the_only_listener(tmp_path):
     flags = (f"--model_base_path={MODELS / MODEL}", f"--model_name={MODEL}", "--port=0", "--rest_api_port=0")
     refused = run_node(*flags)
     assert refused.returncode != 0 and "leave nothing to serve on" in refused.stdout + refused.stderr
@@ -59,13 +59,14 @@ def test_the_unix_socket_may_be_the_only_door(tmp_path):
 
 @pytest.mark.contract("F15")
 @pytest.mark.parametrize("flags, status", [([], "12"), (["--enable_reflection"], None)])
-def test_reflection_is_there_when_it_is_asked_for(tmp_path, flags, status):
+def test_reflection_is_enabled_by_its_flag(tmp_path, flags, status):
     with running_node(tmp_path, MODEL, MODELS / MODEL, *flags) as node:
         node.serving()
-        asked = b"\x3a\x00"  # list_services
+        reflection_request = b"\x3a\x00"  # list_services
         with Connection(node.grpc_port) as connection:
-            said = connection.answer(connection.request(call(REFLECTION), b"\0" + len(asked).to_bytes(4, "big") + asked))
-        assert (f"grpc-status\x02{status}" in said) if status else ("grpc-status\x010" in said)
+            stream = connection.request(call(REFLECTION), framed(reflection_request))
+            answer = connection.answer(stream)
+        assert (f"grpc-status\x02{status}" in answer) if status else ("grpc-status\x010" in answer)
 
 
 # ---------------------------------------------------------------------------------------------------------------- HTTP
@@ -84,15 +85,15 @@ def test_reflection_is_there_when_it_is_asked_for(tmp_path, flags, status):
     (b"GET /" + b"x" * 20_000, 414),
     (b"GET / HTTP/1.1\r\nX: " + b"x" * 70_000, 431),
     (b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000000\r\n\r\n", 413)])
-def test_what_breaks_a_limit_or_could_be_read_in_two_ways_is_refused_and_closed(half, sent, status):
-    answer = raw(half, sent + b"GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n")
+def test_an_ambiguous_or_too_large_request_is_rejected_and_its_connection_closed(half, sent, status):
+    answer = send_raw(half, sent + b"GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n")
     assert answer.startswith(f"HTTP/1.1 {status} ".encode())
     assert answer.count(b"HTTP/1.1 ") == 1 and b"Connection: close\r\n" in answer
 
 
 @pytest.mark.contract("S6")
 @pytest.mark.parametrize("how", ["length", "chunks"])
-def test_the_largest_body_is_a_flag(tmp_path, how):
+def test_a_flag_limits_the_size_of_a_body(tmp_path, how):
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--rest_max_request_bytes=1000") as node:
         node.serving()
         def status(body: bytes) -> int:
@@ -106,7 +107,7 @@ def test_the_largest_body_is_a_flag(tmp_path, how):
 
 
 @pytest.mark.contract("S6")
-def test_a_client_that_is_too_slow_is_disconnected_and_others_are_not(tmp_path):
+def test_a_slow_client_is_disconnected_and_others_are_not(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--rest_min_bytes_per_second=1000000") as node:
         node.serving()
         begun = time.monotonic()
@@ -124,7 +125,7 @@ def test_a_client_that_is_too_slow_is_disconnected_and_others_are_not(tmp_path):
 
 
 @pytest.mark.contract("S6")
-def test_connections_beyond_the_limit_wait_for_their_turn(tmp_path):
+def test_connections_above_the_limit_wait(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--rest_max_connections=2") as node:
         node.serving()
         held = [http.client.HTTPConnection("127.0.0.1", node.rest_port, timeout=SECONDS) for _ in range(2)]
@@ -146,7 +147,7 @@ def test_connections_beyond_the_limit_wait_for_their_turn(tmp_path):
 @pytest.mark.contract("R15")
 @pytest.mark.parametrize("count, accept, packed", [
     (5000, "gzip", True), (5000, "br, *", True), (5000, "gzip;q=0", False), (5000, "", False), (2, "gzip", False)])
-def test_long_answers_are_gzipped_for_those_who_take_them(half, count, accept, packed):
+def test_long_answers_are_gzipped_if_the_client_accepts_gzip(half, count, accept, packed):
     body = {"instances": [float(i) for i in range(count)]}
     answer = ask(half, "POST", HALF + ":predict", body, {"Accept-Encoding": accept})
     assert (answer.headers["Content-Encoding"] == "gzip") == packed
@@ -158,43 +159,43 @@ def test_long_answers_are_gzipped_for_those_who_take_them(half, count, accept, p
 # ------------------------------------------------------------------------------------------------------------ Overload
 
 @pytest.mark.contract("S7")
-def test_more_requests_than_may_be_under_way_are_refused_at_once_and_it_recovers_at_once(tmp_path):
+def test_requests_above_the_limit_in_flight_are_rejected_immediately_until_others_end(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--max_requests_in_flight=2", "--max_concurrent_runs=1",
                       "--simulated_run_ms=1500") as node:
         node.serving()
-        made = request(MODEL, x=np.array([2], np.float32))
-        held = [node.predictions.Predict.future(made, timeout=SECONDS) for _ in range(2)]
+        proto = request(MODEL, x=np.array([2], np.float32))
+        held = [node.predictions.Predict.future(proto, timeout=SECONDS) for _ in range(2)]
         node.until(lambda: node.admin_json("/debug/state")["load"]["queued"] == 1 or None)
         begun = time.monotonic()
         with pytest.raises(grpc.RpcError) as caught:
-            node.predictions.Predict(made, timeout=SECONDS)
+            node.predictions.Predict(proto, timeout=SECONDS)
         assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert caught.value.details() == "too many requests are under way on this node"
+        assert caught.value.details() == "too many requests are in flight on this node"
         pause = {name: value for name, value in caught.value.trailing_metadata()}["grpc-retry-pushback-ms"]
         assert 500 <= int(pause) <= 1500
         rest = ask(node, "POST", HALF + ":predict", {"instances": [2.0]})
         assert (rest.status, rest.error) == (429, caught.value.details())
         assert rest.headers["Retry-After"] in ("1", "2")
-        unread = ask(node, "POST", HALF + ":predict", "no JSON")  # Nobody looked at it, or it would be 400.
+        unread = ask(node, "POST", HALF + ":predict", "not JSON")  # Not parsed, otherwise the status would be 400.
         assert (unread.status, unread.error) == (429, rest.error)
         for method in ("Predict", "Classify", "Regress", "MultiInference"):
             with pytest.raises(grpc.RpcError) as unread:
                 node.channel.unary_unary(f"/tensorflow.serving.PredictionService/{method}")(b"\xff", timeout=SECONDS)
             assert (unread.value.code(), unread.value.details()) == (grpc.StatusCode.RESOURCE_EXHAUSTED, rest.error)
             assert "grpc-retry-pushback-ms" in dict(unread.value.trailing_metadata())
-        assert time.monotonic() - begun < 1.4  # Nobody waited for a run.
+        assert time.monotonic() - begun < 1.4  # No rejected request waited for a run.
         assert [each.result().outputs["y"].float_val for each in held] == [[3.0], [3.0]]
-        assert predict(node, made).outputs["y"].float_val == [3.0]
+        assert predict(node, proto).outputs["y"].float_val == [3.0]
 
 
 @pytest.mark.contract("S10")
-def test_an_answer_beyond_what_all_answers_may_hold_is_dropped(tmp_path):
+def test_an_answer_above_the_memory_limit_of_all_answers_is_dropped(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--max_held_answer_bytes=1000") as node:
         node.serving()
         with pytest.raises(grpc.RpcError) as caught:
             predict(node, request(MODEL, x=np.zeros(1000, np.float32)))
         assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
-        assert caught.value.details() == "the answers that clients have not read yet hold more than 1000 bytes"
+        assert caught.value.details() == "the answers that clients have not read yet exceed 1000 bytes"
         assert "grpc-retry-pushback-ms" in dict(caught.value.trailing_metadata())
         rest = ask(node, "POST", HALF + ":predict", {"instances": [0.0] * 1000})
         assert (rest.status, rest.error) == (503, caught.value.details())
@@ -203,7 +204,7 @@ def test_an_answer_beyond_what_all_answers_may_hold_is_dropped(tmp_path):
 
 
 @pytest.mark.contract("S7")
-def test_an_error_that_stays_carries_no_hint_to_try_again(half):
+def test_a_permanent_error_has_no_retry_hint(half):
     with pytest.raises(grpc.RpcError) as caught:
         predict(half, request("none", x=np.array([2], np.float32)))
     assert "grpc-retry-pushback-ms" not in dict(caught.value.trailing_metadata())
@@ -214,8 +215,8 @@ def test_an_error_that_stays_carries_no_hint_to_try_again(half):
 def test_administration_answers_while_the_node_is_overloaded(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--max_concurrent_runs=1", "--simulated_run_ms=500") as node:
         node.serving()
-        made = request(MODEL, x=np.array([2], np.float32))
-        held = [node.predictions.Predict.future(made, timeout=SECONDS) for _ in range(200)]
+        proto = request(MODEL, x=np.array([2], np.float32))
+        held = [node.predictions.Predict.future(proto, timeout=SECONDS) for _ in range(200)]
         node.until(lambda: node.admin_json("/debug/state")["load"]["queued"] > 100 or None)
         class Admin:
             rest_url = node.admin_url
@@ -226,7 +227,7 @@ def test_administration_answers_while_the_node_is_overloaded(tmp_path):
 
 
 @pytest.mark.contract("S10")
-def test_bodies_that_are_held_together_have_a_limit_and_one_that_was_answered_makes_room(tmp_path):
+def test_the_total_size_of_bodies_is_limited_and_an_answer_frees_its_body(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--rest_max_held_bytes=1000000", "--max_concurrent_runs=1",
                       "--simulated_run_ms=1500") as node:
         node.serving()
@@ -243,21 +244,21 @@ def test_bodies_that_are_held_together_have_a_limit_and_one_that_was_answered_ma
             assert [post(1000).status, held.result().status, post(600_000).status] == [200, 200, 200]
 
 
-# ------------------------------------------------------------------------------------------------- Clients that are gone
+# ------------------------------------------------------------------------------------------------- Disconnected clients
 
 def load(node) -> dict:
     return node.admin_json("/debug/state")["load"]
 
 
-def begin(node, value: float) -> socket.socket:
-    """A prediction of which only the request was sent."""
+def send_prediction(node, value: float) -> socket.socket:
+    """Sends a prediction without reading its answer."""
     body = json.dumps({"instances": [value]})
     connection = socket.create_connection(("127.0.0.1", node.rest_port), SECONDS)
     connection.sendall(f"POST {HALF}:predict HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
     return connection
 
 
-def all_of(connection: socket.socket) -> bytes:
+def read_all(connection: socket.socket) -> bytes:
     answer = b""
     while got := connection.recv(65536):
         answer += got
@@ -265,20 +266,20 @@ def all_of(connection: socket.socket) -> bytes:
 
 
 @pytest.mark.contract("B13", "S9")
-def test_a_request_whose_client_went_leaves_the_queue_unrun_and_one_of_a_half_closed_client_is_answered(tmp_path):
+def test_the_request_of_a_disconnected_client_is_not_run_and_that_of_a_half_closed_client_is_answered(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--max_concurrent_runs=1", "--simulated_run_ms=1500") as node:
         node.serving()
         started = load(node)["started"]
-        running = begin(node, 2.0)
+        running = send_prediction(node, 2.0)
         node.until(lambda: load(node)["running"] == 1 or None)
-        waiting = [begin(node, 4.0) for _ in range(5)]
-        half_closed = begin(node, 6.0)
+        waiting = [send_prediction(node, 4.0) for _ in range(5)]
+        half_closed = send_prediction(node, 6.0)
         half_closed.shutdown(socket.SHUT_WR)
         node.until(lambda: load(node)["queued"] == 6 or None)
         for each in waiting:
             each.close()
         node.until(lambda: load(node)["queued"] <= 1 or None)
-        answer = all_of(half_closed)
+        answer = read_all(half_closed)
         assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n") and b'[5.0' in answer
         assert running.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
         assert load(node)["started"] == started + 2
@@ -287,7 +288,7 @@ def test_a_request_whose_client_went_leaves_the_queue_unrun_and_one_of_a_half_cl
 
 
 @pytest.mark.contract("S11")
-def test_a_request_without_end_does_not_keep_a_node_that_leaves(tmp_path):
+def test_an_endless_request_does_not_keep_a_node_from_draining(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--rest_drain_timeout_ms=500") as node:
         node.serving()
         with socket.create_connection(("127.0.0.1", node.rest_port), SECONDS) as endless:
@@ -302,28 +303,28 @@ def test_a_request_without_end_does_not_keep_a_node_that_leaves(tmp_path):
 
 
 @pytest.mark.contract("F15")
-def test_the_limit_of_connections_is_of_the_port_and_the_unix_socket_together(tmp_path):
+def test_the_port_and_the_unix_socket_share_the_limit_of_connections(tmp_path):
     with running_node(tmp_path, MODEL, MODELS / MODEL, f"--grpc_socket_path={tmp_path}/s", "--grpc_max_connections=2") as node:
         node.serving()
         node.channel.close()
         node.until(lambda: node.admin_json("/debug/state")["connections"] == 0 or None)
-        def greets(connection: socket.socket) -> bool:
-            """Whether a server speaks first, as HTTP/2's does."""
+        def is_greeted(connection: socket.socket) -> bool:
+            """Whether the server sends something first, as HTTP/2 servers do."""
             connection.settimeout(0.5)
             try:
                 return connection.recv(1) != b""
             except TimeoutError:
                 return False
-        def to_socket() -> socket.socket:
+        def connect_to_socket() -> socket.socket:
             connection = socket.socket(socket.AF_UNIX)
             connection.connect(f"{tmp_path}/s")
             return connection
         held = [socket.create_connection(("127.0.0.1", node.grpc_port)) for _ in range(2)]
-        assert [greets(each) for each in held] == [True, True]
-        waits = to_socket()
-        assert not greets(waits)
+        assert [is_greeted(each) for each in held] == [True, True]
+        waiting = connect_to_socket()
+        assert not is_greeted(waiting)
         for each in held:
             each.close()
-        waits.settimeout(SECONDS)
-        assert waits.recv(1) != b""
-        waits.close()
+        waiting.settimeout(SECONDS)
+        assert waiting.recv(1) != b""
+        waiting.close()

@@ -1,4 +1,4 @@
-"""Where the story plays: a cluster of its own in namespaces of this machine, or one that a kubeconfig names."""
+"""The cluster under test: a temporary one in Linux namespaces of this machine, or an existing one named by a kubeconfig."""
 
 import json
 import os
@@ -13,10 +13,11 @@ from program import Failure, find_binaries, run_kubectl
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IMAGES = ("node", "controller")
-TAGS = ("dev", "0.1.0")  # The same images: an upgrade from the one to the other restarts what it restarts.
+TAGS = ("dev", "0.1.0")  # Both tags name the same image; an upgrade from one to the other shows which pods an upgrade restarts.
 CLAIM = "models"
 
-# A folder of the machine as a volume that many pods read. A claim that comes first would wait for the next round.
+# A folder of this machine as a volume for many pods. It is created before its claim, because
+# Kubernetes retries a claim without a volume only after a while.
 VOLUME = """apiVersion: v1
 kind: PersistentVolume
 metadata: {{name: longshore-e2e-models}}
@@ -35,7 +36,7 @@ spec: {{accessModes: [ReadOnlyMany], storageClassName: "", volumeName: longshore
 
 
 def processes_of(pod_uid):
-    """The ids of the programs of ours in a pod: whatever the tree of control groups, its name has the pod's uid."""
+    """The ids of Longshore's processes in a pod. The names of its control groups contain the pod's uid on every system."""
     names = (pod_uid, pod_uid.replace("-", "_"))
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
@@ -43,13 +44,13 @@ def processes_of(pod_uid):
             in_pod = any(name in (process / "cgroup").read_text() for name in names)
             if in_pod and (process / "comm").read_text().startswith("longshore"):
                 found.append(int(process.name))
-        except OSError:  # It ended meanwhile.
+        except OSError:  # The process has ended.
             pass
     return found
 
 
-class Place:
-    """`kubectl` and `helm` with this cluster; programs that reach its Services."""
+class TargetCluster:
+    """Runs kubectl and helm with this cluster, and programs that call its Services."""
 
     def __init__(self, folder, kubeconfig):
         self.folder, self.kubeconfig = folder, kubeconfig
@@ -67,7 +68,7 @@ class Place:
         return done.stdout
 
     def api_of_kubeconfig(self):
-        """Cluster and user, as kubectl has them; certificates are in them and not beside them."""
+        """The cluster and user of the current context. Certificates are inline, not paths."""
         config = json.loads(self.kubectl("config", "view", "--raw", "--minify", "--flatten", "-o", "json"))
         user = config["users"][0]["user"]
         if not {"client-certificate-data", "token", "tokenFile"} & set(user):
@@ -75,15 +76,15 @@ class Place:
         return config["clusters"][0]["cluster"], user
 
 
-def furnish(cluster, folder, programs, namespace, say):
-    """Gives a cluster of ours what the story needs of any: the images, and the namespace with the claim of the models."""
+def prepare_cluster(cluster, folder, programs, namespace, log):
+    """Loads the images into a temporary cluster, and creates the namespace and the claim with the models."""
     cluster.kubectl("create", "namespace", namespace)
     for name in IMAGES:
         subprocess.run([sys.executable, "-B", ROOT / "deploy/docker/image.py", name, f"--bin={programs}",
                         f"--output={folder / 'images'}", f"--version={TAGS[1]}", "--revision=e2e"], check=True,
                        stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": "0"})
         cluster.load(folder / f"images/longshore-{name}.tar")
-    say("the images of controller and node are in it")
+    log("the images of the controller and the node are loaded")
     models = folder / "models"
     shutil.copytree(ROOT / "tests/models/digits", models / "digits")
     shutil.copytree(ROOT / "tests/models/half_plus_two_tf2/1", models / "halves/1")
@@ -97,38 +98,38 @@ def furnish(cluster, folder, programs, namespace, say):
                     "--namespace", namespace, "--timeout=60s")
 
 
-class OwnCluster(Place):
-    """Made for the story and gone after it."""
+class TemporaryCluster(TargetCluster):
+    """A cluster that is created for the scenario and removed after it."""
 
     service_type = "ClusterIP"
     can_stop_the_api = True
-    restarts_in_the_pod = True  # What was killed.
+    restarts_in_place = True  # kubelet restarts a killed program in the same pod.
 
     def __init__(self, folder, programs):
         self.cluster = Cluster(folder / "cluster")
         super().__init__(folder, self.cluster.kubeconfig)
         self.programs = programs
 
-    def start(self, namespace, say):
+    def start(self, namespace, log):
         self.cluster.__enter__()
-        say("a cluster of one node is up")
-        furnish(self.cluster, self.folder, self.programs, namespace, say)
+        log("a cluster of one node is running")
+        prepare_cluster(self.cluster, self.folder, self.programs, namespace, log)
 
     def end(self):
         self.cluster.__exit__()
 
-    def inside(self, command):
+    def command_inside(self, command):
         return self.cluster.command_inside(command)
 
-    def address(self, said, _protocol):
-        """What the fleet's status says is a name of the cluster, which programs inside know."""
-        return said
+    def address(self, name, _protocol):
+        """The address in the fleet's status, which is a DNS name that programs in the cluster can resolve."""
+        return name
 
     def kill(self, pod):
-        """SIGKILL to our program in the pod, as a crash would; kubelet starts it again in the same pod."""
+        """Sends SIGKILL to Longshore's program in the pod; kubelet restarts it in the same pod."""
         pids = processes_of(pod["metadata"]["uid"])
         if not pids:
-            raise Failure(f"no program of ours runs in pod {pod['metadata']['name']}: nothing can be killed")
+            raise Failure(f"no process of Longshore was found in pod {pod['metadata']['name']}")
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
 
@@ -146,36 +147,36 @@ class OwnCluster(Place):
                 command = (process / "cmdline").read_bytes().split(b"\0")
                 if b"kube-apiserver" in command and os.readlink(process / "ns/net") == namespace:
                     os.kill(int(process.name), number)
-            except OSError:  # It ended meanwhile.
+            except OSError:  # The process has ended.
                 pass
 
 
-class NamedCluster(Place):
-    """One that is there: it can pull the images, and has the claim of the models in the namespace."""
+class ExistingCluster(TargetCluster):
+    """An existing cluster, which can pull the images and has the claim of the models in the namespace."""
 
     service_type = "NodePort"
     can_stop_the_api = False
-    restarts_in_the_pod = False
+    restarts_in_place = False
 
     def __init__(self, folder, kubeconfig):
         super().__init__(folder, kubeconfig)
 
-    def start(self, namespace, say):
+    def start(self, namespace, log):
         self.namespace = namespace
         self.kubectl("get", "persistentvolumeclaim", CLAIM, "--namespace", namespace)
-        say(f"the cluster of {self.kubeconfig}")
+        log(f"using the cluster of {self.kubeconfig}")
 
     def end(self):
-        """Of a story that broke off: what it made."""
+        """Removes what an unfinished scenario has created."""
         self.kubectl("delete", "models,servingfleets", "--all", "--namespace", self.namespace, "--ignore-not-found")
         if "longshore" in self.helm("list", "--namespace", self.namespace, "--short"):
             self.helm("uninstall", "longshore", "--namespace", self.namespace)
 
-    def inside(self, command):
+    def command_inside(self, command):
         return list(map(str, command))
 
-    def address(self, said, protocol):
-        service = json.loads(self.kubectl("get", "service", said.split(".")[0], "--namespace", self.namespace, "-o", "json"))
+    def address(self, name, protocol):
+        service = json.loads(self.kubectl("get", "service", name.split(".")[0], "--namespace", self.namespace, "-o", "json"))
         port = next(port["nodePort"] for port in service["spec"]["ports"] if port["name"] == protocol)
         node = json.loads(self.kubectl("get", "nodes", "-o", "json"))["items"][0]
         host = next(entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP")
