@@ -93,10 +93,10 @@ def rows(title, description, queries, columns, units=None, **more):
                      {"id": "organize", "options": {"indexByName": order, "renameByName": columns}}], **more)
 
 
-def target(of, index, heatmap):
-    return {"refId": chr(ord("A") + index), "datasource": SOURCE, "expr": of["expr"], "legendFormat": of["legend"] or "__auto",
-            "range": not of["table"], "instant": of["table"], "editorMode": "code",
-            "format": "table" if of["table"] else "heatmap" if heatmap else "time_series"}
+def target(panel_query, index, heatmap):
+    return {"refId": chr(ord("A") + index), "datasource": SOURCE, "expr": panel_query["expr"], "legendFormat": panel_query["legend"] or "__auto",
+            "range": not panel_query["table"], "instant": panel_query["table"], "editorMode": "code",
+            "format": "table" if panel_query["table"] else "heatmap" if heatmap else "time_series"}
 
 
 def placed(sections):
@@ -107,24 +107,24 @@ def placed(sections):
         made.append({"type": "row", "title": title, "collapsed": False, "panels": [], "id": len(made) + 1,
                      "gridPos": {"x": 0, "y": y, "w": COLUMNS, "h": 1}})
         y += 1
-        for of in panels:
-            width, its_height = of["size"]
+        for section_panel in panels:
+            width, its_height = section_panel["size"]
             if x + width > COLUMNS:
                 x, y, height = 0, y + height, 0
-            queries = [target(each, index, of.get("heatmap")) for index, each in enumerate(of["queries"])]
+            queries = [target(each, index, section_panel.get("heatmap")) for index, each in enumerate(section_panel["queries"])]
             made.append({"id": len(made) + 1, "gridPos": {"x": x, "y": y, "w": width, "h": its_height}, "datasource": SOURCE,
-                         "targets": queries, **{name: of[name] for name in (
+                         "targets": queries, **{name: section_panel[name] for name in (
                              "type", "title", "description", "fieldConfig", "options", "transformations")}})
             x, height = x + width, max(height, its_height)
     return made
 
 
-def variable(name, label, series, of):
-    """A variable whose choices are the values of the label `of`."""
+def variable(name, label, series, values_of):
+    """A variable whose choices are the values of the label `values_of`."""
     return {"name": name, "label": label, "type": "query", "datasource": SOURCE, "multi": True, "includeAll": True,
             "allValue": ".*", "current": {"text": ["All"], "value": ["$__all"]}, "refresh": 2, "sort": 1,
-            "definition": f"label_values({series}, {of})",
-            "query": {"query": f"label_values({series}, {of})", "refId": "Prometheus"}}
+            "definition": f"label_values({series}, {values_of})",
+            "query": {"query": f"label_values({series}, {values_of})", "refId": "Prometheus"}}
 
 
 def dashboard(uid, title, description, sections, variables=()):
