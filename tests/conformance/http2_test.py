@@ -212,11 +212,17 @@ def test_a_header_that_grows_when_decoded_is_limited(node):
 
 
 def unread_answers(node, count: int) -> Connection:
-    """Sends predictions on a connection whose flow control window lets no byte of the answers through."""
+    """Sends predictions on a connection whose flow control window lets no byte of the answers through.
+
+    Returns once all of them are answered and not rejected: the headers of an answer do not need the window.
+    """
     connection = Connection(node.grpc_port, window=0)
     message = request(MODEL, x=np.array([2], np.float32)).SerializeToString()
     for _ in range(count):
-        connection.request(call(PREDICT), framed(message))
+        stream = connection.request(call(PREDICT), framed(message))
+        while (frame := connection.read()) is not None and (frame[0], frame[2]) != (HEADERS, stream):
+            pass
+        assert frame is not None and not frame[1] & END_STREAM, f"the prediction was not answered: {frame}"
     return connection
 
 
