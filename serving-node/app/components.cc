@@ -41,6 +41,13 @@ Status BuildManaged(const Flags& flags, Components& components) {
   return {};
 }
 
+frontend::InFlight::Limits InFlightLimits(const ListenerFlags& flags) {
+  return {.requests_max = flags.requests_in_flight_max,
+          // Twice the limit that clients know, because the last calls may end a moment after their answers arrive.
+          .connection_requests_max = 2 * static_cast<size_t>(flags.grpc_streams_max),
+          .answer_bytes_max = flags.answer_bytes_max};
+}
+
 // Drops the metric labels of an unloaded version, and those of its model if the model is no longer wanted.
 void Forget(const std::string& model, int64_t version, const Components& components) {
   components.requests->ForgetVersion(model, version);
@@ -139,8 +146,7 @@ Result<std::unique_ptr<Components>> BuildComponents(const Flags& flags, const Se
   components->catalog =
       std::make_unique<frontend::FleetCatalog>(*components->own_catalog, *components->router, *components->forwarder);
   components->home_catalog = std::make_unique<frontend::HomeCatalog>(*components->catalog, *components->router);
-  components->in_flight =
-      std::make_unique<frontend::InFlight>(flags.listeners.requests_in_flight_max, flags.listeners.answer_bytes_max);
+  components->in_flight = std::make_unique<frontend::InFlight>(InFlightLimits(flags.listeners));
   components->request_log = std::make_unique<requestlog::RequestLog>(
       requestlog::Options{.node = flags.node, .files = flags.observe.request_log_files}, components->registry);
   components->predictor = std::make_unique<requestlog::LoggingPredictor>(*components->router, *components->request_log);

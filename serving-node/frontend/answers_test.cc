@@ -99,7 +99,7 @@ class GrpcAnswers : public testing::Test {
 
   FakePredictor predictor_;
   FakeCatalog catalog_;
-  InFlight in_flight_{1, size_t{32} << 20};
+  InFlight in_flight_{{.requests_max = 1, .answer_bytes_max = size_t{32} << 20}};
   std::unique_ptr<GrpcServer> server_;
 };
 
@@ -230,7 +230,7 @@ class RestAnswers : public testing::Test {
 
   FakePredictor predictor_;
   FakeCatalog catalog_;
-  InFlight in_flight_{1, size_t{64} << 20};
+  InFlight in_flight_{{.requests_max = 1, .answer_bytes_max = size_t{64} << 20}};
   std::unique_ptr<RestServer> server_;
 };
 

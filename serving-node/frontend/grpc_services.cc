@@ -214,11 +214,19 @@ Result<const Catalog*> CatalogFor(const CallbackServerContext& context, const Ca
   return to_home ? home.catalog : &catalog;
 }
 
+// The name of the connection for InFlight: "" where many clients share one name (a unix socket) or one connection (a
+// peer).
+std::string ConnectionOf(const CallbackServerContext& context, routing::Protocol protocol) {
+  if (protocol == routing::Protocol::kPeer) return {};
+  std::string peer = context.peer();
+  return peer.starts_with("unix:") ? std::string() : peer;
+}
+
 }  // namespace
 
-bool PredictionService::Enter(InFlight::Slot* slot) const {
+bool PredictionService::Enter(const CallbackServerContext& context, InFlight::Slot* slot) const {
   if (options_.in_flight == nullptr) return true;
-  *slot = options_.in_flight->Enter();
+  *slot = options_.in_flight->Enter(ConnectionOf(context, options_.protocol));
   return *slot != nullptr;
 }
 
@@ -240,7 +248,7 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
   Begin(context);
   MeteredRequest metered = Metered(routing::Api::kPredict);
   InFlight::Slot slot;
-  if (!Enter(&slot)) return Refuse(context, metered);
+  if (!Enter(*context, &slot)) return Refuse(context, metered);
   routing::PredictCall call = ToCall(InfoOf(*context), {});
   call.serialized = rpc::ToBytes(*request);
   const bool is_read = call.request.ParseFromString(call.serialized);
@@ -280,7 +288,7 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
   Begin(context);
   MeteredRequest metered = Metered(api);
   InFlight::Slot slot;
-  if (!Enter(&slot)) return Refuse(context, metered);
+  if (!Enter(*context, &slot)) return Refuse(context, metered);
   const std::string bytes = rpc::ToBytes(request);
   Request message;
   const bool is_read = message.ParseFromString(bytes);

@@ -77,7 +77,7 @@ class PredictionService final : public PredictionServiceBase {
   void Begin(::grpc::CallbackServerContext* context) const;
   bool sends_version() const { return !options_.node.empty(); }  // Only nodes in a fleet have a name.
   MeteredRequest Metered(routing::Api api) const;
-  bool Enter(InFlight::Slot* slot) const;
+  bool Enter(const ::grpc::CallbackServerContext& context, InFlight::Slot* slot) const;
   CallInfo InfoOf(const ::grpc::CallbackServerContext& context) const;
 
   routing::Predictor& predictor_;

@@ -3,9 +3,12 @@
 // answer has been written or its connection is closed.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "common/base/error.h"
 #include "common/net/http/held_bytes.h"
@@ -15,28 +18,39 @@ namespace longshore::frontend {
 // Thread-safe. Must outlive its slots.
 class InFlight {
  public:
-  static constexpr size_t kAnswerBytesMax = size_t{4} << 30;
-
-  // `answer_bytes_max`: limit for all unwritten answers together.
-  explicit InFlight(size_t requests_max, size_t answer_bytes_max = kAnswerBytesMax);
+  struct Limits {
+    size_t requests_max = 10000;
+    // HTTP/2 stops counting a request when its client resets it, but gRPC may end its call much later. Without a limit
+    // of its own, a connection that opens and resets requests would take all slots.
+    size_t connection_requests_max = 2000;
+    size_t answer_bytes_max = size_t{4} << 30;  // For all unwritten answers together.
+  };
+  explicit InFlight(const Limits& limits);
 
   class Request;
-  // A slot for one prediction, released with the last copy of the pointer. Enter returns null if all are taken.
+  // A slot for one prediction, released with the last copy of the pointer.
   using Slot = std::shared_ptr<Request>;
-  Slot Enter();
+  // Null if all slots are taken, or all of this connection. `connection` is the name of a gRPC connection; "" for
+  // requests that are limited only together, such as those by REST, which has one request per connection.
+  Slot Enter(std::string_view connection = {});
 
  private:
-  const size_t requests_max_;
-  const size_t answer_bytes_max_;
-  std::atomic<size_t> taken_ = 0;
+  bool Take(const std::string& connection);
+  void Release(const std::string& connection);
+
+  const Limits limits_;
   const std::shared_ptr<http::BytePool> answers_;
+  std::mutex mutex_;
+  size_t taken_ = 0;
+  std::unordered_map<std::string, size_t> taken_by_connection_;  // Above 0.
 };
 
 // The slot and the answer memory that one request holds.
 class InFlight::Request {
  public:
-  explicit Request(InFlight& in_flight) : in_flight_(in_flight), answer_(in_flight.answers_) {}
-  ~Request() { --in_flight_.taken_; }
+  Request(InFlight& in_flight, std::string connection)
+      : in_flight_(in_flight), connection_(std::move(connection)), answer_(in_flight.answers_) {}
+  ~Request() { in_flight_.Release(connection_); }
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
@@ -46,6 +60,7 @@ class InFlight::Request {
 
  private:
   InFlight& in_flight_;
+  const std::string connection_;
   http::HeldBytes answer_;
 };
 

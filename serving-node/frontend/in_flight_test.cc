@@ -6,7 +6,7 @@ namespace longshore::frontend {
 namespace {
 
 TEST(InFlight, RefusesRequestsAboveTheLimitUntilOneEnds) {
-  InFlight in_flight(2);
+  InFlight in_flight({.requests_max = 2});
   auto first = in_flight.Enter();
   const auto second = in_flight.Enter();
   const auto copy = second;
@@ -19,8 +19,27 @@ TEST(InFlight, RefusesRequestsAboveTheLimitUntilOneEnds) {
   EXPECT_FALSE(in_flight.Enter());
 }
 
+TEST(InFlight, LeavesSlotsToOthersWhenOneConnectionTakesAllItMay) {
+  InFlight in_flight({.requests_max = 3, .connection_requests_max = 2});
+  auto first = in_flight.Enter("ipv4:127.0.0.1:5001");
+  const auto second = in_flight.Enter("ipv4:127.0.0.1:5001");
+  EXPECT_TRUE(first && second);
+  EXPECT_FALSE(in_flight.Enter("ipv4:127.0.0.1:5001"));
+  EXPECT_TRUE(in_flight.Enter("ipv4:127.0.0.1:5002"));
+  EXPECT_TRUE(in_flight.Enter());
+  first.reset();
+  EXPECT_TRUE(in_flight.Enter("ipv4:127.0.0.1:5001"));
+}
+
+TEST(InFlight, RequestsWithoutAConnectionHaveOnlyTheCommonLimit) {
+  InFlight in_flight({.requests_max = 3, .connection_requests_max = 1});
+  const auto first = in_flight.Enter();
+  const auto second = in_flight.Enter();
+  EXPECT_TRUE(first && second);
+}
+
 TEST(InFlight, LimitsTheTotalSizeOfUnwrittenAnswers) {
-  InFlight in_flight(10, 100);
+  InFlight in_flight({.requests_max = 10, .answer_bytes_max = 100});
   auto first = in_flight.Enter();
   const auto second = in_flight.Enter();
   EXPECT_TRUE(first->HoldAnswer(60));
