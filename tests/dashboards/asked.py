@@ -1,9 +1,11 @@
 """The queries of the dashboards and rules in a form that Prometheus accepts: Grafana's variables are replaced."""
 
+import hashlib
 import json
 import math
 import pathlib
 import re
+import struct
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -18,6 +20,30 @@ def panels(dashboard):
 
 # "Latency / p50" -> the panel.
 PANELS = {f"{name} / {panel['title']}": panel for name, dashboard in DASHBOARDS.items() for panel in panels(dashboard)}
+
+
+# The README shows these panels of the dashboard Rollouts.
+PICTURES = ROOT / "docs/pictures"
+README_PICTURE = PICTURES / "rollouts-of-a-model.png"
+README_PANELS = [PANELS[f"Rollouts / {title}"] for title in (
+    "Weights", "Evidence against the candidate", "Run time, candidate and stable", "Phases")]
+
+
+def digest(value):
+    """Identifies what a picture shows: a dashboard or panels."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def texts_of(picture):
+    """The texts in a PNG file: keyword -> text of each tEXt chunk."""
+    data, at, found = picture.read_bytes(), 8, {}
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        if kind == b"tEXt":
+            keyword, _, text = data[at + 8:at + 8 + length].partition(b"\0")
+            found[keyword.decode()] = text.decode()
+        at += length + 12
+    return found
 
 
 def read_moves():

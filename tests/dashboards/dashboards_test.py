@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from asked import DASHBOARDS, PANELS, ROOT, read_moves
+from asked import DASHBOARDS, PANELS, PICTURES, README_PANELS, README_PICTURE, ROOT, digest, read_moves, texts_of
 from prometheus import find_prometheus
 from scene import FAULTS, RULES, Scene
 
@@ -105,6 +105,18 @@ def test_the_documentation_shows_every_dashboard():
     for dashboard in DASHBOARDS.values():
         assert f"(pictures/{dashboard['uid']}.png)" in RUNBOOK
         assert (ROOT / f"docs/pictures/{dashboard['uid']}.png").stat().st_size < 300_000
+
+
+@pytest.mark.parametrize("path, shown", [*((PICTURES / f"{dashboard['uid']}.png", dashboard) for dashboard in DASHBOARDS.values()),
+                                         (README_PICTURE, README_PANELS)], ids=lambda each: getattr(each, "name", ""))
+def test_a_picture_shows_the_present_dashboard(path, shown):
+    """If this fails, run tests/dashboards/render.py."""
+    assert texts_of(path).get("shown") == digest(shown)
+
+
+def test_the_readme_shows_its_picture():
+    assert f"({README_PICTURE.relative_to(ROOT)})" in (ROOT / "README.md").read_text()
+    assert README_PICTURE.stat().st_size < 100_000
 
 
 def test_prometheus_accepts_the_rules():

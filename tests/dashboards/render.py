@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Draws the pictures of docs/monitoring.md from the queries of the dashboards. A real Prometheus answers them after a real run with
-one fault after the other. Needs matplotlib, but not Grafana:
+"""Draws the pictures of docs/monitoring.md and of the README from the queries of the dashboards. A real Prometheus answers them after
+a real run: for docs/monitoring.md with one fault after the other, for the README with a promotion and a rollback. Each picture
+contains the digest of what it shows, so that dashboards_test.py finds pictures of older dashboards. Needs matplotlib, but not Grafana:
 
     python3 -m venv VENV && VENV/bin/pip install --require-hashes -r tests/dashboards/requirements.txt
-    LONGSHORE_PROMETHEUS=... LONGSHORE_KUBERNETES=... VENV/bin/python tests/dashboards/render.py
+    LONGSHORE_PROMETHEUS=... LONGSHORE_KUBERNETES=... VENV/bin/python tests/dashboards/render.py [dashboards | readme]
 """
 
+import argparse
 import datetime
 import io
 import threading
@@ -17,18 +19,20 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot
 from matplotlib.patches import Rectangle
-from PIL import Image
+from PIL import Image, ImageColor, PngImagePlugin
 
 from scene import FAULTS, RATE_INTERVAL_S, Scene  # Must be first: it adds the folders of the other modules to sys.path.
 
-from asked import DASHBOARDS, ROOT, filled_in
+import story
+from asked import DASHBOARDS, PICTURES, README_PANELS, README_PICTURE, ROOT, digest, filled_in
 from drawing import GRID, INK, draw
 from prometheus import find_prometheus
 
-PICTURES = ROOT / "docs/pictures"
 EACH_S = 6  # The duration of a fault. The pause after it is half as long.
 LEFT_OUT = {"no_controller"}  # Without a controller, later data would be missing.
 WIDTH_INCHES, UNIT_INCHES, DPI = 15, 0.33, 86
+BACKGROUND = "#f4f5f5"
+README_INCHES, README_UNITS, README_DPI = (8, 4), 20, 150
 
 
 class Answers:
@@ -87,37 +91,77 @@ def margins(panel):
     return wide, 0.4, 1.1, 1.0 if panel["type"] in ("bargauge", "heatmap") else 2.4
 
 
+def draw_in_place(figure, panel, height, answers):
+    axes = place(figure, panel, height)
+    draw(axes, panel, answers.of(panel))
+    if panel["type"] in ("timeseries", "state-timeline", "heatmap", "stat"):
+        axes.set_xlim(answers.began, answers.ended)
+        axes.xaxis.set_major_formatter(lambda at, _: datetime.datetime.fromtimestamp(at).strftime("%H:%M:%S"))
+        axes.xaxis.set_major_locator(pyplot.MaxNLocator(5))
+
+
 def picture(dashboard, answers):
     height = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in dashboard["panels"])
-    figure = pyplot.figure(figsize=(WIDTH_INCHES, height * UNIT_INCHES), facecolor="#f4f5f5")
+    figure = pyplot.figure(figsize=(WIDTH_INCHES, height * UNIT_INCHES), facecolor=BACKGROUND)
     for panel in dashboard["panels"]:
         if panel["type"] == "row":
             figure.text(0.005, 1 - (panel["gridPos"]["y"] + 0.7) / height, panel["title"], fontsize=10, color=INK)
             continue
-        axes = place(figure, panel, height)
-        draw(axes, panel, answers.of(panel))
-        if panel["type"] in ("timeseries", "state-timeline", "heatmap", "stat"):
-            axes.set_xlim(answers.began, answers.ended)
-            axes.xaxis.set_major_formatter(lambda at, _: datetime.datetime.fromtimestamp(at).strftime("%H:%M:%S"))
-            axes.xaxis.set_major_locator(pyplot.MaxNLocator(5))
+        draw_in_place(figure, panel, height, answers)
     return figure
 
 
-def save(figure, path):
-    """Saves the figure with few colors so that the file is small. The selection keeps rare colors."""
+def readme_picture(answers):
+    """Two rows of two panels."""
+    figure = pyplot.figure(figsize=README_INCHES, facecolor=BACKGROUND)
+    for number, panel in enumerate(README_PANELS):
+        grid = {"x": 12 * (number % 2), "y": README_UNITS / 2 * (number // 2), "w": 12, "h": README_UNITS / 2}
+        draw_in_place(figure, {**panel, "gridPos": grid}, README_UNITS, answers)
+    return figure
+
+
+def with_few_colors(image):
+    """Returns the image with a palette. The selection keeps rare colors but tints the background, whose color is therefore set again."""
+    image = image.convert("RGB").quantize(method=Image.Quantize.MAXCOVERAGE)
+    palette, corner = image.getpalette(), 3 * image.getpixel((0, 0))
+    palette[corner:corner + 3] = ImageColor.getrgb(BACKGROUND)
+    image.putpalette(palette)
+    return image
+
+
+def save(figure, path, shown, dpi=DPI):
+    """Saves the figure with few colors so that the file is small. `shown`: the dashboard or panels."""
     drawn = io.BytesIO()
-    figure.savefig(drawn, dpi=DPI, facecolor=figure.get_facecolor())
+    figure.savefig(drawn, dpi=dpi, facecolor=figure.get_facecolor())
     pyplot.close(figure)
-    Image.open(drawn).convert("RGB").quantize(method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+    texts = PngImagePlugin.PngInfo()
+    texts.add_text("shown", digest(shown))
+    with_few_colors(Image.open(drawn)).save(path, optimize=True, pnginfo=texts)
     print(path.relative_to(ROOT), path.stat().st_size // 1000, "kB")
 
 
-def main():
-    PICTURES.mkdir(exist_ok=True)
+def draw_dashboards():
     with Scene(find_prometheus()) as scene:
         answers = Answers(scene.prometheus, *run(scene))
         for dashboard in DASHBOARDS.values():
-            save(picture(dashboard, answers), PICTURES / f"{dashboard['uid']}.png")
+            save(picture(dashboard, answers), PICTURES / f"{dashboard['uid']}.png", dashboard)
+
+
+def draw_readme():
+    with story.Story(find_prometheus()) as it:
+        answers = Answers(it.prometheus, *it.run())
+        save(readme_picture(answers), README_PICTURE, README_PANELS, README_DPI)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Draws the pictures of the documentation.")
+    parser.add_argument("which", nargs="?", choices=["dashboards", "readme"], help="only these pictures; default: all")
+    which = parser.parse_args().which
+    PICTURES.mkdir(exist_ok=True)
+    if which != "dashboards":
+        draw_readme()
+    if which != "readme":
+        draw_dashboards()
 
 
 if __name__ == "__main__":

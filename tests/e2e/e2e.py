@@ -21,7 +21,7 @@ import tempfile
 import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path += [str(TESTS / name) for name in ("cluster", "demo")]
+sys.path += [str(TESTS / name) for name in ("cluster", "demo", "integration")]
 
 import programs
 import view

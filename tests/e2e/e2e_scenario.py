@@ -9,6 +9,7 @@ import load
 import programs
 import scenario
 from objects import is_ready, restarts
+from quick_start import ANSWER, QuickStart
 from target import CLAIM, ROOT, TAGS
 
 NAMESPACE = "longshore-e2e"
@@ -80,7 +81,10 @@ class E2eScenario(scenario.Scenario):
         return [pair for pair in models if pair[1]], [pair for pair in fleets if pair[1]], loads
 
     def run(self):
-        stages = [("The cluster starts", self.start),
+        stages = [("The cluster starts", self.start)]
+        if self.target.is_temporary:
+            stages.append(("The README's quick start", self.quick_start))
+        stages = [*stages,
                   ("helm install", self.install),
                   ("kubectl apply: a fleet of two nodes with v1 of a model", self.apply),
                   ("v2: a canary that is promoted on evidence", self.promote_v2),
@@ -168,6 +172,17 @@ class E2eScenario(scenario.Scenario):
     def start(self):
         self.target.start(NAMESPACE, self.view.note)
         self.objects = self._objects_class(self.target, NAMESPACE)
+
+    def quick_start(self):
+        began = time.monotonic()
+        quick = QuickStart(self.target)
+        quick.prepare()
+        printed = quick.run()
+        listed = all(any(name in line for line in printed.splitlines()) for name in ("half-plus-two", "servingfleet.longshore.dev/cpu"))
+        self.expect("the lines of the README's quick start work", listed, f"{time.monotonic() - began:.1f} s")
+        answer = quick.predict()
+        self.expect("the model of the quick start answers", answer == ANSWER, json.dumps(answer))
+        quick.remove()
 
     def install(self):
         began = time.monotonic()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path += [str(HERE.parent / name) for name in ("cluster", "demo")]
+sys.path += [str(HERE.parent / name) for name in ("cluster", "demo", "integration")]
 
 import programs
 from cluster import Cluster

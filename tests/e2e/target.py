@@ -20,7 +20,7 @@ CLAIM = "models"
 # Kubernetes retries a claim without a volume only after a while.
 VOLUME = """apiVersion: v1
 kind: PersistentVolume
-metadata: {{name: longshore-e2e-models}}
+metadata: {{name: {namespace}-models}}
 spec:
   capacity: {{storage: 1Gi}}
   accessModes: [ReadOnlyMany]
@@ -31,7 +31,7 @@ spec:
 VOLUME_CLAIM = """apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {{name: {claim}, namespace: {namespace}}}
-spec: {{accessModes: [ReadOnlyMany], storageClassName: "", volumeName: longshore-e2e-models, resources: {{requests: {{storage: 1Gi}}}}}}
+spec: {{accessModes: [ReadOnlyMany], storageClassName: "", volumeName: {namespace}-models, resources: {{requests: {{storage: 1Gi}}}}}}
 """
 
 
@@ -78,7 +78,6 @@ class TargetCluster:
 
 def prepare_cluster(cluster, folder, programs, namespace, log):
     """Loads the images into a temporary cluster, and creates the namespace and the claim with the models."""
-    cluster.kubectl("create", "namespace", namespace)
     for name in IMAGES:
         subprocess.run([sys.executable, "-B", ROOT / "deploy/docker/image.py", name, f"--bin={programs}",
                         f"--output={folder / 'images'}", f"--version={TAGS[1]}", "--revision=e2e"], check=True,
@@ -88,11 +87,17 @@ def prepare_cluster(cluster, folder, programs, namespace, log):
     models = folder / "models"
     shutil.copytree(ROOT / "tests/models/digits", models / "digits")
     shutil.copytree(ROOT / "tests/models/half_plus_two_tf2/1", models / "halves/1")
-    for path in [folder, models, *models.rglob("*")]:
+    create_namespace_with_models(cluster, namespace, models)
+
+
+def create_namespace_with_models(cluster, namespace, models):
+    """Creates the namespace, and in it the claim CLAIM of a volume that shows the folder `models`."""
+    for path in [models.parent, models, *models.rglob("*")]:
         path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
     volume = {"folder": models, "namespace": namespace, "claim": CLAIM}
+    cluster.kubectl("create", "namespace", namespace)
     cluster.kubectl("apply", "-f", "-", input=VOLUME.format(**volume))
-    cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Available", "persistentvolume/longshore-e2e-models", "--timeout=60s")
+    cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Available", f"persistentvolume/{namespace}-models", "--timeout=60s")
     cluster.kubectl("apply", "-f", "-", input=VOLUME_CLAIM.format(**volume))
     cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", f"persistentvolumeclaim/{CLAIM}",
                     "--namespace", namespace, "--timeout=60s")
@@ -102,6 +107,7 @@ class TemporaryCluster(TargetCluster):
     """A cluster that is created for the scenario and removed after it."""
 
     service_type = "ClusterIP"
+    is_temporary = True
     can_stop_the_api = True
     restarts_in_place = True  # kubelet restarts a killed program in the same pod.
 
@@ -155,6 +161,7 @@ class ExistingCluster(TargetCluster):
     """An existing cluster, which can pull the images and has the claim of the models in the namespace."""
 
     service_type = "NodePort"
+    is_temporary = False
     can_stop_the_api = False
     restarts_in_place = False
 

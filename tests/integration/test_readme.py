@@ -1,25 +1,21 @@
-"""The README's quick starts, run as they are written, without the lines that build the programs or need a cluster."""
+"""The README's quick starts of one host, run as they are written except for the line that builds the programs. tests/e2e runs the
+quick start of Kubernetes."""
 
 import json
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
+import urllib.error
+import urllib.request
 
 from harness import BIN, MARK, processes_marked, wait_for
 from prometheus import free_port
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def block_of(heading):
-    """The lines of the first block of commands below a heading of the README, without comments."""
-    [section] = re.findall(rf"^## {re.escape(heading)}$(.*?)^## ", (ROOT / "README.md").read_text(), re.M | re.S)
-    block = re.search(r"^```sh\n(.*?)^```", section, re.M | re.S)[1]
-    return [line.partition("  #")[0].rstrip() for line in block.splitlines()]
+from readme import LINES_MAX, QUICK_STARTS, ROOT, block_of, raw_block_of
 
 
 class Readme(unittest.TestCase):
@@ -40,7 +36,7 @@ class Readme(unittest.TestCase):
         shutil.rmtree(self.dir)
 
     def with_free_ports(self, text):
-        text = text.replace("longshore-controller ", "longshore-controller --admin_port=0 ")
+        text = re.sub(r"(longshore-controller|longshore-node) ", r"\1 --admin_port=0 ", text)
         return re.sub("850[01]", lambda port: self.ports[port[0]], text)
 
     def run_lines(self, lines):
@@ -65,14 +61,36 @@ class Readme(unittest.TestCase):
         self.assertIn("half-plus-two", printed.splitlines()[-1])
         wait_for("version 2 to serve", lambda: " 2 " in self.run_lines([variable, "longshore get models"]))
 
+    def ask(self, path, body=None):
+        """The answer of the REST port; None if it does not answer with success."""
+        try:
+            with urllib.request.urlopen(f"http://localhost:{self.ports['8501']}/v1/models/{path}", data=body, timeout=10) as answer:
+                return json.loads(answer.read())
+        except (urllib.error.URLError, ConnectionError):
+            return None
+
+    def state_of(self, model):
+        return [version["state"] for version in (self.ask(model) or {}).get("model_version_status", [])]
+
     def test_from_tensorflow_serving(self):
-        [check, _node, convert] = block_of("Quick start: from TensorFlow Serving")
+        lines = block_of("Quick start: from TensorFlow Serving")
+        self.assertEqual([line.split()[0] for line in lines], ["longshore", "longshore-node", "longshore"])
+        base = self.dir / "my_model"
+        shutil.copytree(ROOT / "tests/models/half_plus_two_tf2", base)
         (self.dir / "models.config").write_text(
-            'model_config_list {config {name: "half", base_path: "/models/half", model_platform: "tensorflow"}}')
-        check = check.replace("/models/my_model", str(ROOT / "tests/models/half_plus_two_tf2/1"))
-        printed = self.run_lines([check, convert])
+            f'model_config_list {{config {{name: "my_model", base_path: "{base}", model_platform: "tensorflow"}}}}')
+        printed = self.run_lines([line.replace("/models/my_model", str(base / "1")) for line in lines])
         self.assertIn("supported", printed)
         self.assertIn("kind: Model", printed)
+        wait_for("the node to serve the model", lambda: self.state_of("my_model") == ["AVAILABLE"])
+        self.assertEqual(self.ask("my_model:predict", b'{"instances": [1.0, 2.0, 5.0]}'), {"predictions": [2.5, 3.0, 4.5]})
+        [node] = processes_marked(self.dir)
+        os.kill(node, signal.SIGTERM)
+        wait_for("the node to end", lambda: not processes_marked(self.dir))
+
+    def test_each_block_is_short(self):
+        for heading in QUICK_STARTS:
+            self.assertLessEqual(len(raw_block_of(heading)), LINES_MAX, heading)
 
 
 if __name__ == "__main__":

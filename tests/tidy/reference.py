@@ -46,8 +46,11 @@ def _rules(schema, required):
             yield f"at most {schema[key]} {unit}"
 
 
-def _messages(schema):
-    return [rule["message"] for rule in schema.get("x-kubernetes-validations", []) if "message" in rule]
+def _rejection(schema):
+    """A sentence with the messages of the field's validation rules, each once; "" if there are none."""
+    messages = dict.fromkeys(rule["message"] for rule in schema.get("x-kubernetes-validations", []) if "message" in rule)
+    quoted = " or ".join(f'"{message}"' for message in messages)
+    return f" Rejected with {quoted} if this is violated." if quoted else ""
 
 
 def _fields(schema, path):
@@ -65,13 +68,13 @@ def _cell(text):
     return " ".join(str(text).split()).replace("|", "\\|")
 
 
-def _table(schema):
+def table(schema):
+    """The lines of the table of a schema's fields."""
     yield "| field | type | rules | meaning |"
     yield "|---|---|---|---|"
     for path, field, required in _fields(schema, ""):
         rules = _cell("; ".join(_rules(field, required)))
-        errors = "".join(f' Otherwise rejected: "{message}".' for message in _messages(field))
-        yield f"| `{path}` | {_type(field)} | {rules} | {_cell(field.get('description', '') + errors)} |"
+        yield f"| `{path}` | {_type(field)} | {rules} | {_cell(field.get('description', '') + _rejection(field))} |"
 
 
 def page(definition):
@@ -92,7 +95,7 @@ def page(definition):
         + ".",
     ]
     for part, title in (("spec", "Spec"), ("status", "Status")):
-        lines += ["", f"## {title}", "", properties[part].get("description", ""), "", *_table(properties[part])]
+        lines += ["", f"## {title}", "", properties[part].get("description", ""), "", *table(properties[part])]
     columns = [column for column in version.get("additionalPrinterColumns", []) if "description" in column]
     lines += ["", "## Columns of kubectl get", "", "| column | meaning |", "|---|---|"]
     lines += [

@@ -121,6 +121,12 @@ class SourceTest(unittest.TestCase):
         definition = {"spec": {"group": "x.dev", "names": {"kind": "Thing", "plural": "things"}, "versions": [version]}}
         self.assertIn("| `n` | integer | default `3`; at least 1 | How many. |", reference.page(definition))
 
+    def test_the_page_of_a_kind_has_each_message_of_a_field_once(self):
+        rules = [{"rule": "a", "message": "too odd"}, {"rule": "b", "message": "too odd"}, {"rule": "c", "message": "too long"}]
+        field = {"type": "object", "description": "Names.", "x-kubernetes-validations": rules}
+        (row,) = (row for row in reference.table({"properties": {"n": field}}) if "`n`" in row)
+        self.assertIn('Names. Rejected with "too odd" or "too long" if this is violated. |', row)
+
     def test_clocks_in_pure_folders_are_found_but_not_in_their_comments(self):
         source = Source("controller/plan/a.cc", "// system_clock::now\nauto now = system_clock::now();\n")
         (finding,) = structure.check_pure([source], LIMITS)
