@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "serving-node/graph/shapes.h"
 #include "serving-node/graph/type_rules.h"
 
 namespace longshore::graph {

@@ -6,6 +6,7 @@
 #include "serving-node/engine/cpu/evaluate.h"
 #include "serving-node/engine/cpu/steps/arena.h"
 #include "serving-node/engine/interpreter/flops.h"
+#include "serving-node/graph/infer_types.h"
 #include "serving-node/graph/rows.h"
 
 namespace longshore::engine::cpu {
