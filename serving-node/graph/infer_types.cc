@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "serving-node/graph/ops.h"
 #include "serving-node/graph/shapes.h"
-#include "serving-node/graph/type_rules.h"
 
 namespace longshore::graph {
 namespace {
@@ -115,11 +115,9 @@ class Inference {
     for (const Edge& edge : node.inputs) inputs.push_back(types_.at(edge));
     if (!node.bodies.empty())
       return node.op.ends_with("While") ? TypesOfLoop(node, inputs) : TypesOfBranches(node, inputs);
-    if (auto values = ValuesOf(node, inputs)) return Known(std::move(*values));
-    for (const auto find : {FindElementwiseRule, FindProductRule, FindReductionRule, FindListRule}) {
-      if (const TypeRule rule = find(node.op)) return rule(node, inputs);
-    }
-    return ByDryRun(node, inputs);
+    const Op& op = FindOp(node.op);
+    if (auto values = ValuesOf(node, op, inputs)) return Known(std::move(*values));
+    return op.type != nullptr ? op.type(node, inputs) : ByDryRun(node, op, inputs);
   }
 
   std::vector<Type> Known(std::vector<Tensor> values) {
@@ -166,11 +164,10 @@ class Inference {
   }
 
   // The outputs, if all inputs are known, or if the op reads only shapes and these are known.
-  std::optional<std::vector<Tensor>> ValuesOf(const Node& node, std::span<const Type> inputs) {
-    const bool of_shape = node.op == "Shape" || node.op == "ShapeN" || node.op == "Size" || node.op == "Rank";
+  std::optional<std::vector<Tensor>> ValuesOf(const Node& node, const Op& op, std::span<const Type> inputs) {
     std::vector<Tensor> values;
     for (const Type& input : inputs) {
-      if (!input.value && !(of_shape && input.is_static())) return std::nullopt;
+      if (!input.value && !(op.reads_shapes && input.is_static())) return std::nullopt;
       auto value = input.value ? input.value : Unfilled(input);
       if (!value) return std::nullopt;
       values.push_back(std::move(*value));
@@ -193,20 +190,23 @@ class Inference {
     return Tensor::Wrap(type.type, *type.shape, &nothing, nullptr);
   }
 
-  std::vector<Type> ByDryRun(const Node& node, std::span<const Type> inputs) {
-    const uint32_t moved = InputsMoved(node);
+  static bool IsMoved(const Op& op, size_t input, size_t inputs) {
+    if (op.moved_inputs == kAllInputsButLast && input + 1 == inputs) return false;
+    return input < 32 && ((op.moved_inputs >> input) & 1) != 0;
+  }
+
+  std::vector<Type> ByDryRun(const Node& node, const Op& op, std::span<const Type> inputs) {
+    if (op.moved_inputs == 0) return {};
     std::vector<Tensor> values;
     for (size_t i = 0; i < inputs.size(); ++i) {
       std::optional<Tensor> value = inputs[i].value;
-      const bool may_stand_in = i < 32 && ((moved >> i) & 1) != 0;
-      if (!value && may_stand_in && inputs[i].is_static() && budget_.dry_run_elements > 0) {
+      if (!value && IsMoved(op, i, inputs.size()) && inputs[i].is_static() && budget_.dry_run_elements > 0) {
         value = Zeros(inputs[i]);
         if (value) budget_.dry_run_elements -= value->elements();
       }
       if (!value) return {};
       values.push_back(std::move(*value));
     }
-    if (moved == 0) return {};
     auto outputs = Evaluated(node, values);
     return outputs ? TypesOf(std::move(*outputs), false) : std::vector<Type>();
   }
