@@ -103,7 +103,7 @@ struct NodeRun {
   std::string output = {};           // Type and shape of the first output, "DT_FLOAT [1,8,8,24]"; "": no output.
   std::chrono::nanoseconds took{0};  // Without the steps of the bodies that it ran.
   // Times since the run began. The CPU engine runs the steps of a body between `began` and `ended` of the node with the
-  // body; the reference engine reports them as before `began`.
+  // body; the interpreter reports them as before `began`.
   std::chrono::nanoseconds began{0};
   std::chrono::nanoseconds ended{0};
   int64_t flops = 0;

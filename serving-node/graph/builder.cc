@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "serving-node/graph/limits.h"
 #include "serving-node/graph/names.h"
 #include "serving-node/graph/outputs.h"
 

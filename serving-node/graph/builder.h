@@ -8,8 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/base/error.h"
 #include "serving-node/graph/control_flow_v1.h"
 #include "serving-node/graph/graph.h"
+#include "serving-node/graph/wanted.h"
 
 namespace longshore::graph {
 

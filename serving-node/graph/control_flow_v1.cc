@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "serving-node/graph/limits.h"
 #include "serving-node/graph/outputs.h"
 
 namespace longshore::graph {

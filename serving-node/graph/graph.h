@@ -1,19 +1,13 @@
 // The graph that an engine plans: a flat list of nodes in execution order. Only If, Case and While have function
-// bodies.
-//
-// Build takes the part of a GraphDef that the wanted outputs need. It inlines function calls, turns TensorFlow 1's
-// reference variables into resource variables (VariableV2 -> VarHandleOp and ReadVariableOp, Assign ->
-// AssignVariableOp), its Switch and Merge into If, its Enter ... Exit into While, and prunes the rest.
+// bodies. build.h makes it from a GraphDef.
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "common/base/error.h"
 #include "serving-node/graph/attributes.h"
-#include "tensorflow/graph.pb.h"
+#include "serving-node/tensor/tensor.h"
 
 namespace longshore::graph {
 
@@ -65,26 +59,5 @@ void ForEachNode(const Graph& graph, const F& f) {
   for (const auto& node : graph.nodes) f(node);
   for (const auto& body : graph.bodies) ForEachNode(body, f);
 }
-
-inline constexpr int kFunctionDepthMax = 64;  // How deep calls and bodies may be nested.
-inline constexpr size_t kNodesMax = 1'000'000;
-inline constexpr size_t kEdgesMax = 5'000'000;  // Inputs of nodes, and arguments and results of calls and bodies.
-inline constexpr int kOutputsMax = 100'000;     // The outputs of one node.
-// Inlined function calls. If every function calls the next one twice, their number grows exponentially with the depth.
-inline constexpr size_t kCallsMax = 100'000;
-// Names and attributes of all nodes, inlined copies included: twice the size limit of a file.
-inline constexpr size_t kAttributeBytesMax = size_t{4} << 30;
-
-struct Wanted {
-  std::vector<std::string> feeds;    // Tensors whose value the caller gives: "serving_default_x:0".
-  std::vector<std::string> outputs;  // Tensors to compute: "StatefulPartitionedCall:0".
-  std::vector<std::string> targets;  // Nodes to run for their effect: "init".
-};
-
-// Errors: DataLoss if a name is unknown, a call has the wrong number of arguments, or the graph has a cycle;
-// Unimplemented for functions that call themselves outside of a branch, functions nested deeper than kFunctionDepthMax,
-// and TensorFlow 1 control flow in a form that TensorFlow does not write; ResourceExhausted above kNodesMax, kEdgesMax,
-// kCallsMax or kAttributeBytesMax.
-Result<Graph> Build(const tensorflow::GraphDef& def, const Wanted& wanted);
 
 }  // namespace longshore::graph

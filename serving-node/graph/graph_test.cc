@@ -1,5 +1,3 @@
-#include "serving-node/graph/graph.h"
-
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -9,9 +7,10 @@
 
 #include "common/json/json.h"
 #include "common/os/file.h"
+#include "serving-node/graph/build.h"
 #include "serving-node/graph/names.h"
 #include "serving-node/graph/outputs.h"
-#include "serving-node/graph/types.h"
+#include "serving-node/graph/shapes.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::graph {

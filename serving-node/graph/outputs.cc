@@ -3,6 +3,8 @@
 #include <map>
 #include <string_view>
 
+#include "serving-node/graph/limits.h"
+
 namespace longshore::graph {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "common/base/error.h"
 #include "serving-node/graph/graph.h"
 
 namespace longshore::graph {

@@ -3,17 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "serving-node/graph/ops.h"
+
 namespace longshore::graph {
 namespace {
-
-bool HasEffect(const std::string& op) {
-  static const std::set<std::string> kEffects = {
-      "AssignVariableOp",    "AssignAddVariableOp", "AssignSubVariableOp",           "Assert",
-      "LookupTableImportV2", "InitializeTableV2",   "InitializeTableFromTextFileV2", "LookupTableInsertV2",
-      "LookupTableImport",   "InitializeTable",     "InitializeTableFromTextFile",   "LookupTableInsert",
-      "LookupTableRemoveV2"};
-  return kEffects.contains(op);
-}
 
 // By node: whether an output or a node with an effect needs it. Nodes come after their inputs, so one pass from the end
 // is enough.
@@ -52,7 +45,7 @@ bool MarkNodes(const std::vector<bool>& with_effect, Graph* graph) {
   bool any = false;
   for (auto& node : graph->nodes) {
     const auto has = [&](int body) { return with_effect[static_cast<size_t>(body)]; };
-    node.has_effect = HasEffect(node.op) || std::ranges::any_of(node.bodies, has);
+    node.has_effect = FindOp(node.op).has_effect || std::ranges::any_of(node.bodies, has);
     any = any || node.has_effect;
   }
   return any;

@@ -1,16 +1,13 @@
-// Type inference: what is known about a graph's tensors before it runs. These are element types, shapes, and the values
-// of tensors that depend only on constants and shapes.
+// What is known about a graph's tensors before it runs: element types, shapes, and the values of tensors that depend
+// only on constants and shapes. infer_types.h finds it.
 #pragma once
 
-#include <functional>
-#include <map>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "serving-node/graph/graph.h"
+#include "serving-node/tensor/tensor.h"
 
 namespace longshore::graph {
 
@@ -41,32 +38,5 @@ class Types {
  private:
   std::vector<std::vector<Type>> of_;
 };
-
-// Computes the outputs of one node for given inputs; nullopt if the op cannot or must not be computed ahead of a run.
-using Evaluate =
-    std::function<std::optional<std::vector<tensor::Tensor>>(const Node& node, std::span<const tensor::Tensor> inputs)>;
-
-// Infers the types of all nodes. `fed`: the types of the fed tensors, by the names in Graph::fed. `bodies`: those of
-// the main graph; they determine the types of If, Case and While. Never fails: a mismatch leaves the type unknown, and
-// the run reports the error.
-Types InferTypes(const Graph& graph, std::span<const Graph> bodies, const std::map<std::string, Type>& fed,
-                 const Evaluate& evaluate);
-
-// The shape of `a` and `b` broadcast together by NumPy's rules, -1 for unknown sizes; nullopt if they do not fit.
-std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Shape& b);
-
-// The most specific shape that covers both: -1 where the sizes differ, nullopt if the ranks differ.
-std::optional<tensor::Shape> EitherShape(const std::optional<tensor::Shape>& a, const std::optional<tensor::Shape>& b);
-
-// How an operand of an element-wise op is broadcast to the result. Examples for a result of shape [2, 3, 4, 8]:
-enum class BroadcastKind {
-  kFull,      // Not broadcast: [2, 3, 4, 8].
-  kScalar,    // One number: [] or [1, 1].
-  kTrailing,  // The last axes, repeated for all others: [8] or [4, 8].
-  kPerRow,    // One number for each row, a row being the last axis: [2, 3, 4, 1].
-  kMiddle,    // Repeated over axes in the middle: [2, 1, 1, 8], a number for each channel of each image.
-};
-// nullopt for every other kind of broadcast. Requires: `operand` broadcasts to `result`, no size is -1.
-std::optional<BroadcastKind> BroadcastKindOf(const tensor::Shape& operand, const tensor::Shape& result);
 
 }  // namespace longshore::graph

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "serving-node/graph/ops.h"
 #include "serving-node/graph/passes/passes.h"
 
 namespace longshore::engine::cpu {
@@ -31,19 +32,13 @@ std::vector<graph::passes::ShapePass> ShapePassesBut(const std::set<std::string>
   return passes;
 }
 
-// Whether the input is the weights of a product, which may be in another layout.
-bool TakesLayouts(const graph::Node& node, size_t input) {
-  static const std::set<std::string_view> kProducts = {
-      "Conv2D", "DepthwiseConv2dNative", "MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"};
-  return input == 1 && kProducts.contains(node.op);
-}
-
 // Moves constants that only products read to `weights`, which keeps them in the layout that the products need.
 void MoveToPackedStore(graph::Graph* graph, Weights* weights) {
   std::vector<bool> has_other_readers(graph->nodes.size());
   for (const graph::Node& node : graph->nodes) {
+    const int weight_input = graph::FindOp(node.op).weight_input;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!TakesLayouts(node, i)) has_other_readers[static_cast<size_t>(node.inputs[i].node)] = true;
+      if (static_cast<int>(i) != weight_input) has_other_readers[static_cast<size_t>(node.inputs[i].node)] = true;
     }
   }
   for (const graph::Edge& output : graph->outputs) has_other_readers[static_cast<size_t>(output.node)] = true;
@@ -70,7 +65,7 @@ Compiled::Compiled(graph::Graph graph, ExecutionOptions options, std::shared_ptr
   for (const auto& pass : graph::passes::LoadPasses()) {
     if (options_.passes_off.contains(std::string(pass.name))) continue;
     graph = pass.run(graph);
-    if (fold && pass.name == graph::passes::kInvariants) graph = fold(std::move(graph));
+    if (fold && pass.makes_constants) graph = fold(std::move(graph));
     passed_.passes.push_back({std::string(pass.name), CountNodes(graph)});
   }
   MoveToPackedStore(&graph, weights_.get());

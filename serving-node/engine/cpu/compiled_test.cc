@@ -12,6 +12,7 @@
 #include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/host/host.h"
 #include "serving-node/engine/interpreter/differences.h"
+#include "serving-node/graph/build.h"
 #include "serving-node/graph/passes/passes.h"
 #include "tests/source_tree/source_tree.h"
 

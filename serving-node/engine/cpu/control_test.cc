@@ -6,6 +6,7 @@
 #include "serving-node/engine/cpu/compiled.h"
 #include "serving-node/engine/interpreter/plan.h"
 #include "serving-node/engine/interpreter/plan_executable.h"
+#include "serving-node/graph/build.h"
 
 namespace longshore::engine::cpu {
 namespace {

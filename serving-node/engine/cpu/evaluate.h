@@ -2,7 +2,7 @@
 #pragma once
 
 #include "serving-node/engine/kernels/base/kernel.h"
-#include "serving-node/graph/types.h"
+#include "serving-node/graph/infer_types.h"
 
 namespace longshore::engine::cpu {
 

@@ -1,11 +1,12 @@
 #include "serving-node/engine/cpu/program.h"
 
 #include <algorithm>
-#include <set>
 
 #include "serving-node/engine/cpu/evaluate.h"
 #include "serving-node/engine/cpu/steps/arena.h"
-#include "serving-node/engine/interpreter/flops.h"
+#include "serving-node/graph/flops.h"
+#include "serving-node/graph/infer_types.h"
+#include "serving-node/graph/ops.h"
 #include "serving-node/graph/rows.h"
 
 namespace longshore::engine::cpu {
@@ -35,8 +36,9 @@ class ProgramMaker {
  private:
   // Whether the op leaves the bytes of its first input unchanged and only gives them another shape.
   bool IsAlias(const graph::Node& node) const {
-    if (node.op == "Transpose") return KeepsOrder(types_.at(node.inputs[0]), types_.at(node.inputs[1]));
-    return node.op == "Reshape" || node.op == "Squeeze" || node.op == "ExpandDims";
+    const graph::Alias alias = graph::FindOp(node.op).alias;
+    if (alias == graph::Alias::kIfInOrder) return KeepsOrder(types_.at(node.inputs[0]), types_.at(node.inputs[1]));
+    return alias == graph::Alias::kYes;
   }
 
   // Whether a Transpose moves only axes of size 1, so that the order of elements does not change.
@@ -165,7 +167,7 @@ class ProgramMaker {
     const auto own = std::span(context.inputs).first(context.inputs.size() - context.fused_operands());
     const auto is_static = [](const Value& value) { return value.is_static(); };
     if (std::ranges::all_of(own, is_static) && std::ranges::all_of(context.outputs, is_static))
-      line.flops = interpreter::Flops(context.node, ShapesOf(own), ShapesOf(context.outputs));
+      line.flops = graph::Flops(context.node, ShapesOf(own), ShapesOf(context.outputs));
     return line;
   }
 
@@ -217,7 +219,7 @@ namespace {
 // the one before it, and then know less.
 bool HaveShapes(const Graph& graph, const graph::Types& types) {
   return std::ranges::all_of(graph.nodes, [&](const graph::Node& node) {
-    return !graph::passes::IsFusedOp(node.op) ||
+    return !graph::FindOp(node.op).is_fused ||
            std::ranges::all_of(node.inputs, [&](const Edge& input) { return types.at(input).is_static(); });
   });
 }

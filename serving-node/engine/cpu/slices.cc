@@ -1,7 +1,8 @@
 #include "serving-node/engine/cpu/slices.h"
 
 #include <algorithm>
-#include <set>
+
+#include "serving-node/graph/ops.h"
 
 namespace longshore::engine::cpu {
 namespace {
@@ -35,7 +36,6 @@ std::optional<Moved> MovedBy(const graph::Graph& graph, const graph::Types& type
     const graph::Type& type = types.at(edge);
     return tensor::ElementCount(*type.shape).value_or(0) * static_cast<int64_t>(tensor::ElementBytes(type.type));
   };
-  static const std::set<std::string_view> kNoSteps = {"ExpandDims", "Placeholder", "Reshape", "Squeeze"};
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const graph::Edge made = {static_cast<int>(i), 0};
     if (!types.at(made).is_static()) return std::nullopt;
@@ -43,7 +43,8 @@ std::optional<Moved> MovedBy(const graph::Graph& graph, const graph::Types& type
       moved.weights += bytes_of(made);
       continue;
     }
-    if (kNoSteps.contains(graph.nodes[i].op)) continue;
+    const std::string& op = graph.nodes[i].op;
+    if (op == "Placeholder" || graph::FindOp(op).alias == graph::Alias::kYes) continue;  // It has no step.
     int64_t by_step = bytes_of(made);
     moved.made += by_step;
     for (const graph::Edge& input : graph.nodes[i].inputs) {

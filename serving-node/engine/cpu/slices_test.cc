@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "serving-node/engine/cpu/evaluate.h"
+#include "serving-node/graph/infer_types.h"
 #include "serving-node/graph/rows.h"
 
 namespace longshore::engine::cpu {

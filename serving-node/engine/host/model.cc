@@ -6,6 +6,7 @@
 #include "common/base/thrown.h"
 #include "serving-node/engine/interpreter/plan.h"
 #include "serving-node/engine/interpreter/plan_executable.h"
+#include "serving-node/graph/build.h"
 #include "serving-node/saved_model/saved_model.h"
 #include "serving-node/tensor/proto.h"
 

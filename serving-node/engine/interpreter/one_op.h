@@ -11,6 +11,7 @@
 #include "common/json/json.h"
 #include "common/os/file.h"
 #include "serving-node/engine/interpreter/plan.h"
+#include "serving-node/graph/build.h"
 #include "serving-node/tensor/half.h"
 #include "serving-node/tensor/proto.h"
 #include "tests/source_tree/source_tree.h"

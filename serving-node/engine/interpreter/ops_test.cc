@@ -1,4 +1,6 @@
 // Compares every op with TensorFlow's answers in tests/golden/engine/ops, which tests/models/op_answers.py wrote.
+#include "serving-node/graph/ops.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,6 +101,16 @@ TEST(Ops, AllHaveAGoldenCase) {
     for (const auto& kernel : family()) known.insert(std::string(kernel.op));
   }
   for (const auto& kernel : kernels::AllKernels()) EXPECT_TRUE(known.contains(std::string(kernel.op))) << kernel.op;
+}
+
+// A misspelt row would have no kernel. Ops with an effect need none: a model that has such an op is rejected, which
+// pruning must not hide.
+TEST(Ops, OfTheGraphLayerHaveAKernelUnlessAPassMakesThemOrTheyHaveAnEffect) {
+  for (const graph::Op& op : graph::AllOps()) {
+    const bool has_kernel = kernels::FindKernel(op.name) != nullptr;
+    EXPECT_TRUE(has_kernel || op.is_fused || op.has_effect) << op.name;
+    EXPECT_FALSE(has_kernel && op.is_fused) << op.name;
+  }
 }
 
 }  // namespace

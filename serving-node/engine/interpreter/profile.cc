@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <new>
 
-#include "serving-node/engine/interpreter/flops.h"
 #include "serving-node/engine/interpreter/plan.h"
+#include "serving-node/graph/flops.h"
 
 namespace longshore::engine::interpreter {
 namespace {
@@ -43,7 +43,7 @@ Result<std::vector<Tensor>> Plan::Profile(const std::map<std::string, Tensor>& f
                      .took = ended - began,
                      .began = began - profile->began,
                      .ended = ended - profile->began,
-                     .flops = Flops(node, ShapesOf(inputs), ShapesOf(outputs)),
+                     .flops = graph::Flops(node, ShapesOf(inputs), ShapesOf(outputs)),
                      .bytes = bytes,
                      .held_bytes = held_bytes});
     } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 
 #include "serving-node/graph/passes/passes.h"
 #include "serving-node/graph/passes/rewrite.h"
+#include "serving-node/graph/shapes.h"
 
 namespace longshore::graph::passes {
 namespace {

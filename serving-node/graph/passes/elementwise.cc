@@ -1,44 +1,17 @@
 #include <map>
 #include <optional>
-#include <set>
-#include <string_view>
 
+#include "serving-node/graph/ops.h"
 #include "serving-node/graph/passes/passes.h"
 #include "serving-node/graph/passes/rewrite.h"
+#include "serving-node/graph/shapes.h"
 
 namespace longshore::graph::passes {
 namespace {
 
 using tensor::DType;
 
-bool IsProduct(const std::string& op) {
-  static const std::set<std::string_view> kProducts = {"BatchMatMul", "BatchMatMulV2", "Conv2D",
-                                                       "DepthwiseConv2dNative", "MatMul"};
-  return kProducts.contains(op);
-}
-
-bool IsActivation(const std::string& op) {
-  static const std::set<std::string_view> kActivations = {"Relu", "Relu6",   "Elu", "LeakyRelu",
-                                                          "Silu", "Sigmoid", "Tanh"};
-  return kActivations.contains(op);
-}
-
-bool IsUnary(const std::string& op) {
-  static const std::set<std::string_view> kOps = {"Abs",     "Elu",        "Erf",  "Erfc",   "Exp",
-                                                  "Neg",     "Reciprocal", "Relu", "Relu6",  "Rsqrt",
-                                                  "Sigmoid", "Silu",       "Sqrt", "Square", "Tanh"};
-  return kOps.contains(op);
-}
-
-bool IsSum(const std::string& op) { return op == "BiasAdd" || op == "AddV2" || op == "Add"; }
-
-bool IsBinary(const std::string& op) {
-  static const std::set<std::string_view> kOps = {"Maximum", "Minimum", "Mul", "RealDiv", "SquaredDifference", "Sub"};
-  return IsSum(op) || kOps.contains(op);
-}
-
-// Whether f(a, b) is f(b, a).
-bool IsSymmetric(const std::string& op) { return op != "Sub" && op != "RealDiv" && op != "BiasAdd"; }
+const Fusing& FusingOf(const Node& node) { return FindOp(node.op).fusing; }
 
 class ElementwiseFusion {
  public:
@@ -56,11 +29,11 @@ class ElementwiseFusion {
     const Node& node = graph_.nodes[i];
     if (!node.then.empty() || types_.at({static_cast<int>(i), 0}).value) return false;  // A known value needs no step.
     if (node.op == "BiasAdd" && node.attributes.Text("data_format", "NHWC") != "NHWC") return false;
-    if (node.inputs.size() == 1)
-      return (IsActivation(node.op) || IsUnary(node.op)) && FuseInto(i, node.inputs[0], nullptr);
-    if (!IsBinary(node.op) || node.inputs.size() != 2) return false;
+    const Fusing& fusing = FusingOf(node);
+    if (fusing.operands == 0 || std::ssize(node.inputs) != fusing.operands) return false;
+    if (fusing.operands == 1) return FuseInto(i, node.inputs[0], nullptr);
     if (FuseInto(i, node.inputs[0], &node.inputs[1])) return true;
-    return IsSymmetric(node.op) && FuseInto(i, node.inputs[1], &node.inputs[0]);
+    return fusing.is_symmetric && FuseInto(i, node.inputs[1], &node.inputs[0]);
   }
 
   // Fuses node `i` into the node that computes `edge`, its first operand. `other`: the second operand or nullptr.
@@ -94,15 +67,14 @@ class ElementwiseFusion {
   bool FuseBeforeReshape(size_t i, const Edge& edge, const Edge* other) {
     Node reshape = rewrite_.At(rewrite_.Mapped(edge));
     const Node& product = rewrite_.At(reshape.inputs[0]);
-    if (!IsProduct(product.op) || !BelongsTo(edge, reshape.inputs[0])) return false;
+    if (!FusingOf(product).is_product || !FusingOf(graph_.nodes[i]).into_product || !BelongsTo(edge, reshape.inputs[0]))
+      return false;
     const tensor::Shape shape = products_.at(reshape.inputs[0].node);
     std::optional<Edge> operand;
-    if (other == nullptr) {
-      if (!IsActivation(graph_.nodes[i].op)) return false;
-    } else if (const auto beside = ShapeBeforeReshape(shape, i, edge, *other)) {
+    if (other != nullptr) {
+      const auto beside = ShapeBeforeReshape(shape, edge, *other);
+      if (!beside) return false;
       operand = Shaped(*other, *beside, graph_.nodes[i].name);
-    } else {
-      return false;
     }
     const Edge made = Extended(rewrite_.At(reshape.inputs[0]), i, operand);
     products_[made.node] = shape;
@@ -124,12 +96,11 @@ class ElementwiseFusion {
 
   // The shape that an operand, which is added after the Reshape, needs before it: [columns] or the product's shape.
   // nullopt if it is broadcast in another way.
-  std::optional<tensor::Shape> ShapeBeforeReshape(const tensor::Shape& product, size_t i, const Edge& shaped,
+  std::optional<tensor::Shape> ShapeBeforeReshape(const tensor::Shape& product, const Edge& shaped,
                                                   const Edge& operand) const {
     const Type& whole = types_.at(shaped);
     const Type& type = types_.at(operand);
-    if (!IsSum(graph_.nodes[i].op) || !type.is_static() || !whole.is_static() || type.type != DType::kFloat)
-      return std::nullopt;
+    if (!type.is_static() || !whole.is_static() || type.type != DType::kFloat) return std::nullopt;
     const auto kind = BroadcastKindOf(*type.shape, *whole.shape);
     const int64_t count = tensor::ElementCount(*type.shape).value_or(0);
     if ((kind == BroadcastKind::kTrailing || kind == BroadcastKind::kFull) && count == product.back())
@@ -147,12 +118,12 @@ class ElementwiseFusion {
 
   // Whether the op of node `i` can be fused into `maker`, which computes `value`.
   bool CanFuse(const Node& maker, size_t i, const Edge& value, const Edge* other) const {
-    const std::string& op = graph_.nodes[i].op;
+    const Fusing& fusing = FusingOf(graph_.nodes[i]);
     const Type& whole = types_.at(value);
     if (!whole.is_static() || whole.type != DType::kFloat || whole.shape->empty() || !maker.values.empty())
       return false;
-    const bool by_product = IsProduct(maker.op);
-    if (by_product ? !IsActivation(op) && !IsSum(op) : !IsChain(maker, op)) return false;
+    const bool by_product = FusingOf(maker).is_product;
+    if (by_product ? !fusing.into_product : !fusing.into_chain || !FusingOf(maker).into_chain) return false;
     if (other == nullptr) return true;
     const Type& operand = types_.at(*other);
     if (!operand.is_static() || operand.type != DType::kFloat) return false;
@@ -160,11 +131,6 @@ class ElementwiseFusion {
     if (!by_product) return kind.has_value();
     // A product takes a residual of its own shape, or one number for each column or channel.
     return kind == BroadcastKind::kFull || (kind == BroadcastKind::kTrailing && operand.shape->size() == 1);
-  }
-
-  // Element-wise ops can be fused with each other if the CPU engine has loops for both; it has none for LeakyRelu.
-  static bool IsChain(const Node& maker, const std::string& op) {
-    return (IsUnary(maker.op) || IsBinary(maker.op)) && (IsUnary(op) || IsBinary(op));
   }
 
   const Graph& graph_;

@@ -1,18 +1,14 @@
-#include <set>
-#include <string_view>
-
+#include "serving-node/graph/ops.h"
 #include "serving-node/graph/passes/passes.h"
 #include "serving-node/graph/passes/rewrite.h"
 
 namespace longshore::graph::passes {
 
 Graph RemoveIdentities(const Graph& graph) {
-  static const std::set<std::string_view> kIdentities = {"Identity", "IdentityN", "PreventGradient", "Snapshot",
-                                                         "StopGradient"};
   Rewrite rewrite(graph);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (!kIdentities.contains(node.op) || node.inputs.empty() || !node.values.empty()) {
+    if (!FindOp(node.op).is_identity || node.inputs.empty() || !node.values.empty()) {
       rewrite.Keep(i);
       continue;
     }

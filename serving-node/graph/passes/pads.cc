@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "serving-node/graph/ops.h"
 #include "serving-node/graph/passes/passes.h"
 #include "serving-node/graph/passes/rewrite.h"
 
@@ -27,8 +28,8 @@ std::vector<int64_t> PaddingOf(const Graph& graph, const Node& pad) {
 }
 
 bool IsUnpadded(const Node& node) {
-  return (node.op == "Conv2D" || node.op == "DepthwiseConv2dNative") &&
-         node.attributes.Text("padding", "") == "VALID" && node.attributes.Text("data_format", "NHWC") == "NHWC";
+  return FindOp(node.op).has_padding && node.attributes.Text("padding", "") == "VALID" &&
+         node.attributes.Text("data_format", "NHWC") == "NHWC";
 }
 
 }  // namespace

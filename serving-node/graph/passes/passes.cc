@@ -1,7 +1,5 @@
 #include "serving-node/graph/passes/passes.h"
 
-#include <set>
-
 namespace longshore::graph::passes {
 namespace {
 
@@ -18,22 +16,24 @@ Graph Each(const Graph& whole) {
 }  // namespace
 
 std::span<const LoadPass> LoadPasses() {
-  static constexpr LoadPass kPasses[] = {{"identities", Each<RemoveIdentities>}, {"repeats", Each<MergeRepeats>},
-                                         {kInvariants, FoldInvariants},          {"batch_norms", Each<SplitBatchNorms>},
-                                         {"scales", Each<FuseScales>},           {"pads", Each<FusePads>}};
+  static constexpr LoadPass kPasses[] = {
+      {.name = "identities", .run = Each<RemoveIdentities>},
+      {.name = "repeats", .run = Each<MergeRepeats>},
+      {.name = "invariants", .run = FoldInvariants, .makes_constants = true},
+      {.name = "batch_norms", .run = Each<SplitBatchNorms>},
+      {.name = "scales", .run = Each<FuseScales>},
+      {.name = "pads", .run = Each<FusePads>},
+  };
   return kPasses;
 }
 
 std::span<const ShapePass> ShapePasses() {
-  static constexpr ShapePass kPasses[] = {{"known", FillInKnown},         {"gelus", FuseGelus},
-                                          {"silus", FuseSilus},           {"layer_norms", FuseLayerNorms},
-                                          {"attentions", FuseAttentions}, {"elementwise", FuseElementwise}};
+  static constexpr ShapePass kPasses[] = {
+      {.name = "known", .run = FillInKnown},         {.name = "gelus", .run = FuseGelus},
+      {.name = "silus", .run = FuseSilus},           {.name = "layer_norms", .run = FuseLayerNorms},
+      {.name = "attentions", .run = FuseAttentions}, {.name = "elementwise", .run = FuseElementwise},
+  };
   return kPasses;
-}
-
-bool IsFusedOp(std::string_view op) {
-  static const std::set<std::string_view> kOps = {"AttentionWeights", "Gelu", "GeluTanh", "LayerNorm", "Silu"};
-  return kOps.contains(op);
 }
 
 std::vector<std::string> Names() {

@@ -23,11 +23,10 @@ Graph FusePads(const Graph& graph);          // Pad with zeros before a convolut
 // This one takes the main graph with its bodies:
 Graph FoldInvariants(const Graph& graph);  // Constant arguments of a body become constants in a copy of the body.
 
-inline constexpr std::string_view kInvariants = "invariants";  // Constants must be folded again after this pass.
-
 struct LoadPass {
   std::string_view name;
   Graph (*run)(const Graph& graph);  // Takes the main graph with its bodies.
+  bool makes_constants = false;      // Nodes may have become computable: constants are to be folded again.
 };
 std::span<const LoadPass> LoadPasses();
 
@@ -36,7 +35,7 @@ std::span<const LoadPass> LoadPasses();
 // Nodes whose values follow from shapes become constants. Nodes that are unused afterwards are removed; the errors that
 // they would have raised are not reported.
 std::optional<Graph> FillInKnown(const Graph& graph, const Types& types);
-// The next four replace several nodes by one fused op. Only the CPU engine has these ops and no model contains them:
+// The next four replace several nodes by one fused op (Op::is_fused):
 // Gelu, GeluTanh and Silu of x; LayerNorm of x, gamma and beta with the attribute "epsilon"; AttentionWeights of scores
 // and a mask with the attributes "scale" and "masked".
 std::optional<Graph> FuseGelus(const Graph& graph, const Types& types);
@@ -46,8 +45,6 @@ std::optional<Graph> FuseLayerNorms(const Graph& graph, const Types& types);  //
 std::optional<Graph> FuseAttentions(const Graph& graph, const Types& types);
 // Element-wise ops after a product are applied by the product (Node::then); chains of them become one node.
 std::optional<Graph> FuseElementwise(const Graph& graph, const Types& types);
-
-bool IsFusedOp(std::string_view op);  // Whether it is one of the fused ops above, which no model contains.
 
 struct ShapePass {
   std::string_view name;

@@ -5,6 +5,8 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "serving-node/graph/build.h"
+#include "serving-node/graph/infer_types.h"
 #include "serving-node/graph/passes/rewrite.h"
 #include "serving-node/tensor/proto.h"
 

@@ -1,26 +1,17 @@
 #include <algorithm>
 #include <map>
-#include <set>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "serving-node/graph/ops.h"
 #include "serving-node/graph/passes/passes.h"
 #include "serving-node/graph/passes/rewrite.h"
 
 namespace longshore::graph::passes {
 namespace {
 
-// Pure functions of inputs and attributes that layers tend to repeat: masks, positions, sizes. Leaves out ops that
-// other passes fuse with their only reader: merged, these would have several readers.
 bool IsFunction(const Node& node) {
-  static const std::set<std::string_view> kFunctions = {
-      "BroadcastTo", "Cast",       "Cos",          "Equal",     "ExpandDims",     "Fill",
-      "FloorDiv",    "FloorMod",   "GatherV2",     "Greater",   "GreaterEqual",   "Less",
-      "LessEqual",   "LogicalAnd", "LogicalNot",   "LogicalOr", "MatrixBandPart", "NotEqual",
-      "OneHot",      "Pack",       "Prod",         "Range",     "Reshape",        "Shape",
-      "Sin",         "Squeeze",    "StridedSlice", "Tile",      "Transpose"};
-  return kFunctions.contains(node.op) && !node.has_effect && node.values.empty() && node.then.empty();
+  return FindOp(node.op).may_merge && !node.has_effect && node.values.empty() && node.then.empty();
 }
 
 class Merging {

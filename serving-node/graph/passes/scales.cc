@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "serving-node/graph/ops.h"
 #include "serving-node/graph/passes/passes.h"
 #include "serving-node/graph/passes/rewrite.h"
 
@@ -16,10 +17,8 @@ struct Weights {
   bool channels_first = false;
 };
 
-bool IsProduct(const std::string& op) { return op == "Conv2D" || op == "DepthwiseConv2dNative" || op == "MatMul"; }
-
 std::optional<Weights> WeightsOf(const Graph& graph, const Node& node) {
-  if (!IsProduct(node.op) || node.inputs.size() < 2) return std::nullopt;
+  if (!FindOp(node.op).has_channels || node.inputs.size() < 2) return std::nullopt;
   if (node.attributes.Text("data_format", "NHWC") != "NHWC") return std::nullopt;
   const Tensor* value = ConstOf(graph, node.inputs[1]);
   if (value == nullptr || value->type() != DType::kFloat || value->rank() < 2) return std::nullopt;

@@ -6,7 +6,7 @@
 #include "serving-node/engine/cpu/steps/step.h"
 #include "serving-node/engine/kernels/base/bodies.h"
 #include "serving-node/engine/kernels/registry.h"
-#include "serving-node/graph/passes/passes.h"
+#include "serving-node/graph/ops.h"
 
 namespace longshore::engine::cpu {
 namespace {
@@ -34,7 +34,7 @@ class KernelStep final : public Step {
     }
     ASSIGN_OR_RETURN(auto made, Compute(node_, std::span(inputs).first(own_inputs_), frame));
     for (size_t i = 0; i < then_.size(); ++i) {
-      if (graph::passes::IsFusedOp(then_[i].op)) {  // It has no kernel.
+      if (graph::FindOp(then_[i].op).is_fused) {  // It has no kernel.
         ASSIGN_OR_RETURN(made[0], ByLoop(*FindUnaryLoop(then_[i].op), made[0]));
         continue;
       }

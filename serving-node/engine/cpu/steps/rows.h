@@ -8,6 +8,7 @@
 #include <span>
 
 #include "serving-node/engine/cpu/steps/step.h"
+#include "serving-node/graph/shapes.h"
 
 namespace longshore::engine::cpu {
 

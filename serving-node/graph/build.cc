@@ -1,4 +1,4 @@
-#include "serving-node/graph/graph.h"
+#include "serving-node/graph/build.h"
 
 #include "serving-node/graph/builder.h"
 #include "serving-node/graph/prune.h"

@@ -1,8 +1,9 @@
-// Type rules for reductions over known axes: Sum, Max, ArgMax, ...
-#include <algorithm>
-#include <unordered_map>
+// Reductions over known axes: Sum, Max, ArgMax, ...
+#include <optional>
+#include <vector>
 
-#include "serving-node/graph/type_rules.h"
+#include "serving-node/graph/op_families.h"
+#include "serving-node/graph/row_rules.h"
 
 namespace longshore::graph {
 namespace {
@@ -48,14 +49,20 @@ std::vector<Type> ArgReduction(const Node& node, std::span<const Type> inputs) {
   return {{node.attributes.Type("output_type", DType::kInt64), ReducedShape(inputs, false), std::nullopt}};
 }
 
+constexpr Op kOps[] = {
+    {.name = "All", .type = Reduction, .rows = ByRowOfReduction},
+    {.name = "Any", .type = Reduction, .rows = ByRowOfReduction},
+    {.name = "ArgMax", .type = ArgReduction, .rows = ByRowOfReduction},
+    {.name = "ArgMin", .type = ArgReduction, .rows = ByRowOfReduction},
+    {.name = "Max", .type = Reduction, .rows = ByRowOfReduction},
+    {.name = "Mean", .type = Reduction, .rows = ByRowOfReduction},
+    {.name = "Min", .type = Reduction, .rows = ByRowOfReduction},
+    {.name = "Prod", .type = Reduction, .rows = ByRowOfReduction, .may_merge = true},
+    {.name = "Sum", .type = Reduction, .rows = ByRowOfReduction},
+};
+
 }  // namespace
 
-TypeRule FindReductionRule(std::string_view op) {
-  static const std::unordered_map<std::string_view, TypeRule> kRules = {
-      {"All", Reduction},  {"Any", Reduction}, {"Max", Reduction},       {"Mean", Reduction},     {"Min", Reduction},
-      {"Prod", Reduction}, {"Sum", Reduction}, {"ArgMax", ArgReduction}, {"ArgMin", ArgReduction}};
-  const auto found = kRules.find(op);
-  return found == kRules.end() ? nullptr : found->second;
-}
+std::span<const Op> ReductionOps() { return kOps; }
 
 }  // namespace longshore::graph

@@ -7,11 +7,10 @@
 #include "serving-node/graph/graph.h"
 #include "serving-node/tensor/tensor.h"
 
-namespace longshore::engine::interpreter {
+namespace longshore::graph {
 
 // `inputs`, `outputs`: the shapes in a run. A MatMul of [2,3] and [3,4] has 48 FLOP: 24 multiplications and 24
 // additions. Unknown ops and loops count as element-wise.
-int64_t Flops(const graph::Node& node, const std::vector<tensor::Shape>& inputs,
-              const std::vector<tensor::Shape>& outputs);
+int64_t Flops(const Node& node, const std::vector<tensor::Shape>& inputs, const std::vector<tensor::Shape>& outputs);
 
-}  // namespace longshore::engine::interpreter
+}  // namespace longshore::graph

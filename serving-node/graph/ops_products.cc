@@ -1,8 +1,12 @@
-// Type rules for products, convolutions, pooling and recurrent cells.
+// Products, convolutions, pooling and recurrent cells.
 #include <algorithm>
+#include <initializer_list>
+#include <map>
 #include <unordered_map>
 
-#include "serving-node/graph/type_rules.h"
+#include "serving-node/graph/op_families.h"
+#include "serving-node/graph/row_rules.h"
+#include "serving-node/graph/shapes.h"
 
 namespace longshore::graph {
 namespace {
@@ -134,24 +138,142 @@ std::vector<Type> EinsteinSum(const Node& node, std::span<const Type> inputs) {
   return One(inputs[0].type, std::move(shape));
 }
 
+int64_t Elements(const Shape& shape) { return tensor::ElementCount(shape).value_or(0); }
+
+// nullopt if the product is zero or does not fit into 64 bits.
+std::optional<int64_t> Product(std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  for (const int64_t factor : factors) {
+    if (__builtin_mul_overflow(product, factor, &product)) return std::nullopt;
+  }
+  return product > 0 ? std::optional(product) : std::nullopt;
+}
+
+// The inner size is the number of elements of the first operand per row of the output, whether or not an operand is
+// transposed.
+std::optional<int64_t> MatMulFlops(const Node&, const std::vector<Shape>& inputs, const Shape& output) {
+  if (inputs.size() < 2 || inputs[0].size() < 2 || output.size() < 2) return std::nullopt;
+  const Shape& a = inputs[0];
+  const int64_t inner = Product({a[a.size() - 1], a[a.size() - 2]}).value_or(0) / output[output.size() - 2];
+  return Product({2, Elements(output), inner});
+}
+
+// Each element of `sums` is a sum over the window and the input channels, that is over all dimensions of the filter but
+// the last.
+std::optional<int64_t> FilterFlops(const Shape& filter, const Shape& sums) {
+  if (filter.empty() || filter.back() == 0) return std::nullopt;
+  return Product({2, Elements(sums), Elements(filter) / filter.back()});
+}
+
+std::optional<int64_t> ConvolutionFlops(const Node&, const std::vector<Shape>& inputs, const Shape& output) {
+  return inputs.size() < 2 ? std::nullopt : FilterFlops(inputs[1], output);
+}
+
+std::optional<int64_t> DepthwiseFlops(const Node&, const std::vector<Shape>& inputs, const Shape& output) {
+  if (inputs.size() < 2 || inputs[1].size() < 2) return std::nullopt;
+  return Product({2, Elements(output), inputs[1][0], inputs[1][1]});
+}
+
+// A transposed convolution multiplies every input element with the window and the output channels.
+std::optional<int64_t> TransposedFlops(const Node&, const std::vector<Shape>& inputs, const Shape&) {
+  return inputs.size() < 3 ? std::nullopt : FilterFlops(inputs[1], inputs[2]);
+}
+
+// Twice the product of the sizes of all labels; nullopt for an equation with an ellipsis.
+std::optional<int64_t> EinsumFlops(const Node& node, const std::vector<Shape>& inputs, const Shape&) {
+  const std::string equation = node.attributes.Text("equation", "");
+  std::map<char, int64_t> sizes;
+  size_t input = 0, at = 0;
+  for (const char c : equation.substr(0, equation.find("->"))) {
+    if (c == '.') return std::nullopt;
+    if (c == ',') {
+      ++input;
+      at = 0;
+    } else if (c != ' ' && input < inputs.size() && at < inputs[input].size()) {
+      sizes[c] = inputs[input][at++];
+    }
+  }
+  std::optional<int64_t> flops = 2;
+  for (const auto& [_, size] : sizes) flops = Product({flops.value_or(0), size});
+  return flops;
+}
+
+// Each row of [x, h_prev] is multiplied with the weights of shape [inputs + cells, gates]. Steps beyond the length of a
+// sequence count too, because shapes do not tell it. Element-wise work of the cells is not counted.
+std::optional<int64_t> CellFlops(const Shape& x, const Shape& weights) {
+  if (x.empty()) return std::nullopt;
+  return Product({2, Elements(Shape(x.begin(), x.end() - 1)), Elements(weights)});
+}
+
+std::optional<int64_t> LstmCellFlops(const Node&, const std::vector<Shape>& inputs, const Shape&) {
+  return inputs.size() < 4 ? std::nullopt : CellFlops(inputs[0], inputs[3]);
+}
+
+std::optional<int64_t> LstmSequenceFlops(const Node&, const std::vector<Shape>& inputs, const Shape&) {
+  return inputs.size() < 5 ? std::nullopt : CellFlops(inputs[1], inputs[4]);
+}
+
+// Two products: one for the gates, with h_prev, and one for the candidate, with the gated h_prev.
+std::optional<int64_t> GruCellFlops(const Node&, const std::vector<Shape>& inputs, const Shape&) {
+  if (inputs.size() < 4) return std::nullopt;
+  const auto gates = CellFlops(inputs[0], inputs[2]), candidate = CellFlops(inputs[0], inputs[3]);
+  int64_t both = 0;
+  if (__builtin_add_overflow(gates.value_or(0), candidate.value_or(0), &both) || both == 0) return std::nullopt;
+  return both;
+}
+
+constexpr Fusing kProduct{.is_product = true};
+
+constexpr Op kOps[] = {
+    {.name = "AvgPool", .type = Pooling, .rows = ByRowOfFirst},
+    {.name = "BatchMatMul",
+     .type = MatrixProduct,
+     .rows = ByRowOfMatrices,
+     .flops = MatMulFlops,
+     .weight_input = 1,
+     .fusing = kProduct},
+    {.name = "BatchMatMulV2",
+     .type = MatrixProduct,
+     .rows = ByRowOfMatrices,
+     .flops = MatMulFlops,
+     .weight_input = 1,
+     .fusing = kProduct},
+    {.name = "BatchMatMulV3", .type = MatrixProduct, .rows = ByRowOfMatrices, .flops = MatMulFlops, .weight_input = 1},
+    {.name = "BlockLSTM", .type = LstmSequence, .flops = LstmSequenceFlops},
+    {.name = "BlockLSTMV2", .type = LstmSequence, .flops = LstmSequenceFlops},
+    {.name = "Conv2D",
+     .type = Convolution,
+     .rows = ByRowOfFirst,
+     .flops = ConvolutionFlops,
+     .weight_input = 1,
+     .fusing = kProduct,
+     .has_channels = true,
+     .has_padding = true},
+    {.name = "Conv2DBackpropInput", .flops = TransposedFlops},
+    {.name = "Conv3D", .flops = ConvolutionFlops},
+    {.name = "DepthwiseConv2dNative",
+     .type = Convolution,
+     .rows = ByRowOfFirst,
+     .flops = DepthwiseFlops,
+     .weight_input = 1,
+     .fusing = kProduct,
+     .has_channels = true,
+     .has_padding = true},
+    {.name = "Einsum", .type = EinsteinSum, .rows = ByRowOfEinsum, .flops = EinsumFlops, .weight_input = 1},
+    {.name = "GRUBlockCell", .type = GruCell, .flops = GruCellFlops},
+    {.name = "LSTMBlockCell", .type = LstmCell, .flops = LstmCellFlops},
+    {.name = "MatMul",
+     .type = MatrixProduct,
+     .rows = ByRowOfMatMul,
+     .flops = MatMulFlops,
+     .weight_input = 1,
+     .fusing = kProduct,
+     .has_channels = true},
+    {.name = "MaxPool", .type = Pooling, .rows = ByRowOfFirst},
+};
+
 }  // namespace
 
-TypeRule FindProductRule(std::string_view op) {
-  static const std::unordered_map<std::string_view, TypeRule> kRules = {{"MatMul", MatrixProduct},
-                                                                        {"BatchMatMul", MatrixProduct},
-                                                                        {"BatchMatMulV2", MatrixProduct},
-                                                                        {"BatchMatMulV3", MatrixProduct},
-                                                                        {"BlockLSTM", LstmSequence},
-                                                                        {"BlockLSTMV2", LstmSequence},
-                                                                        {"GRUBlockCell", GruCell},
-                                                                        {"LSTMBlockCell", LstmCell},
-                                                                        {"Conv2D", Convolution},
-                                                                        {"DepthwiseConv2dNative", Convolution},
-                                                                        {"MaxPool", Pooling},
-                                                                        {"AvgPool", Pooling},
-                                                                        {"Einsum", EinsteinSum}};
-  const auto found = kRules.find(op);
-  return found == kRules.end() ? nullptr : found->second;
-}
+std::span<const Op> ProductOps() { return kOps; }
 
 }  // namespace longshore::graph

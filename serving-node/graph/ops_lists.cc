@@ -1,8 +1,8 @@
-// Type rules for lists of tensors: the shapes of their elements.
+// Lists of tensors. The type of a list has the shape of its elements.
 #include <algorithm>
-#include <unordered_map>
 
-#include "serving-node/graph/type_rules.h"
+#include "serving-node/graph/op_families.h"
+#include "serving-node/graph/shapes.h"
 
 namespace longshore::graph {
 namespace {
@@ -72,16 +72,15 @@ std::vector<Type> Length(const Node&, std::span<const Type>) {
   return {{.type = DType::kInt32, .shape = Shape{}, .value = std::nullopt}};
 }
 
+constexpr Op kOps[] = {
+    {.name = "EmptyTensorList", .type = Empty},       {.name = "TensorListFromTensor", .type = FromTensor},
+    {.name = "TensorListGetItem", .type = GetItem},   {.name = "TensorListLength", .type = Length},
+    {.name = "TensorListPushBack", .type = WithItem}, {.name = "TensorListReserve", .type = Empty},
+    {.name = "TensorListSetItem", .type = WithItem},  {.name = "TensorListStack", .type = Stack},
+};
+
 }  // namespace
 
-TypeRule FindListRule(std::string_view op) {
-  static const std::unordered_map<std::string_view, TypeRule> kRules = {
-      {"EmptyTensorList", Empty},       {"TensorListFromTensor", FromTensor},
-      {"TensorListGetItem", GetItem},   {"TensorListLength", Length},
-      {"TensorListPushBack", WithItem}, {"TensorListReserve", Empty},
-      {"TensorListSetItem", WithItem},  {"TensorListStack", Stack}};
-  const auto found = kRules.find(op);
-  return found == kRules.end() ? nullptr : found->second;
-}
+std::span<const Op> ListOps() { return kOps; }
 
 }  // namespace longshore::graph

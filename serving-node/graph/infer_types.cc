@@ -1,0 +1,229 @@
+#include "serving-node/graph/infer_types.h"
+
+#include <algorithm>
+
+#include "serving-node/graph/ops.h"
+#include "serving-node/graph/shapes.h"
+
+namespace longshore::graph {
+namespace {
+
+using tensor::DType;
+using tensor::Shape;
+using tensor::Tensor;
+
+// A dry run executes an op on zeros to find its output shape. These limits bound its cost, because types are inferred
+// for every new batch size. Elements of one input of zeros:
+constexpr int64_t kDryRunInputElementsMax = int64_t{1} << 28;
+
+// Elements that all dry runs of one inference may read and write: nodes in a loop's body are inferred repeatedly.
+constexpr int64_t kDryRunElementsMax = int64_t{1} << 31;
+
+// Bytes of all values that depend on shapes alone (index tables, masks). Values above the limit are computed in the
+// run.
+constexpr size_t kKnownBytesMax = size_t{64} << 20;
+
+// Nodes of bodies, counted at every visit, and the nesting depth of bodies. Above the limits the types stay unknown.
+constexpr size_t kBodyNodesMax = 500'000;
+constexpr int kBodyDepthMax = 8;
+
+size_t BytesOf(std::span<const Tensor> values) {
+  size_t sum = 0;
+  for (const Tensor& value : values) sum += std::max(value.bytes(), static_cast<size_t>(value.elements()));
+  return sum;
+}
+
+Type TypeOf(const Tensor& value) { return {value.type(), value.shape(), value}; }
+
+std::vector<Type> TypesOf(std::vector<Tensor> values, bool with_values) {
+  std::vector<Type> types;
+  for (Tensor& value : values) {
+    types.push_back(TypeOf(value));
+    if (!with_values) types.back().value.reset();
+  }
+  return types;
+}
+
+std::optional<Tensor> Zeros(const Type& type) {
+  const auto count = tensor::ElementCount(*type.shape);
+  if (!count || *count > kDryRunInputElementsMax || tensor::ElementBytes(type.type) == 0) return std::nullopt;
+  auto made = Tensor::Make(type.type, *type.shape);
+  if (!made) return std::nullopt;
+  std::fill_n(made->mutable_data(), made->bytes(), std::byte{0});
+  return std::move(*made);
+}
+
+Type WithoutValue(Type type) {
+  type.value.reset();
+  return type;
+}
+
+bool IsSame(const Type& a, const Type& b) { return a.type == b.type && a.shape == b.shape && a.element == b.element; }
+
+// The most specific type that covers both.
+Type Either(const Type& a, const Type& b) {
+  if (a.type != b.type) return {};
+  return {.type = a.type,
+          .shape = EitherShape(a.shape, b.shape),
+          .value = std::nullopt,
+          .element = EitherShape(a.element, b.element)};
+}
+
+// The budget that is left for the inference of a graph and all its bodies.
+struct Budget {
+  size_t known_bytes = kKnownBytesMax;
+  size_t nodes_of_bodies = kBodyNodesMax;
+  int64_t dry_run_elements = kDryRunElementsMax;
+  int depth = 0;  // The nesting depth of the body that is being inferred.
+};
+
+class Inference {
+ public:
+  Inference(const Graph& graph, std::span<const Graph> bodies, const Evaluate& evaluate, Budget& budget)
+      : graph_(graph), bodies_(bodies), evaluate_(evaluate), budget_(budget), types_(graph.nodes.size()) {}
+
+  Types Run(const std::map<std::string, Type>& fed) {
+    for (const auto& [name, node] : graph_.fed) {
+      const auto given = fed.find(name);
+      if (given != fed.end()) types_.Set(static_cast<size_t>(node), {given->second});
+    }
+    return Run();
+  }
+
+  // For a body: the types that it returns for these argument types, without values.
+  std::vector<Type> Run(std::span<const Type> arguments) {
+    for (size_t i = 0; i < std::min(arguments.size(), graph_.arguments.size()); ++i)
+      types_.Set(static_cast<size_t>(graph_.arguments[i]), {arguments[i]});
+    const Types types = Run();
+    std::vector<Type> outputs;
+    for (const Edge& output : graph_.outputs) outputs.push_back(WithoutValue(types.at(output)));
+    return outputs;
+  }
+
+ private:
+  Types Run() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (graph_.nodes[i].op != "Placeholder") types_.Set(i, Infer(graph_.nodes[i]));
+    }
+    return std::move(types_);
+  }
+
+  std::vector<Type> Infer(const Node& node) {
+    if (node.op == kKnown) budget_.known_bytes -= std::min(budget_.known_bytes, BytesOf(node.values));
+    if (!node.values.empty()) return TypesOf(node.values, true);
+    std::vector<Type> inputs;
+    for (const Edge& edge : node.inputs) inputs.push_back(types_.at(edge));
+    if (!node.bodies.empty())
+      return node.op.ends_with("While") ? TypesOfLoop(node, inputs) : TypesOfBranches(node, inputs);
+    const Op& op = FindOp(node.op);
+    if (auto values = ValuesOf(node, op, inputs)) return Known(std::move(*values));
+    return op.type != nullptr ? op.type(node, inputs) : ByDryRun(node, op, inputs);
+  }
+
+  std::vector<Type> Known(std::vector<Tensor> values) {
+    const size_t bytes = BytesOf(values);
+    const bool are_kept = bytes <= budget_.known_bytes;
+    if (are_kept) budget_.known_bytes -= bytes;
+    return TypesOf(std::move(values), are_kept);
+  }
+
+  // An empty list if the budget is spent.
+  std::vector<Type> TypesOfBody(int body, std::span<const Type> arguments) {
+    const Graph& of = bodies_[static_cast<size_t>(body)];
+    if (of.nodes.size() >= budget_.nodes_of_bodies || budget_.depth >= kBodyDepthMax) return {};
+    budget_.nodes_of_bodies -= of.nodes.size() + 1;
+    ++budget_.depth;
+    auto outputs = Inference(of, bodies_, evaluate_, budget_).Run(arguments);
+    --budget_.depth;
+    return outputs;
+  }
+
+  std::vector<Type> TypesOfBranches(const Node& node, std::span<const Type> inputs) {
+    std::vector<Type> either = TypesOfBody(node.bodies[0], inputs.subspan(1));
+    for (size_t i = 1; i < node.bodies.size(); ++i) {
+      const std::vector<Type> other = TypesOfBody(node.bodies[i], inputs.subspan(1));
+      if (other.size() != either.size()) return {};
+      for (size_t k = 0; k < other.size(); ++k) either[k] = Either(either[k], other[k]);
+    }
+    return either;
+  }
+
+  // A fixed point: widens the types until the step maps them to themselves. Ends because types only become less
+  // specific.
+  std::vector<Type> TypesOfLoop(const Node& node, std::span<const Type> inputs) {
+    std::vector<Type> always;
+    for (const Type& input : inputs) always.push_back(WithoutValue(input));
+    for (;;) {
+      const std::vector<Type> next = TypesOfBody(node.bodies.back(), always);
+      if (next.size() != always.size()) return {};
+      std::vector<Type> either;
+      for (size_t i = 0; i < next.size(); ++i) either.push_back(Either(always[i], next[i]));
+      if (std::ranges::equal(always, either, IsSame)) return always;
+      always = std::move(either);
+    }
+  }
+
+  // The outputs, if all inputs are known, or if the op reads only shapes and these are known.
+  std::optional<std::vector<Tensor>> ValuesOf(const Node& node, const Op& op, std::span<const Type> inputs) {
+    std::vector<Tensor> values;
+    for (const Type& input : inputs) {
+      if (!input.value && !(op.reads_shapes && input.is_static())) return std::nullopt;
+      auto value = input.value ? input.value : Unfilled(input);
+      if (!value) return std::nullopt;
+      values.push_back(std::move(*value));
+    }
+    return Evaluated(node, values);
+  }
+
+  // nullopt if the op cannot be evaluated or the budget is spent.
+  std::optional<std::vector<Tensor>> Evaluated(const Node& node, std::span<const Tensor> values) {
+    if (budget_.dry_run_elements <= 0) return std::nullopt;
+    auto outputs = evaluate_(node, values);
+    if (!outputs) return std::nullopt;
+    for (const Tensor& output : *outputs) budget_.dry_run_elements -= output.elements();
+    return outputs;
+  }
+
+  // A tensor without elements, for ops that read only its shape. Its data must not be read.
+  static std::optional<Tensor> Unfilled(const Type& type) {
+    static std::byte nothing{};
+    return Tensor::Wrap(type.type, *type.shape, &nothing, nullptr);
+  }
+
+  static bool IsMoved(const Op& op, size_t input, size_t inputs) {
+    if (op.moved_inputs == kAllInputsButLast && input + 1 == inputs) return false;
+    return input < 32 && ((op.moved_inputs >> input) & 1) != 0;
+  }
+
+  std::vector<Type> ByDryRun(const Node& node, const Op& op, std::span<const Type> inputs) {
+    if (op.moved_inputs == 0) return {};
+    std::vector<Tensor> values;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      std::optional<Tensor> value = inputs[i].value;
+      if (!value && IsMoved(op, i, inputs.size()) && inputs[i].is_static() && budget_.dry_run_elements > 0) {
+        value = Zeros(inputs[i]);
+        if (value) budget_.dry_run_elements -= value->elements();
+      }
+      if (!value) return {};
+      values.push_back(std::move(*value));
+    }
+    auto outputs = Evaluated(node, values);
+    return outputs ? TypesOf(std::move(*outputs), false) : std::vector<Type>();
+  }
+
+  const Graph& graph_;
+  const std::span<const Graph> bodies_;
+  const Evaluate& evaluate_;
+  Budget& budget_;
+  Types types_;
+};
+
+}  // namespace
+
+Types InferTypes(const Graph& graph, std::span<const Graph> bodies, const std::map<std::string, Type>& fed,
+                 const Evaluate& evaluate) {
+  Budget budget;
+  return Inference(graph, bodies, evaluate, budget).Run(fed);
+}
+
+}  // namespace longshore::graph

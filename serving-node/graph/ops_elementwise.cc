@@ -1,0 +1,199 @@
+// Element-wise ops, and others whose output has the shape of their first input.
+#include <optional>
+
+#include "serving-node/graph/op_families.h"
+#include "serving-node/graph/row_rules.h"
+#include "serving-node/graph/shapes.h"
+
+namespace longshore::graph {
+namespace {
+
+using tensor::DType;
+
+std::vector<Type> LikeFirst(const Node& /*node*/, std::span<const Type> inputs) {
+  if (inputs.empty()) return {};
+  return {{inputs[0].type, inputs[0].shape, std::nullopt}};
+}
+
+std::optional<tensor::Shape> ShapeOfAll(std::span<const Type> inputs) {
+  if (inputs.empty() || !inputs[0].shape) return std::nullopt;
+  std::optional<tensor::Shape> shape = inputs[0].shape;
+  for (const Type& input : inputs.subspan(1)) {
+    if (!input.shape || !shape) return std::nullopt;
+    shape = Broadcast(*shape, *input.shape);
+  }
+  return shape;
+}
+
+std::vector<Type> Broadcasted(const Node& /*node*/, std::span<const Type> inputs) {
+  if (inputs.empty()) return {};
+  return {{inputs[0].type, ShapeOfAll(inputs), std::nullopt}};
+}
+
+std::vector<Type> Compared(const Node& /*node*/, std::span<const Type> inputs) {
+  return {{DType::kBool, ShapeOfAll(inputs), std::nullopt}};
+}
+
+std::vector<Type> Predicate(const Node& /*node*/, std::span<const Type> inputs) {
+  if (inputs.empty()) return {};
+  return {{DType::kBool, inputs[0].shape, std::nullopt}};
+}
+
+std::vector<Type> Selected(const Node& node, std::span<const Type> inputs) {
+  if (inputs.size() != 3) return {};
+  if (node.op == "Select") return {{inputs[1].type, inputs[1].shape, std::nullopt}};
+  return {{inputs[1].type, ShapeOfAll(inputs), std::nullopt}};
+}
+
+std::vector<Type> Casted(const Node& node, std::span<const Type> inputs) {
+  if (inputs.empty()) return {};
+  return {{node.attributes.Type("DstT"), inputs[0].shape, std::nullopt}};
+}
+
+std::vector<Type> Dequantized(const Node& node, std::span<const Type> inputs) {
+  if (inputs.empty()) return {};
+  return {{node.attributes.Type("dtype", DType::kFloat), inputs[0].shape, std::nullopt}};
+}
+
+// The second and third outputs are the range of the quantized values: scalars, or one value for each index of "axis".
+std::vector<Type> Quantized(const Node& node, std::span<const Type> inputs) {
+  if (inputs.empty()) return {};
+  const int64_t axis = node.attributes.Int("axis", -1);
+  std::optional<tensor::Shape> ends;
+  if (axis < 0) ends = tensor::Shape{};
+  const Type end{DType::kFloat, ends, std::nullopt};
+  return {{node.attributes.Type("T"), inputs[0].shape, std::nullopt}, end, end};
+}
+
+// One output per column, with the element type of the column's default value (inputs 1, 2, ...).
+std::vector<Type> CsvColumns(const Node& /*node*/, std::span<const Type> inputs) {
+  std::vector<Type> columns;
+  for (size_t i = 1; i < inputs.size(); ++i) columns.push_back({inputs[i].type, inputs[0].shape, std::nullopt});
+  return columns;
+}
+
+constexpr Fusing kProductActivation{.operands = 1, .into_product = true};  // The CPU engine has no loop for it.
+constexpr Fusing kActivation{.operands = 1, .into_product = true, .into_chain = true};
+constexpr Fusing kUnary{.operands = 1, .into_chain = true};
+constexpr Fusing kBiasSum{.operands = 2, .into_product = true, .into_chain = true};
+constexpr Fusing kSum{.operands = 2, .into_product = true, .into_chain = true, .is_symmetric = true};
+constexpr Fusing kBinary{.operands = 2, .into_chain = true};
+constexpr Fusing kSymmetric{.operands = 2, .into_chain = true, .is_symmetric = true};
+
+constexpr Op kOps[] = {
+    {.name = "Abs", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
+    {.name = "Acos", .type = LikeFirst},
+    {.name = "Acosh", .type = LikeFirst},
+    {.name = "Add", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kSum},
+    {.name = "AddN", .type = Broadcasted},
+    {.name = "AddV2", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kSum},
+    {.name = "Asin", .type = LikeFirst},
+    {.name = "Asinh", .type = LikeFirst},
+    {.name = "Atan", .type = LikeFirst},
+    {.name = "Atan2", .type = Broadcasted},
+    {.name = "Atanh", .type = LikeFirst},
+    {.name = "AttentionWeights", .type = LikeFirst, .is_fused = true},
+    {.name = "BiasAdd", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kBiasSum},
+    {.name = "BitwiseAnd", .type = Broadcasted},
+    {.name = "BitwiseOr", .type = Broadcasted},
+    {.name = "BitwiseXor", .type = Broadcasted},
+    {.name = "Cast", .type = Casted, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "Ceil", .type = LikeFirst, .rows = ByRowOfAll},
+    {.name = "CheckNumerics", .type = LikeFirst},
+    {.name = "ClipByValue", .type = LikeFirst},
+    {.name = "Cos", .type = LikeFirst, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "Cosh", .type = LikeFirst},
+    {.name = "Cumprod", .type = LikeFirst},
+    {.name = "Cumsum", .type = LikeFirst},
+    {.name = "DecodeCSV", .type = CsvColumns},
+    {.name = "Dequantize", .type = Dequantized},
+    {.name = "Digamma", .type = LikeFirst},
+    {.name = "Div", .type = Broadcasted, .rows = ByRowOfAll},
+    {.name = "DivNoNan", .type = Broadcasted},
+    {.name = "Elu", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kActivation},
+    {.name = "Equal", .type = Compared, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "Erf", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
+    {.name = "Erfc", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
+    {.name = "Erfinv", .type = LikeFirst},
+    {.name = "Exp", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
+    {.name = "Expm1", .type = LikeFirst, .rows = ByRowOfAll},
+    {.name = "Floor", .type = LikeFirst, .rows = ByRowOfAll},
+    {.name = "FloorDiv", .type = Broadcasted, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "FloorMod", .type = Broadcasted, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "FusedBatchNorm", .type = LikeFirst},
+    {.name = "FusedBatchNormV2", .type = LikeFirst},
+    {.name = "FusedBatchNormV3", .type = LikeFirst},
+    {.name = "Gelu", .type = LikeFirst, .is_fused = true},
+    {.name = "GeluTanh", .type = LikeFirst, .is_fused = true},
+    {.name = "Greater", .type = Compared, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "GreaterEqual", .type = Compared, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "Identity", .type = LikeFirst, .flops = NoFlops, .is_identity = true},
+    {.name = "Inv", .type = LikeFirst},
+    {.name = "Invert", .type = LikeFirst},
+    {.name = "IsFinite", .type = Predicate},
+    {.name = "IsInf", .type = Predicate},
+    {.name = "IsNan", .type = Predicate},
+    {.name = "LayerNorm", .type = LikeFirst, .is_fused = true},
+    {.name = "LeakyRelu", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kProductActivation},
+    {.name = "Less", .type = Compared, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "LessEqual", .type = Compared, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "Lgamma", .type = LikeFirst},
+    {.name = "Log", .type = LikeFirst, .rows = ByRowOfAll},
+    {.name = "Log1p", .type = LikeFirst, .rows = ByRowOfAll},
+    {.name = "LogicalAnd", .type = Broadcasted, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "LogicalNot", .type = LikeFirst, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "LogicalOr", .type = Broadcasted, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "LogSoftmax", .type = LikeFirst, .rows = ByRowOfSoftmax},
+    {.name = "LRN", .type = LikeFirst},
+    {.name = "Maximum", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kSymmetric},
+    {.name = "Minimum", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kSymmetric},
+    {.name = "Mod", .type = Broadcasted},
+    {.name = "Mul", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kSymmetric},
+    {.name = "MulNoNan", .type = Broadcasted},
+    {.name = "Ndtri", .type = LikeFirst},
+    {.name = "Neg", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
+    {.name = "NotEqual", .type = Compared, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "OnesLike", .type = LikeFirst},
+    {.name = "Pow", .type = Broadcasted, .rows = ByRowOfAll},
+    {.name = "PreventGradient", .type = LikeFirst, .is_identity = true},
+    {.name = "QuantizeV2", .type = Quantized},
+    {.name = "RealDiv", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kBinary},
+    {.name = "Reciprocal", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
+    {.name = "Relu", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kActivation},
+    {.name = "Relu6", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kActivation},
+    {.name = "ReverseV2", .type = LikeFirst},
+    {.name = "Rint", .type = LikeFirst},
+    {.name = "Round", .type = LikeFirst, .rows = ByRowOfAll},
+    {.name = "Rsqrt", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
+    {.name = "Select", .type = Selected},
+    {.name = "SelectV2", .type = Selected, .rows = ByRowOfAll},
+    {.name = "Selu", .type = LikeFirst, .rows = ByRowOfAll},
+    {.name = "Sigmoid", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kActivation},
+    {.name = "Sign", .type = LikeFirst},
+    {.name = "Silu", .type = LikeFirst, .fusing = kActivation, .is_fused = true},
+    {.name = "Sin", .type = LikeFirst, .rows = ByRowOfAll, .may_merge = true},
+    {.name = "Sinh", .type = LikeFirst},
+    {.name = "Snapshot", .type = LikeFirst, .is_identity = true},
+    {.name = "Softmax", .type = LikeFirst, .rows = ByRowOfSoftmax},
+    {.name = "Softplus", .type = LikeFirst, .rows = ByRowOfAll},
+    {.name = "Softsign", .type = LikeFirst, .rows = ByRowOfAll},
+    {.name = "Sqrt", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
+    {.name = "Square", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
+    {.name = "SquaredDifference", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kSymmetric},
+    {.name = "StopGradient", .type = LikeFirst, .is_identity = true},
+    {.name = "Sub", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kBinary},
+    {.name = "Tan", .type = LikeFirst},
+    {.name = "Tanh", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kActivation},
+    {.name = "TruncateDiv", .type = Broadcasted},
+    {.name = "TruncateMod", .type = Broadcasted},
+    {.name = "Xdivy", .type = Broadcasted},
+    {.name = "Xlog1py", .type = Broadcasted},
+    {.name = "Xlogy", .type = Broadcasted},
+    {.name = "ZerosLike", .type = LikeFirst},
+};
+
+}  // namespace
+
+std::span<const Op> ElementwiseOps() { return kOps; }
+
+}  // namespace longshore::graph

@@ -1,0 +1,40 @@
+#include "serving-node/graph/ops.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string_view>
+
+namespace longshore::graph {
+namespace {
+
+TEST(Ops, HaveOneRowEach) {
+  std::set<std::string_view> seen;
+  for (const Op& op : AllOps()) {
+    EXPECT_TRUE(seen.insert(op.name).second) << op.name << " has two rows";
+    EXPECT_EQ(&FindOp(op.name), &op);
+  }
+  EXPECT_GT(seen.size(), 100U);
+}
+
+TEST(Ops, HaveARowInWhichNothingIsKnownIfTheyAreUnknown) {
+  const Op& op = FindOp("NoSuchOp");
+  EXPECT_EQ(op.name, "");
+  EXPECT_EQ(op.type, nullptr);
+  EXPECT_EQ(op.rows, nullptr);
+  EXPECT_EQ(op.moved_inputs, 0U);
+  EXPECT_FALSE(op.has_effect);
+}
+
+// The element-wise pass relies on these.
+TEST(Ops, AreFusedIntoOthersOnlyIfTheirNumberOfOperandsIsKnown) {
+  for (const Op& op : AllOps()) {
+    const Fusing& fusing = op.fusing;
+    EXPECT_EQ(fusing.operands == 1 || fusing.operands == 2, fusing.into_product || fusing.into_chain) << op.name;
+    EXPECT_TRUE(fusing.operands == 2 || !fusing.is_symmetric) << op.name;
+    EXPECT_FALSE(fusing.is_product && fusing.operands != 0) << op.name;
+  }
+}
+
+}  // namespace
+}  // namespace longshore::graph

@@ -1,0 +1,48 @@
+#include "serving-node/graph/shapes.h"
+
+#include <algorithm>
+
+namespace longshore::graph {
+
+using tensor::Shape;
+
+std::optional<Shape> Broadcast(const Shape& a, const Shape& b) {
+  Shape both(std::max(a.size(), b.size()), 1);
+  for (size_t i = 1; i <= both.size(); ++i) {
+    const int64_t x = i <= a.size() ? a[a.size() - i] : 1;
+    const int64_t y = i <= b.size() ? b[b.size() - i] : 1;
+    if (x != y && x != 1 && y != 1 && x >= 0 && y >= 0) return std::nullopt;
+    // If one size is unknown and the other is neither 1 nor unknown, the result has the latter.
+    both[both.size() - i] = x == 1 || (x < 0 && y != 1) ? y : x;
+  }
+  return both;
+}
+
+std::optional<Shape> EitherShape(const std::optional<Shape>& a, const std::optional<Shape>& b) {
+  if (!a || !b || a->size() != b->size()) return std::nullopt;
+  Shape both = *a;
+  for (size_t i = 0; i < both.size(); ++i) {
+    if (both[i] != (*b)[i]) both[i] = -1;
+  }
+  return both;
+}
+
+std::optional<BroadcastKind> BroadcastKindOf(const Shape& operand, const Shape& result) {
+  if (operand.size() > result.size()) return std::nullopt;
+  Shape full(result.size() - operand.size(), 1);
+  full.insert(full.end(), operand.begin(), operand.end());
+  if (full == result) return BroadcastKind::kFull;
+  if (tensor::ElementCount(operand).value_or(0) == 1) return BroadcastKind::kScalar;
+  const auto is_one = [](int64_t size) { return size == 1; };
+  const auto repeated = std::find_if_not(full.begin(), full.end(), is_one);
+  if (std::equal(repeated, full.end(), result.begin() + (repeated - full.begin()))) return BroadcastKind::kTrailing;
+  const auto differs = std::ranges::mismatch(full, result).in1;
+  if (*differs != 1) return std::nullopt;  // The operand is larger than the result.
+  if (differs == full.end() - 1) return BroadcastKind::kPerRow;
+  const auto same_again = std::find_if_not(differs, full.end(), is_one);
+  return std::equal(same_again, full.end(), result.begin() + (same_again - full.begin())) && full.back() != 1
+             ? std::optional(BroadcastKind::kMiddle)
+             : std::nullopt;
+}
+
+}  // namespace longshore::graph

@@ -1,0 +1,27 @@
+// How shapes are broadcast and combined.
+#pragma once
+
+#include <optional>
+
+#include "serving-node/tensor/tensor.h"
+
+namespace longshore::graph {
+
+// The shape of `a` and `b` broadcast together by NumPy's rules, -1 for unknown sizes; nullopt if they do not fit.
+std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Shape& b);
+
+// The most specific shape that covers both: -1 where the sizes differ, nullopt if the ranks differ.
+std::optional<tensor::Shape> EitherShape(const std::optional<tensor::Shape>& a, const std::optional<tensor::Shape>& b);
+
+// How an operand of an element-wise op is broadcast to the result. Examples for a result of shape [2, 3, 4, 8]:
+enum class BroadcastKind {
+  kFull,      // Not broadcast: [2, 3, 4, 8].
+  kScalar,    // One number: [] or [1, 1].
+  kTrailing,  // The last axes, repeated for all others: [8] or [4, 8].
+  kPerRow,    // One number for each row, a row being the last axis: [2, 3, 4, 1].
+  kMiddle,    // Repeated over axes in the middle: [2, 1, 1, 8], a number for each channel of each image.
+};
+// nullopt for every other kind of broadcast. Requires: `operand` broadcasts to `result`, no size is -1.
+std::optional<BroadcastKind> BroadcastKindOf(const tensor::Shape& operand, const tensor::Shape& result);
+
+}  // namespace longshore::graph
