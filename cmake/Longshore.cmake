@@ -83,8 +83,8 @@ function(longshore_folder)
   endif()
   if(tests)
     add_executable(${target}_test ${tests})
-    target_link_libraries(${target}_test PRIVATE ${target} ${FOLDER_TEST_DEPS} tests_source_tree GTest::gmock GTest::gtest_main
-                          longshore_warnings)
+    target_link_libraries(${target}_test PRIVATE ${target} ${FOLDER_TEST_DEPS} tests_source_tree tests_seeds GTest::gmock
+                          tests_gtest_main_program longshore_warnings)
     add_test(NAME ${target}_test COMMAND ${FOLDER_TEST_INSIDE} $<TARGET_FILE:${target}_test>)
     add_dependencies(unit_tests ${target}_test)
     set(labels unit)

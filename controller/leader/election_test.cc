@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/seeds/seeds.h"
+
 namespace longshore::leader {
 namespace {
 
@@ -213,7 +215,9 @@ TEST(ElectionSimulation, AtMostOneCandidateLeadsAndEpochsOnlyGrow) {
     int64_t term = 0;
     int64_t ended_term = 0;
   };
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  constexpr uint64_t kHistories = 2000;
+  const uint64_t first = seeds::First(kHistories);
+  for (uint64_t seed = first; seed < first + kHistories; ++seed) {
     std::mt19937_64 random(seed);
     const auto chance = [&](double p) { return std::uniform_real_distribution<>()(random) < p; };
     std::vector<Candidate> candidates(3);

@@ -436,15 +436,24 @@ TEST_F(AgentTest, TakesTheStateOfAPeerIfItHasNoStateAndNoControllerAnswers) {
 
 TEST_F(AgentTest, AGuardMayTripWhileTheAgentIsDestroyed) {
   std::atomic<bool> stop = false;
+  std::atomic<int64_t> trips = 0;
   std::thread tripping([&] {
     for (int64_t version = 0; !stop; ++version) {
       const auto guard = node_.guards->For({"digits", version, ""});
-      node_.guards->TripNow(*guard, "NonFinite", "NaN", node_.clock.Now());
+      if (node_.guards->TripNow(*guard, "NonFinite", "NaN", node_.clock.Now())) ++trips;
     }
   });
-  for (int i = 0; i < 30; ++i) {
+  const auto await_trip = [&] {
+    const int64_t before = trips;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (trips == before && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    return trips > before;
+  };
+  for (int i = 0; i < 30 && !HasFailure(); ++i) {
     StartAgent();
+    EXPECT_TRUE(await_trip()) << "no guard trips while the agent runs";
     agent_.reset();
+    EXPECT_TRUE(await_trip()) << "no guard trips after the agent is destroyed";
   }
   stop = true;
   tripping.join();

@@ -20,6 +20,7 @@
 #include "serving-node/saved_model/tfrecord.h"
 #include "serving-node/tensor/proto.h"
 #include "tensorflow_serving/prediction_log.pb.h"
+#include "tests/gtest_main/run.h"
 
 namespace longshore::rehearsal {
 namespace {
@@ -343,6 +344,5 @@ int main(int argc, char** argv) {
     longshore::rehearsal::ScriptedEngine engine;
     return longshore::rehearsal::Main({argv + 2, argv + argc}, engine);
   }
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return longshore::gtest_main::RunTests(argc, argv);
 }

@@ -1,8 +1,17 @@
-"""Computes the demo's results from the counts of the load generators. Pure; the names are those of the JSON report."""
+"""Computes the demo's results from the counts of the load generators. Pure; the names are those of the JSON report.
 
+A result is None if nothing happened that it could be measured on: a run in which nothing happens meets none of the LIMITS.
+"""
+
+import collections
 import datetime
 import hashlib
 import re
+
+KEYS = 100_000
+RETRIED_MAX = 100          # A killed node breaks the connections of the requests in flight, and clients send those again.
+# The loads of the demo, and which versions may answer them. The versions of the load "digits" depend on the segment.
+LOADS = {"digits": None, "users": {1, 2}, "busy": {1}, "nan": {2, 4}}
 
 # A changed weight takes up to this long to reach the nodes. A request in between may get the version of either weight.
 INCREASE_DELAY_MAX_MS = 1000
@@ -36,7 +45,12 @@ def split_deviation_pp(segment, candidate, weight_percent, kind):
 
 
 def count_wrong_versions(segments, allowed):
-    """Counts the answers from a version that is not in `allowed(segment name)`, and those whose version is disputed."""
+    """Counts the answers from a version that is not in `allowed(segment name)`, and those whose version is disputed.
+
+    Returns None if there were no answers.
+    """
+    if not any(map(all_answers, segments.values())):
+        return None
     wrong = 0
     for name, segment in segments.items():
         legal = {str(version) for version in allowed(name)}
@@ -62,14 +76,90 @@ def rollback_seconds(first_ms, segments, version):
     """The time from a version's first non-finite answer at a node to its last answer of any kind to a client.
 
     The first time comes from the logs of the nodes, because users get the stable version's answer instead of a non-finite
-    one. Returns 0 if no client got an answer of that version afterwards, and None if there was no non-finite answer.
+    one. Returns 0 if the last answer of that version came earlier. Returns None if there was no non-finite answer, or if no
+    client ever got an answer of that version.
     """
     last_ms = last_answer_ms(segments, version)
-    return None if first_ms is None else max(0, (last_ms or first_ms) - first_ms) / 1000
+    if first_ms is None or last_ms is None:
+        return None
+    return max(0, last_ms - first_ms) / 1000
 
 
 def failures_of(ledger):
     return ledger["failed"] + ledger["unanswered"] + ledger["answered_twice"]
+
+
+def has_no_failure(ledger):
+    """Whether there were answers to the requests of a whole load, and no request failed."""
+    return ledger["answered"] > 0 and failures_of(ledger) == 0
+
+
+def count_restarts(before, now):
+    """How many nodes of `before` (name -> pid) have another pid in `now`, or none. None if there were no nodes."""
+    return sum(now.get(name) != pid for name, pid in before.items()) if before else None
+
+
+def share_of_node(segment, node):
+    """The node's share of the answers of the segment, in percent. None if there were no answers."""
+    total = sum(segment["nodes"].values())
+    return 100 * segment["nodes"].get(node, 0) / total if total else None
+
+
+def totals(finals, segments, allowed, moves, timeline):
+    """The results that all loads together give.
+
+    finals: name of a load -> counts of its whole run. segments: the segments of the load "digits". allowed: the versions that
+    may answer in each of them. moves and timeline: see is_move_explained. The counts of wrong answers, failures and retries are
+    None if one of the LOADS was not started or got no answers.
+    """
+    complete = all(name in finals and finals[name]["answered"] > 0 for name in LOADS)
+    users = finals.get("users")
+    return {
+        "requests": sum(final["sent"] for final in finals.values()),
+        "failed": sum(map(failures_of, finals.values())) if complete else None,
+        "wrong_version": count_wrong(finals, segments, allowed) if complete else None,
+        "retried": sum(final["retried"] for final in finals.values()) if complete else None,
+        "keyed_keys": users["distinct_keys"] if users else None,
+        "keys_moved": len(moves),
+        "keys_moved_wrongly": count_unexplained_moves(moves, timeline) if moves else None,
+    }
+
+
+def count_wrong(finals, segments, allowed):
+    """Counts the wrong versions of all loads. None if one of them got no answers."""
+    counts = [count_wrong_versions(segments, lambda name: allowed.get(name, {1, 2}))]
+    counts += [count_wrong_versions({name: finals[name]}, lambda name: LOADS[name]) for name in LOADS if LOADS[name]]
+    return None if None in counts else sum(counts)
+
+
+Limit = collections.namedtuple("Limit", ["name", "text", "is_met"])
+LIMITS = [
+    Limit("requests", "at least 100,000", lambda n: n >= 100_000),
+    Limit("failed", "0", lambda n: n == 0),
+    Limit("retried", f"at most {RETRIED_MAX}", lambda n: n <= RETRIED_MAX),
+    Limit("wrong_version", "0", lambda n: n == 0),
+    Limit("rollback_seconds", "at most 3", lambda n: n <= 3),
+    Limit("split_deviation_pp", "at most 0.5", lambda n: n <= 0.5),
+    Limit("keyed_deviation_pp", "at most 0.5", lambda n: n <= 0.5),
+    Limit("keyed_keys", "at least 100,000", lambda n: n >= KEYS),
+    Limit("keys_moved", "at least 1,000", lambda n: n >= 1000),
+    Limit("keys_moved_wrongly", "0", lambda n: n == 0),
+    Limit("node_restarts", "0", lambda n: n == 0),
+    Limit("scaled_out_to", "at least 3", lambda n: n >= 3),
+    Limit("new_node_share", "at least 20 %", lambda n: n >= 20),
+]
+
+
+def judge(result):
+    """Compares the result with the LIMITS. Returns a list of (what was expected, whether it is met, what was observed)."""
+    return [(f"{name}: {text}", result.get(name) is not None and is_met(result[name]), format_number(result.get(name)))
+            for name, text, is_met in LIMITS]
+
+
+def format_number(value):
+    if value is None:
+        return "not measured"
+    return f"{value:,.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
 
 
 def parse_moves(text):

@@ -1,4 +1,4 @@
-"""python3 -m unittest discover -s tests/demo -p '*_test.py'"""
+"""Tests of the demo's calculations. Run: ./dev test tests_demo_test"""
 
 import datetime
 import json
@@ -36,6 +36,10 @@ class Checks(unittest.TestCase):
         disputed["version_disputed"] = 2
         self.assertEqual(checks.count_wrong_versions({"a": disputed}, lambda name: {1}), 2)
 
+    def test_wrong_versions_are_not_counted_without_answers(self):
+        self.assertIsNone(checks.count_wrong_versions({"a": segment()}, lambda name: {1}))
+        self.assertIsNone(checks.count_wrong_versions({}, lambda name: {1}))
+
     def test_a_rollback_lasts_from_the_first_bad_answer_at_a_node_to_the_last_answer_of_that_version_to_a_client(self):
         segments = [segment(v4={"last_answer_unix_ms": 10_250}), segment(v2={"last_answer_unix_ms": 10_900}),
                     segment(v4={"last_answer_unix_ms": None})]
@@ -43,8 +47,12 @@ class Checks(unittest.TestCase):
         self.assertIsNone(checks.last_answer_ms(segments, 5))
         self.assertEqual(checks.rollback_seconds(10_000, segments, 4), 0.25)
         self.assertEqual(checks.rollback_seconds(10_300, segments, 4), 0)
-        self.assertEqual(checks.rollback_seconds(10_300, [], 4), 0)
+
+    def test_a_rollback_without_a_bad_answer_or_without_an_answer_to_a_client_is_not_measured(self):
+        segments = [segment(v4={"last_answer_unix_ms": 10_250})]
         self.assertIsNone(checks.rollback_seconds(None, segments, 4))
+        self.assertIsNone(checks.rollback_seconds(10_300, [segment()], 4))
+        self.assertIsNone(checks.rollback_seconds(10_300, segments, 5))
 
     def test_the_first_bad_answer_is_the_earliest_one_of_all_logs(self):
         line = '2026-01-02T03:04:05.{} W longshore-node: model "digits" version {}: guard NonFinite: an output is NaN\n'
@@ -56,6 +64,84 @@ class Checks(unittest.TestCase):
 
     def test_failed_unanswered_and_twice_answered_requests_are_failures(self):
         self.assertEqual(checks.failures_of({"failed": 1, "unanswered": 2, "answered_twice": 4}), 7)
+
+    def test_a_load_has_no_failure_only_if_it_has_answers(self):
+        self.assertTrue(checks.has_no_failure({**final(1), "failed": 0}))
+        self.assertFalse(checks.has_no_failure({**final(1), "failed": 1}))
+        self.assertFalse(checks.has_no_failure(idle_final()))
+
+    def test_a_node_with_another_pid_and_a_node_that_is_gone_count_as_restarts(self):
+        self.assertEqual(checks.count_restarts({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 9}), 2)
+        self.assertIsNone(checks.count_restarts({}, {"a": 1}))
+
+    def test_the_share_of_a_node_needs_answers(self):
+        self.assertEqual(checks.share_of_node({"nodes": {"a": 1, "b": 3}}, "a"), 25)
+        self.assertEqual(checks.share_of_node({"nodes": {"b": 3}}, "a"), 0)
+        self.assertIsNone(checks.share_of_node({"nodes": {}}, "a"))
+
+
+def final(version, answered=50_000):
+    """The counts of a load that `version` answered without a failure."""
+    counts = {"keyed": answered, "unkeyed": 0}
+    return {**segment(**{f"v{version}": counts}), "sent": answered, "answered": answered, "failed": 0, "unanswered": 0,
+            "answered_twice": 0, "retried": 0, "distinct_keys": 100_000, "nodes": {"a": answered}}
+
+
+def idle_final():
+    return {**final(1, answered=0), "versions": {}, "distinct_keys": 0, "nodes": {}}
+
+
+class Limits(unittest.TestCase):
+    finals = {"digits": final(1), "users": final(2), "busy": final(1), "nan": final(4)}
+    segments = {"v1 serves": finals["digits"]}
+    allowed = {"v1 serves": {1}}
+    # The results that are measured outside of checks.totals.
+    others = {"rollback_seconds": 0.5, "split_deviation_pp": 0.1, "keyed_deviation_pp": 0.1, "node_restarts": 0, "scaled_out_to": 3,
+              "new_node_share": 30}
+
+    def totals(self, finals=None, segments=None):
+        timeline = [(10_000, {"id": "u/2/1", "phase": "Completed", "weight": 100, "stable": 2, "candidate": 2})]
+        moves = [(20_000, f"user-{i}", 1, 2) for i in range(1000)]
+        return checks.totals(finals or self.finals, segments or self.segments, self.allowed, moves, timeline)
+
+    def missed(self, result):
+        return {what.partition(":")[0] for what, met, _ in checks.judge(result) if not met}
+
+    def test_a_run_without_faults_meets_every_limit(self):
+        self.assertEqual(self.missed({**self.totals(), **self.others}), set())
+
+    def test_an_idle_run_meets_no_limit(self):
+        idle = idle_final()
+        results = [{}, checks.totals({}, {}, {}, [], []), checks.totals({name: idle for name in checks.LOADS}, {"v1 serves": idle}, {}, [], [])]
+        measured = {"rollback_seconds": checks.rollback_seconds(None, [idle, idle], 4),
+                    "split_deviation_pp": checks.split_deviation_pp(idle, 2, 5, "unkeyed"),
+                    "keyed_deviation_pp": checks.split_deviation_pp(idle, 2, 30, "keyed"),
+                    "node_restarts": checks.count_restarts({}, {}), "scaled_out_to": 2,
+                    "new_node_share": checks.share_of_node(idle, "a")}
+        for result in results:
+            with self.subTest(result):
+                self.assertEqual(self.missed({**result, **measured}), {limit.name for limit in checks.LIMITS})
+
+    def test_a_load_that_was_not_started_or_got_no_answers_misses_the_limits_of_failures(self):
+        for name in checks.LOADS:
+            without = {other: counts for other, counts in self.finals.items() if other != name}
+            for finals in (without, {**without, name: idle_final()}):
+                with self.subTest(name):
+                    self.assertLessEqual({"failed", "wrong_version", "retried"}, self.missed(self.totals(finals)))
+
+    def test_a_wrong_version_in_any_load_is_counted(self):
+        for name in checks.LOADS:
+            with self.subTest(name):
+                wrong = final(5, answered=7)
+                finals = {**self.finals, name: wrong}
+                segments = {"v1 serves": wrong} if name == "digits" else self.segments
+                self.assertEqual(self.totals(finals, segments)["wrong_version"], 7)
+
+    def test_each_limit_rejects_a_value_beyond_it(self):
+        beyond = {"requests": 99_999, "failed": 1, "retried": 101, "wrong_version": 1, "rollback_seconds": 3.1,
+                  "split_deviation_pp": 0.6, "keyed_deviation_pp": 0.6, "keyed_keys": 99_999, "keys_moved": 99,
+                  "keys_moved_wrongly": 1, "node_restarts": 1, "scaled_out_to": 2, "new_node_share": 19}
+        self.assertEqual(self.missed(beyond), {limit.name for limit in checks.LIMITS})
 
 
 class Moves(unittest.TestCase):

@@ -139,6 +139,10 @@ class Cluster:
         return {node["name"]: node["pid"] for node in self.status("ServingFleet", fleet).get("nodes", [])
                 if node["state"] == "Ready"}
 
+    def epoch(self, fleet):
+        """The epoch of the controller that last wrote the status of the fleet; it rises with each start of a controller."""
+        return self.status("ServingFleet", fleet).get("epoch", 0)
+
     def address(self, fleet, protocol):
         return self.status("ServingFleet", fleet).get(f"{protocol}Address", "")
 

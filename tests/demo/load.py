@@ -58,8 +58,8 @@ class Load:
         with self._changed:
             return dict(self._segments)
 
-    def stop(self, timeout_s=20):
-        """Waits for the last answers. Returns the counts of the whole run."""
+    def stop(self, timeout_s=60):
+        """Waits for the last answers, as long as longshore-load waits for them. Returns the counts of the whole run."""
         if self._process.poll() is None:
             self._send("stop")
         with self._changed:

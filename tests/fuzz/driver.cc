@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/measure.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/seeds/seeds.h"
 
 namespace longshore::fuzz {
 namespace {
@@ -18,13 +20,13 @@ namespace {
 constexpr const char* kHelp =
     "NAME_fuzz [--runs N] [--seconds N] [--seed N] [--keep FILE] CORPUS...\n"
     "Runs the files as they are and with every byte damaged, then N mutations of them [3000], or mutations for N "
-    "seconds.\n"
+    "seconds. The seed of the mutations is new in each run.\n"
     "An input that fails is written to FILE [NAME.input]; give it as the only CORPUS to run it alone.\n";
 
 struct Options {
   uint64_t runs = 3000;
   double seconds = 0;  // 0: until the runs are done.
-  uint32_t seed = 1;
+  std::optional<uint32_t> seed;
   std::string keep;
   std::vector<Path> corpus;
 };
@@ -87,7 +89,7 @@ int Main(int count, char** arguments) {
   for (const std::string& input : corpus) {
     if (!RunDamaged(input, runner)) return 1;
   }
-  Mutator mutator(corpus, options.seed, kInputBytesMax);
+  Mutator mutator(corpus, options.seed ? *options.seed : static_cast<uint32_t>(seeds::First()), kInputBytesMax);
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
   for (uint64_t i = 0; options.seconds > 0 ? std::chrono::steady_clock::now() < until : i < options.runs; ++i) {
     if (!runner.Run(mutator.Next())) return 1;

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "common/os/file.h"
+#include "common/os/process/descriptors.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 #include "tests/load/commands.h"
 #include "tests/load/generator.h"
@@ -239,6 +240,35 @@ TEST(RestClient, AConnectionThatTheServerClosedIsNotUsedAgain) {
     const Reply reply = SendAndWait(*client, {.sample = 0, .key = {}});
     // The close may arrive after the next request was sent; then that request reports a dead connection.
     EXPECT_TRUE(reply.code == Code::kOk || reply.connection_died) << reply.message;
+  }
+}
+
+// Its backlog accepts connections, and no server reads from them.
+class SilentServer {
+ public:
+  SilentServer() : listener_(process::ListenTcp("127.0.0.1", 0).value()) {
+    port = process::LocalPort(listener_.get()).value();
+  }
+  uint16_t port = 0;
+
+ private:
+  const process::Descriptor listener_;
+};
+
+TEST(Clients, AServerThatNeverAnswersIsAFailureAfterTheDeadlineAndNotADeadConnection) {
+  const SilentServer server;
+  const Samples samples = MakeSamples({}).value();
+  const std::chrono::milliseconds deadline(50);
+  const auto grpc = MakeGrpcClient(
+      {.target = "127.0.0.1:" + std::to_string(server.port), .connections = 1, .deadline = deadline}, samples);
+  RestOptions target;
+  target.port = server.port;
+  target.deadline = deadline;
+  const auto rest = MakeRestClient(target, samples).value();
+  for (Client* client : {grpc.get(), rest.get()}) {
+    const Reply reply = SendAndWait(*client, {.sample = 0, .key = {}});
+    EXPECT_EQ(reply.code, Code::kDeadlineExceeded) << reply.message;
+    EXPECT_FALSE(reply.connection_died);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 
@@ -54,13 +55,10 @@ class Console {
     }
   }
 
-  // Waits until every request is answered; each has a deadline.
-  void Finish() {
+  // Waits for the answers, at most for `time_max`, and prints the counts of the whole run.
+  void Finish(std::chrono::milliseconds time_max) {
     generator_.Stop();
-    while (ledger_.in_flight() > 0) {
-      ::poll(nullptr, 0, 10);
-      PrintWhatIsDue();
-    }
+    (void)AwaitAnswers(ledger_, time_max, [this] { PrintWhatIsDue(); });
     (void)ledger_.Mark("end", clock_.Now());
     PrintSegments();
     Json total = ToJson(ledger_.Total());
@@ -154,12 +152,27 @@ Result<int> Run(const Flags& flags, int stop_signals) {
   Generator generator(options, *grpc, rest.get(), ledger, clock);
   Console console(generator, ledger, clock, stop_signals, flags.moves_file);
   console.RunUntilStopped(flags.duration_s);
-  console.Finish();
+  console.Finish(AnswerTimeMax(deadline, flags.generator.retries));
+  // The destructors of the clients would wait for the answers without a limit. Everything is printed and flushed.
+  if (ledger.in_flight() > 0) std::_Exit(1);
   const Counts total = ledger.Total();
   return total.failed + total.answered_twice + total.version_disputed == 0 ? 0 : 1;
 }
 
 }  // namespace
+
+std::chrono::milliseconds AnswerTimeMax(std::chrono::milliseconds deadline, int retries) {
+  return deadline * (retries + 1) + std::chrono::seconds(5);
+}
+
+bool AwaitAnswers(const Ledger& ledger, std::chrono::milliseconds time_max, const std::function<void()>& meanwhile) {
+  const auto end = std::chrono::steady_clock::now() + time_max;
+  while (ledger.in_flight() > 0 && std::chrono::steady_clock::now() < end) {
+    ::poll(nullptr, 0, 10);
+    meanwhile();
+  }
+  return ledger.in_flight() == 0;
+}
 
 int Main(int argc, char** argv) {
   const int stop_signals = BlockStopSignals();

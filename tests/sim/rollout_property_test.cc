@@ -4,27 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <iostream>
+#include <optional>
 #include <random>
+#include <utility>
 
 #include "common/node_contract/state_digest.h"
 #include "controller/api/format.h"
 #include "controller/decide/plan/plan.h"
 #include "controller/decide/rollout/rollout.h"
+#include "tests/seeds/seeds.h"
 
 namespace longshore::sim {
 namespace {
 
 using rollout::NodeState;
-
-// The first of `count` seeds.
-uint64_t FirstSeed(uint64_t count) {
-  const char* chosen = std::getenv("LONGSHORE_SEED");
-  const uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : std::random_device()();
-  std::cout << "seeds " << first << " to " << first + count - 1 << "\n";
-  return first;
-}
 
 enum class Faults { kNone, kSome };
 
@@ -57,13 +50,17 @@ class History {
   }
 
   void Reconcile() {
-    before_ = model_.status;
-    decision_ = rollout::Decide(model_, observed_, now_);
+    // A read may be older than the last write of the status.
+    const bool is_stale = previous_ && HasFault("StaleRead", 15);
+    api::Model read = model_;
+    if (is_stale) read.status = *previous_;
+    before_ = read.status;
+    decision_ = rollout::Decide(read, observed_, now_);
     if (decision_.evidence_used) observed_.windows.clear();
     for (const auto& event : decision_.events) ++happened_[event.reason];
-    plan_ = plan::MakePlan(model_, decision_, holds_);
+    plan_ = plan::MakePlan(read, decision_, holds_);
     Check();
-    Apply();
+    Apply(is_stale);
   }
 
   // Nothing happens any more, there are no further faults, and the fleet has nodes.
@@ -85,6 +82,11 @@ class History {
   // How often each event happened: a history without events shows nothing.
   const std::map<std::string, int>& happened() const { return happened_; }
   const plan::Plan& last_plan() const { return plan_; }
+  // Whether each node holds what the controller knows about it.
+  bool NodesHoldWhatWasSent() const {
+    return std::all_of(holds_.begin(), holds_.end(),
+                       [&](const auto& held) { return held.digest == DigestOf(held.node); });
+  }
   const api::Model& model() const { return model_; }
 
  private:
@@ -180,16 +182,32 @@ class History {
   }
 
   // Applies the actions in order, as far as the faults allow.
-  void Apply() {
+  void Apply(bool is_stale) {
+    const bool recovers = std::exchange(is_restarted_, false);
     for (const plan::Action& action : plan_) {
-      if (HasFault("Crash", 60)) return;
+      if (recovers ? HasFault("CrashInRecovery", 8) : HasFault("Crash", 60)) return Restart();
       if (const auto* write = std::get_if<plan::WriteStatus>(&action)) {
-        if (HasFault("Conflict", 10)) return;  // Somebody else wrote the object: nothing is stored.
-        model_.status = write->status;
+        // The object has changed since the read: nothing is stored. What was sent before stays sent.
+        if (is_stale || HasFault("Conflict", 10)) return;
+        previous_ = std::exchange(model_.status, write->status);
         if (HasFault("AnswerLost", 20)) return;  // It is stored, but the controller gets an error.
       }
       if (const auto* send = std::get_if<plan::SendModel>(&action)) Send(*send);
     }
+  }
+
+  // The controller knows only what is stored and what the nodes report. Messages under way are lost with their streams.
+  void Restart() {
+    is_restarted_ = true;
+    delayed_.clear();
+    observed_.windows.clear();
+    holds_.clear();
+    for (const auto& node : observed_.nodes) holds_.push_back({node.name, DigestOf(node.name)});
+  }
+
+  std::string DigestOf(const std::string& node) const {
+    const control::ModelState* state = HeldBy(node);
+    return state == nullptr ? "" : node_contract::DigestOfPart(node_contract::SerializePart(*state));
   }
 
   // Whether this fault happens now: once in `one_in` times.
@@ -304,6 +322,8 @@ class History {
   std::vector<plan::NodeHolds> holds_;                 // What the controller sent to the nodes that exist.
   std::map<std::string, control::ModelState> states_;  // What nodes hold, by node.
   std::vector<plan::SendModel> delayed_;               // Sent, and not received yet; at most one per node.
+  std::optional<api::ModelStatus> previous_;           // The stored status before the last write.
+  bool is_restarted_ = false;                          // Whether the next reconciliation is the first after a crash.
   api::ModelStatus before_;
   rollout::Decision decision_;
   plan::Plan plan_;
@@ -326,7 +346,7 @@ bool WaitsForAPerson(const api::Model& model) {
 }
 
 TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
-  const uint64_t first = FirstSeed(kHistories);
+  const uint64_t first = seeds::First(kHistories);
   std::map<std::string, int> happened;
   for (uint64_t seed = first; seed < first + kHistories && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("LONGSHORE_SEED={}", seed));
@@ -334,14 +354,15 @@ TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
     for (int step = 0; step < 300; ++step) history.Step();
     for (const auto& [what, times] : history.happened()) happened[what] += times;
   }
-  for (const char* what : {"Started", "Validated", "Step", "Paused", "Resumed", "Promoting", "Promoted", "RolledBack",
-                           "NodesLost", "Crash", "Conflict", "AnswerLost", "MessageLost", "MessageDelayed"}) {
+  for (const char* what :
+       {"Started", "Validated", "Step", "Paused", "Resumed", "Promoting", "Promoted", "RolledBack", "NodesLost",
+        "Crash", "CrashInRecovery", "StaleRead", "Conflict", "AnswerLost", "MessageLost", "MessageDelayed"}) {
     EXPECT_GT(happened[what], 5) << what;
   }
 }
 
 TEST(RolloutProperties, EveryHistoryComesToRestAndASteadyStateWritesAndSendsNothing) {
-  const uint64_t first = FirstSeed(kHistories);
+  const uint64_t first = seeds::First(kHistories);
   std::map<std::string, int> phases;
   for (uint64_t seed = first; seed < first + kHistories && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("LONGSHORE_SEED={}", seed));
@@ -351,6 +372,7 @@ TEST(RolloutProperties, EveryHistoryComesToRestAndASteadyStateWritesAndSendsNoth
     const bool ended = HasEnded(history.model());
     EXPECT_TRUE(ended || WaitsForAPerson(history.model())) << api::ToJson(history.model().status).dump(2);
     EXPECT_TRUE(!ended || history.last_plan().empty()) << api::ToJson(history.model().status).dump(2);
+    EXPECT_TRUE(history.NodesHoldWhatWasSent());
     ++phases[api::ToJson(history.model().status)["rollout"]["phase"].get<std::string>()];
   }
   EXPECT_GT(phases["Completed"], 10);

@@ -10,7 +10,7 @@ import sys
 from findings import Finding
 
 _FOLDER_CALL = re.compile(r"longshore_folder\(([^)]*)\)")
-_OF_EVERY_TEST = {"tests_source_tree"}  # longshore_folder() links it with each test program.
+_OF_EVERY_TEST = {"tests_gtest_main", "tests_seeds", "tests_source_tree"}  # longshore_folder() links it with each test program.
 _NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
 
 

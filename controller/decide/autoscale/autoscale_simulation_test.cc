@@ -1,4 +1,4 @@
-// Runs Decide in a loop with a simulated fleet whose nodes need time to start, with many seeds.
+// Runs Decide in a loop with a simulated fleet whose nodes need time to start, with many new seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <random>
 
 #include "controller/decide/autoscale/autoscale.h"
+#include "tests/seeds/seeds.h"
 
 namespace longshore::autoscale {
 namespace {
@@ -19,7 +20,7 @@ constexpr int kMeasuredSeconds = 2;  // From then until two of its reports have 
 // A fleet under load. The load is the number of nodes that it would keep fully busy.
 class SimulatedFleet {
  public:
-  explicit SimulatedFleet(uint32_t seed) : random_(seed) {
+  explicit SimulatedFleet(uint64_t seed) : random_(seed) {
     spec_.replicas_min = 1;
     spec_.replicas_max = kReplicasMax;
     spec_.autoscaling.emplace();
@@ -60,8 +61,11 @@ class SimulatedFleet {
   int second_ = 0;
 };
 
+constexpr uint64_t kFleets = 50;
+
 TEST(AutoscaleSimulation, NodesThatNeedAMinuteToStartAreAwaitedAndNotMultiplied) {
-  for (uint32_t seed = 1; seed <= 50; ++seed) {
+  const uint64_t first = seeds::First(kFleets);
+  for (uint64_t seed = first; seed < first + kFleets; ++seed) {
     SimulatedFleet fleet(seed);
     std::mt19937 random(seed);
     const double load = std::uniform_real_distribution(1.5, 8.0)(random);
@@ -82,7 +86,8 @@ TEST(AutoscaleSimulation, NodesThatNeedAMinuteToStartAreAwaitedAndNotMultiplied)
 }
 
 TEST(AutoscaleSimulation, ALoadThatDoublesDuringAStartIsServedInTheEnd) {
-  for (uint32_t seed = 1; seed <= 50; ++seed) {
+  const uint64_t first = seeds::First(kFleets);
+  for (uint64_t seed = first; seed < first + kFleets; ++seed) {
     SimulatedFleet fleet(seed);
     for (int second = 0; second < 1500; ++second) fleet.Step(second < 30 ? 0.3 : second < 60 ? 3 : 6);
     EXPECT_FALSE(fleet.UsersWait(6.6)) << "seed " << seed;

@@ -14,6 +14,7 @@
 #include "serving-node/engine/interpreter/differences.h"
 #include "serving-node/graph/build.h"
 #include "serving-node/graph/passes/passes.h"
+#include "tests/seeds/seeds.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::engine::cpu {
@@ -249,7 +250,7 @@ TEST(Compiled, ALayerNormIsOneStep) {
 }
 
 TEST(Compiled, AttentionWeightsAreOneStep) {
-  std::mt19937 random(1);
+  std::mt19937 random(seeds::First());
   const auto fed = [&](DType type, const Shape& shape) {
     auto value = Tensor::Make(type, shape);
     if (type == DType::kBool) {
@@ -343,7 +344,7 @@ TEST(Compiled, AllValuesCountAgainstTheMemoryLimitOfARun) {
 class RandomGraph {
  public:
   // Element-wise nodes over [2, 3, 8] and shapes that broadcast to it. Each reads earlier nodes; two are outputs.
-  static RandomGraph OfElements(uint32_t seed) {
+  static RandomGraph OfElements(uint64_t seed) {
     RandomGraph graph(seed);
     for (const Shape& shape : {Shape{2, 3, 8}, Shape{8}, Shape{2, 3, 1}, Shape{}, Shape{1, 1, 8}, Shape{2, 1, 8}})
       graph.Feed(shape);
@@ -354,7 +355,7 @@ class RandomGraph {
 
   // Dense layers over the last axis of [1 or 2, 1 or 2, 8] in the form of Keras: a product, a Reshape, and element-wise
   // ops with operands that are broadcast in many ways and with the layer's own input.
-  static RandomGraph OfLayers(uint32_t seed) {
+  static RandomGraph OfLayers(uint64_t seed) {
     RandomGraph graph(seed);
     const int64_t batch = 1 + graph.random_() % 2, rows = 1 + graph.random_() % 2;
     const Shape heads = graph.random_() % 2 == 0 ? Shape{batch, rows, 8} : Shape{batch, rows, 2, 4};
@@ -377,7 +378,7 @@ class RandomGraph {
   }
 
   // Ops over [6, 3, 4]. In some graphs the six rows are independent, in others they are not.
-  static RandomGraph OfRows(uint32_t seed) {
+  static RandomGraph OfRows(uint64_t seed) {
     RandomGraph graph(seed);
     std::vector<Shaped> values;
     for (const Shape& shape : {Shape{6, 3, 4}, Shape{6, 3, 4}, Shape{}}) {
@@ -482,7 +483,7 @@ class RandomGraph {
     return node->name();
   }
 
-  explicit RandomGraph(uint32_t seed) : random_(seed) {}
+  explicit RandomGraph(uint64_t seed) : random_(seed) {}
 
   static std::string Name(size_t i) { return fmt::format("n{}", i); }
 
@@ -549,10 +550,12 @@ class RandomGraph {
   size_t names_ = 0;
 };
 
-class Random : public testing::TestWithParam<RandomGraph (*)(uint32_t seed)> {};
+class Random : public testing::TestWithParam<RandomGraph (*)(uint64_t seed)> {};
 
 TEST_P(Random, GraphsHaveTheSameResultsAsTheReferencePlan) {
-  for (uint32_t seed = 1; seed <= 300; ++seed) {
+  constexpr uint64_t kGraphs = 300;
+  const uint64_t first = seeds::First(kGraphs);
+  for (uint64_t seed = first; seed < first + kGraphs; ++seed) {
     const RandomGraph random = GetParam()(seed);
     auto graph = graph::Build(random.def, random.wanted);
     ASSERT_TRUE(graph) << ToString(graph.error());
@@ -574,15 +577,16 @@ INSTANTIATE_TEST_SUITE_P(Compiled, Random, testing::Values(&RandomGraph::OfEleme
 // Covers slices of one, two and three rows.
 TEST(Compiled, IndependentRowsAreComputedInSlicesWithTheSameResult) {
   std::map<int64_t, int> sliced;  // The number of graphs, by the rows of a slice; 0: not sliced.
-  constexpr int kGraphs = 1500;
-  for (uint32_t seed = 1; seed <= kGraphs; ++seed) {
+  constexpr uint64_t kGraphs = 1500;
+  const uint64_t first = seeds::First(kGraphs);
+  for (uint64_t seed = first; seed < first + kGraphs; ++seed) {
     const RandomGraph random = RandomGraph::OfRows(seed);
     auto graph = graph::Build(random.def, random.wanted);
     ASSERT_TRUE(graph) << ToString(graph.error());
     Resources resources;
     const auto plan = interpreter::Plan::Make(std::move(*graph), {}, resources);
     const auto wanted = plan->Run(random.fed, {}, resources);
-    const Compiled compiled(plan->ToGraph(), ExecutionOptions{.slice_bytes = 1 + 60 * (seed % 10)},
+    const Compiled compiled(plan->ToGraph(), ExecutionOptions{.slice_bytes = 1 + 60 * static_cast<int64_t>(seed % 10)},
                             std::make_shared<RunMemory>(), std::make_shared<Weights>());
     const auto given = compiled.Run(random.fed, {}, resources, SIZE_MAX);
     ASSERT_TRUE(wanted && given) << seed << random.def.DebugString();
@@ -600,7 +604,9 @@ std::string NameOf(const Result<std::optional<interpreter::Origin>>& found) {
 // Inputs have numbers whose squares are infinite; some have an infinity themselves.
 TEST(Compiled, FindsTheSameOriginOfAnInfinityAsThePlan) {
   std::set<std::string> ops;
-  for (uint32_t seed = 1; seed <= 300; ++seed) {
+  constexpr uint64_t kGraphs = 300;
+  const uint64_t first = seeds::First(kGraphs);
+  for (uint64_t seed = first; seed < first + kGraphs; ++seed) {
     RandomGraph random = RandomGraph::OfElements(seed);
     random.fed.at("n4").mutable_values<float>().back() =
         seed % 10 == 0 ? std::numeric_limits<float>::infinity() : 1e30F;

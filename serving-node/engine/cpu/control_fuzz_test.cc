@@ -8,13 +8,13 @@
 #include "serving-node/engine/cpu/compiled.h"
 #include "serving-node/engine/interpreter/plan.h"
 #include "serving-node/graph/build.h"
+#include "tests/seeds/seeds.h"
 
 namespace longshore::engine::cpu {
 namespace {
 
 using tensor::Tensor;
 
-constexpr uint32_t kSeed = 20261;
 constexpr int kTries = 4'000;
 constexpr size_t kRunBytesMax = 256 << 10;
 constexpr kernels::RunLimits kLimits{.time_max = std::chrono::milliseconds(50), .steps_max = 50, .depth_max = 10};
@@ -114,7 +114,7 @@ class Mutator {
     *input = Below(4) == 0 ? other.name() + ":1" : other.name() + suffix;
   }
 
-  std::mt19937 random_{kSeed};
+  std::mt19937 random_{seeds::First()};
 };
 
 // Whether both results agree. If one of them reached a limit of memory or time, the other may have succeeded.

@@ -13,7 +13,7 @@ namespace longshore::engine::interpreter {
 // The same seed gives the same inputs.
 class EmptyShapes {
  public:
-  explicit EmptyShapes(uint32_t seed) : random_(seed) {}
+  explicit EmptyShapes(uint64_t seed) : random_(seed) {}
 
   // Changes the shapes of some tensors. Equal sizes mostly stay equal, so that inputs still fit each other and pass the
   // checks of kernels. Tensors that would get elements are not changed.

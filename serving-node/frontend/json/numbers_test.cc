@@ -8,6 +8,8 @@
 #include <cstring>
 #include <random>
 
+#include "tests/seeds/seeds.h"
+
 namespace longshore::frontend::json {
 namespace {
 
@@ -117,7 +119,7 @@ TEST(JsonNumbers, LeavesOtherBodiesToPredictRequestFromJson) {
 }
 
 TEST(JsonNumbers, NeverDiffersFromPredictRequestFromJsonOnDamagedBodies) {
-  std::mt19937 random(20261121);
+  std::mt19937 random(seeds::First());
   const std::string characters = "[]{},:.0123456789eE+-\" \n\"abNtf\\";
   const auto any = [&](size_t below) { return std::uniform_int_distribution<size_t>(0, below - 1)(random); };
   for (int round = 0; round < 20'000; ++round) {
@@ -172,7 +174,7 @@ std::string AnyList(std::mt19937_64& random, int levels) {
 }
 
 TEST(JsonNumbers, NeverDiffersFromPredictRequestFromJsonOnRandomNumbers) {
-  std::mt19937_64 random(20261121);
+  std::mt19937_64 random(seeds::First());
   int quick = 0;
   for (int round = 0; round < 20'000; ++round) {
     const std::string body = fmt::format(R"({{"{}": {}}})", random() % 2 == 0 ? "instances" : "inputs",
@@ -187,7 +189,7 @@ TEST(JsonNumbers, NeverDiffersFromPredictRequestFromJsonOnRandomNumbers) {
 }
 
 TEST(JsonNumbers, ReadsEveryDoubleAsTheLibraryDoes) {
-  std::mt19937_64 random(20261122);
+  std::mt19937_64 random(seeds::First());
   for (int round = 0; round < 200'000; ++round) {
     const std::string text = AnyNumber(random);
     const Outcome outcome = Quick(fmt::format(R"({{"inputs": [{}]}})", text), OneInput(tensorflow::DT_DOUBLE));

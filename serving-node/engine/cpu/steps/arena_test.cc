@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "tests/seeds/seeds.h"
+
 namespace longshore::engine::cpu {
 namespace {
 
@@ -22,7 +24,9 @@ TEST(Arena, IsEmptyWithoutValuesOrForEmptyValues) {
 }
 
 TEST(Arena, ValuesThatAreNeededAtTheSameTimeDoNotOverlap) {
-  for (uint32_t seed = 1; seed <= 50; ++seed) {
+  constexpr uint64_t kPlans = 50;
+  const uint64_t first_seed = seeds::First(kPlans);
+  for (uint64_t seed = first_seed; seed < first_seed + kPlans; ++seed) {
     std::mt19937 random(seed);
     std::vector<Lifetime> values;
     for (int i = 0; i < 60; ++i) {

@@ -1,0 +1,27 @@
+// Which tests may skip, and why. A skipped test has checked nothing, so a skip without a row in skips.cc fails the run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace longshore::gtest_main {
+
+struct Skip {
+  std::string test;  // "Suite.Name".
+  std::string reason;
+};
+
+enum class Build { kPlain, kAddressSanitizer, kThreadSanitizer };
+
+#if defined(LONGSHORE_SANITIZER_THREAD)
+inline constexpr Build kThisBuild = Build::kThreadSanitizer;
+#elif defined(LONGSHORE_SANITIZER)
+inline constexpr Build kThisBuild = Build::kAddressSanitizer;
+#else
+inline constexpr Build kThisBuild = Build::kPlain;
+#endif
+
+// Returns why a run without a failed test fails nevertheless; "" if it does not. `tests`: how many tests were selected.
+std::string FindFault(int tests, const std::vector<Skip>& skips, Build build);
+
+}  // namespace longshore::gtest_main
