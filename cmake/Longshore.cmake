@@ -56,6 +56,20 @@ set(LONGSHORE_RELEASE_TESTS "^(controller|tests)")
 # These run in the release build too, so that TensorFlow's answers are also compared with those of the optimised kernels.
 set(LONGSHORE_KERNEL_TESTS "^serving-node/(saved_model|engine/(kernels/base|interpreter|host|cpu))$")
 
+# The folders that start threads or share data between threads. Their tests have the label `threaded`: ./dev test --full runs them
+# under the thread sanitizer. ./dev check finds a folder that is missing here.
+set(LONGSHORE_THREADED
+  common/base common/metrics common/os common/os/process
+  common/net/grpc common/net/http common/net/http_client
+  serving-node/app serving-node/batching serving-node/control serving-node/evidence serving-node/frontend serving-node/identity
+  serving-node/models serving-node/rehearsal serving-node/routing serving-node/sources
+  serving-node/engine/cpu serving-node/engine/cpu/steps serving-node/engine/host serving-node/engine/kernels/base
+  serving-node/observe/profiling serving-node/observe/replay serving-node/observe/requestlog
+  controller/api controller/app controller/cli controller/kube controller/leader controller/nodes controller/reconcile
+  controller/runtime controller/signals
+  controller/fleet/pods controller/fleet/processes controller/store/kube controller/store/local)
+add_custom_target(threaded_tests)
+
 add_library(longshore_warnings INTERFACE)
 target_compile_options(longshore_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
 
@@ -95,6 +109,10 @@ function(longshore_folder)
     if(NOT path MATCHES "${LONGSHORE_RELEASE_TESTS}")
       list(APPEND labels sanitized)
       add_dependencies(sanitized_tests ${target}_test)
+    endif()
+    if(path IN_LIST LONGSHORE_THREADED)
+      list(APPEND labels threaded)
+      add_dependencies(threaded_tests ${target}_test)
     endif()
     set_tests_properties(${target}_test PROPERTIES LABELS "${labels}" TIMEOUT 600)
     if(LONGSHORE_SANITIZE MATCHES "address")

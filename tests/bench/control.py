@@ -32,7 +32,7 @@ WRITERS = (1, 4, 16, 64)
 TOKEN_SECONDS = 7200
 READY_MAX_S = 900
 MIB = 1 << 20
-MEMORY_MAX_MIB, MEMORY_BESIDE_STREAMS_MIB = 96, 64
+PROCESS_MAX_MIB, NODE_MAX_KIB, MODEL_MAX_KIB = 32, 150, 4  # Budgets of the controller's memory.
 SETTLE_S = 10
 CANARY, CANARY_NODES, CANARY_HOLD, CANARY_MAX_S = "m0", 10, "60s", 300
 SCRAPES, SCRAPE_INTERVAL_S = 4, 30
@@ -218,6 +218,11 @@ def api_writes(client):
     return writes
 
 
+def memory_max_mib(models, nodes):
+    """Returns the memory that the controller may have, from fixed budgets: for itself, for each node and for each Model."""
+    return PROCESS_MAX_MIB + (nodes * NODE_MAX_KIB + models * MODEL_MAX_KIB) / 1024
+
+
 def measure(options, fleets):
     models, nodes = options.models, options.nodes
     name = f"{models:,} Models, {nodes:,} nodes, {fleets} fleet{'s' if fleets > 1 else ''}"
@@ -240,8 +245,7 @@ def measure(options, fleets):
                 time.sleep(10)  # The remaining work: snapshots and statuses.
                 idle = controller.usage.resident()
                 say(f"  controller: {before / MIB:.0f} MiB with the pods, {idle / MIB:.0f} MiB with {nodes} idle streams")
-                memory_max = max(MEMORY_MAX_MIB, (idle - before) / MIB + MEMORY_BESIDE_STREAMS_MIB)
-                bench = Bench(name, control_plane, controller, client, ask, writers, memory_max)
+                bench = Bench(name, control_plane, controller, client, ask, writers, memory_max_mib(models, nodes))
                 rows = bench.apply(models, fleets, floor)
                 rows += bench.quiet(options.quiet_s)
                 rows += bench.canary()

@@ -100,7 +100,8 @@ def differences(ours, theirs, peer, own_spread=0):
 def cell_row(cell):
     best = cell.best()
     ratio, low, high = cell.against(best)
-    made = row(f"{cell.name}: ms of a run, median", best, cell.ms(OURS), cell.ms(best), f"<= {WORST}", ratio)
+    made = row(f"{cell.name}: ms of a run, median", best, cell.ms(OURS), cell.ms(best), f"<= {WORST}", ratio,
+               f"{len(cell.seconds[OURS])} rounds")
     return {**made, "interval": [low, high]}
 
 
@@ -109,11 +110,12 @@ def cell_rows(cells):
     if rows:
         near = [made["ratio"] <= NEAR for made in rows]
         share = sum(near) / len(near)
-        rows.append(row(f"share of cells whose median is within {NEAR} x the best peer's", "", share, 0, ">= 0.7"))
+        rows.append(row(f"share of cells whose median is within {NEAR} x the best peer's", "", share, 0, ">= 0.7",
+                        basis=f"{len(cells)} cells"))
     against = [cell.against(TENSORFLOW)[0] for cell in cells if TENSORFLOW in cell.seconds]
     if against:
         mean = math.exp(statistics.fmean(math.log(ratio) for ratio in against))
-        rows.append(row("geometric mean of the cells' medians against TensorFlow's", "", mean, 0, "<= 0.75"))
+        rows.append(row("geometric mean of the cells' medians against TensorFlow's", "", mean, 0, "<= 0.75", basis=f"{len(against)} cells"))
     return rows
 
 

@@ -10,28 +10,41 @@ from processes import say
 ROUNDS, QUICK_ROUNDS = 9, 3
 
 
-def row(what: str, peer: str, ours: float, theirs: float, goal: str, ratio: float | None = None) -> dict:
-    """Makes and prints a row. `goal`, such as ">= 0.85", applies to the ratio, or to `ours` if there is no peer."""
+def row(what: str, peer: str, ours: float, theirs: float, goal: str, ratio: float | None = None, basis: str = "one run") -> dict:
+    """Makes and prints a row. `goal`, such as ">= 0.85", applies to the ratio, or to `ours` if there is no peer.
+
+    `basis` says what the figure comes from. Only a row of rounds has an interval.
+    """
     value = ratio if ratio is not None else ours / theirs if theirs else ours
     sign, limit = goal.split()
     met = value >= float(limit) if sign == ">=" else value <= float(limit)
     comparison = f" against {theirs:.4g} of {peer}: {value:.3f}" if peer else ""
-    say(f"  {what}: {ours:.4g}{comparison}, goal {goal}: {'met' if met else 'MISSED'}")
-    return {"what": what, "peer": peer, "ours": ours, "theirs": theirs, "ratio": value, "goal": goal, "met": met}
+    say(f"  {what}: {ours:.4g}{comparison}, {basis}, goal {goal}: {'met' if met else 'MISSED'}")
+    return {"what": what, "peer": peer, "ours": ours, "theirs": theirs, "ratio": value, "goal": goal, "met": met, "basis": basis,
+            "interval": None}
 
 
 def row_of_rounds(what: str, peer: str, ours: list[float], theirs: list[float], goal: str) -> dict:
     """Makes a row from the median of the ratios of the rounds, and adds "interval", the 95 % interval of this median."""
     ratio, low, high = median_of_ratios(ours, theirs)
-    made = row(what, peer, statistics.median(ours), statistics.median(theirs), goal, ratio)
-    say(f"    {len(ours)} rounds, the median of the ratios is within [{low:.3f}, {high:.3f}]")
+    made = row(what, peer, statistics.median(ours), statistics.median(theirs), goal, ratio, f"{len(ours)} rounds")
+    say(f"    the median of the ratios is within [{low:.3f}, {high:.3f}]")
+    return {**made, "interval": [low, high]}
+
+
+def row_of_figures(what: str, figures: list[float], goal: str) -> dict:
+    """Makes a row without a peer from the median of the rounds, and adds "interval", the 95 % interval of this median."""
+    middle, low, high = median_with_interval(figures)
+    made = row(what, "", middle, 0, goal, basis=f"{len(figures)} rounds")
+    say(f"    the median is within [{low:.4g}, {high:.4g}]")
     return {**made, "interval": [low, high]}
 
 
 def failed(what: str, peer: str, goal: str) -> dict:
     """Makes a row that misses its goal because there is no figure."""
     say(f"  {what}, {peer}, goal: {goal}: MISSED")
-    return {"what": what, "peer": peer, "ours": None, "theirs": None, "ratio": None, "goal": goal, "met": False}
+    return {"what": what, "peer": peer, "ours": None, "theirs": None, "ratio": None, "goal": goal, "met": False,
+            "basis": "no figure", "interval": None}
 
 
 def in_turns(measures: dict, rounds: int = ROUNDS) -> dict[str, list]:
@@ -44,18 +57,23 @@ def in_turns(measures: dict, rounds: int = ROUNDS) -> dict[str, list]:
 
 
 def median_of_ratios(ours: list[float], theirs: list[float]) -> tuple[float, float, float]:
-    """Returns the median of the ratios of the rounds and its 95 % interval.
+    """Returns the median of the ratios of the rounds and its 95 % interval."""
+    return median_with_interval([a / b for a, b in zip(ours, theirs, strict=True)])
 
-    The interval is that of the sign test: it goes from the k-th smallest to the k-th largest ratio, where k is the largest number
+
+def median_with_interval(values: list[float]) -> tuple[float, float, float]:
+    """Returns the median and its 95 % interval.
+
+    The interval is that of the sign test: it goes from the k-th smallest to the k-th largest value, where k is the largest number
     for which the true median is outside in at most 5 % of all cases (H. A. David, Order Statistics, 7.1). It assumes nothing
-    about the distribution of the ratios. With fewer than six rounds no such k exists, and the interval includes all ratios.
+    about the distribution of the values. With fewer than six rounds no such k exists, and the interval includes all values.
     """
-    ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
-    count = len(ratios)
+    ordered = sorted(values)
+    count = len(ordered)
     k = 1
     while 2 * sum(math.comb(count, i) for i in range(k + 1)) <= 0.05 * 2**count:
         k += 1
-    return statistics.median(ratios), ratios[k - 1], ratios[-k]
+    return statistics.median(ordered), ordered[k - 1], ordered[-k]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

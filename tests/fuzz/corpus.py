@@ -15,7 +15,7 @@ import zlib
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
-from tensorflow.core.protobuf import tensor_bundle_pb2
+from tensorflow.core.protobuf import saved_model_pb2, tensor_bundle_pb2
 from tensorflow_serving.apis import classification_pb2, predict_pb2, prediction_log_pb2
 
 HERE = pathlib.Path(__file__).resolve().parent / "corpus"
@@ -323,7 +323,61 @@ def npy() -> None:
           texts_of_nothing=saved(np.float32([1])).replace(b"'<f4'", b"'|S0'").replace(b"(1,), }   ", b"(9999,), }")[:-4])
 
 
+def saved_model() -> None:
+    """Models of a few ops. half_plus_two_tf1, which the test runs too, has variables and tables of files."""
+    def node(graph, op: str, *inputs: str, name: str = "", **types: int) -> None:
+        made = graph.node.add(name=name or op.lower(), op=op, input=inputs)
+        for key, value in types.items():
+            made.attr[key].type = value
+
+    def model(*ops: tuple, fetch: str, feed: str = "x:0") -> bytes:
+        """Makes a model with one signature. `ops`: the op and its inputs, each with the type float32."""
+        made = saved_model_pb2.SavedModel(saved_model_schema_version=1)
+        meta = made.meta_graphs.add()
+        meta.meta_info_def.tags.append("serve")
+        for op, *inputs in ops:
+            types = {"dtype": 1} if op in ("Const", "Placeholder", "VarHandleOp") else {"T": 1}
+            node(meta.graph_def, op, *inputs, name="x" if op == "Placeholder" else "", **types)
+        signature = meta.signature_def["serving_default"]
+        signature.method_name = "tensorflow/serving/predict"
+        for put, name in ((signature.inputs["x"], feed), (signature.outputs["y"], fetch)):
+            put.name, put.dtype = name, 1
+            put.tensor_shape.dim.add(size=-1)
+        return made.SerializeToString()
+
+    place = ("Placeholder",)
+    add = model(place, ("AddV2", "x", "x"), fetch="addv2:0")
+    deep = model(place, *[("Identity", "x" if i == 0 else "identity") for i in range(40)], fetch="identity:0")
+    two = saved_model_pb2.SavedModel.FromString(add)
+    two.meta_graphs.add().meta_info_def.tags.append("train")
+    constant = saved_model_pb2.SavedModel.FromString(model(place, ("Const",), ("AddV2", "x", "const"), fetch="addv2:0"))
+    value = constant.meta_graphs[0].graph_def.node[1].attr["value"].tensor
+    value.CopyFrom(tf.make_tensor_proto(np.float32([1, 2])))
+    huge = saved_model_pb2.SavedModel.FromString(constant.SerializeToString())
+    huge.meta_graphs[0].graph_def.node[1].attr["value"].tensor.CopyFrom(shaped(tf.float32, [1 << 40], float_val=[1.0]))
+    function = saved_model_pb2.SavedModel.FromString(add)
+    made = function.meta_graphs[0].graph_def.library.function.add()
+    made.signature.name = "f"
+    made.signature.input_arg.add(name="a", type=1)
+    made.signature.output_arg.add(name="b", type=1)
+    made.ret["b"] = "f:b:0"
+    made.node_def.add(name="f", op="f", input=["a"])  # It calls itself.
+    function.meta_graphs[0].graph_def.node.add(name="call", op="f", input=["x"])
+    function.meta_graphs[0].signature_def["serving_default"].outputs["y"].name = "call:0"
+    write("saved_model", add=add, constant=constant.SerializeToString(), huge_constant=huge.SerializeToString(),
+          same_name_often=deep, cycle=model(place, ("Neg", "abs"), ("Abs", "neg"), fetch="abs:0"),
+          function_calls_itself=function.SerializeToString(), two_graphs=two.SerializeToString(),
+          unknown_op=model(place, ("Frobnicate", "x"), fetch="frobnicate:0"),
+          missing_input=model(place, ("Neg", "z"), fetch="neg:0"), missing_output=model(place, fetch="z:7"),
+          too_few_inputs=model(place, ("AddV2", "x"), fetch="addv2:0"),
+          matrix_of_vectors=model(place, ("MatMul", "x", "x"), fetch="matmul:0"),
+          control=model(place, ("Neg", "x", "^x", "^neg"), fetch="neg:0"),
+          loop=model(place, ("Enter", "x"), ("Merge", "enter", "nextiteration"), ("NextIteration", "merge"), fetch="merge:0"),
+          variable=model(place, ("VarHandleOp",), ("ReadVariableOp", "varhandleop"), fetch="readvariableop:0"),
+          cut=add[:-9], empty=b"")
+
+
 if __name__ == "__main__":
     for make in (archive, json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, certificate_request,
-                 npy):
+                 npy, saved_model):
         make()

@@ -42,8 +42,33 @@ class Bench(unittest.TestCase):
         for rows, gate, status in (([good], True, 0), ([good, bad], True, 1), ([good, bad], False, 0)):
             self.assertEqual(finish(rows, argparse.Namespace(json=False, gate=gate)), status)
 
-    def test_swaps_and_restarts_fail_no_request(self):
-        self.assertEqual([made["ours"] for made in run("swaps", "restarts")], [0, 0])
+    def test_swaps_and_restarts_fail_no_request_and_show_the_longest_wait(self):
+        rows = run("swaps", "restarts")
+        self.assertEqual([made["ours"] for made in rows if "failed" in made["what"]], [0, 0])
+        longest = [made["ours"] for made in rows if "longest answer" in made["what"]]
+        tail = [made["ours"] for made in rows if "p99.9" in made["what"]]
+        self.assertEqual((len(longest), len(tail)), (2, 2))
+        for most, p999 in zip(longest, tail, strict=True):
+            self.assertGreater(most, 0)
+            self.assertLess(p999, 1.1 * most)  # A bucket ends up to 9 % above its latencies.
+            self.assertLess(most, 10_000)  # The deadline.
+
+    def test_only_rows_of_rounds_have_an_interval_and_the_others_say_that_they_are_one_run(self):
+        from rows import row, row_of_figures, row_of_rounds
+        one = row("x", "", 1, 0, "<= 2")
+        self.assertEqual((one["basis"], one["interval"]), ("one run", None))
+        rounds = row_of_rounds("x", "peer", [1, 2, 3, 4, 5, 6, 7, 8, 9], [1] * 9, "<= 5")
+        self.assertEqual((rounds["basis"], rounds["ratio"], rounds["interval"]), ("9 rounds", 5, [2, 8]))
+        figures = row_of_figures("x", [3, 1, 2], "<= 2")
+        self.assertEqual((figures["basis"], figures["ours"], figures["interval"], figures["met"]), ("3 rounds", 2, [1, 3], True))
+
+    def test_the_tail_of_several_windows_is_that_of_all_their_answers(self):
+        from latency import pooled_p999_ms
+        quiet = {"latency_us": [[1000, 9990]]}
+        stalled = {"latency_us": [[1000, 5], [64000, 5]]}
+        self.assertEqual(pooled_p999_ms([quiet]), 1)
+        self.assertEqual(pooled_p999_ms([quiet, stalled]), 1)  # Five of 10,000.
+        self.assertEqual(pooled_p999_ms([quiet, stalled, stalled, stalled]), 64)
 
 
 if __name__ == "__main__":

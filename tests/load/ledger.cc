@@ -52,11 +52,13 @@ Json ToJson(const VersionCounts& counts) {
 void LatencyCounts::Add(Duration latency) {
   buckets_[std::min(static_cast<size_t>(TimeBucketOf(latency)), buckets_.size() - 1)] += 1;
   count_ += 1;
+  max_ = std::max(max_, latency);
 }
 
 void LatencyCounts::Merge(const LatencyCounts& other) {
   for (size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
   count_ += other.count_;
+  max_ = std::max(max_, other.max_);
 }
 
 double LatencyCounts::QuantileMs(double quantile) const {
@@ -67,6 +69,16 @@ double LatencyCounts::QuantileMs(double quantile) const {
     if (static_cast<double>(seen) >= wanted) return TimeBucketUpperMicroseconds(static_cast<int>(i)) / 1000;
   }
   return 0;
+}
+
+double LatencyCounts::MaxMs() const { return std::chrono::duration<double, std::milli>(max_).count(); }
+
+Json LatencyCounts::ToJson() const {
+  Json buckets = Json::array();
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    if (buckets_[i] > 0) buckets.push_back({TimeBucketUpperMicroseconds(static_cast<int>(i)), buckets_[i]});
+  }
+  return buckets;
 }
 
 Json ToJson(const Counts& counts) {
@@ -84,7 +96,9 @@ Json ToJson(const Counts& counts) {
           {"failures", counts.failures},
           {"p50_ms", counts.latency.QuantileMs(0.5)},
           {"p99_ms", counts.latency.QuantileMs(0.99)},
-          {"p999_ms", counts.latency.QuantileMs(0.999)}};
+          {"p999_ms", counts.latency.QuantileMs(0.999)},
+          {"max_ms", counts.latency.MaxMs()},
+          {"latency_us", counts.latency.ToJson()}};
 }
 
 Json ToJson(const SegmentReport& report) {

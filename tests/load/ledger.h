@@ -33,10 +33,16 @@ class LatencyCounts {
   void Merge(const LatencyCounts& other);
   // The upper end of the bucket that holds the quantile, in milliseconds; 0 when nothing was counted.
   double QuantileMs(double quantile) const;
+  // The longest latency, exactly; 0 when nothing was counted.
+  double MaxMs() const;
+  // The buckets that are not empty, as pairs of their upper end in microseconds and their count. Programs that read
+  // them can merge the latencies of several segments.
+  Json ToJson() const;
 
  private:
   std::array<int64_t, 256> buckets_{};
   int64_t count_ = 0;
+  Duration max_{0};
 };
 
 struct VersionCounts {

@@ -109,5 +109,33 @@ TEST(LatencyCounts, QuantilesAreWithinABucketOfTheTruth) {
   EXPECT_EQ(LatencyCounts{}.QuantileMs(0.5), 0);
 }
 
+TEST(LatencyCounts, KeepTheLongestLatencyExactly) {
+  LatencyCounts counts;
+  EXPECT_EQ(counts.MaxMs(), 0);
+  counts.Add(std::chrono::microseconds(70'123));
+  counts.Add(std::chrono::microseconds(10));
+  LatencyCounts merged;
+  merged.Add(std::chrono::microseconds(20));
+  merged.Merge(counts);
+  EXPECT_EQ(merged.MaxMs(), 70.123);
+}
+
+TEST(LatencyCounts, GiveTheBucketsThatAreNotEmpty) {
+  LatencyCounts counts;
+  for (const int64_t us : {1024, 1024, 1}) counts.Add(std::chrono::microseconds(us));
+  EXPECT_EQ(counts.ToJson(), Json::parse("[[1.0, 1], [1024.0, 2]]"));
+}
+
+TEST(Counts, NameTheLongestAnswerOfASegmentAndNotThatOfAFailure) {
+  Ledger ledger(At(0), 1);
+  Reply failure;
+  failure.code = Code::kUnavailable;
+  for (RequestId id : {1, 2, 3}) ledger.Sent(id, std::nullopt, At(0));
+  ledger.Answered(1, From(1), At(7));
+  ledger.Answered(2, From(1), At(250));
+  ledger.Answered(3, failure, At(9000));
+  EXPECT_EQ(ToJson(ledger.Total())["max_ms"], 250);
+}
+
 }  // namespace
 }  // namespace longshore::load

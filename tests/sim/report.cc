@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "tests/sim/trials.h"
@@ -6,72 +7,128 @@ namespace longshore::sim {
 namespace {
 
 constexpr double kFalseShareMax = 0.01;
-constexpr double kRatioGoal = 5;
+constexpr double kRatioMax = 1.2;
 
 std::string Shown(const Delay& delay, double requests) {
   if (requests > 0) return fmt::format("{:.0f}", requests);
-  return fmt::format("not found ({} of {} trials found it)", delay.found, delay.trials);
+  return fmt::format("not found ({} of {} trials found it)", delay.found.count, delay.found.trials);
 }
 
-Json OrNull(double requests) { return requests == 0 ? Json(nullptr) : Json(requests); }
+std::string Shown(const Share& share) {
+  return fmt::format("{} of {}, <= {:.1f}%", share.count, share.trials, 100 * share.UpperBound());
+}
 
-// A rule that rolls back equal versions as often as worse ones does not detect anything, even if it is fast.
-bool Discriminates(const Row& row) { return row.theirs_false <= 0.5; }
+std::string Verdict(const Row& row) {
+  if (row.is_example) return "example";
+  if (!row.IsCompared()) return "not compared";
+  return fmt::format("{:.2f}, {}", row.Ratio(), row.Meets() ? "met" : "**missed**");
+}
+
+Json OrNull(double number) { return number == 0 ? Json(nullptr) : Json(number); }
 
 Json RowToJson(const Row& row) {
-  const bool both = row.ours.median > 0 && row.theirs.median > 0;
-  const double ratio = both ? row.theirs.median / row.ours.median : 0;
-  const bool met = row.ours.median > 0 && (!both || !Discriminates(row) || ratio >= kRatioGoal);
   return {{"what", row.what},
+          {"requests_per_second", row.requests_per_second},
           {"peer", row.peer},
-          {"ours", OrNull(row.ours.median)},
-          {"theirs", OrNull(row.theirs.median)},
-          {"ratio", both ? Json(ratio) : Json(nullptr)},
-          {"goal", kRatioGoal},
-          {"met", met},
-          {"ours_p90", OrNull(row.ours.p90)},
-          {"theirs_p90", OrNull(row.theirs.p90)},
-          {"ours_false_share", row.ours_false},
-          {"theirs_false_share", row.theirs_false}};
+          {"example", row.is_example},
+          {"ours", OrNull(row.ours.delay.median)},
+          {"theirs", OrNull(row.theirs.delay.median)},
+          {"ratio", OrNull(row.Ratio())},
+          {"goal", row.is_example ? Json(nullptr) : Json(kRatioMax)},
+          {"compared", row.IsCompared()},
+          {"met", row.IsCompared() ? Json(row.Meets()) : Json(nullptr)},
+          {"ours_p90", OrNull(row.ours.delay.p90)},
+          {"theirs_p90", OrNull(row.theirs.delay.p90)},
+          {"ours_false_share", row.ours.equal_rolled_back.value()},
+          {"ours_false_share_bound", row.ours.equal_rolled_back.UpperBound()},
+          {"theirs_false_share", row.theirs.equal_rolled_back.value()},
+          {"theirs_false_share_bound", row.theirs.equal_rolled_back.UpperBound()}};
+}
+
+Json EqualToJson(const Falses& equal) {
+  const double share = equal.rolled_back.value();
+  return {{"what", fmt::format("rolled back of {} equal versions, {} requests", equal.rolled_back.trials, equal.world)},
+          {"peer", "limit"},
+          {"ours", share},
+          {"ours_bound", equal.rolled_back.UpperBound()},
+          {"theirs", kFalseShareMax},
+          {"ratio", share / kFalseShareMax},
+          {"goal", 1},
+          {"compared", true},
+          {"met", share <= kFalseShareMax}};
+}
+
+// The probability of at most `count` of `trials` at this share.
+double AtMost(int count, int trials, double share) {
+  double sum = 0;
+  for (int i = 0; i <= count; ++i) {
+    const double ways = std::lgamma(trials + 1) - std::lgamma(i + 1) - std::lgamma(trials - i + 1);
+    sum += std::exp(ways + i * std::log(share) + (trials - i) * std::log1p(-share));
+  }
+  return sum;
 }
 
 }  // namespace
+
+double Share::UpperBound() const {
+  if (count == trials) return 1;
+  double low = value();
+  double high = 1;
+  for (int i = 0; i < 50; ++i) {
+    const double middle = (low + high) / 2;
+    (AtMost(count, trials, middle) > 0.05 ? low : high) = middle;
+  }
+  return high;
+}
+
+bool Row::IsCompared() const {
+  return !is_example && theirs.delay.median > 0 && theirs.equal_rolled_back.value() <= kPeerFalseShareMax;
+}
+
+double Row::Ratio() const {
+  const bool both = ours.delay.median > 0 && theirs.delay.median > 0;
+  return both ? ours.delay.median / theirs.delay.median : 0;
+}
+
+bool Row::Meets() const { return IsCompared() && ours.delay.median > 0 && Ratio() <= kRatioMax; }
 
 std::string ToText(const Report& report) {
   std::string text;
   for (const Falses& equal : report.equal) {
     text += fmt::format(
-        "{} of {} rollouts of a version against itself were rolled back ({:.2f}%, at most {:.0f}% allowed); "
-        "{} {} requests, analysed after every one",
-        equal.rolled_back, equal.rollouts, 100 * equal.Share(), 100 * kFalseShareMax, equal.requests, equal.world);
+        "{} of {} rollouts of a version against itself were rolled back ({:.2f}%, with 95% certainty at most {:.2f}%; "
+        "{:.0f}% allowed); {} {} requests, analysed after every one",
+        equal.rolled_back.count, equal.rolled_back.trials, 100 * equal.rolled_back.value(),
+        100 * equal.rolled_back.UpperBound(), 100 * kFalseShareMax, equal.requests, equal.world);
     for (const auto& [reason, times] : equal.reasons) text += fmt::format("; {}: {}", reason, times);
     text += "\n\n";
   }
-  text += "Requests of the candidate until it was rolled back (40 min, 100 requests/s, 25% to the candidate)\n\n";
-  text += "| fault | ours, median | ours, p90 | ours, false | rule | theirs, median | theirs, p90 | theirs, false |\n";
-  text += "|---|---|---|---|---|---|---|---|\n";
+  text += fmt::format(
+      "Requests of the candidate, 25% of all, until it was rolled back; ratio ours / theirs, goal <= {}\n\n",
+      kRatioMax);
+  text += "| fault | requests/s | ours, median | p90 | false | rule | theirs, median | p90 | false | ratio |\n";
+  text += "|---|---|---|---|---|---|---|---|---|---|\n";
   for (const Row& row : report.rows) {
-    text +=
-        fmt::format("| {} | {} | {} | {:.0f}% | {} | {} | {} | {:.0f}% |\n", row.what, Shown(row.ours, row.ours.median),
-                    Shown(row.ours, row.ours.p90), 100 * row.ours_false, row.peer, Shown(row.theirs, row.theirs.median),
-                    Shown(row.theirs, row.theirs.p90), 100 * row.theirs_false);
+    const Delay& ours = row.ours.delay;
+    const Delay& theirs = row.theirs.delay;
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", row.what, row.requests_per_second,
+                        Shown(ours, ours.median), Shown(ours, ours.p90), Shown(row.ours.equal_rolled_back), row.peer,
+                        Shown(theirs, theirs.median), Shown(theirs, theirs.p90), Shown(row.theirs.equal_rolled_back),
+                        Verdict(row));
   }
   return text;
 }
 
 Json ToJson(const Report& report) {
   Json rows = Json::array();
-  for (const Falses& equal : report.equal) {
-    rows.push_back({{"what", fmt::format("rolled back of {} equal versions, {} requests", equal.rollouts, equal.world)},
-                    {"peer", "limit"},
-                    {"ours", equal.Share()},
-                    {"theirs", kFalseShareMax},
-                    {"ratio", equal.Share() / kFalseShareMax},
-                    {"goal", 1},
-                    {"met", equal.Share() <= kFalseShareMax}});
-  }
+  for (const Falses& equal : report.equal) rows.push_back(EqualToJson(equal));
   for (const Row& row : report.rows) rows.push_back(RowToJson(row));
   return {{"rows", std::move(rows)}};
+}
+
+bool MeetsGoals(const Json& report) {
+  return std::ranges::all_of(report["rows"],
+                             [](const Json& row) { return row["goal"].is_null() || row["met"] == true; });
 }
 
 }  // namespace longshore::sim

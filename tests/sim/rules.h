@@ -1,8 +1,7 @@
-// Rollback rules over a stream of requests: ours, and the fixed thresholds of Argo Rollouts' and Flagger's
-// documentation.
+// Rollback rules over a stream of requests: ours, and a fixed limit checked at intervals, as in Argo Rollouts and
+// Flagger.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,18 +11,12 @@
 
 namespace longshore::sim {
 
-class Rule {
- public:
-  virtual ~Rule() = default;
-  // Takes one request that ended at this second of the rollout; true: roll back now.
-  virtual bool RollsBack(const Request& request, double second) = 0;
-};
-
-// Looks after every request.
-class EvidenceRule final : public Rule {
+// Our analysis. It looks after every request.
+class EvidenceRule final {
  public:
   EvidenceRule(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
-  bool RollsBack(const Request& request, double second) override;
+  // Takes one request; true: roll back now.
+  bool RollsBack(const Request& request);
   // The reason of the rollback.
   const std::string& reason() const { return reason_; }
 
@@ -33,28 +26,32 @@ class EvidenceRule final : public Rule {
   std::string reason_;
 };
 
-// A fixed threshold on the candidate's requests of the last interval. Rolls back at failed measurement number
-// `failures_max`.
-struct ThresholdOptions {
-  std::optional<double> success_min;  // Share of requests without error.
-  std::optional<double> p99_max_us;
+enum class Metric { kErrorShare, kP99 };
+
+// A measurement of the candidate's requests of one interval.
+struct Look {
+  double candidates = 0;   // The candidate's requests since the rollout began.
+  double measurement = 0;  // The share of errors, or the p99 of the run time in microseconds.
+};
+// The looks at one rollout of this length. An interval without a request of the candidate has no look.
+struct Looking {
+  Metric metric = Metric::kErrorShare;
   double interval_seconds = 60;
+  double horizon_seconds = 2400;
+};
+std::vector<Look> LooksAt(const World& world, const Looking& looking, uint64_t seed);
+
+// A fixed limit on the measurements: rolls back at failed measurement number `failures_max`. A measurement fails when
+// it is above `measurement_max`.
+struct Limit {
+  double measurement_max = 0;
   int failures_max = 5;
 };
-class ThresholdRule final : public Rule {
- public:
-  explicit ThresholdRule(const ThresholdOptions& options) : options_(options), look_at_(options.interval_seconds) {}
-  bool RollsBack(const Request& request, double second) override;
+// The candidate's requests until the rollback; nullopt without a rollback.
+std::optional<double> RequestsUntilRollback(const std::vector<Look>& looks, const Limit& limit);
 
- private:
-  bool Fails();
-
-  const ThresholdOptions options_;
-  double look_at_;
-  int failures_ = 0;
-  int64_t errors_ = 0;
-  std::vector<double> run_times_us_;
-};
+// The lowest measurement_max that rolls back at most `share_max` of these rollouts.
+double LowestLimit(const std::vector<std::vector<Look>>& rollouts, int failures_max, double share_max);
 
 // Evidence of one request, for building windows and baselines.
 api::ArmEvidence EvidenceOf(const Request& request);

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 namespace longshore::sim {
 namespace {
 
-constexpr double kHorizonSeconds = 40 * 60;
+// A rollout lasts for 40 minutes, or longer at a low rate: until this many requests have been answered.
+constexpr double kHorizonSecondsMin = 40 * 60;
+constexpr double kHorizonRequestsMin = 24000;
 constexpr int kBaselineRequests = 1000;
 
 api::ArmEvidence Baseline(const World& world, int requests, uint64_t seed) {
@@ -64,41 +65,40 @@ std::string RunEqual(const EqualCase& drawn, uint64_t seed, int64_t requests_min
       const Request request = stream.Next();
       in_step += request.candidate ? 1 : 0;
       ++requests;
-      if (rule.RollsBack(request, 0)) return rule.reason();
+      if (rule.RollsBack(request)) return rule.reason();
     }
   }
   return "";
 }
 
-using MakeRule = std::function<std::unique_ptr<Rule>(uint64_t seed)>;
+double HorizonSeconds(const World& world) {
+  return std::max(kHorizonSecondsMin, kHorizonRequestsMin / world.requests_per_second);
+}
 
-// The candidate's requests until the rollback; infinity without a rollback.
-double RunTrial(const World& world, Rule& rule, uint64_t seed) {
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// The candidate's requests until our rule rolls back.
+double RunOurs(const World& world, uint64_t seed, uint64_t baseline_seed) {
+  EvidenceRule rule({}, Baseline(world, kBaselineRequests, baseline_seed));
   Stream stream(world, seed);
-  int64_t candidates = 0;
-  const auto total = static_cast<int64_t>(kHorizonSeconds * world.requests_per_second);
+  double candidates = 0;
+  const auto total = static_cast<int64_t>(HorizonSeconds(world) * world.requests_per_second);
   for (int64_t i = 0; i < total; ++i) {
     const Request request = stream.Next();
     candidates += request.candidate ? 1 : 0;
-    if (rule.RollsBack(request, static_cast<double>(i) / world.requests_per_second))
-      return static_cast<double>(candidates);
+    if (rule.RollsBack(request)) return candidates;
   }
-  return std::numeric_limits<double>::infinity();
+  return kNever;
 }
 
-Delay Measure(const World& world, const MakeRule& make, int trials, uint64_t seed) {
-  std::vector<double> delays;
-  for (int i = 0; i < trials; ++i) {
-    const uint64_t own_seed = seed * 1000003 + static_cast<uint64_t>(i);
-    delays.push_back(RunTrial(world, *make(own_seed), own_seed));
-  }
-  std::sort(delays.begin(), delays.end());
+Delay DelayOf(std::vector<double> delays) {
+  std::ranges::sort(delays);
   const auto at = [&](double quantile) {
     const double delay = delays[static_cast<size_t>(quantile * static_cast<double>(delays.size() - 1))];
     return std::isfinite(delay) ? delay : 0;
   };
-  const auto found = std::count_if(delays.begin(), delays.end(), [](double delay) { return std::isfinite(delay); });
-  return {trials, static_cast<int>(found), at(0.5), at(0.9)};
+  const auto found = std::ranges::count_if(delays, [](double delay) { return std::isfinite(delay); });
+  return {{static_cast<int>(found), static_cast<int>(delays.size())}, at(0.5), at(0.9)};
 }
 
 struct Fault {
@@ -118,59 +118,123 @@ std::vector<Fault> Faults() {
   return {one, five, slow};
 }
 
-struct Peer {
-  std::string name;
-  ThresholdOptions options;
-};
-
-// The documented examples: Argo Rollouts' analysis page (interval 5m, successCondition result[0] >= 0.95, failureLimit
-// 3: the fourth failure ends it) and Flagger's canary (interval 1m, threshold 5, success rate 99%, p99 500 ms).
-std::vector<Peer> PeersFor(const Fault& fault) {
-  const double stable_p99 = fault.world.run_time_median_us * std::exp(fault.world.run_time_sigma * 2.3263);
-  if (fault.latency) {
-    return {{"Flagger p99 <= 500ms", {{}, 500000, 60, 5}},
-            {"Flagger p99 <= 1.1x stable's", {{}, 1.1 * stable_p99, 60, 5}},
-            {"Argo p99 <= 1.1x stable's", {{}, 1.1 * stable_p99, 300, 4}}};
-  }
-  return {{"Argo success >= 0.95", {0.95, {}, 300, 4}},
-          {"Argo success >= 0.99", {0.99, {}, 300, 4}},
-          {"Flagger success >= 99%", {0.99, {}, 60, 5}}};
-}
-
 World EqualOf(World world) {
   world.candidate_errors = world.stable_errors;
   world.slowdown = 1;
   return world;
 }
 
-double FoundShare(const Delay& delay) { return static_cast<double>(delay.found) / delay.trials; }
+// A world with a fault, and the seeds of its rollouts. All rules see the same streams.
+struct Case {
+  Fault fault;
+  int trials = 0;
+  uint64_t seed = 0;
 
-void AddRows(const Fault& fault, const Options& options, Report& report) {
-  const MakeRule ours = [&](uint64_t seed) {
-    return std::make_unique<EvidenceRule>(api::ModelSpec{}, Baseline(fault.world, kBaselineRequests, seed + 77));
+  int equal_trials() const { return std::max(trials, kFalseTrialsMin); }
+  uint64_t SeedOf(int trial) const { return seed * 1000003 + static_cast<uint64_t>(trial); }
+  uint64_t EqualSeedOf(int trial) const { return (seed + 1) * 1000003 + static_cast<uint64_t>(trial); }
+};
+
+Measured MeasureOurs(const Case& one) {
+  const World equal = EqualOf(one.fault.world);
+  std::vector<double> delays, equal_delays;
+  for (int i = 0; i < one.trials; ++i) delays.push_back(RunOurs(one.fault.world, one.SeedOf(i), one.SeedOf(i) + 77));
+  for (int i = 0; i < one.equal_trials(); ++i)
+    equal_delays.push_back(RunOurs(equal, one.EqualSeedOf(i), one.EqualSeedOf(i) + 77));
+  return {DelayOf(std::move(delays)), DelayOf(std::move(equal_delays)).found};
+}
+
+using Rollouts = std::vector<std::vector<Look>>;
+
+// The looks of a peer at the rollouts of a case, at one interval.
+struct Seen {
+  Rollouts faulty;
+  Rollouts equal;
+};
+
+Seen Look(const Case& one, double interval_seconds) {
+  const World& world = one.fault.world;
+  const Looking looking{one.fault.latency ? Metric::kP99 : Metric::kErrorShare, interval_seconds,
+                        HorizonSeconds(world)};
+  Seen seen;
+  for (int i = 0; i < one.trials; ++i) seen.faulty.push_back(LooksAt(world, looking, one.SeedOf(i)));
+  for (int i = 0; i < one.equal_trials(); ++i)
+    seen.equal.push_back(LooksAt(EqualOf(world), looking, one.EqualSeedOf(i)));
+  return seen;
+}
+
+Measured MeasureLimit(const Seen& seen, const Limit& limit) {
+  const auto delay_of = [&](const Rollouts& rollouts) {
+    std::vector<double> delays;
+    for (const auto& looks : rollouts) delays.push_back(RequestsUntilRollback(looks, limit).value_or(kNever));
+    return DelayOf(std::move(delays));
   };
-  const Delay our_delay = Measure(fault.world, ours, options.trials, options.seed);
-  // A rule that decides 200,000 times is slow to simulate; RunEqualVersions measures its false rollbacks as well.
-  const double our_false =
-      FoundShare(Measure(EqualOf(fault.world), ours, std::max(1, options.trials / 4), options.seed + 1));
-  for (const Peer& peer : PeersFor(fault)) {
-    const MakeRule theirs = [&](uint64_t) { return std::make_unique<ThresholdRule>(peer.options); };
-    Row row{fault.what, peer.name, our_delay, {}, our_false, 0};
-    row.theirs = Measure(fault.world, theirs, options.trials, options.seed);
-    row.theirs_false = FoundShare(Measure(EqualOf(fault.world), theirs, options.trials, options.seed + 1));
-    report.rows.push_back(row);
+  return {delay_of(seen.faulty), delay_of(seen.equal).found};
+}
+
+struct Peer {
+  std::string name;
+  Measured measured;
+};
+
+std::string NameOf(bool latency, double interval_seconds, const Limit& limit) {
+  const std::string what = latency ? fmt::format("p99 <= {:.1f} ms", limit.measurement_max / 1000)
+                                   : fmt::format("errors <= {:.2f}%", 100 * limit.measurement_max);
+  return fmt::format("{} every {:.0f} s, {} failed", what, interval_seconds, limit.failures_max);
+}
+
+// The setting that finds this fault soonest with few false alarms, chosen afterwards from the same rollouts. Both Argo
+// Rollouts and Flagger can be set like this; an operator does not know the fault before.
+Peer BestSetting(const Case& one) {
+  Peer best;
+  for (const double interval_seconds : {10, 30, 60, 120, 300, 600, 1200}) {
+    const Seen seen = Look(one, interval_seconds);
+    for (const int failures_max : {1, 2, 3, 4, 5}) {
+      const Limit limit{LowestLimit(seen.equal, failures_max, kPeerFalseShareMax), failures_max};
+      const Measured measured = MeasureLimit(seen, limit);
+      const double median = measured.delay.median;
+      if (!best.name.empty() &&
+          (median == 0 || (best.measured.delay.median > 0 && best.measured.delay.median <= median)))
+        continue;
+      best = {NameOf(one.fault.latency, interval_seconds, limit), measured};
+    }
   }
+  best.name = "best setting: " + best.name;
+  return best;
+}
+
+// The documented examples: Argo Rollouts' analysis page (interval 5m, successCondition result[0] >= 0.95, failureLimit
+// 3: the fourth failure ends it) and Flagger's canary (interval 1m, threshold 5, success rate 99%, p99 500 ms).
+std::vector<Peer> Examples(const Case& one) {
+  const auto example = [&](const char* tool, double interval_seconds, const Limit& limit) {
+    return Peer{fmt::format("{}'s example: {}", tool, NameOf(one.fault.latency, interval_seconds, limit)),
+                MeasureLimit(Look(one, interval_seconds), limit)};
+  };
+  if (one.fault.latency) return {example("Flagger", 60, {500000, 5})};
+  return {example("Argo", 300, {0.05, 4}), example("Flagger", 60, {0.01, 5})};
+}
+
+void AddRows(const Case& one, Report& report) {
+  const Row row{one.fault.what, one.fault.world.requests_per_second, "", false, MeasureOurs(one), {}};
+  const auto add = [&](const Peer& peer, bool is_example) {
+    report.rows.push_back(row);
+    report.rows.back().peer = peer.name;
+    report.rows.back().is_example = is_example;
+    report.rows.back().theirs = peer.measured;
+  };
+  add(BestSetting(one), false);
+  for (const Peer& peer : Examples(one)) add(peer, true);
 }
 
 }  // namespace
 
 Falses RunEqualVersions(Requests requests, int rollouts, int64_t requests_min, uint64_t seed) {
-  Falses falses{requests == Requests::kCorrelated ? "correlated" : "independent", rollouts, 0, 0, {}};
+  Falses falses{requests == Requests::kCorrelated ? "correlated" : "independent", {0, rollouts}, 0, {}};
   for (int i = 0; i < rollouts; ++i) {
     const uint64_t own_seed = seed * 1000000 + static_cast<uint64_t>(i);
     const std::string reason = RunEqual(DrawEqualCase(requests, own_seed), own_seed, requests_min, falses.requests);
     if (reason.empty()) continue;
-    ++falses.rolled_back;
+    ++falses.rolled_back.count;
     ++falses.reasons[reason];
   }
   return falses;
@@ -182,7 +246,12 @@ Report Simulate(const Options& options) {
     report.equal.push_back(
         RunEqualVersions(requests, options.equal_rollouts, options.equal_requests_min, options.seed));
   }
-  for (const Fault& fault : Faults()) AddRows(fault, options, report);
+  for (const double rate : options.requests_per_second) {
+    for (Fault fault : Faults()) {
+      fault.world.requests_per_second = rate;
+      AddRows({fault, options.trials, options.seed}, report);
+    }
+  }
   return report;
 }
 

@@ -11,6 +11,9 @@ from findings import Finding
 
 _FOLDER_CALL = re.compile(r"longshore_folder\(([^)]*)\)")
 _OF_EVERY_TEST = {"tests_gtest_main", "tests_seeds", "tests_source_tree"}  # longshore_folder() links it with each test program.
+_THREADED_FILE = "cmake/Longshore.cmake"
+_THREADED_LIST = re.compile(r"set\(LONGSHORE_THREADED\s+([^)]*)\)")
+_THREADS = re.compile(r"std::(jthread|thread|async|mutex|shared_mutex|recursive_mutex|condition_variable\w*|atomic)\b")
 _NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
 
 
@@ -191,6 +194,31 @@ def check_namespaces(sources, limits):
                 f"namespace {match[1]} in folder {source.folder}",
                 f"name it {expected}",
             )
+
+
+def check_threaded(root, sources):
+    """The tests of folders that use threads are on the list of those that run under the thread sanitizer."""
+    definition = _THREADED_LIST.search((root / _THREADED_FILE).read_text(encoding="utf-8"))
+    listed = set(definition[1].split())
+    tested = {source.folder for source in sources if source.is_test}
+    for folder in sorted(listed - tested):
+        yield Finding(_THREADED_FILE, 0, f"LONGSHORE_THREADED has {folder}, which has no unit tests", f"remove {folder}")
+    found = set()
+    for source in sources:
+        folder = source.folder
+        if source.is_test or folder.startswith("tests") or folder not in tested - listed - found:
+            continue
+        for number, line in enumerate(source.content.split("\n"), 1):
+            match = _THREADS.search(line.split("//")[0])
+            if match:
+                found.add(folder)
+                yield Finding(
+                    source.path,
+                    number,
+                    f"{match[0]} in a folder whose tests do not run under the thread sanitizer",
+                    f"add {folder} to LONGSHORE_THREADED in {_THREADED_FILE}",
+                )
+                break
 
 
 def check_pure(sources, limits):

@@ -52,6 +52,7 @@ def findings_of(paths, everything, limits):
     yield from structure.check_cycles(every_source, limits)
     yield from structure.check_namespaces(chosen, limits)
     yield from structure.check_pure(chosen, limits)
+    yield from structure.check_threaded(ROOT, every_source)
     yield from plain_english.check(every_source, limits)
     yield from documents.check(ROOT, everything)
     yield from reference.check(ROOT)

@@ -62,6 +62,20 @@ class FolderTest(unittest.TestCase):
         (finding,) = structure.check_declared(self.root, [http, source, test])
         self.assertEqual((finding.path, finding.line), ("common/a.cc", 1))
 
+    def test_a_folder_with_threads_whose_tests_are_not_on_the_list_is_found(self):
+        self.write("cmake/Longshore.cmake", "set(LONGSHORE_THREADED\n  common/os common/none)\n")
+        sources = [
+            Source("common/a.cc", "// std::thread\nstd::mutex one;\nstd::atomic<int> two;\n"),
+            Source("common/a_test.cc", ""),
+            Source("common/os/b.cc", "std::thread b;\n"),
+            Source("common/os/b_test.cc", ""),
+            Source("common/untested/c.cc", "std::thread c;\n"),
+            Source("common/json/d.cc", "int d;\n"),
+            Source("common/json/d_test.cc", "std::thread d;\n"),
+        ]
+        found = list(structure.check_threaded(self.root, sources))
+        self.assertEqual([(one.path, one.line) for one in found], [("cmake/Longshore.cmake", 0), ("common/a.cc", 2)])
+
     def test_dead_links_anchors_and_paths_are_found(self):
         self.write("docs/a.md", "# One thing\n[x](b.md) [y](#one-thing) [z](#other) `common/none.h` `common/here.h`\n")
         self.write("common/here.h", "")
