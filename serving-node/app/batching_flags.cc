@@ -18,7 +18,7 @@ void BatchingFlags::AddTo(CLI::App& app) {
       ->group(group);
   app.add_flag("--enable_per_model_batching_parameters", enable_per_model_batching_parameters,
                "read the parameters of each version from its batching_params.pbtxt; versions without that file are not "
-               "batched. Only num_batch_threads of the file above is used then")
+               "batched. Of --batching_parameters_file, only num_batch_threads is then used")
       ->group(group);
 }
 

@@ -28,8 +28,8 @@ struct BatchingFlags {
   Result<int> Read();
 };
 
-// Reads the batching parameters from the directory of the version; nullopt if it has no such file, which means no
-// batching. InvalidArgument, which names the file, the line and the field, keeps the version from loading.
+// Reads the batching parameters from the directory of the version; nullopt if it has no such file: the version is then
+// not batched. InvalidArgument names the file, the line and the field; the version then does not load.
 Result<std::optional<batching::Options>> BatchingOfVersion(const Path& version_dir);
 
 }  // namespace longshore::app

@@ -105,9 +105,11 @@ Status ClientListeners::Open(int64_t connection_age_max_ms) {
   const auto over = [](const auto& tls) {
     return !tls ? "" : tls->current()->verify_client ? " over mutual TLS" : " over TLS";
   };
-  if (sockets_.grpc_socket.valid()) spdlog::info("gRPC on {}", flags_.listeners.grpc_socket_path.string());
-  if (sockets_.grpc.valid()) spdlog::info("gRPC on port {}{}", sockets_.grpc_port, over(security_.grpc_tls));
-  if (servers_.rest) spdlog::info("REST on port {}{}", sockets_.rest_port, over(security_.rest_tls));
+  if (sockets_.grpc_socket.valid())
+    spdlog::info("listening for gRPC on {}", flags_.listeners.grpc_socket_path.string());
+  if (sockets_.grpc.valid())
+    spdlog::info("listening for gRPC on port {}{}", sockets_.grpc_port, over(security_.grpc_tls));
+  if (servers_.rest) spdlog::info("listening for REST on port {}{}", sockets_.rest_port, over(security_.rest_tls));
   open_ = true;
   return {};
 }
@@ -119,7 +121,7 @@ void ClientListeners::SetConnectionAge(int64_t connection_age_max_ms) {
   if (!next) {
     spdlog::error("cannot change the maximum age of connections from {} to {} ms: {}", servers_.connection_age_max_ms,
                   connection_age_max_ms, next.error().message);
-    servers_.connection_age_max_ms = connection_age_max_ms;  // Do not try again until it changes.
+    servers_.connection_age_max_ms = connection_age_max_ms;  // Try again only when the wanted age changes.
     return;
   }
   if (next->grpc) next->grpc->SetServing(serving_);

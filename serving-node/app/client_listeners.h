@@ -25,24 +25,24 @@ class ClientListeners {
  public:
   // The components must outlive it. No connection is accepted before Open.
   ClientListeners(const Flags& flags, Components& components, Security security, ListeningSockets sockets);
-  ~ClientListeners();  // Closes the connections that were not drained; waits for those of a retired server.
+  ~ClientListeners();  // Closes the connections that were not drained; waits until those of a retired server end.
 
   // Opens both listeners, or neither if one fails.
   Status Open(int64_t connection_age_max_ms);
   bool open() const { return open_; }  // Any thread.
 
-  // Sets the maximum age of new connections. It starts new servers and retires the old ones: gRPC clients of those are
-  // asked to reconnect when their connection reaches its old age, REST clients with their next answer. No request is
-  // cut. No effect while an earlier change is still in progress: call it again. A failure is logged and changes
-  // nothing.
+  // Sets the maximum age of new connections: starts new servers and retires the old ones. The old servers ask their
+  // gRPC clients to reconnect when a connection reaches the previous maximum age, and their REST clients with the next
+  // answer. No request is aborted. Does nothing while an earlier change is still in progress; call it again later. A
+  // failure is logged and changes nothing.
   void SetConnectionAge(int64_t connection_age_max_ms);
 
   void SetServing(bool serving);
   size_t connections() const;
   const ListeningSockets& sockets() const { return sockets_; }
 
-  // Accepts no further connections, answers the requests in flight, and returns when no connection is left. Any thread,
-  // while the main loop calls nothing else here.
+  // Accepts no further connections, answers the requests in flight, and returns when no connection is left. May run on
+  // any thread; meanwhile the main loop must not call other functions of this object.
   void Drain();
 
  private:

@@ -43,7 +43,7 @@ Status BuildManaged(const Flags& flags, Components& components) {
 
 frontend::InFlight::Limits InFlightLimits(const ListenerFlags& flags) {
   return {.requests_max = flags.requests_in_flight_max,
-          // Twice the limit that clients know, because the last calls may end a moment after their answers arrive.
+          // Twice the limit that gRPC tells clients: a client may start a call before the last one has ended here.
           .connection_requests_max = 2 * static_cast<size_t>(flags.grpc_streams_max),
           .answer_bytes_max = flags.answer_bytes_max};
 }

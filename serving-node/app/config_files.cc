@@ -31,7 +31,7 @@ Status ReadSession(Flags* flags) {
   tensorflow::serving::SessionConfig config;
   RETURN_IF_ERROR(Read("tensorflow_session_config_file", flags->tensorflow_session_config_file, &config));
   if (config.intra_op_parallelism_threads() < 0 || config.inter_op_parallelism_threads() < 0) {
-    return InvalidArgument("--tensorflow_session_config_file: {}: negative threads",
+    return InvalidArgument("--tensorflow_session_config_file: {}: the number of threads is negative",
                            flags->tensorflow_session_config_file.string());
   }
   if (flags->threads == 0) flags->threads = config.intra_op_parallelism_threads();

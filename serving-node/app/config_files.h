@@ -9,7 +9,7 @@ namespace longshore::app {
 // Copies the values of the files into the flags with the same meaning: --monitoring_config_file into metrics_path,
 // --tensorflow_session_config_file into threads and max_concurrent_runs, --batching_parameters_file into
 // batching.options and max_concurrent_runs. Flags that the user set are not changed.
-// InvalidArgument names the flag, the file and the line; also for session options other than these.
+// InvalidArgument names the flag, the file and the line. A session option other than these is InvalidArgument, too.
 Status ReadConfigFiles(Flags* flags);
 
 }  // namespace longshore::app

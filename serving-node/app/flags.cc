@@ -56,10 +56,11 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
                  "directory with the versions of the model: PATH/1/saved_model.pb")
       ->group(group);
   app.add_option("--model_config_file", flags.model_config_file,
-                 "text-proto ModelServerConfig: several models, version policies, labels; replaces the two above")
+                 "text-proto ModelServerConfig: several models, version policies, labels; replaces --model_name "
+                 "and --model_base_path")
       ->group(group);
   app.add_option("--model_config_file_poll_wait_seconds", flags.model_config_file_poll_wait_seconds,
-                 "time between two reads of that file; 0: read once [0]")
+                 "time between two reads of --model_config_file; 0: read once [0]")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   app.add_flag("--allow_version_labels_for_unavailable_models", flags.allow_version_labels_for_unavailable_models,
@@ -75,7 +76,8 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
       ->delimiter(',')
       ->group(group);
   app.add_option("--tensorflow_session_parallelism", flags.tensorflow_session_parallelism,
-                 "default of the next two flags [0: one per processor]")
+                 "default of --tensorflow_intra_op_parallelism and --tensorflow_inter_op_parallelism [0: one per "
+                 "processor]")
       ->check(CLI::Range(0, 4096))
       ->group(group);
   app.add_option("--tensorflow_intra_op_parallelism", flags.tensorflow_intra_op_parallelism, "the same as --threads")
@@ -98,7 +100,7 @@ void AddNodeFlags(CLI::App& app, Flags& flags) {
   const std::string group = "The node";
   app.add_option("--host", flags.host, "address on which gRPC and REST listen [0.0.0.0]")->group(group);
   app.add_option("--admin_host", flags.admin_host,
-                 "address of the admin port, which has health, metrics and debugging [127.0.0.1]")
+                 "address on which the admin port listens; it serves health, metrics and debugging [127.0.0.1]")
       ->group(group);
   app.add_option("--admin_port", flags.admin_port, "the admin port; 0: any free port [8502]")
       ->check(CLI::Range(0, 65535))
@@ -106,7 +108,8 @@ void AddNodeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--port_file", flags.port_file,
                  R"(file to write the ports to when they are bound: {"grpc": P, "rest": P, "admin": P})")
       ->group(group);
-  app.add_option("--max_concurrent_runs", flags.max_concurrent_runs, "runs at the same time [one per processor]")
+  app.add_option("--max_concurrent_runs", flags.max_concurrent_runs,
+                 "largest number of model runs at the same time [one per processor]")
       ->check(CLI::Range(0, batching::kConcurrentRunsMax))
       ->group(group);
   app.add_option("--threads", flags.threads,
@@ -142,9 +145,11 @@ void AddManagedFlags(CLI::App& app, Flags& flags) {
   app.add_option("--fleet", flags.fleet, "the fleet of this node: namespace/name")->group(group);
   app.add_option("--state_dir", flags.state_dir, "directory for the state of this node only; keep it across restarts")
       ->group(group);
-  app.add_option("--grpc_listen_fd", flags.grpc_listen_fd, "inherited listening socket, instead of --port")
+  app.add_option("--grpc_listen_fd", flags.grpc_listen_fd,
+                 "file descriptor of an inherited listening socket, instead of --port")
       ->group(group);
-  app.add_option("--rest_listen_fd", flags.rest_listen_fd, "inherited listening socket, instead of --rest_api_port")
+  app.add_option("--rest_listen_fd", flags.rest_listen_fd,
+                 "file descriptor of an inherited listening socket, instead of --rest_api_port")
       ->group(group);
   app.add_option(
          "--peer_address", flags.peer_address,
@@ -152,8 +157,8 @@ void AddManagedFlags(CLI::App& app, Flags& flags) {
          "nodes with a certificate of the same fleet may connect")
       ->group(group);
   app.add_option("--peers", flags.peers,
-                 "nodes to ask for the desired state if this node has none and no controller answers: gRPC targets, "
-                 "\"unix:/dir/*/peer.sock\"")
+                 "other nodes that this node asks for the desired state if it has none and no controller answers: gRPC "
+                 "targets, separated by commas; unix targets may contain *, for example \"unix:/dir/*/peer.sock\"")
       ->delimiter(',')
       ->group(group);
 }

@@ -71,7 +71,7 @@ struct Flags {
   int grpc_listen_fd = -1;
   int rest_listen_fd = -1;
   std::string peer_address;
-  std::vector<std::string> peers;  // gRPC targets to ask for the desired state if the node has none and no controller.
+  std::vector<std::string> peers;  // gRPC targets that supply the desired state if the node and the controller cannot.
 
   bool managed() const { return !controller.empty(); }
 };

@@ -130,7 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{{}, "--model_base_path is missing"},
         Wrong{{"--model_base_path=/m", "--prot=1"}, "unknown argument: --prot=1. See --help"},
-        Wrong{{"--model_base_path=/m", "--tls_cert_file=/x"}, "--tls_cert_file and --tls_key_file need each other"},
+        Wrong{{"--model_base_path=/m", "--tls_cert_file=/x"},
+              "--tls_cert_file and --tls_key_file must be given together"},
         Wrong{{"--model_base_path=/m", "--peer_tokens_file=/x"}, "--peer_tokens_file needs --peer_address"},
         Wrong{{"--model_base_path=/m", "--max_requests_in_flight=0"}, "--max_requests_in_flight"},
         Wrong{{"--model_base_path=/m", "--max_held_answer_bytes=0"}, "--max_held_answer_bytes"},

@@ -7,12 +7,14 @@ namespace longshore::app {
 void LimitFlags::AddTo(CLI::App& app) {
   const std::string group = "Limits of a request";
   app.add_option("--request_inflated_bytes_max", budget.inflated_bytes_max,
-                 "bytes of a gzipped body after decompression [104857600]")
+                 "largest size of a gzipped body after decompression, in bytes [104857600]")
       ->group(group);
-  app.add_option("--request_elements_max", budget.elements_max, "elements of all input tensors together [268435456]")
+  app.add_option("--request_elements_max", budget.elements_max,
+                 "largest number of elements in all input tensors of a request together [268435456]")
       ->group(group);
   app.add_option("--run_memory_bytes_max", budget.run_bytes_max,
-                 "memory of one run in addition to its inputs; an op that needs more fails the request [2147483648]")
+                 "memory that one run may use in addition to its inputs, in bytes; if an op needs more, the request "
+                 "fails [2147483648]")
       ->group(group);
 }
 

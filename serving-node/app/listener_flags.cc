@@ -14,22 +14,23 @@ void ListenerFlags::AddTo(CLI::App& app) {
   app.add_flag("--enable_reflection", enable_reflection, "gRPC server reflection, for tools such as grpcurl [false]")
       ->group("The node");
   add("--max_requests_in_flight", requests_in_flight_max,
-      "predictions in flight; further ones are refused with RESOURCE_EXHAUSTED or 429 [10000]")
+      "largest number of predictions in flight; further ones are refused with RESOURCE_EXHAUSTED or 429 [10000]")
       ->check(CLI::PositiveNumber);
   add("--max_held_answer_bytes", answer_bytes_max,
-      "bytes of all answers that are not written yet; one that goes beyond is dropped: UNAVAILABLE or 503 [4294967296]")
+      "total bytes of the answers that are not written yet; if an answer exceeds this limit, its client gets "
+      "UNAVAILABLE or 503 instead [4294967296]")
       ->check(CLI::PositiveNumber);
   add("--grpc_max_receive_message_bytes", grpc_receive_bytes_max,
-      "largest gRPC request; a larger one is refused [268435456]")
+      "largest gRPC request in bytes; a larger one is refused [268435456]")
       ->check(CLI::PositiveNumber);
   add("--grpc_max_concurrent_streams", grpc_streams_max,
-      "requests in flight on one gRPC connection; further ones wait at the client [1000]")
+      "largest number of requests in flight on one gRPC connection; further ones wait at the client [1000]")
       ->check(CLI::PositiveNumber);
   add("--grpc_max_connections", grpc_connections_max,
-      "open gRPC connections; further ones wait in the system's backlog [10000]")
+      "largest number of open gRPC connections; further ones wait in the system's backlog [10000]")
       ->check(CLI::PositiveNumber);
   add("--grpc_memory_quota_bytes", grpc_memory_bytes_max,
-      "memory of gRPC's buffers; gRPC reads more slowly when it gets close to it; 0: no limit [4294967296]");
+      "memory for gRPC's buffers in bytes; close to this limit gRPC reads more slowly; 0: no limit [4294967296]");
   add("--grpc_min_bytes_per_second", grpc_bytes_per_second_min,
       "a call is cancelled if, after ten seconds of grace, its client reads the answer more slowly than this [262144]")
       ->check(CLI::PositiveNumber);
@@ -38,12 +39,12 @@ void ListenerFlags::AddTo(CLI::App& app) {
       "drain [600000]")
       ->check(CLI::PositiveNumber);
   add("--rest_max_connections", rest_connections_max,
-      "open REST connections; further ones wait in the system's backlog [10000]")
+      "largest number of open REST connections; further ones wait in the system's backlog [10000]")
       ->check(CLI::PositiveNumber);
-  add("--rest_max_request_bytes", rest_body_bytes_max, "largest REST body; a larger one is answered 413 [268435456]")
+  add("--rest_max_request_bytes", rest_body_bytes_max, "largest REST body in bytes; a larger one gets 413 [268435456]")
       ->check(CLI::PositiveNumber);
   add("--rest_max_held_bytes", rest_bodies_bytes_max,
-      "total bytes of the REST bodies whose answers are not written yet; requests above it are answered 503 "
+      "total bytes of the REST bodies whose answers are not written yet; a request that would exceed this gets 503 "
       "[4294967296]")
       ->check(CLI::PositiveNumber);
   add("--rest_min_bytes_per_second", rest_bytes_per_second_min,
@@ -53,7 +54,7 @@ void ListenerFlags::AddTo(CLI::App& app) {
       "time that a REST body or answer in transfer has to finish when the node shuts down [30000]")
       ->check(CLI::PositiveNumber);
   add("--rest_gzip_min_bytes", rest_gzip_bytes_min,
-      "REST answers of at least this size are gzipped for clients that accept it; 0: none [4096]");
+      "REST answers of at least this many bytes are gzipped for clients that accept it; 0: no answer is [4096]");
 }
 
 }  // namespace longshore::app

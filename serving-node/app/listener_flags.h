@@ -22,12 +22,12 @@ struct ListenerFlags {
   int grpc_streams_max = 1000;  // Per connection.
   size_t grpc_connections_max = 10000;
   size_t grpc_memory_bytes_max = size_t{4} << 30;  // 0: no limit.
-  size_t grpc_bytes_per_second_min = 262144;       // Of an answer.
+  size_t grpc_bytes_per_second_min = 262144;       // Of one answer.
   int64_t grpc_drain_timeout_ms = 600000;
   size_t rest_connections_max = 10000;
   size_t rest_body_bytes_max = size_t{256} << 20;  // One body as sent, before decompression.
   size_t rest_bodies_bytes_max = size_t{4} << 30;  // The bodies of all requests whose answers are not written yet.
-  size_t rest_gzip_bytes_min = 4096;               // Smaller answers are not compressed; 0: no answer is.
+  size_t rest_gzip_bytes_min = 4096;               // Smaller answers are not compressed; 0: never compress.
   size_t rest_bytes_per_second_min = 16384;
   int64_t rest_drain_timeout_ms = 30000;
 

@@ -23,10 +23,10 @@ void LoadingFlags::AddTo(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   app.add_option("--num_load_threads", num_load_threads,
-                 "versions loaded in parallel, on threads of low priority; 0: 2 [0]")
+                 "versions that load in parallel, on threads of low priority; 0: two versions [0]")
       ->check(CLI::Range(0, kThreadsMax))
       ->group(group);
-  app.add_option("--num_unload_threads", num_unload_threads, "versions unloaded in parallel; 0: 1 [0]")
+  app.add_option("--num_unload_threads", num_unload_threads, "versions that unload in parallel; 0: one version [0]")
       ->check(CLI::Range(0, kThreadsMax))
       ->group(group);
   app.add_flag("--flush_filesystem_caches{true}", flush_filesystem_caches,
@@ -34,14 +34,14 @@ void LoadingFlags::AddTo(CLI::App& app) {
       ->group(group);
   app.add_option(
          "--version_transition", version_transition,
-         "availability: load the new version, then unload the old one; resource: unload, then load, so that only one "
-         "must fit into memory; requests fail meanwhile [availability]")
+         "availability: load the new version, then unload the old one; resource: unload the old one first, so that "
+         "only one must fit into memory, but requests fail until the new one is loaded [availability]")
       ->check(CLI::IsMember({kAvailability, kResource}))
       ->group(group);
   app.add_option(
          "--model_memory_bytes_max", model_memory_bytes_max,
-         "memory of all versions together, estimated as 1.2 times the size of their files; a version that does not fit "
-         "is not loaded; 0: no limit [0]")
+         "bytes of memory for all versions together, estimated as 1.2 times the size of their files; a version that "
+         "does not fit is not loaded; 0: no limit [0]")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
 }

@@ -50,7 +50,7 @@ Status Serve(const Flags& flags) {
     }
     node->Leave();
   }
-  spdlog::info("shutdown complete: all connections are closed, no request was cut");
+  spdlog::info("shutdown complete: all connections are closed, no request was aborted");
   // Only loads that no request needs may still be running. _Exit does not wait for them and frees all memory at once.
   std::_Exit(EXIT_SUCCESS);
 }

@@ -24,8 +24,8 @@ std::string Describe(const models::VersionStatus& status) {
 }
 
 constexpr metrics::Name kVersionState{"longshore_version_state",
-                                      "1 for the current state of the version, 0 for the others."};
-constexpr metrics::Name kVersionMemory{"longshore_version_memory_bytes", "Memory that the version uses."};
+                                      "1 for the current state of the version, 0 for its other states."};
+constexpr metrics::Name kVersionMemory{"longshore_version_memory_bytes", "Memory that the version uses, in bytes."};
 
 void ShowStates(const models::ModelStore& store, metrics::Exposition* out) {
   for (const std::string& model : store.Names()) {
@@ -113,7 +113,7 @@ void ExportModelGauges(const models::ModelStore& store, const batching::Admissio
                        metrics::Registry& registry) {
   auto running = registry.Gauges("longshore_running", "Runs in progress.").With({});
   auto queued = registry.Gauges("longshore_queued", "Requests that wait for a run.").With({});
-  auto slots = registry.Gauges("longshore_run_slots", "Runs that are admitted at the same time.").With({});
+  auto slots = registry.Gauges("longshore_run_slots", "The largest number of runs at the same time.").With({});
   auto busy =
       registry.Counters("longshore_run_busy_seconds_total", "Total busy time of all run slots in seconds.").With({});
   registry.AddSource([&store](metrics::Exposition* out) { ShowStates(store, out); });

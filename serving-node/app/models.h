@@ -21,11 +21,11 @@ std::vector<std::string> Unavailable(const models::ModelStore& store);
 Json ModelsToJson(const models::ModelStore& store);
 Json LoadToJson(const batching::Load& load);
 
-// The functions with which the admin port starts and returns recordings. Start is NotFound for an unknown model.
+// The functions with which the admin port starts and returns recordings. Start returns NotFound for an unknown model.
 frontend::ProfileSources ProfileSourcesOf(const models::ModelStore& store, profiling::Recorder& recorder);
 
 // Exports longshore_version_state, _version_memory_bytes, _running, _queued, _run_slots and _run_busy_seconds_total,
-// updated before each scrape. The registry must not be read after the store or the admission was destroyed.
+// updated before each scrape. The registry must not be read after the store or the admission is destroyed.
 void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission,
                        metrics::Registry& registry);
 

@@ -19,7 +19,7 @@ void ObserveFlags::AddTo(CLI::App& app) {
          "warm-up files and golden sets. With --model_config_file use each model's logging_config instead")
       ->group(group);
   app.add_option("--request_log_sampling_rate", request_log.sampling_rate,
-                 "share of the requests that is logged, 0 to 1 [1]")
+                 "share of the requests that are logged, from 0 to 1 [1]")
       ->group(group);
   app.add_option("--request_log_file_records_max", request_log_files.file_records_max,
                  "records per file; a warm-up file may have at most 1000 [1000]")
@@ -29,19 +29,19 @@ void ObserveFlags::AddTo(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->group(group);
   app.add_option("--request_log_files_max", request_log_files.files_max,
-                 "files per prefix and node; the oldest is removed first [10]")
+                 "largest number of files per prefix and node; the oldest is removed first [10]")
       ->check(CLI::PositiveNumber)
       ->group(group);
   app.add_option(
          "--capture_dir", capture.dir,
-         "directory for requests that end with INTERNAL, UNKNOWN or DATA_LOSS or with NaN or Inf in the answer; replay "
-         "them with longshore-node replay BUNDLE. All answers are checked for NaN and Inf then")
+         "directory to which requests are written that end with INTERNAL, UNKNOWN or DATA_LOSS or with NaN or Inf in "
+         "the answer; all answers are then checked for NaN and Inf. To replay one: longshore-node replay BUNDLE")
       ->group(group);
   app.add_option("--capture_files_max", capture.files_max,
-                 "bundles in that directory; further ones are not written [100]")
+                 "largest number of bundles in --capture_dir; further ones are not written [100]")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  app.add_option("--capture_bytes_max", capture.bytes_max, "bytes of all bundles together [268435456]")
+  app.add_option("--capture_bytes_max", capture.bytes_max, "largest size of all bundles together, in bytes [268435456]")
       ->check(CLI::PositiveNumber)
       ->group(group);
 }

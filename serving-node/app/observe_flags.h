@@ -24,8 +24,8 @@ struct ObserveFlags {
   replay::CaptureOptions capture;  // An empty directory: no requests are captured.
 
   void AddTo(CLI::App& app);
-  // InvalidArgument if the request log options are wrong. `one_model`: flags name the only model; otherwise
-  // --request_log is refused, because several models would share it.
+  // InvalidArgument if the request log options are wrong. `one_model`: the flags name a single model. Without it,
+  // --request_log is refused, because several models would share the log.
   Status Check(bool one_model) const;
 };
 

@@ -29,8 +29,8 @@ class PeerListener {
   // The gRPC target under which other nodes reach this one; "" while the listener is closed. Any thread.
   std::string address() const;
 
-  // Accepts no further connections and returns when none is left. Any thread, while the main loop calls nothing else
-  // here.
+  // Accepts no further connections and returns when none is left. May run on any thread; meanwhile the main loop must
+  // not call other functions of this object.
   void Drain();
 
  private:

@@ -1,4 +1,4 @@
-// The real program: starts it and terminates it at every stage of its life.
+// Starts the real program and terminates it at every stage between start and exit.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>

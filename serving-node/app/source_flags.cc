@@ -14,13 +14,13 @@ constexpr const char* kSourceCaFile = "--source_ca_file";
 void SourceFlags::AddTo(CLI::App& app) {
   const std::string group = "Models from archives over https (managed nodes only)";
   app.add_option(kCacheDir, cache_dir,
-                 "directory for verified and unpacked archives; keep it across restarts; not shared between nodes "
+                 "directory for verified and unpacked archives; keep it across restarts; each node needs its own "
                  "[STATE_DIR/cache]")
       ->group(group);
   app.add_option(
          kCacheBytesMax, cache_bytes_max,
-         "limit of that directory, including archives during download and unpacking; archives that no model uses are "
-         "evicted, the least recently used first [17179869184]")
+         "largest size of --cache_dir in bytes, including archives during download and unpacking; archives that no "
+         "model uses are evicted, the least recently used first [17179869184]")
       ->check(CLI::PositiveNumber)
       ->group(group);
   app.add_option(kSourceCaFile, source_ca_file,

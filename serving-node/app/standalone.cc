@@ -46,9 +46,9 @@ ModelServerConfig ConfigOf(const Flags& flags) {
   return config;
 }
 
-// Whether the configuration has no list of models, not even an empty one: an empty file, or one of blanks and comments.
-// TensorFlow Serving takes no action for it (ServerCore::ReloadConfig, CONFIG_NOT_SET). Editors and copies may truncate
-// the file before they write it, and a poll may come in between.
+// Returns true if the configuration has no list of models, not even an empty one: the file is empty, or has only blanks
+// and comments. TensorFlow Serving ignores it (ServerCore::ReloadConfig, CONFIG_NOT_SET). An editor or a copy may
+// truncate the file before writing it, so a poll may read an empty file.
 bool NamesNothing(const ModelServerConfig& config) { return config.config_case() == ModelServerConfig::CONFIG_NOT_SET; }
 
 }  // namespace
@@ -171,7 +171,8 @@ Status Standalone::WaitUntilSettled(TimePoint deadline) {
     lock.lock();
     const bool in_time = changed_.wait_until(lock, deadline, [&] { return leaving_ || changes_ != seen; });
     if (leaving_) return longshore::Unavailable(kLeaving);
-    if (!in_time) return DeadlineExceeded("not all models became available in time; the new configuration stays");
+    if (!in_time)
+      return DeadlineExceeded("not all models became available in time; the new configuration stays in effect");
   }
 }
 

@@ -40,8 +40,8 @@ class Standalone {
 
   // Implements HandleReloadConfigRequest. InvalidArgument or FailedPrecondition: the configuration is wrong or empty,
   // and nothing changes. Unavailable: a model of the configuration cannot be served; DeadlineExceeded: the models did
-  // not load in time; in both cases the new configuration stays. ResourceExhausted: too many reloads wait. Calls `done`
-  // once, on another thread.
+  // not load in time; in both cases the new configuration stays in effect. ResourceExhausted: too many reloads wait.
+  // Calls `done` once, on another thread.
   void Reload(tensorflow::serving::ModelServerConfig config, TimePoint deadline, ReloadDone done);
 
   // Answers all waiting and future reloads with Unavailable, without any change: their connections would otherwise keep

@@ -57,7 +57,8 @@ void TlsFlags::AddTo(CLI::App& app) {
   app.add_option("--ssl_config_file", ssl_config_file,
                  "text-proto SSLConfig with PEM texts: gRPC over TLS, as in TensorFlow Serving")
       ->group(group);
-  app.add_flag("--rest_api_tls", rest_api_tls, "REST over TLS too, with the certificate of that file [false]")
+  app.add_flag("--rest_api_tls", rest_api_tls,
+               "use TLS for REST too, with the certificate of --ssl_config_file [false]")
       ->group(group);
   app.add_option(
          "--tls_cert_file", cert_file,
@@ -72,7 +73,7 @@ void TlsFlags::AddTo(CLI::App& app) {
 
 Status TlsFlags::Check() const {
   if (cert_file.empty() != key_file.empty())
-    return InvalidArgument("--tls_cert_file and --tls_key_file need each other");
+    return InvalidArgument("--tls_cert_file and --tls_key_file must be given together");
   if (!client_ca_file.empty() && cert_file.empty())
     return InvalidArgument("--tls_client_ca_file needs --tls_cert_file");
   if (!ssl_config_file.empty() && !cert_file.empty()) {

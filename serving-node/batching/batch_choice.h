@@ -17,7 +17,7 @@ class Costs {
         TimePoint now)
       : forecast_(forecast), signature_(signature), allowed_batch_sizes_(allowed_batch_sizes), now_(now) {}
 
-  // The time of a batch with `rows` rows and `bytes` bytes of inputs before it is padded to an allowed batch size.
+  // The minimum and the likely time of a batch that has `rows` rows and `bytes` bytes of inputs before padding.
   Duration AtLeast(int64_t rows, int64_t bytes) const;
   Duration Likely(int64_t rows, int64_t bytes) const;
 
@@ -28,11 +28,11 @@ class Costs {
   const TimePoint now_;
 };
 
-// A queued request, as far as the choice depends on it.
+// The properties of a queued request on which the choice depends.
 struct QueuedRequest {
   int64_t rows = 0;
   int64_t bytes = 0;
-  Duration left{0};  // Until its deadline.
+  Duration left{0};  // Time until its deadline.
 };
 
 // Indexes of the given requests. A request in neither list stays in the queue.
@@ -42,10 +42,10 @@ struct BatchChoice {
 };
 
 // Chooses a batch of at most rows_max rows from `requests`, which are in queue order. `run` is empty only if all are
-// too late. If the batch of the first requests that fit would make some of them miss their deadlines, the result
-// depends on `urgent_first`: false runs only the requests that tolerate the long batch; true runs the first urgent
-// request with as many others as keep the batch in time. A queue that alternates between the two starves neither group,
-// and urgent requests cost it little throughput. Requires: each request has at most rows_max rows.
+// too late. If the batch of the first requests that fit would make some of them (the urgent ones) miss their deadlines,
+// the result depends on `urgent_first`: false runs only the requests that are not urgent; true runs the first urgent
+// request with as many others as keep the batch in time. A queue that alternates between the two starves neither group
+// and loses little throughput. Requires: each request has at most rows_max rows.
 BatchChoice ChooseBatch(std::span<const QueuedRequest> requests, int64_t rows_max, const Costs& costs,
                         bool urgent_first);
 

@@ -1,4 +1,4 @@
-// Tests deadlines end to end: a queue on simulated time, driven in the way of the scheduler.
+// Tests deadlines end to end: a queue on simulated time, driven as the scheduler drives it.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -125,8 +125,8 @@ TEST(Deadlines, AreMetOrRefusedEarlyUnderOverload) {
   }
 }
 
-// A model is slow for a while. Requests that it could serve in time before are served again soon after it recovers,
-// while requests of the same size with late deadlines run all the time.
+// A model is slow for a while, so requests with near deadlines are refused. Soon after it recovers they are served
+// again, although requests of the same size with late deadlines run all the time.
 TEST(Deadlines, AreMetAgainAfterAModelHasRecovered) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -151,8 +151,8 @@ TEST(Deadlines, AreMetAgainAfterAModelHasRecovered) {
   }
 }
 
-// Run times depend on more than the size: quick requests are not refused forever because slow requests of the same size
-// with late deadlines keep running.
+// Run times depend on more than the size: quick requests are not refused forever, although slow requests of the same
+// size with late deadlines keep running.
 TEST(Deadlines, AreSometimesMetAlthoughOthersOfTheSameSizeAreSlow) {
   Node node({.queue_max = 1000}, milliseconds(100), Duration(0));
   Node::Kind slow{.rows = 1, .deadline = seconds(100)};

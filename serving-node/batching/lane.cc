@@ -35,7 +35,7 @@ void Lane::Refresh(const std::string& key, Group* group) const {
   group->ready_at = TimePoint::max();
   if (IsFull(key, *group)) {
     group->ready_at = group->tasks.begin()->second.submitted;
-    return;  // Ready whatever the delays of its tasks.
+    return;  // A full batch is ready, even if all its tasks could wait longer.
   }
   for (const auto& [rank, task] : group->tasks) group->ready_at = std::min(group->ready_at, ReadyAt(task));
 }

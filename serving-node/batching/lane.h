@@ -32,18 +32,18 @@ class Lane {
   bool HasRoom(const std::string& key, int64_t rows, size_t requests) const;
   // The input bytes of a run of this task alone, padded to an allowed batch size.
   int64_t RunBytes(const Task& task) const;
-  // Removes one task of lower priority so that `task` fits the limits: of the lowest priority, the one with the last
-  // rank. nullopt if no removal of one task is enough.
+  // Removes one task of lower priority than `task` so that `task` fits the limits: of the tasks with the lowest
+  // priority, the one with the last rank. nullopt if the removal of one task is not enough.
   std::optional<Task> MakeRoom(const Task& task);
-  // The likely run time of the work that starts before `task` if it has priority 0: the full batches of its kind, or
-  // for tasks that run alone all such tasks.
+  // The likely run time of the work that starts before `task`, if `task` has priority 0: of the full batches of its
+  // kind or, if it runs alone, of all tasks that run alone.
   Duration WorkBefore(const Task& task, const Forecast& forecast, TimePoint now) const;
 
   void Push(Task task);
   // Queues a batch of a failed run again. It runs before all others and is not joined with other tasks.
   void PushBatch(Batch batch);
 
-  // The time from which Take returns a batch: when a batch is full or a request has waited long enough. nullopt: empty.
+  // The time from which Take returns a batch: a batch is full, or a request has waited long enough. nullopt: no tasks.
   std::optional<TimePoint> ReadyAt() const;
   // Takes tasks of the ready kind whose first task has the lowest rank; ChooseBatch (batch_choice.h) selects which of
   // them run. Requires: ReadyAt() <= now.

@@ -35,7 +35,7 @@ Status CheckPadding(const std::vector<const Tensor*>& parts, const Tensor& joine
   size_t bytes = 0;
   for (const Tensor* part : parts) bytes += part->bytes();
   if (joined.bytes() <= kPaddedBytesMax || joined.bytes() <= kPaddingFactorMax * bytes) return {};
-  return ResourceExhausted("{} bytes would be padded to {}", bytes, joined.bytes());
+  return ResourceExhausted("padding would enlarge a batch from {} to {} bytes", bytes, joined.bytes());
 }
 
 // The part of the key for the shape of a row: the sizes that must be equal; -1 where padding allows them to differ.

@@ -15,9 +15,9 @@ struct Batchable {
   int64_t rows = 0;
 };
 
-// nullopt if the request must run alone: an input is a scalar, is in device memory, has no rows, or has another
-// dimension 0 than the others; or the signature fixes dimension 0 of an input or of a requested output. With `pad`,
-// rows may run together if their sizes differ only where the signature leaves them free.
+// nullopt if the request must run alone: an input is a scalar, is in device memory or has no rows; the inputs differ in
+// dimension 0; or the signature fixes dimension 0 of an input or of a requested output. With `pad`, rows may run
+// together if their sizes differ only in dimensions that the signature leaves free.
 std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature, const engine::RunRequest& request,
                                        bool pad);
 
@@ -25,7 +25,7 @@ int64_t RowsOf(std::span<const Task> tasks);
 
 // The number of rows a batch runs with: the next allowed size, or `rows` if no allowed size is large enough.
 int64_t PaddedRows(int64_t rows, const std::vector<int>& allowed_batch_sizes);
-// The bytes of that batch, if its `rows` rows have `bytes` bytes before padding.
+// The bytes of a batch after this padding, if its `rows` rows have `bytes` bytes before it.
 int64_t PaddedBytes(int64_t rows, int64_t bytes, const std::vector<int>& allowed_batch_sizes);
 
 // Joins the rows of all tasks, in order, into one request. Each row is padded to the size of the largest (padding.h),

@@ -3,8 +3,8 @@
 //
 // Every share counts the run time that it used. Among the queues with a ready batch, the one whose share has used least
 // runs next. A share is charged the expected minimum when a batch begins, corrected to the measured time when it ends.
-// An idle share earns no credit: it continues at the level of the others. So neither of two shares that always have
-// work gets ahead of the other by more than its longest run per slot, whatever the number and length of their requests.
+// An idle share earns no credit: later it counts as if it had used as much as the share that began last. Of two shares
+// that always have work, neither uses more time than the other by more than its longest run per slot.
 #pragma once
 
 #include <list>
@@ -39,8 +39,8 @@ class Turns {
   // The queue whose ready batch runs next; null if no batch is ready. The queue stays in until Remove.
   WaiterPtr Next(TimePoint now) const;
 
-  // A batch of `waiter` begins; charges its share with `at_least`. This must be a lower bound of the run time: an
-  // excess charge would raise the floor for other queues that begin meanwhile, and the share would lose that time.
+  // A batch of `waiter` begins; charges its share with `at_least`. This must be a lower bound of the run time: a higher
+  // charge could raise floor_, and with it the used time of other shares, which then get less time than is fair.
   void Begin(Waiter& waiter, Duration at_least);
   // A batch that was charged with `charged` ended after `took`. Its queue may no longer exist.
   static void End(Share& share, Duration charged, Duration took) { share.used += took - charged; }
@@ -54,7 +54,7 @@ class Turns {
   Duration StartOf(const Waiter& waiter) const { return std::max(waiter.share->used, floor_); }
 
   std::list<WaiterPtr> waiting_;  // The queue that has waited longest for its turn is first.
-  Duration floor_{0};             // The start of the batch that began last; no share starts below it.
+  Duration floor_{0};             // The used time from which the last batch began; the minimum for every share.
 };
 
 }  // namespace longshore::batching

@@ -1,4 +1,4 @@
-// What a queue is asked and what it answers: options of queues, terms of requests, outcomes of runs, limits and load.
+// The types that callers of a queue use: options of queues, terms of requests, outcomes of runs, limits and load.
 #pragma once
 
 #include <chrono>

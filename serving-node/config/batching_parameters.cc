@@ -62,13 +62,14 @@ Status ReadSizes(const BatchingParameters& values, const Fields& fields, batchin
   int64_t before = 0;
   for (int i = 0; i < values.allowed_batch_sizes_size(); ++i) {
     const int64_t size = values.allowed_batch_sizes(i);
-    if (size <= before) return fields.Refuse("allowed_batch_sizes", i, "{} is not above {}", size, before);
+    if (size <= before)
+      return fields.Refuse("allowed_batch_sizes", i, "{} is not above {}, the size before it", size, before);
     before = size;
     options->allowed_batch_sizes.push_back(static_cast<int>(std::min(size, kNumberMax)));
   }
   if (before == 0 || before == options->max_batch_size) return {};
   return fields.Refuse("allowed_batch_sizes", values.allowed_batch_sizes_size() - 1,
-                       "ends in {}; the last one must be what a batch holds, {} {}", before,
+                       "ends with {}, but the last size must equal {}, which is {}", before,
                        options->request_rows_max > 0 ? "max_execution_batch_size" : "max_batch_size",
                        options->max_batch_size);
 }

@@ -1,7 +1,7 @@
 // Reads TensorFlow Serving's batching parameters, from the file of --batching_parameters_file or from a file next to a
 // version's saved_model.pb.
 //
-//   max_batch_size { value: 32 }        # Rows that run together. Default 1000.
+//   max_batch_size { value: 32 }        # Most rows that run together. Default 1000.
 //   batch_timeout_micros { value: 500 } # How long a request waits for others. Default 0: only queued requests join.
 //   max_enqueued_batches { value: 4 }   # Full batches that may wait; further requests get UNAVAILABLE. Default 10.
 //   allowed_batch_sizes: 8              # Batches are padded to the next larger of these.
@@ -28,8 +28,8 @@ struct Batching {
 // TensorFlow Serving's defaults, for the parameters that a file does not set.
 batching::Options DefaultBatching();
 
-// InvalidArgument "<what>:<line>:<column>: <field> ..." for the first error: a number out of range, an unknown field,
-// or allowed_batch_sizes that are not increasing or do not end with the maximum batch size.
+// Parses the text. Returns the first error as InvalidArgument "<what>:<line>:<column>: <field> ...": a number out of
+// range, an unknown field, or allowed_batch_sizes that are not increasing or do not end with the maximum batch size.
 Result<Batching> ParseBatching(std::string_view text, const std::string& what);
 
 // Like ParseBatching, from a file. NotFound if it does not exist.

@@ -103,13 +103,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "b.txt:2:1: max_execution_batch_size is 5; it must be from 1 to 4"},
         BadBatching{"max_batch_size { value: 8 } enable_large_batch_splitting { value: true }\n"
                     "max_execution_batch_size { value: 4 } allowed_batch_sizes: 8",
-                    "b.txt:2:39: allowed_batch_sizes ends in 8; the last one must be what a batch holds, "
-                    "max_execution_batch_size 4"},
+                    "b.txt:2:39: allowed_batch_sizes ends with 8, but the last size must equal "
+                    "max_execution_batch_size, which is 4"},
         BadBatching{"max_batch_size { value: 4 }\nallowed_batch_sizes: 4\nallowed_batch_sizes: 2",
-                    "b.txt:3:1: allowed_batch_sizes 2 is not above 4"},
+                    "b.txt:3:1: allowed_batch_sizes 2 is not above 4, the size before it"},
         BadBatching{
             "max_batch_size { value: 8 }\nallowed_batch_sizes: 2\nallowed_batch_sizes: 4",
-            "b.txt:3:1: allowed_batch_sizes ends in 4; the last one must be what a batch holds, max_batch_size 8"}));
+            "b.txt:3:1: allowed_batch_sizes ends with 4, but the last size must equal max_batch_size, which is 8"}));
 
 TEST(ModelConfig, SetsPathPolicyAndLabelsOfEveryModel) {
   const auto sources = Read(R"(model_config_list {
@@ -135,7 +135,7 @@ TEST(ModelConfig, MayBeEmpty) { EXPECT_EQ(Read("")->size(), 0u); }
 
 TEST(ModelConfig, NamesTheInvalidModel) {
   EXPECT_THAT(ErrorOf("model_config_list { config { base_path: '/a' model_platform: 'tensorflow' } }"),
-              HasSubstr("without a name, at base path \"/a\""));
+              HasSubstr("the model with base_path \"/a\" has no name"));
   EXPECT_THAT(ErrorOf("model_config_list { config { name: 'm' base_path: '/a' } }"),
               HasSubstr("model_platform is missing"));
   EXPECT_THAT(ErrorOf("model_config_list { config { name: 'm' base_path: '/a' model_platform: 'onnx' } }"),
@@ -151,7 +151,8 @@ TEST(ModelConfig, NamesTheInvalidModel) {
   EXPECT_THAT(ErrorOf(Model("model_version_policy { specific {} }")), HasSubstr("names no version"));
   EXPECT_THAT(ErrorOf(Model("model_version_policy { specific { versions: -1 } }")), HasSubstr("-1 is negative"));
   EXPECT_THAT(ErrorOf(Model("version_labels { key: '' value: 1 }")), HasSubstr("label"));
-  EXPECT_THAT(ErrorOf(Model("version_labels { key: 'a' value: -2 }")), HasSubstr("\"a\" stands for version -2"));
+  EXPECT_THAT(ErrorOf(Model("version_labels { key: 'a' value: -2 }")),
+              HasSubstr("label \"a\" points to version -2, which is negative"));
   EXPECT_THAT(ErrorOf("custom_model_config {}"), HasSubstr("UNIMPLEMENTED"));
   const std::string twice = "config { name: 'm' base_path: '/a' model_platform: 'tensorflow' }";
   EXPECT_THAT(ErrorOf("model_config_list {" + twice + twice + "}"), HasSubstr("\"m\" is configured twice"));

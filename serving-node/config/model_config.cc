@@ -44,7 +44,7 @@ Result<VersionPolicy> ToPolicy(const ModelConfig& model) {
 }
 
 Result<ModelSource> ToSource(const ModelConfig& model) {
-  if (model.name().empty()) return InvalidArgument("a model without a name, at base path \"{}\"", model.base_path());
+  if (model.name().empty()) return InvalidArgument("the model with base_path \"{}\" has no name", model.base_path());
   RETURN_IF_ERROR(CheckPlatform(model));
   if (model.base_path().empty()) return InvalidArgument("model \"{}\": base_path is missing", model.name());
   if (model.base_path().find("://") != std::string::npos) {
@@ -57,9 +57,10 @@ Result<ModelSource> ToSource(const ModelConfig& model) {
   ModelSource source{.name = model.name(), .base_path = model.base_path()};
   ASSIGN_OR_RETURN(source.policy, ToPolicy(model));
   for (const auto& [label, version] : model.version_labels()) {
-    if (label.empty()) return InvalidArgument("model \"{}\": a label without a name", model.name());
+    if (label.empty()) return InvalidArgument("model \"{}\": a version label has no name", model.name());
     if (version < 0)
-      return InvalidArgument("model \"{}\": label \"{}\" stands for version {}", model.name(), label, version);
+      return InvalidArgument("model \"{}\": label \"{}\" points to version {}, which is negative", model.name(), label,
+                             version);
     source.labels[label] = version;
   }
   return source;

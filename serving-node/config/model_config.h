@@ -10,9 +10,9 @@
 namespace longshore::config {
 
 // Converts the configuration to model sources. A model without a version policy serves its highest version.
-// InvalidArgument with the model's name for a name that is missing or given twice, a platform other than "tensorflow",
-// a base path that is missing, not absolute or a URL, a version policy that names no version, a label without a name or
-// with a negative version. Unimplemented for a custom configuration.
+// InvalidArgument, which names the model, for: a name that is missing or given twice; a platform other than
+// "tensorflow"; a base path that is missing, not absolute or a URL; a version policy that names no version; a label
+// without a name or with a negative version. Unimplemented for a custom configuration.
 Result<std::vector<models::ModelSource>> ToSources(const tensorflow::serving::ModelServerConfig& config);
 
 }  // namespace longshore::config

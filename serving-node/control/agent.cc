@@ -64,7 +64,7 @@ class AgentThreads final : public Agent {
   Status Begin() {
     // The callback shares the outbox, because it may run while the agent is destroyed.
     deps_.guards.SetOnTrip([outbox = outbox_](const routing::Trip& trip) {
-      outbox->AddEvent(fmt::format("model \"{}\" version {}: weight 0 by the guard {}: {}", trip.key.model,
+      outbox->AddEvent(fmt::format("model \"{}\" version {}: the guard {} set its weight to 0: {}", trip.key.model,
                                    trip.key.version, trip.reason, trip.message));
     });
     deps_.sources.SetOnReady([this] {

@@ -36,7 +36,7 @@ struct AgentOptions {
   std::string admin_address;
   std::string software_version;
   Path state_dir;                    // Exists and is writable.
-  std::vector<std::string> peers{};  // gRPC targets to ask for a state while this node has no state and no controller.
+  std::vector<std::string> peers{};  // gRPC targets that supply a state if the node has none and no controller answers.
   std::chrono::milliseconds report_interval{200};  // How often changes are reported and heartbeats are checked.
   // An unchanged report is sent again after this time; FleetState.report_again_ms overrides it.
   std::chrono::milliseconds report_again{1000};
@@ -56,8 +56,8 @@ class Agent {
   virtual ~Agent() = default;  // Stops.
 
   // Closes the stream and ends the agent's threads; the node continues to serve. Must not be called from a callback of
-  // the agent. If callbacks share the ownership of the agent, stop it first: the last reference may be released by one
-  // of them, and the destructor also stops.
+  // the agent. If callbacks share the ownership of the agent, call Stop before you release it: otherwise a callback may
+  // release the last reference, and the destructor, which calls Stop, then runs in that callback.
   virtual void Stop() = 0;
 
   // Reports now instead of at the next interval; call it when something changed (models::OnChange).

@@ -1,4 +1,4 @@
-// What an Agent needs of the other parts of the node.
+// The other parts of the node that an Agent uses.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct AgentDeps {
   std::function<void(const FleetState&)>
       on_fleet;  // Called when peers or limits may have changed (such as the connection age).
   std::function<std::string()> peer_address =
-      {};  // Where other nodes reach this one now; "" or no function: not reachable.
+      {};  // Returns the address for other nodes; "" or no function: they cannot reach this node.
   identity::NodeIdentity* identity = nullptr;  // Null: no certificates are requested.
 };
 

@@ -78,7 +78,7 @@ class Controller final : public NodeControl::Service {
   }
 
  private:
-  // Keeps the reports received before it, because a node does not repeat them.
+  // Waits for an Ack and keeps the reports received before it, because a node does not repeat them.
   Ack AwaitAck() {
     std::unique_lock lock(mutex_);
     auto found = received_.end();

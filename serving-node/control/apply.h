@@ -18,9 +18,9 @@ std::vector<models::Wanted> WantedOf(const DesiredState& state, const sources::S
 
 batching::Limits LimitsOf(const FleetState& fleet);
 
-// Passes the state to sources, gate, router, admission and store, in this order: so the gate checks a version by the
-// new state before it is loaded, and the router stops sending requests to a version before it is unloaded. `before` is
-// the state applied last; null at first.
+// Passes the state to sources, gate, router, admission and store. In this order the gate checks a version against the
+// new state before the version is loaded, and the router stops sending requests to a version before it is unloaded.
+// `before` is the state applied last; null at first.
 void Apply(const std::shared_ptr<const DesiredState>& state, const DesiredState* before, const AgentDeps& deps);
 
 }  // namespace longshore::control

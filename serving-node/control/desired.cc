@@ -20,8 +20,8 @@ Status CheckModel(const ModelState& model) {
       return InvalidArgument("model \"{}\" has version {} twice", model.served_name(), version.version());
     }
     if (version.weight_bp() < 0) {
-      return InvalidArgument("model \"{}\" version {} has the weight {}", model.served_name(), version.version(),
-                             version.weight_bp());
+      return InvalidArgument("model \"{}\" version {} has the negative weight {}", model.served_name(),
+                             version.version(), version.weight_bp());
     }
     weights += version.weight_bp();
   }

@@ -52,7 +52,7 @@ void FailedVersionRetrier::RetryChanged(const DesiredState& state, const sources
       }
       const std::string contents = FolderContents(model, version.version(), sources);
       now.emplace(key, contents);
-      // The folder was missing at the load and exists now, although this is the first check: it appeared in between.
+      // The first check has nothing to compare with, but a folder that was missing at the load and exists is a change.
       const bool appeared = failure == Code::kNotFound && !contents.empty();
       const bool changed = before == seen_.end() ? appeared : before->second != contents;
       if (changed) store.Retry(model.served_name(), version.version());

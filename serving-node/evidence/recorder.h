@@ -39,7 +39,7 @@ class TimeHistogram {
 // The difference between the answers of the candidate and of stable to the same input.
 struct PairDifference {
   double relative = 0;        // max|a-b| / max(1, max|b|) over the float outputs; 1e6 if they cannot be compared.
-  bool top1_changed = false;  // In some row, another column has the largest value.
+  bool top1_changed = false;  // In some row, the two answers have their largest values in different columns.
 };
 
 // Returns true if a request that ended with this code is evidence about its version: an answer, or a server error
@@ -78,15 +78,15 @@ class Recorder {
   // removed; if all are in use, further versions share one set of counters.
   static constexpr size_t kVersionsMax = 4096;
 
-  // Returns the counters of the version; the same object as long as it is in use. Takes a lock.
+  // Returns the counters of the version; returns the same object while it is in use. Takes a lock.
   std::shared_ptr<Counters> For(const std::string& model, int64_t version);
   control::Evidence Snapshot(const std::string& model, int64_t version) const;
 
   void CountReceived() { received_.fetch_add(1, std::memory_order_relaxed); }
   void CountForwarded() { forwarded_.fetch_add(1, std::memory_order_relaxed); }
   void CountAnswered(Duration from_arrival) { total_times_.Count(from_arrival); }
-  // The answer times of one model, for models with a latency objective. Returns the same object for the same model as
-  // long as it is held; AddTo reports it as long. Takes a lock.
+  // The answer times of one model, for models with a latency objective. While a caller holds the object, further calls
+  // for the model return the same one, and AddTo reports it. Takes a lock.
   std::shared_ptr<TimeHistogram> TimesOf(const std::string& model);
   // Sets received, forwarded, total_time_buckets and models; the admission and the frontend set the other fields.
   void AddTo(control::NodeLoad* load) const;

@@ -35,9 +35,8 @@ class Catalog {
   // available on this node.
   virtual Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const = 0;
 
-  // Like Describe, for versions that this node does not hold: asks other nodes that hold them, in a fleet. Calls done
-  // exactly once, on any thread, possibly before it returns. Unavailable if the model is known, but not ready on any
-  // node.
+  // Like Describe, for versions that this node does not hold: in a fleet, asks nodes that hold them. Calls done exactly
+  // once, on any thread, possibly before it returns. Unavailable if the model is known, but not ready on any node.
   virtual void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec,
                                  [[maybe_unused]] std::chrono::steady_clock::time_point deadline,
                                  const DescribeDone& done) const {
@@ -47,8 +46,8 @@ class Catalog {
   // The versions of the model that this node knows, the highest first. NotFound for an unknown model.
   virtual Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const = 0;
 
-  // Returns the status of a model or version for which Versions found nothing: asks other nodes that may know the
-  // model, in a fleet. Calls done like DescribeElsewhere. NotFound if no node knows the model or the version.
+  // Returns the status of a model or version for which Versions found nothing: in a fleet, asks nodes that may know the
+  // model. Calls done like DescribeElsewhere. NotFound if no node knows the model or the version.
   virtual void StatusElsewhere(const tensorflow::serving::ModelSpec& spec,
                                [[maybe_unused]] std::chrono::steady_clock::time_point deadline,
                                const StatusDone& done) const {

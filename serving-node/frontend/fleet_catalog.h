@@ -11,8 +11,8 @@
 namespace longshore::frontend {
 
 // The catalog of the listeners for clients. Asks a node that holds the model, which answers from its own store, or a
-// home node, which answers by HomeCatalog: so a query makes one hop, or two by way of a home node. The constructor's
-// arguments must outlive the catalog and its pending queries.
+// home node, which answers from its HomeCatalog. So a query makes one hop, or two hops through a home node. The
+// constructor's arguments must outlive the catalog and its pending queries.
 class FleetCatalog final : public Catalog {
  public:
   static constexpr size_t kPeersAskedMax = 3;  // Peers tried for one query, one after the other.

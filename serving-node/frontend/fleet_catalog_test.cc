@@ -96,7 +96,7 @@ TEST_F(FleetCatalogTest, DescribesTheStableVersionRatherThanTheCandidate) {
   EXPECT_EQ(catalog_.Describe(spec)->version, 2);
 }
 
-// Otherwise a node that unloaded the model would report it as ended, although other nodes serve it.
+// A node that unloaded the model must not report it as ended while other nodes serve it.
 TEST_F(FleetCatalogTest, AsksOtherNodesForAModelThatWasUnloaded) {
   a_.Hold({1});
   ASSERT_TRUE(catalog_.Versions("digits"));

@@ -177,7 +177,8 @@ class Reactor final : public ServerUnaryReactor {
   std::stop_source cancelled_;
 };
 
-// Finishes a call with the answer's bytes, or its error. Also on a thread of the engine, which catches no exception.
+// Finishes a call with the answer's bytes, or its error. May run on a thread of the engine, which catches no
+// exceptions.
 template <typename Answer, typename ToEncoded>
 void FinishEncoded(Result<Answer> answer, const std::function<void(Result<Encoded>)>& done, const ToEncoded& encode) {
   if (!answer) return done(tl::make_unexpected(answer.error()));

@@ -30,8 +30,8 @@ class InFlight {
   class Request;
   // A slot for one prediction, released with the last copy of the pointer.
   using Slot = std::shared_ptr<Request>;
-  // Null if all slots are taken, or all of this connection. `connection` is the name of a gRPC connection; "" for
-  // requests that are limited only together, such as those by REST, which has one request per connection.
+  // Null if all slots, or all slots of this connection, are taken. `connection` is the name of a gRPC connection; ""
+  // for requests without a limit per connection, such as those by REST, which has one request per connection.
   Slot Enter(std::string_view connection = {});
 
  private:
@@ -42,7 +42,7 @@ class InFlight {
   const std::shared_ptr<http::BytePool> answers_;
   std::mutex mutex_;
   size_t taken_ = 0;
-  std::unordered_map<std::string, size_t> taken_by_connection_;  // Above 0.
+  std::unordered_map<std::string, size_t> taken_by_connection_;  // No value is 0.
 };
 
 // The slot and the answer memory that one request holds.

@@ -19,8 +19,8 @@ Result<engine::TensorMap> OutputsOf(routing::PredictAnswer answer);
 void DescribeAnywhere(const Catalog& catalog, const tensorflow::serving::ModelSpec& spec,
                       std::chrono::steady_clock::time_point deadline, const DescribeDone& done);
 
-// Returns the status of the version that the spec names, otherwise (also for a label) of all versions. For a model that
-// this node does not know, like Catalog::StatusElsewhere.
+// Returns the status of the version that the spec names; of all versions if it names a label or no version. For a model
+// that this node does not know, does the same as Catalog::StatusElsewhere.
 void GetStatus(const Catalog& catalog, const tensorflow::serving::ModelSpec& spec,
                std::chrono::steady_clock::time_point deadline, const StatusDone& done);
 

@@ -20,8 +20,8 @@ bool IsApi(std::string_view target);
 
 //   POST /v1/models/NAME[/versions/V|/labels/L]:predict|classify|regress
 //   GET  /v1/models/NAME[/versions/V|/labels/L][/metadata]
-// Case-insensitive except for names and labels, which are percent-decoded. InvalidArgument for all other targets, also
-// with a query string.
+// Case-insensitive except for names and labels, which are percent-decoded. InvalidArgument for all other targets and
+// for targets with a query string.
 Result<RestRoute> ParseRoute(std::string_view method, std::string_view target);
 
 }  // namespace longshore::frontend

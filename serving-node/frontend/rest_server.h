@@ -39,7 +39,7 @@ struct RestOptions {
   const RequestMeter* meter = nullptr;            // Null: requests are not counted.
   InFlight* in_flight = nullptr;                  // Limits predictions; null: no limit.
   bool cors = false;                              // Let pages of other origins read the answers.
-  Budget budget = {};                             // Plain bytes of a gzipped body.
+  Budget budget = {};                             // Limits a gzipped body after decompression.
 };
 
 // Thread-safe.

@@ -15,7 +15,7 @@ constexpr mode_t kOwnerOnly = 0600;
 
 // Checks that TLS accepts the certificate, the key and the authorities.
 Status CheckUsable(const PeerIdentity& identity) {
-  if (identity.fleet_name.empty()) return InvalidArgument("the answer has no name of the fleet");
+  if (identity.fleet_name.empty()) return InvalidArgument("the answer lacks the name of the fleet");
   return tls::MakeServerContext(
              {identity.own.certificate, identity.own.key, identity.authorities, /*verify_client=*/true})
       .map([](const auto&) {});
@@ -68,7 +68,8 @@ std::string NodeIdentity::AuthoritiesTrusted() const { return ReadFile(options_.
 
 Status NodeIdentity::Take(const control::Certificate& answer) {
   const std::lock_guard lock(mutex_);
-  if (!answer.error().empty()) return FailedPrecondition("the controller refused the certificate: {}", answer.error());
+  if (!answer.error().empty())
+    return FailedPrecondition("the controller refused to sign a certificate: {}", answer.error());
   control::NodeIdentity next;
   next.set_key(request_.key);
   *next.mutable_certificate() = answer;

@@ -28,7 +28,7 @@ namespace longshore::identity {
 struct PeerIdentity {
   tls::KeyPair own;
   std::string authorities;
-  std::string fleet_name;  // The DNS name that the other's certificate must have.
+  std::string fleet_name;  // The DNS name that the other node's certificate must have.
 
   friend bool operator==(const PeerIdentity&, const PeerIdentity&) = default;
 };
@@ -51,8 +51,8 @@ class NodeIdentity {
   // Returns the text of a control::CertificateRequest if one is due. Cheap enough to call often.
   std::optional<std::string> RequestIfDue();
 
-  // Applies the answer to the newest request. An error, either that of the answer or what is wrong with it, changes
-  // nothing. A certificate that cannot be stored on disk is used nevertheless.
+  // Applies the controller's answer to the newest request. If the answer is an error or is not usable, returns that
+  // error and changes nothing. A certificate that cannot be stored on disk is used nevertheless.
   Status Take(const control::Certificate& answer);
 
   // The current identity; null if there is none. The pointer changes whenever the identity changes.

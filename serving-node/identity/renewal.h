@@ -14,8 +14,8 @@ struct Renewal {
   std::string authorities;          // The authorities that the controller sent with the certificate.
   std::string authorities_trusted;  // The content of Options::ca_file now; empty if it cannot be read.
   // The content of Options::ca_file when the certificate was received; cleared once it equals `authorities`. A
-  // controller may know a new authority before its nodes do; the old content of the file is then no reason for a
-  // renewal.
+  // controller may know a new authority before its nodes do; until the file has it, too, the difference between the
+  // two must not cause a renewal.
   std::string authorities_at_issue;
 };
 

@@ -30,7 +30,7 @@ Status AddExamples(const Input& input, tensorflow::TensorProto* tensor) {
   const std::string context = input.example_list_with_context().context().SerializeAsString();
   const auto count = static_cast<size_t>(ExampleCount(input));
   if (context.size() > kContextBytesMax / count) {
-    return ResourceExhausted("a context of {} bytes before each of {} examples is more than {} bytes", context.size(),
+    return ResourceExhausted("a context of {} bytes, copied into each of {} examples, exceeds {} bytes", context.size(),
                              count, kContextBytesMax);
   }
   tensor->set_dtype(tensorflow::DT_STRING);

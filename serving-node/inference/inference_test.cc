@@ -63,7 +63,7 @@ TEST(Inference, LimitsTheBytesOfRepeatedContexts) {
   };
   EXPECT_TRUE(with_examples(2));
   EXPECT_EQ(ErrorOf(with_examples(64)),
-            "RESOURCE_EXHAUSTED: a context of 1048599 bytes before each of 64 examples is more than 67108864 bytes");
+            "RESOURCE_EXHAUSTED: a context of 1048599 bytes, copied into each of 64 examples, exceeds 67108864 bytes");
 }
 
 TEST(Inference, AddsTheFeaturesOfTheContextThatAnExampleLacks) {

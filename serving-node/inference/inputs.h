@@ -14,9 +14,9 @@ namespace longshore::inference {
 
 using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 
-// FailedPrecondition for an unknown signature; InvalidArgument if the names of inputs or outputs differ from those of
-// the signature, or a tensor cannot be parsed or leaves more than filled_bytes_max bytes of its values to be filled by
-// repeating the last one; ResourceExhausted for more than elements_max elements in all inputs together. The engine
+// FailedPrecondition for an unknown signature. InvalidArgument if the names of inputs or outputs differ from those of
+// the signature, if a tensor cannot be parsed, or if a tensor repeats its last value and thus fills more than
+// filled_bytes_max bytes. ResourceExhausted if all inputs together have more than elements_max elements. The engine
 // checks types and shapes.
 Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request,
                                         const Signatures& signatures, int64_t elements_max = Budget().elements_max,

@@ -98,7 +98,7 @@ std::vector<std::string> Advice(const google::protobuf::Map<std::string, tensorf
       for (size_t i = 1; i < pattern->size(); ++i) {
         if ((*pattern)[i] >= 0) continue;
         advice.insert(
-            fmt::format("input {} {}: dimension {} is open, so a run is planned again for every new size; pad to a "
+            fmt::format("input {} {}: dimension {} may have any size, and every new size needs a new plan; pad to a "
                         "few sizes, or export it with a fixed size",
                         name, tensor::ToString(pattern), i));
       }

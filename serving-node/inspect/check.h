@@ -39,7 +39,7 @@ Result<CheckResult> CheckModel(engine::Engine& engine, const Path& version_dir, 
 
 std::string ToText(const CheckResult& result, bool list_ops);
 
-// Advice for faster runs: one sentence for each input dimension of unknown size, the batch dimension aside.
+// Advice for faster runs: one sentence for each input dimension of unknown size, except for the batch dimension.
 std::vector<std::string> Advice(const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures);
 
 }  // namespace longshore::inspect

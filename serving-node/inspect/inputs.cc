@@ -48,8 +48,8 @@ std::string_view NumpyName(tensor::DType type) {
   }
 }
 
-// .npy files have no quantised types: reinterprets integers as the quantised type `type` if its values are stored the
-// same way.
+// Reinterprets integers as the quantised type `type` if both store values the same way, because .npy files have no
+// quantised types.
 Tensor AsType(const Tensor& given, tensor::DType type) {
   if (given.type() == type || given.type() != tensor::TypeInNpy(type)) return given;
   const auto held = std::make_shared<Tensor>(given);

@@ -15,22 +15,22 @@ constexpr int kBatchMax = 1'000'000;
 
 CLI::App* AddVerb(CLI::App& app, const char* name, const char* about, Verb verb, Options& options) {
   CLI::App* added = app.add_subcommand(name, about)->callback([&options, verb] { options.verb = verb; });
-  added->add_option("dir", options.dir, "A version's folder, or a model's folder for its newest version")->required();
-  added->add_option("--tags", options.tags, "The tags of the graph: serve, or serve,gpu")
+  added->add_option("dir", options.dir, "The folder of a version, or of a model: then its newest version")->required();
+  added->add_option("--tags", options.tags, "The tags of the graph, for example serve or serve,gpu")
       ->delimiter(',')
       ->allow_extra_args(false);
   return added;
 }
 
 void AddShow(CLI::App& app, Options& options) {
-  CLI::App* show = AddVerb(app, "show", "Show its signatures and sizes", Verb::kShow, options);
+  CLI::App* show = AddVerb(app, "show", "Show the model's signatures and sizes", Verb::kShow, options);
   show->add_flag("--json", options.json, "Print JSON");
   show->footer(kShowFooter);
 }
 
 void AddCheck(CLI::App& app, Options& options) {
-  CLI::App* check =
-      AddVerb(app, "check", "Check whether it loads, and measure time and memory of a run", Verb::kCheck, options);
+  CLI::App* check = AddVerb(app, "check", "Check whether the model loads, and measure time and memory of a run",
+                            Verb::kCheck, options);
   check->add_flag("--ops", options.ops, "List every op with the number of its nodes");
   check->footer(kCheckFooter);
 }
@@ -39,7 +39,7 @@ void AddRequest(CLI::App& verb, Options& options) {
   verb.add_option("--signature", options.signature, "The signature [serving_default]");
   CLI::Option* each = verb.add_option("--input", options.inputs, "An input as NAME=FILE.npy; may be repeated");
   CLI::Option* all = verb.add_option("--inputs", options.inputs_file,
-                                     "All inputs as the JSON of a REST prediction; - reads standard input");
+                                     "A file with all inputs as the JSON of a REST prediction; - reads standard input");
   each->allow_extra_args(false);
   all->excludes(each);
   verb.add_option("--output", options.outputs, "Compute only this output; may be repeated")->allow_extra_args(false);
@@ -52,7 +52,7 @@ void AddRequest(CLI::App& verb, Options& options) {
 
 void AddExplain(CLI::App& app, Options& options) {
   CLI::App* explain =
-      AddVerb(app, "explain", "Show how the engine optimises and runs its graph", Verb::kExplain, options);
+      AddVerb(app, "explain", "Show how the engine optimises and runs the model's graph", Verb::kExplain, options);
   AddRequest(*explain, options);
   explain->add_option("--batch", options.batch, "Rows of the request if no inputs are given [1]")
       ->check(CLI::Range(1, kBatchMax));
@@ -64,7 +64,7 @@ void AddRun(CLI::App& app, Options& options) {
   CLI::App* run = AddVerb(app, "run", "Run a signature", Verb::kRun, options);
   AddRequest(*run, options);
   run->add_option("--out", options.out, "Write each output to DIR/NAME.npy instead of JSON");
-  run->add_option("--repeat", options.repeat, "How often to run; prints timings if more than once [1]")
+  run->add_option("--repeat", options.repeat, "The number of runs; prints timings if there are several [1]")
       ->check(CLI::Range(1, kRepeatMax));
   run->add_option("--threads", options.threads, "Threads of a run [1]; the result does not depend on it")
       ->check(CLI::Range(1, kThreadsMax));
@@ -76,7 +76,7 @@ void AddOps(CLI::App& app, Options& options) {
   CLI::App* ops =
       app.add_subcommand("ops", "List the supported ops, their types, and which have a fast implementation");
   ops->callback([&options] { options.verb = Verb::kOps; });
-  ops->add_flag("--markdown", options.markdown, "Print the page of the documentation");
+  ops->add_flag("--markdown", options.markdown, "Print the list as Markdown, as in docs/ops.md");
 }
 
 Status CheckInputs(const Options& options) {

@@ -31,7 +31,7 @@ struct SignatureSummary {
   std::string method;
 };
 
-// One tag set.
+// The graph of one tag set.
 struct GraphSummary {
   std::vector<std::string> tags;
   std::string tensorflow_version;  // The version of TensorFlow that wrote it.

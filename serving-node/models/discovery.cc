@@ -97,9 +97,10 @@ Status CheckComplete(const Path& version_dir) {
   const bool indexed = fs::exists(variables / "variables.index", error);
   if (!indexed && shards_found > 0)
     return FailedPrecondition("variables.data files without variables.index in {}/variables", dir);
-  if (indexed && shards_found == 0) return FailedPrecondition("variables.index without data in {}/variables", dir);
+  if (indexed && shards_found == 0)
+    return FailedPrecondition("variables.index without variables.data files in {}/variables", dir);
   if (shards_found < shards) {
-    return FailedPrecondition("{} of {} variables.data files in {}/variables", shards_found, shards, dir);
+    return FailedPrecondition("only {} of {} variables.data files exist in {}/variables", shards_found, shards, dir);
   }
   return {};
 }

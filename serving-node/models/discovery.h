@@ -1,7 +1,8 @@
 // Finds the versions under a base path; in standalone mode, polls base paths and passes the versions to a ModelStore.
 //
 // TensorFlow Serving's layout: every child of the base path whose name is a number is a version ("00000123" is 123).
-// Unlike there, a missing base path does not stop other models, and a version that is still being copied is not loaded.
+// Unlike in TensorFlow Serving, a missing base path does not stop other models, and a version that is still being
+// copied is not loaded.
 #pragma once
 
 #include <chrono>
@@ -21,8 +22,8 @@ namespace longshore::models {
 // The versions in ascending order. NotFound if the directory does not exist.
 Result<std::vector<int64_t>> ListVersions(const Path& base_path);
 
-// Ok if the directory has all files that a SavedModel needs. Otherwise FailedPrecondition with what is missing:
-// "no saved_model.pb in ...", "variables.index without data in ...".
+// Ok if the directory has all files that a SavedModel needs. Otherwise FailedPrecondition, which names the missing
+// file: "no saved_model.pb in ...", "variables.index without variables.data files in ...".
 Status CheckComplete(const Path& version_dir);
 
 struct VersionPolicy {
@@ -55,7 +56,7 @@ class Discovery {
  public:
   using ApplyFunction = std::function<void(std::vector<Wanted>)>;
   struct Options {
-    // Zero: polls only until no version is being copied. Negative: no polling; only Poll and SetSources look.
+    // Zero: polls only until no version is being copied. Negative: only Poll and SetSources look.
     std::chrono::milliseconds poll_interval{1000};
     // A version whose files have not changed for this long counts as fully copied at the first poll; a more recent one
     // must look the same in two polls.

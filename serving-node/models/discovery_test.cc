@@ -109,10 +109,10 @@ TEST_F(Discover, AHalfCopiedVersionWaitsUntilItIsComplete) {
   EXPECT_EQ(discovery->waiting()[0].version, 2);
   Write("m/2/saved_model.pb");
   discovery->Poll();
-  EXPECT_NE(reason().find("variables.index without data"), std::string::npos) << reason();
+  EXPECT_NE(reason().find("variables.index without variables.data files"), std::string::npos) << reason();
   Write("m/2/variables/variables.data-00000-of-00002");
   discovery->Poll();
-  EXPECT_NE(reason().find("1 of 2 variables.data files"), std::string::npos) << reason();
+  EXPECT_NE(reason().find("only 1 of 2 variables.data files exist"), std::string::npos) << reason();
   EXPECT_EQ(applied_["m"], Versions{1});
   Write("m/2/variables/variables.data-00001-of-00002");
   discovery->Poll();

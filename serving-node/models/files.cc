@@ -25,7 +25,7 @@ Result<std::vector<Path>> PathsBelow(const Path& version_dir) {
   std::error_code error;
   for (fs::recursive_directory_iterator it(version_dir, error), end; !error && it != end; it.increment(error)) {
     if (paths.size() > kFilesMax) {
-      return ResourceExhausted("more than {} files in {}", kFilesMax, version_dir.string());
+      return ResourceExhausted("there are more than {} files in {}", kFilesMax, version_dir.string());
     }
     paths.push_back(it->path());
   }
@@ -55,7 +55,7 @@ Result<FileState> InspectSettledFiles(const Path& version_dir) {
   const auto age =
       std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(state.newest_change_ns);
   if (age < std::chrono::nanoseconds(0) || age > kTick)
-    return state;  // A change time in the future (another machine's clock) says nothing.
+    return state;  // A change time in the future comes from another machine's clock; waiting would not help.
   std::this_thread::sleep_for(kTick - age);
   ASSIGN_OR_RETURN(FileState settled, InspectFiles(version_dir));
   if (settled.files != state.files) return Unavailable("{} is still being copied", version_dir.string());

@@ -16,9 +16,9 @@ using metrics::Exposition;
 using metrics::Name;
 
 constexpr Name kAttempts{":tensorflow:cc:saved_model:load_attempt_count", "Attempts to load a version."};
-constexpr Name kLatency{":tensorflow:cc:saved_model:load_latency", "Microseconds of loading, summed."};
-constexpr Name kWarmUps{":tensorflow:serving:model_warmup_latency", "Microseconds of warm-ups."};
-constexpr Name kRecords{":tensorflow:serving:model_warmup_records_read", "Records that warm-ups read."};
+constexpr Name kLatency{":tensorflow:cc:saved_model:load_latency", "Total time of loading, in microseconds."};
+constexpr Name kWarmUps{":tensorflow:serving:model_warmup_latency", "Time of warm-ups, in microseconds."};
+constexpr Name kRecords{":tensorflow:serving:model_warmup_records_read", "Records that warm-ups have read."};
 
 constexpr const char* kOther = "other";
 

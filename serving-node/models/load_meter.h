@@ -13,7 +13,7 @@ namespace longshore::models {
 // Thread-safe.
 class LoadMeter {
  public:
-  // Above this number of directories, the least recently loaded are added up under the path "other".
+  // Above this number of directories, the counts of the least recently loaded ones are added up as the path "other".
   static constexpr size_t kPathsMax = 100;
 
   explicit LoadMeter(metrics::Registry& registry);

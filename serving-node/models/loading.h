@@ -19,7 +19,7 @@ struct LoadWork {
   bool deterministic = false;  // See engine::LoadOptions.
   bool warm_up = true;
   int warm_up_iterations = 1;
-  batching::Options batching{};  // The model's.
+  batching::Options batching{};  // Of the model.
   BatchingOf batching_of{};
   bool flush_caches = false;         // Drop the files from the page cache after the load, even if it failed.
   const LoadMeter* meter = nullptr;  // Null: not counted.

@@ -12,7 +12,7 @@ using inference::Method;
 using inference::SignatureName;
 using inference::Signatures;
 
-// A file of the model is trusted more than a client: it may be expanded as much as a constant of the graph.
+// A file of the model is trusted more than a client: its tensors may expand as much as constants of the graph.
 Result<engine::RunRequest> ToRunRequest(const tfs::PredictRequest& request, const Signatures& signatures) {
   return inference::ToRunRequest(request, signatures, Budget().elements_max, tensor::kFilledBytesMaxForConstants);
 }

@@ -26,7 +26,7 @@ struct Rules {
   // Retries of failed loads.
   int retries_max = 0;
   std::chrono::milliseconds interval{60000};
-  std::chrono::milliseconds copy_interval{1000};  // While a version is being copied; without a limit of retries.
+  std::chrono::milliseconds copy_interval{1000};  // While a version is being copied; retries_max does not apply.
   bool unload_first = false;                      // Unload a model's unwanted versions before loading new ones.
   int64_t memory_bytes_max = 0;                   // Limit for all reservations together; 0: no limit.
 };
@@ -50,7 +50,7 @@ class VersionBook {
   struct Next {
     std::string model;
     int64_t version = 0;
-    const Wanted* wanted = nullptr;  // The model's; null: there is nothing to load now.
+    const Wanted* wanted = nullptr;  // Of the model; null: there is nothing to load now.
     SteadyTime again;                // If `wanted` is null: when the next retry is due; max: never.
   };
   using Change = std::pair<std::string, VersionStatus>;

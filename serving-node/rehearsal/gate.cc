@@ -16,7 +16,7 @@ struct Gate::Requirements {
   Attempt what;
   bool stable = false;  // The stable version is never quarantined: a power failure during its load is not its fault.
   bool rehearse = false;
-  std::optional<int64_t> stable_version;  // If it is another version.
+  std::optional<int64_t> stable_version;  // Set if it is another version.
   std::optional<Path> stable_folder;      // The folder that holds the stable version, if known.
   std::string digest;
   control::Validation validation;
@@ -160,7 +160,7 @@ Result<control::GoldenResult> Gate::Run(const Requirements& required, const Path
 
 void Gate::Note(const Attempt& what, const Result<control::GoldenResult>& result) {
   if (!result && (result.error().code == Code::kAborted || result.error().code == Code::kDeadlineExceeded)) {
-    // The version crashes or hangs its process: it is not tried again without a command, not even after a restart.
+    // The version crashes or hangs its process: it is tried again only in a new attempt, even after a restart.
     if (auto noted = journal_.Quarantine(what, result.error().message); !noted) {
       spdlog::warn("cannot store the quarantine of model \"{}\" version {}: {}", what.model, what.version,
                    ToString(noted.error()));

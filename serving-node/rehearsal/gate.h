@@ -70,7 +70,7 @@ class Gate {
   std::condition_variable begun_;
   std::optional<Attempt> in_rehearsal_;
   std::map<std::pair<std::string, int64_t>, Attempt> loading_;
-  std::map<Attempt, control::GoldenResult> results_;  // At most kResultsMax; the first in their order are removed.
+  std::map<Attempt, control::GoldenResult> results_;  // At most kResultsMax; the first key is removed.
 };
 
 }  // namespace longshore::rehearsal

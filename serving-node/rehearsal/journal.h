@@ -1,6 +1,6 @@
 // A journal of risky operations on versions. An entry is written to disk before the operation begins and removed after
 // it has ended. A process that crashed in between finds the open entry at its next start and quarantines the version:
-// it is not tried again without a command.
+// it is tried again only in a new attempt.
 //
 // The file <state_dir>/journal.json holds the open entries and the quarantined versions. Each change replaces it.
 #pragma once
@@ -35,7 +35,7 @@ struct Attempt {
 // Thread-safe.
 class Journal {
  public:
-  static constexpr size_t kEntriesMax = 1000;  // With more quarantines, the first in their order is removed.
+  static constexpr size_t kEntriesMax = 1000;  // With more quarantines, the first key is removed.
 
   // Reads the file of the last process; its open entries become quarantines. DataLoss if the file is damaged.
   static Result<std::unique_ptr<Journal>> Open(const Path& state_dir);

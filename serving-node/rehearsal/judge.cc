@@ -140,10 +140,10 @@ class GoldenSet {
     const auto records = static_cast<double>(result_.records());
     result_.set_score(records == 0 ? 0 : static_cast<double>(result_.passed()) / records);
     if (result_.message().empty() && result_.score() < validation_.minimum()) {
-      result_.set_message(
-          fmt::format("the golden set {} scored {:.4f}, below the minimum of {:.4f} ({} of {} records by {})",
-                      validation_.golden_set(), result_.score(), validation_.minimum(), result_.passed(),
-                      result_.records(), validation_.metric()));
+      result_.set_message(fmt::format(
+          "the golden set {} scored {:.4f}, below the minimum of {:.4f} ({} of {} records passed; metric {})",
+          validation_.golden_set(), result_.score(), validation_.minimum(), result_.passed(), result_.records(),
+          validation_.metric()));
     }
     result_.set_ok(result_.message().empty());
     return result_;

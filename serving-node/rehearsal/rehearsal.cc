@@ -151,7 +151,7 @@ Result<control::GoldenResult> JudgeWithinMemory(engine::Engine& engine, const Re
   try {
     return Judge(engine, options);
   } catch (const std::bad_alloc&) {
-    return ResourceExhausted("the version needs more memory than the {} bytes of a rehearsal",
+    return ResourceExhausted("the version needs more memory than the {} bytes that a rehearsal may use",
                              options.memory_bytes_max);
   }
 }

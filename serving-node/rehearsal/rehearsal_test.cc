@@ -132,7 +132,8 @@ TEST_F(RehearsalTest, RefusesAVersionBelowItsMinimum) {
   const auto result = Run("well");
   ASSERT_TRUE(result) << ToString(result.error());
   EXPECT_FALSE(result->ok());
-  EXPECT_THAT(result->message(), HasSubstr("scored 0.9000, below the minimum of 0.9500 (9 of 10 records by top1)"));
+  EXPECT_THAT(result->message(),
+              HasSubstr("scored 0.9000, below the minimum of 0.9500 (9 of 10 records passed; metric top1)"));
 }
 
 TEST_F(RehearsalTest, JudgesByToleranceWhenAsked) {

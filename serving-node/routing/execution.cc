@@ -22,7 +22,7 @@ metrics::Labels LabelsOf(const std::string& model, int64_t version) {
   return {{"model", model}, {"version", std::to_string(version)}};
 }
 
-constexpr const char* kNonFiniteMessage = "an output is NaN or Inf, and stable's on the same input is not";
+constexpr const char* kNonFiniteMessage = "an output is NaN or Inf, but stable's for the same input is finite";
 
 rehearsal::Attempt AttemptOf(const GuardKey& key) { return {key.model, key.version, key.salt}; }
 

@@ -236,7 +236,7 @@ class GrpcForwarder final : public Forwarder {
   std::condition_variable ended_;
   std::map<std::string, std::shared_ptr<Peer>> peers_;
   std::set<grpc::ClientContext*> running_;  // Calls that can be cancelled.
-  int64_t under_way_ = 0;                   // Those and the calls that End is destroying.
+  int64_t under_way_ = 0;                   // The calls in running_ and those that End is destroying.
   bool stopping_ = false;
 };
 

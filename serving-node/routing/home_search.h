@@ -29,13 +29,13 @@ class HomeSearch {
 
   // Forwards the call to a home node and passes its reply to `done`. `call.target` is set here. Asks the next home if
   // one does not know the model, and, at most once per question, if the connection to a home broke.
-  // Errors, in addition to those of a home that knows the model: kHopUnknown if every home does not know the model or
-  // there is no other home; Unavailable if a home that could not be asked may know it.
+  // Errors, in addition to those of a home that knows the model: kHopUnknown if all homes replied that they do not know
+  // the model, or if there is no other home; Unavailable if a home that could not be asked may know it.
   // Calls `done` exactly once, on any thread, possibly before Ask returns.
   void Ask(HomeQuestion question, ForwardCall call, ForwardDone done);
 
-  // Returns true if a home node knew the model when it was last asked, so that the name is not a client's mistake.
-  // False also if the answer was dropped because too many names were stored (kNamesMax).
+  // Returns true if a home node knew the model when it was last asked: the name is then not a client's mistake. Returns
+  // false otherwise, and for a name that was dropped because too many names were stored (kNamesMax).
   bool KnownElsewhere(const std::string& model) const;
 
  private:

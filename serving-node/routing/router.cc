@@ -25,7 +25,7 @@ void AnswerPeer(const RequestPtr& request) {
   request->done = [done = std::move(request->done)](Result<PredictAnswer> answer) { done(ToPeer(std::move(answer))); };
 }
 
-// How long a request that was answered well took, where its model has a latency objective.
+// Counts the time of a request that was answered without an error, if its model has a latency objective.
 void CountForModel(const std::weak_ptr<Request>& asked, const Result<PredictAnswer>& answer, Duration took) {
   const auto request = asked.lock();
   const bool counts = answer && request && request->model != nullptr && request->model->times != nullptr;

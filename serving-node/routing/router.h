@@ -37,8 +37,8 @@ struct Holders {
   std::vector<std::string> peers;
 };
 
-// Thread-safe. The destructor waits for all requests. The Forwarder must be destroyed before the Router, which cancels
-// the requests at peers; everything else in RouterDeps must outlive the Router.
+// Thread-safe. The destructor waits for all requests. Destroy the Forwarder first, because that cancels the requests at
+// peers. Everything else in RouterDeps must outlive the Router.
 class Router final : public Predictor {
  public:
   Router(RouterDeps deps, RouterOptions options);
@@ -62,7 +62,7 @@ class Router final : public Predictor {
 
   // Returns true if the state contains the model. False on a standalone node.
   bool Knows(const std::string& model) const;
-  // Returns true if a home node knew the model, so that the name is not a client's mistake (HomeSearch).
+  // Returns true if a home node knew the model when it was last asked: HomeSearch::KnownElsewhere.
   bool KnownElsewhere(const std::string& model) const;
 
   // Forwards a request about a model that this node does not know to its home nodes: HomeSearch::Ask.

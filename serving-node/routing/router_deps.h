@@ -1,4 +1,4 @@
-// What a Router needs of the other parts of the node.
+// The other parts of the node that a Router uses.
 #pragma once
 
 #include "common/base/budget.h"

@@ -20,7 +20,7 @@ namespace longshore::routing {
 namespace {
 
 using namespace std::string_literals;
-constexpr const char* kNonFiniteMessage = "an output is NaN or Inf, and stable's on the same input is not";
+constexpr const char* kNonFiniteMessage = "an output is NaN or Inf, but stable's for the same input is finite";
 
 using testing::AllOf;
 using testing::ElementsAre;

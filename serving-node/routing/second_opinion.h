@@ -26,8 +26,8 @@ class SecondOpinion {
   // Requires: the request's model has a stable version.
   void Ask(const RequestPtr& request, Code said, PredictDone done) const;
 
-  // Returns true if the error means that the request could not run on stable (full queues, no node, no time), so that
-  // nothing is known about it.
+  // Returns true if the error means that the request could not run on stable (full queues, no node, no time). The error
+  // then says nothing about the request.
   static bool CouldNotAsk(Code code);
 
  private:

@@ -167,7 +167,7 @@ Result<Bundle::Parts> Bundle::PartsOf(const std::string& name, const tensorflow:
     missing -= elements;  // Never negative, because no two parts overlap.
   }
   if (missing == 0) return parts;
-  return DataLoss("{}: its parts do not make up its shape {}", where, tensor::ToString(*shape));
+  return DataLoss("{}: its parts do not cover its shape {}", where, tensor::ToString(*shape));
 }
 
 Status Bundle::FindParts() {
@@ -266,8 +266,8 @@ Status Bundle::CopyPart(const std::string& name, const Slice& place, const tenso
   return {};
 }
 
-// Checks the entry before memory is allocated for the tensor: a damaged shape must not cost gigabytes. That the data
-// file is long enough was checked by Open.
+// Checks the entry before memory is allocated for the tensor: a damaged shape must not allocate gigabytes. Open has
+// checked that the data file is long enough.
 Status Bundle::CheckFits(const std::string& name, const tensorflow::BundleEntryProto& entry) const {
   const std::string where = fmt::format("{}: tensor \"{}\"", DataFile(entry.shard_id()).string(), name);
   const auto pattern = tensor::PatternFromProto(entry.shape());
@@ -280,7 +280,7 @@ Status Bundle::CheckFits(const std::string& name, const tensorflow::BundleEntryP
     return DataLoss("{} has the shape {}, but only {} stored bytes", where, tensor::ToString(*pattern), stored);
   const size_t needed = static_cast<size_t>(*count) * tensor::ElementBytes(type);
   if (tensor::ElementBytes(type) == 0 || stored == needed) return {};
-  return DataLoss("{}: {} bytes stored, {} needed", where, stored, needed);
+  return DataLoss("{} has {} stored bytes, but needs {}", where, stored, needed);
 }
 
 Result<tensor::Tensor> Bundle::ReadStored(const std::string& name, const tensorflow::BundleEntryProto& entry) const {

@@ -129,8 +129,8 @@ TEST_F(BundleTest, RejectsPartsThatDoNotCoverTheTensorExactly) {
       {{{{0}, {3}}, {{2}, {1}}}, "overlap"},
       {{{{0}, {3}}, {{2}, {2}}}, "overlap"},
       {{{{0}, {2}}, {{2}, {0}}, {{2}, {2}}}, "a part has no elements"},
-      {{{{0}, {2}}}, "do not make up its shape [4]"},
-      {{{{0}, {2}}, {{3}, {1}}}, "do not make up its shape [4]"},
+      {{{{0}, {2}}}, "do not cover its shape [4]"},
+      {{{{0}, {2}}, {{3}, {1}}}, "do not cover its shape [4]"},
       {{{{0}, {2}}, {{2}, {3}}}, "not within its shape [4]"},
       {{{{0}, {2}}, {{-1}, {2}}}, "not within its shape [4]"},
       {{{{0}, {4}}, {{INT64_MAX}, {4}}}, "not within its shape [4]"}};

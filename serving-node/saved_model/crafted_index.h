@@ -1,4 +1,4 @@
-// For tests: makes an index with valid checksums, whose blocks can be claimed to be anywhere.
+// For tests: makes an index with valid checksums, but with any positions of its blocks.
 #pragma once
 
 #include <span>

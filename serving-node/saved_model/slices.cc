@@ -14,7 +14,7 @@ using tensor::Tensor;
 
 Status CheckWithin(int64_t start, int64_t size, int64_t whole) {
   if (start >= 0 && size >= 0 && start <= whole && size <= whole - start) return {};
-  return InvalidArgument("a part of size {} from {} is not within the size {}", size, start, whole);
+  return InvalidArgument("a part of size {} that starts at {} is not within the size {}", size, start, whole);
 }
 
 bool TakeNumber(std::string_view* text, char end, int64_t* number) {

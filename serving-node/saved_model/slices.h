@@ -40,7 +40,7 @@ struct SliceSpec {
 // part is not within the shape.
 Result<SliceSpec> ParseSlice(std::string_view text);
 
-// The key of a part in the index. The bytes sort like the name and the numbers.
+// The key of a part in the index. Keys sort by name, then by the numbers of the slice.
 std::string SliceKey(std::string_view name, const tensorflow::TensorSliceProto& slice);
 
 // True if the key is that of a part of a tensor, false if it is the name of a tensor.

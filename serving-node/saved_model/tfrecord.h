@@ -21,7 +21,7 @@ inline constexpr size_t kRecordBytesMax = size_t{1} << 30;
 Result<std::vector<std::string>> ReadTfRecords(const Path& path, size_t records_max);
 
 // The complete records at the beginning of some bytes. If a file was not written completely, writing may continue
-// behind them.
+// after them.
 struct WholeRecords {
   size_t records = 0;
   size_t bytes = 0;

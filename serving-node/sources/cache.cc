@@ -144,7 +144,7 @@ void Cache::SetWanted(std::set<std::string> wanted) {
   std::error_code error;
   for (fs::directory_iterator it(dir_ / kStaging, error), end; !error && it != end; it.increment(error)) {
     const std::string sha256 = it->path().stem();
-    // An archive that is being fetched is removed by its thread when that notices the cancellation.
+    // If a thread is fetching the archive, it removes the archive when it notices the cancellation.
     if (it->path().extension() != kPart || wanted_.contains(sha256) || reserved_.contains(sha256)) continue;
     std::error_code ignored;
     fs::remove(it->path(), ignored);

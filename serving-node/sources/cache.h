@@ -48,8 +48,8 @@ class Cache {
   // Turns the unpacked files into an entry, atomically, removes the download, and returns the folder that holds the
   // versions. InvalidArgument if the archive contains no version.
   Result<Path> Commit(const std::string& sha256);
-  // Drops the reservation and removes the unpacked files, and the download too unless keep_part is set and the archive
-  // is still wanted; a later attempt can then resume it.
+  // Drops the reservation and removes the unpacked files and the download. If keep_part is set and the archive is still
+  // wanted, keeps the download, so that a later attempt can resume it.
   void Abandon(const std::string& sha256, bool keep_part);
 
   int64_t bytes() const;  // Bytes on disk of all entries and reservations.

@@ -57,7 +57,7 @@ class Sources {
   // function is not called any more; an empty function means no calls.
   void SetOnReady(std::function<void()> on_ready);
 
-  // kFailed also for an unsupported URI and for an archive that is not wanted.
+  // Returns kFailed also for an unsupported URI and for an archive that is not wanted.
   SourceStatus StatusOf(const VersionSource& source) const;
   // Returns the folder with the versions. Unavailable, with the message of StatusOf, while an archive is not ready.
   Result<Path> FolderOf(const VersionSource& source) const;

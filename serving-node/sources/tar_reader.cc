@@ -176,7 +176,8 @@ Result<std::optional<TarEntry>> TarReader::Next() {
 
 Status TarReader::TakeExtension(const Block& block, char type, int64_t size, Extension* extension) {
   if (size > kExtensionBytesMax)
-    return InvalidArgument("the archive has a header of {} bytes before \"{}\"", size, Shown(HeaderName(block)));
+    return InvalidArgument("the archive has an extension header of {} bytes, which is too large, before \"{}\"", size,
+                           Shown(HeaderName(block)));
   ASSIGN_OR_RETURN(std::string content, Content(size));
   if (type == 'L') {
     extension->name = content.substr(0, content.find('\0'));

@@ -53,7 +53,7 @@ class Unpacker {
     struct stat info {};
     if (lstat(path.c_str(), &info) == 0) {
       return S_ISDIR(info.st_mode) ? Status()
-                                   : InvalidArgument("the archive has a file and a folder \"{}\"", NameOf(path));
+                                   : InvalidArgument("the archive has both a file and a folder \"{}\"", NameOf(path));
     }
     RETURN_IF_ERROR(MakeFolder(path.parent_path()));
     RETURN_IF_ERROR(Count(1));

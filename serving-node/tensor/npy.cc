@@ -85,7 +85,7 @@ Result<Header> ParseHeader(std::string_view bytes) {
   Header header;
   header.bytes = text.second;
   const std::string_view descr = ValueOf(text.first, "descr");
-  if (descr.starts_with('[')) return InvalidArgument("it holds records; save each field alone");
+  if (descr.starts_with('[')) return InvalidArgument("it holds records; save each field separately");
   if (!descr.starts_with('\'')) return InvalidArgument("its header has no type");
   header.descr = descr.substr(1, descr.substr(1).find('\''));
   header.is_fortran = ValueOf(text.first, "fortran_order").starts_with("True");
@@ -198,7 +198,8 @@ std::string HeaderFor(const std::string& descr, const Shape& shape) {
 Result<std::string> TextsToNpy(const Tensor& tensor) {
   size_t longest = 1;
   for (const std::string& text : tensor.values<std::string>()) {
-    if (text.ends_with('\0')) return Unimplemented("a text ends in a zero byte, which .npy does not keep; print JSON");
+    if (text.ends_with('\0'))
+      return Unimplemented("a text ends with a zero byte, which .npy loses; print JSON instead");
     longest = std::max(longest, text.size());
   }
   std::string bytes = HeaderFor(fmt::format("|S{}", longest), tensor.shape());
@@ -233,7 +234,7 @@ Result<std::string> ToNpy(const Tensor& tensor) {
   if (tensor.type() == DType::kString) return TextsToNpy(tensor);
   const auto found = std::ranges::find(kTypeCodes, TypeInNpy(tensor.type()), &TypeCode::type);
   if (found == kTypeCodes.end() || found->code.empty())
-    return Unimplemented(".npy has no form for {}; print JSON", DTypeName(tensor.type()));
+    return Unimplemented(".npy cannot store {}; print JSON instead", DTypeName(tensor.type()));
   const char order = ElementBytes(tensor.type()) == 1 ? '|' : '<';
   std::string bytes = HeaderFor(fmt::format("{}{}", order, found->code), tensor.shape());
   return bytes.append(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());

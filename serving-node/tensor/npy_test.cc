@@ -66,7 +66,7 @@ TEST(Npy, WritesQuantisedIntegersAsPlainIntegers) {
   }
   const auto none = ToNpy(*Tensor::Make(DType::kBfloat16, {1}));
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().message, ".npy has no form for DT_BFLOAT16; print JSON");
+  EXPECT_EQ(none.error().message, ".npy cannot store DT_BFLOAT16; print JSON instead");
 }
 
 TEST(Npy, ReadsBothVersionsOfTheFormat) {

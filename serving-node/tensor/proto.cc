@@ -127,8 +127,9 @@ Status CheckFilled(const tensorflow::TensorProto& proto, const Shape& shape, int
   const int64_t given = ElementsGiven(proto);
   if (count <= given) return {};
   if (static_cast<uint64_t>(count - given) <= filled_bytes_max / FilledElementBytes(proto)) return {};
-  return InvalidArgument("{} elements of shape {} from {} values: more than {} bytes to fill in", count,
-                         ToString(shape), given, filled_bytes_max);
+  return InvalidArgument(
+      "the {} elements of shape {} are given by {} values: filling in the others needs more than {} bytes", count,
+      ToString(shape), given, filled_bytes_max);
 }
 
 template <typename T, typename Field>

@@ -150,7 +150,9 @@ TEST(TensorProto, FillsInAtMostTheAllowedBytes) {
   EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8193), kFilledBytesMaxForRequests));
   const auto refused = FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194), kFilledBytesMaxForRequests);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "8194 elements of shape [8194] from 1 values: more than 32768 bytes to fill in");
+  EXPECT_EQ(
+      refused.error().message,
+      "the 8194 elements of shape [8194] are given by 1 values: filling in the others needs more than 32768 bytes");
   EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194)));  // A constant of a graph.
   EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_STRING, 30), kFilledBytesMaxForRequests));
   EXPECT_FALSE(FromProto(OneValueFor(tensorflow::DT_STRING, 40), kFilledBytesMaxForRequests));
@@ -161,7 +163,8 @@ TEST(TensorProto, DoesNotCountValuesOfAnotherType) {
   for (int i = 0; i < 40; ++i) proto.add_int_val(i);
   const auto refused = FromProto(proto, kFilledBytesMaxForRequests);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "40 elements of shape [40] from 1 values: more than 32768 bytes to fill in");
+  EXPECT_EQ(refused.error().message,
+            "the 40 elements of shape [40] are given by 1 values: filling in the others needs more than 32768 bytes");
 }
 
 TEST(TensorProto, AlwaysWritesStringsIntoTheirField) {

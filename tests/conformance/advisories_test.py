@@ -172,7 +172,7 @@ def test_a_gzip_bomb_is_not_decompressed(half):
 
 @pytest.mark.contract("X3")
 def test_copies_of_a_context_are_limited(tmp_path):
-    """CWE-409 without compression: a context of 2 MB before each of 600 examples, 1.2 GB. Guard: kContextBytesMax of inference."""
+    """CWE-409 without compression: a context of 2 MB, copied into each of 600 examples: 1.2 GB. Guard: kContextBytesMax of inference."""
     with running_node(tmp_path, "examples_tf1", MODELS / "examples_tf1") as node:
         node.serving()
         proto = classification_pb2.ClassificationRequest()
@@ -182,7 +182,7 @@ def test_copies_of_a_context_are_limited(tmp_path):
         proto.input.example_list_with_context.examples.extend([tf.train.Example()] * 600)
         with Growth(node) as growth:
             code, text = call_error(node.predictions.Classify, proto)
-        assert (code, text) == (EXHAUSTED, "a context of 2097180 bytes before each of 600 examples is more than 67108864 bytes")
+        assert (code, text) == (EXHAUSTED, "a context of 2097180 bytes, copied into each of 600 examples, exceeds 67108864 bytes")
         assert growth.mib < 64
 
 

@@ -113,7 +113,7 @@ def test_a_reload_adds_and_removes_models_and_returns_when_it_is_done(tmp_path):
 @pytest.mark.contract("L8", "L11")
 @pytest.mark.parametrize("bad, text", [
     (HALF + HALF, 'model "half" is configured twice'),
-    (model("", "/m"), "a model without a name"),
+    (model("", "/m"), "has no name"),
     (model("m", "relative/path"), 'base_path "relative/path" is not absolute'),
     ('config { name: "m" base_path: "/m" }', "model_platform is missing"),
     ('config { name: "m" base_path: "/m" model_platform: "onnx" }', 'model_platform "onnx" is not supported'),

@@ -112,7 +112,7 @@ def test_regressions_are_logged_as_predictions(tmp_path, node_of):
 @pytest.mark.contract("Q4")
 @pytest.mark.parametrize("rate, prefix, kind, message", [
     (1.5, "/tmp/x", "file", "the sampling rate 1.5 is not between 0 and 1"),
-    (0.5, "x", "file", 'the prefix "x" is not /absolute/folder/name'),
+    (0.5, "x", "file", 'the prefix "x" is not an absolute path such as /folder/name'),
     (0.5, "/tmp/x", "kafka", 'the log collector "kafka" is not supported')])
 def test_an_invalid_log_configuration_is_rejected_and_changes_nothing(tmp_path, node_of, rate, prefix, kind, message):
     good = config_of(tmp_path, "half_plus_two_tf1", 0.0, tmp_path / "half")

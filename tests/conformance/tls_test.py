@@ -229,7 +229,7 @@ def test_with_an_invalid_certificate_file_the_old_one_stays_and_a_warning_is_log
 
 @pytest.mark.contract("S1", "S3")
 @pytest.mark.parametrize("flags, message", [
-    (["--tls_cert_file={cert}"], "need each other"),
+    (["--tls_cert_file={cert}"], "must be given together"),
     (["--tls_cert_file={cert}", "--tls_key_file={missing}"], "--tls_key_file: cannot open"),
     (["--tls_cert_file={cert}", "--tls_key_file={other}"], "the key does not belong to the certificate"),
     (["--tls_cert_file={key}", "--tls_key_file={key}"], "the certificate is not PEM text"),

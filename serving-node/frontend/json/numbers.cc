@@ -111,7 +111,8 @@ uint64_t ValueOf(uint64_t eight) {
   return (eight & 0x0000ffff0000ffff) * ((uint64_t{10000} << 32) + 1) >> 32;
 }
 
-// Requires: the bytes up to `end` are readable, and the digits are followed by a byte that is not a digit.
+// Reads the digits at `at` into the mantissa and returns the position after them. Requires: the bytes up to `end` are
+// readable, and a byte that is not a digit follows the digits.
 const char* TakeDigits(const char* at, const char* end, Literal* literal) {
   static_assert(std::endian::native == std::endian::little);
   const char* begin = at;
@@ -157,8 +158,9 @@ bool ReadLiteral(const char* at, const char* end, Literal* literal) {
   return true;
 }
 
-// Multiplies or divides the digits by an exact power of ten. If a double also holds the digits exactly, the result is
-// the double nearest to the text; otherwise it is at most two steps away. Returns false for powers that are not exact.
+// Multiplies or divides the digits by a power of ten. If a double holds the digits exactly, the result is the double
+// nearest to the text; otherwise its error is at most two ULPs. Returns false if a double cannot hold the power
+// exactly.
 bool Scale(const Literal& literal, double* value) {
   static constexpr std::array kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                          1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -179,9 +181,9 @@ bool ToReal(const Literal& literal, double* value) {
   return error == std::errc{} && end == literal.end;
 }
 
-// Rounds the double to a float. An error of two steps of a double matters only near the midpoint between two floats,
-// which the 29 lowest mantissa bits show (a float does not have them). Valid for normal floats, which all results in
-// this range are.
+// Rounds the double of Scale to a float. Its error of two ULPs can change the float only near the midpoint between two
+// floats. The double is there if its 29 lowest mantissa bits, which a float does not have, are near 2^28. This holds
+// for normal floats, and all results of Scale are in their range.
 bool ToReal(const Literal& literal, float* value) {
   constexpr uint64_t kHalf = uint64_t{1} << 28;
   constexpr uint64_t kStepsMax = 4;
@@ -319,7 +321,7 @@ std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignatu
   if (!parsed) return std::nullopt;
   const size_t elements = ElementsOf(parsed->list);
   if (elements > std::min(elements_max, parsed->list.size() / 2))
-    return std::nullopt;  // A text of commas only must not allocate memory.
+    return std::nullopt;  // A number takes two bytes with its comma; a list of only commas must not allocate memory.
   const auto signature = find_signature(inference::SignatureName(parsed->signature));
   if (!signature || (*signature)->inputs_size() != 1) return std::nullopt;
   const auto& [name, info] = *(*signature)->inputs().begin();

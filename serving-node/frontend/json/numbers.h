@@ -14,8 +14,8 @@
 
 namespace longshore::frontend::json {
 
-// Fills signature name and input of the request. nullopt, with an unchanged request, if the body must be read by
-// PredictRequestFromJson, also because it has more than elements_max elements.
+// Fills signature name and input of the request. Returns nullopt and leaves the request unchanged if
+// PredictRequestFromJson must read the body, for example because it has more than elements_max elements.
 std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
                                         tensorflow::serving::PredictRequest* request,
                                         size_t elements_max = Budget().elements_max);

@@ -145,7 +145,7 @@ std::string AnyNumber(std::mt19937_64& random) {
   const std::string sign = any(3) == 0 ? "-" : "";
   const double plain = std::uniform_real_distribution<double>(0, 1)(random);
   switch (any(9)) {
-    case 8: {  // The midpoint between two floats, or a few steps away from it.
+    case 8: {  // The midpoint between two floats, or a few ULPs away from it.
       const auto bits = std::bit_cast<uint64_t>(static_cast<double>(static_cast<float>(plain))) + (uint64_t{1} << 28);
       return sign +
              fmt::format("{:.{}f}", std::bit_cast<double>(bits + static_cast<uint64_t>(any(9)) - 4), 15 + any(8));

@@ -15,9 +15,10 @@ namespace longshore::frontend::json {
 // kByContent: also every string that is not valid UTF-8, so that the result is always valid JSON.
 enum class JsonBytes { kByName, kByContent };
 
-// {"predictions": ...} for rows, {"outputs": ...} for columns; the name of a single output is omitted. Floats are
-// written as the shortest text that reads back the same, whole ones with ".0"; NaN, Infinity and -Infinity as bare
-// words. InvalidArgument for a type that JSON cannot represent, or if the outputs differ in the number of rows.
+// {"predictions": ...} for rows, {"outputs": ...} for columns; the name of a single output is omitted. A float is
+// written as the shortest text that parses to the same value, with ".0" if it is whole; NaN, Infinity and -Infinity are
+// written without quotes. InvalidArgument for a type that JSON cannot represent, or if the outputs differ in the number
+// of rows.
 Result<std::string> PredictionsToJson(const engine::TensorMap& outputs, JsonForm form,
                                       JsonBytes bytes = JsonBytes::kByName);
 

@@ -19,7 +19,7 @@ class TensorBuilder {
  public:
   // The expected size, so that memory is allocated once: growing needs twice the memory for a moment.
   struct Expected {
-    size_t values = 1;      // Number of values, each of the first one's size.
+    size_t values = 1;      // Number of values; all have as many elements as the first one.
     size_t* elements_left;  // Elements of the body that no tensor has reserved yet; reserving reduces it.
   };
   TensorBuilder(tensor::DType type, Expected expected) : type_(type), expected_(expected) {}

@@ -9,8 +9,8 @@ namespace longshore::frontend::json {
 // Appends the text in quotes and with escapes; bytes that need no escape are unchanged.
 void AppendString(std::string_view text, std::string* out);
 
-// Appends the shortest text that reads back the same, whole numbers with ".0"; NaN, Infinity and -Infinity as bare
-// words.
+// Appends the shortest text that parses to the same value, with ".0" for a whole number. Writes NaN, Infinity and
+// -Infinity without quotes.
 void AppendFloat(float value, std::string* out);
 void AppendFloat(double value, std::string* out);
 

@@ -70,7 +70,7 @@ Status Recorder::Start(const RecordingRequest& wanted) {
   const MonotonicPoint now = timer_.Now();
   if (active_ && !active_->IsOver(now)) {
     const auto left = std::chrono::ceil<std::chrono::seconds>(active_->until + kGrace - now);
-    return FailedPrecondition("a recording is in progress: {} of {} runs; it ends within {} s",
+    return FailedPrecondition("a recording is in progress: {} of {} runs are recorded; it ends within {} s",
                               active_->recording.runs.size(), active_->recording.wanted.runs, left.count());
   }
   active->recording.id = ++last_id_;

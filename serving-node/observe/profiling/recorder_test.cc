@@ -123,7 +123,7 @@ TEST_F(RecorderTest, RefusesASecondRecordingWhileOneIsInProgress) {
   const Status second = recorder_.Start({});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(second.error().message, HasSubstr("1 of 2 runs; it ends within 15 s"));
+  EXPECT_THAT(second.error().message, HasSubstr("1 of 2 runs are recorded; it ends within 15 s"));
   RunOne(*digits_);
   EXPECT_TRUE(recorder_.Start({}));
   EXPECT_TRUE(recorder_.recording()->runs.empty());

@@ -34,7 +34,8 @@ Result<RecordingRequest> ParseRecordingRequest(const std::string& text) {
   if (text.find_first_not_of(" \r\n") == std::string::npos) return wanted;
   ASSIGN_OR_RETURN(const Json json, ParseJson(text));
   if (!json.is_object())
-    return InvalidArgument("send {{\"model\": NAME, \"runs\": 20, \"seconds\": 30}} or some of these fields");
+    return InvalidArgument(
+        "send an object with some of these fields: {{\"model\": NAME, \"runs\": 20, \"seconds\": 30}}");
   for (const auto& [field, value] : json.items()) RETURN_IF_ERROR(Set(field, value, &wanted));
   return wanted;
 }

@@ -42,7 +42,7 @@ struct Recording {
   TimePoint at{};                                        // The start of the recording.
   std::chrono::steady_clock::time_point began{};         // The same by the clock of the runs.
   std::vector<std::shared_ptr<const RecordedRun>> runs;  // In the order of their ends.
-  int64_t runs_left_out = 0;                             // Because of lack of memory, or because their end is unknown.
+  int64_t runs_left_out = 0;                             // Not recorded: memory was short, or their end is unknown.
 };
 
 // {"id": 1, "state": "recording", "model": "digits", "runs": 3, "runs_wanted": 20, "seconds": 30, "nodes": 120,

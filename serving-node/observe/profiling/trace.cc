@@ -35,8 +35,8 @@ std::back_insert_iterator<std::string> Next(std::string* trace) {
 
 double Microseconds(nanoseconds time) { return static_cast<double>(time.count()) / 1000; }
 
-// The time of the run since the start of the recording. Times that the engine does not report are taken from its
-// caller: both for engines that do not profile their runs, the end for a run that threw.
+// The time of the run since the start of the recording. Times that the engine does not report come from its caller:
+// start and end if the engine does not profile runs, only the end if the run threw an exception.
 Span SpanOf(const RecordedRun& recorded, const Recording& recording) {
   const batching::WatchedRun& run = recorded.run;
   const engine::RunProfile& profile = run.profile;

@@ -157,7 +157,7 @@ capture::Bundle Capture::BundleOf(const Kept& kept) const {
 }
 
 Status Capture::Keep(const Kept& kept) {
-  // Checked first, because the search for the op runs the model again. The bundle will be larger than the request.
+  // Check the size of the request first: BundleOf runs the model again to find the op. Write checks the larger bundle.
   RETURN_IF_ERROR(CheckRoom(kept.request->ByteSizeLong()));
   const models::ReadyVersion& ready = *kept.ready;
   const capture::Bundle bundle = BundleOf(kept);
@@ -183,8 +183,8 @@ Status Capture::CheckRoom(size_t bytes) const {
   if (held.files >= options_.files_max)
     return ResourceExhausted("the limit of {} bundles is reached", options_.files_max);
   if (held.bytes + bytes > options_.bytes_max) {
-    return ResourceExhausted("the bundles have {} bytes; {} more exceed the limit of {}", held.bytes, bytes,
-                             options_.bytes_max);
+    return ResourceExhausted("the bundles have {} bytes; with {} more they would exceed the limit of {}", held.bytes,
+                             bytes, options_.bytes_max);
   }
   return {};
 }

@@ -54,7 +54,7 @@ class Capture final : public routing::FailureSink {
   struct Kept;
   struct Counts;
   using Cause = std::tuple<std::string, int64_t, Code>;
-  // How much of a cause's limit is used.
+  // How much of the limit per_cause_max a cause has used.
   struct Spent {
     size_t kept = 0;
     size_t waiting = 0;

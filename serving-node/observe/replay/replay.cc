@@ -63,16 +63,16 @@ void PrintOrigin(engine::LoadedModel& model, engine::RunRequest run, std::ostrea
 }
 
 void PrintBundle(const capture::Bundle& bundle, std::ostream& out) {
-  out << fmt::format("captured {} on {}: model \"{}\" version {}\n", bundle.captured_at(), bundle.node(),
+  out << fmt::format("captured {} on node {}: model \"{}\" version {}\n", bundle.captured_at(), bundle.node(),
                      bundle.model(), bundle.version());
-  out << (bundle.code() == "OK" ? fmt::format("then:  an answer with NaN or Inf, {}\n", bundle.non_finite())
-                                : fmt::format("then:  {}: {}\n", bundle.code(), bundle.error()));
+  out << (bundle.code() == "OK" ? fmt::format("captured result: an answer with NaN or Inf in {}\n", bundle.non_finite())
+                                : fmt::format("captured result: {}: {}\n", bundle.code(), bundle.error()));
 }
 
 void WarnOfOtherFiles(const capture::Bundle& bundle, const Path& dir, std::ostream& out) {
   const auto digest = saved_model::VersionDigest(dir);
   if (bundle.digest().empty() || !digest || *digest == bundle.digest()) return;
-  out << fmt::format("the files in {} differ from those of the captured request: digest {}, then {}\n", dir.string(),
+  out << fmt::format("the files in {} differ from those of the captured request: digest {}, not {}\n", dir.string(),
                      *digest, bundle.digest());
 }
 
@@ -83,10 +83,10 @@ bool Run(engine::LoadedModel& model, const capture::Bundle& bundle, std::ostream
   const auto outputs = run ? engine::RunAndWait(model, *run) : tl::make_unexpected(run.error());
   const double ms = std::chrono::duration<double, std::milli>(steady_clock::now() - begin).count();
   if (!outputs) {
-    out << fmt::format("now:   {}\n", ToString(outputs.error()));
+    out << fmt::format("replayed result: {}\n", ToString(outputs.error()));
     return true;
   }
-  out << fmt::format("now:   an answer in {:.1f} ms\n", ms);
+  out << fmt::format("replayed result: an answer in {:.1f} ms\n", ms);
   Print(*outputs, out);
   if (!HasNonFinite(*outputs)) return false;
   PrintOrigin(model, std::move(*run), out);

@@ -146,7 +146,8 @@ TEST_F(ReplayTest, CapturesAnErrorWithItsText) {
   EXPECT_EQ(bundle->error(), "kernel failed");
   const auto [status, out] = Replay({Bundles().at(0).string()});
   EXPECT_EQ(status, kNotReproduced) << out;
-  EXPECT_THAT(out, AllOf(HasSubstr("then:  INTERNAL: kernel failed"), HasSubstr("now:   an answer in")));
+  EXPECT_THAT(out,
+              AllOf(HasSubstr("captured result: INTERNAL: kernel failed"), HasSubstr("replayed result: an answer in")));
 }
 
 TEST_F(ReplayTest, ReplaysAChangedBundle) {

@@ -23,7 +23,7 @@ Status Check(const Policy& policy) {
     return InvalidArgument("the sampling rate {} is not between 0 and 1", policy.sampling_rate);
   }
   if (!policy.prefix.is_absolute() || !policy.prefix.has_filename()) {
-    return InvalidArgument("the prefix \"{}\" is not /absolute/folder/name", policy.prefix.string());
+    return InvalidArgument("the prefix \"{}\" is not an absolute path such as /folder/name", policy.prefix.string());
   }
   return {};
 }

@@ -72,7 +72,7 @@ std::vector<int64_t> RecordFiles::Numbers() const {
 // Takes the first free name by locking its file. The system releases the lock when the process ends, even after a
 // crash.
 Status RecordFiles::Own() {
-  std::error_code ignored;  // A failure shows when the file is opened.
+  std::error_code ignored;  // If this fails, opening the file fails, too.
   std::filesystem::create_directories(named_.parent_path(), ignored);
   for (int i = 1; i <= kSameNameMax; ++i) {
     own_ = named_;
@@ -135,7 +135,8 @@ Status RecordFiles::Open(size_t record_bytes) {
   return HasRoom(record_bytes) ? Status() : Begin();
 }
 
-// Removes the oldest files. Called only after the newest file has a record, so that a full disk does not cost old ones.
+// Removes the oldest files. Called only when the newest file has a record: if the disk is full, old files must not be
+// removed in exchange for an empty one.
 void RecordFiles::Prune() const {
   const std::vector<int64_t> numbers = Numbers();
   std::error_code failed;

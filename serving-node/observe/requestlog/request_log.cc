@@ -17,7 +17,7 @@ using tensorflow::serving::PredictionLog;
 
 constexpr metrics::Name kTotal{"longshore_request_log_total",
                                "Sampled requests by outcome: written, dropped because too many were waiting, failed."};
-constexpr metrics::Name kCount{":tensorflow:serving:request_log_count", "Sampled requests by how their logging ended."};
+constexpr metrics::Name kCount{":tensorflow:serving:request_log_count", "Sampled requests by status of logging them."};
 
 enum Outcome { kWritten, kDropped, kFailed };
 constexpr std::array kOutcomes = {"written", "dropped", "failed"};

@@ -23,7 +23,7 @@ namespace longshore::requestlog {
 // The policy of one model.
 struct Policy {
   Path prefix;               // The prefix of the file names; models with the same prefix share files.
-  double sampling_rate = 0;  // The share of the requests that is logged, 0 to 1.
+  double sampling_rate = 0;  // The share of the requests that are logged, 0 to 1.
 
   friend bool operator==(const Policy&, const Policy&) = default;
 };

@@ -43,7 +43,7 @@ Result<int64_t> BlockSize(const std::vector<Cut>& cuts) {
 }
 
 // Calls pair(block_row, place_row) for each row of the blocked tensor; place_row is -1 if the place is padding or
-// cropped. A row is everything behind the cut axes. `blocks` is the shape [block, batch, cut sizes...] and `places` the
+// cropped. A row spans all axes after the cut axes. `blocks` is the shape [block, batch, cut sizes...] and `places` the
 // shape [batch, sizes...]; the caller copies in either direction.
 template <typename F>
 void ForEachPair(const Shape& blocks, const Shape& places, const std::vector<Cut>& cuts, F pair) {

@@ -54,8 +54,7 @@ template <typename T>
 Result<int64_t> RangeCount(T start, T limit, T delta) {
   if (delta == 0) return InvalidArgument("Requires delta != 0");
   const bool wrong_way = delta > 0 ? start > limit : start < limit;
-  if (wrong_way)
-    return InvalidArgument("delta leads away from limit: start {}, limit {}, delta {}", start, limit, delta);
+  if (wrong_way) return InvalidArgument("delta has the wrong sign: start {}, limit {}, delta {}", start, limit, delta);
   const double count =
       std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
   if (!(count >= 0 && count <= static_cast<double>(tensor::kTensorBytesMax)))

@@ -79,7 +79,7 @@ Outputs ReverseSequence(const Call& call) {
                            batch, ToString(in.shape()));
   const auto at = [&](int64_t axis) { return static_cast<size_t>(axis); };
   if (static_cast<int64_t>(lengths.size()) != in.shape()[at(batch)])
-    return InvalidArgument("{} seq_lengths for {} rows", lengths.size(), in.shape()[at(batch)]);
+    return InvalidArgument("there are {} seq_lengths for {} rows", lengths.size(), in.shape()[at(batch)]);
   for (const int64_t length : lengths) {
     if (length < 0 || length > in.shape()[at(seq)])
       return InvalidArgument("seq_lengths has {}, which is not in [0, {}]", length, in.shape()[at(seq)]);

@@ -27,7 +27,7 @@ Result<Slices> SlicesOf(const Call& call, const Tensor& indices, const Shape& sh
   slices.size = Product(shape, depth, shape.size());
   slices.outer = {indices.shape().begin(), indices.shape().end() - 1};
   slices.inner = {shape.begin() + static_cast<std::ptrdiff_t>(depth), shape.end()};
-  // Empty rows name the whole tensor. Indices with empty rows cost no memory, so their number is limited here.
+  // An empty row names the whole tensor. Indices with empty rows need no memory, so their number is limited here.
   if (depth == 0) RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, slices.outer));
   slices.firsts.resize(static_cast<size_t>(Product(slices.outer, 0, slices.outer.size())));
   for (size_t i = 0; i < slices.firsts.size(); ++i) {
@@ -72,7 +72,7 @@ struct Update {
     return given;
   }
 };
-// Integers wrap around, as in TensorFlow, which C++ allows only for unsigned types.
+// Integers wrap around, as in TensorFlow. C++ allows that only for unsigned types.
 struct Add {
   template <typename T>
   T operator()(T held, T given) const {

@@ -35,7 +35,7 @@ Outputs ShapeN(const Call& call) {
 Outputs Rank(const Call& call) { return One(Tensor::Of<int32_t>({}, {call.in(0).rank()})); }
 Outputs Size(const Call& call) { return One(IntVector(call, {}, {call.in(0).elements()})); }
 
-// The size that -1 stands for in `wanted`. If `wanted` has zeros, zeros are left out of the division on both sides.
+// The size that replaces -1 in `wanted`: elements / known. If `wanted` has zeros, both products leave out zero sizes.
 Result<int64_t> InferredSize(const Shape& given, const Shape& wanted) {
   const auto mismatch = [&] {
     return InvalidArgument("a tensor of shape {} cannot become {}", ToString(given), ToString(wanted));

@@ -21,7 +21,7 @@ Outputs Slice(const Call& call) {
       return InvalidArgument("begin {} is out of range for the size {}", begin[i], whole);
     if (size[i] == -1) size[i] = whole - begin[i];
     if (size[i] < 0 || size[i] > whole - begin[i])
-      return InvalidArgument("size {} from {} is out of range for the size {}", size[i], begin[i], whole);
+      return InvalidArgument("a slice of size {} that begins at {} exceeds the size {}", size[i], begin[i], whole);
     first += begin[i] * strides[i];
   }
   return One(StridedCopy(in, first, size, strides));

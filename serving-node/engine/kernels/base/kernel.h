@@ -42,9 +42,9 @@ struct Call {
   size_t LeftBytes() const;
 
   // ResourceExhausted if such a tensor does not fit into LeftBytes(). Call it before making an output that may be more
-  // than a few times as large as the inputs. For a tensor without elements, sizes of zero count as one and each place
-  // as one number: clients can send such tensors for free, but kernels make tables as long as dimensions, and multiply
-  // the sizes, before they look at elements. Up to kEmptyBytesMin there is always room.
+  // than a few times as large as the inputs. For a tensor without elements, counts sizes of zero as one and each place
+  // as one number: such tensors cost a client nothing, but before kernels look at elements, they multiply the sizes and
+  // make tables as long as a dimension. Up to kEmptyBytesMin there is always room.
   Status HasRoomFor(DType type, const Shape& shape) const;
   static constexpr size_t kEmptyBytesMin = size_t{1} << 20;
 

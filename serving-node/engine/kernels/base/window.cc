@@ -21,7 +21,7 @@ Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Sl
   }
   slide->before = before;
   const int64_t room = slide->size + before + after - reach;
-  // If the window is larger than the values by less than a stride, the result is empty; if by more, it is an error.
+  // If the window exceeds the values by at most a stride, the result is empty; if by more, that is an error.
   if (room + slide->stride < 0)
     return InvalidArgument("a window that spans {} places does not fit {} values", reach, slide->size + before + after);
   slide->out = (room + slide->stride) / slide->stride;

@@ -7,16 +7,16 @@ namespace longshore::engine::kernels {
 
 // One direction, height or width, of an image and of the window on it.
 struct Slide {
-  int64_t size = 0;    // The image.
-  int64_t window = 1;  // The window, before dilation.
+  int64_t size = 0;    // Places of the image.
+  int64_t window = 1;  // Places of the window, before dilation.
   int64_t stride = 1;
   int64_t dilation = 1;
   int64_t before = 0;  // Padding before the image.
-  int64_t out = 0;     // The result.
+  int64_t out = 0;     // Places of the result.
 };
 
 // Sets `before` and `out` from the other members. SAME: the result has ceil(size / stride) places, and the padding is
-// split evenly, with an odd one behind. VALID and EXPLICIT: the padding is `before` and `after`.
+// split evenly, with an odd one after the image. VALID and EXPLICIT: the padding is `before` and `after`.
 Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Slide* slide);
 
 // The upper limit of strides, dilations and explicit paddings, so that computations with them fit into 64 bits.

@@ -34,7 +34,7 @@ Status CheckTypes(const Call& call, const char* attribute, const std::vector<Ten
     const auto wanted = static_cast<DType>(types->list().type(static_cast<int>(i)));
     if (outputs[i].type() == DType::kVariant) continue;  // A list, which may stand for the flow value of a TensorArray.
     if (outputs[i].type() != wanted)
-      return InvalidArgument("a body returns {} at {} instead of {}", DTypeName(outputs[i].type()), i,
+      return InvalidArgument("a body returns {} as output {} instead of {}", DTypeName(outputs[i].type()), i,
                              DTypeName(wanted));
   }
   return {};
@@ -75,7 +75,7 @@ Status CheckStep(const std::vector<Tensor>& before, const std::vector<Tensor>& a
     return InvalidArgument("the loop's body returns {} values instead of {}", after.size(), before.size());
   for (size_t i = 0; i < before.size(); ++i) {
     if (before[i].type() != after[i].type()) {
-      return InvalidArgument("the loop's body returns {} at {} instead of {}", DTypeName(after[i].type()), i,
+      return InvalidArgument("the loop's body returns {} as output {} instead of {}", DTypeName(after[i].type()), i,
                              DTypeName(before[i].type()));
     }
   }
@@ -95,7 +95,8 @@ Outputs While(const Call& call) {
     }
     const size_t room_bytes = call.room_bytes - own_bytes;
     ASSIGN_OR_RETURN(const auto condition, call.bodies->Run(call.node.bodies[0], values, room_bytes));
-    if (condition.size() != 1) return InvalidArgument("the condition returns {} values", condition.size());
+    if (condition.size() != 1)
+      return InvalidArgument("the condition returns {} values instead of one", condition.size());
     ASSIGN_OR_RETURN(const bool goes_on, IsTrue(condition[0]));
     if (!goes_on) return values;
     ASSIGN_OR_RETURN(auto next, call.bodies->Run(call.node.bodies[1], values, room_bytes));

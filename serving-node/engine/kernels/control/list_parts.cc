@@ -130,7 +130,7 @@ Outputs ConcatOf(const Call& call, const TensorList& list, const PartialShape& s
   int64_t rows = 0;
   for (const int64_t at : places) {
     if (list.at(at).empty()) return InvalidArgument("element {} was not set", at);
-    if (list.at(at).rank() == 0) return InvalidArgument("element {} is a scalar", at);
+    if (list.at(at).rank() == 0) return InvalidArgument("element {} is a scalar and cannot be concatenated", at);
     ASSIGN_OR_RETURN(known, Merge(known, any_first(list.at(at).shape())));
     lengths.mutable_values<int64_t>()[static_cast<size_t>(at)] = list.at(at).dim(0);
     rows += list.at(at).dim(0);
@@ -169,10 +169,10 @@ Result<TensorList> SplitInto(TensorList list, const Tensor& rows, const std::vec
   if (rows.rank() < 1) return InvalidArgument("a scalar cannot be split");
   int64_t left = rows.dim(0);
   for (const int64_t length : lengths) {
-    if (length < 0 || length > left) return InvalidArgument("lengths do not add up to {}", rows.dim(0));
+    if (length < 0 || length > left) return InvalidArgument("lengths do not add up to the {} rows", rows.dim(0));
     left -= length;
   }
-  if (left != 0) return InvalidArgument("lengths do not add up to {}", rows.dim(0));
+  if (left != 0) return InvalidArgument("lengths do not add up to the {} rows", rows.dim(0));
   list = list.WithSize(static_cast<int64_t>(lengths.size()));
   int64_t first = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {

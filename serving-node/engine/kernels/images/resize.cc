@@ -38,7 +38,7 @@ struct Plan {
   Shape shape;
 };
 
-// `place_bytes`: of the tables that the op makes, for each row and each column of the result.
+// `place_bytes`: the bytes of the op's tables for each row and each column of the result.
 Result<Plan> PlanOf(const Call& call, DType out_type, size_t place_bytes) {
   const Tensor& image = call.in(0);
   ASSIGN_OR_RETURN(const auto size, IntsOf(call.in(1), "size"));

@@ -52,8 +52,8 @@ float ScoreFactor(float overlap, const Limits& limits) {
   return overlap <= limits.overlap_max ? 1.0F : 0.0F;
 }
 
-// Chooses boxes, the best score first, of equal scores the first box. A box that lost some of its score goes back into
-// the queue. A box with a NaN score is dropped; otherwise it would return to the queue forever.
+// Chooses boxes by score, the best first; of equal scores, the first box. A box that lost some of its score goes back
+// into the queue. A box with a NaN score is dropped; otherwise it would return to the queue forever.
 Chosen Suppress(const std::vector<Box>& boxes, std::span<const float> scores, const Limits& limits) {
   const auto is_worse = [](const Candidate& a, const Candidate& b) {
     return a.score < b.score || (a.score == b.score && a.box > b.box);

@@ -11,7 +11,7 @@
 namespace longshore::engine::kernels::math {
 namespace {
 
-// Computes f(a, b). Integers wrap around, as in TensorFlow, which C++ allows only for unsigned types.
+// Computes f(a, b). Integers wrap around, as in TensorFlow. C++ allows that only for unsigned types.
 template <typename T, typename F>
 T Wrapping(T a, T b, F f) {
   if constexpr (std::is_integral_v<T>) {

@@ -10,7 +10,7 @@
 namespace longshore::engine::kernels::math {
 namespace {
 
-// Integers wrap around, as in TensorFlow, which C++ allows only for unsigned types.
+// Integers wrap around, as in TensorFlow. C++ allows that only for unsigned types.
 struct Sum {
   template <typename T>
   static T Start() {

@@ -142,7 +142,7 @@ Outputs MatrixSetDiag(const Call& call) { return SetDiagOf(call, nullptr); }
 Outputs MatrixSetDiagV2(const Call& call) { return SetDiagOf(call, &call.in(2)); }
 
 struct Wanted {
-  int64_t rows = -1, columns = -1;  // -1: the minimum for the diagonals.
+  int64_t rows = -1, columns = -1;  // -1: the smallest size that holds the diagonals.
 };
 
 // Sets the size of the matrices: the wanted size, or the smallest that holds the diagonals. InvalidArgument unless the
@@ -155,8 +155,8 @@ Status SetSize(const Wanted& wanted, int64_t packed_length, Band* band) {
   band->columns = is_free ? std::max(rows, columns) : wanted.columns == -1 ? columns : wanted.columns;
   const bool fits = band->rows >= rows && band->columns >= columns && (band->rows == rows || band->columns == columns);
   if (fits) return {};
-  return InvalidArgument("diagonals of length {} from {} to {} do not fit {} by {}", packed_length, band->low,
-                         band->high, band->rows, band->columns);
+  return InvalidArgument("diagonals of length {} from {} to {} do not fit a matrix of {} by {}", packed_length,
+                         band->low, band->high, band->rows, band->columns);
 }
 
 Outputs DiagOf(const Call& call, Band band, const Wanted& wanted, const Tensor* padding) {

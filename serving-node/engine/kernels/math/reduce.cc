@@ -153,7 +153,7 @@ template <typename F, typename T>
 Outputs Reduce(const Call& call) {
   ASSIGN_OR_RETURN(const Axes axes, AxesOf(call));
   const Tensor& in = call.in(0);
-  RETURN_IF_ERROR(call.HasRoomFor(in.type(), axes.out_shape));  // Empty rows may be of any number.
+  RETURN_IF_ERROR(call.HasRoomFor(in.type(), axes.out_shape));  // There may be any number of empty rows.
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, axes.out_shape));
   using State = decltype(F::template Start<T>());
   // Not a std::vector, because references to elements of vector<bool> are proxies.

@@ -49,7 +49,7 @@ Outputs RandomUniformInt(const Call& call) {
   return One(RandomInts(call, call.in(1), call.in(2), shape, philox));
 }
 
-// Shuffles rows: swaps each row with itself or one of the rows behind it.
+// Shuffles rows: swaps each row with itself or one of the rows after it.
 Outputs RandomShuffle(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.rank() == 0 || in.elements() == 0 || in.dim(0) < 2) return One(in);

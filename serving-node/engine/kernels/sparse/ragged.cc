@@ -105,8 +105,8 @@ struct Taken {
   std::vector<Splits> splits;
 };
 
-// The dimensions of the indices, except the first, become ragged dimensions with rows of equal length. If rows are
-// empty, a client can ask for any number of them.
+// The dimensions of the indices, except the first, become ragged dimensions with rows of equal length. The room is
+// checked because a client can ask for any number of empty rows.
 Status AddEvenSplits(const Call& call, const Shape& indices, Taken* taken) {
   int64_t rows = 1, all_splits = 0;
   for (size_t axis = 0; axis + 1 < indices.size(); ++axis) {
@@ -213,7 +213,7 @@ Outputs RaggedTensorToSparse(const Call& call) {
   shape.insert(shape.begin(), static_cast<int64_t>(nested[0].size()) - 1);
   const auto rank = static_cast<int64_t>(shape.size());
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {values.elements(), rank}));
-  // Rows of values may be empty, and then be any number: there is nothing to place.
+  // If the rows of values are empty, there may be any number of them, and there is nothing to place.
   if (values.elements() > 0) {
     for (const auto& splits : nested) places.push_back(PlacesOf(splits));
   }

@@ -9,7 +9,7 @@
 
 namespace longshore::engine::kernels::sparse::segments {
 
-// Computes f(a, b). Integers wrap around, which C++ allows only for unsigned types.
+// Computes f(a, b). Integers wrap around. C++ allows that only for unsigned types.
 template <typename T, typename F>
 T Wrapped(T a, T b, F f) {
   if constexpr (std::is_integral_v<T>)
@@ -36,7 +36,7 @@ struct Prod {
   }
 };
 
-// A NaN so far is replaced by the next value, but a later NaN replaces the value so far, as in TensorFlow.
+// As in TensorFlow, a value replaces a maximum that is NaN, and a NaN replaces a maximum that is a number.
 struct Max {
   template <typename T>
   static constexpr T kEmpty = std::numeric_limits<T>::lowest();
@@ -55,7 +55,7 @@ struct Min {
   }
 };
 
-// The shape of `rows` rows of `data`, where a row is everything behind the first `leading` dimensions.
+// The shape of `rows` rows of `data`, where a row spans all but the first `leading` dimensions.
 inline Shape RowsLike(const Tensor& data, size_t leading, int64_t rows) {
   Shape shape(data.shape().begin() + static_cast<std::ptrdiff_t>(leading), data.shape().end());
   shape.insert(shape.begin(), rows);

@@ -25,7 +25,7 @@ struct Line {
 };
 
 Status CheckColumn(std::string_view what, int64_t column, DType type) {
-  if (column < kWholeLine) return InvalidArgument("{} index is {}, and must be at least -2", what, column);
+  if (column < kWholeLine) return InvalidArgument("{} index is {}, but must be at least -2", what, column);
   if (column == kLineNumber && type != DType::kInt64)
     return InvalidArgument("{} index for line number requires DT_INT64, not {}", what, DTypeName(type));
   if (column == kWholeLine && type != DType::kString && (Only(type) & kIntegers) == 0)

@@ -63,7 +63,7 @@ Status CountRestored(const Call& call, const saved_model::Bundle::Cost& cost) {
   const auto stored = static_cast<size_t>(resources.bundle->stored_bytes());
   const size_t given_max = kRestoredTimesMax * stored;
   if (cost.given_bytes > given_max - resources.restored_bytes) {
-    return ResourceExhausted("the graph restores more than {} bytes, which is {} times what the version stores",
+    return ResourceExhausted("the graph restores more than {} bytes, {} times the stored bytes of the version",
                              given_max, kRestoredTimesMax);
   }
   const size_t read_max = std::max(kReadTimesMax * stored, kReadBytesMin);
@@ -102,7 +102,7 @@ Outputs RestoreV2(const Call& call) {
   if (!call.resources.bundle) return FailedPrecondition("variables are only restored while the model loads");
   if (call.in(1).type() != DType::kString || call.in(2).type() != DType::kString ||
       call.in(1).elements() != call.in(2).elements()) {
-    return InvalidArgument("tensor_names and shape_and_slices must be strings, and as many");
+    return InvalidArgument("tensor_names and shape_and_slices must have the same number of strings");
   }
   const auto names = call.in(1).values<std::string>();
   const auto slices = call.in(2).values<std::string>();

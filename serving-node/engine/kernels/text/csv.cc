@@ -25,7 +25,7 @@ Format FormatOf(const Call& call) {
           .wanted = call.inputs.size() - 1};
 }
 
-// Reads up to the next delimiter. `at` is moved behind it.
+// Reads up to the next delimiter and moves `at` behind it.
 Result<std::string> PlainField(const std::string& record, const Format& format, size_t* at) {
   const size_t end = std::min(record.find(format.delimiter, *at), record.size());
   std::string field = record.substr(*at, end - *at);

@@ -12,8 +12,8 @@ size_t ReferencesIn(const std::string& rewrite) {
   return static_cast<size_t>(std::count(rewrite.begin(), rewrite.end(), '\\'));
 }
 
-// A string of n bytes has at most n + 1 matches. Each match writes the rewrite; references to groups together write at
-// most the bytes of the string per reference.
+// A string of n bytes has at most n + 1 matches. Each match writes the rewrite. Over all matches, each reference to a
+// group writes at most the n bytes of the string.
 Status HasRoomForRewrites(const Call& call, const std::string& rewrite) {
   const size_t longest = LongestOf(call.in(0));
   RETURN_IF_ERROR(HasRoomForText(call, static_cast<int64_t>(longest) + 1, rewrite.size()));

@@ -10,7 +10,7 @@
 namespace longshore::engine::kernels::text {
 namespace {
 
-// The shorter of two precisions that parses back to the number. Subnormal numbers are printed as zero.
+// Prints with the lower of two precisions if the text then parses to the number. Prints subnormal numbers as zero.
 template <typename T>
 std::string Printed(T value) {
   constexpr bool kIsFloat = std::is_same_v<T, float>;
