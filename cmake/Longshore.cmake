@@ -2,6 +2,8 @@
 #
 #   longshore_folder(DEPS common serving_node_tensor TEST_DEPS tests_support)
 #
+# SEPARATE: files that cannot be compiled in one group with others (LONGSHORE_GROUP_SOURCES), because they have options of their own or
+# the same names in their unnamed namespaces; ALL for every file of the folder.
 # The target is the folder's path with "/" and "-" as "_": serving-node/engine -> serving_node_engine.
 # TEST_INSIDE: a command that runs the tests in the environment they need, such as a real API server.
 # A library links only what DEPS names, so a forbidden dependency does not link.
@@ -73,8 +75,40 @@ add_custom_target(threaded_tests)
 add_library(longshore_warnings INTERFACE)
 target_compile_options(longshore_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
 
+# Sets `result` to sources that include the given ones in groups of at most LONGSHORE_GROUP_SOURCES. Includes are relative, so that a
+# compiler cache serves every clone.
+set(LONGSHORE_GROUP_SOURCES 1 CACHE STRING
+    "How many sources of a folder are compiled as one file: more than half of the time a compiler reads headers, which these share")
+function(longshore_group result target sources separate)
+  if(LONGSHORE_GROUP_SOURCES GREATER 1 AND NOT separate STREQUAL "ALL")
+    set(waiting ${sources})
+    foreach(file IN LISTS separate)
+      list(FILTER waiting EXCLUDE REGEX "/${file}$")
+    endforeach()
+    list(REMOVE_ITEM sources ${waiting})
+    list(LENGTH waiting count)
+    math(EXPR groups "(${count} + ${LONGSHORE_GROUP_SOURCES} - 1) / ${LONGSHORE_GROUP_SOURCES}")
+    set(number 0)
+    while(number LESS groups)
+      math(EXPR size "(${count} - ${number} + ${groups} - 1) / ${groups}")  # Groups of about the same size.
+      list(SUBLIST waiting 0 ${size} members)
+      list(REMOVE_ITEM waiting ${members})
+      set(text)
+      foreach(member IN LISTS members)
+        file(RELATIVE_PATH member "${CMAKE_SOURCE_DIR}" "${member}")
+        string(APPEND text "#include \"${member}\"\n")
+      endforeach()
+      set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_group_${number}.cc")
+      file(CONFIGURE OUTPUT "${file}" CONTENT "${text}")
+      list(APPEND sources "${file}")
+      math(EXPR number "${number} + 1")
+    endwhile()
+  endif()
+  set(${result} ${sources} PARENT_SCOPE)
+endfunction()
+
 function(longshore_folder)
-  cmake_parse_arguments(FOLDER "" "" "DEPS;TEST_DEPS;TEST_INSIDE" ${ARGN})
+  cmake_parse_arguments(FOLDER "" "" "DEPS;TEST_DEPS;TEST_INSIDE;SEPARATE" ${ARGN})
   file(RELATIVE_PATH path "${CMAKE_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   string(REGEX REPLACE "[/-]" "_" target "${path}")
 
@@ -84,6 +118,7 @@ function(longshore_folder)
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|/main)\\.cc$")
 
   if(sources)
+    longshore_group(sources ${target} "${sources}" "${FOLDER_SEPARATE}")
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PUBLIC ${FOLDER_DEPS} PRIVATE longshore_warnings)
     target_include_directories(${target} PUBLIC "${CMAKE_SOURCE_DIR}")
@@ -96,6 +131,7 @@ function(longshore_folder)
     target_include_directories(${target} INTERFACE "${CMAKE_SOURCE_DIR}")
   endif()
   if(tests)
+    longshore_group(tests ${target}_test "${tests}" "${FOLDER_SEPARATE}")
     add_executable(${target}_test ${tests})
     target_link_libraries(${target}_test PRIVATE ${target} ${FOLDER_TEST_DEPS} tests_source_tree tests_seeds GTest::gmock
                           tests_gtest_main_program longshore_warnings)
