@@ -2,7 +2,7 @@
 #
 #   longshore_folder(DEPS common serving_node_tensor TEST_DEPS tests_support)
 #
-# SEPARATE: files that cannot be compiled in one group with others (LONGSHORE_GROUP_SOURCES), because they have options of their own or
+# SEPARATE: files (regular expressions) that cannot be compiled in one group with others (LONGSHORE_GROUP_SOURCES), because they have options of their own or
 # the same names in their unnamed namespaces; ALL for every file of the folder.
 # The target is the folder's path with "/" and "-" as "_": serving-node/engine -> serving_node_engine.
 # TEST_INSIDE: a command that runs the tests in the environment they need, such as a real API server.
