@@ -33,7 +33,7 @@ std::span<const Op> AllOps() {
 
 const Op& FindOp(std::string_view name) {
   static const auto kIndex = IndexOf(AllOps());
-  static constexpr Op kUnknown;
+  static constexpr Op kUnknown{};
   const auto found = kIndex.find(name);
   return found == kIndex.end() ? kUnknown : *found->second;
 }

@@ -33,7 +33,7 @@ std::string NamesOf(kernels::TypeSet types) {
 std::vector<OpSupport> SupportedOps() {
   std::vector<OpSupport> ops;
   for (const auto& kernel : kernels::AllKernels()) {
-    ops.push_back({std::string(kernel.op), NamesOf(kernel.types), !FastSteps(kernel.op).empty()});
+    ops.push_back({std::string(kernel.op), NamesOf(kernel.types), FindFastStep(kernel.op) != nullptr});
   }
   return ops;
 }

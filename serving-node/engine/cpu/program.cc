@@ -127,11 +127,8 @@ class ProgramMaker {
     StepContext context{graph_.nodes[node], {}, {}, weights_};
     for (const Edge& input : graph_.nodes[node].inputs) context.inputs.push_back(ValueOf(IdOf(input)));
     for (ValueId id = first_[node]; id < first_[node + 1]; ++id) context.outputs.push_back(ValueOf(id));
-    StepPtr step;
-    const auto fast = graph_.nodes[node].has_effect ? std::span<const MakeStep>() : FastSteps(context.node.op);
-    for (const MakeStep make : fast) {
-      if ((step = make(context))) break;
-    }
+    const MakeStep make_fast = context.node.has_effect ? nullptr : FindFastStep(context.node.op);
+    StepPtr step = make_fast == nullptr ? nullptr : make_fast(context);
     if (!step) step = MakeKernelStepOf(context);
     program_->lines_.push_back(LineOf(context, *step));
     program_->step_values_.push_back({RootsOf(context.inputs), RootsOf(context.outputs)});

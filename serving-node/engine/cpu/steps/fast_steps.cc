@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <iterator>
 #include <new>
-#include <unordered_map>
 
 #include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/cpu/steps/onednn.h"
@@ -8,7 +8,7 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// Returns nullptr if oneDNN does not support the op for these shapes, so that the next implementation is tried.
+// Returns nullptr if oneDNN does not support the op for these shapes, so that the op runs its kernel.
 template <MakeStep kMake>
 StepPtr IfOneDnnSupports(const StepContext& context) try {
   return kMake(context);
@@ -17,6 +17,34 @@ StepPtr IfOneDnnSupports(const StepContext& context) try {
   return nullptr;
 }
 
+struct FastStep {
+  std::string_view op;
+  MakeStep make = nullptr;
+};
+
+// Element-wise ops are not listed here: each that has a loop (loops.h) has the fast step MakeElementwise.
+constexpr FastStep kFastSteps[] = {
+    {"AttentionWeights", MakeAttention},
+    {"AvgPool", IfOneDnnSupports<MakePooling>},
+    {"BatchMatMul", IfOneDnnSupports<MakeProduct>},
+    {"BatchMatMulV2", IfOneDnnSupports<MakeProduct>},
+    {"ConcatV2", MakeConcat},
+    {"Conv2D", IfOneDnnSupports<MakeConvolution>},
+    {"DepthwiseConv2dNative", IfOneDnnSupports<MakeConvolution>},
+    {"Einsum", IfOneDnnSupports<MakeEinsum>},
+    {"LayerNorm", MakeLayerNorm},
+    {"LogSoftmax", MakeSoftmax},
+    {"MatMul", IfOneDnnSupports<MakeProduct>},
+    {"Max", MakeReduction},
+    {"MaxPool", IfOneDnnSupports<MakePooling>},
+    {"Mean", MakeReduction},
+    {"Pad", MakePad},
+    {"SelectV2", MakeSelect},
+    {"Softmax", MakeSoftmax},
+    {"Split", MakeSplit},
+    {"Sum", MakeReduction},
+};
+
 }  // namespace
 
 size_t StepContext::fused_operands() const {
@@ -24,27 +52,10 @@ size_t StepContext::fused_operands() const {
       std::ranges::count_if(node.then, [](const graph::Fused& fused) { return fused.operand >= 0; }));
 }
 
-std::span<const MakeStep> FastSteps(std::string_view op) {
-  static const std::unordered_map<std::string_view, std::vector<MakeStep>> kSteps = [] {
-    std::unordered_map<std::string_view, std::vector<MakeStep>> steps;
-    for (const char* name : {"Conv2D", "DepthwiseConv2dNative"}) steps[name] = {IfOneDnnSupports<MakeConvolution>};
-    for (const char* name : {"MatMul", "BatchMatMul", "BatchMatMulV2"}) steps[name] = {IfOneDnnSupports<MakeProduct>};
-    for (const char* name : {"MaxPool", "AvgPool"}) steps[name] = {IfOneDnnSupports<MakePooling>};
-    for (const char* name : {"Softmax", "LogSoftmax"}) steps[name] = {MakeSoftmax};
-    for (const char* name : {"Sum", "Mean", "Max"}) steps[name] = {MakeReduction};
-    steps["Einsum"] = {IfOneDnnSupports<MakeEinsum>};
-    steps["AttentionWeights"] = {MakeAttention};
-    steps["LayerNorm"] = {MakeLayerNorm};
-    steps["SelectV2"] = {MakeSelect};
-    steps["ConcatV2"] = {MakeConcat};
-    steps["Pad"] = {MakePad};
-    steps["Split"] = {MakeSplit};
-    return steps;
-  }();
-  static constexpr MakeStep kOfLoops[] = {MakeElementwise};
-  if (const auto found = kSteps.find(op); found != kSteps.end()) return found->second;
-  const bool has_loop = FindUnaryLoop(op) != nullptr || FindBinaryLoops(op) != nullptr;
-  return has_loop ? std::span<const MakeStep>(kOfLoops) : std::span<const MakeStep>();
+MakeStep FindFastStep(std::string_view op) {
+  const auto found = std::ranges::find(kFastSteps, op, &FastStep::op);
+  if (found != std::end(kFastSteps)) return found->make;
+  return FindUnaryLoop(op) != nullptr || FindBinaryLoops(op) != nullptr ? MakeElementwise : nullptr;
 }
 
 }  // namespace longshore::engine::cpu

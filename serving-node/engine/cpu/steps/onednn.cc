@@ -1,6 +1,9 @@
 #include "serving-node/engine/cpu/steps/onednn.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 
 namespace longshore::engine::cpu {
 
@@ -61,21 +64,29 @@ memory::desc Dense(const memory::dims& sizes, const std::vector<size_t>& order) 
 namespace {
 
 struct Activation {
+  std::string_view op;
   dnnl::algorithm algorithm;
   float alpha = 0;
   float beta = 0;
+  bool has_own_alpha = false;  // Fused::alpha takes the place of `alpha`.
 };
 
-std::optional<Activation> ActivationOf(const graph::Fused& fused) {
-  using dnnl::algorithm;
-  if (fused.op == "Relu") return Activation{algorithm::eltwise_relu};
-  if (fused.op == "Relu6") return Activation{algorithm::eltwise_clip, 0.0F, 6.0F};
-  if (fused.op == "LeakyRelu") return Activation{algorithm::eltwise_relu, fused.alpha};
-  if (fused.op == "Elu") return Activation{algorithm::eltwise_elu, 1.0F};
-  if (fused.op == "Silu") return Activation{algorithm::eltwise_swish, 1.0F};
-  if (fused.op == "Sigmoid") return Activation{algorithm::eltwise_logistic};
-  if (fused.op == "Tanh") return Activation{algorithm::eltwise_tanh};
-  return std::nullopt;
+constexpr Activation kActivations[] = {
+    {.op = "Elu", .algorithm = dnnl::algorithm::eltwise_elu, .alpha = 1},
+    {.op = "LeakyRelu", .algorithm = dnnl::algorithm::eltwise_relu, .has_own_alpha = true},
+    {.op = "Relu", .algorithm = dnnl::algorithm::eltwise_relu},
+    {.op = "Relu6", .algorithm = dnnl::algorithm::eltwise_clip, .alpha = 0, .beta = 6},
+    {.op = "Sigmoid", .algorithm = dnnl::algorithm::eltwise_logistic},
+    {.op = "Silu", .algorithm = dnnl::algorithm::eltwise_swish, .alpha = 1},
+    {.op = "Tanh", .algorithm = dnnl::algorithm::eltwise_tanh},
+};
+
+// Returns false if oneDNN does not have the op.
+bool Append(const graph::Fused& fused, dnnl::post_ops* operations) {
+  const auto found = std::ranges::find(kActivations, fused.op, &Activation::op);
+  if (found == std::end(kActivations)) return false;
+  operations->append_eltwise(found->algorithm, found->has_own_alpha ? fused.alpha : found->alpha, found->beta);
+  return true;
 }
 
 memory::desc PerChannel(const memory::desc& result, size_t axis, memory::dim count) {
@@ -93,9 +104,7 @@ std::optional<PostOps> MakePostOps(const StepContext& context, const memory::des
   dnnl::post_ops operations;
   for (const graph::Fused& fused : context.node.then) {
     if (fused.operand < 0) {
-      const auto activation = ActivationOf(fused);
-      if (!activation) return std::nullopt;
-      operations.append_eltwise(activation->algorithm, activation->alpha, activation->beta);
+      if (!Append(fused, &operations)) return std::nullopt;
       continue;
     }
     const Value& operand = context.inputs[static_cast<size_t>(fused.operand)];

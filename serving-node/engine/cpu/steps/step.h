@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -94,13 +94,13 @@ struct StepContext {
 // Makes a step for the node; nullptr if it does not support the node's types, layout or shapes.
 using MakeStep = StepPtr (*)(const StepContext& context);
 
-// The fast steps for an op, best first; empty for most ops.
-std::span<const MakeStep> FastSteps(std::string_view op);
+// Makes the fast step for an op; nullptr for most ops.
+MakeStep FindFastStep(std::string_view op);
 
 // A step that runs the op's reference kernel and then those of the fused ops. Never returns nullptr.
 StepPtr MakeKernelStep(const StepContext& context);
 
-// The fast steps, each family in its own file.
+// The fast steps, each family in its own file. fast_steps.cc has a row for each op.
 StepPtr MakeConvolution(const StepContext& context);
 StepPtr MakeProduct(const StepContext& context);
 StepPtr MakeEinsum(const StepContext& context);
