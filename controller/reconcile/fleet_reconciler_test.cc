@@ -1,0 +1,73 @@
+#include "controller/reconcile/fleet_reconciler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "controller/reconcile/testing.h"
+
+namespace longshore::reconcile {
+namespace {
+
+class AutoscaledFleet : public ReconcilerTest {
+ protected:
+  // A fleet of `count` nodes that serve version 1 of the models "fast", "slow" and "free".
+  void StartNodes(int count) {
+    Apply(api::kServingFleetKind, "cpu",
+          {{"replicas", {{"min", count}, {"max", 10}}},
+           {"autoscaling", {{"queueDelay", "10ms"}, {"utilization", "70%"}}}});
+    Settle();
+    for (const auto& [node, _] : processes_.nodes) nodes_.Attach(node, {{"fast", 1}, {"slow", 1}, {"free", 1}});
+    Settle();
+    Settle();  // With the nodes that the reconciliation before has seen.
+  }
+  void ApplyModelWithTarget(const std::string& name, const std::string& target, double quantile) {
+    Apply(api::kModelKind, name,
+          {{"fleet", "cpu"},
+           {"source", {{"uri", "file:///models/" + name}}},
+           {"version", 1},
+           {"slo", {{"latency", {{"quantile", quantile}, {"target", target}}}}}});
+    due_.insert(ModelKey(name));
+  }
+  api::AutoscaleStatus Decision() {
+    return api::ServingFleetStatusFromJson(disk_->Get(kFleetKey)->status).value().autoscale;
+  }
+};
+
+TEST_F(AutoscaledFleet, AsksForTheLatencyOfEachModelWithATargetAndAStableVersion) {
+  ApplyModelWithTarget("fast", "20ms", 0.99);
+  ApplyModelWithTarget("slow", "500ms", 0.5);
+  ApplyModelWithTarget("starting", "70ms", 0.99);  // No node has loaded it, so it has no stable version.
+  ApplyModel("free");
+  StartNodes(2);
+  ASSERT_EQ(StatusOf("fast").stable_version, 1);
+  ASSERT_EQ(StatusOf("starting").stable_version, 0);
+  Settle();
+  ASSERT_FALSE(queries_.empty());
+  EXPECT_EQ(queries_.back().fleet, kFleet);
+  EXPECT_THAT(queries_.back().latencies,
+              ::testing::UnorderedElementsAre(signals::LatencyObjective{"fast", 0.99, std::chrono::milliseconds(20)},
+                                              signals::LatencyObjective{"slow", 0.5, std::chrono::milliseconds(500)}));
+  const size_t sources = queries_.size();
+  Settle();
+  EXPECT_EQ(queries_.size(), sources) << "the same query keeps its source";
+}
+
+// With a utilization of 90 % and a target of 70 %, four nodes need six. If only two of the four are measured, the
+// others may be idle.
+TEST_F(AutoscaledFleet, TheDecisionCountsTheNodesThatTheMetricsCover) {
+  ApplyModel("free");
+  metrics_.utilization = {autoscale::Presence::kValue, 0.9, {}};
+  metrics_.queue_delay_seconds = {autoscale::Presence::kIdle, 0, {}};
+  metrics_.nodes_measured = 2;
+  metrics_.nodes_missing = 2;
+  StartNodes(4);
+  EXPECT_EQ(ready_nodes_, 4U);
+  EXPECT_EQ(Decision().desired, 4) << Decision().message;
+  metrics_.nodes_measured = 4;
+  metrics_.nodes_missing = 0;
+  Settle();
+  EXPECT_EQ(Decision().desired, 6) << Decision().message;
+}
+
+}  // namespace
+}  // namespace longshore::reconcile
