@@ -23,7 +23,7 @@ constexpr const char* kHelp =
 
 struct Options {
   uint64_t runs = 3000;
-  double seconds = 0;  // 0: until the runs are done.
+  double seconds = 0;  // 0: run the given number of runs.
   uint32_t seed = 1;
   std::string keep;
   std::vector<Path> corpus;
@@ -64,7 +64,7 @@ Options Parse(int count, char** arguments) {
   return options;
 }
 
-// Every byte of the input damaged, one after the other.
+// Runs the input once for each of its bytes, with that byte damaged.
 bool RunDamaged(const std::string& input, Measured& runner) {
   std::string damaged = input;
   for (size_t i = 0; i < input.size(); ++i) {

@@ -18,7 +18,7 @@ namespace {
 
 using rollout::NodeState;
 
-// The first of `count` seeds.
+// Returns the first of `count` seeds.
 uint64_t FirstSeed(uint64_t count) {
   const char* chosen = std::getenv("LONGSHORE_SEED");
   const uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : std::random_device()();
@@ -41,7 +41,7 @@ class History {
     for (const char* name : {"a", "b"}) observed_.nodes.push_back({name, false, {}});
   }
 
-  // Something happens, then the controller reconciles.
+  // Lets something happen, then lets the controller reconcile.
   void Step() {
     now_ += std::chrono::milliseconds(Draw(3000));
     switch (Draw(30)) {
@@ -66,7 +66,7 @@ class History {
     Apply();
   }
 
-  // Nothing happens any more, there are no further faults, and the fleet has nodes.
+  // Lets the controller reconcile until nothing changes, without further events and faults, in a fleet that has nodes.
   void Settle() {
     faults_ = Faults::kNone;
     for (auto& node : observed_.nodes) node.draining = false;
@@ -82,7 +82,7 @@ class History {
     }
   }
 
-  // How often each event happened: a history without events shows nothing.
+  // How often each event happened. The test requires each at least once: a history without events shows nothing.
   const std::map<std::string, int>& happened() const { return happened_; }
   const plan::Plan& last_plan() const { return plan_; }
   const api::Model& model() const { return model_; }
@@ -184,9 +184,9 @@ class History {
     for (const plan::Action& action : plan_) {
       if (HasFault("Crash", 60)) return;
       if (const auto* write = std::get_if<plan::WriteStatus>(&action)) {
-        if (HasFault("Conflict", 10)) return;  // Somebody else wrote the object: nothing is stored.
+        if (HasFault("Conflict", 10)) return;  // Another client wrote the object, so nothing is stored.
         model_.status = write->status;
-        if (HasFault("AnswerLost", 20)) return;  // It is stored, but the controller gets an error.
+        if (HasFault("AnswerLost", 20)) return;  // The write is stored, but the controller gets an error.
       }
       if (const auto* send = std::get_if<plan::SendModel>(&action)) Send(*send);
     }
@@ -203,7 +203,7 @@ class History {
   void Send(const plan::SendModel& send) {
     std::erase_if(delayed_, [&](const plan::SendModel& other) { return other.node == send.node; });
     std::erase_if(holds_, [&](const auto& held) { return held.node == send.node; });
-    if (HasFault("MessageLost", 10)) return;  // The stream broke: what the node holds is read again.
+    if (HasFault("MessageLost", 10)) return;  // The stream broke, so the controller reads again what the node has.
     holds_.push_back(
         {send.node, send.state ? node_contract::DigestOfPart(node_contract::SerializePart(*send.state)) : ""});
     if (HasFault("MessageDelayed", 4)) {
@@ -236,7 +236,7 @@ class History {
     for (const auto& node : observed_.nodes) AddHold(node.name);
   }
 
-  // For messages: the decision, and what it was made from.
+  // The decision and its inputs, for failure messages.
   std::string Describe() const {
     std::string text = fmt::format("status before: {}\nstatus decided: {}\n", api::ToJson(before_)["rollout"].dump(),
                                    api::ToJson(decision_.status)["rollout"].dump());
@@ -264,7 +264,7 @@ class History {
               }));
   }
 
-  // A version that was rolled back and marked as failed does not start again by itself.
+  // A version that was rolled back and is marked as failed does not start again by itself.
   void CheckFinal() {
     if (before_.rollout.phase != api::RolloutPhase::kRolledBack || before_.command) return;
     for (const auto& failed : before_.failed) {
@@ -301,9 +301,10 @@ class History {
   Faults faults_;
   api::Model model_;
   rollout::Observed observed_;
-  std::vector<plan::NodeHolds> holds_;                 // What the controller sent to the nodes that exist.
-  std::map<std::string, control::ModelState> states_;  // What nodes hold, by node.
-  std::vector<plan::SendModel> delayed_;               // Sent, and not received yet; at most one per node.
+  std::vector<plan::NodeHolds> holds_;                 // What the controller has sent to each existing node.
+  std::map<std::string, control::ModelState> states_;  // What each node has, by name.
+  // Messages that were sent but not received yet; at most one per node.
+  std::vector<plan::SendModel> delayed_;
   api::ModelStatus before_;
   rollout::Decision decision_;
   plan::Plan plan_;

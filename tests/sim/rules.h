@@ -1,5 +1,5 @@
-// Rollback rules over a stream of requests: ours, and the fixed thresholds of Argo Rollouts' and Flagger's
-// documentation.
+// Rollback rules over a stream of requests: that of our analysis, and the fixed thresholds in the documentation of Argo
+// Rollouts and Flagger.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@ namespace longshore::sim {
 class Rule {
  public:
   virtual ~Rule() = default;
-  // Takes one request that ended at this second of the rollout; true: roll back now.
+  // Takes a request that ended at this second of the rollout. Returns true to roll back now.
   virtual bool RollsBack(const Request& request, double second) = 0;
 };
 
-// Looks after every request.
+// Our analysis, evaluated after every request.
 class EvidenceRule final : public Rule {
  public:
   EvidenceRule(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
@@ -36,7 +36,7 @@ class EvidenceRule final : public Rule {
 // A fixed threshold on the candidate's requests of the last interval. Rolls back at failed measurement number
 // `failures_max`.
 struct ThresholdOptions {
-  std::optional<double> success_min;  // Share of requests without error.
+  std::optional<double> success_min;  // Minimum share of requests without an error.
   std::optional<double> p99_max_us;
   double interval_seconds = 60;
   int failures_max = 5;
@@ -56,7 +56,7 @@ class ThresholdRule final : public Rule {
   std::vector<double> run_times_us_;
 };
 
-// Evidence of one request, for building windows and baselines.
+// The evidence of one request, from which windows and baselines are built.
 api::ArmEvidence EvidenceOf(const Request& request);
 
 }  // namespace longshore::sim

@@ -46,7 +46,7 @@ EqualCase DrawEqualCase(Requests requests, uint64_t seed) {
   drawn.world.stable_errors = drawn.world.candidate_errors = pick(std::vector<double>{0, 0.001, 0.01, 0.05, 0.3});
   drawn.world.run_time_sigma = pick(std::vector<double>{0.05, 0.25, 0.5, 1.0});
   drawn.baseline_requests = pick(std::vector<int>{0, 100, 1000});
-  // Tolerance 0 leaves no room between the null hypothesis and an equal version: the hardest case.
+  // With tolerance 0, an equal version lies on the edge of the null hypothesis: the hardest case.
   drawn.spec.rollout.latency.tolerance = pick(std::vector<double>{0, 0, 0.1});
   if (pick(std::vector<bool>{false, true})) drawn.spec.slo.latency_target = std::chrono::milliseconds(10);
   drawn.spec.slo.latency_quantile = 0.9;
@@ -150,7 +150,8 @@ void AddRows(const Fault& fault, const Options& options, Report& report) {
     return std::make_unique<EvidenceRule>(api::ModelSpec{}, Baseline(fault.world, kBaselineRequests, seed + 77));
   };
   const Delay our_delay = Measure(fault.world, ours, options.trials, options.seed);
-  // A rule that decides 200,000 times is slow to simulate; RunEqualVersions measures its false rollbacks as well.
+  // Our rule decides after each of 200,000 requests, which is slow to simulate; RunEqualVersions measures its false
+  // rollbacks as well.
   const double our_false =
       FoundShare(Measure(EqualOf(fault.world), ours, std::max(1, options.trials / 4), options.seed + 1));
   for (const Peer& peer : PeersFor(fault)) {

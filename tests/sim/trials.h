@@ -27,11 +27,11 @@ enum class Requests { kIndependent, kCorrelated };
 // of the run time, baselines, objectives and conditions differ from rollout to rollout.
 Falses RunEqualVersions(Requests requests, int rollouts, int64_t requests_min, uint64_t seed);
 
-// The candidate's requests until the rule rolled back; a trial without a rollback counts as infinitely many.
+// The candidate's requests until the rule rolled back. A trial without a rollback counts as infinitely many.
 struct Delay {
   int trials = 0;
   int found = 0;
-  double median = 0;  // 0 if half of the trials or more had no rollback.
+  double median = 0;  // 0 if at least half of the trials had no rollback.
   double p90 = 0;
 };
 
@@ -48,7 +48,7 @@ struct Row {
   std::string peer;
   Delay ours;
   Delay theirs;
-  double ours_false = 0;  // Share of equal versions rolled back on the same horizon.
+  double ours_false = 0;  // Share of equal versions that were rolled back within the same number of requests.
   double theirs_false = 0;
 };
 
@@ -58,10 +58,10 @@ struct Report {
 };
 Report Simulate(const Options& options);
 
-// A text for people.
+// The report as text for people.
 std::string ToText(const Report& report);
-// {"rows": [{"what", "peer", "ours", "theirs", "ratio", "goal", "met", ...}]}; a rule that finds less than half
-// of the regressions has null.
+// {"rows": [{"what", "peer", "ours", "theirs", "ratio", "goal", "met", ...}]}; the value of a rule that finds less than
+// half of the regressions is null.
 Json ToJson(const Report& report);
 
 }  // namespace longshore::sim

@@ -17,7 +17,7 @@ TEST_P(EqualVersions, AreRolledBackInAtMostOneOfAHundred) {
   EXPECT_GT(falses.requests, 1000 * 2000) << "rollouts that end early prove nothing";
 }
 
-// A small version of the table in docs/analysis.md; it shows a rule that finds nothing or everything.
+// A small version of the table in docs/analysis.md: it fails if a rule finds nothing or reports everything.
 TEST(WorseVersions, AreFoundSoonerThanByFixedThresholds) {
   Options options;
   options.equal_rollouts = 10;
