@@ -10,7 +10,7 @@ namespace longshore {
 // 1025 us to bucket 81.
 int TimeBucketOf(Duration time);
 
-// The longest time that belongs to the bucket.
+// The longest time that belongs to the bucket, in microseconds.
 double TimeBucketUpperMicroseconds(int bucket);
 
 }  // namespace longshore

@@ -16,7 +16,7 @@ inline uint64_t Mix64(uint64_t number) {
   return number ^ (number >> 31);
 }
 
-// The number-th output of SplitMix64: spreads consecutive numbers evenly.
+// Output number `number` of SplitMix64: spreads consecutive numbers evenly.
 inline uint64_t Scatter64(uint64_t number) { return Mix64(number + kGolden64); }
 
 }  // namespace longshore

@@ -31,7 +31,7 @@ size_t LengthOfCharacter(std::string_view text, size_t at) {
 
 std::string_view Utf8Prefix(std::string_view text, size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
-  // A character has at most four bytes: only one that begins in the last three can cross the limit.
+  // Only a character that begins in the last three bytes can cross the limit, because a character has at most four.
   for (size_t at = bytes_max < 3 ? 0 : bytes_max - 3; at < bytes_max; ++at) {
     if (at + LengthOfCharacter(text, at) > bytes_max) return text.substr(0, at);
   }
@@ -50,7 +50,7 @@ std::string ValidUtf8(std::string_view text) {
 }
 
 std::string CutText(std::string_view text, size_t bytes_max) {
-  // Replacing bytes makes a text longer, never shorter: the rest of a very long text does not matter.
+  // ValidUtf8 never shortens a text, so the bytes after the limit cannot be part of the result.
   std::string valid = ValidUtf8(Utf8Prefix(text, bytes_max));
   if (text.size() <= bytes_max && valid.size() <= bytes_max) return valid;
   const std::string_view ellipsis = bytes_max < kEllipsis.size() ? "" : kEllipsis;

@@ -14,7 +14,7 @@ TEST(Utf8Prefix, EndsBetweenCharactersForEveryLimit) {
     for (size_t bytes_max = 0; bytes_max <= text.size() + 1; ++bytes_max) {
       const std::string prefix(Utf8Prefix(text, bytes_max));
       EXPECT_LE(prefix.size(), bytes_max);
-      EXPECT_GT(prefix.size() + 4, std::min(bytes_max, text.size())) << "at most one character is left out";
+      EXPECT_GT(prefix.size() + 4, std::min(bytes_max, text.size())) << "less than one character is missing";
       EXPECT_EQ(ValidUtf8(prefix), prefix) << text << " cut at " << bytes_max;
     }
   }

@@ -18,7 +18,7 @@ tl::unexpected<Error> FromThrown(std::string_view what) noexcept;
 template <typename Arg, typename... Args>
 tl::unexpected<Error> FromThrown(fmt::format_string<const Arg&, const Args&...> format, const Arg& arg,
                                  const Args&... args) noexcept {
-  std::string what = "the call";  // Short enough to need no memory.
+  std::string what = "the call";  // Short enough for std::string to store it without an allocation.
   try {
     what = fmt::format(format, arg, args...);
   } catch (...) {  // Ignored: the exception to report is the one that the caller handles.

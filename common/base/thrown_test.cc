@@ -31,7 +31,7 @@ TEST(Thrown, FormatsWhatFailed) {
   }
 }
 
-// For every allocation that can be the first to fail while the message is formatted.
+// Lets the first, second, ... allocation fail while the message is formatted, until none fails.
 TEST(Thrown, ReportsAnErrorIfThereIsNoMemoryForItsMessage) {
   if (!heap_testing::kIsReplaced) GTEST_SKIP() << "the sanitizer's operator new cannot be made to fail";
   const std::string name(100, 'x');

@@ -13,7 +13,8 @@ namespace {
 // Constant-initialised: operator new is called before any constructor.
 constinit std::atomic<int64_t> held_bytes{0};
 constinit std::atomic<int64_t> peak_bytes{0};
-constinit thread_local int64_t successes_left = -1;  // Negative: calls do not fail.
+// The number of calls that succeed before calls fail; negative: calls do not fail.
+constinit thread_local int64_t successes_left = -1;
 constinit thread_local int64_t failed = 0;
 
 }  // namespace

@@ -9,7 +9,7 @@ Result<Json> ParseJson(std::string_view text) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     return InvalidArgument("not JSON at byte {}: {}", error.byte, error.what());
-  } catch (const Json::exception& error) {  // A number outside the range of a double.
+  } catch (const Json::exception& error) {  // For example, a number outside the range of a double.
     return InvalidArgument("JSON with an unsupported value: {}", error.what());
   }
 }

@@ -27,7 +27,7 @@ class Exposition {
   enum class Kind { kCounter, kGauge, kHistogram };
   struct Metric {
     double value = 0;
-    Buckets buckets;  // Only for histograms.
+    Buckets buckets;  // Used only if the kind is a histogram.
   };
   struct Family {
     Kind kind = Kind::kCounter;

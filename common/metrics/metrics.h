@@ -81,7 +81,7 @@ class Family {
 };
 
 struct Options {
-  size_t label_sets_max = 1000;  // Per family.
+  size_t label_sets_max = 1000;  // Maximum number of label sets per family.
 };
 
 class Registry {

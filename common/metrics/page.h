@@ -25,7 +25,7 @@ class Page {
   void MoveTo(std::string* text);
 
  private:
-  // Pieces of lines: adding more lines copies nothing, and each piece is freed as soon as it was moved.
+  // Name -> pieces of its lines. So no lines are copied when others are added, and MoveTo frees each piece after use.
   std::map<std::string, std::vector<std::string>> families_;
 };
 

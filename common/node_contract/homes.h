@@ -20,7 +20,7 @@ inline constexpr size_t kHomesMax = 3;
 // The 64-bit FNV-1a hash of a name.
 uint64_t HashOfName(std::string_view name);
 
-// How near a node is to a model; the node with the highest value is the nearest. The arguments are hashes of names.
+// How near a node is to a model: a higher value means nearer. The arguments are hashes of names.
 uint64_t Nearness(uint64_t node, uint64_t model);
 
 // The nearest nodes, nearest first, at most nodes_max: indices into `nodes` (hashes of names). Equally near nodes keep

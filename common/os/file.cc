@@ -54,7 +54,7 @@ Status WriteAndFlush(const Path& path, std::string_view bytes, mode_t mode) {
 Status FlushFolder(const Path& path) {
   const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return ErrnoError("open", path, errno);
-  // EINVAL: the file system has no such operation for folders.
+  // EINVAL: the file system does not support fsync for folders.
   if (fsync(folder.get()) != 0 && errno != EINVAL) return ErrnoError("flush", path, errno);
   return {};
 }

@@ -1,4 +1,4 @@
-// Reading and writing files. The programs use nothing else for it.
+// Reading and writing whole files. The programs use no other functions for it.
 #pragma once
 
 #include <sys/types.h>

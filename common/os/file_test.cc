@@ -13,7 +13,7 @@
 // library's functions unless a test sets one of these.
 namespace {
 std::function<int(int)> fsync_instead;                           // Returns 0, or sets errno and returns -1.
-std::function<ssize_t(int, const void*, size_t)> write_instead;  // As write(2).
+std::function<ssize_t(int, const void*, size_t)> write_instead;  // Returns and sets errno like write(2).
 
 template <typename Function>
 Function* LibraryFunction(const char* name) {

@@ -47,7 +47,7 @@ class LimitedSink final : public spdlog::sinks::base_sink<std::mutex> {
   }
 
   std::chrono::sys_seconds second_{};
-  int lines_ = 0;  // In this second.
+  int lines_ = 0;  // The number of lines in the current second.
   int64_t dropped_ = 0;
 };
 

@@ -24,7 +24,8 @@ class Reloaded {
  public:
   using Read = std::function<Result<T>()>;
 
-  // The first read must succeed. Afterwards a separate thread reads once per interval; 0: never. T has operator==.
+  // The first read must succeed. Afterwards a separate thread reads once per interval; 0: never. T must have
+  // operator==.
   static Result<std::shared_ptr<Reloaded>> Start(std::string what, Read read, std::chrono::milliseconds interval) {
     ASSIGN_OR_RETURN(T first, read());
     auto reloaded = std::make_shared<Reloaded>(std::move(what), std::move(read), std::move(first));
@@ -63,7 +64,7 @@ class Reloaded {
   std::string last_error_;  // The error that was logged last; empty after a successful read.
   mutable std::mutex mutex_;
   std::shared_ptr<const T> current_;  // Guarded by the mutex.
-  std::optional<Ticker> ticker_;      // Last: it uses the rest.
+  std::optional<Ticker> ticker_;      // The last member, because it uses the others.
 };
 
 }  // namespace longshore

@@ -13,7 +13,7 @@ namespace longshore {
 class Worker {
  public:
   explicit Worker(size_t waiting_max = 1000);
-  ~Worker();  // Runs the tasks that still wait. Nothing may be posted any more.
+  ~Worker();  // Runs the tasks that still wait, then returns. Requires: Post is not called any more.
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 

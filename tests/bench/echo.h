@@ -1,5 +1,4 @@
-// The peers of the serving benchmark: servers that read a request of the same type and send it back, and do nothing
-// else.
+// The servers that the serving benchmark compares the node with: they read a request of the same type and send it back.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>

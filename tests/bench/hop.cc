@@ -43,7 +43,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// Both ends of a hop.
+// The client and the server of a hop.
 class Hop {
  public:
   // Plain text if there is no identity.
@@ -52,7 +52,7 @@ class Hop {
     Connect();
   }
 
-  // A new connection.
+  // Opens a new connection.
   void Connect() {
     routing::GrpcForwarderOptions options;
     if (identity_) options.identity = [this] { return identity_; };
@@ -74,7 +74,7 @@ class Hop {
     return Median(std::move(times));
   }
 
-  // Processor time per call.
+  // Returns the processor time per call.
   double ManyAtOnce() {
     std::counting_semaphore<kAtOnce> room(kAtOnce);
     int calls = 0;

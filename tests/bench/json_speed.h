@@ -1,4 +1,4 @@
-// How fast the body of an image becomes a tensor, and in how much memory.
+// Measures how fast, and with how much memory, a JSON body with an image becomes a tensor.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// longshore-bench: the parts of ./dev bench serving that need speed. tests/bench/serving.py puts them together.
+// longshore-bench: the parts of ./dev bench serving that must be fast; tests/bench/serving.py runs them and prints the
+// result.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <iostream>
@@ -34,7 +35,7 @@ Status RunEcho(const std::string& kind) {
   return {};
 }
 
-// The exit status: 2 with the reason on stderr.
+// Prints the reason to standard error. Returns the exit status, 2.
 int Fail(const Error& error) {
   std::cerr << "longshore-bench: " << error.message << "\n";
   return 2;
@@ -104,23 +105,25 @@ int Main(int argc, char** argv) {
   throughput->add_option("--grpc", flags.grpc, "host:port");
   throughput->add_option("--rest", flags.rest, "host:port");
   throughput->add_option("--connections", flags.connections, "of gRPC")->capture_default_str();
-  throughput->add_option("--outstanding", flags.pressure.outstanding, "requests under way")->capture_default_str();
-  throughput->add_option("--seconds", flags.seconds, "measured, after half a second")->capture_default_str();
+  throughput->add_option("--outstanding", flags.pressure.outstanding, "number of requests in flight")
+      ->capture_default_str();
+  throughput->add_option("--seconds", flags.seconds, "duration of the measurement, which begins after half a second")
+      ->capture_default_str();
   throughput->add_option("--model", flags.samples.model)->capture_default_str();
   throughput->add_option("--input", flags.samples.input)->capture_default_str();
-  throughput->add_option("--shape", flags.samples.shape, "of one request")->delimiter(',');
+  throughput->add_option("--shape", flags.samples.shape, "shape of one request, batch dimension first")->delimiter(',');
   Pace pace;
   auto* paced = app.add_subcommand("pace", "latencies at a rate of gRPC requests, as JSON");
   paced->add_option("--grpc", pace.target, "host:port")->required();
   paced->add_option("--rate", pace.per_second, "requests per second")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  auto* json =
-      app.add_subcommand("json", "floats of a JSON body that become a tensor, in millions per second, as JSON");
-  auto* memory = app.add_subcommand("json-memory", "the peak of memory meanwhile, over the body's bytes, as JSON");
+  auto* json = app.add_subcommand("json", "parse JSON bodies; prints millions of floats per second");
+  auto* memory =
+      app.add_subcommand("json-memory", "parse a JSON body; prints the peak memory divided by the body's bytes");
   int floats = 1;
-  auto* hop = app.add_subcommand("hop", "what certificates cost a hop between two nodes, as JSON");
-  hop->add_option("--floats", floats, "of a request, and of its answer")->capture_default_str();
+  auto* hop = app.add_subcommand("hop", "call one node's forwarder with and without TLS; prints the times as JSON");
+  hop->add_option("--floats", floats, "number of floats of a request, and of its answer")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   if (*echo) {
     const auto served = RunEcho(kind);

@@ -14,8 +14,8 @@ struct Pressure {
 };
 
 struct Throughput {
-  int64_t answered = 0;  // While measured.
-  int64_t failed = 0;    // During the warm-up as well.
+  int64_t answered = 0;  // Answers during the measurement.
+  int64_t failed = 0;    // Failed requests, including those of the warm-up.
   double seconds = 0;
   std::string first_failure;
 };

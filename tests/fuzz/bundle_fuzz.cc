@@ -43,7 +43,7 @@ std::string_view TakeText(std::string_view* texts) {
 }
 
 std::string TableOf(std::string_view texts) {
-  std::map<std::string, std::string> entries;  // A table is sorted.
+  std::map<std::string, std::string> entries;  // Ordered by key, as a table requires.
   while (!texts.empty()) {
     const std::string key(TakeText(&texts));
     entries[key] = texts.empty() ? "" : TakeText(&texts);

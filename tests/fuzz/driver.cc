@@ -66,7 +66,7 @@ Options Parse(int count, char** arguments) {
   return options;
 }
 
-// Every byte of the input damaged, one after the other.
+// Runs the input once for each of its bytes, with that byte damaged.
 bool RunDamaged(const std::string& input, Measured& runner) {
   std::string damaged = input;
   for (size_t i = 0; i < input.size(); ++i) {

@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace longshore::fuzz {
 
-inline constexpr size_t kInputBytesMax = 4096;  // libFuzzer's own default.
-inline constexpr double kSecondsMax = 2;        // Processor time, under the sanitizers.
+inline constexpr size_t kInputBytesMax = 4096;  // libFuzzer's default.
+inline constexpr double kSecondsMax = 2;        // Limit of the processor time of one input, under the sanitizers.
 
 // The peak of the memory that one input may take in addition to its own bytes.
 struct Allowance {
@@ -30,11 +30,11 @@ extern const Allowance kAllowance;
 
 inline std::string_view View(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
 
-// Adds bytes that count as received, for formats that inflate their input. May only be called from within
-// LLVMFuzzerTestOneInput, as AddParsed.
+// Adds bytes that count as received, for formats that inflate their input. Call it, like AddParsed, only from within
+// LLVMFuzzerTestOneInput.
 void AddReceived(size_t bytes);
-// Adds the size of the objects that protobuf made of the input. With them included, only kOfRequests is allowed, so
-// that the memory that our own code adds is limited as well.
+// Adds the size of the objects that protobuf made of the input. The limit is then at most kOfRequests for the received
+// bytes and these together, so that the memory that our own code adds is limited as well.
 void AddParsed(size_t bytes);
 
 }  // namespace longshore::fuzz

@@ -13,7 +13,7 @@ namespace {
 
 struct Ends {
   Ends() { CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0); }
-  ~Ends() { close(fds[1]); }  // The connection owns the other one.
+  ~Ends() { close(fds[1]); }  // The connection owns fds[0].
   int fds[2];
 };
 

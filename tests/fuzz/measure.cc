@@ -19,9 +19,9 @@
 namespace longshore::fuzz {
 namespace {
 
-size_t received_more = 0;      // By AddReceived, of the input that runs.
-size_t parsed = 0;             // By AddParsed.
-const std::string* under_way;  // The input that runs, which is kept if the process dies.
+size_t received_more = 0;      // Set by AddReceived for the current input.
+size_t parsed = 0;             // Set by AddParsed for the current input.
+const std::string* under_way;  // The current input, which is written to a file if the process dies.
 std::string keep_path;
 
 void Keep(const std::string& input) {
@@ -60,7 +60,7 @@ void AddParsed(size_t bytes) { parsed += bytes; }
 Measured::Measured(Fuzzer* fuzzer, std::string keep_as) : fuzzer_(fuzzer) {
   keep_path = std::move(keep_as);
   CountMemory();
-  // Logs of thousands of bad inputs would be measured too.
+  // Otherwise the logs of thousands of bad inputs would be measured, too.
   spdlog::set_level(spdlog::level::off);
   google::protobuf::SetLogHandler(nullptr);
   KeepOnDeath();
@@ -69,7 +69,7 @@ Measured::Measured(Fuzzer* fuzzer, std::string keep_as) : fuzzer_(fuzzer) {
 bool Measured::Run(const std::string& input) {
   ++inputs_;
   Measure(input);
-  // The first run also pays for what is made once, so an input that took too much runs again.
+  // The first run also includes allocations that are made only once, so an input that took too much runs again.
   if (extra_ > limit_ || seconds_ > kSecondsMax) Measure(input);
   slowest_ = std::max(slowest_, seconds_);
   if (extra_ > worst_.extra) worst_ = {extra_, received_};

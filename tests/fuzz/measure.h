@@ -14,7 +14,7 @@ class Measured {
   // Writes an input that fails, also one that ends the process, to `keep_as`. Only one object may exist at a time.
   Measured(Fuzzer* fuzzer, std::string keep_as);
 
-  // Runs the fuzzer. Returns false when the input took more than kAllowance or kSecondsMax.
+  // Runs the fuzzer. Returns false if the input took more than kAllowance or kSecondsMax.
   bool Run(const std::string& input);
 
   void Print(const std::string& name) const;
@@ -28,7 +28,7 @@ class Measured {
 
   Fuzzer* fuzzer_;
   uint64_t inputs_ = 0;
-  size_t extra_ = 0, received_ = 0, limit_ = 0;  // Bytes of the last input.
+  size_t extra_ = 0, received_ = 0, limit_ = 0;  // In bytes, for the last input.
   double seconds_ = 0, slowest_ = 0;
   Worst worst_;
 };

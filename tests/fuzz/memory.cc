@@ -51,8 +51,8 @@ void CountMemory() {
 
 #else
 
-// glibc's own functions, under the names that it provides for replacements. new calls malloc, so these see all
-// allocations.
+// glibc's own functions, under the names that it provides for replacements. new calls malloc, so these functions count
+// all allocations.
 extern "C" {
 
 void* __libc_malloc(size_t bytes);

@@ -33,7 +33,7 @@ TimePoint TimeOf(const Json& json, const char* key);
 // have more fields than expected; numbers are equal within a millionth.
 std::vector<std::string> Differences(const Json& expected, const Json& actual, const std::string& path = "");
 
-// A field of an object, or `otherwise`.
+// The field of an object, or `otherwise` if it is absent.
 template <typename T>
 T Get(const Json& json, const char* key, T otherwise) {
   return json.is_object() && json.contains(key) ? json.at(key).get<T>() : otherwise;

@@ -17,8 +17,8 @@ BAD_DEPLOYMENTS = [
     (f"{POD}.volumes[4].secret.secretName", "other", "does not name it in modelVolumes: other"),
     (f"{POD}.volumes[6]", {"name": "x", "secret": {"secretName": "longshore-controller-ca"}},
      "modelVolumes: models-key, longshore-controller-ca"),
-    (f"{POD}.volumes[5].persistentVolumeClaim.claimName", "other", "does not name it, or only read-only: other"),
-    (f"{POD}.volumes[5].persistentVolumeClaim.readOnly", False, "only read-only: models"),
+    (f"{POD}.volumes[5].persistentVolumeClaim.claimName", "other", "does not name it in modelVolumes, or names it as read-only: other"),
+    (f"{POD}.volumes[5].persistentVolumeClaim.readOnly", False, "names it as read-only: models"),
     (f"{POD}.volumes[6]", {"name": "x", "hostPath": {"path": "/"}}, "besides emptyDir"),
     (f"{POD}.volumes[6]", {"name": "x", "nfs": {"server": "a", "path": "/"}}, "besides emptyDir"),
     (f"{POD}.volumes[6]", {"name": "x", "csi": {"driver": "secrets-store.csi.k8s.io"}}, "besides emptyDir"),
@@ -27,8 +27,8 @@ BAD_DEPLOYMENTS = [
     (f"{POD}.volumes[3].projected.sources[0].serviceAccountToken.audience", "https://kubernetes.default.svc", "besides emptyDir"),
     (f"{POD}.volumes[3].projected.sources[0].serviceAccountToken.audience", None, "besides emptyDir"),
     (f"{POD}.volumes[3].projected.sources[1]", {"secret": {"name": "other"}}, "besides emptyDir"),
-    (f"{POD}.imagePullSecrets[0].name", "other", "imagePullSecrets: ServingFleet cpu does not name them: other"),
-    (f"{POD}.serviceAccountName", "admin", "serviceAccountName: differs from ServingFleet cpu: admin"),
+    (f"{POD}.imagePullSecrets[0].name", "other", "imagePullSecrets: ServingFleet cpu does not name all of them: other"),
+    (f"{POD}.serviceAccountName", "admin", "serviceAccountName: differs from the account of ServingFleet cpu: admin"),
     (f"{POD}.priorityClassName", "system-node-critical", "priorityClassName"),
     (f"{POD}.automountServiceAccountToken", None, "automountServiceAccountToken"),
     (f"{POD}.hostNetwork", True, "hostNetwork"),
@@ -40,7 +40,7 @@ BAD_DEPLOYMENTS = [
     (f"{POD}.securityContext.seccompProfile.type", "Unconfined", "spec.template.spec.securityContext"),
     (f"{POD}.securityContext", None, "spec.template.spec.securityContext"),
     (f"{POD}.initContainers[0]", {"name": "a", "image": "longshore/node:0.1.0"}, "containers.securityContext"),
-    (f"{NODE}.image", "evil/node:1", "not from an allowed repository (value admissionPolicy.images): evil/node:1"),
+    (f"{NODE}.image", "evil/node:1", "not from an allowed repository (see the value admissionPolicy.images of the chart): evil/node:1"),
     (f"{NODE}.image", "longshore/node-evil:1", "not from an allowed repository"),
     (f"{NODE}.image", "longshore/node", "not from an allowed repository"),
     (f"{NODE}.command", ["/bin/sh"], "command"),
@@ -64,11 +64,11 @@ BAD_DEPLOYMENTS = [
     ("metadata.labels[app.kubernetes.io/managed-by]", "Helm", "does not belong to a fleet"),
     ("metadata.labels[longshore.dev/fleet]", None, "fleet"),  # Two policies reject this.
     ("metadata.labels[longshore.dev/fleet]", "other", "fleet"),
-    ("metadata.ownerReferences", None, "its owner must be the ServingFleet"),
-    ("metadata.ownerReferences[0].name", "other", "its owner must be the ServingFleet"),
-    ("metadata.ownerReferences[0].kind", "Model", "its owner must be the ServingFleet"),
+    ("metadata.ownerReferences", None, "its only owner must be the ServingFleet"),
+    ("metadata.ownerReferences[0].name", "other", "its only owner must be the ServingFleet"),
+    ("metadata.ownerReferences[0].kind", "Model", "its only owner must be the ServingFleet"),
     ("metadata.ownerReferences[0].uid", "00000000-0000-0000-0000-000000000000", "ownerReferences.uid"),
-    ("spec.template.metadata.labels[app.kubernetes.io/managed-by]", None, "must have its labels"),
+    ("spec.template.metadata.labels[app.kubernetes.io/managed-by]", None, "spec.template.metadata.labels: must have"),
 ]
 BAD_COMPANIONS = [
     ("Service", "spec.externalIPs", ["8.8.8.8"], "must select the pods"),
@@ -256,7 +256,7 @@ def test_only_the_deletion_cost_of_a_pod_can_be_changed(api, account, fleet, mad
     for body in ({"metadata": {"annotations": {"a": "b"}}}, {"metadata": {"labels": {"a": "b"}}}, {"metadata": {"finalizers": ["a/b"]}},
                  {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}]}},
                  {"spec": {"containers": [{"name": "node", "image": "longshore/node:0.2.0"}]}}, {"spec": {"activeDeadlineSeconds": 1}}):
-        assert_rejected("may only change controller.kubernetes.io/pod-deletion-cost", patch, pod, body)
+        assert_rejected("may only change the annotation controller.kubernetes.io/pod-deletion-cost", patch, pod, body)
 
 
 def test_the_policies_do_not_affect_other_users(api, fleet, made):
@@ -302,6 +302,6 @@ def test_people_may_write_commands_and_no_other_status(control_plane, api, accou
     for status in ({"stableVersion": 3}, {"stableVersion": None}, {"rollout": {"step": 2}}, {"history": []},
                    {"command": {"verb": "abort"}, "digests": {"3": "a"}}):
         assert_rejected("people may only write command", set_status, api, model(), status)
-    assert_rejected("it is written by system:serviceaccount:ops:longshore-controller", set_status, api, FLEET, {"readyReplicas": 3})
+    assert_rejected("it is written only by system:serviceaccount:ops:longshore-controller", set_status, api, FLEET, {"readyReplicas": 3})
     set_status(account, FLEET, {"readyReplicas": 3})
     set_status(account, model(), {"stableVersion": 3})

@@ -21,10 +21,10 @@ struct Reply {
   Code code = Code::kOk;
   std::string message;
   int64_t version = 0;            // The version that answered; 0 if the reply does not name it.
-  bool version_disputed = false;  // Header and body name different versions.
+  bool version_disputed = false;  // Whether header and body name different versions.
   std::string node;               // The value of the header x-longshore-node; "" without it.
-  bool non_finite = false;        // An output holds NaN or an infinity.
-  bool connection_died = false;   // The connection failed, so the server gave no answer.
+  bool non_finite = false;        // Whether an output has a NaN or an infinity.
+  bool connection_died = false;   // Whether the connection failed, so that the server gave no answer.
 };
 
 using ReplyDone = std::function<void(Reply)>;

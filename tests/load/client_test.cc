@@ -91,8 +91,8 @@ TEST(GrpcClient, AFreshClientMakesAConnectionForEveryRequest) {
   EXPECT_EQ(server.service.peers.size(), 3u);
 }
 
-// gRPC joins its callback threads when the process's last channel ends, so that must not happen on one of these
-// threads.
+// gRPC joins its callback threads when the last channel of the process ends, so the last channel must not end on one of
+// these threads.
 TEST(GrpcClient, MayBeTheLastOfItsProcessToHoldAChannel) {
   Server server;
   const Samples samples = MakeSamples({}).value();
@@ -238,7 +238,7 @@ TEST(RestClient, AConnectionThatTheServerClosedIsNotUsedAgain) {
   const auto client = MakeRestClient(target, samples).value();
   for (int i = 0; i < 5; ++i) {
     const Reply reply = SendAndWait(*client, {.sample = 0, .key = {}});
-    // The close may arrive after the next request was sent; then that request reports a dead connection.
+    // The client may send its next request before it sees the close; then that request reports a dead connection.
     EXPECT_TRUE(reply.code == Code::kOk || reply.connection_died) << reply.message;
   }
 }

@@ -18,7 +18,7 @@ Result<ControlWord> ParseControlWord(std::string_view line) {
     const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), word.rate_per_second);
     if (parsed.ec == std::errc() && parsed.ptr == rest.data() + rest.size()) return word;
   }
-  return InvalidArgument("\"{}\": not \"rate NUMBER\", \"mark NAME\" or \"stop\"", line);
+  return InvalidArgument("\"{}\" is not a command: use \"rate NUMBER\", \"mark NAME\" or \"stop\"", line);
 }
 
 std::vector<std::string> LineBuffer::Add(std::string_view bytes) {

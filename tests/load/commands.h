@@ -12,8 +12,8 @@ namespace longshore::load {
 struct ControlWord {
   enum class Verb { kRate, kMark, kStop };
   Verb verb = Verb::kStop;
-  double rate_per_second = 0;  // For kRate.
-  std::string name;            // For kMark.
+  double rate_per_second = 0;  // Only for kRate.
+  std::string name;            // Only for kMark.
 };
 
 // "rate 500", "mark after-promotion" or "stop". InvalidArgument lists the valid commands.

@@ -23,25 +23,27 @@ void AddTarget(CLI::App& app, Flags& flags) {
   app.add_option("--connections", flags.connections, "gRPC connections")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_flag("--fresh_connections", flags.fresh_connections, "A new connection for every request");
-  app.add_option("--deadline_ms", flags.deadline_ms, "Of each request")
+  app.add_flag("--fresh_connections", flags.fresh_connections, "Open a new connection for every request");
+  app.add_option("--deadline_ms", flags.deadline_ms, "Deadline of each request")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
-  app.add_option("--retries", flags.generator.retries,
-                 "How often a request whose connection died is sent again, 50 ms later; counted")
+  app.add_option(
+         "--retries", flags.generator.retries,
+         "How often a request is sent again, 50 ms later, if its connection died; the output counts these retries")
       ->check(CLI::Range(0, 10))
       ->capture_default_str();
 }
 
 void AddInputs(CLI::App& app, Flags& flags) {
   app.add_option("--model", flags.samples.model, "Name of the model")->capture_default_str();
-  app.add_option("--signature", flags.samples.signature, "Name of the signature; the model's default without it");
+  app.add_option("--signature", flags.samples.signature,
+                 "Name of the signature; default: the model's default signature");
   app.add_option("--model_version", flags.samples.version, "Name this version in every request");
   app.add_option("--input", flags.samples.input, "Name of the input")->capture_default_str();
-  app.add_option("--shape", flags.samples.shape, "Of one request, batch first: 1,8,8,1")
+  app.add_option("--shape", flags.samples.shape, "Shape of one request's input, batch dimension first: 1,8,8,1")
       ->delimiter(',')
       ->capture_default_str();
-  app.add_option("--data", flags.samples.data, "Raw little-endian float32 inputs; small numbers without it")
+  app.add_option("--data", flags.samples.data, "File of inputs, raw little-endian float32; default: small numbers")
       ->check(CLI::ExistingFile);
 }
 
@@ -56,12 +58,13 @@ void AddTraffic(CLI::App& app, Flags& flags) {
   app.add_option("--keys", generator.keys.distinct, "Distinct user keys")
       ->check(CLI::Range(uint64_t{1}, kKeysMax))
       ->capture_default_str();
-  app.add_flag("--keys_once", generator.keys.once, "Each key once, in turn, instead of a draw");
-  app.add_option("--in_flight_max", generator.in_flight_max, "Requests in flight; above it arrivals count as failed")
+  app.add_flag("--keys_once", generator.keys.once, "Send each key once, in turn, instead of drawing keys at random");
+  app.add_option("--in_flight_max", generator.in_flight_max,
+                 "Maximum number of requests in flight; above it, requests are not sent and count as failed")
       ->capture_default_str();
-  app.add_option("--requests", generator.requests_max, "Stop after so many; 0: never");
-  app.add_option("--duration_s", flags.duration_s, "Stop after so many seconds; 0: never");
-  app.add_option("--seed", generator.seed, "Of the random arrivals and keys")->capture_default_str();
+  app.add_option("--requests", generator.requests_max, "Stop after this number of requests; 0: never");
+  app.add_option("--duration_s", flags.duration_s, "Stop after this time in seconds; 0: never");
+  app.add_option("--seed", generator.seed, "Seed of the random arrivals and keys")->capture_default_str();
   app.add_option("--moves_file", flags.moves_file,
                  "Write each change of a key's version here: sent_unix_ms,key,from,to");
 }

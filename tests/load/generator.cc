@@ -10,7 +10,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// After a stall (the machine slept, the rate was 0) at most this much of the missed load is sent late.
+// After a stall (the machine slept, the rate was 0) the requests of at most this much missed time are sent late.
 constexpr auto kBacklogMax = std::chrono::seconds(1);
 
 // The connections of a killed process end one after the other, so a retry without a delay may use the next connection
@@ -44,7 +44,7 @@ Generator::~Generator() { Stop(); }
 
 Status Generator::SetRate(double rate_per_second) {
   if (!(rate_per_second >= 0 && rate_per_second <= kRateMax)) {
-    return InvalidArgument("rate {}: not between 0 and {}", rate_per_second, kRateMax);
+    return InvalidArgument("rate {} is not between 0 and {}", rate_per_second, kRateMax);
   }
   const std::lock_guard lock(mutex_);
   rate_per_second_ = rate_per_second;

@@ -18,7 +18,7 @@ struct GeneratorOptions {
   KeyOptions keys;
   int retries = 0;              // How often a request whose connection died is sent again, 50 ms later.
   size_t in_flight_max = 5000;  // A request above this limit is not sent and is recorded as a failure.
-  uint64_t requests_max = 0;    // Stops after this many; 0: no limit.
+  uint64_t requests_max = 0;    // Stops after this number of requests; 0: no limit.
   size_t samples = 1;           // The number of prepared inputs, which are used in turn.
   uint64_t seed = 1;
 };
@@ -36,14 +36,14 @@ class Generator {
   Status SetRate(double rate_per_second);
   double rate() const;
 
-  // No new requests after this; those in flight are answered by their deadline at the latest.
+  // Sends no new requests from now on. Those in flight are answered by their deadline at the latest.
   void Stop();
-  // All requests_max requests, or all keys of a run with each key once and share 1, were sent.
+  // Whether all requests_max requests were sent, or all keys of a run that sends each key once with share 1.
   bool exhausted() const { return exhausted_; }
 
  private:
   void Run();
-  // False when it should stop.
+  // Returns false if the generator must stop.
   bool WaitForArrival(std::chrono::steady_clock::time_point arrival);
   void SendOne();
   void Dispatch(RequestId id, bool over_rest, const Ask& ask, int retries_left);

@@ -119,7 +119,7 @@ class GrpcClient final : public Client {
   std::mutex mutex_;
   std::condition_variable idle_;
   int64_t under_way_ = 0;
-  // Connections that have answered; the sender's thread closes them.
+  // Connections that have got their answer; the sender's thread closes them.
   std::vector<std::unique_ptr<PredictionService::Stub>> spent_;
 };
 

@@ -17,7 +17,7 @@ namespace longshore::load {
 struct GrpcOptions {
   std::string target;   // "127.0.0.1:8500" or "unix:/path"
   int connections = 8;  // Separate connections, used in turn.
-  bool fresh = false;   // Instead, every request opens a new connection.
+  bool fresh = false;   // Opens a new connection for every request instead.
   std::chrono::milliseconds deadline{5000};
 };
 

@@ -15,7 +15,7 @@ struct KeyOptions {
   bool once = false;  // Sends each key exactly once, in turn, instead of at random; afterwards requests carry no key.
 };
 
-// The index of a key, 0..distinct-1.
+// The index of a key: 0 to distinct - 1.
 using KeyIndex = uint32_t;
 inline constexpr uint64_t kKeysMax = 10'000'000;
 
@@ -30,7 +30,7 @@ class Keys {
   // The key of the next request; nullopt if it carries no key.
   std::optional<KeyIndex> Next(Arrivals& random);
 
-  // True if `once` is set and each key was sent.
+  // Whether `once` is set and all keys were sent.
   bool exhausted() const { return options_.once && next_ >= options_.distinct; }
 
  private:

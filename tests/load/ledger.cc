@@ -157,7 +157,7 @@ void Ledger::CountAll(const Pending& request, const Reply& reply, TimePoint now)
 void Ledger::NoteKey(const Pending& request, int64_t version, TimePoint now) {
   KeyState& key = keys_[*request.key];
   const bool first = key.version == 0;
-  // Overlapping requests of one user have no order, so they cannot show a move.
+  // Overlapping requests of one user have no order, so they cannot show that the user moved to another version.
   if (!first && request.sent_at < key.answered_at) return;
   if (first) distinct_keys_ += 1;
   if (!first && key.version != version && moves_total_ < kMovesMax) {
@@ -169,7 +169,7 @@ void Ledger::NoteKey(const Pending& request, int64_t version, TimePoint now) {
 
 Status Ledger::Mark(const std::string& name, TimePoint now) {
   const std::lock_guard lock(mutex_);
-  if (segments_.size() >= kSegmentsMax) return ResourceExhausted("no more than {} segments", kSegmentsMax);
+  if (segments_.size() >= kSegmentsMax) return ResourceExhausted("at most {} segments are possible", kSegmentsMax);
   segments_.back().report.ended_at = now;
   segments_.push_back({.report = {.name = name, .began_at = now, .ended_at = {}, .counts = {}}});
   return {};

@@ -21,7 +21,8 @@
 namespace longshore::load {
 
 inline constexpr size_t kSegmentsMax = 1000;
-inline constexpr size_t kNamesMax = 200;  // Nodes or error texts counted by name; above it they count as "other".
+// Maximum number of names (of nodes, or of error texts) that are counted separately; further names count as "other".
+inline constexpr size_t kNamesMax = 200;
 inline constexpr size_t kMovesMax = 1'000'000;
 
 using RequestId = uint64_t;
@@ -31,7 +32,7 @@ class LatencyCounts {
  public:
   void Add(Duration latency);
   void Merge(const LatencyCounts& other);
-  // The upper end of the bucket that holds the quantile, in milliseconds; 0 when nothing was counted.
+  // The upper end of the quantile's bucket, in milliseconds; 0 if nothing was counted.
   double QuantileMs(double quantile) const;
   // The longest latency, exactly; 0 when nothing was counted.
   double MaxMs() const;
@@ -56,7 +57,7 @@ struct VersionCounts {
 
 struct Counts {
   int64_t sent = 0;
-  int64_t answered = 0;  // Good answers, without failures.
+  int64_t answered = 0;  // Good answers.
   int64_t failed = 0;
   int64_t retried = 0;
   int64_t without_version = 0;  // Good answers that do not name their version.
@@ -64,12 +65,12 @@ struct Counts {
   int64_t answered_twice = 0;
   std::map<int64_t, VersionCounts> versions;
   std::map<std::string, int64_t> nodes;
-  std::map<std::string, int64_t> failures;  // By code and text.
+  std::map<std::string, int64_t> failures;  // Number of failures by code and text.
   LatencyCounts latency;
 };
 Json ToJson(const Counts& counts);
 
-// A key whose answer came from another version than the answer before.
+// A move: a key got an answer from another version than in its answer before.
 struct Move {
   TimePoint sent_at;
   KeyIndex key = 0;
@@ -92,17 +93,18 @@ class Ledger {
 
   void Sent(RequestId id, std::optional<KeyIndex> key, TimePoint now);
   void Retried(RequestId id);
-  // The answer to a request; a second one to the same request is counted as answered_twice and otherwise ignored.
+  // Counts the answer to a request. A second answer to the same request is counted as answered_twice and otherwise
+  // ignored.
   void Answered(RequestId id, const Reply& reply, TimePoint now);
 
   // Ends the current segment and opens the next one. ResourceExhausted after kSegmentsMax.
   Status Mark(const std::string& name, TimePoint now);
 
-  // Segments that have ended and whose requests are all answered, each given out once, in order.
+  // Returns the segments that have ended and whose requests are all answered, each once, in order.
   std::vector<SegmentReport> TakeFinished();
-  // The answers since the last call, of all segments.
+  // Returns the counts of all answers since the last call, of all segments.
   Counts TakeRecent();
-  // The moves since the last call, in order of the answers.
+  // Returns the moves since the last call, in order of the answers.
   std::vector<Move> TakeMoves();
 
   Counts Total() const;

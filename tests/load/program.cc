@@ -28,7 +28,8 @@ void Print(const char* type, TimePoint at, const Json& content) {
   std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
 
-// SIGINT and SIGTERM as a file descriptor. Must be created before any thread, so that all threads block these signals.
+// Returns a file descriptor that receives SIGINT and SIGTERM. Must be called before any thread starts, so that all
+// threads block these signals.
 int BlockStopSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -38,7 +39,7 @@ int BlockStopSignals() {
   return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
-// The loop of the main thread: commands in, lines out.
+// The loop of the main thread: reads commands and prints lines.
 class Console {
  public:
   Console(Generator& generator, Ledger& ledger, const Clock& clock, int stop_signals, const std::string& moves_file)
@@ -46,7 +47,7 @@ class Console {
     if (!moves_file.empty()) moves_.open(moves_file, std::ios::trunc);
   }
 
-  // Until a stop command or signal, the end of the given time, or the end of the requests.
+  // Runs until a stop command or signal, the end of the given time, or the end of the requests.
   void RunUntilStopped(double duration_s) {
     const TimePoint end = clock_.Now() + Duration(static_cast<int64_t>(duration_s * 1e6));
     while (!stop_ && !generator_.exhausted() && (duration_s == 0 || clock_.Now() < end)) {

@@ -222,7 +222,7 @@ Result<std::unique_ptr<Client>> MakeRestClient(const RestOptions& options, const
   boost::system::error_code error;
   asio::io_context resolving;
   const auto found = tcp::resolver(resolving).resolve(tcp::v4(), options.host, std::to_string(options.port), error);
-  if (error) return InvalidArgument("\"{}\" is no address: {}", options.host, error.message());
+  if (error) return InvalidArgument("\"{}\" is not a valid address: {}", options.host, error.message());
   return std::make_unique<RestClient>(options, found.begin()->endpoint(), samples);
 }
 

@@ -14,8 +14,9 @@ struct RestOptions {
   std::string host = "127.0.0.1";
   uint16_t port = 0;
   std::chrono::milliseconds deadline{5000};
-  int requests_per_connection_max = 200;  // Then it reconnects, so that new nodes get their share of the load.
-  size_t connections_max = 64;            // Requests above this number at once wait.
+  // After this number the client reconnects, so that new nodes get their share of the load.
+  int requests_per_connection_max = 200;
+  size_t connections_max = 64;  // Further requests wait for a free connection.
 };
 
 inline constexpr size_t kRestBodyBytesMax = size_t{16} << 20;
@@ -23,7 +24,7 @@ inline constexpr size_t kRestBodyBytesMax = size_t{16} << 20;
 // `samples` must outlive the client. InvalidArgument if the host is not an IP address.
 Result<std::unique_ptr<Client>> MakeRestClient(const RestOptions& options, const Samples& samples);
 
-// "127.0.0.1:8501" as options. InvalidArgument otherwise.
+// Parses "127.0.0.1:8501". InvalidArgument for any other form.
 Result<RestOptions> ParseRestTarget(const std::string& target);
 
 }  // namespace longshore::load

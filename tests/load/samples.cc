@@ -19,8 +19,8 @@ Result<std::vector<float>> ReadValues(const SampleOptions& options, size_t row_e
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(options.data));
   const size_t row_bytes = row_elements * sizeof(float);
   if (bytes.empty() || bytes.size() % row_bytes != 0) {
-    return InvalidArgument("{}: {} bytes are not whole requests of {} float32 values", options.data.string(),
-                           bytes.size(), row_elements);
+    return InvalidArgument("{} has {} bytes, which is not a multiple of one request of {} float32 values",
+                           options.data.string(), bytes.size(), row_elements);
   }
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -63,7 +63,7 @@ std::string MakeRest(const SampleOptions& options, std::span<const float> row) {
 Result<Samples> MakeSamples(const SampleOptions& options) {
   size_t row_elements = 1;
   for (const int64_t size : options.shape) {
-    if (size <= 0) return InvalidArgument("--shape: {} is not a size of a dimension", size);
+    if (size <= 0) return InvalidArgument("--shape: {} is not a valid size of a dimension", size);
     row_elements *= static_cast<size_t>(size);
   }
   ASSIGN_OR_RETURN(const std::vector<float> values, ReadValues(options, row_elements));

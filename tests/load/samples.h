@@ -13,10 +13,10 @@ namespace longshore::load {
 
 struct SampleOptions {
   std::string model = "default";
-  std::string signature;  // "": the model's default.
+  std::string signature;  // Name of the signature; "": the model's default.
   std::string input = "x";
   std::vector<int64_t> shape = {1};  // The shape of one request's input, with the batch dimension.
-  Path data;                         // Little-endian float32, whole requests; "": 64 small numbers.
+  Path data;                         // File of the inputs: little-endian float32, whole requests; "": 64 small numbers.
   int64_t version = 0;               // The version that every request names; 0: requests name no version.
 };
 
@@ -30,7 +30,7 @@ struct Samples {
   size_t size() const { return grpc.size(); }
 };
 
-// InvalidArgument when the file does not hold whole requests of this shape.
+// InvalidArgument if the file does not contain whole requests of this shape.
 Result<Samples> MakeSamples(const SampleOptions& options);
 
 }  // namespace longshore::load

@@ -6,21 +6,23 @@
 #include "tests/sim/trials.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("longshore-sim: how often an equal version is rolled back, and how soon a worse one is");
+  CLI::App app("longshore-sim: simulates how often an equal version is rolled back, and how soon a worse one");
   longshore::sim::Options options;
   bool json = false;
   bool gate = false;
-  app.add_option("--rollouts", options.equal_rollouts, "Rollouts of a version against itself")
+  app.add_option("--rollouts", options.equal_rollouts, "Number of rollouts of a version against itself")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
-  app.add_option("--requests_min", options.equal_requests_min, "Candidate requests per step of those")
+  app.add_option("--requests_min", options.equal_requests_min,
+                 "Candidate's requests per step in rollouts of a version against itself")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
   app.add_option("--trials", options.trials, "Trials per fault, rate and rule")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
-  app.add_option("--seed", options.seed, "The same seed gives the same table")->capture_default_str();
-  app.add_flag("--json", json, "One JSON object instead of the table");
+  app.add_option("--seed", options.seed, "Seed of the random numbers; the same seed gives the same table")
+      ->capture_default_str();
+  app.add_flag("--json", json, "Print one JSON object instead of the table");
   app.add_flag("--gate", gate,
                "Exit with 1 if a row misses its goal or cannot be compared, not only if too many equal versions are "
                "rolled back");

@@ -34,7 +34,7 @@ class History {
     for (const char* name : {"a", "b"}) observed_.nodes.push_back({name, false, {}});
   }
 
-  // Something happens, then the controller reconciles.
+  // Lets something happen, then lets the controller reconcile.
   void Step() {
     now_ += std::chrono::milliseconds(Draw(3000));
     switch (Draw(30)) {
@@ -63,7 +63,7 @@ class History {
     Apply(is_stale);
   }
 
-  // Nothing happens any more, there are no further faults, and the fleet has nodes.
+  // Lets the controller reconcile until nothing changes, without further events and faults, in a fleet that has nodes.
   void Settle() {
     faults_ = Faults::kNone;
     for (auto& node : observed_.nodes) node.draining = false;
@@ -79,7 +79,7 @@ class History {
     }
   }
 
-  // How often each event happened: a history without events shows nothing.
+  // How often each event happened. The test requires each at least once: a history without events shows nothing.
   const std::map<std::string, int>& happened() const { return happened_; }
   const plan::Plan& last_plan() const { return plan_; }
   // Whether each node holds what the controller knows about it.
@@ -221,7 +221,7 @@ class History {
   void Send(const plan::SendModel& send) {
     std::erase_if(delayed_, [&](const plan::SendModel& other) { return other.node == send.node; });
     std::erase_if(holds_, [&](const auto& held) { return held.node == send.node; });
-    if (HasFault("MessageLost", 10)) return;  // The stream broke: what the node holds is read again.
+    if (HasFault("MessageLost", 10)) return;  // The stream broke, so the controller reads again what the node has.
     holds_.push_back(
         {send.node, send.state ? node_contract::DigestOfPart(node_contract::SerializePart(*send.state)) : ""});
     if (HasFault("MessageDelayed", 4)) {
@@ -254,7 +254,7 @@ class History {
     for (const auto& node : observed_.nodes) AddHold(node.name);
   }
 
-  // For messages: the decision, and what it was made from.
+  // The decision and its inputs, for failure messages.
   std::string Describe() const {
     std::string text = fmt::format("status before: {}\nstatus decided: {}\n", api::ToJson(before_)["rollout"].dump(),
                                    api::ToJson(decision_.status)["rollout"].dump());
@@ -282,7 +282,7 @@ class History {
               }));
   }
 
-  // A version that was rolled back and marked as failed does not start again by itself.
+  // A version that was rolled back and is marked as failed does not start again by itself.
   void CheckFinal() {
     if (before_.rollout.phase != api::RolloutPhase::kRolledBack || before_.command) return;
     for (const auto& failed : before_.failed) {

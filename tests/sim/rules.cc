@@ -26,7 +26,7 @@ bool EvidenceRule::RollsBack(const Request& request) {
   (request.candidate ? window.candidate : window.stable) = EvidenceOf(request);
   const std::string node(1, static_cast<char>('a' + request.node));
   analysis_ = analysis::Update(std::move(analysis_), node, window);
-  // The e-values only change when a window closes, so analysing again before that gives the same verdict.
+  // The e-values only change when a window closes, so an analysis before that would give the same verdict.
   if (analysis_.open.contains(node)) return false;
   const api::Verdict verdict = analysis::Judge(analysis_, spec_, 0);
   reason_ = verdict.reason;

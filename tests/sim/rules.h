@@ -53,7 +53,7 @@ std::optional<double> RequestsUntilRollback(const std::vector<Look>& looks, cons
 // The lowest measurement_max that rolls back at most `share_max` of these rollouts.
 double LowestLimit(const std::vector<std::vector<Look>>& rollouts, int failures_max, double share_max);
 
-// Evidence of one request, for building windows and baselines.
+// The evidence of one request, from which windows and baselines are built.
 api::ArmEvidence EvidenceOf(const Request& request);
 
 }  // namespace longshore::sim

@@ -14,24 +14,27 @@ struct Conditions {
   int nodes = 1;
   double node_sigma = 0;  // Standard deviation of the logarithm of a node's speed, which is constant.
   double drift_sigma =
-      0;  // Standard deviation of a drift of the log run times on a node, an Ornstein-Uhlenbeck process ...
-  double drift_seconds = 100;      // ... with this time constant.
+      // Standard deviation of the drift of the log run times on a node, an Ornstein-Uhlenbeck process with time
+      // constant drift_seconds.
+      0;
+  double drift_seconds = 100;      // In seconds.
   double burst_every_seconds = 0;  // Mean time between bursts on a node; 0: no bursts.
-  double burst_seconds = 5;        // Mean length.
+  double burst_seconds = 5;        // Mean length of a burst.
   double burst_slowdown = 3;
   double burst_errors = 0.05;  // Share of requests that fail during a burst.
   int batch_size = 1;          // Requests of one version on one node that share a run.
 };
 
-// The simulated world. The candidate equals stable while its error rate does and slowdown is 1.
+// The simulated conditions. The candidate equals stable if its error rate is the same and slowdown is 1.
 struct World {
   double candidate_share = 0.25;  // The candidate's share of the requests.
-  double stable_errors = 0.01;    // Share of failing requests.
+  double stable_errors = 0.01;    // Share of requests that fail.
   double candidate_errors = 0.01;
-  double run_time_median_us = 10000;  // Log-normal.
-  double run_time_sigma = 0.25;       // Standard deviation of the logarithm; 0.25 gives p99 / median = 1.8.
-  double slowdown = 1;                // The candidate's run times divided by stable's.
-  double requests_per_second = 100;   // Needed by rules that measure once per interval.
+  double run_time_median_us = 10000;  // The run times have a log-normal distribution.
+  // Standard deviation of the logarithm of run times; 0.25 gives p99 / median = 1.8.
+  double run_time_sigma = 0.25;
+  double slowdown = 1;               // The candidate's run times divided by stable's.
+  double requests_per_second = 100;  // Needed by rules that measure once per interval.
   Conditions conditions;
 };
 
@@ -40,7 +43,7 @@ struct Request {
   bool error = false;
   double run_time_us = 0;
   int node = 0;
-  bool first_of_batch = true;  // Only one request of a batch counts: all of them had the same run.
+  bool first_of_batch = true;  // Only the first request of a batch is counted, because all of them had the same run.
 };
 
 class Stream {
@@ -58,10 +61,10 @@ class Stream {
   struct Node {
     double log_speed = 0;
     double log_drift = 0;
-    double seen_at = 0;  // Seconds.
+    double seen_at = 0;  // In seconds.
     double burst_ends_at = -1;
     double burst_begins_at = 0;
-    Batch batches[2];  // The open batch of stable and of the candidate.
+    Batch batches[2];  // The unfinished batches of stable and of the candidate.
   };
   void Advance(Node& node);
   double Exponential(double mean) { return -mean * std::log1p(-uniform_(random_)); }
@@ -71,7 +74,7 @@ class Stream {
   std::uniform_real_distribution<double> uniform_;
   std::normal_distribution<double> normal_;
   std::vector<Node> nodes_;
-  double now_ = 0;  // Seconds.
+  double now_ = 0;  // In seconds.
 };
 
 }  // namespace longshore::sim

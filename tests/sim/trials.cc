@@ -47,7 +47,7 @@ EqualCase DrawEqualCase(Requests requests, uint64_t seed) {
   drawn.world.stable_errors = drawn.world.candidate_errors = pick(std::vector<double>{0, 0.001, 0.01, 0.05, 0.3});
   drawn.world.run_time_sigma = pick(std::vector<double>{0.05, 0.25, 0.5, 1.0});
   drawn.baseline_requests = pick(std::vector<int>{0, 100, 1000});
-  // Tolerance 0 leaves no room between the null hypothesis and an equal version: the hardest case.
+  // With tolerance 0, an equal version lies on the edge of the null hypothesis: the hardest case.
   drawn.spec.rollout.latency.tolerance = pick(std::vector<double>{0, 0, 0.1});
   if (pick(std::vector<bool>{false, true})) drawn.spec.slo.latency_target = std::chrono::milliseconds(10);
   drawn.spec.slo.latency_quantile = 0.9;

@@ -34,7 +34,7 @@ enum class Requests { kIndependent, kCorrelated };
 // of the run time, baselines, objectives and conditions differ from rollout to rollout.
 Falses RunEqualVersions(Requests requests, int rollouts, int64_t requests_min, uint64_t seed);
 
-// The candidate's requests until the rule rolled back; a trial without a rollback counts as infinitely many.
+// The candidate's requests until the rule rolled back. A trial without a rollback counts as infinitely many.
 struct Delay {
   Share found;
   double median = 0;  // 0 if half of the trials or more had no rollback.
@@ -81,7 +81,7 @@ struct Report {
 };
 Report Simulate(const Options& options);
 
-// A text for people.
+// The report as text for people.
 std::string ToText(const Report& report);
 // {"rows": [{"what", "peer", "ours", "theirs", "ratio", "goal", "compared", "met", ...}]}. A rule that finds less than
 // half of the faults has null; "met" is null in a row that is not compared, "goal" in a documented example.

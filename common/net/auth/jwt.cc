@@ -133,7 +133,7 @@ bool IsFor(const Json& claims, const std::string& audience) {
 std::optional<TimePoint> TimeAt(const Json& claims, const char* key) {
   const auto found = claims.find(key);
   if (found == claims.end() || !found->is_number()) return std::nullopt;
-  constexpr double kSecondsMax = 1e11;  // Beyond it the arithmetic would overflow.
+  constexpr double kSecondsMax = 1e11;  // Conversions of larger numbers would overflow.
   return TimePoint(std::chrono::seconds(static_cast<int64_t>(std::clamp(found->get<double>(), 0.0, kSecondsMax))));
 }
 
@@ -179,9 +179,9 @@ Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const std
   const auto decoded = Decode(token);
   if (!decoded) return Refused("is not a JSON Web Token");
   const auto key = keys.keys_.find(TextAt(decoded->header, {"kid"}));
-  if (key == keys.keys_.end()) return Refused("names an unknown key");
+  if (key == keys.keys_.end()) return Refused("is signed with an unknown key");
   if (TextAt(decoded->header, {"alg"}) != key->second->algorithm || decoded->header.contains("crit"))
-    return Refused("does not use its key's algorithm, or requires unsupported extensions");
+    return Refused("is signed with another algorithm than its key's, or requires unsupported extensions");
   if (!key->second->HasSigned(decoded->signed_text, decoded->signature)) return Refused("is not signed by the issuer");
   if (!IsFor(decoded->claims, audience)) return Refused("is for another audience");
   const auto expires = TimeAt(decoded->claims, "exp");

@@ -141,7 +141,7 @@ TEST_F(Jwt, RefusesTokensThatWereChangedOrSignedByAnotherKey) {
   }
   const Issuer stranger("r", true);
   EXPECT_THAT(ErrorFor(stranger.Token(Claims())), HasSubstr("not signed by the issuer"));
-  EXPECT_THAT(ErrorFor(Issuer("x", false).Token(Claims())), HasSubstr("names an unknown key"));
+  EXPECT_THAT(ErrorFor(Issuer("x", false).Token(Claims())), HasSubstr("is signed with an unknown key"));
 }
 
 TEST_F(Jwt, DoesNotLetTheTokenChooseHowItIsVerified) {

@@ -62,7 +62,7 @@ Status CheckLine(const Line& line, size_t number) {
 Status Tokens::Add(const Entry& entry, size_t number) {
   const auto same = [&](const Entry& each) { return each.name == entry.name || each.hash == entry.hash; };
   if (std::ranges::any_of(entries_, same)) {
-    return InvalidArgument("line {}: the name or the token is repeated", number);
+    return InvalidArgument("line {}: an earlier line has the same name or token", number);
   }
   if (entries_.size() == kTokensMax) return InvalidArgument("the file has more than {} tokens", kTokensMax);
   entries_.push_back(entry);

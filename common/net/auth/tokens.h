@@ -25,7 +25,7 @@ class Tokens {
   // message names the line by its number, and never shows its content.
   static Result<Tokens> Parse(std::string_view text);
 
-  // Constant time: a token that is nearly right takes as long as any other of its length.
+  // Takes the same time for every token of a given length, so that the time reveals nothing about the right tokens.
   bool Contains(std::string_view token) const;
 
   friend bool operator==(const Tokens&, const Tokens&) = default;

@@ -34,8 +34,8 @@ TEST(Tokens, NameAMalformedLineByItsNumberWithoutShowingIt) {
       {"a 0123456789abcdef\nsecret0123456789", "line 2: expected a name and a token"},
       {"a secret", "line 1: a token must have 16 to 4096 characters"},
       {"a 0123456789 abcdef", "line 1: a token must not contain blanks"},
-      {"a 0123456789abcdef\na 0123456789abcdeg", "line 2: the name or the token is repeated"},
-      {"a 0123456789abcdef\nb 0123456789abcdef", "line 2: the name or the token is repeated"}};
+      {"a 0123456789abcdef\na 0123456789abcdeg", "line 2: an earlier line has the same name or token"},
+      {"a 0123456789abcdef\nb 0123456789abcdef", "line 2: an earlier line has the same name or token"}};
   for (const auto& [text, expected] : cases) {
     const auto tokens = Tokens::Parse(text);
     ASSERT_FALSE(tokens) << text;

@@ -18,7 +18,7 @@ namespace longshore::download {
 struct Request {
   std::string url;   // Must be https, also after redirects.
   Path ca_file{};    // PEM: the only CAs that may sign the host's certificate; empty: the system's CAs.
-  int64_t from = 0;  // The number of bytes that exist already; requests only the rest.
+  int64_t from = 0;  // The number of bytes that the caller has already; only the rest is requested.
   int64_t bytes_max = int64_t{1} << 40;  // Limit of the whole body.
   int redirects_max = 5;
   std::chrono::milliseconds connect_max{15'000};
@@ -32,7 +32,7 @@ struct Receiver {
   // Called before the first piece. `from`: the offset of the first byte, 0 if the host sends the whole body again;
   // `total`: the size of the whole body, if the host reports it.
   std::function<Status(int64_t from, std::optional<int64_t> total)> on_begin;
-  std::function<Status(std::string_view piece)> on_piece;  // May block: the host waits too.
+  std::function<Status(std::string_view piece)> on_piece;  // May block; the host then waits with sending.
   std::function<bool()> is_cancelled;                      // Called at least about once a second.
 };
 

@@ -106,7 +106,7 @@ bool ConnectionAcceptor::AcceptOne() {
   if (fd < 0) {
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
       spdlog::warn("cannot accept a connection: {}", strerror(errno));
-      std::this_thread::sleep_for(kYieldMax);  // Probably out of descriptors: do not retry in a busy loop.
+      std::this_thread::sleep_for(kYieldMax);  // Probably no descriptor is free: do not retry in a busy loop.
     }
     return false;
   }

@@ -1,6 +1,6 @@
 // Accepts connections from a listening socket and hands them to a gRPC server.
 //
-// gRPC's own listener can neither share a socket fairly with other processes nor stop listening without cutting
+// gRPC's own listener can neither share a socket fairly with other processes nor stop listening without breaking
 // streams. This one can do both. Several processes may accept from one socket. Before each accept, a process waits for
 // a short time in proportion to its connections, so that the one with the fewest connections accepts, and a new process
 // gets connections immediately.
@@ -55,7 +55,7 @@ class ConnectionAcceptor {
   void AwaitNoConnections(const std::function<void(size_t left)>& log,
                           std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 
-  int listen_fd() const { return listen_fd_; }  // -1 after StopAccepting.
+  int listen_fd() const { return listen_fd_; }  // The listening socket; -1 after StopAccepting.
 
   // The number of open connections that it handed to gRPC. Thread-safe. Up to 100 ms old, because counting costs two
   // system calls per connection.

@@ -27,7 +27,7 @@ class Credentials final : public ::grpc::ServerCredentials {
   ~Credentials() override { grpc_server_credentials_release(credentials_); }
 
   void SetAuthMetadataProcessor(const std::shared_ptr<::grpc::AuthMetadataProcessor>&) override {
-    CHECK(false);  // The gate replaces it.
+    CHECK(false);  // gRPC's metadata processor is not supported; the gate replaces it.
   }
 
  private:
@@ -51,7 +51,7 @@ class Credentials final : public ::grpc::ServerCredentials {
     const std::lock_guard lock(mutex_);
     if (now == fetched_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     const grpc_ssl_pem_key_cert_pair pair{.private_key = now->key.c_str(), .cert_chain = now->certificate.c_str()};
-    // gRPC requires a CA even if clients need no certificate.
+    // gRPC requires a CA even if clients need no certificate; then any certificate will do.
     const std::string& authority = now->verify_client ? now->client_ca : now->certificate;
     *config = grpc_ssl_server_certificate_config_create(authority.c_str(), &pair, 1);
     if (*config == nullptr) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_FAIL;
@@ -70,7 +70,7 @@ class Credentials final : public ::grpc::ServerCredentials {
       head.authorization = View(metadata[i].value);
       ++authorizations;
     }
-    if (authorizations > 1) head.authorization = {};  // Another program on the way may have checked the other one.
+    if (authorizations > 1) head.authorization = {};  // A proxy may have checked another one of these headers.
     const Status answer = (*static_cast<CallGate*>(gate))(head);
     const auto code = answer ? GRPC_STATUS_OK : static_cast<grpc_status_code>(answer.error().code);
     done(call, nullptr, 0, nullptr, 0, code, answer ? nullptr : answer.error().message.c_str());
@@ -79,7 +79,7 @@ class Credentials final : public ::grpc::ServerCredentials {
   const std::shared_ptr<tls::Identities> tls_;
   std::mutex mutex_;
   std::shared_ptr<const tls::Identity> fetched_;  // Guarded by the mutex.
-  grpc_server_credentials* const credentials_;    // Last: creating it may call Fetch.
+  grpc_server_credentials* const credentials_;    // The last member, because its creation may call Fetch.
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ TEST(HttpAnswers, DisconnectsAClientThatDoesNotReadItsAnswer) {
   EXPECT_LT(client.ReadAll().size(), size_t{64} << 20);
 }
 
-// The transfer of the whole answer would be allowed 64 seconds.
+// The limit for the transfer of the whole answer is 64 seconds.
 TEST(HttpAnswers, DisconnectsAClientSoonIfItReadsNothingOfALongAnswer) {
   auto server = StartServer(
       {.gzip_bytes_min = 0, .transfer_grace = milliseconds(50), .bytes_per_second_min = 1 << 20},
@@ -37,7 +37,7 @@ TEST(HttpAnswers, DisconnectsAClientSoonIfItReadsNothingOfALongAnswer) {
 }
 
 TEST(HttpAnswers, DeliversALongAnswerToAClientThatReadsSteadily) {
-  constexpr size_t kBytes = size_t{128} << 20;  // Enough that reading takes longer than a tick of the server's clock.
+  constexpr size_t kBytes = size_t{128} << 20;  // Reading them takes longer than a tick of the server's clock.
   auto server =
       StartServer({.gzip_bytes_min = 0, .transfer_grace = milliseconds(1), .bytes_per_second_min = 1000},
                   [](const Request&, const Responder& respond) { respond({.body = std::string(kBytes, 'x')}); });
@@ -93,7 +93,7 @@ TEST(HttpAnswers, AllowsARunToEndAfterItsClientAndTheServerAreGone) {
   AwaitStop(request.gone);
   server.reset();
   respond({.body = "late"});
-  respond = {};  // The last reference to the request.
+  respond = {};  // Drops the last reference to the request.
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ namespace beast = boost::beast;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr size_t kReadBytes = size_t{8} << 10;    // Per read.
-constexpr size_t kWriteBytes = size_t{64} << 10;  // At most, per write.
+constexpr size_t kReadBytes = size_t{8} << 10;    // Maximum per read.
+constexpr size_t kWriteBytes = size_t{64} << 10;  // Maximum per write.
 constexpr auto kLingerTimeout = milliseconds(1000);
 constexpr auto kProbeAfter = milliseconds(100);
 constexpr auto kAnswerLost = ServerState::TimePoint::min();
@@ -37,7 +37,7 @@ class Reply {
   Reply(std::weak_ptr<Connection> connection, HeldBytes held)
       : connection_(std::move(connection)), held_(std::move(held)) {}
   ~Reply() {
-    if (!sent_) Send(TextResponse(500, "the request was dropped"));
+    if (!sent_) Send(TextResponse(500, "the request was dropped without an answer"));
   }
   void Send(Response response) {
     if (sent_.exchange(true)) return;
@@ -117,7 +117,7 @@ void Connection::CheckDeadline(TimePoint now) {
 
 void Connection::Answer(Response response, HeldBytes held) {
   try {
-    // Weak: after the server is gone, a strong reference in the queue would keep the queue and so itself alive.
+    // A weak reference, because the connection owns the queue: a strong one in the queue would keep both alive forever.
     asio::dispatch(strand_,
                    [weak = weak_from_this(), response = std::move(response), held = std::move(held)]() mutable {
                      const auto self = weak.lock();
@@ -256,7 +256,7 @@ void Connection::ProbeClient() {
   deadline_ = TimePoint::max();
   const auto sent =
       send(stream_.socket().native_handle(), kContinue.data(), kContinue.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0 && errno == EAGAIN) return;  // The client still has earlier answers to read.
+  if (sent < 0 && errno == EAGAIN) return;  // The client is not gone: it still has earlier answers to read.
   if (sent != static_cast<ssize_t>(kContinue.size())) return Close();
   stream_.socket().async_wait(Stream::Socket::wait_error, Guarded([](Connection& self, const Error& error) {
                                 if (!error && self.state_ == State::kHandling) self.Close();
@@ -286,15 +286,16 @@ void Connection::Write(Response response) {
   Send();
 }
 
-// First writes as much as the socket accepts without waiting. That is the whole of a short answer, which then avoids
-// the queue. If pipelined requests wait, the queue is used all the same: the next request would begin inside this call.
+// First writes as much as the socket accepts without waiting; a short answer is complete then. The rest goes through
+// the queue. So does the completion if pipelined requests wait: otherwise the next request would begin inside this
+// call.
 void Connection::Send() {
   using Buffers = std::array<asio::const_buffer, 2>;
   const size_t sent = stream_.TrySend(Buffers{asio::buffer(head_), asio::buffer(body_)});
   if (sent == head_.size() + body_.size() && buffer_.size() == 0) return OnWritten({});
   answer_bytes_written_ = sent;
   const size_t of_head = std::min(sent, head_.size());
-  // Asio calls it before each write with the bytes written so far. Returns how many bytes the next write may have.
+  // Asio calls it before each write with the bytes written so far. Returns the maximum size of the next write.
   const auto count = [self = shared_from_this(), sent](const Error& error, size_t more) -> size_t {
     self->answer_bytes_written_ = sent + more;
     return error ? 0 : kWriteBytes;

@@ -34,11 +34,11 @@ struct ServerState {
   const Handler handler;
   const std::shared_ptr<BytePool> bodies;
   std::atomic<bool> stopping = false;
-  std::atomic<TimePoint> stops_by = TimePoint::max();  // While stopping: when transfers are cut off.
+  std::atomic<TimePoint> stops_by = TimePoint::max();  // While stopping: the time at which transfers are cut off.
   TlsContexts tls;
   std::mutex mutex;
   std::condition_variable no_connections;
-  std::unordered_set<std::shared_ptr<Connection>> connections;  // Keeps them alive while a handler runs.
+  std::unordered_set<std::shared_ptr<Connection>> connections;  // Keeps the connections alive while a handler runs.
 };
 
 // All members must run on the strand, except Start, CloseWhenIdle, Cut, CheckDeadline and Answer, which are
@@ -54,8 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
              int fd);
 
   void Start();
-  void CloseWhenIdle();  // The server stops: close after being idle for stop_grace.
-  void Cut();            // Close now.
+  void CloseWhenIdle();  // Closes after being idle for stop_grace: the server stops.
+  void Cut();            // Closes now.
   // Closes the connection if its deadline has passed. The server calls it periodically.
   void CheckDeadline(TimePoint now);
   // Answers the request that the handler has. `held`: the request's share of memory, released when the answer has been
@@ -106,20 +106,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::shared_ptr<ServerState> server_;
   const TimePoint ages_out_at_;
   RequestReader reader_;
-  boost::beast::flat_buffer buffer_;  // Read into only while it is empty or not being parsed.
+  boost::beast::flat_buffer buffer_;  // Bytes are read into it only while it is empty or not being parsed.
   std::string head_, body_;           // The answer that is being written.
   HeldBytes held_;                    // Released when the answer has been written, like until_written_.
   std::shared_ptr<const void> until_written_;
-  std::stop_source gone_{std::nostopstate};  // For the request that the handler has.
+  std::stop_source gone_{std::nostopstate};  // Stopped when the client of the request that the handler has is gone.
   std::atomic<TimePoint> deadline_ = TimePoint::max();
   TimePoint answer_began_at_;
   size_t answer_bytes_written_ = 0;  // Bytes written to the socket.
   TimePoint body_began_at_;
   size_t body_bytes_ = 0;  // Received bytes of the body, as sent.
   State state_ = State::kHandshake;
-  bool is_reading_ = false;   // A read is in progress.
-  bool input_ended_ = false;  // The client sends nothing any more.
-  bool probed_ = false;       // ProbeClient was called.
+  bool is_reading_ = false;   // Whether a read is in progress.
+  bool input_ended_ = false;  // Whether the client has ended its input.
+  bool probed_ = false;       // Whether ProbeClient was called.
   bool keep_alive_ = false;
   bool takes_gzip_ = false;
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;

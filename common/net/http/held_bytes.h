@@ -57,7 +57,7 @@ class HeldBytes {
   }
 
  private:
-  std::shared_ptr<BytePool> pool_;  // Never null: a moved-from object may hold bytes again.
+  std::shared_ptr<BytePool> pool_;  // Never null, so that a moved-from object can hold bytes again.
   size_t bytes_ = 0;
 };
 

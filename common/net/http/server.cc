@@ -30,7 +30,7 @@ using std::chrono::steady_clock;
 constexpr auto kYieldPerConnection = microseconds(200);
 constexpr auto kYieldMax = microseconds(5000);
 constexpr auto kOutOfDescriptorsPause = microseconds(100000);
-constexpr auto kClockTick = milliseconds(100);  // Timeouts may be late by this.
+constexpr auto kClockTick = milliseconds(100);  // Timeouts may be late by this time.
 
 class AsioServer final : public Server {
  public:
@@ -112,8 +112,8 @@ class AsioServer final : public Server {
     }
   }
 
-  // As in common/net/grpc/acceptor.h: of the processes that share the socket, the one with the fewest connections
-  // accepts.
+  // Of the processes that share the socket, the one with the fewest connections accepts, as in
+  // common/net/grpc/acceptor.h.
   void AwaitConnection() {
     listener_.async_wait(asio::posix::descriptor_base::wait_read, [this](const boost::system::error_code& error) {
       if (error) return;
@@ -146,7 +146,7 @@ class AsioServer final : public Server {
     return true;
   }
 
-  // Closes the connection if there is not enough memory for it.
+  // Serves the connection, or closes it if there is not enough memory for it.
   void Take(process::Descriptor fd, Connection::Protocol protocol) {
     std::shared_ptr<Connection> connection;
     try {
@@ -187,8 +187,8 @@ class AsioServer final : public Server {
   asio::posix::stream_descriptor listener_;  // Used only on the strand, like the timers.
   asio::steady_timer timer_;
   asio::steady_timer clock_;
-  bool is_over_ = false;             // Used only on the strand. True: the clock has stopped.
-  bool out_of_descriptors_ = false;  // Used only on the strand. True: the last accept failed.
+  bool is_over_ = false;             // Used only on the strand. Whether the clock has stopped.
+  bool out_of_descriptors_ = false;  // Used only on the strand. Whether the last accept failed.
   std::atomic<int> listen_fd_;
   const int port_;
   std::vector<std::thread> threads_;

@@ -31,7 +31,7 @@ class Server {
   virtual ~Server() = default;  // Stops immediately: open connections are cut.
 
   virtual int port() const = 0;       // 0 for a unix socket.
-  virtual int listen_fd() const = 0;  // -1 once stopping.
+  virtual int listen_fd() const = 0;  // -1 after Stop was called.
   virtual size_t connections() const = 0;
 
   // Stops accepting connections, answers the requests in progress with "Connection: close", closes idle connections,

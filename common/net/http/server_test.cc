@@ -419,7 +419,8 @@ TEST(HttpServer, DoesNotProbeAnHttp10ClientThatHasShutDownItsSendingSide) {
   RawClient client(server->port());
   client.Send(Post("x"));
   client.ShutDown();
-  EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");  // The HTTP/1.0 client would have one now.
+  // By now the HTTP/1.0 client would have one, too.
+  EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   first.second({.body = "late"});
   EXPECT_THAT(old.ReadAll(), AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("late")));
 }
@@ -528,7 +529,7 @@ size_t ConnectionsOfAFreshServer() {
 TEST(HttpServer, LetsTheServerWithTheFewestConnectionsAccept) {
   size_t accepted = 0;
   for (int round = 0; round < 4; ++round) accepted += ConnectionsOfAFreshServer();
-  EXPECT_GE(accepted, 40u) << "of 60; on a busy machine the crowded server accepts some";
+  EXPECT_GE(accepted, 40u) << "of 60 connections; on a busy machine the other server accepts some";
 }
 
 TEST(Inflate, DecompressesGzipAndRejectsOtherBytes) {

@@ -21,7 +21,7 @@ namespace longshore::http {
 // The TLS context of the current identity, created once per identity. Thread-safe.
 class TlsContexts {
  public:
-  // Keeps the previous context if the new one cannot be created; null if there has never been one.
+  // Returns the previous context if the new one cannot be created; null if there is no previous one.
   std::shared_ptr<boost::asio::ssl::context> Current(const tls::Identities& identities);
 
  private:

@@ -55,19 +55,19 @@ struct Options {
   // closes the connection. Runs on a thread of the server: must not block.
   std::function<std::optional<Response>(const Request& head)> admit = {};
   size_t connections_max = 10000;                    // Further connections wait in the backlog of the system.
-  size_t request_line_bytes_max = size_t{16} << 10;  // 414
-  size_t header_bytes_max = size_t{64} << 10;        // 431
-  size_t header_fields_max = 128;                    // 431
-  size_t body_bytes_max = size_t{256} << 20;         // 413; size as sent.
-  size_t inflated_bytes_max = size_t{100} << 20;     // 413; size of a gzip body after decompression.
-  size_t bodies_bytes_max = size_t{4} << 30;         // 503; all requests whose answers are not written yet.
+  size_t request_line_bytes_max = size_t{16} << 10;  // Above it: 414.
+  size_t header_bytes_max = size_t{64} << 10;        // Above it: 431.
+  size_t header_fields_max = 128;                    // Above it: 431.
+  size_t body_bytes_max = size_t{256} << 20;         // Size as sent; above it: 413.
+  size_t inflated_bytes_max = size_t{100} << 20;     // Size of a gzip body after decompression; above it: 413.
+  size_t bodies_bytes_max = size_t{4} << 30;         // All requests whose answers are not written yet; above it: 503.
   size_t gzip_bytes_min = size_t{4} << 10;           // Shorter answers are not gzipped; 0: no answer is.
   std::chrono::milliseconds header_timeout{10000};   // For the TLS handshake, and for a request's header.
   // A body or an answer may take transfer_grace plus the time that its received bytes take at bytes_per_second_min. For
   // an answer, those are the bytes that the client's machine has acknowledged.
   std::chrono::milliseconds transfer_grace{10000};
   size_t bytes_per_second_min = size_t{16} << 10;
-  std::chrono::milliseconds idle_timeout{300000};  // Between two requests of a connection.
+  std::chrono::milliseconds idle_timeout{300000};  // Maximum time between two requests of a connection.
   // Older connections are closed after their next answer, so that clients spread over new processes. Jitter: 10 %.
   // 0: never.
   std::chrono::milliseconds connection_age_max{0};

@@ -15,10 +15,10 @@ namespace {
 namespace client = web::http::client;
 using concurrency::streams::container_buffer;
 
-constexpr int kCancelledCode = 125;                    // ECANCELED: in exceptions of cancelled requests.
+constexpr int kCancelledCode = 125;                    // ECANCELED: the code in exceptions of cancelled requests.
 constexpr int kTimeoutCode = 110;                      // ETIMEDOUT.
-constexpr size_t kPieceBytes = size_t{64} << 10;       // At most, per read of a body.
-constexpr size_t kUnreadBytesMax = size_t{256} << 20;  // The library buffers without a limit.
+constexpr size_t kPieceBytes = size_t{64} << 10;       // Maximum per read of a body.
+constexpr size_t kUnreadBytesMax = size_t{256} << 20;  // A limit of our own, because the library buffers without one.
 
 std::string LowerCase(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -68,7 +68,7 @@ class LibraryClient final : public Client {
   LibraryClient(const Options& options, const client::http_client_config& config)
       : options_(options), client_(options.base_url, config) {}
 
-  // For the TLS contexts of its connections.
+  // Passed to the TLS contexts of the client's connections.
   const tls::OnVerifyFailure* on_verify_failure() const { return &on_verify_failure_; }
 
   Result<Response> Send(const Request& request) override {
@@ -116,7 +116,7 @@ class LibraryClient final : public Client {
     std::list<CancelSource>::iterator at_;
   };
 
-  // Converts cpprestsdk's exceptions to errors.
+  // Calls the library and converts its exceptions to errors.
   template <typename Call>
   Result<Response> Guarded(Call call) {
     try {
@@ -200,7 +200,7 @@ class LibraryClient final : public Client {
 
 void Init() {
   tls::Init();
-  constexpr size_t kThreads = 4;  // Instead of 40.
+  constexpr size_t kThreads = 4;  // The library's default is 40.
   crossplat::threadpool::initialize_with_threads(kThreads);
   // Otherwise every connection would load all CAs of the system, although it needs none of them.
   setenv("SSL_CERT_FILE", "/dev/null", 1);
@@ -208,14 +208,14 @@ void Init() {
 }
 
 Result<std::unique_ptr<Client>> Client::Make(const Options& options) try {
-  tls::Init();  // In case the program has not called Init: must precede the library's threads.
+  tls::Init();  // Must precede the creation of the library's threads; needed here if the program has not called Init.
   const web::uri uri(options.base_url);
   RETURN_IF_ERROR(CheckUrl(uri, options.base_url));
   if (IsSecure(uri) && !options.tls) return InvalidArgument("\"{}\" needs a CA to verify the server", options.base_url);
   client::http_client_config config;
   config.set_timeout(options.idle_max);
   config.set_max_redirects(0);
-  // The client outlives its connections, and so the callback.
+  // The client is set below. It outlives its connections and so the callback.
   auto made = std::make_shared<LibraryClient*>(nullptr);
   config.set_ssl_context_callback([read = options.tls, made](boost::asio::ssl::context& context) {
     const auto identity = read();

@@ -24,7 +24,7 @@ struct Options {
   std::string base_url;  // "http://host:port" or "https://...", optionally with a path.
   // Called for each new connection, so that rotated certificates are used. Required for https.
   std::function<Result<tls::ClientIdentity>()> tls{};
-  // Timeout without progress: while connecting, before the head of an answer, and between two pieces of its body.
+  // Maximum time without progress: for connecting, before the head of an answer, and between two pieces of its body.
   std::chrono::milliseconds idle_max{15'000};
   size_t body_bytes_max = size_t{64} << 20;  // Limit for the body of an answer of Send.
 };
@@ -64,7 +64,7 @@ class Client {
   virtual Result<Response> Send(const Request& request) = 0;
 
   // Blocks until the body has ended or on_piece has failed. The returned response has a body only if on_head returned
-  // false. Errors as in Send, also in the middle of the body.
+  // false. Errors as in Send, also if they occur in the middle of the body.
   virtual Result<Response> Stream(const Request& request, const Receiver& receiver) = 0;
 
   // Fails all requests, those in progress and later ones, with Cancelled. Thread-safe.

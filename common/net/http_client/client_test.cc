@@ -70,7 +70,8 @@ TEST(HttpClient, StopsDownloadingAnAnswerThatIsTooLong) {
   EXPECT_EQ(closed.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
 }
 
-// Fewer than 100, not 1: a connection can be reused only a moment after its answer was read.
+// Expects fewer than 100 connections, not 1, because a connection can be reused only some time after its answer was
+// read.
 TEST(HttpClient, ReusesConnections) {
   std::atomic<int> connections = 0;
   const RawServer server(
@@ -208,7 +209,7 @@ TEST(HttpClient, ConnectsOnlyToServersThatItsCaHasCertified) {
   EXPECT_THAT(ask(*serve(stranger, here), identity).error().message,
               AllOf(HasSubstr("the certificate \"CN=server\" is not trusted"), HasSubstr("issuer certificate")));
   EXPECT_THAT(ask(*serve(authority, {.name = "server", .addresses = {"127.0.0.2"}}), identity).error().message,
-              AllOf(HasSubstr("\"CN=server\""), HasSubstr("another name than the dialled one")));
+              AllOf(HasSubstr("\"CN=server\""), HasSubstr("another name than the one that was dialled")));
   EXPECT_THAT(ask(*server, {"no CA", "", ""}).error().message, HasSubstr("CA to verify servers is not PEM text"));
 }
 

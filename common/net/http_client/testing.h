@@ -40,7 +40,7 @@ class RawServer {
       Send("HTTP/1.1 " + std::to_string(status) + " X\r\nContent-Type: application/json\r\n" + std::string(headers) +
            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
     }
-    // Begins a body of unknown length. Call Chunk for each piece, then LastChunk.
+    // Begins an answer with a chunked body. Call Chunk for each piece, then LastChunk.
     void BeginChunks() const {
       Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
     }

@@ -18,7 +18,7 @@ namespace longshore::tls {
 namespace {
 
 constexpr long kVersion3 = 2;
-constexpr long kSkewSeconds = 300;  // Tolerance for clocks that are behind.
+constexpr long kSkewSeconds = 300;  // Certificates begin this much in the past, for machines whose clocks are behind.
 
 Result<KeyPair> PairOf(X509* certificate, EVP_PKEY* key) {
   KeyPair pair;
@@ -41,7 +41,7 @@ Status Extend(X509* certificate, X509* issuer, int what, const std::string& valu
 bool SetSerial(X509* certificate) {
   unsigned char bytes[16];
   if (RAND_bytes(bytes, sizeof bytes) != 1) return false;
-  bytes[0] &= 0x7f;  // Not negative.
+  bytes[0] &= 0x7f;  // Clears the sign bit: a serial number must not be negative.
   BIGNUM* number = BN_bin2bn(bytes, sizeof bytes, nullptr);
   const bool set = number != nullptr && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nullptr;
   BN_free(number);
@@ -62,7 +62,7 @@ Result<Owned<X509>> Begin(const std::string& name, EVP_PKEY* key, std::chrono::h
   return certificate;
 }
 
-// Formats the names for OpenSSL, which separates them by commas: so a name must not contain a comma.
+// Formats the names for OpenSSL. It separates them by commas, so a name must not contain a comma.
 Result<std::string> AlternativeNames(const Subject& subject) {
   std::string names;
   const auto add = [&](const char* type, const std::string& name) -> Status {
@@ -113,7 +113,7 @@ Result<Owned<X509>> Certify(const Pair& authority, EVP_PKEY* key, const Subject&
 
 Result<TimePoint> ToTime(const ASN1_TIME* time) {
   std::tm fields{};
-  if (ASN1_TIME_to_tm(time, &fields) != 1) return InvalidArgument("the certificate has no valid period of validity");
+  if (ASN1_TIME_to_tm(time, &fields) != 1) return InvalidArgument("the certificate's period of validity is not valid");
   return TimePoint(std::chrono::seconds(timegm(&fields)));
 }
 

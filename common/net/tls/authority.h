@@ -34,8 +34,8 @@ Result<KeyPair> MakeAuthority(const std::string& name, std::chrono::hours lifeti
 Result<KeyPair> Issue(const KeyPair& authority, const Subject& subject, std::chrono::hours lifetime);
 
 // Like Issue, for a key that only the sender of the request has (request.h). Returns the certificate as PEM text. Uses
-// only the key of the request and ignores the names in it. InvalidArgument also if the request is malformed or too
-// long, or if its key is not a P-256 key or has not signed it.
+// only the key of the request and ignores the names in it. Errors as in Issue; InvalidArgument also if the request is
+// malformed or too long, or if its key is not a P-256 key or has not signed it.
 Result<std::string> Sign(const KeyPair& authority, const std::string& request, const Subject& subject,
                          std::chrono::hours lifetime);
 

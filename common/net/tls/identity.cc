@@ -84,10 +84,10 @@ std::string NameOf(X509* certificate) {
 int Verify(X509_STORE_CTX* chain, void* on_verify_failure) {
   if (X509_verify_cert(chain) == 1) return 1;
   const int error = X509_STORE_CTX_get_error(chain);
-  // The caller's library verifies the name, and rejects it without setting a specific error.
+  // The caller's library verifies the name. If it rejects the name, it sets no specific error.
   const bool is_other_name = error == X509_V_OK || error == X509_V_ERR_UNSPECIFIED;
   const char* why =
-      is_other_name ? "it is for another name than the dialled one" : X509_verify_cert_error_string(error);
+      is_other_name ? "it is for another name than the one that was dialled" : X509_verify_cert_error_string(error);
   (*static_cast<const OnVerifyFailure*>(on_verify_failure))(
       fmt::format("the certificate {} is not trusted: {}", NameOf(X509_STORE_CTX_get_current_cert(chain)), why));
   return 0;

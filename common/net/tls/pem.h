@@ -8,7 +8,7 @@
 
 #include "common/base/error.h"
 
-struct X509_req_st;  // X509_REQ; openssl/types.h does not declare it.
+struct X509_req_st;  // The type behind X509_REQ; openssl/types.h does not declare it.
 
 namespace longshore::tls {
 
@@ -25,7 +25,7 @@ using Owned = std::unique_ptr<T, Free>;
 // if a text is encrypted.
 int NoPassword(char*, int, int, void*);
 
-// For reading. The text must outlive it.
+// Opens the text for reading. The text must outlive the result.
 Owned<BIO> Open(const std::string& pem);
 
 // Returns null after the last certificate. InvalidArgument if a certificate is malformed, for example truncated.
@@ -34,7 +34,7 @@ Result<Owned<X509>> NextCertificate(BIO* bio);
 // InvalidArgument if the text is not PEM or needs a password. The message contains nothing of the key.
 Result<Owned<EVP_PKEY>> ReadKey(const std::string& pem);
 
-inline constexpr size_t kRequestBytesMax = 4096;  // Longshore's requests have 400.
+inline constexpr size_t kRequestBytesMax = 4096;  // Requests of Longshore have about 400 bytes.
 
 // Returns the public key of a certificate request (PKCS #10) from an untrusted sender. InvalidArgument if the text is
 // malformed or too long, if the key is not a P-256 key, or if it has not signed the request.

@@ -13,7 +13,8 @@
 namespace longshore::process {
 namespace {
 
-// Copied from sched_setattr(2): in Debian 12 the kernel's header with it conflicts with the C library's <sched.h>.
+// Copied from sched_setattr(2), because in Debian 12 the kernel's header that declares it conflicts with the C
+// library's <sched.h>.
 struct SchedAttr {
   uint32_t size = sizeof(SchedAttr);
   uint32_t policy = 0;  // SCHED_OTHER

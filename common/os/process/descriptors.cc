@@ -20,14 +20,14 @@
 namespace longshore::process {
 namespace {
 
-constexpr int kBacklog = 4096;  // The kernel reduces it to its limit.
+constexpr int kBacklog = 4096;  // The kernel reduces it to its own limit.
 
 Result<sockaddr_un> UnixAddress(const Path& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.native().size() >= sizeof(address.sun_path)) {
-    return InvalidArgument("the socket path \"{}\" must have 1 to {} bytes: choose a shorter directory", path.string(),
-                           sizeof(address.sun_path) - 1);
+    return InvalidArgument("the socket path \"{}\" must have 1 to {} bytes; choose a directory with a shorter path",
+                           path.string(), sizeof(address.sun_path) - 1);
   }
   std::memcpy(address.sun_path, path.c_str(), path.native().size());
   return address;
@@ -120,7 +120,7 @@ Result<int> Listen(const std::string& address) {
 
 Status SendDescriptors(int socket, std::span<const int> descriptors) {
   if (descriptors.empty() || descriptors.size() > kDescriptorsMax) {
-    return InvalidArgument("cannot send {} descriptors in one message: 1 to {} are possible", descriptors.size(),
+    return InvalidArgument("cannot send {} descriptors in one message; 1 to {} are possible", descriptors.size(),
                            kDescriptorsMax);
   }
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> control{};

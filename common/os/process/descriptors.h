@@ -36,8 +36,9 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// Opens a non-blocking listening TCP socket. Host: an IPv4 or IPv6 address, or "localhost". Port 0: any free port, see
-// LocalPort. FailedPrecondition if the port is in use, with host and port; InvalidArgument if the host is not valid.
+// Opens a non-blocking listening TCP socket. `host` is an IPv4 or IPv6 address, or "localhost". Port 0: any free port,
+// see LocalPort. FailedPrecondition if the port is in use, with host and port; InvalidArgument if the host is not
+// valid.
 Result<int> ListenTcp(const std::string& host, int port);
 
 // Calls ListenTcp for "host:port" ("[::1]:80" for IPv6), or ListenUnix for "unix:/path"; otherwise InvalidArgument.
@@ -53,7 +54,7 @@ Result<int> ListenUnix(const Path& path);
 // Connects to a unix socket. Unavailable if no process listens on it.
 Result<int> ConnectUnix(const Path& path);
 
-inline constexpr size_t kDescriptorsMax = 16;  // Per message.
+inline constexpr size_t kDescriptorsMax = 16;  // Maximum per message.
 
 // Sends copies of the descriptors through a connected unix socket. The caller keeps the originals.
 Status SendDescriptors(int socket, std::span<const int> descriptors);

@@ -15,7 +15,8 @@
 namespace longshore::process {
 namespace {
 
-// Limit of the numbers in the child. Temporary copies of the sources get higher numbers, so that they never collide.
+// Descriptor numbers in the child are below this limit. Temporary copies of the sources get numbers from it upwards, so
+// that the two never collide.
 constexpr int kChildDescriptorsMax = 64;
 
 class FileActions {
@@ -94,7 +95,7 @@ Result<Stat> ReadStat(pid_t pid) {
   if (at == std::string_view::npos) return Internal("cannot parse {}", path);
   Stat stat;
   stat.state = line[at + 2];
-  constexpr int kSpacesToStartTime = 20;  // From the space before field 3, the state, to that before field 22.
+  constexpr int kSpacesToStartTime = 20;  // From the space before field 3 (state) to the one before field 22.
   ++at;
   for (int i = 0; i + 1 < kSpacesToStartTime && at != std::string_view::npos; ++i) at = line.find(' ', at + 1);
   if (at == std::string_view::npos) return Internal("cannot parse {}", path);
@@ -148,7 +149,7 @@ Result<Process> AdoptAny(pid_t pid) {
   if (pid <= 0) return NotFound("process {} does not exist", pid);
   Descriptor pidfd = OpenPidfd(pid);
   if (!pidfd.valid()) return NotFound("process {} does not exist", pid);
-  // Must follow OpenPidfd: so the stat belongs to the pidfd's process, unless that has ended.
+  // Must follow OpenPidfd: then the stat is of the pidfd's process, or that process has ended.
   ASSIGN_OR_RETURN(const Stat stat, ReadStat(pid));
   if (stat.state == 'Z' || stat.state == 'X') return NotFound("process {} has ended", pid);
   return Process(pid, stat.start_time, std::move(pidfd), false);

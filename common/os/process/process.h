@@ -36,9 +36,9 @@ std::string ToString(const Exit& exit);
 struct SpawnOptions {
   std::vector<std::string> argv{};                // argv[0] is the program's path.
   std::optional<std::vector<std::string>> env{};  // "NAME=value"; nullopt: inherited.
-  std::map<int, int> descriptors{};  // Number in the child -> descriptor in this process. All others are closed.
+  std::map<int, int> descriptors{};  // Number in the child -> descriptor in this process. The child gets no others.
   Path log_file{};                   // Standard output and error are appended to it; empty: inherited.
-  bool new_session = false;          // Protects it from signals of this program's terminal.
+  bool new_session = false;  // Starts it in a new session, so that it gets no signals of this program's terminal.
 };
 
 // Not thread-safe.

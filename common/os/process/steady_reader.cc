@@ -12,7 +12,7 @@ namespace longshore::process {
 Result<SteadyReader> SteadyReader::Open(const Path& path, int64_t offset) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return NotFound("cannot read {}: {}", path.string(), std::strerror(errno));
-  posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);  // Disables the kernel's own read-ahead.
+  posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);  // Disables the kernel's automatic read-ahead.
   return SteadyReader(std::move(file), path, offset);
 }
 

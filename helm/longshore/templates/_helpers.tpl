@@ -34,7 +34,7 @@ app.kubernetes.io/name: {{ .name }}
 {{- end -}}
 {{- end -}}
 
-{{/* The namespaces of Role mode, as a list in JSON. */}}
+{{/* The namespaces that are served if clusterWide is false, as a list in JSON. */}}
 {{- define "longshore.namespaces" -}}
 {{ prepend .Values.watchNamespaces .Release.Namespace | uniq | sortAlpha | toJson }}
 {{- end -}}
@@ -73,11 +73,11 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{/* The policies apply to requests of the controller's account, */}}
+{{/* A policy's condition: the request comes from the controller's account. */}}
 {{- define "longshore.ours" -}}
 - {name: controller, expression: "request.userInfo.username == '{{ include "longshore.user" . }}'"}
 {{- end -}}
-{{/* in the namespaces in which it has rights. */}}
+{{/* Restricts a policy to the namespaces in which the controller has rights. */}}
 {{- define "longshore.where" -}}
 {{- if not .Values.clusterWide -}}
 namespaceSelector:
@@ -86,7 +86,7 @@ namespaceSelector:
 {{- end -}}
 {{- end -}}
 
-{{/* Image prefixes as a CEL list: a repository is followed by a tag or digest. */}}
+{{/* The prefixes of allowed images, as a CEL list. A repository is followed by ":" and a tag, or by "@" and a digest. */}}
 {{- define "longshore.imagePrefixes" -}}
 {{- $prefixes := list -}}
 {{- range prepend .Values.admissionPolicy.images .Values.node.image.repository | uniq -}}
@@ -97,7 +97,7 @@ namespaceSelector:
 {{- toJson $prefixes -}}
 {{- end -}}
 
-{{/* Binding of a policy. Arguments: {name, root, params}; with params every ServingFleet of the namespace is a parameter. */}}
+{{/* Binding of a policy. Arguments: {name, root, params}. If params is true, each ServingFleet of the namespace is a parameter. */}}
 {{- define "longshore.binding" }}
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding

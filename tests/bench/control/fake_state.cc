@@ -9,9 +9,9 @@
 namespace longshore::bench {
 namespace {
 
-constexpr size_t kKnownMax = 1000;  // Above it, parts that no node has any more are removed.
+constexpr size_t kKnownMax = 1000;  // Above this number, parts that no node has any more are removed.
 constexpr std::chrono::milliseconds kReportAgain{1000};
-constexpr int kRunTimeBucket = 80;  // (891 us, 972 us], as Evidence.run_time_buckets has it.
+constexpr int kRunTimeBucket = 80;  // The bucket of (891 us, 972 us], see Evidence.run_time_buckets.
 constexpr double kRunTimeUs = 930;
 constexpr int64_t kAllWeight = 10'000;
 
@@ -30,7 +30,7 @@ FleetPartPtr FleetParts::Find(const std::string& key) {
   return found == known_.end() ? nullptr : found->second.lock();
 }
 
-// The part that another thread has stored under the key in the meantime.
+// Stores the part under the key. If another thread has stored one in the meantime, returns that one.
 FleetPartPtr FleetParts::Keep(const std::string& key, FleetPartPtr part) {
   const std::lock_guard lock(mutex_);
   if (known_.size() >= kKnownMax) std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
@@ -70,7 +70,7 @@ FakeState::Model FakeState::ModelOf(const control::ModelState& state) {
   return model;
 }
 
-// Keeps the counts of its versions.
+// Keeps the counts of the versions that it replaces.
 void FakeState::Put(const control::ModelState& state) {
   Model model = ModelOf(state);
   Model& known = models_[state.served_name()];

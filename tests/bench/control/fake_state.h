@@ -36,7 +36,8 @@ class FleetParts {
 
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const FleetPart>>
-      known_;  // By digest, and by the digest before a change together with the change.
+      // Two kinds of keys: the digest of a part; and the digest of the part before a change, together with the change.
+      known_;
 };
 
 // Belongs to one thread at a time. `parts` outlives it.
@@ -44,7 +45,7 @@ class FakeState {
  public:
   explicit FakeState(FleetParts& parts) : parts_(parts), fleet_(parts.Of({})) {}
 
-  // Returns false for a message that is neither kept nor acknowledged.
+  // Returns false for a message that changes nothing and must not be acknowledged.
   bool Apply(const control::FromController& message);
 
   int64_t epoch() const { return epoch_; }

@@ -66,9 +66,9 @@ Status RunTouch(const kube::Cluster& cluster, const WriteOptions& options, int t
 }
 
 int Main(int argc, char** argv) {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // As longshore-node does.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // The same setting as in longshore-node.
   http_client::Init();
-  CHECK(InitLog("longshore-control-load", "warning"));  // To standard error.
+  CHECK(InitLog("longshore-control-load", "warning"));  // The log goes to standard error.
   CLI::App app("Load for a controller on an API server that KUBECONFIG names: nodes without models, and Models.");
   std::string target;
   std::string ca;
@@ -80,10 +80,10 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   CLI::App* nodes = app.add_subcommand("nodes", "streams of nodes, until standard input ends");
   nodes->add_option("--target", target, "the controller: host:port")->required();
-  nodes->add_option("--ca", ca, "PEM: who signs its certificate")->required();
-  nodes->add_option("--logins", logins, "lines FLEET NODE TOKEN")->required();
-  CLI::App* floor = app.add_subcommand("floor", "make Models and give each a status, then delete them");
-  CLI::App* apply = app.add_subcommand("apply", "make Models, and wait until all are Ready");
+  nodes->add_option("--ca", ca, "PEM: the CA that signs the controller's certificate")->required();
+  nodes->add_option("--logins", logins, "file of the nodes, one per line: FLEET NODE TOKEN")->required();
+  CLI::App* floor = app.add_subcommand("floor", "create Models, write a status of each, then delete them");
+  CLI::App* apply = app.add_subcommand("apply", "create Models, and wait until all are Ready");
   CLI::App* touch = app.add_subcommand("touch", "change an annotation of one Model after the other");
   for (CLI::App* verb : {floor, apply, touch}) {
     verb->add_option("--kubeconfig", kubeconfig)->envname("KUBECONFIG")->required();

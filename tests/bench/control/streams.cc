@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kCheckInterval{100};   // Interval of checks for ended streams and due reports.
 constexpr std::chrono::milliseconds kReportInterval{200};  // Interval of reports for models with a candidate.
-constexpr int64_t kAnswered = 100;                         // Requests per kReportInterval.
+constexpr int64_t kAnswered = 100;                         // Answered requests per kReportInterval.
 
 struct Shared {
   std::atomic<int64_t> streams = 0;  // Streams that have received a message.
@@ -32,7 +32,7 @@ struct Shared {
   FleetParts fleet_parts;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<size_t> ended;  // Streams to open again. Guarded by the mutex, as is:
+  std::deque<size_t> ended;  // Streams to open again. Guarded by the mutex, like `dialled`.
   size_t dialled = 0;
 };
 
@@ -74,7 +74,7 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   }
   void Cancel() { context_->TryCancel(); }
 
-  // Reports if there is new evidence, or if the last report is too long ago.
+  // Sends a report if there is new evidence, or if the last report is older than the report interval.
   void ReportAgainIfDue(steady_clock::time_point now) {
     const std::lock_guard lock(mutex_);
     if (!alive_) return;
@@ -124,7 +124,7 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
     WriteNext();
   }
 
-  // Requires the mutex, as does:
+  // Requires: the caller holds the mutex. The same holds for NextReport.
   void WriteNext() {
     if (writing_) return;
     if (!queue_.empty()) {
@@ -136,7 +136,8 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
     writing_ = true;
     StartWrite(&outgoing_);
   }
-  // Reports as a real node does: changes at once, the same report again after a while. False if nothing is to be sent.
+  // Reports as a real node does: changes at once, and the same report again after a while. Returns false if nothing is
+  // to be sent.
   bool NextReport() {
     if (!std::exchange(report_due_, false)) return false;
     outgoing_.Clear();
@@ -157,7 +158,7 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   std::unique_ptr<grpc::ClientContext> context_;
   control::FromController incoming_;
   std::mutex mutex_;
-  FakeState held_;  // Guarded by the mutex, as is what follows.
+  FakeState held_;  // Guarded by the mutex, like the following members.
   control::FromNode outgoing_;
   std::deque<control::FromNode> queue_;
   bool writing_ = false;

@@ -22,8 +22,8 @@ struct NodeLogin {
 Result<std::vector<NodeLogin>> ReadLogins(const Path& file);
 
 struct StreamCounts {
-  int64_t streams = 0;   // Open now.
-  int64_t messages = 0;  // Received, heartbeats among them.
+  int64_t streams = 0;   // Number of open streams.
+  int64_t messages = 0;  // Number of received messages, including heartbeats.
   int64_t bytes = 0;     // The size of those messages.
 };
 

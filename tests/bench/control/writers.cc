@@ -14,7 +14,7 @@
 namespace longshore::bench {
 namespace {
 
-constexpr double kUnlimited = 1e6;  // Requests per second.
+constexpr double kUnlimited = 1e6;  // Requests per second: so many that the limit has no effect.
 const SteadyClock kClock;
 
 kube::ApiOptions Unlimited() {
@@ -152,8 +152,8 @@ Status AwaitReady(const kube::Cluster& cluster, const WriteOptions& options, Dur
   std::unique_lock lock(mutex);
   const auto all = [&] { return ready.size() == static_cast<size_t>(options.models); };
   if (changed.wait_for(lock, given_up, time_max, all)) return {};
-  if (given_up.stop_requested()) return Cancelled("not all Models were made");
-  return Unavailable("after {} s {} of {} Models are Ready", time_max / std::chrono::seconds(1), ready.size(),
+  if (given_up.stop_requested()) return Cancelled("not all Models could be created");
+  return Unavailable("after {} s, only {} of {} Models are Ready", time_max / std::chrono::seconds(1), ready.size(),
                      options.models);
 }
 

@@ -1,4 +1,4 @@
-// The peer of the controller in the benchmark: a bare loop that writes the same objects and decides nothing.
+// The bare loop that the benchmark compares with the controller: it writes the same objects, but decides nothing.
 #pragma once
 
 #include <functional>
@@ -15,15 +15,15 @@ struct WriteOptions {
   std::string namespace_ = "default";
   int models = 10'000;
   int fleets = 1;       // Model i belongs to fleet i % fleets; fleets are named "f0" and so on.
-  int writers = 16;     // In parallel.
-  bool status = false;  // Also write a status as long as the controller's after creating each Model.
+  int writers = 16;     // Number of concurrent writers.
+  bool status = false;  // After creating each Model, also write a status as long as the controller's.
 };
 
 // Creates Models "m0" and so on, and returns how long that took. Errors are those of kube::Api.
 Result<Duration> WriteModels(const kube::Cluster& cluster, const WriteOptions& options);
-// Changes an annotation of one Model after the other, `changes` times, and returns how long that took.
+// Changes an annotation of one Model after the other, `times` times in all, and returns how long that took.
 Result<Duration> TouchModels(const kube::Cluster& cluster, const WriteOptions& options, int times);
-// Deletes all of them with one request.
+// Deletes all Models of the namespace with one request.
 Status DeleteModels(const kube::Cluster& cluster, const std::string& namespace_);
 
 // Watches until `count` Models are Ready, and calls `begun` when the watch has started. Unavailable after the timeout,

@@ -33,7 +33,7 @@ class Runner {
     if (verb == "save") return Save(name, rest);
     if (verb == "allocations") return AllocationsOfRun(name);
     if (verb == "memory") return ResidentKilobytes();
-    return InvalidArgument("\"{}\" is no word of ours", line);
+    return InvalidArgument("\"{}\" is not a known command", line);
   }
 
  private:
@@ -44,7 +44,7 @@ class Runner {
       ASSIGN_OR_RETURN(inputs[entry.path().stem().string()], tensor::ParseNpy(bytes));
     }
     inputs_[name] = std::move(inputs);
-    return std::string("0");  // The first run prepares what it needs.
+    return std::string("0");  // The first run of these shapes includes preparation.
   }
 
   Result<engine::TensorMap> Run(const std::string& name) {
@@ -89,7 +89,7 @@ class Runner {
     std::ifstream file("/proc/self/status");
     const std::string status(std::istreambuf_iterator<char>(file), {});
     const size_t at = status.find("VmRSS:");
-    if (at == std::string::npos) return Internal("/proc/self/status does not say it");
+    if (at == std::string::npos) return Internal("/proc/self/status has no such line");
     return std::to_string(std::stoll(status.substr(at + 6)));
   }
 
