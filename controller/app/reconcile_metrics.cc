@@ -43,10 +43,10 @@ bool ShowKind(const char* kind, store::Store& store, Read read, Show show, metri
 }  // namespace
 
 ReconcileMetrics::ReconcileMetrics(metrics::Registry& registry)
-    : reconciliations_(
-          registry.Counters("longshore_controller_looks_total", "Reconciliations of objects, by kind and result.")),
+    : reconciliations_(registry.Counters("longshore_controller_reconciles_total",
+                                         "Reconciliations of objects, by kind and result.")),
       reconcile_seconds_(
-          registry.Histograms("longshore_controller_look_seconds", "Duration of one reconciliation, by kind.")),
+          registry.Histograms("longshore_controller_reconcile_seconds", "Duration of one reconciliation, by kind.")),
       rollout_seconds_(registry.Histograms("longshore_rollout_seconds", "Duration of finished rollouts, by result.",
                                            RolloutBuckets())) {
   registry.AddPageSource([this](metrics::Page* out) { ShowObjects(out); });

@@ -82,9 +82,9 @@ TEST_F(ReconcileMetricsTest, ReconciliationsAreCountedAndTimed) {
   metrics_.Reconciled(key, Code::kOk, std::chrono::milliseconds(2));
   metrics_.Reconciled(key, Code::kUnavailable, std::chrono::milliseconds(2));
   const std::string text = registry_.Text();
-  EXPECT_THAT(text, HasSubstr("longshore_controller_looks_total{kind=\"Model\",result=\"OK\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("longshore_controller_looks_total{kind=\"Model\",result=\"UNAVAILABLE\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("longshore_controller_look_seconds_count{kind=\"Model\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("longshore_controller_reconciles_total{kind=\"Model\",result=\"OK\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("longshore_controller_reconciles_total{kind=\"Model\",result=\"UNAVAILABLE\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("longshore_controller_reconcile_seconds_count{kind=\"Model\"} 2\n"));
 }
 
 }  // namespace

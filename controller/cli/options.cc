@@ -249,7 +249,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   Flags flags;
   CLI::App app(kAbout, "longshore");
   app.footer(kFooter);
-  app.set_version_flag("--version", "longshore 0.1.0");
+  app.set_version_flag("--version", "longshore " LONGSHORE_VERSION);
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--manifests", flags.options.manifests, "The directory of manifests of a controller on this host")

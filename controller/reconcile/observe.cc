@@ -13,7 +13,7 @@ namespace {
 rollout::NodeState StateOf(control::VersionReport::State state) {
   using control::VersionReport;
   switch (state) {
-    case VersionReport::TRIAL: return rollout::NodeState::kTrial;
+    case VersionReport::REHEARSAL: return rollout::NodeState::kRehearsal;
     case VersionReport::LOADING: return rollout::NodeState::kLoading;
     case VersionReport::WARMING: return rollout::NodeState::kWarming;
     case VersionReport::READY: return rollout::NodeState::kReady;

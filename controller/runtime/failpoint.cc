@@ -30,7 +30,7 @@ std::string NameOf(const control::FromController& message, const std::string& no
   name += " for " + node;
   for (const control::VersionState& version : message.change().model().versions()) {
     name += fmt::format(" {}@{}{}{}", version.version(), version.weight_bp(), version.load() ? "+load" : "",
-                        version.trial() ? "+trial" : "");
+                        version.rehearse() ? "+rehearse" : "");
   }
   return name;
 }

@@ -60,6 +60,7 @@ def lay_out(image: str, binaries: pathlib.Path, output: pathlib.Path) -> None:
         (system / folder).mkdir(parents=True)
         (system / folder).chmod(0o1777)
     copy(LICENSE, program / "usr/share/doc/longshore/copyright")
+    copy(LICENSE.with_name("NOTICE"), program / "usr/share/doc/longshore/NOTICE")
     for path in programs:
         strip(path, program / "usr/bin" / path.name)
 

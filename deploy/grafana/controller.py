@@ -2,7 +2,7 @@
 
 from grafana import GREEN, ORANGE, RED, GRAY, bars, dashboard, lines, number, query, states
 
-RECONCILES = "rate(longshore_controller_looks_total[$__rate_interval])"
+RECONCILES = "rate(longshore_controller_reconciles_total[$__rate_interval])"
 CONTROLLERS = "on (job, instance) longshore_controller_epoch"
 
 DASHBOARD = dashboard(
@@ -15,10 +15,10 @@ DASHBOARD = dashboard(
         number("Unreadable objects", "Objects that exist but cannot be read; the log names each.",
                "sum(longshore_controller_unreadable_objects)", thresholds=[(1, RED)]),
         number("Failed reconciles", "Reconciles that ended in an error, per second. Each is retried with growing delays.",
-               f'sum({RECONCILES}) - sum(rate(longshore_controller_looks_total{{result=~"OK|ABORTED"}}[$__rate_interval]))', "ops",
+               f'sum({RECONCILES}) - sum(rate(longshore_controller_reconciles_total{{result=~"OK|ABORTED"}}[$__rate_interval]))', "ops",
                thresholds=[(0.1, ORANGE)]),
         number("Busy", "The share of the time in which the controller reconciles an object; it reconciles one at a time.",
-               "sum by (instance) (rate(longshore_controller_look_seconds_sum[$__rate_interval]))", "percentunit",
+               "sum by (instance) (rate(longshore_controller_reconcile_seconds_sum[$__rate_interval]))", "percentunit",
                thresholds=[(0.5, ORANGE), (0.9, RED)]),
     ]), ("Work", [
         lines("Reconciles", "A reconcile compares an object with what exists, and does the next step.",
@@ -26,7 +26,7 @@ DASHBOARD = dashboard(
         lines("Reconciles by result", "ABORTED: the object was changed in between and is reconciled again. Other errors are in the log.",
               [query(f"sum by (result) ({RECONCILES})", "{{result}}")], "ops"),
         lines("Time of reconciles", "p99. A long reconcile waits for the API server or a disk.",
-              [query("histogram_quantile(0.99, sum by (le, kind, instance) (rate(longshore_controller_look_seconds_bucket[$__rate_interval])))",
+              [query("histogram_quantile(0.99, sum by (le, kind, instance) (rate(longshore_controller_reconcile_seconds_bucket[$__rate_interval])))",
                      "{{kind}}, by {{instance}}")], "s"),
         bars("Objects by kind", "Number of existing objects.", "sum by (kind) (longshore_controller_objects)", "{{kind}}"),
     ]), ("Leadership and the API server", [

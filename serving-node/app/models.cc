@@ -13,7 +13,8 @@
 namespace longshore::app {
 namespace {
 
-constexpr std::array kStateNames = {"start", "trial", "loading", "warming", "available", "unloading", "end", "failed"};
+constexpr std::array kStateNames = {"start",     "rehearsal", "loading", "warming",
+                                    "available", "unloading", "end",     "failed"};
 
 const char* NameOf(models::State state) { return kStateNames[static_cast<size_t>(state)]; }
 

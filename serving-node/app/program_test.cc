@@ -75,7 +75,7 @@ class ProgramTest : public testing::Test {
     version.set_version(1);
     version.set_role(control::EXTRA);
     version.set_load(true);
-    version.set_trial(rehearse);
+    version.set_rehearse(rehearse);
     return state;
   }
 

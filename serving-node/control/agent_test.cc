@@ -515,7 +515,7 @@ TEST(StateOf, DistinguishesRehearsalAndQuarantineFromLoadingAndFailed) {
     return StateOf(
         {.version = 1, .state = state, .error = {code, ""}, .memory_bytes = 0, .digest = "", .base_path = {}}, gate);
   };
-  EXPECT_EQ(of(models::State::kLoading, {.in_rehearsal = true}), VersionReport::TRIAL);
+  EXPECT_EQ(of(models::State::kLoading, {.in_rehearsal = true}), VersionReport::REHEARSAL);
   EXPECT_EQ(of(models::State::kLoading, {}), VersionReport::LOADING);
   EXPECT_EQ(of(models::State::kAvailable, {}), VersionReport::READY);
   EXPECT_EQ(of(models::State::kFailed, {.quarantined = true}, Code::kAborted), VersionReport::QUARANTINED);

@@ -115,8 +115,8 @@ void AddLoad(const AgentDeps& deps, NodeLoad* load) {
 VersionReport::State StateOf(const models::VersionStatus& status, const GateView& gate) {
   switch (status.state) {
     case State::kStart: return VersionReport::LOADING;
-    case State::kTrial: return VersionReport::TRIAL;
-    case State::kLoading: return gate.in_rehearsal ? VersionReport::TRIAL : VersionReport::LOADING;
+    case State::kRehearsal: return VersionReport::REHEARSAL;
+    case State::kLoading: return gate.in_rehearsal ? VersionReport::REHEARSAL : VersionReport::LOADING;
     case State::kWarming: return VersionReport::WARMING;
     case State::kAvailable: return VersionReport::READY;
     case State::kUnloading: return VersionReport::UNLOADING;

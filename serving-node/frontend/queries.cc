@@ -16,7 +16,7 @@ constexpr const char* kSignatures = "signature_def";
 ModelVersionStatus::State WireState(models::State state) {
   switch (state) {
     case models::State::kStart: return ModelVersionStatus::START;
-    case models::State::kTrial:
+    case models::State::kRehearsal:
     case models::State::kLoading:
     case models::State::kWarming: return ModelVersionStatus::LOADING;
     case models::State::kAvailable: return ModelVersionStatus::AVAILABLE;

@@ -97,7 +97,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   Options options;
   CLI::App app(kAbout, "longshore model");
   app.footer(kFooter);
-  app.set_version_flag("--version", "longshore-model 0.1.0");
+  app.set_version_flag("--version", "longshore-model " LONGSHORE_VERSION);
   app.require_subcommand(1);
   AddShow(app, options);
   AddCheck(app, options);

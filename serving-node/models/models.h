@@ -17,7 +17,7 @@
 
 namespace longshore::models {
 
-enum class State { kStart, kTrial, kLoading, kWarming, kAvailable, kUnloading, kEnd, kFailed };
+enum class State { kStart, kRehearsal, kLoading, kWarming, kAvailable, kUnloading, kEnd, kFailed };
 
 // A version that can answer requests. It stays loaded while a Handle exists: unloading waits for the last one.
 struct ReadyVersion {

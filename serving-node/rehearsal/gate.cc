@@ -67,7 +67,7 @@ Gate::Requirements Gate::RequirementsOf(const std::string& model, int64_t versio
   const auto entry = std::ranges::find(found->versions(), version, &control::VersionState::version);
   if (entry == found->versions().end()) return required;
   required.stable = entry->role() == control::STABLE;
-  required.rehearse = entry->trial();
+  required.rehearse = entry->rehearse();
   required.digest = entry->digest();
   const auto stable = std::ranges::find(found->versions(), control::STABLE, &control::VersionState::role);
   if (stable == found->versions().end() || stable == entry) return required;

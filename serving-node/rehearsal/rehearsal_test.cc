@@ -223,7 +223,7 @@ class GateTest : public RehearsalTest {
     *model->mutable_validation() = options_.validation;
     auto* version = model->add_versions();
     version->set_version(3);
-    version->set_trial(role == control::CANDIDATE);
+    version->set_rehearse(role == control::CANDIDATE);
     version->set_role(role);
     version->set_digest(digest);
     if (stable != 0) {

@@ -115,7 +115,7 @@ class Controller:
         return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if line and line[0] != "#"}
 
     def reconciles(self):
-        return sum(count for name, count in self.metrics().items() if name.startswith("longshore_controller_looks_total"))
+        return sum(count for name, count in self.metrics().items() if name.startswith("longshore_controller_reconciles_total"))
 
     def lists(self):
         return self.metrics()["longshore_controller_lists"]

@@ -47,7 +47,7 @@ class Node:
             "create", "token", "longshore-cpu", "--namespace=vision", "--audience=longshore-controller",
             "--bound-object-kind=Pod", f"--bound-object-name={self.name}", f"--bound-object-uid={pod['metadata']['uid']}"))
         self.program = Program(self.folder, "node", [
-            BIN / "longshore-node", f"--controller={fleet.controller_address}",
+            fleet.programs / "longshore-node", f"--controller={fleet.controller_address}",
             f"--controller_ca_file={fleet.authority.certificate}",
             f"--controller_token_file={self.folder}/token", "--fleet=vision/cpu", f"--node={self.name}",
             f"--state_dir={self.folder}/state", "--host=127.0.0.1", "--port=0", "--rest_api_port=0", "--admin_port=0",
@@ -93,9 +93,10 @@ class Node:
 
 
 class Fleet:
-    """A controller, and a node for each pod."""
+    """A controller, and a node for each pod. `programs`: the folder of the programs that are started from now on."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster, programs=BIN):
+        self.programs = programs
         self.cluster, self.folder = cluster, cluster.folder / "fleet"
         self.folder.mkdir()
         self.authority = Authority(self.folder / "pki")
@@ -113,9 +114,9 @@ class Fleet:
 
     def start_controller(self):
         self.controller = Program(self.folder, "controller", [
-            BIN / "longshore-controller", "--kubernetes", f"--kubeconfig={self.cluster.kubeconfig}", "--namespace=default",
+            self.programs / "longshore-controller", "--kubernetes", f"--kubeconfig={self.cluster.kubeconfig}", "--namespace=default",
             f"--node_address=127.0.0.1:{self.port.number}", f"--advertised_address={self.controller_address}",
-            "--admin_port=0", "--node_image=longshore/node:1",
+            "--admin_port=0", f"--port_file={self.folder}/controller.json", "--node_image=longshore/node:1",
             "--lease_duration=3s", "--lease_renew_deadline=2s", "--lease_retry_period=200ms",
             f"--ca_cert_file={self.mounted['crt']}", f"--ca_key_file={self.mounted['key']}"])
 

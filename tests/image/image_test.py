@@ -82,6 +82,7 @@ def test_every_library_has_its_license_and_version(image):
     packages = {path.split("/")[-1] for path in entries if path.startswith("/var/lib/dpkg/status.d/")}
     assert {"libc6", "libgrpc++1.51", "libssl3", "ca-certificates"} <= packages
     assert {f"/usr/share/doc/{package}/copyright" for package in {*packages, "longshore", "rapidjson-dev"}} <= set(entries)
+    assert "/usr/share/doc/longshore/NOTICE" in entries
     assert {"/usr/share/common-licenses/GPL-3", "/usr/share/common-licenses/LGPL-2.1"} <= set(entries)
     status = (image.bundle / "rootfs/var/lib/dpkg/status.d/libssl3").read_text()
     assert re.search(r"^Version: 3\.", status, re.MULTILINE)

@@ -89,12 +89,14 @@ class Installation:
 
     # The controller.
 
-    def start_controller(self, env=None, flags=()):
+    def start_controller(self, env=None, flags=(), programs=None):
+        """`programs`: a folder with the programs of another release, for the controller and the nodes that it starts."""
         self.started += 1
+        node_binary = programs / "longshore-node" if programs else self.node_binary
         with open(self.dir / "controller.log", "ab") as log:
             self.controller = subprocess.Popen(
-                [BIN / "longshore-controller", f"--state_dir={self.state}", f"--manifests={self.manifests}",
-                 f"--node_binary={self.node_binary}", "--admin_port=0", f"--port_file={self.dir / 'admin.json'}",
+                [(programs or BIN) / "longshore-controller", f"--state_dir={self.state}", f"--manifests={self.manifests}",
+                 f"--node_binary={node_binary}", "--admin_port=0", f"--port_file={self.dir / 'admin.json'}",
                  *flags],
                 stdout=log, stderr=log, env={**os.environ, MARK: str(self.dir), **(env or {})})
         return self.controller
@@ -110,9 +112,9 @@ class Installation:
         subprocess.run([BIN / "longshore-controller", f"--state_dir={self.state}", "--stop-fleets"], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=150)
 
-    def command(self, *words):
+    def command(self, *words, programs=BIN):
         """Runs the command `longshore` as a user would."""
-        return subprocess.run([BIN / "longshore", *words, f"--manifests={self.manifests}"], capture_output=True, text=True,
+        return subprocess.run([programs / "longshore", *words, f"--manifests={self.manifests}"], capture_output=True, text=True,
                               timeout=60, check=False)
 
     def assert_all_ended(self):

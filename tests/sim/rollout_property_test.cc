@@ -165,8 +165,8 @@ class History {
 
   static void Advance(rollout::VersionSeen& seen) {
     switch (seen.state) {
-      case NodeState::kAbsent: seen.state = NodeState::kTrial; break;
-      case NodeState::kTrial: seen.state = NodeState::kLoading; break;
+      case NodeState::kAbsent: seen.state = NodeState::kRehearsal; break;
+      case NodeState::kRehearsal: seen.state = NodeState::kLoading; break;
       case NodeState::kLoading: seen.state = NodeState::kReady; break;
       default: break;
     }

@@ -137,7 +137,7 @@ control::ModelState StateFor(const Blueprint& blueprint, const std::string& node
     const rollout::VersionPlacement& placed = blueprint.placement.versions[static_cast<size_t>(i)];
     const bool load = std::ranges::binary_search(placed.nodes, node);
     state.mutable_versions(i)->set_load(load);
-    state.mutable_versions(i)->set_trial(load && placed.rehearse);
+    state.mutable_versions(i)->set_rehearse(load && placed.rehearse);
   }
   return state;
 }

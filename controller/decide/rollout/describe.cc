@@ -12,7 +12,7 @@ using api::RolloutPhase;
 std::string_view StateName(NodeState state) {
   switch (state) {
     case NodeState::kAbsent: return "Absent";
-    case NodeState::kTrial: return "Trial";
+    case NodeState::kRehearsal: return "Rehearsal";
     case NodeState::kLoading: return "Loading";
     case NodeState::kWarming: return "Warming";
     case NodeState::kReady: return "Ready";

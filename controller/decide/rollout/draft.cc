@@ -28,7 +28,7 @@ int Progress(const NodeSeen& node, int64_t version) {
     case NodeState::kReady: return 4;
     case NodeState::kWarming: return 3;
     case NodeState::kLoading: return 2;
-    case NodeState::kTrial: return 1;
+    case NodeState::kRehearsal: return 1;
     default: return 0;
   }
 }

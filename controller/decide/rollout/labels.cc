@@ -40,7 +40,7 @@ bool MayServeOnANode(const Draft& draft, int64_t version) {
     const auto seen = node->versions.find(version);
     if (seen == node->versions.end() || FailureOn(*node, version)) return false;
     const NodeState state = seen->second.state;
-    return state == NodeState::kReady || state == NodeState::kTrial || state == NodeState::kLoading ||
+    return state == NodeState::kReady || state == NodeState::kRehearsal || state == NodeState::kLoading ||
            state == NodeState::kWarming;
   });
 }

@@ -23,7 +23,7 @@ using golden::Get;
 
 NodeState StateOf(const std::string& name) {
   static const std::map<std::string, NodeState> kStates = {
-      {"Absent", NodeState::kAbsent},    {"Trial", NodeState::kTrial},
+      {"Absent", NodeState::kAbsent},    {"Rehearsal", NodeState::kRehearsal},
       {"Loading", NodeState::kLoading},  {"Warming", NodeState::kWarming},
       {"Ready", NodeState::kReady},      {"Unloading", NodeState::kUnloading},
       {"Failed", NodeState::kFailed},    {"Quarantined", NodeState::kQuarantined},

@@ -14,7 +14,7 @@
 
 namespace longshore::rollout {
 
-enum class NodeState { kAbsent, kTrial, kLoading, kWarming, kReady, kUnloading, kFailed, kQuarantined, kNotFound };
+enum class NodeState { kAbsent, kRehearsal, kLoading, kWarming, kReady, kUnloading, kFailed, kQuarantined, kNotFound };
 
 struct GoldenSeen {
   int64_t records = 0;

@@ -1,0 +1,180 @@
+"""This tree reads what the previous release wrote, and the other way round: messages (proto/) and custom resources (crds/)."""
+
+import copy
+import io
+import json
+import os
+import pathlib
+import subprocess
+import tarfile
+
+import pytest
+import releases
+from compatibility import broken_kind, broken_messages, types_of
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+ROOT = releases.REPOSITORY
+KUBERNETES = pathlib.Path(os.environ.get("LONGSHORE_KUBERNETES", ""))
+
+
+@pytest.fixture(scope="module")
+def previous(tmp_path_factory) -> pathlib.Path:
+    """The folders proto and crds of the previous release."""
+    recorded = releases.parse(releases.RECORD.read_text(encoding="utf-8"))
+    if not recorded:
+        pytest.skip("no release is recorded")
+    folder = tmp_path_factory.mktemp("previous")
+    archive = subprocess.run(["git", "-C", ROOT, "archive", releases.commit_of(recorded[0]), "proto", "crds"], check=True, capture_output=True)
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder)
+    return folder
+
+
+def messages_of(folder: pathlib.Path) -> FileDescriptorSet:
+    """The descriptors of all .proto files of a folder."""
+    files = sorted(path.relative_to(folder) for path in folder.rglob("*.proto"))
+    assert files
+    compiled = subprocess.run(["protoc", "--descriptor_set_out=/dev/stdout", "--proto_path=.", *files], cwd=folder, check=True, capture_output=True)
+    return FileDescriptorSet.FromString(compiled.stdout)
+
+
+def kinds_of(folder: pathlib.Path) -> dict[str, dict]:
+    """Kind -> its CustomResourceDefinition. kubectl turns the YAML into JSON."""
+    found = {}
+    for path in sorted(folder.glob("*.yaml")):
+        command = [KUBERNETES / "kubectl", "label", "--local", f"--filename={path}", "compared=yes", "--output=json"]
+        definition = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        found[definition["spec"]["names"]["kind"]] = definition
+    assert found
+    return found
+
+
+def test_messages_are_compatible_with_the_previous_release(previous: pathlib.Path):
+    assert broken_messages(messages_of(previous / "proto"), messages_of(ROOT / "proto")) == []
+
+
+def test_kinds_are_compatible_with_the_previous_release(previous: pathlib.Path):
+    old, new = kinds_of(previous / "crds"), kinds_of(ROOT / "crds")
+    assert [f"{kind} was removed" for kind in old if kind not in new] == []
+    assert [sentence for kind in old for sentence in broken_kind(old[kind], new[kind])] == []
+
+
+PROTO = """syntax = "proto3";
+package p;
+service Store { rpc Get(Item) returns (Item); }
+enum State { UNKNOWN = 0; READY = 1; }
+message Item {
+  reserved 7; reserved "gone";
+  string name = 1;
+  repeated int64 sizes = 2;
+  oneof content { string text = 3; bytes data = 4; }
+  State state = 5;
+}
+message Root { Item item = 1; }
+"""
+
+
+def compiled(folder: pathlib.Path, text: str) -> FileDescriptorSet:
+    folder.mkdir()
+    (folder / "p.proto").write_text(text)
+    return messages_of(folder)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (("string name = 1;", "string title = 1;"), "p.Item.name = 1 is now title"),
+    (("string name = 1;", "string name = 9;"), "p.Item.name = 1 was removed"),
+    (("string name = 1;", ""), 'p.Item.name = 1 was removed: add "reserved 1;"'),
+    (("string name = 1;", "reserved 1;"), "p.Item.name = 1 was removed"),
+    (("string name = 1;", "int64 name = 1;"), "p.Item.name has another type"),
+    (("repeated int64 sizes", "int64 sizes"), "p.Item.sizes has another type"),
+    (("oneof content { string text = 3;", "string text = 3; oneof content {"), "p.Item.text has another type"),
+    (("State state = 5;", "int32 state = 5;"), "p.Item.state has another type"),
+    (("READY = 1;", "READY = 2;"), "p.State.READY = 1 was removed"),
+    (("READY = 1;", "DONE = 1;"), "p.State.READY = 1 is now DONE"),
+    (("reserved 7;", ""), "p.Item no longer reserves 7"),
+    (("message Root { Item item = 1; }", ""), "p.Root was removed"),
+    (("returns (Item)", "returns (stream Item)"), "p.Store.Get was removed or has other messages"),
+])
+def test_an_incompatible_change_of_a_message_is_found(tmp_path: pathlib.Path, change: tuple[str, str], message: str):
+    assert change[0] in PROTO
+    found = broken_messages(compiled(tmp_path / "old", PROTO), compiled(tmp_path / "new", PROTO.replace(*change)))
+    assert len(found) == 1 and message in found[0]
+
+
+@pytest.mark.parametrize("change", [
+    ("string name = 1;", "string name = 1; string label = 8; optional int64 size = 9;"),
+    ("string name = 1;", 'reserved 1; reserved "name";'),
+    ("READY = 1;", "READY = 1; LOST = 2;"),
+    ("READY = 1;", 'reserved 1; reserved "READY";'),
+    ("message Root", "message More { string x = 1; }\nmessage Root"),
+])
+def test_a_compatible_change_of_a_message_is_accepted(tmp_path: pathlib.Path, change: tuple[str, str]):
+    assert change[0] in PROTO
+    assert broken_messages(compiled(tmp_path / "old", PROTO), compiled(tmp_path / "new", PROTO.replace(*change))) == []
+
+
+SCHEMA = {"type": "object", "required": ["spec"], "properties": {
+    "spec": {"type": "object", "properties": {
+        "mode": {"type": "string", "enum": ["Auto", "None"]},
+        "weight": {"type": "number", "minimum": 0, "maximum": 100},
+        "steps": {"type": "array", "maxItems": 4, "items": {"type": "object", "properties": {"hold": {"type": "string"}}}},
+        "nodes": {"type": "object", "additionalProperties": {"type": "integer", "format": "int64"}},
+        "analysis": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}}}
+MODE, WEIGHT, STEPS = (f"spec.properties.{name}" for name in ("mode", "weight", "steps"))
+
+
+def kind_with(schema: dict) -> dict:
+    return {"spec": {"group": "g", "scope": "Namespaced", "names": {"kind": "Item"},
+                     "versions": [{"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}]}}
+
+
+def changed(path: str, **values) -> dict:
+    """SCHEMA with `values` at the path below its properties; None removes a key."""
+    schema = copy.deepcopy(SCHEMA)
+    place = schema["properties"]
+    for name in path.split("."):
+        place = place[name]
+    for key, value in values.items():
+        place.pop(key, None) if value is None else place.update({key: value})
+    return kind_with(schema)
+
+
+@pytest.mark.parametrize(("new", "message"), [
+    (changed("spec.properties", mode=None), "Item v1.spec.mode was removed"),
+    (changed(f"{STEPS}.items.properties", hold=None), "Item v1.spec.steps.items.hold was removed"),
+    (changed(f"{STEPS}.items.properties.hold", type="integer"), "Item v1.spec.steps.items.hold: type was string, is integer"),
+    (changed("spec.properties.nodes.additionalProperties", format="int32"), "format was int64, is int32"),
+    (changed("spec", required=["mode"]), "Item v1.spec: mode is now required"),
+    (changed(MODE, enum=["Auto"]), "Item v1.spec.mode: the enum no longer has None"),
+    (changed(f"{STEPS}.items.properties.hold", enum=["1s"]), "the enum no longer has any value"),
+    (changed(WEIGHT, maximum=50), "Item v1.spec.weight: maximum fell from 100 to 50"),
+    (changed(WEIGHT, minimum=1), "Item v1.spec.weight: minimum rose from 0 to 1"),
+    (changed(f"{STEPS}.items.properties.hold", maxLength=9), "maxLength fell from None to 9"),
+    (changed("spec.properties.analysis", **{"x-kubernetes-preserve-unknown-fields": None}), "unknown fields are no longer kept"),
+])
+def test_an_incompatible_change_of_a_kind_is_found(new: dict, message: str):
+    found = broken_kind(kind_with(SCHEMA), new)
+    assert len(found) == 1 and message in found[0]
+
+
+@pytest.mark.parametrize("new", [
+    changed(MODE, enum=["Auto", "None", "Fixed"]), changed(MODE, enum=None), changed(WEIGHT, maximum=None, minimum=-1),
+    changed("spec.properties", label={"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}),
+    changed("spec", description="More words."),
+])
+def test_a_compatible_change_of_a_kind_is_accepted(new: dict):
+    assert broken_kind(kind_with(SCHEMA), new) == []
+
+
+def test_a_kind_that_is_no_longer_served_or_has_another_name_is_found():
+    new = kind_with(SCHEMA)
+    new["spec"]["versions"][0]["served"] = False
+    new["spec"]["names"] = {"kind": "Thing"}
+    assert broken_kind(kind_with(SCHEMA), new) == ["Item: names has changed", "Item v1 is no longer served"]
+
+
+def test_the_definitions_of_this_tree_are_compatible_with_themselves():
+    messages, kinds = messages_of(ROOT / "proto"), kinds_of(ROOT / "crds")
+    assert {"longshore.control.DesiredState", "longshore.capture.Bundle", "longshore.peer.Peer"} <= set(types_of(messages))
+    assert broken_messages(messages, messages) == []
+    assert {"Model", "ServingFleet"} <= set(kinds) and not any(broken_kind(it, it) for it in kinds.values())
