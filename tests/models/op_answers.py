@@ -1,6 +1,7 @@
 """Records what TensorFlow computes for single ops in tests/golden/engine/ops/FAMILY.json, for the engine's tests.
 
     python tests/models/op_answers.py [FAMILY ...]
+    python tests/models/op_answers.py --sample 200 --seed 7     (computes drawn cases again, and compares them with the files)
 
 Each case is a graph of one op, or of several that share a table, and runs without graph optimisations. A family is a module of
 tests/models/op_cases.
@@ -12,7 +13,9 @@ import importlib
 import json
 import os
 import pathlib
+import random
 import re
+import sys
 
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # Use TensorFlow's own kernels: those of oneDNN abort the process where these return an error.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -198,10 +201,29 @@ def write(family: str) -> None:
     print(f"{family}: {len(lines)} cases, {len(made) - len(lines)} left out, {golden(family).stat().st_size} bytes")
 
 
+def differences(count: int, seed: int) -> list[str]:
+    """Answers `count` drawn cases of all families again. Returns a text for each that differs from the golden files."""
+    every = [(family, index) for family in FAMILIES for index in range(len(cases_of(family)))]
+    drawn = sorted(random.Random(seed).sample(every, min(count, len(every))))
+    old = {family: recorded(family) for family in FAMILIES}
+    texts = []
+    for family, index in drawn:
+        made = answers(family, [index])[0]
+        if made and not is_same(old[family].get(question(made)), made):
+            texts.append(f"{family}, case {index}, {made['op']}: not as in {golden(family).name}")
+    return texts
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", nargs="*", metavar="FAMILY", help=f"one of {', '.join(FAMILIES)}; default: all")
-    wanted = parser.parse_args().family or FAMILIES
+    parser.add_argument("--sample", type=int, metavar="N", help="compare N drawn cases with the golden files, and write nothing")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    options = parser.parse_args()
+    if options.sample:
+        different = differences(options.sample, options.seed)
+        sys.exit("\n".join(different) if different else 0)
+    wanted = options.family or FAMILIES
     if unknown := sorted(set(wanted) - set(FAMILIES)):
         parser.error(f"unknown family: {', '.join(unknown)}; the families are: {', '.join(FAMILIES)}")
     OUT.mkdir(exist_ok=True)
