@@ -55,8 +55,9 @@ add_custom_target(unit_tests)
 add_custom_target(sanitized_tests)
 add_custom_target(release_tests)
 set(LONGSHORE_RELEASE_TESTS "^(controller|tests)")
-# These run in the release build too, so that TensorFlow's answers are also compared with those of the optimised kernels.
-set(LONGSHORE_KERNEL_TESTS "^serving-node/(saved_model|engine/(kernels/base|interpreter|host|cpu))$")
+# These run in the release build too: TensorFlow's answers are also compared with those of the optimised kernels, and some tests cannot
+# run under a sanitizer.
+set(LONGSHORE_KERNEL_TESTS "^(common/base|serving-node/(saved_model|engine/(kernels/base|interpreter|host|cpu|cpu/steps)))$")
 
 # The folders that start threads or share data between threads. Their tests have the label `threaded`: ./dev test --full runs them
 # under the thread sanitizer. ./dev check finds a folder that is missing here.

@@ -18,6 +18,7 @@ from rows import failed, median_of_ratios, row
 
 # Relative to the largest number. TensorFlow is the reference. Other peers only have to compute in float32; bfloat16 is off by 4e-3.
 TOLERANCE, TOLERANCE_OF_OTHERS = 1e-4, 1e-3
+SOFTMAXES = {"probabilities", "scores"}  # The outputs of the zoo that are softmaxes.
 NEAR, WORST = 1.2, 2
 
 
@@ -80,11 +81,16 @@ def difference(got, want, tolerance=TOLERANCE):
     return f"is off by {off:.3g}, more than {limit:.3g}" if off > limit else ""
 
 
+def comparable(name, value):
+    """Returns softmaxes as logarithms: an error of 1e-4 would be a tenth of one of a thousand probabilities."""
+    return np.log(np.maximum(value.astype(np.float64), np.finfo(np.float32).tiny)) if name in SOFTMAXES else value
+
+
 def spread(answers, others):
     """Returns the largest difference between two answers of one engine, relative to the largest number or to 1 if that is smaller."""
     def of(a, b):
         return np.abs(a.astype(np.float64) - b).max(initial=0) / max(1.0, np.abs(b).max(initial=0))
-    return max((of(answers[name], others[name]) for name in answers), default=0)
+    return max((of(comparable(name, answers[name]), comparable(name, others[name])) for name in answers), default=0)
 
 
 def differences(ours, theirs, peer, own_spread=0):
@@ -93,7 +99,8 @@ def differences(ours, theirs, peer, own_spread=0):
     `own_spread`: the spread of the peer's own answers when it runs the model in another way; our answers may differ as much."""
     tolerance = max(min(own_spread, TOLERANCE_OF_OTHERS), TOLERANCE if peer == TENSORFLOW else TOLERANCE_OF_OTHERS)
     texts = [f"only one engine has {name}" for name in sorted(ours.keys() ^ theirs.keys())]
-    compared = {name: difference(ours[name], theirs[name], tolerance) for name in sorted(ours.keys() & theirs.keys())}
+    compared = {name: difference(comparable(name, ours[name]), comparable(name, theirs[name]), tolerance)
+                for name in sorted(ours.keys() & theirs.keys())}
     return texts + [f"{name} {how}" for name, how in compared.items() if how]
 
 

@@ -51,6 +51,13 @@ class Answers(unittest.TestCase):
         self.assertEqual(len(differences({"y": np.float32([1, 2.0025])}, tuned, TENSORFLOW, apart)), 1)
         self.assertEqual(len(differences({"y": np.float32([1, 2.01])}, tuned, TENSORFLOW, 0.05)), 1, "bfloat16 is not precise enough")
 
+    def test_softmaxes_are_compared_as_logarithms(self):
+        ours, theirs = np.float32([[0.999, 0.001]]), np.float32([[0.99905, 0.00095]])
+        for name in ("probabilities", "scores"):
+            self.assertEqual(len(differences({name: ours}, {name: theirs}, TENSORFLOW)), 1)
+            self.assertGreater(spread({name: ours}, {name: theirs}), 1e-3)
+        self.assertEqual(differences({"y": ours}, {"y": theirs}, TENSORFLOW), [])
+
     def test_nan_infinity_larger_errors_and_other_shapes_are_differences(self):
         y = np.float32([1, 2])
         for ours, theirs, word in [(np.float32([1, np.nan]), y, "NaN"), (y, np.float32([1, np.nan]), "NaN"),

@@ -18,25 +18,31 @@ PAIRS = b"a\t1\nb\t2\nc\t3\n"
 
 @dataclasses.dataclass
 class FromFile:
-    """A model that looks up `keys` in a table. One op fills the table from a file with `content`."""
+    """A model that looks up `keys` in a table. One op fills the table from a file with `content`; is_first: that of TensorFlow 1."""
     content: bytes
     key: tf.DType = TEXT
     value: tf.DType = LONG
     keys: tuple = (b"a", b"b", b"c", b"", b" a", b"\r")
     attributes: dict = dataclasses.field(default_factory=dict)  # Attributes of InitializeTableFromTextFileV2.
+    is_first: bool = False
 
     def export(self, version_dir: pathlib.Path, asset: pathlib.Path) -> None:
         asset.write_bytes(self.content)
         with tf.Graph().as_default(), v1.Session() as session:
             name = tf.constant(str(asset))
             v1.add_to_collection(v1.GraphKeys.ASSET_FILEPATHS, name)
-            table = tf.raw_ops.HashTableV2(key_dtype=self.key, value_dtype=self.value, shared_name="of_file")
             attributes = {"key_index": -2, "value_index": -1} | self.attributes
-            fill = tf.raw_ops.InitializeTableFromTextFileV2(table_handle=table, filename=name, **attributes)
+            version = "" if self.is_first else "V2"
+
+            def op(name, **arguments):
+                return getattr(tf.raw_ops, name + version)(**arguments)
+
+            table = op("HashTable", key_dtype=self.key, value_dtype=self.value, shared_name="of_file")
+            fill = op("InitializeTableFromTextFile", table_handle=table, filename=name, **attributes)
             x = v1.placeholder(self.key, [None], name="x")
             default = tf.constant("none" if self.value == TEXT else -7, self.value)
-            y = tf.raw_ops.LookupTableFindV2(table_handle=table, keys=x, default_value=default)
-            count = tf.fill([tf.size(x)], tf.raw_ops.LookupTableSizeV2(table_handle=table))
+            y = op("LookupTableFind", table_handle=table, keys=x, default_value=default)
+            count = tf.fill([tf.size(x)], op("LookupTableSize", table_handle=table))
             signature = v1.saved_model.predict_signature_def({"x": x}, {"y": y, "count": count})
             builder = v1.saved_model.Builder(str(version_dir))
             builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature}, main_op=fill,
@@ -62,6 +68,7 @@ FLOATS = (b" 1.5 ", b"+.5", b"5.", b"1e39", b"1e400", b"1e-400", b"0x1p3", b"INF
 
 CASES = {
     "line numbers": FromFile(WORDS),
+    "the ops of TensorFlow 1": FromFile(WORDS, is_first=True),
     "no newline at the end": FromFile(WORDS + b"\n"),
     "carriage returns": FromFile(b"a\r\nb\r\r\n\rc\r\n"),
     "spaces around words": FromFile(b" a\nb \nc"),

@@ -15,7 +15,8 @@ from serving import BINARY
 MODEL = BINARY.parent / "longshore-model"
 TOLERANCE = 1e-4  # Relative to the largest absolute value of the output, or to 1 if that is smaller.
 BATCHES, BATCHES_OF_LARGE = (1, 3, 8), (1, 2)
-RANKED = {"probabilities", "logits", "scores"}  # Clients use the argmax of these outputs, so it must be equal, too.
+SOFTMAXES = {"probabilities", "scores"}
+RANKED = {"logits", *SOFTMAXES}  # Clients use the argmax of these outputs, so it must be equal, too.
 RUN_SECONDS = 120
 
 MIX_ROWS = {"branches"}  # In these models each row depends on all rows of the batch.
@@ -59,7 +60,7 @@ def _answers(version_dir: pathlib.Path, inputs: dict[str, np.ndarray], folder: p
 def _comparable(name: str, value: np.ndarray) -> np.ndarray:
     """Probabilities as logarithms, which are the logits up to a constant per row: an error of 1e-4 would be a tenth of one of
     a thousand probabilities."""
-    return np.log(np.maximum(value, np.finfo(value.dtype).tiny)) if name == "probabilities" else value
+    return np.log(np.maximum(value, np.finfo(value.dtype).tiny)) if name in SOFTMAXES else value
 
 
 def _assert_same(name: str, got: np.ndarray, want: np.ndarray) -> None:

@@ -1,16 +1,21 @@
 """Records what TensorFlow computes for single ops in tests/golden/engine/ops/FAMILY.json, for the engine's tests.
 
     python tests/models/op_answers.py [FAMILY ...]
+    python tests/models/op_answers.py --sample 200 --seed 7     (computes drawn cases again, and compares them with the files)
 
 Each case is a graph of one op, or of several that share a table, and runs without graph optimisations. A family is a module of
 tests/models/op_cases.
 """
 
 import argparse
+import functools
 import importlib
 import json
 import os
 import pathlib
+import random
+import re
+import sys
 
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # Use TensorFlow's own kernels: those of oneDNN abort the process where these return an error.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -18,11 +23,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
+from tensorflow.core.protobuf import error_codes_pb2  # noqa: E402
 
 from op_cases.case import CASES  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 OUT = HERE.parent / "golden" / "engine" / "ops"
+TEXT_MAX = 300  # The most characters of an error's text that are kept.
 FAMILIES = sorted(path.stem for path in (HERE / "op_cases").glob("*.py") if path.stem not in ("__init__", "case"))
 
 
@@ -79,9 +86,11 @@ def build(op: str, arguments: dict, has_shapes: bool = False):
 
 
 def reason(message: str) -> str:
-    message = message.split(" with these attrs")[0]  # The order of the attributes differs from run to run.
+    for differs in (" with these attrs", " Debug info"):  # What follows differs from run to run.
+        message = message.split(differs)[0]
+    message = re.sub(r"TensorArrayV3_\d+", "TensorArrayV3", message)  # TensorFlow counts the arrays of the process.
     lines = [line for line in message.split("\n") if line.strip() and "Graph execution error" not in line]
-    return next((line for line in lines if not line.startswith(("Detected at", "Node:", "  "))), "an error")[:100]
+    return next((line for line in lines if not line.startswith(("Detected at", "Node:", "  "))), "an error")[:TEXT_MAX]
 
 
 def quiet() -> tf.compat.v1.ConfigProto:
@@ -98,7 +107,7 @@ def run(case: dict, wanted: list, fed: dict, runs: int = 1) -> dict:
                         for of, value in zip(wanted, session.run(wanted, fed))] for _ in range(runs)]
             return case | {"outputs": answers[0]} | ({"later": answers[1:]} if runs > 1 else {})
         except tf.errors.OpError as error:
-            return case | {"error": reason(error.message)}
+            return case | {"code": error_codes_pb2.Code.Name(error.error_code), "error": reason(error.message)}
 
 
 def answer_of_graph(op: str, build_graph) -> dict:
@@ -113,7 +122,10 @@ def answer_of_graph(op: str, build_graph) -> dict:
             return made
 
         wanted = build_graph(feed)
-        text = text_format.MessageToString(graph.as_graph_def(), as_one_line=True)
+        made = graph.as_graph_def()
+        for node in [*made.node, *(node for body in made.library.function for node in body.node_def)]:
+            node.ClearField("experimental_type")  # The field is newer than the engine's copy of the schema.
+        text = text_format.MessageToString(made, as_one_line=True)
         case = {"op": op, "attributes": {}, "inputs": [tensor(value) for value in fed.values()], "graph": text,
                 "fetches": [value.name for value in wanted]}
         return run(case, wanted, fed)
@@ -128,34 +140,90 @@ def answer(op: str, arguments: dict, outputs: int | None, has_shapes: bool = Fal
         return run(case, wanted, fed, arguments.get("runs", 1))
 
 
-def answer_case(op: str, arguments, outputs: int | None) -> dict:
+def answer_case(op: str, arguments, outputs: int | None) -> dict | None:
+    """The answer to a case; None if TensorFlow rejects the op. It must accept the graphs of cases that bring their own."""
     if callable(arguments):
         return answer_of_graph(op, arguments)
-    try:
-        return answer(op, arguments, outputs)
-    except ValueError:
-        return answer(op, arguments, outputs, has_shapes=True)
+    for has_shapes in (False, True):
+        try:
+            return answer(op, arguments, outputs, has_shapes)
+        except (TypeError, ValueError):
+            pass
+    return None
+
+
+@functools.cache
+def cases_of(family: str) -> tuple:
+    """The cases of a family: (op, arguments, outputs) each, as in op_cases/case.py."""
+    CASES.clear()
+    importlib.import_module(f"op_cases.{family}")
+    return tuple(CASES)
+
+
+def answers(family: str, which=None) -> list[dict | None]:
+    """TensorFlow's answers to the cases of a family with the indexes `which` (default: all); None for a graph that TensorFlow rejects."""
+    cases = cases_of(family)
+    return [answer_case(*cases[i]) for i in (range(len(cases)) if which is None else which)]
+
+
+def golden(family: str) -> pathlib.Path:
+    return OUT / f"{family}.json"
+
+
+def question(case: dict) -> str:
+    """Tells the cases of a family apart: the graph and its inputs, without the answer."""
+    return json.dumps({key: value for key, value in case.items() if key not in ("outputs", "later", "code", "error")})
+
+
+def is_same(given, wanted) -> bool:
+    """Whether two answers are equal. Floats may differ by a millionth: a few of TensorFlow's kernels, such as Rsqrt, use
+    instructions whose last bits depend on the processor."""
+    if isinstance(wanted, dict):
+        return isinstance(given, dict) and given.keys() == wanted.keys() and all(is_same(given[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list):
+        return isinstance(given, list) and len(given) == len(wanted) and all(map(is_same, given, wanted))
+    if isinstance(wanted, float) and isinstance(given, float):
+        return abs(given - wanted) <= 1e-6 * abs(wanted)
+    return type(given) is type(wanted) and given == wanted
+
+
+def recorded(family: str) -> dict[str, dict]:
+    """The cases of the golden file, by question()."""
+    return {question(case): case for case in json.loads(golden(family).read_text())} if golden(family).exists() else {}
 
 
 def write(family: str) -> None:
-    CASES.clear()
-    importlib.import_module(f"op_cases.{family}")
-    lines = []
-    for op, arguments, outputs in CASES:
-        try:
-            made = answer_case(op, arguments, outputs)
-            lines.append(json.dumps(made, ensure_ascii=False, separators=(",", ":")))
-        except (TypeError, ValueError) as error:  # TensorFlow rejects the graph.
-            print(f"left out: {op}: {error}")
-    out = OUT / f"{family}.json"
-    out.write_text("[\n" + ",\n".join(lines) + "\n]\n")
-    print(f"{family}: {len(lines)} cases, {out.stat().st_size} bytes")
+    """Writes the golden file. Cases whose answers are the same keep their lines, so that only real changes show."""
+    old, made = recorded(family), answers(family)
+    kept = [old[question(answer)] if is_same(old.get(question(answer)), answer) else answer for answer in made if answer]
+    lines = [json.dumps(answer, ensure_ascii=False, separators=(",", ":")) for answer in kept]
+    golden(family).write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    print(f"{family}: {len(lines)} cases, {len(made) - len(lines)} left out, {golden(family).stat().st_size} bytes")
+
+
+def differences(count: int, seed: int) -> list[str]:
+    """Answers `count` drawn cases of all families again. Returns a text for each that differs from the golden files."""
+    every = [(family, index) for family in FAMILIES for index in range(len(cases_of(family)))]
+    drawn = sorted(random.Random(seed).sample(every, min(count, len(every))))
+    old = {family: recorded(family) for family in FAMILIES}
+    texts = []
+    for family, index in drawn:
+        made = answers(family, [index])[0]
+        if made and not is_same(old[family].get(question(made)), made):
+            texts.append(f"{family}, case {index}, {made['op']}: not as in {golden(family).name}")
+    return texts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", nargs="*", metavar="FAMILY", help=f"one of {', '.join(FAMILIES)}; default: all")
-    wanted = parser.parse_args().family or FAMILIES
+    parser.add_argument("--sample", type=int, metavar="N", help="compare N drawn cases with the golden files, and write nothing")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    options = parser.parse_args()
+    if options.sample:
+        different = differences(options.sample, options.seed)
+        sys.exit("\n".join(different) if different else 0)
+    wanted = options.family or FAMILIES
     if unknown := sorted(set(wanted) - set(FAMILIES)):
         parser.error(f"unknown family: {', '.join(unknown)}; the families are: {', '.join(FAMILIES)}")
     OUT.mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 """Trains and exports all models of this folder, with their golden set, warm-up requests and traffic. Takes a minute or two.
 
-    python tests/models/train.py [FOLDER]      (default: the folder of this file; README.md lists the files that it writes)
+    python tests/models/train.py [FOLDER [MODEL ...]]      (defaults: the folder of this file, which README.md describes; all models)
 
 Every run writes models that give the same answers.
 """
@@ -46,37 +46,58 @@ def _check(version: int, model: keras.Model, split: data.Split) -> None:
         sys.exit(f"digits {version} has an unexpected accuracy on the golden set: {golden:.3f}")
 
 
-def _export_digits(folder: pathlib.Path, split: data.Split) -> None:
-    for version, (train, export) in DIGITS.items():
-        model = train(split.train)
-        _check(version, model, split)
-        version_dir = _fresh(folder / str(version))
-        export(version_dir, model)
-        records.write_warmup(version_dir, split.train)
-        if version == 4:
-            answers = networks.answers(model, split.traffic)["probabilities"]
-            broken = np.flatnonzero(~np.isfinite(answers).all(axis=1))
-            (folder / "traffic_nan.txt").write_text("".join(f"{i}\n" for i in broken))
-            print(f"digits 4: {len(broken)} of {len(answers)} traffic images give NaN")
+def _export_digits(folder: pathlib.Path, split: data.Split, version: int) -> None:
+    train, export = DIGITS[version]
+    model = train(split.train)
+    _check(version, model, split)
+    version_dir = _fresh(folder / str(version))
+    export(version_dir, model)
+    records.write_warmup(version_dir, split.train)
+    if version == 4:
+        answers = networks.answers(model, split.traffic)["probabilities"]
+        broken = np.flatnonzero(~np.isfinite(answers).all(axis=1))
+        (folder / "traffic_nan.txt").write_text("".join(f"{i}\n" for i in broken))
+        print(f"digits 4: {len(broken)} of {len(answers)} traffic images give NaN")
+
+
+def _write_images(folder: pathlib.Path, split: data.Split) -> None:
     records.write_golden(folder / "golden" / "golden.tfrecord", split.golden)
     split.traffic.images.astype("<f4").tofile(folder / "traffic.f32")
     (folder / "traffic_labels.txt").write_text("".join(f"{label}\n" for label in split.traffic.labels))
+
+
+SMALL = {  # Exported without training.
+    "half_plus_two_tf1/1": lambda path: exports.export_line_tf1(path, 0.5, 2.0),
+    "half_plus_two_tf2/1": lambda path: exports.export_line(path, 0.5, 2.0),
+    "half_plus_three_tf2/1": lambda path: exports.export_line(path, 0.5, 3.0),
+    "examples_tf1/1": lambda path: exports.export_examples_tf1(path, 0.5, 2.0),
+    "examples_tf2/1": lambda path: exports.export_examples_tf2(path, 0.5, 2.0),
+    "types/1": exports.export_types,
+    "strings/1": exports.export_words,
+}
+TRAINED = [*(f"digits/{version}" for version in DIGITS), "digits_bytes/1"]
+
+
+def export(folder: pathlib.Path, name: str, split: data.Split) -> None:
+    """Writes one of SMALL or TRAINED to FOLDER/NAME."""
+    model, version = name.split("/")
+    if name in SMALL:
+        SMALL[name](_fresh(folder / name))
+    elif model == "digits":
+        _export_digits(folder / model, split, int(version))
+    else:
+        exports.export_bytes_digits(_fresh(folder / name), networks.bytes_classifier(split.train))
 
 
 def main() -> None:
     tf.config.experimental.enable_op_determinism()
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent
     split = data.load()
-    _export_digits(folder / "digits", split)
-    exports.export_bytes_digits(_fresh(folder / "digits_bytes" / "1"), networks.bytes_classifier(split.train))
-    exports.export_line_tf1(_fresh(folder / "half_plus_two_tf1" / "1"), 0.5, 2.0)
-    exports.export_line(_fresh(folder / "half_plus_two_tf2" / "1"), 0.5, 2.0)
-    exports.export_line(_fresh(folder / "half_plus_three_tf2" / "1"), 0.5, 3.0)
-    exports.export_examples_tf1(_fresh(folder / "examples_tf1" / "1"), 0.5, 2.0)
-    exports.export_examples_tf2(_fresh(folder / "examples_tf2" / "1"), 0.5, 2.0)
-    exports.export_types(_fresh(folder / "types" / "1"))
-    exports.export_words(_fresh(folder / "strings" / "1"))
-    needed_ops.write_table(folder)
+    for name in sys.argv[2:] or [*TRAINED, *SMALL]:
+        export(folder, name, split)
+    if len(sys.argv) <= 2:
+        _write_images(folder / "digits", split)
+        needed_ops.write_table(folder)
 
 
 if __name__ == "__main__":

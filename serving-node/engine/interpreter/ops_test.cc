@@ -7,8 +7,8 @@
 #include <set>
 
 #include "serving-node/engine/interpreter/differences.h"
+#include "serving-node/engine/interpreter/error_difference.h"
 #include "serving-node/engine/interpreter/one_op.h"
-#include "serving-node/engine/kernels/control/families.h"
 #include "serving-node/engine/kernels/registry.h"
 
 namespace longshore::engine::interpreter {
@@ -31,11 +31,12 @@ Result<std::vector<std::vector<Tensor>>> Answers(const Json& json, size_t runs) 
 
 // The first difference from TensorFlow's answers; "" if equal. The case has "outputs" for the first run and "later" for
 // the following ones.
-std::string DifferenceFromTensorFlow(const Json& json) {
+std::string DifferenceFromTensorFlow(const Json& json, ErrorRows& rows) {
   const Json later = json.value("later", Json::array());
   const auto answers = Answers(json, 1 + later.size());
   if (json.contains("error"))
-    return answers ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
+    return answers ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>())
+                   : rows.Difference(json, answers.error());
   if (!answers) return ToString(answers.error());
   for (size_t run = 0; run < answers->size(); ++run) {
     const std::string difference =
@@ -46,10 +47,12 @@ std::string DifferenceFromTensorFlow(const Json& json) {
 }
 
 TEST(Ops, AnswerAsTensorFlowDoes) {
+  ErrorRows rows;
   for (const auto& json : OpCases()) {
-    EXPECT_EQ(DifferenceFromTensorFlow(json), "")
+    EXPECT_EQ(DifferenceFromTensorFlow(json, rows), "")
         << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
   }
+  EXPECT_THAT(rows.Unused(), testing::IsEmpty());
 }
 
 // There are no golden answers for these inputs, because they crash TensorFlow.
@@ -70,35 +73,22 @@ TEST(Ops, RejectInputsThatCrashTensorFlow) {
                 testing::HasSubstr("seq_len_max must be between 0 and 1 but is"));
   }
   EXPECT_THAT(refusal("LSTMBlockCell", R"("T": "type: DT_FLOAT")", row + "," + one + "," + one + "," + weights),
-              testing::HasSubstr("x DT_FLOAT[1]"));
+              testing::HasSubstr("x must be DT_FLOAT of rank 2, not DT_FLOAT[1]"));
   const std::string ends = R"({"type": 1, "shape": [1,2], "values": [1]})";
   EXPECT_THAT(refusal("Dequantize", R"("T": "type: DT_QINT8", "axis": "i: 0")",
                       R"({"type": 11, "shape": [2], "values": [1]}, )" + ends + "," + ends),
               testing::HasSubstr("must be 2 floats in a vector"));
 }
 
-// The ops in `known` are tested with whole models: they read files or have no output to compare. Ops that run bodies or
-// hold lists are, too.
-TEST(Ops, AllHaveAGoldenCase) {
-  std::set<std::string> known = {"Assert",
-                                 "AssignVariableOp",
-                                 "InitializeTableFromTextFile",
-                                 "InitializeTableFromTextFileV2",
-                                 "NoOp",
-                                 "ReadVariableOp",
-                                 "ResourceGather",
-                                 "RestoreV2",
-                                 "VarHandleOp",
-                                 "VarIsInitializedOp",
-                                 "VariableShape",
-                                 "Const"};
+// Cases with an error do not count. The ops in `known` read files or have no output to compare:
+// tests/judge/ops_covered_test.py requires a model with each of them.
+TEST(Ops, AllHaveAnAnsweredGoldenCase) {
+  std::set<std::string> known = {"Assert", "Const",    "InitializeTableFromTextFile", "InitializeTableFromTextFileV2",
+                                 "NoOp",   "RestoreV2"};
   for (const auto& json : OpCases()) {
+    if (json.contains("error")) continue;
     const OneOp one(json);
     for (const auto& node : one.def.node()) known.insert(node.op());
-  }
-  for (const auto family :
-       {kernels::control::ControlKernels, kernels::control::TensorArrayKernels, kernels::control::TensorListKernels}) {
-    for (const auto& kernel : family()) known.insert(std::string(kernel.op));
   }
   for (const auto& kernel : kernels::AllKernels()) EXPECT_TRUE(known.contains(std::string(kernel.op))) << kernel.op;
 }

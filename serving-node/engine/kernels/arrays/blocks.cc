@@ -104,7 +104,8 @@ Outputs BatchToSpace(const Call& call, const std::vector<int64_t>& block_shape, 
   for (size_t i = 0; i < cuts.size(); ++i) {
     int64_t whole = 0;
     if (__builtin_mul_overflow(shape[i + 1], cuts[i].block, &whole) || whole < cuts[i].before + cuts[i].after)
-      return InvalidArgument("crops {} and {} exceed the size {}", cuts[i].before, cuts[i].after, whole);
+      return InvalidArgument("crops {} and {} of the size {} leave a negative size", cuts[i].before, cuts[i].after,
+                             whole);
     shape[i + 1] = whole - cuts[i].before - cuts[i].after;
   }
   RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));

@@ -58,7 +58,8 @@ Result<int64_t> RangeCount(T start, T limit, T delta) {
   const double count =
       std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
   if (!(count >= 0 && count <= static_cast<double>(tensor::kTensorBytesMax)))
-    return InvalidArgument("a range of {} numbers is too large", count);
+    return InvalidArgument("a range of {} numbers is too large: start {}, limit {}, delta {}", count, start, limit,
+                           delta);
   return static_cast<int64_t>(count);
 }
 

@@ -17,11 +17,11 @@ Outputs Transpose(const Call& call) {
   Shape shape;
   std::vector<int64_t> moved;
   if (order.size() != in.shape().size())
-    return InvalidArgument("perm {} does not fit rank {}", ToString(order), in.rank());
+    return InvalidArgument("perm {} must be a vector of size {}", ToString(order), in.rank());
   for (const int64_t given : order) {
     ASSIGN_OR_RETURN(const int axis, AxisOf(given, in.rank()));
     const auto at = static_cast<size_t>(axis);
-    if (seen[at]) return InvalidArgument("perm {} has an axis twice", ToString(order));
+    if (seen[at]) return InvalidArgument("perm {} has an axis twice, and another one is missing", ToString(order));
     seen[at] = true;
     shape.push_back(in.shape()[at]);
     moved.push_back(strides[at]);
@@ -30,6 +30,7 @@ Outputs Transpose(const Call& call) {
 }
 
 Outputs BroadcastTo(const Call& call) {
+  if (call.in(1).rank() != 1) return InvalidArgument("shape must be a vector, not {}", ToString(call.in(1).shape()));
   ASSIGN_OR_RETURN(const Shape shape, IntsOf(call.in(1), "shape"));
   ASSIGN_OR_RETURN(const Shape both, BroadcastShape(call.in(0).shape(), shape));
   if (both != shape)

@@ -18,10 +18,10 @@ Outputs Slice(const Call& call) {
   for (size_t i = 0; i < begin.size(); ++i) {
     const int64_t whole = in.shape()[i];
     if (begin[i] < 0 || begin[i] > whole)
-      return InvalidArgument("begin {} is out of range for the size {}", begin[i], whole);
+      return InvalidArgument("begin[{}] = {} is out of range for the dimension {}", i, begin[i], whole);
     if (size[i] == -1) size[i] = whole - begin[i];
     if (size[i] < 0 || size[i] > whole - begin[i])
-      return InvalidArgument("a slice of size {} that begins at {} exceeds the size {}", size[i], begin[i], whole);
+      return InvalidArgument("size[{}] = {} from {} is out of range for the dimension {}", i, size[i], begin[i], whole);
     first += begin[i] * strides[i];
   }
   return One(StridedCopy(in, first, size, strides));

@@ -32,8 +32,9 @@ Result<Header> HeaderOf(const std::string& bytes) {
   header.top_down = header.height < 0;
   header.height = std::abs(header.height);
   header.channels = NumberAt<int16_t>(bytes, 28) / 8;
-  if (header.pixels_at < 0 || header.width <= 0 || header.height == 0)
-    return InvalidArgument("Invalid BMP data: {} by {} pixels", header.width, header.height);
+  if (header.pixels_at < 0) return InvalidArgument("Invalid BMP data: a header of {} bytes", header.pixels_at);
+  if (header.width <= 0 || header.height == 0)
+    return InvalidArgument("Invalid BMP data: width {} and height {}", header.width, header.height);
   if (header.channels != 1 && header.channels != 3 && header.channels != 4)
     return InvalidArgument("a BMP image with {} channels is not supported", header.channels);
   return header;

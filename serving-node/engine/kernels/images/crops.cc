@@ -59,8 +59,7 @@ Result<Boxes> BoxesOf(const Call& call) {
   if (size.size() != 2 || std::ranges::any_of(size, is_invalid_size))
     return InvalidArgument("crop_size must be two positive numbers, not {}", ToString(size));
   for (const int64_t at : images) {
-    if (at < 0 || at >= image.dim(0))
-      return InvalidArgument("box_ind {} is out of range for {} images", at, image.dim(0));
+    if (at < 0 || at >= image.dim(0)) return OutOfRange("box_ind {} is out of range for {} images", at, image.dim(0));
   }
   return Boxes{boxes, std::move(images), size[0], size[1]};
 }

@@ -59,9 +59,15 @@ Outputs Converted(const Call& call, const Tensor& image, DType type) {
   return One(out);
 }
 
+Result<std::string> ContentsOf(const Call& call) {
+  ASSIGN_OR_RETURN(std::string bytes, TextOf(call, 0, "contents"));
+  if (bytes.empty()) return InvalidArgument("contents are empty");
+  return bytes;
+}
+
 // DecodeJpeg and DecodePng both accept JPEG, PNG, and GIF with a single image.
 Outputs DecodeStill(const Call& call, DType type) {
-  ASSIGN_OR_RETURN(const std::string bytes, TextOf(call, 0, "contents"));
+  ASSIGN_OR_RETURN(const std::string bytes, ContentsOf(call));
   const int64_t channels = call.attributes().Int("channels", 0);
   Result<Tensor> image = InvalidArgument("Unknown image file format. One of JPEG, PNG, GIF required.");
   switch (FormatOf(bytes)) {
@@ -79,7 +85,7 @@ Outputs DecodePng(const Call& call) { return DecodeStill(call, call.attributes()
 
 // JPEG and PNG become one frame of three channels.
 Outputs DecodeGif(const Call& call) {
-  ASSIGN_OR_RETURN(const std::string bytes, TextOf(call, 0, "contents"));
+  ASSIGN_OR_RETURN(const std::string bytes, ContentsOf(call));
   Result<Tensor> image = InvalidArgument("Unknown image file format. One of JPEG, PNG, GIF required.");
   switch (FormatOf(bytes)) {
     case Format::kGif: return One(images::DecodeGif(call, bytes, INT64_MAX));
@@ -92,7 +98,7 @@ Outputs DecodeGif(const Call& call) {
 }
 
 Outputs DecodeBmp(const Call& call) {
-  ASSIGN_OR_RETURN(const std::string bytes, TextOf(call, 0, "contents"));
+  ASSIGN_OR_RETURN(const std::string bytes, ContentsOf(call));
   const int64_t channels = call.attributes().Int("channels", 0);
   if (FormatOf(bytes) != Format::kBmp) return InvalidArgument("the contents are not a BMP image");
   if (channels == 1) return InvalidArgument("`channels` must be 0, 3 or 4 for BMP, but got 1");
@@ -107,7 +113,7 @@ Result<Tensor> DecodeFrames(const Call& call, const std::string& bytes) {
 }
 
 Outputs DecodeImage(const Call& call) {
-  ASSIGN_OR_RETURN(const std::string bytes, TextOf(call, 0, "contents"));
+  ASSIGN_OR_RETURN(const std::string bytes, ContentsOf(call));
   const int64_t channels = call.attributes().Int("channels", 0);
   const DType type = call.attributes().Type("dtype", DType::kUint8);
   Result<Tensor> image = InvalidArgument("Unknown image file format. One of JPEG, PNG, GIF, BMP required.");
@@ -124,7 +130,7 @@ Outputs DecodeImage(const Call& call) {
 
 // crop_window is [y, x, height, width] and must be within the image.
 Outputs DecodeAndCropJpeg(const Call& call) {
-  ASSIGN_OR_RETURN(const std::string bytes, TextOf(call, 0, "contents"));
+  ASSIGN_OR_RETURN(const std::string bytes, ContentsOf(call));
   ASSIGN_OR_RETURN(const auto window, IntsOf(call.in(1), "crop_window"));
   if (window.size() != 4) return InvalidArgument("crop_window must have four elements, not {}", window.size());
   if (FormatOf(bytes) != Format::kJpeg) return InvalidArgument("the contents are not a JPEG image");

@@ -66,9 +66,10 @@ struct ToRgb {
 template <typename F>
 Outputs Colours(const Call& call) {
   const Tensor& in = call.in(0);
-  if (in.rank() < 1 || in.shape().back() != 3)
-    return InvalidArgument("the last dimension must be 3 colour channels, not as in the shape {}",
-                           ToString(in.shape()));
+  if (in.rank() < 1) return InvalidArgument("input must be at least a vector, not of shape []");
+  if (in.shape().back() != 3)
+    return FailedPrecondition("the last dimension must be 3 colour channels, not as in the shape {}",
+                              ToString(in.shape()));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   return ForFloats(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -49,7 +49,7 @@ Result<Band> BandOf(const Call& call, const Tensor* k) {
 Status CheckWithin(const Band& band) {
   for (const int64_t d : {band.low, band.high}) {
     if (d != 0 && (d <= -band.rows || d >= band.columns))
-      return InvalidArgument("diagonal {} is outside a matrix of {} by {}", d, band.rows, band.columns);
+      return InvalidArgument("diag_index {} is outside a matrix of {} rows and {} columns", d, band.rows, band.columns);
   }
   return {};
 }
@@ -79,8 +79,8 @@ Status CheckScalar(const Tensor& tensor, DType type, std::string_view what) {
 
 Outputs DiagPartOf(const Call& call, const Tensor* k, const Tensor* padding) {
   const Tensor& in = call.in(0);
-  ASSIGN_OR_RETURN(Band band, BandOf(call, k));
   if (in.rank() < 2) return InvalidArgument("input must be at least 2-dim, not {}", ToString(in.shape()));
+  ASSIGN_OR_RETURN(Band band, BandOf(call, k));
   band.rows = in.dim(in.rank() - 2);
   band.columns = in.dim(in.rank() - 1);
   RETURN_IF_ERROR(CheckWithin(band));
@@ -121,8 +121,8 @@ Outputs WriteBand(const Tensor& packed, const Band& band, Tensor out) {
 Outputs SetDiagOf(const Call& call, const Tensor* k) {
   const Tensor& in = call.in(0);
   const Tensor& packed = call.in(1);
-  ASSIGN_OR_RETURN(Band band, BandOf(call, k));
   if (in.rank() < 2) return InvalidArgument("input must be at least 2-dim, not {}", ToString(in.shape()));
+  ASSIGN_OR_RETURN(Band band, BandOf(call, k));
   band.rows = in.dim(in.rank() - 2);
   band.columns = in.dim(in.rank() - 1);
   RETURN_IF_ERROR(CheckWithin(band));
@@ -155,7 +155,7 @@ Status SetSize(const Wanted& wanted, int64_t packed_length, Band* band) {
   band->columns = is_free ? std::max(rows, columns) : wanted.columns == -1 ? columns : wanted.columns;
   const bool fits = band->rows >= rows && band->columns >= columns && (band->rows == rows || band->columns == columns);
   if (fits) return {};
-  return InvalidArgument("diagonals of length {} from {} to {} do not fit a matrix of {} by {}", packed_length,
+  return InvalidArgument("diagonals of length {} from {} to {} do not fit {} rows and {} columns", packed_length,
                          band->low, band->high, band->rows, band->columns);
 }
 

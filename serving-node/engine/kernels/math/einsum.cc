@@ -52,13 +52,14 @@ Result<Equation> WithoutDots(Equation equation, std::span<const Tensor> inputs) 
     if (dots == labels.npos) continue;
     const size_t named = labels.size() - 3, rank = inputs[i].shape().size();
     if (rank < named || rank - named > kDotsMax)
-      return InvalidArgument("\"{}\" does not fit the shape {}", labels, ToString(inputs[i].shape()));
+      return InvalidArgument("\"{}\" has more axes than the shape {}", labels, ToString(inputs[i].shape()));
     labels.replace(dots, 3, DotLabels(rank - named));
     most = std::max(most, rank - named);
   }
   const size_t dots = equation.output.find("...");
   if (dots != std::string::npos) equation.output.replace(dots, 3, DotLabels(most));
-  if (dots == std::string::npos && most > 0) return InvalidArgument("the inputs have \"...\", but the result does not");
+  if (dots == std::string::npos && most > 0)
+    return InvalidArgument("the inputs have an ellipsis (...), but the output does not");
   return equation;
 }
 
@@ -75,14 +76,15 @@ Result<std::map<char, int64_t>> SizesOf(const Equation& equation, std::span<cons
   std::map<char, int64_t> sizes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (equation.inputs[i].size() != inputs[i].shape().size())
-      return InvalidArgument("\"{}\" does not fit the shape {}", equation.inputs[i], ToString(inputs[i].shape()));
+      return InvalidArgument("\"{}\" does not have the rank of the shape {}", equation.inputs[i],
+                             ToString(inputs[i].shape()));
     for (size_t axis = 0; axis < equation.inputs[i].size(); ++axis) {
       const int64_t size = inputs[i].shape()[axis];
       const auto [at, is_new] = sizes.emplace(equation.inputs[i][axis], size);
       if (IsDotLabel(at->first) && (at->second == 1 || size == 1))
         at->second = at->second == 1 ? size : at->second;
       else if (at->second != size)
-        return InvalidArgument("label '{}' has the sizes {} and {}", at->first, at->second, size);
+        return InvalidArgument("label '{}' has the dimensions {} and {}", at->first, at->second, size);
     }
   }
   return sizes;

@@ -23,9 +23,11 @@ Outputs L2Loss(const Call& call) {
 Outputs Cross(const Call& call) {
   const Tensor& a = call.in(0);
   const Tensor& b = call.in(1);
-  if (a.type() != b.type() || a.shape() != b.shape() || a.rank() < 1 || a.shape().back() != 3)
-    return InvalidArgument("inputs must be vectors of three numbers of one type and shape, not {} and {}",
-                           ToString(a.shape()), ToString(b.shape()));
+  if (a.type() != b.type() || a.shape() != b.shape() || a.rank() < 1)
+    return InvalidArgument("inputs must be vectors of one type and shape, not {} and {}", ToString(a.shape()),
+                           ToString(b.shape()));
+  if (a.shape().back() != 3)
+    return FailedPrecondition("inputs must be vectors of 3 numbers, not {}", ToString(a.shape()));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(a, a.shape()));
   return ForNumbers(a.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -36,9 +36,10 @@ Outputs FusedBatchNorm(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.type() != DType::kFloat || in.rank() != 4)
     return InvalidArgument("x must be DT_FLOAT of rank 4, not {}{}", DTypeName(in.type()), ToString(in.shape()));
+  constexpr std::string_view kNames[] = {"x", "scale", "offset", "mean", "variance"};
   for (size_t i = 1; i < 5; ++i) {
     if (call.in(i).shape() != Shape{in.dim(3)} || call.in(i).type() != DType::kFloat)
-      return InvalidArgument("input {} is {}{}, which does not fit x of shape {}", i, DTypeName(call.in(i).type()),
+      return InvalidArgument("{} is {}{}, which does not fit x of shape {}", kNames[i], DTypeName(call.in(i).type()),
                              ToString(call.in(i).shape()), ToString(in.shape()));
   }
   const float* scale = Raw<float>(call.in(1));

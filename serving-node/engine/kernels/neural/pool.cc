@@ -91,8 +91,11 @@ Outputs MaxPoolV2(const Call& call) {
   ASSIGN_OR_RETURN(const auto size, IntsOf(call.in(1), "ksize"));
   ASSIGN_OR_RETURN(const auto strides, IntsOf(call.in(2), "strides"));
   for (const auto& list : {size, strides}) {
-    if (list.size() != 4 || list[0] != 1 || list[3] != 1 || !AreSteps(list))
-      return InvalidArgument("ksize {} or strides {} are not supported", ToString(size), ToString(strides));
+    if (list.size() != 4 || !AreSteps(list))
+      return InvalidArgument("ksize {} and strides {} must be four positive numbers each", ToString(size),
+                             ToString(strides));
+    if (list[0] != 1 || list[3] != 1)
+      return Unimplemented("pooling across batches or depth: ksize {}, strides {}", ToString(size), ToString(strides));
   }
   if (image.rank() != 4) return InvalidArgument("input must be of rank 4, not of shape {}", ToString(image.shape()));
   Window window;

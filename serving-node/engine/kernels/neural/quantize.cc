@@ -183,7 +183,7 @@ Outputs QuantizeAndDequantizeV3(const Call& call) {
 // Ranges along an axis cannot be given in TensorFlow either: its checks contradict each other.
 Status CheckRanges(const graph::Node& node) {
   if (!node.attributes.Bool("range_given", false) || node.attributes.Int("axis", -1) == -1) return {};
-  return Unimplemented("{} with ranges given along an axis", node.op);
+  return Unimplemented("{} with input_min and input_max along an axis", node.op);
 }
 
 Status CheckBitsAndRanges(const graph::Node& node) {

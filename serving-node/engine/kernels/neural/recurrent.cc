@@ -23,16 +23,25 @@ Status CheckInput(const Tensor& in, std::string_view name, const Shape& wanted) 
                          ToString(wanted));
 }
 
+// The weights of the gates and their bias, with the names of the inputs.
+struct GateInputs {
+  const Tensor& weights;
+  std::string_view weights_name;
+  const Tensor& bias;
+  std::string_view bias_name;
+};
+
 // InvalidArgument unless weights are [inputs + cells, times * cells] and the bias has as many columns. Compares by
 // division, because products might overflow.
-Status CheckWeights(const Tensor& weights, const Tensor& bias, const Sizes& sizes, int64_t times) {
+Status CheckWeights(const GateInputs& gates, const Sizes& sizes, int64_t times) {
+  const Tensor& weights = gates.weights;
   const bool is_matrix = weights.type() == DType::kFloat && weights.rank() == 2;
   if (!is_matrix || weights.dim(0) - sizes.cells != sizes.inputs || weights.dim(1) % times != 0 ||
       weights.dim(1) / times != sizes.cells) {
-    return InvalidArgument("weights {}{} do not fit {} inputs and {} cells", DTypeName(weights.type()),
-                           ToString(weights.shape()), sizes.inputs, sizes.cells);
+    return InvalidArgument("the weights {} {}{} do not fit {} inputs and {} cells", gates.weights_name,
+                           DTypeName(weights.type()), ToString(weights.shape()), sizes.inputs, sizes.cells);
   }
-  return CheckInput(bias, "a bias", {weights.dim(1)});
+  return CheckInput(gates.bias, gates.bias_name, {weights.dim(1)});
 }
 
 // ResourceExhausted unless the outputs, for `steps` steps, and the buffers of one step fit into memory. The buffers are
@@ -126,21 +135,22 @@ class Lstm {
 // be vectors of any size.
 Status CheckLstm(std::span<const Tensor> in, const Sizes& sizes, bool has_peepholes) {
   RETURN_IF_ERROR(CheckInput(in[2], "h_prev", {sizes.batch, sizes.cells}));
-  RETURN_IF_ERROR(CheckWeights(in[3], in[7], sizes, 4));
+  RETURN_IF_ERROR(CheckWeights({in[3], "w", in[7], "b"}, sizes, 4));
+  constexpr std::string_view kNames[] = {"wci", "wcf", "wco"};
   for (const size_t i : {4U, 5U, 6U}) {
     const Shape wanted = has_peepholes || in[i].rank() != 1 ? Shape{sizes.cells} : in[i].shape();
-    RETURN_IF_ERROR(CheckInput(in[i], "a peephole", wanted));
+    RETURN_IF_ERROR(CheckInput(in[i], kNames[i - 4], wanted));
   }
   return {};
 }
 
-// The sizes from x, which must have the given rank, and from the state.
-Result<Sizes> SizesOf(const Tensor& x, const Tensor& state, int rank) {
-  if (x.type() != DType::kFloat || x.rank() != rank || state.rank() != 2)
-    return InvalidArgument("x {}{} and the state {} have unsupported types or ranks", DTypeName(x.type()),
-                           ToString(x.shape()), ToString(state.shape()));
+// The sizes from x, which must have the given rank, and from the input `state`, which is called `name`.
+Result<Sizes> SizesOf(const Tensor& x, int rank, const Tensor& state, std::string_view name) {
+  if (x.type() != DType::kFloat || x.rank() != rank)
+    return InvalidArgument("x must be DT_FLOAT of rank {}, not {}{}", rank, DTypeName(x.type()), ToString(x.shape()));
+  if (state.rank() != 2) return InvalidArgument("{} must be of rank 2, not of shape {}", name, ToString(state.shape()));
   const Sizes sizes{x.dim(rank - 2), x.dim(rank - 1), state.dim(1)};
-  RETURN_IF_ERROR(CheckInput(state, "the state", {sizes.batch, sizes.cells}));
+  RETURN_IF_ERROR(CheckInput(state, name, {sizes.batch, sizes.cells}));
   return sizes;
 }
 
@@ -161,10 +171,10 @@ LstmStep PlacesOf(std::vector<Tensor>& outputs, int64_t offset) {
 }
 
 Outputs LstmCell(const Call& call) {
-  ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(call.in(0), call.in(1), 2));
+  ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(call.in(0), 2, call.in(1), "cs_prev"));
   const auto& attributes = call.attributes();
   RETURN_IF_ERROR(CheckLstm(call.inputs, sizes, attributes.Bool("use_peephole", false)));
-  if (sizes.states() == 0) return InvalidArgument("the state of shape {} is empty", ToString(call.in(1).shape()));
+  if (sizes.states() == 0) return InvalidArgument("cs_prev of shape {} is empty", ToString(call.in(1).shape()));
   RETURN_IF_ERROR(HasRoomForSteps(call, sizes, 1, kLstmOutputs));
   ASSIGN_OR_RETURN(auto outputs, Zeros(kLstmOutputs, {sizes.batch, sizes.cells}));
   Lstm lstm(attributes, call.inputs, sizes, LstmKind{});
@@ -179,7 +189,7 @@ Outputs LstmSequence(const Call& call, const LstmKind& kind) {
   const Tensor& x = in[0];
   if (call.in(0).rank() != 0 || call.in(0).type() != DType::kInt64)
     return InvalidArgument("seq_len_max must be one DT_INT64");
-  ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(x, in[1], 3));
+  ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(x, 3, in[1], "cs_prev"));
   RETURN_IF_ERROR(CheckLstm(in, sizes, true));
   const int64_t steps = *Raw<int64_t>(call.in(0));
   if (steps < 0 || steps > x.dim(0))
@@ -207,9 +217,9 @@ Outputs BlockLstmV2(const Call& call) {
 // Inputs: x, h_prev, w_ru, w_c, b_ru, b_c. Outputs: the reset gate (how much of h_prev the candidate sees), the update
 // gate (how much of h_prev stays), the candidate, h.
 Outputs GruCell(const Call& call) {
-  ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(call.in(0), call.in(1), 2));
-  RETURN_IF_ERROR(CheckWeights(call.in(2), call.in(4), sizes, 2));
-  RETURN_IF_ERROR(CheckWeights(call.in(3), call.in(5), sizes, 1));
+  ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(call.in(0), 2, call.in(1), "h_prev"));
+  RETURN_IF_ERROR(CheckWeights({call.in(2), "w_ru", call.in(4), "b_ru"}, sizes, 2));
+  RETURN_IF_ERROR(CheckWeights({call.in(3), "w_c", call.in(5), "b_c"}, sizes, 1));
   RETURN_IF_ERROR(HasRoomForSteps(call, sizes, 1, 4));
   ASSIGN_OR_RETURN(auto outputs, Zeros(4, {sizes.batch, sizes.cells}));
   const int64_t states = sizes.states(), cells = sizes.cells;

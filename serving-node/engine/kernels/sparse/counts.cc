@@ -18,7 +18,8 @@ struct Counted {
 
 Result<int64_t> BinsOf(const Tensor& size) {
   ASSIGN_OR_RETURN(const int64_t bins, IntOf(size, "size"));
-  if (size.rank() != 0 || bins < 0) return InvalidArgument("size must be a scalar of at least 0, not {}", bins);
+  if (size.rank() != 0) return InvalidArgument("size must be a scalar, not of rank {}", size.rank());
+  if (bins < 0) return InvalidArgument("size must be non-negative, not {}", bins);
   return bins;
 }
 

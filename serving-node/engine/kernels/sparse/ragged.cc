@@ -37,12 +37,13 @@ Result<int64_t> RangeSize(T start, T limit, T delta) {
     const uint64_t step = delta > 0 ? static_cast<uint64_t>(delta) : uint64_t{0} - static_cast<uint64_t>(delta);
     const uint64_t width = sizeof(T) == 4 ? distance & UINT32_MAX : distance;
     const uint64_t count = (width - 1) / (sizeof(T) == 4 ? step & UINT32_MAX : step) + 1;
-    if (count > tensor::kTensorBytesMax) return InvalidArgument("a range of {} numbers is too large", count);
+    if (count > tensor::kTensorBytesMax)
+      return InvalidArgument("a range of {} numbers is too large: limit, start or delta is unsuitable", count);
     return static_cast<int64_t>(count);
   } else {
     const double count = std::ceil(std::abs((static_cast<double>(limit) - static_cast<double>(start)) / delta));
     if (!(count <= static_cast<double>(tensor::kTensorBytesMax)))
-      return InvalidArgument("a range of {} numbers is too large", count);
+      return InvalidArgument("a range of {} numbers is too large: limit, start or delta is unsuitable", count);
     return static_cast<int64_t>(count);
   }
 }

@@ -17,7 +17,7 @@ struct Partitions {
 
 // The row of each value, from row splits.
 Result<std::vector<int64_t>> ParentsOfSplits(const Call& call, const std::vector<int64_t>& splits) {
-  if (splits.empty()) return InvalidArgument("row splits must not be empty");
+  if (splits.empty()) return InvalidArgument("the row splits of the first partition must not be empty");
   RETURN_IF_ERROR(CheckSplits(splits, splits.back()));
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {splits.back()}));
   std::vector<int64_t> parents;
@@ -91,12 +91,13 @@ Result<Shape> DenseShape(const Tensor& wanted, const Partitions& partitions, con
     if (sizes[0] != -1) return InvalidArgument("a scalar shape must be -1, not {}", sizes[0]);
     return shape;
   }
-  if (sizes.size() != shape.size()) return InvalidArgument("shape has {} sizes, not {}", sizes.size(), shape.size());
+  if (sizes.size() != shape.size()) return InvalidArgument("shape has rank {}, not {}", sizes.size(), shape.size());
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < -1) return InvalidArgument("shape has the size {}, which is below -1", sizes[i]);
     if (sizes[i] == -1) continue;
     if (i > partitions.parents.size() && sizes[i] != shape[i])
-      return InvalidArgument("shape {} does not fit values {}", ToString(sizes), ToString(values.shape()));
+      return InvalidArgument("the wanted shape {} is incompatible with values of {}", ToString(sizes),
+                             ToString(values.shape()));
     shape[i] = sizes[i];
   }
   return shape;

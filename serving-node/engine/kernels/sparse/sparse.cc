@@ -38,7 +38,7 @@ Result<Sparse> SparseOf(const Tensor& indices, const Tensor& shape) {
   sparse.count = indices.rank() == 0 ? 1 : indices.dim(0);
   const int64_t rank = indices.rank() == 2 ? indices.dim(1) : 1;
   if (indices.rank() > 2 || rank != static_cast<int64_t>(sparse.shape.size()))
-    return InvalidArgument("indices {} do not fit a shape of {} dimensions", ToString(indices.shape()),
+    return InvalidArgument("indices {} do not fit an output_shape of {} dimensions", ToString(indices.shape()),
                            sparse.shape.size());
   return sparse;
 }
@@ -140,7 +140,7 @@ Result<Shape> NewShape(const Shape& from, Shape to) {
   ASSIGN_OR_RETURN(const int64_t others, tensor::ElementCount(to));
   if (inferred != to.end()) {
     if (others == 0 || elements % others != 0)
-      return InvalidArgument("{} elements cannot be reshaped to {} with one inferred size", elements, ToString(to));
+      return InvalidArgument("reshape cannot infer a size: {} elements do not fit {}", elements, ToString(to));
     *inferred = elements / others;
   } else if (others != elements) {
     return InvalidArgument("{} elements cannot be reshaped to {}", elements, ToString(to));

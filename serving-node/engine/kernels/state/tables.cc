@@ -82,7 +82,8 @@ Status CheckShapes(const Tensor& keys, const Tensor& values, const Table& table)
   Shape wanted = keys.shape();
   wanted.insert(wanted.end(), table.value_shape.begin(), table.value_shape.end());
   if (values.shape() == wanted) return {};
-  return InvalidArgument("values have the shape {} instead of {}", ToString(values.shape()), ToString(wanted));
+  return InvalidArgument("values have the shape {} instead of {} for keys of the shape {}", ToString(values.shape()),
+                         ToString(wanted), ToString(keys.shape()));
 }
 
 // Row `at` of `values`.

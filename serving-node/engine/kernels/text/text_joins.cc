@@ -39,7 +39,10 @@ Result<std::vector<size_t>> AxesOf(const Call& call) {
   ASSIGN_OR_RETURN(const auto given, AllIntsOf(call.in(1), "reduction_indices"));
   std::vector<size_t> axes;
   for (const int64_t axis : given) {
-    ASSIGN_OR_RETURN(const int at, AxisOf(axis, call.in(0).rank()));
+    const int rank = call.in(0).rank();
+    if (axis < -rank || axis >= rank)
+      return OutOfRange("reduction dimension {} is out of range for rank {}", axis, rank);
+    const auto at = static_cast<int>(axis < 0 ? axis + rank : axis);
     if (std::ranges::find(axes, static_cast<size_t>(at)) != axes.end())
       return InvalidArgument("Duplicate reduction dimension {}", at);
     axes.push_back(static_cast<size_t>(at));
