@@ -21,8 +21,7 @@ Status AuthFlags::Check(bool peers) const {
   if (peers && !auth_tokens_file.empty() && peer_tokens_file.empty()) {
     return InvalidArgument(
         "--auth_tokens_file needs --peer_tokens_file on a node with --peer_address: otherwise the node would accept "
-        "requests from its peers "
-        "without a token");
+        "requests from its peers without a token");
   }
   return {};
 }
