@@ -3,6 +3,7 @@
 #include "common/base/sha256.h"
 #include "common/json/json.h"
 #include "common/os/file.h"
+#include "common/os/json_file.h"
 #include "controller/api/format.h"
 #include "controller/store/document.h"
 
