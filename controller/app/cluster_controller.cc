@@ -121,10 +121,10 @@ class ClusterController final : public Controller {
   std::atomic<int64_t> epoch_ = 0;       // The epoch of the current term; 0 while another controller leads.
 
   CurrentQueue queue_;
-  std::unique_ptr<store::KubeStore> store_;
+  std::unique_ptr<store::kube::KubeStore> store_;
   std::unique_ptr<store::Watch> watch_;
-  std::unique_ptr<fleet::PodFleet> fleet_;
-  std::unique_ptr<fleet::NodeTokens> tokens_;
+  std::unique_ptr<fleet::pods::PodFleet> fleet_;
+  std::unique_ptr<fleet::pods::NodeTokens> tokens_;
   std::unique_ptr<kube::EventWriter> events_;
   std::shared_ptr<tls::Identities> identities_;     // Announces a new authority to the fleet.
   std::unique_ptr<leader::Leadership> leadership_;  // Created and stopped under the mutex.
@@ -202,20 +202,20 @@ Status ClusterController::Connect() {
   kube::ApiOptions api_options = options_.api;
   api_options.may_write = [this] { return Leads(); };
   api_options.stopped = stop_.get_token();
-  ASSIGN_OR_RETURN(
-      store_, store::KubeStore::Open(cluster_, {.namespaces = options_.watch_namespaces, .api = api_options}, timer_));
+  ASSIGN_OR_RETURN(store_, store::kube::KubeStore::Open(
+                               cluster_, {.namespaces = options_.watch_namespaces, .api = api_options}, timer_));
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
-  fleet::PodFleetOptions fleet_options;
+  fleet::pods::PodFleetOptions fleet_options;
   fleet_options.namespaces = options_.watch_namespaces;
   fleet_options.api = api_options;
   fleet_options.settings = {options_.node_image, options_.advertised_address, ""};  // `served_` sets the authority.
-  ASSIGN_OR_RETURN(fleet_, fleet::StartPodFleet(cluster_, fleet_options, timer_, [this](const std::string& fleet) {
-                     queue_.Add(api::FleetKey(fleet));
-                   }));
+  ASSIGN_OR_RETURN(fleet_,
+                   fleet::pods::StartPodFleet(cluster_, fleet_options, timer_,
+                                              [this](const std::string& fleet) { queue_.Add(api::FleetKey(fleet)); }));
   ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, api_options, timer_));
-  ASSIGN_OR_RETURN(tokens_, fleet::NodeTokens::Start(std::move(api), clock_, [this](const fleet::PodName& pod) {
-                     return fleet_->NodeOf(pod);
-                   }));
+  ASSIGN_OR_RETURN(
+      tokens_, fleet::pods::NodeTokens::Start(std::move(api), clock_,
+                                              [this](const fleet::pods::PodName& pod) { return fleet_->NodeOf(pod); }));
   ASSIGN_OR_RETURN(auto events_api, kube::Api::Make(cluster_, api_options, timer_));
   events_ = std::make_unique<kube::EventWriter>(std::move(events_api), kEventReporter, clock_, timer_);
   served_ = std::make_unique<ServedIdentity>(options_.ca_cert_file, options_.ca_key_file, host_, clock_,

@@ -65,9 +65,9 @@ Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& appli
   if (fleet && !api::Allows(*fleet, model.metadata.namespace_))
     no_rollout.no_rollout_reason =
         fmt::format("fleet {} does not serve Models of namespace {}", name, model.metadata.namespace_);
-  if (!no_rollout.no_rollout_reason.empty()) return PlanText(model, no_rollout, 0);
+  if (!no_rollout.no_rollout_reason.empty()) return text::PlanText(model, no_rollout, 0);
   const std::vector<std::string> nodes = NodeNamesOf(*fleet);
-  return PlanText(model, rollout::PredictRollout(model, nodes, NewestOf(model), now), nodes.size());
+  return text::PlanText(model, rollout::PredictRollout(model, nodes, NewestOf(model), now), nodes.size());
 }
 
 Objects Before(const std::vector<Applied>& applied) {
@@ -109,7 +109,8 @@ Result<int> Diff(const Options& options, const Place& place, std::ostream& out) 
     const std::string outcome = OutcomeOf(one);
     if (outcome == "unchanged") continue;
     differs = true;
-    out << api::ToString(store::KeyOf(one.after)) << " would be " << outcome << "\n" << DiffText(DifferencesOf(one));
+    out << api::ToString(store::KeyOf(one.after)) << " would be " << outcome << "\n"
+        << text::DiffText(DifferencesOf(one));
   }
   out << DisagreementsText(place, Before(applied));
   return differs ? kExitDiffers : kExitOk;

@@ -61,8 +61,9 @@ Result<std::vector<Applied>> ApplyManifest(store::Store& store, const Manifest& 
   return applied;
 }
 
-std::vector<Difference> DifferencesOf(const Applied& applied) {
-  return Differences(applied.before ? store::ToDocument(*applied.before) : Json(), store::ToDocument(applied.after));
+std::vector<text::Difference> DifferencesOf(const Applied& applied) {
+  return text::Differences(applied.before ? store::ToDocument(*applied.before) : Json(),
+                           store::ToDocument(applied.after));
 }
 
 std::string OutcomeOf(const Applied& applied) {

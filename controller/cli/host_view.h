@@ -15,8 +15,8 @@
 namespace longshore::cli {
 
 struct HostView {
-  store::ControllerLockState controller;
-  HostSeen seen;  // With the manifests that the options select.
+  store::local::ControllerLockState controller;
+  text::HostSeen seen;  // With the manifests that the options select.
 };
 
 // Returns nullopt for a cluster. Call it before reading the objects: then an object whose manifest is not in the result
@@ -25,7 +25,7 @@ Result<std::optional<HostView>> ReadHostView(const Options& options, const Place
 
 // Returns a line that says how old the state is if no controller is running or the running one has stopped reconciling;
 // "" otherwise.
-std::string ControllerNote(const store::ControllerLockState& controller, TimePoint now);
+std::string ControllerNote(const store::local::ControllerLockState& controller, TimePoint now);
 
 // ControllerNote about the controller of this place; "" for a cluster.
 Result<std::string> ControllerNoteOf(const Place& place, TimePoint now);

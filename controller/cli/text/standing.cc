@@ -7,7 +7,7 @@
 #include "controller/cli/text/table.h"
 #include "controller/cli/text/text.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 namespace {
 
 const char* NameOf(Standing standing) {
@@ -132,4 +132,4 @@ std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen
   return text;
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

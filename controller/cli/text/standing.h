@@ -9,7 +9,7 @@
 #include "common/base/clock.h"
 #include "controller/api/types.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 
 // kFailed: the object does not reach its wanted state until a user intervenes.
 enum class Standing { kAsWanted, kUnderWay, kFailed };
@@ -46,4 +46,4 @@ std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std:
 // A few lines about one model.
 std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen& seen = {});
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

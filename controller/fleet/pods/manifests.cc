@@ -8,7 +8,7 @@
 #include "controller/api/format.h"
 #include "controller/api/units.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 namespace {
 
 constexpr int kUser = 65532;  // The user of the node's image.
@@ -318,4 +318,4 @@ std::string PathOf(const Json& object) {
       kPlurals.at(object.at("kind").get<std::string>()), object.at("metadata").at("name").get<std::string>());
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

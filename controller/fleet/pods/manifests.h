@@ -7,7 +7,7 @@
 #include "common/json/json.h"
 #include "controller/api/types.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 
 // Settings of this installation, the same for all fleets.
 struct PodSettings {
@@ -48,4 +48,4 @@ std::vector<Json> SupportingObjectsOf(const api::ServingFleet& fleet, const PodS
 // Returns the path of an object in the API: "/apis/apps/v1/namespaces/vision/deployments/longshore-cpu".
 std::string PathOf(const Json& object);
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

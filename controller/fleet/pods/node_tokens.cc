@@ -6,7 +6,7 @@
 #include "common/os/log.h"
 #include "controller/fleet/pods/manifests.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 namespace {
 
 constexpr std::chrono::minutes kRefreshInterval{5};
@@ -78,4 +78,4 @@ Result<NodeTokens::Node> NodeTokens::Identify(std::string_view authorization) {
   return std::move(*node);
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

@@ -18,7 +18,7 @@
 #include "common/net/auth/jwt.h"
 #include "controller/kube/api.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 
 struct PodName {
   std::string namespace_;
@@ -63,4 +63,4 @@ class NodeTokens {
   std::thread thread_;
 };
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

@@ -7,7 +7,7 @@
 #include "common/json/json.h"
 #include "controller/fleet/fleet.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 
 struct Pod {
   std::string fleet;      // "namespace/name".
@@ -23,4 +23,4 @@ Result<Pod> PodFrom(const Json& json);
 
 inline constexpr const char* kDeletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost";
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

@@ -14,7 +14,7 @@
 #include "controller/kube/cache.h"
 #include "controller/kube/reflector.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 namespace {
 
 constexpr int kConflictsMax = 10;  // For one Scale: the controllers of Kubernetes may write several times in a row.
@@ -436,4 +436,4 @@ Result<std::unique_ptr<PodFleet>> StartPodFleet(const kube::Cluster& cluster, co
   return std::unique_ptr<PodFleet>(std::move(fleet));
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

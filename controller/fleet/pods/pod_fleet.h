@@ -17,7 +17,7 @@
 #include "controller/fleet/pods/node_tokens.h"
 #include "controller/kube/api.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 
 struct PodFleetOptions {
   PodSettings settings{};
@@ -39,4 +39,4 @@ class PodFleet : public Fleet {
 Result<std::unique_ptr<PodFleet>> StartPodFleet(const kube::Cluster& cluster, const PodFleetOptions& options,
                                                 const MonotonicClock& clock, OnChange on_change);
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

@@ -12,7 +12,7 @@
 
 #include "controller/kube/testing.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 namespace {
 
 using testing::ElementsAre;
@@ -334,4 +334,4 @@ TEST_F(PodFleetTest, RemovesADeploymentThatLostItsOwner) {
 }
 
 }  // namespace
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

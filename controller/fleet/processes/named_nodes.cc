@@ -16,7 +16,7 @@
 #include "common/os/process/descriptors.h"
 #include "controller/fleet/processes/node_process.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 namespace {
 
 using std::chrono::milliseconds;
@@ -260,4 +260,4 @@ Result<std::unique_ptr<NamedNodes>> StartNamedNodes(ProcessOptions options, cons
   return std::unique_ptr<NamedNodes>(new ProcessNodes(std::move(options), clock, std::move(on_change)));
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

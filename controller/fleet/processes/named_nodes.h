@@ -15,7 +15,7 @@
 #include "controller/fleet/fleet.h"
 #include "controller/fleet/processes/options.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 
 // Starts and stops nodes by name; names are unique in the state directory. Thread-safe. No method waits for a node.
 class NamedNodes {
@@ -50,4 +50,4 @@ Result<std::unique_ptr<NamedNodes>> StartNamedNodes(ProcessOptions options, cons
 // DeadlineExceeded with the pids of the processes that did not end within the timeout.
 Status StopAllNodes(const Path& state_dir, std::chrono::milliseconds timeout);
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

@@ -4,7 +4,7 @@
 
 #include "common/os/log.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 namespace {
 
 using std::chrono::milliseconds;
@@ -147,4 +147,4 @@ void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProce
               node.info.last_exit, pause.count(), NodePaths(options.state_dir, node.info.node).log.string());
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

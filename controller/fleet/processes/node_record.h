@@ -9,7 +9,7 @@
 #include "common/base/path.h"
 #include "common/os/process/process.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 
 struct NodeRecord {
   std::string fleet;
@@ -46,4 +46,4 @@ Result<process::Process> FindProcess(const NodeRecord& record, const std::string
 // Returns the processes with an argument that has this prefix, including those without a record.
 std::vector<process::Process> ProcessesWith(const std::string& beginning);
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 namespace {
 
 constexpr int kNodesMax = 1000;
@@ -86,4 +86,4 @@ std::unique_ptr<Fleet> MakeProcessFleet(std::unique_ptr<NamedNodes> nodes) {
   return std::make_unique<ProcessFleet>(std::move(nodes));
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

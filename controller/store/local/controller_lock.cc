@@ -13,7 +13,7 @@
 #include "common/json/json.h"
 #include "common/os/file.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
 constexpr size_t kTextBytesMax = 4096;
@@ -98,4 +98,4 @@ Result<ControllerLockState> ReadControllerLock(const Path& dir) {
   return seen;
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -9,7 +9,7 @@
 #include "controller/store/local/records.h"
 #include "controller/store/local/watcher.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
 // Random, in the form of RFC 4122 version 4.
@@ -239,4 +239,4 @@ Result<std::unique_ptr<LocalStore>> LocalStore::Open(LocalOptions options) {
   return std::unique_ptr<LocalStore>(std::move(store));
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

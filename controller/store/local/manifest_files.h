@@ -11,7 +11,7 @@
 #include "controller/store/local/manifest_index.h"
 #include "controller/store/store.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 struct ManifestFile {
   std::string name;              // "digits.yaml".
@@ -29,4 +29,4 @@ std::vector<ManifestFile> ReadManifestFiles(const Path& dir);
 // Returns the objects that the file defines, or InvalidArgument with the message in ManifestFile::mistake.
 Result<std::vector<Object>> ObjectsOf(const ManifestFile& file);
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

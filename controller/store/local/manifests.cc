@@ -7,7 +7,7 @@
 #include "controller/api/parse.h"
 #include "controller/store/document.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 Status Manifests::Read(Store& store) {
   RETURN_IF_ERROR(LoadIndex());
@@ -185,4 +185,4 @@ void Manifests::ReportVanished(Store& store) {
   }
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -1,11 +1,11 @@
-#include "controller/cli/import/kserve_predictor.h"
+#include "controller/cli/imports/kserve_predictor.h"
 
 #include <utility>
 
 #include "controller/api/format.h"
-#include "controller/cli/import/kserve_fields.h"
+#include "controller/cli/imports/kserve_fields.h"
 
-namespace longshore::cli {
+namespace longshore::cli::imports {
 namespace {
 
 using api::Fields;
@@ -257,4 +257,4 @@ Predictor ReadPredictor(Fields& predictor, const std::string& name, const Notes&
   return PredictorReader(name, notes).Read(predictor);
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::imports

@@ -1,4 +1,4 @@
-#include "controller/cli/import/tfserving.h"
+#include "controller/cli/imports/tfserving.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 #include "tensorflow_serving/config.pb.h"
 #include "tensorflow_serving/services.pb.h"
 
-namespace longshore::cli {
+namespace longshore::cli::imports {
 namespace {
 
 namespace tfs = tensorflow::serving;
@@ -271,4 +271,4 @@ Result<Imported> ImportTfServing(const TfServingFiles& files, const ImportTarget
   return out;
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::imports

@@ -17,9 +17,9 @@
 #include <optional>
 #include <vector>
 
-#include "controller/cli/import/imported.h"
+#include "controller/cli/imports/imported.h"
 
-namespace longshore::cli {
+namespace longshore::cli::imports {
 
 struct TfServingFiles {
   std::vector<ImportFile> models;        // --model_config_file
@@ -31,4 +31,4 @@ struct TfServingFiles {
 // that cannot be served.
 Result<Imported> ImportTfServing(const TfServingFiles& files, const ImportTarget& target);
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::imports

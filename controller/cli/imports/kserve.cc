@@ -1,4 +1,4 @@
-#include "controller/cli/import/kserve.h"
+#include "controller/cli/imports/kserve.h"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 #include "common/json/json.h"
 #include "controller/api/parse.h"
 #include "controller/api/text_format.h"
-#include "controller/cli/import/kserve_predictor.h"
+#include "controller/cli/imports/kserve_predictor.h"
 
-namespace longshore::cli {
+namespace longshore::cli::imports {
 namespace {
 
 using api::Fields;
@@ -197,4 +197,4 @@ Result<Imported> ImportKserve(const std::vector<ImportFile>& files, const Import
   return assembly.Take();
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::imports

@@ -18,12 +18,12 @@
 
 #include <vector>
 
-#include "controller/cli/import/imported.h"
+#include "controller/cli/imports/imported.h"
 
-namespace longshore::cli {
+namespace longshore::cli::imports {
 
 // Accepts single services and Lists of them, as `kubectl get -o yaml` prints them. Ignores fields that the API server
 // writes. InvalidArgument, naming file, line and field, for an unknown field and for a model that cannot be served.
 Result<Imported> ImportKserve(const std::vector<ImportFile>& files, const ImportTarget& target);
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::imports

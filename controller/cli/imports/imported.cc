@@ -1,11 +1,11 @@
-#include "controller/cli/import/imported.h"
+#include "controller/cli/imports/imported.h"
 
 #include <algorithm>
 
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
 
-namespace longshore::cli {
+namespace longshore::cli::imports {
 namespace {
 
 // A note may contain any name from the input, but must stay on one line of the manifest's comment.
@@ -71,4 +71,4 @@ std::string CopyNote(const std::string& uri, const std::string& name) {
       uri, name);
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::imports

@@ -11,11 +11,11 @@
 #include "common/os/file.h"
 #include "controller/api/document.h"
 #include "controller/api/parse.h"
-#include "controller/cli/import/kserve.h"
-#include "controller/cli/import/tfserving.h"
+#include "controller/cli/imports/kserve.h"
+#include "controller/cli/imports/tfserving.h"
 #include "tests/source_tree/source_tree.h"
 
-namespace longshore::cli {
+namespace longshore::cli::imports {
 namespace {
 
 using ::testing::HasSubstr;
@@ -235,4 +235,4 @@ TEST(Imported, ObjectNamesAreTheMostSimilarValidNames) {
 }
 
 }  // namespace
-}  // namespace longshore::cli
+}  // namespace longshore::cli::imports

@@ -1,8 +1,8 @@
-#include "common/base/retry.h"
+#include "common/net/http/retry.h"
 
 #include <random>
 
-namespace longshore {
+namespace longshore::http {
 namespace {
 
 constexpr int kMsMin = 500;
@@ -17,4 +17,4 @@ int RetryAfterMs() {
 
 std::string RetryAfterSeconds() { return std::to_string((RetryAfterMs() + 999) / 1000); }
 
-}  // namespace longshore
+}  // namespace longshore::http

@@ -1,10 +1,10 @@
 // The fields of an InferenceService without a counterpart in a ServingFleet or Model, with the note for each. Internal
-// to import/.
+// to imports/.
 #pragma once
 
 #include <array>
 
-namespace longshore::cli {
+namespace longshore::cli::imports {
 
 struct Known {
   const char* field;
@@ -94,4 +94,4 @@ inline constexpr std::array kOfRuntime = {
 inline constexpr std::array kOtherFormats = {"sklearn", "xgboost",     "pytorch", "triton",  "onnx",
                                              "pmml",    "huggingface", "paddle",  "lightgbm"};
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::imports

@@ -1,13 +1,13 @@
-// Splits the predictor of an InferenceService into the fields of a fleet and those of a Model. Internal to import/.
+// Splits the predictor of an InferenceService into the fields of a fleet and those of a Model. Internal to imports/.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "controller/api/fields.h"
-#include "controller/cli/import/imported.h"
+#include "controller/cli/imports/imported.h"
 
-namespace longshore::cli {
+namespace longshore::cli::imports {
 
 // Makes notes that name the file and line of a setting.
 class Notes {
@@ -33,4 +33,4 @@ struct Predictor {
 // `name`: the name of the InferenceService. Errors are added to the reader of the fields.
 Predictor ReadPredictor(api::Fields& predictor, const std::string& name, const Notes& notes);
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::imports

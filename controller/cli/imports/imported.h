@@ -10,7 +10,7 @@
 #include "common/base/error.h"
 #include "common/json/json.h"
 
-namespace longshore::cli {
+namespace longshore::cli::imports {
 
 struct ImportFile {
   std::string name;  // For messages.
@@ -52,4 +52,4 @@ std::string CopyNote(const std::string& uri, const std::string& name);
 inline constexpr size_t kModelNameMax = 63;
 inline constexpr size_t kFleetNameMax = 44;  // Leaves room for the suffixes of its Services.
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::imports
