@@ -12,7 +12,7 @@ namespace CLI {
 class App;
 }
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 struct ObserveFlags {
   std::string log_level = "info";
@@ -29,4 +29,4 @@ struct ObserveFlags {
   Status Check(bool one_model) const;
 };
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

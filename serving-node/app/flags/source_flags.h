@@ -13,7 +13,7 @@ namespace CLI {
 class App;
 }
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 struct SourceFlags {
   Path cache_dir;  // Default: the folder `cache` in the state directory.
@@ -26,4 +26,4 @@ struct SourceFlags {
   sources::SourcesOptions Options(const Path& state_dir) const;
 };
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

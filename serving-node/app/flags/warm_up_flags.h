@@ -7,7 +7,7 @@ namespace CLI {
 class App;
 }
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 struct WarmUpFlags {
   bool enable_model_warmup = true;
@@ -17,4 +17,4 @@ struct WarmUpFlags {
   int iterations() const { return std::max(1, num_request_iterations_for_warmup); }
 };
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -1,9 +1,9 @@
-#include "serving-node/app/refused_flags.h"
+#include "serving-node/app/flags/refused_flags.h"
 
 #include <CLI/CLI.hpp>
 #include <array>
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 struct Refused {
@@ -63,4 +63,4 @@ Status RefusedFlags::Check() const {
   return check(kValues);
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

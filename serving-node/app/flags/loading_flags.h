@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 struct LoadingFlags {
   double file_system_poll_wait_seconds = 1;
@@ -29,4 +29,4 @@ struct LoadingFlags {
   models::ModelStore::Options StoreOptions(bool managed) const;
 };
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

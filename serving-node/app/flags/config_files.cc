@@ -1,9 +1,9 @@
-#include "serving-node/app/config_files.h"
+#include "serving-node/app/flags/config_files.h"
 
 #include "common/text_proto/text_proto.h"
 #include "tensorflow_serving/config.pb.h"
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 constexpr const char* kMetricsPath = "/monitoring/prometheus/metrics";
@@ -49,4 +49,4 @@ Status ReadConfigFiles(Flags* flags) {
   return {};
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -1,8 +1,8 @@
-#include "serving-node/app/source_flags.h"
+#include "serving-node/app/flags/source_flags.h"
 
 #include <CLI/CLI.hpp>
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 constexpr const char* kCacheDir = "--cache_dir";
@@ -45,4 +45,4 @@ sources::SourcesOptions SourceFlags::Options(const Path& state_dir) const {
   return options;
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -1,8 +1,8 @@
-#include "serving-node/app/listener_flags.h"
+#include "serving-node/app/flags/listener_flags.h"
 
 #include <CLI/CLI.hpp>
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 void ListenerFlags::AddTo(CLI::App& app) {
   const auto add = [&app](const char* name, auto& value, const char* text) {
@@ -57,4 +57,4 @@ void ListenerFlags::AddTo(CLI::App& app) {
       "REST answers of at least this many bytes are gzipped for clients that accept it; 0: no answer is [4096]");
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

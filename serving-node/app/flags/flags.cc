@@ -1,13 +1,13 @@
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "serving-node/app/refused_flags.h"
+#include "serving-node/app/flags/refused_flags.h"
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 constexpr const char* kAbout =
@@ -317,4 +317,4 @@ Parallelism ParallelismOf(const Flags& flags, int processors) {
   return {.runs = runs, .threads_per_run = threads / runs};
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -1,12 +1,12 @@
-#include "serving-node/app/batching_flags.h"
+#include "serving-node/app/flags/batching_flags.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
 
 #include "common/os/file.h"
-#include "serving-node/app/config_files.h"
+#include "serving-node/app/flags/config_files.h"
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 using testing::HasSubstr;
@@ -69,4 +69,4 @@ TEST_F(BatchingFlagsTest, ReadTheParametersOfEachVersionExceptForTheThreads) {
 }
 
 }  // namespace
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -1,8 +1,8 @@
-#include "serving-node/app/limit_flags.h"
+#include "serving-node/app/flags/limit_flags.h"
 
 #include <CLI/CLI.hpp>
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 void LimitFlags::AddTo(CLI::App& app) {
   const std::string group = "Limits of a request";
@@ -24,4 +24,4 @@ Status LimitFlags::Check() const {
       "--request_inflated_bytes_max, --request_elements_max and --run_memory_bytes_max must be at least 1");
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

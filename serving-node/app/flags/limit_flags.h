@@ -8,7 +8,7 @@ namespace CLI {
 class App;
 }
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 struct LimitFlags {
   Budget budget;
@@ -18,4 +18,4 @@ struct LimitFlags {
   Status Check() const;
 };
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

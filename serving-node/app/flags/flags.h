@@ -8,17 +8,17 @@
 
 #include "common/base/error.h"
 #include "common/base/path.h"
-#include "serving-node/app/auth_flags.h"
-#include "serving-node/app/batching_flags.h"
-#include "serving-node/app/limit_flags.h"
-#include "serving-node/app/listener_flags.h"
-#include "serving-node/app/loading_flags.h"
-#include "serving-node/app/observe_flags.h"
-#include "serving-node/app/source_flags.h"
-#include "serving-node/app/tls_flags.h"
-#include "serving-node/app/warm_up_flags.h"
+#include "serving-node/app/flags/auth_flags.h"
+#include "serving-node/app/flags/batching_flags.h"
+#include "serving-node/app/flags/limit_flags.h"
+#include "serving-node/app/flags/listener_flags.h"
+#include "serving-node/app/flags/loading_flags.h"
+#include "serving-node/app/flags/observe_flags.h"
+#include "serving-node/app/flags/source_flags.h"
+#include "serving-node/app/flags/tls_flags.h"
+#include "serving-node/app/flags/warm_up_flags.h"
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 // The value of a port that the node does not open.
 inline constexpr int kPortOff = -1;
@@ -106,4 +106,4 @@ struct Parallelism {
 };
 Parallelism ParallelismOf(const Flags& flags, int processors);
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

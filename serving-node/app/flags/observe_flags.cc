@@ -1,10 +1,10 @@
-#include "serving-node/app/observe_flags.h"
+#include "serving-node/app/flags/observe_flags.h"
 
 #include <CLI/CLI.hpp>
 
 #include "serving-node/observe/requestlog/policies.h"
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 void ObserveFlags::AddTo(CLI::App& app) {
   const std::string group = "Observability";
@@ -56,4 +56,4 @@ Status ObserveFlags::Check(bool one_model) const {
   return checked ? Status() : Prefixed(checked.error(), "--request_log");
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

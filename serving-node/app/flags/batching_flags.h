@@ -12,7 +12,7 @@ namespace CLI {
 class App;
 }
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 struct BatchingFlags {
   bool enable_batching = false;
@@ -32,4 +32,4 @@ struct BatchingFlags {
 // not batched. InvalidArgument names the file, the line and the field; the version then does not load.
 Result<std::optional<batching::Options>> BatchingOfVersion(const Path& version_dir);
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -1,11 +1,11 @@
-#include "serving-node/app/batching_flags.h"
+#include "serving-node/app/flags/batching_flags.h"
 
 #include <CLI/CLI.hpp>
 
 #include "common/os/log.h"
 #include "serving-node/config/batching_parameters.h"
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 void BatchingFlags::AddTo(CLI::App& app) {
   const std::string group = "Batching";
@@ -57,4 +57,4 @@ Result<std::optional<batching::Options>> BatchingOfVersion(const Path& version_d
   return std::move(own.options);
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

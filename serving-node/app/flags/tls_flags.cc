@@ -1,4 +1,4 @@
-#include "serving-node/app/tls_flags.h"
+#include "serving-node/app/flags/tls_flags.h"
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -8,7 +8,7 @@
 #include "common/text_proto/text_proto.h"
 #include "tensorflow_serving/config.pb.h"
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 constexpr size_t kPemBytesMax = size_t{1} << 20;
@@ -97,4 +97,4 @@ Result<std::shared_ptr<tls::Identities>> TlsFlags::Open() const {
   return tls::Identities::Start("the TLS identity", read, kPollInterval);
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

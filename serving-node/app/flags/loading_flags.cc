@@ -1,8 +1,8 @@
-#include "serving-node/app/loading_flags.h"
+#include "serving-node/app/flags/loading_flags.h"
 
 #include <CLI/CLI.hpp>
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 constexpr int kThreadsMax = 64;
@@ -59,4 +59,4 @@ models::ModelStore::Options LoadingFlags::StoreOptions(bool managed) const {
   return options;
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

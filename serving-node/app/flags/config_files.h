@@ -2,9 +2,9 @@
 #pragma once
 
 #include "common/base/error.h"
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 // Copies the values of the files into the flags with the same meaning: --monitoring_config_file into metrics_path,
 // --tensorflow_session_config_file into threads and max_concurrent_runs, --batching_parameters_file into
@@ -12,4 +12,4 @@ namespace longshore::app {
 // InvalidArgument names the flag, the file and the line. A session option other than these is InvalidArgument, too.
 Status ReadConfigFiles(Flags* flags);
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

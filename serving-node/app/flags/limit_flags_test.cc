@@ -1,10 +1,10 @@
-#include "serving-node/app/limit_flags.h"
+#include "serving-node/app/flags/limit_flags.h"
 
 #include <gtest/gtest.h>
 
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 Result<ParsedFlags> Parse(const std::string& flag) { return ParseFlags({"--model_base_path=/m", flag}); }
@@ -24,4 +24,4 @@ TEST(LimitFlags, RefuseALimitOfZero) {
 }
 
 }  // namespace
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

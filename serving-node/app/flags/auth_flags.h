@@ -8,7 +8,7 @@ namespace CLI {
 class App;
 }
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 struct AuthFlags {
   Path auth_tokens_file;  // Tokens of clients, for gRPC, REST and the admin port; "": no token is needed.
@@ -19,4 +19,4 @@ struct AuthFlags {
   Status Check(bool peers) const;
 };
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -1,8 +1,8 @@
-#include "serving-node/app/auth_flags.h"
+#include "serving-node/app/flags/auth_flags.h"
 
 #include <CLI/CLI.hpp>
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 void AuthFlags::AddTo(CLI::App& app) {
   const std::string group = "Tokens";
@@ -26,4 +26,4 @@ Status AuthFlags::Check(bool peers) const {
   return {};
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

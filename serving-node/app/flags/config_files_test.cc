@@ -1,11 +1,11 @@
-#include "serving-node/app/config_files.h"
+#include "serving-node/app/flags/config_files.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
 
 #include "common/os/file.h"
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 using testing::HasSubstr;
@@ -50,4 +50,4 @@ TEST(ConfigFiles, SetThreadsFromTheSessionConfigUnlessAFlagDoes) {
 }
 
 }  // namespace
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -1,8 +1,8 @@
-#include "serving-node/app/warm_up_flags.h"
+#include "serving-node/app/flags/warm_up_flags.h"
 
 #include <CLI/CLI.hpp>
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 void WarmUpFlags::AddTo(CLI::App& app) {
   const std::string group = "Warm-up";
@@ -17,4 +17,4 @@ void WarmUpFlags::AddTo(CLI::App& app) {
       ->group(group);
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -1,10 +1,10 @@
-#include "serving-node/app/loading_flags.h"
+#include "serving-node/app/flags/loading_flags.h"
 
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 LoadingFlags Parse(std::vector<std::string> arguments) {
@@ -40,4 +40,4 @@ TEST(LoadingFlags, SetTheOptionsOfTheStore) {
 TEST(LoadingFlags, DoNotRepeatLoadsOnAManagedNode) { EXPECT_EQ(Parse({}).StoreOptions(true).load_retries_max, 0); }
 
 }  // namespace
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

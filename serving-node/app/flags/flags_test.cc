@@ -1,8 +1,8 @@
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 
 #include <gmock/gmock.h>
 
-namespace longshore::app {
+namespace longshore::app::flags {
 namespace {
 
 using testing::HasSubstr;
@@ -172,4 +172,4 @@ TEST(Flags, PrintHelpAndVersion) {
 }
 
 }  // namespace
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 struct ListenerFlags {
   Path grpc_socket_path;                      // A unix socket for gRPC, in addition to --port.
@@ -34,4 +34,4 @@ struct ListenerFlags {
   void AddTo(CLI::App& app);
 };
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

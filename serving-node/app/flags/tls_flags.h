@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 struct TlsFlags {
   Path ssl_config_file;       // Text-proto SSLConfig; for gRPC only, as in TensorFlow Serving.
@@ -33,4 +33,4 @@ struct TlsFlags {
   Result<std::shared_ptr<tls::Identities>> Open() const;
 };
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags

@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace longshore::app {
+namespace longshore::app::flags {
 
 class RefusedFlags {
  public:
@@ -25,4 +25,4 @@ class RefusedFlags {
   std::map<std::string, std::string> given_;
 };
 
-}  // namespace longshore::app
+}  // namespace longshore::app::flags
