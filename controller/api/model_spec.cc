@@ -14,7 +14,7 @@ constexpr size_t kStepsMax = 50;
 constexpr size_t kBatchSizesMax = 32;
 constexpr size_t kLabelsMax = 64;
 constexpr int kBatchSizeMax = 65536;
-// The values of `mode: Auto`: large enough to use a processor fully, with a delay that is short compared to a run.
+// The values of `mode: Auto`. Batches of this size use a processor fully, and the delay is short compared to a run.
 constexpr int kAutoBatchSize = 16;
 constexpr Duration kAutoDelay = milliseconds(1);
 
