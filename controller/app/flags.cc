@@ -142,7 +142,7 @@ void AddPrometheusFlags(CLI::App& app, RawFlags& raw) {
          "https://host:port of the only server that receives the token, whatever URL a fleet names");
 }
 
-// Reports the first given flag that belongs to the other mode.
+// Returns an error for the first given flag that belongs to the other mode.
 Status CheckMode(const CLI::App& app, bool kubernetes) {
   const char* foreign = kubernetes ? kOnHost : kOnCluster;
   for (const CLI::Option* option : app.get_options()) {
