@@ -29,8 +29,8 @@ std::string ValueText(const std::string& path, const std::optional<Json>& value)
   return FieldText(path) + " " + value->dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Shows the difference of spec.version if there is one, because it decides what is served; otherwise the first.
-// In `differences`, "before" is the object and "after" is the file.
+// Shows the difference of spec.version, because it decides what is served, or else the first difference. In
+// `differences`, "before" is the object and "after" is the file.
 std::string SentenceOf(const std::string& file, const api::Key& key, const std::vector<Difference>& differences,
                        ObjectsAre are) {
   const auto version = std::ranges::find(differences, "spec.version", &Difference::path);

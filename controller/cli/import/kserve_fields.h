@@ -1,5 +1,4 @@
-// The fields of an InferenceService without a counterpart in a ServingFleet or Model, with the note for each. Internal
-// to import/.
+// The fields of an InferenceService that are not imported, with the note for each. Internal to import/.
 #pragma once
 
 #include <array>
