@@ -53,7 +53,7 @@ class FakeRegistry final : public nodes::Registry {
     if (const auto found = views.find(node); found != views.end() && !found->second.connected) views.erase(found);
   }
 
-  // The node connects and reports versions: {"m", 1} is served.
+  // Connects the node, which reports these versions: with {"m", 1} it serves version 1 of model m.
   void Attach(const std::string& node, const std::vector<std::pair<std::string, int64_t>>& ready = {}) {
     nodes::NodeView& view = views[node];
     view.hello.set_fleet(kFleet);
@@ -69,7 +69,7 @@ class FakeRegistry final : public nodes::Registry {
       version.set_state(control::VersionReport::READY);
     }
   }
-  // Counts since the node started, for each of its versions.
+  // Reports this number of requests since the node started, for each of its versions.
   void Answered(const std::string& node, int64_t requests) {
     for (control::VersionReport& version : *nodes::Unshared(views.at(node).report).mutable_versions()) {
       version.mutable_evidence()->set_requests(requests);
@@ -232,7 +232,7 @@ class ReconcilerTest : public ::testing::Test {
   FakeFleet processes_;
   std::set<api::Key> due_;
   std::vector<Event> events_;
-  std::vector<std::string> ended_;  // Rollouts that ended.
+  std::vector<std::string> ended_;  // The rollouts that ended.
   std::unique_ptr<Reconciler> reconciler_;
 };
 
@@ -447,7 +447,7 @@ TEST_F(ReconcilerTest, ReportTriggersReconciliationOfTheChangedModelsOnly) {
   Settle();
   nodes_.Attach("default.cpu-0");
   Settle();
-  Settle();  // The node has its snapshot now.
+  Settle();  // By now the node has its snapshot.
   const auto reconciled_at = [&] {
     due_.clear();
     EXPECT_TRUE(reconciler_->Reconcile(kFleetKey));
