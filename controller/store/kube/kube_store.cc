@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFieldManager = "longshore";
 constexpr int kPageSize = 500;
-constexpr size_t kObjectBytesMax = 16 << 20;  // Ten times the limit of an API server.
+constexpr size_t kObjectBytesMax = 16 << 20;  // Ten times the limit of the API server.
 
 std::string CollectionPath(const std::string& kind, const std::string& namespace_) {
   const std::string plural = kind == api::kModelKind ? "models" : "servingfleets";
@@ -62,7 +62,7 @@ struct KubeStore::Mirrored {
   }
 
   const std::string kind;
-  const std::string namespace_;  // "": all.
+  const std::string namespace_;  // "": all namespaces.
   kube::Cache<std::string> cache;
   std::unique_ptr<kube::Reflector> reflector;  // Last: the reflector uses the cache.
 };

@@ -19,7 +19,7 @@
 namespace longshore::store {
 
 struct KubeStoreOptions {
-  std::vector<std::string> namespaces{};  // Listed and watched; empty: all.
+  std::vector<std::string> namespaces{};  // Namespaces to list and watch; empty: all.
   kube::ApiOptions api{};
   // Limit of the time that WatchAll waits for the first list of every collection.
   std::chrono::milliseconds first_list_max{30'000};
@@ -47,7 +47,7 @@ class KubeStore final : public Store {
 
   // Number of lists that were started, over all collections.
   int64_t lists() const;
-  // Time since the last answer for a collection, for the collection for which this is longest.
+  // Time since the last answer for a collection: the longest over all collections.
   Duration staleness() const;
 
  private:

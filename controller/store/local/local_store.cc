@@ -12,7 +12,7 @@
 namespace longshore::store {
 namespace {
 
-// Random, in the form of RFC 4122 version 4.
+// Returns a random UUID (RFC 4122, version 4).
 std::string NewUid() {
   std::random_device random;
   const auto word = [&] { return (uint64_t{random()} << 32) | random(); };
