@@ -42,8 +42,8 @@ struct ClusterOptions {
   std::string node_image{};                     // The image for fleets whose spec does not set one.
   std::string node_address = "0.0.0.0:8610";    // The leader listens here for nodes.
   std::string advertised_address{};             // The address that nodes dial: "dns:///HOST:PORT".
-  Path ca_cert_file{};                          // PEM: the authority that signs the certificates nodes trust.
-  Path ca_key_file{};                           // PEM: the key of the authority.
+  Path ca_cert_file{};                          // PEM: the CA that signs the certificates of controller and nodes.
+  Path ca_key_file{};                           // PEM: the key of this CA.
   leader::Options lease{};                      // The controller makes its own identity and ignores the one here.
   kube::ApiOptions api{};                       // The options of each client of the API server.
   AdminOptions admin{};

@@ -151,7 +151,8 @@ void RegistryImpl::SendHeartbeats() {
 Status RegistryImpl::EndIfFull(Stream& stream) const {
   if (stream.queued() < options_.queued_max) return {};
   stream.End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many messages are queued for this node"});
-  return ResourceExhausted("{} messages are queued for node {}, the maximum", options_.queued_max, stream.key.second);
+  return ResourceExhausted("{} messages are queued for node {}, which is the limit", options_.queued_max,
+                           stream.key.second);
 }
 
 Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message,

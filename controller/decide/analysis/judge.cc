@@ -138,7 +138,8 @@ api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, int64_t
   } else if (step_requests < spec.rollout.requests_min) {
     verdict.result = "Undecided";
     verdict.reason = "TooFewRequests";
-    verdict.message = fmt::format("{} of {} candidate requests in this step", step_requests, spec.rollout.requests_min);
+    verdict.message = fmt::format("only {} of the {} candidate requests that this step requires", step_requests,
+                                  spec.rollout.requests_min);
   } else {
     verdict.result = "Pass";
     verdict.reason = "NoRegression";

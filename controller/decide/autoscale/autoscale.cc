@@ -202,12 +202,12 @@ api::AutoscaleStatus Decide(const api::ServingFleetSpec& spec, const api::Autosc
   if (!spec.autoscaling) {
     return before.desired == spec.replicas_min && before.reason == "Fixed"
                ? before
-               : Set({}, spec.replicas_min, {"Fixed", "no autoscaling in the spec"});
+               : Set({}, spec.replicas_min, {"Fixed", "the spec has no autoscaling"});
   }
   if (replicas != input.replicas) {
     status.recommendations.clear();
     const std::string message =
-        fmt::format("{} nodes are outside {} to {}", input.replicas, spec.replicas_min, spec.replicas_max);
+        fmt::format("{} nodes are outside the bounds {} to {}", input.replicas, spec.replicas_min, spec.replicas_max);
     return Set(std::move(status), replicas, {"Bounds", message});
   }
   const std::vector<Reading> readings = ReadAll(*spec.autoscaling, input, now);

@@ -117,7 +117,7 @@ Status ProcessNodes::Start(const std::string& fleet, const std::string& name) {
       return FailedPrecondition("fleet {} does not listen yet", fleet);
     }
     if (nodes_.size() >= options_.nodes_max)
-      return ResourceExhausted("cannot start node {}: {} nodes exist, the maximum", name, nodes_.size());
+      return ResourceExhausted("cannot start node {}: {} nodes exist, which is the limit", name, nodes_.size());
     const NodePaths paths(options_.state_dir, name);
     if (paths.handover_socket.native().size() > kSocketPathMax) {
       return InvalidArgument("the path {} is longer than {} bytes: choose a shorter state directory",
