@@ -17,7 +17,7 @@ const std::regex& Compiled(std::string_view pattern) {
 
 }  // namespace
 
-// Checks the length first because std::regex uses stack for each character.
+// Checks the length first, because std::regex uses stack memory for each character.
 bool Matches(const std::string& text, const TextFormat& format) {
   if (text.size() > format.size_max) return false;
   return format.pattern == nullptr || std::regex_match(text, Compiled(format.pattern));

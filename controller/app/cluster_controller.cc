@@ -32,11 +32,11 @@ namespace {
 constexpr const char* kLeaseName = "longshore-controller";
 constexpr const char* kEventReporter = "longshore-controller";
 constexpr Duration kEvidenceUnwrittenMin = std::chrono::seconds(30);
-constexpr size_t kWritesMax = 16;  // Measured with tests/bench/control.py: more do not help.
+constexpr size_t kWritesMax = 16;  // More do not help, as measured with tests/bench/control.py.
 constexpr std::chrono::seconds kRetryInterval{2};
 constexpr std::chrono::seconds kAuthorityCheckInterval{10};
 
-// Unique to this process, also among the replicas and restarts of a controller.
+// Unique to this process, even among replicas and earlier processes of a controller.
 std::string MakeIdentity() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
@@ -159,7 +159,7 @@ Status ClusterController::Run() {
     const std::lock_guard lock(mutex_);
     leadership = std::move(leadership_);
   }
-  leadership.reset();  // Releases the Lease: this controller writes no more, and another one can take over now.
+  leadership.reset();  // Releases the Lease. From now on this controller writes nothing, and another one can take over.
   spdlog::info("the controller exits; the nodes continue to serve");
   return led;
 }
@@ -241,7 +241,7 @@ Status ClusterController::StartLeadership() {
   return {};
 }
 
-// Returns an error if this controller cannot lead, for example because it cannot listen.
+// Becomes the leader. Returns an error if this is impossible, for example because the controller cannot listen.
 Status ClusterController::Lead(int64_t epoch) {
   spdlog::info("became the leader: epoch {}", epoch);
   epoch_ = epoch;
@@ -251,7 +251,7 @@ Status ClusterController::Lead(int64_t epoch) {
   return led;
 }
 
-// Whether the term continues, by the clock.
+// Whether the term has not ended according to the clock.
 bool ClusterController::Leads() const {
   const int64_t epoch = epoch_;
   const std::lock_guard lock(mutex_);
@@ -306,8 +306,8 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
                       kEvidenceUnwrittenMin});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);
-    nodes
-        ->Close();  // Before the current reconciliation ends, so that the nodes search for the next leader immediately.
+    // Before the current reconciliation ends, so that the nodes search for the next leader immediately.
+    nodes->Close();
     queue.Stop();
   });
   queue_.Set(&queue);

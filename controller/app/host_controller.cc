@@ -69,7 +69,7 @@ class HostController final : public Controller {
   std::unique_ptr<store::local::LocalStore> store_;
   std::optional<store::local::ControllerLock> manifests_lock_;
   bool is_recorded_ = true;
-  std::unique_ptr<store::Store> manifests_store_;  // `store_` with failpoints, through which manifests are applied.
+  std::unique_ptr<store::Store> manifests_store_;  // Wraps `store_` with failpoints; manifests are applied through it.
   std::unique_ptr<fleet::Fleet> fleet_;
   std::unique_ptr<nodes::Registry> nodes_;
   std::unique_ptr<ReconcileLoop> loop_;

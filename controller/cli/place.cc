@@ -9,7 +9,8 @@
 namespace longshore::cli {
 namespace {
 
-// The first existing file of KUBECONFIG, or of ~/.kube/config if KUBECONFIG is unset; "" if no file exists.
+// Returns the first existing file of KUBECONFIG, or of ~/.kube/config if KUBECONFIG is unset; "" if no such file
+// exists.
 Path DefaultKubeconfig() {
   std::string files;
   if (const char* named = std::getenv("KUBECONFIG"); named != nullptr) files = named;

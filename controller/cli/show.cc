@@ -15,7 +15,7 @@
 namespace longshore::cli {
 namespace {
 
-// Keeps a busy rollout from flooding the terminal.
+// Minimum time between two prints, so that a busy rollout does not flood the terminal.
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 
 Json ListDocument(const std::vector<store::Object>& objects) {

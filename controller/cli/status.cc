@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kHostInterval{200};
 struct Seen {
   std::optional<HostView> host;  // nullopt for a cluster.
   std::vector<api::ServingFleet> fleets;
-  std::vector<api::Model> models;  // Lacks a model whose manifest has not been applied yet.
+  std::vector<api::Model> models;  // Does not contain models whose manifest has not been applied yet.
 
   text::HostSeen from_host() const { return host ? host->seen : text::HostSeen{}; }
   text::Standing standing() const { return text::StandingOf(fleets, models, from_host()); }
@@ -84,8 +84,8 @@ class Progress {
 // Whether the wait is over: a controller is running, and nothing is under way or something has failed.
 bool IsOver(const Seen& seen) { return !seen.lacks_controller() && seen.standing() != text::Standing::kUnderWay; }
 
-// On a host, polls as well: no object changes when a controller starts or ends, or when it reads a manifest that equals
-// the stored object.
+// On a host, polls in addition, because no object changes when a controller starts or ends, or when it reads a manifest
+// that equals the stored object.
 Result<Seen> Wait(const Options& options, const Place& place, std::ostream& out) {
   using std::chrono::steady_clock;
   const auto deadline = steady_clock::now() + options.timeout;

@@ -18,8 +18,8 @@ struct ImportFile {
 };
 
 struct ImportTarget {
-  std::string fleet;       // "": the default of each import.
-  std::string namespace_;  // For objects without a namespace; "": they get theirs when the manifest is applied.
+  std::string fleet;       // Name of the fleet; "": the default of each import.
+  std::string namespace_;  // Namespace of objects that name none; "": it is chosen when the manifest is applied.
 };
 
 // One object. The notes name file, line and setting.

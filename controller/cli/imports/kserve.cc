@@ -53,7 +53,7 @@ void ReadNames(Fields& metadata, const char* key, const Notes& notes, std::map<s
   metadata.TextMap(key, names);
   for (const auto& [name, text] : names) {
     if (IsKserves(name)) {
-      notes.Add(metadata.PathOf(key), name + ": has no counterpart", added);
+      notes.Add(metadata.PathOf(key), name + ": is not imported", added);
     } else if (name != kLastApplied) {
       out[name] = text;
     }
@@ -75,7 +75,7 @@ void ReadSpec(Fields& spec, const Notes& notes, Service& out) {
       Need::kRequired);
   for (const char* key : {"transformer", "explainer"}) {
     if (spec.Take(key) != nullptr)
-      notes.Add(spec.PathOf(key), "has no counterpart: clients call the model directly", model_notes);
+      notes.Add(spec.PathOf(key), "is not imported: clients call the model directly", model_notes);
   }
   model_notes.insert(model_notes.end(), out.predictor.model_notes.begin(), out.predictor.model_notes.end());
   out.predictor.model_notes = std::move(model_notes);

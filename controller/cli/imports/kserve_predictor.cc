@@ -84,7 +84,7 @@ class PredictorReader {
     server.Text("protocolVersion", protocol);
     if (!protocol.empty() && protocol != "v1" && protocol != "grpc-v1")
       NoteModel(server, "protocolVersion",
-                fmt::format("{} has no counterpart: nodes speak TensorFlow Serving's API, v1", protocol));
+                fmt::format("{} is not imported: nodes serve TensorFlow Serving's API, v1", protocol));
     if (const Json* resources = server.Take("resources"); resources != nullptr) out_.fleet["resources"] = *resources;
     NoteAll(server, kOfRuntime, out_.fleet_notes);
   }
@@ -120,13 +120,13 @@ class PredictorReader {
     int64_t min = 1;
     predictor.Integer("minReplicas", min, 0, kReplicasMax);
     if (min == 0) {
-      NoteFleet(predictor, "minReplicas", "0 has no counterpart: a fleet has at least one node");
+      NoteFleet(predictor, "minReplicas", "0 is not imported: a fleet has at least one node");
       min = 1;
     }
     int64_t max = min;
     predictor.Integer("maxReplicas", max, 0, kReplicasMax);
     if (max == 0) {
-      NoteFleet(predictor, "maxReplicas", "0 (no limit) has no counterpart: set a maximum number of nodes");
+      NoteFleet(predictor, "maxReplicas", "0 (no limit) is not imported: set a maximum number of nodes");
       max = min;
     }
     out_.fleet["replicas"] = {{"min", min}};
@@ -141,7 +141,8 @@ class PredictorReader {
         "scaleMetric", metric, {{"cpu", "cpu"}, {"memory", "memory"}, {"concurrency", "concurrency"}, {"rps", "rps"}});
     int64_t target = 0;
     predictor.Integer("scaleTarget", target, 0, INT64_MAX);
-    const char* const how = "a fleet scales by how long requests wait (autoscaling.queueDelay) and how busy nodes are";
+    const char* const how =
+        "a fleet scales by the queue delay (autoscaling.queueDelay) and the utilization of its nodes";
     const bool scales = out_.fleet.contains("autoscaling");
     if (metric == "cpu" && scales && target >= 1 && target <= 100) {
       out_.fleet["autoscaling"]["utilization"] = fmt::format("{}%", target);
@@ -152,8 +153,8 @@ class PredictorReader {
               target));
       return;
     }
-    if (!metric.empty()) NoteFleet(predictor, "scaleMetric", fmt::format("{} has no counterpart: {}", metric, how));
-    if (predictor.Has("scaleTarget")) NoteFleet(predictor, "scaleTarget", fmt::format("has no counterpart: {}", how));
+    if (!metric.empty()) NoteFleet(predictor, "scaleMetric", fmt::format("{} is not imported: {}", metric, how));
+    if (predictor.Has("scaleTarget")) NoteFleet(predictor, "scaleTarget", fmt::format("is not imported: {}", how));
   }
 
   void ReadRollout(Fields& predictor) {
@@ -190,7 +191,7 @@ class PredictorReader {
     if (runs == 0) return;
     out_.fleet["engine"] = {{"concurrentRuns", runs}};
     NoteFleet(predictor, "containerConcurrency",
-              "becomes engine.concurrentRuns: so many runs are concurrent, others wait in a queue");
+              "becomes engine.concurrentRuns, the maximum number of concurrent runs; other runs wait in a queue");
   }
 
   // Copies a field that has the same form in a ServingFleet.
@@ -238,7 +239,7 @@ class PredictorReader {
       if (const Json* value = spread.Take(key); value != nullptr) out[key] = *value;
     }
     if (spread.Take("labelSelector") != nullptr)
-      NoteFleet(spread, "labelSelector", "is replaced: a fleet spreads its own pods");
+      NoteFleet(spread, "labelSelector", "is replaced by the label of the fleet, because a fleet spreads its own pods");
     for (const char* key : {"minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys"}) {
       if (spread.Take(key) != nullptr) NoteFleet(spread, key, kPlain);
     }

@@ -14,7 +14,7 @@ class Notes {
  public:
   explicit Notes(const api::Origin& origin) : origin_(origin) {}
 
-  // Appends, for example, "isvc.yaml:7: spec.predictor.timeout: has no counterpart".
+  // Appends, for example, "isvc.yaml:7: spec.predictor.timeout: is not imported".
   void Add(const std::string& path, const std::string& text, std::vector<std::string>& notes) const {
     notes.push_back(origin_.At(path) + text);
   }

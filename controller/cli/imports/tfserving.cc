@@ -59,7 +59,7 @@ class ModelImport {
     if (!batching.is_null()) spec["batching"] = batching;
     spec["rollout"] = {{"strategy", "Immediate"}};
     if (config_.has_logging_config())
-      Note("logging_config", "has no counterpart in a Model: nodes log requests with their flag --request_log");
+      Note("logging_config", "is not imported: nodes log requests with their flag --request_log");
     ImportedDocument document = NewDocument(api::kModelKind, name, target.namespace_, std::move(spec));
     document.notes = notes_;
     if (const Status taken = CheckImported(document); !taken) return Prefixed(taken.error(), place_.At("name"));
@@ -105,13 +105,12 @@ class ModelImport {
       spec["versionPolicy"] = "Latest";
       if (policy.has_all())
         Note("model_version_policy",
-             "all has no counterpart: only the newest version and the versions of labels are loaded");
+             "all is not supported: only the newest version and the versions of labels are loaded");
       if (policy.latest().num_versions() > 1) {
-        Note(
-            "model_version_policy",
-            fmt::format("latest num_versions {} has no counterpart: only the newest version and the versions of labels "
-                        "are loaded",
-                        policy.latest().num_versions()));
+        Note("model_version_policy",
+             fmt::format("latest num_versions {} is not supported: only the newest version and the versions of labels "
+                         "are loaded",
+                         policy.latest().num_versions()));
       }
     }
     if (!labels_.empty()) spec["labels"] = labels_;
@@ -123,7 +122,7 @@ class ModelImport {
     const auto& named = config_.model_version_policy().specific().versions();
     const std::set<int64_t> versions(named.begin(), named.end());
     if (versions.empty())
-      return place_.Refuse("model_version_policy", "specific of model {} names no version", config_.name());
+      return place_.Refuse("model_version_policy", "specific of model {} has no version", config_.name());
     spec["version"] = *versions.rbegin();
     for (const int64_t version : versions) {
       const bool kept = version == *versions.rbegin() ||
@@ -157,11 +156,11 @@ int64_t RowsOfABatch(const tfs::BatchingParameters& values, const Place& place, 
     out.notes.push_back(place.Note("max_execution_batch_size", "has no effect without enable_large_batch_splitting"));
   if (!splits) return rows;
   const int64_t run = values.has_max_execution_batch_size() ? values.max_execution_batch_size().value() : rows;
-  out.notes.push_back(place.Note(
-      "enable_large_batch_splitting",
-      fmt::format("has no counterpart in a Model: a request of more than {} rows is refused, not split; TensorFlow "
-                  "Serving allows {} rows",
-                  run, rows)));
+  out.notes.push_back(
+      place.Note("enable_large_batch_splitting",
+                 fmt::format("is not imported: a request of more than {} rows is refused, not split; TensorFlow "
+                             "Serving allows {} rows",
+                             run, rows)));
   return run;
 }
 
@@ -181,10 +180,11 @@ Result<Batching> ReadBatching(const ImportFile& file) {
   for (const int64_t size : values.allowed_batch_sizes()) out.of_models["allowedBatchSizes"].push_back(size);
   if (values.has_num_batch_threads()) out.engine["concurrentRuns"] = values.num_batch_threads().value();
   if (values.has_thread_pool_name())
-    out.notes.push_back(place.Note("thread_pool_name", "has no counterpart: it only set the label of a metric"));
+    out.notes.push_back(
+        place.Note("thread_pool_name", "is not imported: in TensorFlow Serving it only sets the label of a metric"));
   if (values.pad_variable_length_inputs()) {
-    out.notes.push_back(place.Note("pad_variable_length_inputs",
-                                   "has no counterpart in a Model: rows of different sizes run in separate batches"));
+    out.notes.push_back(
+        place.Note("pad_variable_length_inputs", "is not imported: rows of different sizes run in separate batches"));
   }
   const Json spec = {{"fleet", "f"}, {"source", {{"uri", "file:///m"}}}, {"batching", out.of_models}};
   if (const auto taken = api::ModelSpecFromJson(spec, "m"); !taken)
@@ -200,7 +200,7 @@ Status NoteMonitoring(const ImportFile& file, std::vector<std::string>& notes) {
   if (config.has_prometheus_config()) {
     notes.push_back(place.Note(
         "prometheus_config",
-        fmt::format("has no counterpart: every node serves its metrics at /metrics on its administration port 8502{}",
+        fmt::format("is not imported: every node serves its metrics at /metrics on its administration port 8502{}",
                     config.prometheus_config().path().empty() ? "" : ", not at " + config.prometheus_config().path())));
   }
   return {};

@@ -46,7 +46,8 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   return {done ? Standing::kAsWanted : Standing::kUnderWay, ready.message};
 }
 
-// If no controller has read the manifest yet, only the manifest counts: the object's status is about an older text.
+// If no controller has read the manifest yet, only the manifest counts, because the object's status is about an older
+// text.
 Report WithManifest(const api::Key& key, const Report& of_object, const HostSeen& seen) {
   const auto found = seen.manifest_of.find(key);
   if (found == seen.manifest_of.end()) return of_object;

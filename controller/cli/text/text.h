@@ -11,7 +11,7 @@
 
 namespace longshore::cli::text {
 
-// A table with one row per object; without objects, a hint how to create one.
+// Returns a table with one row per object, or, without objects, a hint how to create one.
 std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now);
 std::string FleetsTable(const std::vector<api::ServingFleet>& fleets);
 

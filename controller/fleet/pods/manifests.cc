@@ -252,7 +252,7 @@ Json NetworkPolicyOf(const api::ServingFleet& fleet) {
   for (const api::ClientPeer& client : fleet.spec.pods.clients) clients["from"].push_back(PeerOf(client));
   const Json peers = {{"ports", Json::array({port("peers")})},
                       {"from", Json::array({{{"podSelector", {{"matchLabels", Selector(fleet)}}}}})}};
-  const Json monitors = {{"ports", Json::array({port("admin")})}};  // Probes and Prometheus.
+  const Json monitors = {{"ports", Json::array({port("admin")})}};  // For probes and Prometheus.
   Json policy = Object("networking.k8s.io/v1", "NetworkPolicy", fleet);
   policy["spec"] = {{"podSelector", {{"matchLabels", Selector(fleet)}}},
                     {"policyTypes", Json::array({"Ingress"})},

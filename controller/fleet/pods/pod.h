@@ -14,7 +14,7 @@ struct Pod {
   std::string fleet_uid;  // The uid of its ServingFleet; "" if an older controller created the pod.
   NodeInfo info;
   std::string uid;
-  bool ended = false;         // It was evicted or failed permanently, and its Deployment replaces it.
+  bool ended = false;         // Whether it was evicted or failed permanently, so that its Deployment replaces it.
   std::string deletion_cost;  // The value of kDeletionCostAnnotation.
 };
 

@@ -21,7 +21,7 @@ namespace longshore::fleet::pods {
 
 struct PodFleetOptions {
   PodSettings settings{};
-  std::vector<std::string> namespaces{};  // Listed and watched; empty: all.
+  std::vector<std::string> namespaces{};  // Namespaces to list and watch; empty: all.
   kube::ApiOptions api{};
   std::chrono::milliseconds first_list_max{30'000};
 };
@@ -31,7 +31,7 @@ class PodFleet : public Fleet {
   // Sets the certificates (PEM) of the authorities that nodes trust. Ensure writes them.
   virtual void UseAuthority(const std::string& certificate) = 0;
 
-  // For NodeTokens::NodeOf.
+  // The function of NodeTokens::NodeOf.
   virtual std::optional<NodeTokens::Node> NodeOf(const PodName& pod) const = 0;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFieldManager = "longshore";
 constexpr int kPageSize = 500;
-constexpr size_t kObjectBytesMax = 16 << 20;  // Ten times the limit of an API server.
+constexpr size_t kObjectBytesMax = 16 << 20;  // Ten times the limit of the API server.
 
 std::string CollectionPath(const std::string& kind, const std::string& namespace_) {
   const std::string plural = kind == api::kModelKind ? "models" : "servingfleets";

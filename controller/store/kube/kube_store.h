@@ -47,7 +47,7 @@ class KubeStore final : public Store {
 
   // Number of lists that were started, over all collections.
   int64_t lists() const;
-  // Time since the last answer for a collection, for the collection for which this is longest.
+  // Time since the last answer for a collection: the longest over all collections.
   Duration staleness() const;
 
  private:

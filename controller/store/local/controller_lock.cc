@@ -63,7 +63,7 @@ Status ControllerLock::Describe(int64_t epoch) {
   return Write(Json{{"pid", getpid()}, {"epoch", epoch}}.dump() + "\n");
 }
 
-// Keeps the modification time; that of a new file becomes 1970, because no controller has been active yet.
+// Keeps the modification time. For a new file it becomes 1970, because no controller has been active yet.
 Status ControllerLock::Write(const std::string& text) {
   const int file = file_.get();
   struct stat before {};

@@ -105,8 +105,8 @@ void Manifests::TakeNewText(const std::string& file, const std::string& digest,
   taken_[file] = std::move(next);
 }
 
-// Computes the meanings of an unchanged text again: another release, with other fields and defaults, may have computed
-// them, and a later edit must be compared with what this release reads.
+// Computes the meanings of an unchanged text again. Another release, with other fields and defaults, may have computed
+// the stored ones, but a later edit must be compared with what this release reads.
 void Manifests::Refresh(const std::string& file, const std::vector<api::ParsedObject>& objects) {
   Taken& taken = taken_.at(file);
   const auto before = taken.meanings;
