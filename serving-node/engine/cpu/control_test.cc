@@ -220,7 +220,7 @@ TEST_P(Control, RejectsBodiesWithWrongResults) {
   const std::string loop = Op("y", "While", {"x"}, Func("cond", "true") + Func("body", "body"), false) + cond +
                            Function("true", "a", Number("one", 1), {"one:output:0"});
   EXPECT_THAT(ErrorOf({loop + Function("body", "a", Op("less", "Less", {"a", "a"}), {"less:z:0"})}, 0),
-              HasSubstr("returns DT_BOOL at 0 instead of DT_FLOAT"));
+              HasSubstr("returns DT_BOOL as output 0 instead of DT_FLOAT"));
   EXPECT_THAT(ErrorOf({loop + Function("body", "a", "", {"a", "a"})}, 0), HasSubstr("returns 2 values instead of 1"));
   EXPECT_THAT(ErrorOf({loop + Function("body", "a", Op("less", "Reshape", {"a", "a"}), {"less:z:0"})}, 0),
               HasSubstr("op \"Reshape\" (node \"body/less\")"));
