@@ -87,7 +87,7 @@ def test_kubectl_shows_columns_and_accepts_short_names(control_plane, api, fleet
 
 def test_kubectl_explain_describes_a_field(control_plane):
     output = control_plane.kubectl("explain", "model.spec.rollout.hold")
-    assert "Minimum time at each step." in output
+    assert "Minimum duration of each step" in output
 
 
 def test_scale_changes_only_the_minimum_number_of_nodes(control_plane, api, fleet):
