@@ -9,7 +9,7 @@ import tempfile
 import time
 
 from fleet import fleet
-from latency import pooled_p999_ms, tail_rows
+from tail import pooled_p999_ms, tail_rows
 from processes import BIN, MODELS, ROOT, Node, client, node, say, traffic, wait_for
 from rows import QUICK_ROUNDS, ROUNDS, row, row_of_figures, row_of_rounds
 

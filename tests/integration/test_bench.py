@@ -63,7 +63,7 @@ class Bench(unittest.TestCase):
         self.assertEqual((figures["basis"], figures["ours"], figures["interval"], figures["met"]), ("3 rounds", 2, [1, 3], True))
 
     def test_the_tail_of_several_windows_is_that_of_all_their_answers(self):
-        from latency import pooled_p999_ms
+        from tail import pooled_p999_ms
         quiet = {"latency_us": [[1000, 9990]]}
         stalled = {"latency_us": [[1000, 5], [64000, 5]]}
         self.assertEqual(pooled_p999_ms([quiet]), 1)
