@@ -1,7 +1,5 @@
 #include "common/json/json.h"
 
-#include "common/os/file.h"
-
 namespace longshore {
 
 Result<Json> ParseJson(std::string_view text) {
@@ -16,15 +14,6 @@ Result<Json> ParseJson(std::string_view text) {
 
 std::string DumpJson(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
-Result<std::optional<Json>> ReadJsonFile(const Path& path) {
-  const auto bytes = ReadFile(path);
-  if (!bytes && bytes.error().code == Code::kNotFound) return std::nullopt;
-  if (!bytes) return tl::make_unexpected(bytes.error());
-  auto json = ParseJson(*bytes);
-  if (!json) return DataLoss("{}: {}", path.string(), json.error().message);
-  return std::move(*json);
 }
 
 }  // namespace longshore

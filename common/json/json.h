@@ -2,12 +2,10 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "common/base/error.h"
-#include "common/base/path.h"
 
 namespace longshore {
 
@@ -21,8 +19,5 @@ Result<Json> ParseJson(std::string_view text);
 // a string that is not valid UTF-8: U+FFFD replaces the invalid bytes. Use it instead of Json::dump, which throws, for
 // anything that may hold text from outside the program (a node's message, a field of a manifest).
 std::string DumpJson(const Json& json, int indent = -1);
-
-// Reads a file of the program. Returns nullopt if it does not exist; DataLoss with its path if it is not JSON.
-Result<std::optional<Json>> ReadJsonFile(const Path& path);
 
 }  // namespace longshore

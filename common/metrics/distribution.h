@@ -1,5 +1,5 @@
 // A histogram for several metric families with different buckets: each value is observed once, and read with the
-// buckets of each family.
+// buckets of each family. A histogram of prometheus-cpp has the buckets of one family, and Observe takes a lock.
 //
 //   Distribution latency(TimeBounds());                  // Microseconds.
 //   latency.Observe(250);

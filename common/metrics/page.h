@@ -1,4 +1,5 @@
-// Metrics that are converted to text immediately, for programs with hundreds of thousands of series.
+// Metrics that are converted to text immediately, for programs with hundreds of thousands of series. The text is that
+// of prometheus-cpp's TextSerializer, which would need all series as objects at the same time.
 //
 //   for (const Object& object : objects) {
 //     Exposition exposition;

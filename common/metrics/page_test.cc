@@ -1,5 +1,6 @@
 #include "common/metrics/page.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,6 +43,30 @@ TEST(Page, GroupsSeriesByFamilyAndEscapesTexts) {
             "share_ratio{name=\"b\\\"\\\\\\n\"} 0.25\n");
   page.MoveTo(&text);
   EXPECT_THAT(text, ::testing::EndsWith("0.25\n")) << "it is empty now";
+}
+
+// A registry writes the metrics of a source with prometheus-cpp's TextSerializer. Help texts are plain, because the
+// serializer does not escape them.
+TEST(Page, WritesTheTextOfPrometheusCpp) {
+  const auto show = [](Exposition* out) {
+    for (const double value : {0.0, 3.0, -2.5, 0.25, 1e-7, 12'345'678.0, 1e20}) {
+      const Labels labels = {{"name", "b\"\\\n"}, {"value", fmt::format("{}", value)}};
+      out->Count(kEnded, labels, value);
+      out->Set({"share_ratio", "A share."}, labels, value);
+    }
+    out->Set({"alone", "Without labels."}, {}, std::numeric_limits<double>::infinity());
+    out->Set({"below", "Below all."}, {}, -std::numeric_limits<double>::infinity());
+  };
+  Registry by_library;
+  by_library.AddSource(show);
+  Registry by_page;
+  by_page.AddPageSource([&](Page* page) {
+    Exposition exposition;
+    show(&exposition);
+    page->Append(exposition);
+  });
+  EXPECT_THAT(by_page.Text(), ::testing::HasSubstr("ended_total{name=\"b\\\"\\\\\\n\",value=\"3\"} 3\n"));
+  EXPECT_EQ(by_page.Text(), by_library.Text());
 }
 
 TEST(Page, JoinsManyPiecesToOneText) {

@@ -1,4 +1,5 @@
-// A bounded map of counters, with fast concurrent access for threads that only increment them.
+// A bounded map of counters, with fast concurrent access for threads that only increment them. A family of
+// prometheus-cpp has no bound and cannot move the counts of one key to another.
 //
 //   Series<Key, Counters> series(1000, Key{.model = "other"});
 //   series.With(KeyOf(request), [](Counters& each) { each.requests.Add(1); });

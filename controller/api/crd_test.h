@@ -36,7 +36,7 @@ inline const Json& SchemaOf(const std::string& kind) {
   return kind == kModelKind ? model : fleet;
 }
 
-// Paths such as "spec.rollout.steps[0].hold"; item 0 stands for all items.
+// A node of a schema with its path, for example "spec.rollout.steps[0].hold"; item 0 stands for all items.
 struct SchemaNode {
   std::string path;
   Json schema;

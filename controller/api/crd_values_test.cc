@@ -199,7 +199,7 @@ void ExpectSameSizes(const Leaf& leaf, const std::string& path, const Json& sche
   Json manifest = leaf.without;
   Put(manifest, path, full);
   EXPECT_THAT(RefusalAt(path, leaf.kind, manifest),
-              testing::HasSubstr(fmt::format("{} entries are more than {}", max + 1, max)));
+              testing::HasSubstr(fmt::format("has {} entries, but at most {} are allowed", max + 1, max)));
   if (!schema.contains("minItems")) return;
   EXPECT_EQ(schema["minItems"], 1) << path;
   Put(manifest, path, Json::array());

@@ -165,8 +165,8 @@ void Fields::Entries(const char* key, size_t entries_max,
                      const std::function<void(Fields& entries, const std::string& name)>& read) {
   Object(key, [&](Fields& entries) {
     if (entries.object_->size() > entries_max) {
-      return entries.reader_.Refuse(entries.path_,
-                                    fmt::format("{} entries are more than {}", entries.object_->size(), entries_max));
+      return entries.reader_.Refuse(entries.path_, fmt::format("has {} entries, but at most {} are allowed",
+                                                               entries.object_->size(), entries_max));
     }
     for (const auto& entry : entries.object_->items()) read(entries, entry.key());
   });
@@ -191,7 +191,8 @@ void Fields::TextMap(const char* key, std::map<std::string, std::string>& out) {
 void Fields::TextMap(const char* key, size_t entries_max, const TextFormat& format,
                      std::map<std::string, std::string>& out) {
   TextMap(key, out);
-  if (out.size() > entries_max) Refuse(key, fmt::format("{} entries are more than {}", out.size(), entries_max));
+  if (out.size() > entries_max)
+    Refuse(key, fmt::format("has {} entries, but at most {} are allowed", out.size(), entries_max));
   for (const auto& [name, text] : out) {
     if (!Matches(name, kLabelName)) Refuse(key, fmt::format("{} is not {}", Shown(name), kLabelName.what));
     if (!Matches(text, format))
@@ -242,12 +243,12 @@ void Fields::List(const char* key, size_t items_max, const std::function<void(co
   if (value == nullptr) return;
   if (!value->is_array()) return Refuse(key, fmt::format("{} is not a list", Shown(*value)));
   if (value->size() > items_max)
-    return Refuse(key, fmt::format("{} entries are more than {}", value->size(), items_max));
+    return Refuse(key, fmt::format("has {} entries, but at most {} are allowed", value->size(), items_max));
   for (size_t i = 0; i < value->size() && reader_.ok(); ++i) read((*value)[i], fmt::format("{}[{}]", PathOf(key), i));
 }
 
 void Fields::NotYet(const char* key, const std::string& instead) {
-  if (object_->contains(key)) Refuse(key, "is planned but not served by this release; " + instead);
+  if (object_->contains(key)) Refuse(key, "is planned but not supported by this release; " + instead);
 }
 
 void Fields::OnlyInCluster(const char* key, const std::string& instead) {

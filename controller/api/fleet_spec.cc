@@ -49,7 +49,7 @@ void ReadAllowedNamespaces(Fields& allowed, AllowedNamespaces& out) {
   out.all = from == From::kAll;
   if (allowed.Has("names") && out.names.empty()) allowed.Refuse("names", "is empty");
   if ((from == From::kNames) == out.names.empty()) {
-    allowed.Refuse("names", "is required with `from: Names` and only allowed there");
+    allowed.Refuse("names", "is required with `from: Names`, and not allowed otherwise");
   }
 }
 

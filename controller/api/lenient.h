@@ -30,7 +30,7 @@ void GetTime(const Json& json, const char* key, TimePoint& out);
 // A null value if the key is absent.
 const Json& Child(const Json& json, const char* key);
 
-// All entries of an array; empty if there is no array.
+// Reads all entries of an array; returns an empty list if there is no array.
 template <typename T, typename Read>
 std::vector<T> GetList(const Json& json, const char* key, Read read) {
   std::vector<T> out;

@@ -14,7 +14,7 @@ constexpr size_t kStepsMax = 50;
 constexpr size_t kBatchSizesMax = 32;
 constexpr size_t kLabelsMax = 64;
 constexpr int kBatchSizeMax = 65536;
-// The values of `mode: Auto`: large enough to use a processor fully, with a delay that is short compared to a run.
+// The values of `mode: Auto`. Batches of this size use a processor fully, and the delay is short compared to a run.
 constexpr int kAutoBatchSize = 16;
 constexpr Duration kAutoDelay = milliseconds(1);
 
@@ -23,7 +23,7 @@ void ReadSource(Fields& source, ModelSpec& out) {
   source.Text("sha256", out.source_sha256, kSha256);
   const bool archive = out.source_uri.starts_with("https://");
   if (archive != source.Has("sha256"))
-    source.Refuse("sha256", "is required for an https:// source and only allowed there");
+    source.Refuse("sha256", "is required for an https:// source, and not allowed for a file:// source");
 }
 
 void ReadVersion(Fields& spec, ModelSpec& out) {
@@ -36,7 +36,7 @@ void ReadVersion(Fields& spec, ModelSpec& out) {
   }
   int latest = 0;
   spec.Choice<int>("versionPolicy", latest, {{"Latest", 1}});
-  if (latest != 0 && out.version) spec.Refuse("versionPolicy", "version is given too: give only one of them");
+  if (latest != 0 && out.version) spec.Refuse("versionPolicy", "version is set, too: set only one of them");
 }
 
 void ReadSlo(Fields& slo, Slo& out) {
@@ -59,8 +59,8 @@ void ReadBatchSizes(Fields& batching, Batching& out) {
     const int64_t size = item.get<int64_t>();
     const int before = out.allowed_batch_sizes.empty() ? 0 : out.allowed_batch_sizes.back();
     if (size <= before || size > out.max_batch_size) {
-      return reader.Refuse(
-          path, fmt::format("{} is not above {} and at most maxBatchSize {}", size, before, out.max_batch_size));
+      return reader.Refuse(path, fmt::format("{} is not above the previous size {}, or is above maxBatchSize {}", size,
+                                             before, out.max_batch_size));
     }
     out.allowed_batch_sizes.push_back(static_cast<int>(size));
   });
@@ -68,7 +68,7 @@ void ReadBatchSizes(Fields& batching, Batching& out) {
     batching.Refuse("allowedBatchSizes", "is empty");
   }
   if (!out.allowed_batch_sizes.empty() && out.allowed_batch_sizes.back() != out.max_batch_size) {
-    batching.Refuse("allowedBatchSizes", fmt::format("the last one must be maxBatchSize, {}", out.max_batch_size));
+    batching.Refuse("allowedBatchSizes", fmt::format("the last size must be maxBatchSize, {}", out.max_batch_size));
   }
 }
 
@@ -80,7 +80,8 @@ void ReadBatching(Fields& batching, Batching& out) {
     out.max_delay = kAutoDelay;
   }
   for (const char* key : {"maxBatchSize", "maxDelay", "allowedBatchSizes"}) {
-    if (mode != Mode::kSizes && batching.Has(key)) batching.Refuse(key, "mode sets this; leave one of them out");
+    if (mode != Mode::kSizes && batching.Has(key))
+      batching.Refuse(key, "mode sets this field: leave out one of the two");
   }
   batching.Integer("maxBatchSize", out.max_batch_size, 1, kBatchSizeMax);
   batching.Time("maxDelay", out.max_delay, Duration(0), seconds(10));
@@ -169,7 +170,7 @@ void ReadRollout(Fields& rollout, Rollout& out) {
   if (strategy != nullptr && (*strategy == "BlueGreen" || *strategy == "Shadow")) {
     return rollout.Refuse(
         "strategy",
-        fmt::format("{} is planned but not served by this release; use Canary or Immediate", Shown(*strategy)));
+        fmt::format("{} is planned but not supported by this release; use Canary or Immediate", Shown(*strategy)));
   }
   rollout.Choice<Strategy>("strategy", out.strategy,
                            {{"Canary", Strategy::kCanary}, {"Immediate", Strategy::kImmediate}});
@@ -187,7 +188,7 @@ void ReadRollout(Fields& rollout, Rollout& out) {
 void ReadReplicas(Fields& spec, ModelSpec& out) {
   if (const Json* value = spec.Take("replicas"); value != nullptr && *value == 0) {
     return spec.Refuse("replicas",
-                       "0, a model that is loaded on its first request, is planned but not served by this release");
+                       "0, a model that is loaded on its first request, is planned but not supported by this release");
   }
   if (!spec.Has("replicas")) return;
   int replicas = 1;

@@ -38,7 +38,7 @@ struct ModelVolume {
   std::string name;
   std::string mount_path;
   std::string claim_name;
-  bool read_only = true;  // Applies to the claim.
+  bool read_only = true;  // For the claim; secrets are always read-only.
   std::string secret_name;
 };
 
@@ -64,7 +64,7 @@ struct Pods {
   std::string service_account;
   std::vector<ModelVolume> model_volumes;
   std::string cache_size_limit;
-  std::string source_ca_file;  // PEM file with the authorities of archive hosts; "": those of the image.
+  std::string source_ca_file;  // PEM file with the CAs of archive hosts; "": the CAs of the image.
   int surge = 1;
   ServiceType service_type = ServiceType::kClusterIp;
   std::map<std::string, std::string> service_annotations;

@@ -42,10 +42,10 @@ void ReadAmounts(Fields& resources, const char* key, Amounts& out) {
   resources.AmountMap(key, kResourcesMax, out);
   for (const auto& [name, _] : out) {
     if (IsResource(name)) continue;
-    resources.Refuse(key,
-                     fmt::format("{} is not a resource: cpu, memory, ephemeral-storage, hugepages-SIZE or a device "
-                                 "such as nvidia.com/gpu",
-                                 Shown(name)));
+    resources.Refuse(
+        key, fmt::format("{} is not a valid resource: use cpu, memory, ephemeral-storage, hugepages-SIZE or a device "
+                         "such as nvidia.com/gpu",
+                         Shown(name)));
   }
 }
 
@@ -81,7 +81,7 @@ Toleration ReadToleration(Fields& fields) {
       {{"NoSchedule", "NoSchedule"}, {"PreferNoSchedule", "PreferNoSchedule"}, {"NoExecute", "NoExecute"}});
   fields.Integer("tolerationSeconds", out.seconds, 0, kYearSeconds);
   if (out.exists && !out.value.empty()) fields.Refuse("value", "has no effect with operator Exists");
-  if (!out.exists && out.key.empty()) fields.Refuse("key", "may only be left out with operator Exists");
+  if (!out.exists && out.key.empty()) fields.Refuse("key", "is required unless operator is Exists");
   if (out.seconds && out.effect != "NoExecute") {
     fields.Refuse("tolerationSeconds", "has no effect without effect NoExecute");
   }
@@ -118,7 +118,7 @@ ModelVolume ReadVolume(Fields& fields) {
   fields.Object("secret",
                 [&](Fields& secret) { secret.Text("secretName", out.secret_name, kObjectName, Need::kRequired); });
   if (fields.Has("persistentVolumeClaim") == fields.Has("secret")) {
-    fields.Refuse("secret", "a volume is either a persistentVolumeClaim or a secret");
+    fields.Refuse("secret", "a volume needs either persistentVolumeClaim or secret");
   }
   return out;
 }
@@ -141,7 +141,7 @@ ClientPeer ReadClient(Fields& fields) {
   out.pods = ReadSelector(fields, "podSelector");
   out.namespaces = ReadSelector(fields, "namespaceSelector");
   if (fields.Has("ipBlock") == (out.pods || out.namespaces)) {
-    fields.Refuse("ipBlock", "a client is either an ipBlock or pods by podSelector and namespaceSelector");
+    fields.Refuse("ipBlock", "a client needs either ipBlock, or podSelector or namespaceSelector or both");
   }
   return out;
 }

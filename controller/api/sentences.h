@@ -16,7 +16,7 @@ struct Sentence {
 };
 
 struct SentenceLimits {
-  std::string noun = "node";  // Singular.
+  std::string noun = "node";  // Singular form, for example "node" or "Model".
   size_t bytes_max = 4096;    // Limit of the result. It must have room for one sentence and the ending.
   size_t sentence_bytes_max = 1024;
   size_t count_max = std::numeric_limits<size_t>::max();

@@ -35,7 +35,7 @@ std::string ToString(const Key& key);
 struct Metadata {
   std::string name;
   std::string namespace_ = "default";
-  std::string uid;               // Given by the store at the first apply.
+  std::string uid;               // Set by the store at the first apply.
   int64_t generation = 0;        // Number of changes of the spec.
   std::string resource_version;  // Changes with every write; for compare-and-set.
   std::map<std::string, std::string> labels;
@@ -64,8 +64,8 @@ void SetCondition(std::vector<Condition>& conditions, Condition next);
 
 struct Step {
   double weight_percent = 0;
-  std::optional<Duration> hold;  // Minimum time at this weight; default: Rollout::hold.
-  bool manual_pause = false;     // `pause: Manual`: waits for promote.
+  std::optional<Duration> hold;  // Minimum duration of this step; default: Rollout::hold.
+  bool manual_pause = false;     // `pause: Manual`: the step waits for the command promote.
 };
 
 struct AnalysisErrorRate {
@@ -76,7 +76,7 @@ struct AnalysisLatency {
   double tolerance = 0.10;  // A smaller relative slowdown is not a regression.
 };
 struct AnalysisDrift {
-  std::optional<double> max;  // nullopt: drift is only reported.
+  std::optional<double> max;  // nullopt: no limit; drift is only reported.
 };
 
 enum class Strategy { kCanary, kImmediate };
@@ -133,14 +133,14 @@ struct ModelSpec {
   std::string served_name;         // Default: metadata.name.
   std::string source_uri;          // "file:///models/digits" or "https://host/digits.tar"
   std::string source_sha256;       // Checksum of the archive of an https:// source; otherwise "".
-  std::optional<int64_t> version;  // nullopt: the latest version that a node finds.
+  std::optional<int64_t> version;  // nullopt: the newest version that a node finds.
   std::map<std::string, int64_t> version_labels;
   Slo slo;
   Batching batching;
   bool warm_up = true;
   Validation validation;
   Rollout rollout;
-  std::optional<int> replicas;  // Number of nodes that hold the stable version; nullopt: all.
+  std::optional<int> replicas;  // Number of nodes that load the stable version; nullopt: all.
 };
 
 // A command of a user, written to the status with compare-and-set; the controller executes it once.
@@ -167,7 +167,7 @@ struct ArmEvidence {
   int64_t requests = 0;
   int64_t errors = 0;
   int64_t non_finite = 0;
-  std::vector<int64_t> run_time_buckets;  // As in Evidence of control.proto.
+  std::vector<int64_t> run_time_buckets;  // Buckets as in Evidence of control.proto.
   DriftEvidence drift;
 
   friend bool operator==(const ArmEvidence&, const ArmEvidence&) = default;
@@ -250,7 +250,7 @@ struct ModelStatus {
   RolloutStatus rollout;
   std::vector<FailedVersion> failed;       // At most kFailedMax, the newest last.
   std::vector<HistoryEntry> history;       // At most kHistoryMax, the newest last.
-  std::map<int64_t, std::string> digests;  // Pinned digest by version.
+  std::map<int64_t, std::string> digests;  // Digest of each version's files, which all nodes must match.
   std::map<int64_t, Source> sources;       // The source in the spec when the rollout of the version began.
   std::optional<Command> command;          // Not executed yet.
   std::string command_result;              // Result of the last command.
@@ -278,7 +278,7 @@ Key FleetKey(const std::string& fleet);
 
 struct Autoscaling {
   Duration queue_delay_target = std::chrono::milliseconds(10);
-  double utilization_target = 0.7;  // Busy share of the run slots.
+  double utilization_target = 0.7;  // Target of the share of run slots that are busy.
   std::string prometheus_url;       // Empty: use the reports of the nodes.
   Duration metrics_age_max = std::chrono::seconds(15);
   Duration scale_down_stabilization = std::chrono::minutes(5);
@@ -319,7 +319,7 @@ struct AutoscaleStatus {
   double target = 0;
   TimePoint evidence_at;  // Time of the newest sample used.
   TimePoint last_scale_up;
-  // The highest desired number of nodes by time, for the stabilization window.
+  // At most one entry: since when fewer nodes than now are enough, and the largest number that was needed since then.
   std::vector<std::pair<TimePoint, int>> recommendations;
 
   friend bool operator==(const AutoscaleStatus&, const AutoscaleStatus&) = default;

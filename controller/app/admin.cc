@@ -12,7 +12,8 @@ Result<std::unique_ptr<Admin>> Admin::Start(const AdminOptions& options, metrics
   std::unique_ptr<Admin> admin(new Admin(metrics, std::move(not_ready)));
   http::Options http_options;
   http_options.address = options.address;
-  http_options.threads = 2;  // /metrics takes a second with very many objects, and a probe must not wait for it.
+  // Two threads, so that a probe need not wait for /metrics, which takes a second with very many objects.
+  http_options.threads = 2;
   ASSIGN_OR_RETURN(admin->server_, http::Server::Start(http_options, [raw = admin.get()](http::Request request,
                                                                                          http::Responder respond) {
                      raw->Answer(request, respond);

@@ -32,11 +32,11 @@ namespace {
 constexpr const char* kLeaseName = "longshore-controller";
 constexpr const char* kEventReporter = "longshore-controller";
 constexpr Duration kEvidenceUnwrittenMin = std::chrono::seconds(30);
-constexpr size_t kWritesMax = 16;  // Measured with tests/bench/control.py: more do not help.
+constexpr size_t kWritesMax = 16;  // More do not help, as measured with tests/bench/control.py.
 constexpr std::chrono::seconds kRetryInterval{2};
 constexpr std::chrono::seconds kAuthorityCheckInterval{10};
 
-// Unique to this process, also among the replicas and restarts of a controller.
+// Unique to this process, even among replicas and earlier processes of a controller.
 std::string MakeIdentity() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
@@ -121,10 +121,10 @@ class ClusterController final : public Controller {
   std::atomic<int64_t> epoch_ = 0;       // The epoch of the current term; 0 while another controller leads.
 
   CurrentQueue queue_;
-  std::unique_ptr<store::KubeStore> store_;
+  std::unique_ptr<store::kube::KubeStore> store_;
   std::unique_ptr<store::Watch> watch_;
-  std::unique_ptr<fleet::PodFleet> fleet_;
-  std::unique_ptr<fleet::NodeTokens> tokens_;
+  std::unique_ptr<fleet::pods::PodFleet> fleet_;
+  std::unique_ptr<fleet::pods::NodeTokens> tokens_;
   std::unique_ptr<kube::EventWriter> events_;
   std::shared_ptr<tls::Identities> identities_;     // Announces a new authority to the fleet.
   std::unique_ptr<leader::Leadership> leadership_;  // Created and stopped under the mutex.
@@ -159,7 +159,7 @@ Status ClusterController::Run() {
     const std::lock_guard lock(mutex_);
     leadership = std::move(leadership_);
   }
-  leadership.reset();  // Releases the Lease: this controller writes no more, and another one can take over now.
+  leadership.reset();  // Releases the Lease. From now on this controller writes nothing, and another one can take over.
   spdlog::info("the controller exits; the nodes continue to serve");
   return led;
 }
@@ -202,20 +202,20 @@ Status ClusterController::Connect() {
   kube::ApiOptions api_options = options_.api;
   api_options.may_write = [this] { return Leads(); };
   api_options.stopped = stop_.get_token();
-  ASSIGN_OR_RETURN(
-      store_, store::KubeStore::Open(cluster_, {.namespaces = options_.watch_namespaces, .api = api_options}, timer_));
+  ASSIGN_OR_RETURN(store_, store::kube::KubeStore::Open(
+                               cluster_, {.namespaces = options_.watch_namespaces, .api = api_options}, timer_));
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
-  fleet::PodFleetOptions fleet_options;
+  fleet::pods::PodFleetOptions fleet_options;
   fleet_options.namespaces = options_.watch_namespaces;
   fleet_options.api = api_options;
   fleet_options.settings = {options_.node_image, options_.advertised_address, ""};  // `served_` sets the authority.
-  ASSIGN_OR_RETURN(fleet_, fleet::StartPodFleet(cluster_, fleet_options, timer_, [this](const std::string& fleet) {
-                     queue_.Add(api::FleetKey(fleet));
-                   }));
+  ASSIGN_OR_RETURN(fleet_,
+                   fleet::pods::StartPodFleet(cluster_, fleet_options, timer_,
+                                              [this](const std::string& fleet) { queue_.Add(api::FleetKey(fleet)); }));
   ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, api_options, timer_));
-  ASSIGN_OR_RETURN(tokens_, fleet::NodeTokens::Start(std::move(api), clock_, [this](const fleet::PodName& pod) {
-                     return fleet_->NodeOf(pod);
-                   }));
+  ASSIGN_OR_RETURN(
+      tokens_, fleet::pods::NodeTokens::Start(std::move(api), clock_,
+                                              [this](const fleet::pods::PodName& pod) { return fleet_->NodeOf(pod); }));
   ASSIGN_OR_RETURN(auto events_api, kube::Api::Make(cluster_, api_options, timer_));
   events_ = std::make_unique<kube::EventWriter>(std::move(events_api), kEventReporter, clock_, timer_);
   served_ = std::make_unique<ServedIdentity>(options_.ca_cert_file, options_.ca_key_file, host_, clock_,
@@ -241,7 +241,7 @@ Status ClusterController::StartLeadership() {
   return {};
 }
 
-// Returns an error if this controller cannot lead, for example because it cannot listen.
+// Becomes the leader. Returns an error if this is impossible, for example because the controller cannot listen.
 Status ClusterController::Lead(int64_t epoch) {
   spdlog::info("became the leader: epoch {}", epoch);
   epoch_ = epoch;
@@ -251,7 +251,7 @@ Status ClusterController::Lead(int64_t epoch) {
   return led;
 }
 
-// Whether the term continues, by the clock.
+// Whether the term has not ended according to the clock.
 bool ClusterController::Leads() const {
   const int64_t epoch = epoch_;
   const std::lock_guard lock(mutex_);
@@ -306,8 +306,8 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
                       kEvidenceUnwrittenMin});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);
-    nodes
-        ->Close();  // Before the current reconciliation ends, so that the nodes search for the next leader immediately.
+    // Before the current reconciliation ends, so that the nodes search for the next leader immediately.
+    nodes->Close();
     queue.Stop();
   });
   queue_.Set(&queue);

@@ -1,4 +1,4 @@
-// Assembles the controller: the only folder that names concrete stores, fleets and sources.
+// Assembles the controller: only this folder names concrete stores, fleets and sources.
 //
 // It runs in one of two modes: on one host, where it starts the nodes itself, or on a cluster, where Kubernetes does.
 #pragma once
@@ -35,17 +35,17 @@ struct HostOptions {
 };
 
 struct ClusterOptions {
-  Path kubeconfig{};                            // "": the service account of the pod in which this runs.
+  Path kubeconfig{};                            // "": the credentials of the pod in which this process runs.
   std::string context{};                        // The context of the kubeconfig; "": its current one.
-  std::string namespace_{};                     // The namespace of the Lease; "": the pod's or the context's.
-  std::vector<std::string> watch_namespaces{};  // Empty: all.
-  std::string node_image{};                     // For fleets that do not name an image.
+  std::string namespace_{};                     // The namespace of the Lease; "": that of the pod or of the context.
+  std::vector<std::string> watch_namespaces{};  // The namespaces to watch; empty: all.
+  std::string node_image{};                     // The image for fleets whose spec does not set one.
   std::string node_address = "0.0.0.0:8610";    // The leader listens here for nodes.
   std::string advertised_address{};             // The address that nodes dial: "dns:///HOST:PORT".
-  Path ca_cert_file{};                          // PEM: the authority that signs the certificates nodes trust.
-  Path ca_key_file{};                           // PEM: the key of the authority.
+  Path ca_cert_file{};                          // PEM: the CA that signs the certificates of controller and nodes.
+  Path ca_key_file{};                           // PEM: the key of this CA.
   leader::Options lease{};                      // The controller makes its own identity and ignores the one here.
-  kube::ApiOptions api{};                       // For each client of the API server.
+  kube::ApiOptions api{};                       // The options of each client of the API server.
   AdminOptions admin{};
   signals::PrometheusTrust prometheus{};
 };

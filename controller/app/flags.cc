@@ -70,7 +70,7 @@ void AddHostFlags(CLI::App& app, RawFlags& raw, HostOptions& host) {
   option("--manifests", raw.manifests, "Directory of manifests (*.yaml); watched for changes");
   option("--node_binary", raw.node_binary, "The longshore-node program; default: next to this one");
   option("--host", host.host, "Address on which fleets listen for clients")->capture_default_str();
-  option("--node_log_level", host.node_log_level, "debug, info, warning or error, for the nodes it starts")
+  option("--node_log_level", host.node_log_level, "Log level of the nodes it starts: debug, info, warning or error")
       ->capture_default_str();
   option("--node_flag", host.node_flags,
          "NAME=VALUE or NAME, a flag of longshore-node for the nodes it starts; may be repeated, {node} is replaced by "
@@ -91,20 +91,20 @@ void AddClusterFlags(CLI::App& app, RawFlags& raw, ClusterOptions& cluster) {
          "File with the cluster and the credentials; default: those of the pod this runs in");
   option("--context", cluster.context, "Context of the kubeconfig; default: its current one");
   option("--namespace", cluster.namespace_,
-         "Namespace of the Lease by which one of several controllers leads; default: its own");
+         "Namespace of the Lease for the leader election; default: the controller's own namespace");
   option("--watch_namespaces", cluster.watch_namespaces,
          "Namespaces of fleets and models, separated by commas; default: all")
       ->delimiter(',');
   option("--node_image", cluster.node_image,
-         "Image for the nodes of fleets that do not name one; existing fleets keep theirs when it changes");
+         "Image of the nodes of new fleets whose spec sets no image; existing fleets keep their image");
   option("--node_address", cluster.node_address, "Address on which the leading controller listens for nodes")
       ->capture_default_str();
   option("--advertised_address", cluster.advertised_address,
-         "Address that nodes dial: dns:///longshore-nodes.longshore.svc:8610");
-  option("--ca_cert_file", raw.ca_cert_file, "PEM: the authority that signs the certificates nodes trust");
-  option("--ca_key_file", raw.ca_key_file, "PEM: the key of that authority");
+         "Address that nodes dial, for example dns:///longshore-nodes.longshore.svc:8610");
+  option("--ca_cert_file", raw.ca_cert_file, "PEM file: the CA that signs the certificates of controller and nodes");
+  option("--ca_key_file", raw.ca_key_file, "PEM file: the key of that CA");
   option("--api_requests_per_second", cluster.api.requests_per_second,
-         "Limit of requests to the API server for each kind of client; a burst may have twice as many")
+         "Limit of requests per second to the API server, for each kind of client; a burst may have twice as many")
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1e6));
   option("--lease_duration", raw.lease_duration,
@@ -113,7 +113,7 @@ void AddClusterFlags(CLI::App& app, RawFlags& raw, ClusterOptions& cluster) {
   option("--lease_renew_deadline", raw.lease_renew_deadline,
          "A leader that cannot renew the Lease for this time stops leading")
       ->capture_default_str();
-  option("--lease_retry_period", raw.lease_retry_period, "How often the Lease is renewed or read")
+  option("--lease_retry_period", raw.lease_retry_period, "Interval at which the Lease is renewed or read")
       ->capture_default_str();
 }
 
@@ -127,7 +127,9 @@ void AddCommonFlags(CLI::App& app, RawFlags& raw, Flags& flags) {
       ->check(CLI::Range(0, 65535));
   app.add_option("--port_file", raw.port_file, "File to which the port in use is written: {\"admin\": N}")
       ->group(kBoth);
-  app.add_option("--log_level", flags.log_level, "debug, info, warning or error")->group(kBoth)->capture_default_str();
+  app.add_option("--log_level", flags.log_level, "Log level: debug, info, warning or error")
+      ->group(kBoth)
+      ->capture_default_str();
 }
 
 void AddPrometheusFlags(CLI::App& app, RawFlags& raw) {
@@ -135,14 +137,14 @@ void AddPrometheusFlags(CLI::App& app, RawFlags& raw) {
     app.add_option(name, value, what)->group(kPrometheus);
   };
   option("--prometheus_ca_file", raw.prometheus_ca_file,
-         "PEM: the authority of the certificate of a Prometheus with https; default: the system's authorities");
+         "PEM file: the CAs of the certificate of a Prometheus with https; default: the system's CAs");
   option("--prometheus_token_file", raw.prometheus_token_file,
          "File with the bearer token that is sent to --prometheus_token_for");
   option("--prometheus_token_for", raw.prometheus_token_for,
          "https://host:port of the only server that receives the token, whatever URL a fleet names");
 }
 
-// Reports the first given flag that belongs to the other mode.
+// Returns an error for the first given flag that belongs to the other mode.
 Status CheckMode(const CLI::App& app, bool kubernetes) {
   const char* foreign = kubernetes ? kOnHost : kOnCluster;
   for (const CLI::Option* option : app.get_options()) {
@@ -180,8 +182,9 @@ Status FinishCluster(const RawFlags& raw, Flags& flags) {
   ClusterOptions& cluster = flags.cluster;
   RETURN_IF_ERROR(CheckGiven("--node_image", cluster.node_image, "the image of the nodes"));
   RETURN_IF_ERROR(CheckGiven("--advertised_address", cluster.advertised_address, "the address that nodes dial"));
-  RETURN_IF_ERROR(CheckGiven("--ca_cert_file", raw.ca_cert_file, "the authority that nodes trust"));
-  RETURN_IF_ERROR(CheckGiven("--ca_key_file", raw.ca_key_file, "the key of that authority"));
+  RETURN_IF_ERROR(
+      CheckGiven("--ca_cert_file", raw.ca_cert_file, "the CA that signs the certificates of controller and nodes"));
+  RETURN_IF_ERROR(CheckGiven("--ca_key_file", raw.ca_key_file, "the key of that CA"));
   flags.verb = Flags::Verb::kCluster;
   cluster.api.burst = 2 * cluster.api.requests_per_second;
   cluster.kubeconfig = raw.kubeconfig;

@@ -12,7 +12,7 @@ namespace longshore::app {
 struct Flags {
   enum class Verb { kHost, kStopFleets, kCluster };
   Verb verb = Verb::kHost;
-  HostOptions host{};  // Without `node_environment`.
+  HostOptions host{};  // `node_environment` is not set.
   ClusterOptions cluster{};
   std::string log_level = "info";
 };

@@ -66,10 +66,10 @@ class HostController final : public Controller {
   metrics::Family<metrics::Gauge> leading_ =
       metrics_.Gauges("longshore_controller_leading", "Always 1: a state directory has only one controller.");
   std::unique_ptr<runtime::Failpoint> failpoint_;
-  std::unique_ptr<store::LocalStore> store_;
-  std::optional<store::ControllerLock> manifests_lock_;
+  std::unique_ptr<store::local::LocalStore> store_;
+  std::optional<store::local::ControllerLock> manifests_lock_;
   bool is_recorded_ = true;
-  std::unique_ptr<store::Store> manifests_store_;  // `store_` with failpoints, through which manifests are applied.
+  std::unique_ptr<store::Store> manifests_store_;  // Wraps `store_` with failpoints; manifests are applied through it.
   std::unique_ptr<fleet::Fleet> fleet_;
   std::unique_ptr<nodes::Registry> nodes_;
   std::unique_ptr<ReconcileLoop> loop_;
@@ -80,8 +80,8 @@ class HostController final : public Controller {
 Status HostController::Start() {
   ASSIGN_OR_RETURN(lock_, LockStateDir(options_.state_dir));
   ASSIGN_OR_RETURN(failpoint_, runtime::Failpoint::FromEnvironment());
-  ASSIGN_OR_RETURN(store_, store::LocalStore::Open({.dir = options_.manifests, .read_manifests = true}));
-  ASSIGN_OR_RETURN(manifests_lock_, store::ControllerLock::Take(options_.manifests));
+  ASSIGN_OR_RETURN(store_, store::local::LocalStore::Open({.dir = options_.manifests, .read_manifests = true}));
+  ASSIGN_OR_RETURN(manifests_lock_, store::local::ControllerLock::Take(options_.manifests));
   manifests_store_ = runtime::WithFailpoints(*store_, *failpoint_);
   store_->ApplyManifestsThrough(*manifests_store_);
   const std::string socket = "unix:" + (options_.state_dir / "controller.sock").string();
@@ -125,17 +125,17 @@ Status HostController::Start() {
 }
 
 Result<std::unique_ptr<fleet::Fleet>> HostController::StartFleet(const std::string& socket) {
-  ASSIGN_OR_RETURN(auto named_nodes, fleet::StartNamedNodes({.state_dir = options_.state_dir,
-                                                             .node_binary = options_.node_binary,
-                                                             .controller = socket,
-                                                             .host = options_.host,
-                                                             .node_log_level = options_.node_log_level,
-                                                             .node_environment = options_.node_environment,
-                                                             .node_flags = options_.node_flags},
-                                                            clock_, [this](const std::string& fleet) {
-                                                              queue_.Add(api::FleetKey(fleet));
-                                                            }));
-  return fleet::MakeProcessFleet(std::move(named_nodes));
+  ASSIGN_OR_RETURN(auto named_nodes, fleet::processes::StartNamedNodes({.state_dir = options_.state_dir,
+                                                                        .node_binary = options_.node_binary,
+                                                                        .controller = socket,
+                                                                        .host = options_.host,
+                                                                        .node_log_level = options_.node_log_level,
+                                                                        .node_environment = options_.node_environment,
+                                                                        .node_flags = options_.node_flags},
+                                                                       clock_, [this](const std::string& fleet) {
+                                                                         queue_.Add(api::FleetKey(fleet));
+                                                                       }));
+  return fleet::processes::MakeProcessFleet(std::move(named_nodes));
 }
 
 std::optional<reconcile::SourceProblem> HostController::ProblemOf(const api::Key& key) const {
@@ -161,7 +161,7 @@ Status HostController::Run() {
     return {};
   }
   fleet_.reset();
-  return fleet::StopAllNodes(options_.state_dir, kDrainMax);
+  return fleet::processes::StopAllNodes(options_.state_dir, kDrainMax);
 }
 
 }  // namespace
@@ -174,7 +174,7 @@ Result<std::unique_ptr<Controller>> StartOnHost(const HostOptions& options) {
 
 Status StopFleets(const Path& state_dir) {
   ASSIGN_OR_RETURN(const process::Descriptor lock, LockStateDir(state_dir));
-  return fleet::StopAllNodes(state_dir, kDrainMax);
+  return fleet::processes::StopAllNodes(state_dir, kDrainMax);
 }
 
 }  // namespace longshore::app

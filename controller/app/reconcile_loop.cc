@@ -19,7 +19,7 @@ std::unique_ptr<signals::Source> MakeSource(const signals::Query& query, const s
   return nullptr;
 }
 
-// 0 if the status has no readable epoch.
+// Returns 0 if the status has no readable epoch.
 int64_t EpochOf(const Json& status) {
   const Json epoch = status.is_object() ? status.value("epoch", Json()) : Json();
   return epoch.is_number_integer() ? epoch.get<int64_t>() : 0;
@@ -115,9 +115,10 @@ void ReconcileLoop::Finish(const api::Key& key, const reconcile::Outcome& outcom
     if (*outcome) context_.queue.Add(key, **outcome);
     return;
   }
-  // The object changed before the write; reconcile its new state.
+  // The object changed before the write, so its new state must be reconciled.
   if (outcome.error().code == Code::kAborted) return context_.queue.Add(key);
-  if (outcome.error().code == Code::kCancelled) return;  // The controller stops; the next one reconciles all objects.
+  // The controller is stopping; the next one reconciles all objects.
+  if (outcome.error().code == Code::kCancelled) return;
   spdlog::error("{}: {}", ToString(key), outcome.error().message);
   context_.queue.AddAfterFailure(key);
 }

@@ -39,11 +39,11 @@ struct ReconcileLoopContext {
   ReconcileMetrics& metrics;
   std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
   std::function<void(const reconcile::Event&)> on_event{};  // Called in addition to logging; may be empty.
-  Path prometheus_targets{};                                // As reconcile::Options has it.
-  signals::PrometheusTrust prometheus{};                    // For fleets that scale by metrics from Prometheus.
+  Path prometheus_targets{};                                // See reconcile::Options.
+  signals::PrometheusTrust prometheus{};                    // Trust for fleets that scale by metrics from Prometheus.
   size_t writes_max = 1;               // Limit of concurrent status writes; 1: writes block the loop.
-  Duration evidence_unwritten_min{0};  // As reconcile::Options has it.
-  // Called after each reconciliation, and once a second while the queue is empty, so not while a reconciliation hangs;
+  Duration evidence_unwritten_min{0};  // See reconcile::Options.
+  // Called after each reconciliation, and once a second while the queue is empty, but not while a reconciliation hangs;
   // may be empty.
   std::function<void()> is_alive{};
 };

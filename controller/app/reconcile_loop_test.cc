@@ -64,7 +64,7 @@ class ReconcileLoopTest : public ::testing::Test {
   ReconcileLoopTest() {
     char name[] = "/tmp/longshore_reconcile_loop_XXXXXX";
     dir_ = mkdtemp(name);
-    local_ = store::LocalStore::Open({.dir = dir_}).value();
+    local_ = store::local::LocalStore::Open({.dir = dir_}).value();
     store_.emplace(*local_);
   }
   ~ReconcileLoopTest() override {
@@ -129,7 +129,7 @@ class ReconcileLoopTest : public ::testing::Test {
   }
 
   Path dir_;
-  std::unique_ptr<store::LocalStore> local_;
+  std::unique_ptr<store::local::LocalStore> local_;
   std::optional<ScriptedStore> store_;
   NoNodes nodes_;
   NoFleets fleet_;

@@ -22,7 +22,8 @@ class ReconcileMetrics {
   // Counts a rollout that reached Completed or RolledBack.
   void Ended(const api::Key& model, const api::RolloutStatus& rollout, TimePoint now);
 
-  // Sets the store whose objects are shown; with nullptr no objects are shown. Waits for a read of the previous store.
+  // Sets the store whose objects are shown; with nullptr no objects are shown. Waits until a read of the previous store
+  // has ended.
   void ShowObjectsOf(store::Store* store);
 
  private:

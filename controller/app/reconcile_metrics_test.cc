@@ -16,7 +16,7 @@ class ReconcileMetricsTest : public ::testing::Test {
   ReconcileMetricsTest() {
     char name[] = "/tmp/longshore_reconcile_metrics_XXXXXX";
     dir_ = mkdtemp(name);
-    store_ = store::LocalStore::Open({.dir = dir_}).value();
+    store_ = store::local::LocalStore::Open({.dir = dir_}).value();
   }
   ~ReconcileMetricsTest() override { std::filesystem::remove_all(dir_); }
 
@@ -35,7 +35,7 @@ class ReconcileMetricsTest : public ::testing::Test {
   }
 
   Path dir_;
-  std::unique_ptr<store::LocalStore> store_;
+  std::unique_ptr<store::local::LocalStore> store_;
   metrics::Registry registry_;
   ReconcileMetrics metrics_{registry_};
 };

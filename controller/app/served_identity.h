@@ -38,7 +38,7 @@ class ServedIdentity {
         clock_(clock),
         on_authority_(std::move(on_authority)) {}
 
-  // For tls::Identities.
+  // The read function of tls::Identities.
   Result<tls::Identity> Read();
 
  private:
@@ -51,7 +51,7 @@ class ServedIdentity {
   const std::string host_;
   const Clock& clock_;
   const OnAuthority on_authority_;
-  std::optional<tls::KeyPair> authority_;  // Signed `identity_`.
+  std::optional<tls::KeyPair> authority_;  // The CA that signed `identity_`.
   tls::Identity identity_;
   TimePoint made_at_;
   std::string next_;  // The certificate of the authority that will take over; empty: the authority does not change.

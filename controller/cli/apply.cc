@@ -19,7 +19,7 @@ Result<Manifest> ReadManifest(const Options& options, const Place& place) {
   return manifest;
 }
 
-// The model's fleet as the manifest defines it, otherwise as it is stored; nullopt if neither has it.
+// The model's fleet as the manifest defines it; otherwise as it is stored; nullopt if it is in neither.
 Result<std::optional<api::ServingFleet>> FleetOf(const api::Model& model, const std::vector<Applied>& applied,
                                                  store::Store& store) {
   const std::string name = api::FleetOf(model.metadata, model.spec);
@@ -34,7 +34,8 @@ Result<std::optional<api::ServingFleet>> FleetOf(const api::Model& model, const 
   return fleet;
 }
 
-// The names of the fleet's nodes; if it has fewer than its minimum, with the names that the missing ones would get.
+// The names of the fleet's nodes. If there are fewer than the minimum, includes the names that the missing ones would
+// get.
 std::vector<std::string> NodeNamesOf(const api::ServingFleet& fleet) {
   std::vector<std::string> nodes;
   for (const api::FleetNodeStatus& node : fleet.status.nodes) nodes.push_back(node.name);
@@ -44,8 +45,8 @@ std::vector<std::string> NodeNamesOf(const api::ServingFleet& fleet) {
   return nodes;
 }
 
-// The newest version that nodes would find; nullopt if the model names its version. Which version they will find is
-// unknown here, so the number after the stable version stands for it.
+// The newest version that nodes would find; nullopt if the model names its version. This program does not know that
+// version, so the result is the number after the stable version.
 std::optional<int64_t> NewestOf(const api::Model& model) {
   if (model.spec.version) return std::nullopt;
   const api::RolloutStatus& rollout = model.status.rollout;
@@ -65,9 +66,9 @@ Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& appli
   if (fleet && !api::Allows(*fleet, model.metadata.namespace_))
     no_rollout.no_rollout_reason =
         fmt::format("fleet {} does not serve Models of namespace {}", name, model.metadata.namespace_);
-  if (!no_rollout.no_rollout_reason.empty()) return PlanText(model, no_rollout, 0);
+  if (!no_rollout.no_rollout_reason.empty()) return text::PlanText(model, no_rollout, 0);
   const std::vector<std::string> nodes = NodeNamesOf(*fleet);
-  return PlanText(model, rollout::PredictRollout(model, nodes, NewestOf(model), now), nodes.size());
+  return text::PlanText(model, rollout::PredictRollout(model, nodes, NewestOf(model), now), nodes.size());
 }
 
 Objects Before(const std::vector<Applied>& applied) {
@@ -109,7 +110,8 @@ Result<int> Diff(const Options& options, const Place& place, std::ostream& out) 
     const std::string outcome = OutcomeOf(one);
     if (outcome == "unchanged") continue;
     differs = true;
-    out << api::ToString(store::KeyOf(one.after)) << " would be " << outcome << "\n" << DiffText(DifferencesOf(one));
+    out << api::ToString(store::KeyOf(one.after)) << " would be " << outcome << "\n"
+        << text::DiffText(DifferencesOf(one));
   }
   out << DisagreementsText(place, Before(applied));
   return differs ? kExitDiffers : kExitOk;

@@ -19,7 +19,7 @@ class Changes {
   static Result<std::unique_ptr<Changes>> Watch(store::Store& store, std::function<bool(const api::Key&)> is_watched);
 
   void Wait();
-  // Returns false if nothing changed before the deadline.
+  // Returns false if nothing changed until the deadline.
   bool WaitUntil(std::chrono::steady_clock::time_point deadline);
 
  private:

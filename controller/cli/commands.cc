@@ -24,8 +24,8 @@ Result<store::Object> PutCommand(store::Store& store, const api::Key& key, const
                  kConflictRetriesMax);
 }
 
-// Removes a command that no controller has taken: returns nullopt. If a controller took it meanwhile, returns its
-// answer.
+// Removes a command that no controller has taken, and returns nullopt. If a controller has taken it meanwhile, returns
+// its answer.
 Result<std::optional<std::string>> Withdraw(store::Store& store, const api::Key& key) {
   for (int attempt = 0; attempt < kConflictRetriesMax; ++attempt) {
     ASSIGN_OR_RETURN(const store::Object object, store.Get(key));
@@ -61,8 +61,9 @@ Result<std::vector<Applied>> ApplyManifest(store::Store& store, const Manifest& 
   return applied;
 }
 
-std::vector<Difference> DifferencesOf(const Applied& applied) {
-  return Differences(applied.before ? store::ToDocument(*applied.before) : Json(), store::ToDocument(applied.after));
+std::vector<text::Difference> DifferencesOf(const Applied& applied) {
+  return text::Differences(applied.before ? store::ToDocument(*applied.before) : Json(),
+                           store::ToDocument(applied.after));
 }
 
 std::string OutcomeOf(const Applied& applied) {

@@ -33,7 +33,7 @@ struct Applied {
 Result<std::vector<Applied>> ApplyManifest(store::Store& store, const Manifest& manifest, ApplyMode mode);
 
 // The differences of labels, annotations and spec.
-std::vector<Difference> DifferencesOf(const Applied& applied);
+std::vector<text::Difference> DifferencesOf(const Applied& applied);
 // "created", "changed" or "unchanged".
 std::string OutcomeOf(const Applied& applied);
 

@@ -31,7 +31,7 @@ class Commands : public testing::Test {
   Commands() {
     std::string pattern = testing::TempDir() + "cli.XXXXXX";
     dir_ = ::mkdtemp(pattern.data());
-    store_ = store::LocalStore::Open({.dir = dir_}).value();
+    store_ = store::local::LocalStore::Open({.dir = dir_}).value();
   }
   ~Commands() override {
     store_.reset();
@@ -47,7 +47,7 @@ class Commands : public testing::Test {
 
   const api::Key key_{api::kModelKind, "default", "digits"};
   Path dir_;
-  std::unique_ptr<store::LocalStore> store_;
+  std::unique_ptr<store::local::LocalStore> store_;
 };
 
 TEST_F(Commands, ApplySaysWhetherEachObjectWasCreatedChangedOrUnchanged) {

@@ -26,7 +26,8 @@ Path FolderOfThisProgram() {
   return error ? Path() : self.parent_path();
 }
 
-// The first of the arguments becomes the program's argv[0]. Returns only if the program could not be started.
+// Replaces this process by the program; argv[0] is the first of the arguments. Returns only if the program could not be
+// started.
 Error Replace(const std::string& program, char** arguments) {
   const Path folder = FolderOfThisProgram();
   execv((folder / program).c_str(), arguments);

@@ -31,10 +31,10 @@ std::string ValueText(const std::string& path, const std::optional<Json>& value)
 
 // Shows the difference of spec.version if there is one, because it decides what is served; otherwise the first.
 // In `differences`, "before" is the object and "after" is the file.
-std::string SentenceOf(const std::string& file, const api::Key& key, const std::vector<Difference>& differences,
+std::string SentenceOf(const std::string& file, const api::Key& key, const std::vector<text::Difference>& differences,
                        ObjectsAre are) {
-  const auto version = std::ranges::find(differences, "spec.version", &Difference::path);
-  const Difference& first = version != differences.end() ? *version : differences.front();
+  const auto version = std::ranges::find(differences, "spec.version", &text::Difference::path);
+  const text::Difference& first = version != differences.end() ? *version : differences.front();
   const size_t more = differences.size() - 1;
   return fmt::format("{} says {}; {} {} {} from `longshore apply`{}\n", file, ValueText(first.path, first.after),
                      api::ToString(key), are == ObjectsAre::kPlanned ? "would have" : "has",
@@ -46,23 +46,23 @@ std::string DisagreementText(const std::string& file, const store::Object& wante
                              const std::optional<store::Object>& object, ObjectsAre are) {
   const api::Key key = store::KeyOf(wanted);
   if (!object) return fmt::format("{} defines {}, which `longshore delete` deleted\n", file, api::ToString(key));
-  const std::vector<Difference> differences =
-      Differences(store::ToDocument(WithDefaults(*object)), store::ToDocument(wanted));
+  const std::vector<text::Difference> differences =
+      text::Differences(store::ToDocument(WithDefaults(*object)), store::ToDocument(wanted));
   return differences.empty() ? "" : SentenceOf(file, key, differences, are);
 }
 
-std::vector<store::ManifestFile> FilesOf(const Place& place) {
+std::vector<store::local::ManifestFile> FilesOf(const Place& place) {
   if (place.manifests.empty()) return {};
-  return store::ReadManifestFiles(place.manifests);
+  return store::local::ReadManifestFiles(place.manifests);
 }
 
 }  // namespace
 
 std::string DisagreementsText(const Place& place, const Objects& objects, ObjectsAre are) {
   std::string text;
-  for (const store::ManifestFile& file : FilesOf(place)) {
+  for (const store::local::ManifestFile& file : FilesOf(place)) {
     if (!file.is_taken) continue;
-    const auto wanted = store::ObjectsOf(file);
+    const auto wanted = store::local::ObjectsOf(file);
     if (!wanted) continue;  // An earlier release accepted this text; this one does not.
     for (const store::Object& one : *wanted) {
       const auto found = objects.find(store::KeyOf(one));
@@ -76,7 +76,7 @@ std::string DisagreementsText(const Place& place, const Objects& objects, Object
 
 std::vector<api::Key> KeysOfManifests(const Place& place) {
   std::vector<api::Key> keys;
-  for (const store::ManifestFile& file : FilesOf(place)) {
+  for (const store::local::ManifestFile& file : FilesOf(place)) {
     if (file.is_taken) keys.insert(keys.end(), file.objects.begin(), file.objects.end());
   }
   return keys;

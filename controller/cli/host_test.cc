@@ -38,8 +38,8 @@ class Host : public testing::Test {
   Host() {
     std::string pattern = testing::TempDir() + "host.XXXXXX";
     dir_ = ::mkdtemp(pattern.data());
-    controller_ = store::LocalStore::Open({.dir = dir_, .read_manifests = true}).value();
-    place_.store = store::LocalStore::Open({.dir = dir_}).value();
+    controller_ = store::local::LocalStore::Open({.dir = dir_, .read_manifests = true}).value();
+    place_.store = store::local::LocalStore::Open({.dir = dir_}).value();
     place_.manifests = dir_;
   }
   ~Host() override { std::filesystem::remove_all(dir_); }
@@ -47,7 +47,7 @@ class Host : public testing::Test {
   void Write(const std::string& file, const std::string& text) { ASSERT_TRUE(WriteFileAtomically(dir_ / file, text)); }
 
   void StartController(int64_t epoch) {
-    lock_ = store::ControllerLock::Take(dir_).value();
+    lock_ = store::local::ControllerLock::Take(dir_).value();
     ASSERT_TRUE(lock_->Describe(epoch));
     ASSERT_TRUE(lock_->RecordActivity());
   }
@@ -93,8 +93,8 @@ class Host : public testing::Test {
 
   const api::Key key_{api::kModelKind, "default", "iris"};
   Path dir_;
-  std::unique_ptr<store::LocalStore> controller_;
-  std::optional<store::ControllerLock> lock_;
+  std::unique_ptr<store::local::LocalStore> controller_;
+  std::optional<store::local::ControllerLock> lock_;
   Place place_;
 };
 

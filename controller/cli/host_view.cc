@@ -13,7 +13,7 @@ namespace {
 // A controller reconciles its objects at least every second; one pass may take some seconds if the disk is slow.
 constexpr std::chrono::seconds kReconcileAgeMax{30};
 
-std::set<api::Key> KeysOf(const store::ManifestFile& file) {
+std::set<api::Key> KeysOf(const store::local::ManifestFile& file) {
   std::set<api::Key> keys = file.objects;
   keys.insert(file.refused.begin(), file.refused.end());
   keys.insert(file.not_taken.begin(), file.not_taken.end());
@@ -27,23 +27,24 @@ bool Concerns(const Options& options, const std::set<api::Key>& keys) {
   return std::ranges::any_of(keys, [&](const api::Key& key) { return key.namespace_ == options.namespace_; });
 }
 
-std::optional<ManifestReport> ReportOf(const store::ManifestFile& file, const Path& dir) {
+std::optional<text::ManifestReport> ReportOf(const store::local::ManifestFile& file, const Path& dir) {
   const std::string path = (dir / file.name).string();
-  if (!file.mistake.empty()) return ManifestReport{path, true, {Standing::kFailed, file.mistake}};
+  if (!file.mistake.empty()) return text::ManifestReport{path, true, {text::Standing::kFailed, file.mistake}};
   if (!file.is_taken) {
-    return ManifestReport{
-        path, false, {Standing::kUnderWay, "no controller has read the current content of this file yet"}};
+    return text::ManifestReport{
+        path, false, {text::Standing::kUnderWay, "no controller has read the current content of this file yet"}};
   }
   if (file.refused.empty()) return std::nullopt;
-  return ManifestReport{path,
-                        true,
-                        {Standing::kUnderWay, api::ToString(*file.refused.begin()) +
-                                                  " could not be applied from this file; see the log of the "
-                                                  "controller"}};
+  return text::ManifestReport{
+      path,
+      true,
+      {text::Standing::kUnderWay, api::ToString(*file.refused.begin()) +
+                                      " could not be applied from this file; see the log of the "
+                                      "controller"}};
 }
 
-void AddReport(const store::ManifestFile& file, const Path& dir, HostSeen& seen) {
-  const std::optional<ManifestReport> report = ReportOf(file, dir);
+void AddReport(const store::local::ManifestFile& file, const Path& dir, text::HostSeen& seen) {
+  const std::optional<text::ManifestReport> report = ReportOf(file, dir);
   if (!report) return;
   const bool is_about_refused = file.is_taken && file.mistake.empty();
   for (const api::Key& key : is_about_refused ? file.refused : KeysOf(file)) {
@@ -65,30 +66,31 @@ std::string TimeText(TimePoint at, TimePoint now) {
 Result<std::optional<HostView>> ReadHostView(const Options& options, const Place& place) {
   if (place.manifests.empty()) return std::nullopt;
   HostView view;
-  ASSIGN_OR_RETURN(view.controller, store::ReadControllerLock(place.manifests));
+  ASSIGN_OR_RETURN(view.controller, store::local::ReadControllerLock(place.manifests));
   if (view.controller.is_running) view.seen.epoch = view.controller.epoch;
-  for (const store::ManifestFile& file : store::ReadManifestFiles(place.manifests)) {
+  for (const store::local::ManifestFile& file : store::local::ReadManifestFiles(place.manifests)) {
     if (Concerns(options, KeysOf(file))) AddReport(file, place.manifests, view.seen);
   }
   return view;
 }
 
-std::string ControllerNote(const store::ControllerLockState& controller, TimePoint now) {
+std::string ControllerNote(const store::local::ControllerLockState& controller, TimePoint now) {
   const TimePoint at = controller.last_active_at;
   if (at == TimePoint{})
     return controller.is_running ? "" : "no controller is running; none has reconciled these objects yet\n";
   if (!controller.is_running) {
     return fmt::format("no controller is running; this is the state as of {} ({} ago)\n", TimeText(at, now),
-                       Age(at, now));
+                       text::Age(at, now));
   }
   if (now - at < kReconcileAgeMax) return "";
   return fmt::format("a controller is running, but it has not reconciled any object since {} ({} ago)\n",
-                     TimeText(at, now), Age(at, now));
+                     TimeText(at, now), text::Age(at, now));
 }
 
 Result<std::string> ControllerNoteOf(const Place& place, TimePoint now) {
   if (place.manifests.empty()) return std::string();
-  ASSIGN_OR_RETURN(const store::ControllerLockState controller, store::ReadControllerLock(place.manifests));
+  ASSIGN_OR_RETURN(const store::local::ControllerLockState controller,
+                   store::local::ReadControllerLock(place.manifests));
   return ControllerNote(controller, now);
 }
 

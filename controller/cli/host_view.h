@@ -15,17 +15,17 @@
 namespace longshore::cli {
 
 struct HostView {
-  store::ControllerLockState controller;
-  HostSeen seen;  // With the manifests that the options select.
+  store::local::ControllerLockState controller;
+  text::HostSeen seen;  // With the manifests that the options select.
 };
 
-// Returns nullopt for a cluster. Call it before reading the objects: then an object whose manifest is not in the result
-// is stored as its manifest defines it.
+// Returns nullopt for a cluster. Call it before reading the objects. If a manifest is not in the result, its objects
+// are then stored as it defines them.
 Result<std::optional<HostView>> ReadHostView(const Options& options, const Place& place);
 
 // Returns a line that says how old the state is if no controller is running or the running one has stopped reconciling;
 // "" otherwise.
-std::string ControllerNote(const store::ControllerLockState& controller, TimePoint now);
+std::string ControllerNote(const store::local::ControllerLockState& controller, TimePoint now);
 
 // ControllerNote about the controller of this place; "" for a cluster.
 Result<std::string> ControllerNoteOf(const Place& place, TimePoint now);

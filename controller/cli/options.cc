@@ -90,7 +90,8 @@ void AddWriting(CLI::App& app, Flags& flags) {
   CLI::App* apply = app.add_subcommand("apply", "Create or change the objects of a manifest");
   apply->callback([&] { flags.options.verb = Verb::kApply; });
   AddFile(*apply, flags);
-  apply->add_flag("--dry-run", flags.options.dry_run, "Write nothing; show what would change, and the rollouts");
+  apply->add_flag("--dry-run", flags.options.dry_run,
+                  "Write nothing; show what would change, and which rollouts would begin");
   apply->footer(kApplyFooter);
   CLI::App* diff = app.add_subcommand("diff", "Show what an apply would change");
   diff->callback([&] { flags.options.verb = Verb::kDiff; });

@@ -39,8 +39,8 @@ struct ProfileOptions {
 
 struct Options {
   Verb verb = Verb::kGet;
-  // Where the objects are: the controller's directory of manifests, or a cluster. If none of these is set: the cluster
-  // that kubectl would use.
+  // Where the objects are: the controller's directory of manifests, or a cluster. If none of these is set, the cluster
+  // is the one that kubectl would use.
   Path manifests;
   Path kubeconfig;
   std::string context;     // A context of the kubeconfig; "": its current one.
@@ -74,7 +74,7 @@ inline constexpr int kExitNoController = 5;
 // For diff.
 inline constexpr int kExitDiffers = 1;
 inline constexpr int kExitNoDiff = 2;
-// A diff that fails ends with 2 or more, so that 1 only means a difference.
+// For a diff, an error gives 2 or more, so that 1 only means a difference.
 int ExitCodeOf(const Error& error, Verb verb = Verb::kGet);
 
 // Returns nullopt after printing the help or version that was asked for. InvalidArgument, with a message for the user,

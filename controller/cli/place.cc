@@ -9,7 +9,8 @@
 namespace longshore::cli {
 namespace {
 
-// The first existing file of KUBECONFIG, or of ~/.kube/config if KUBECONFIG is unset; "" if no file exists.
+// Returns the first existing file of KUBECONFIG, or of ~/.kube/config if KUBECONFIG is unset; "" if no such file
+// exists.
 Path DefaultKubeconfig() {
   std::string files;
   if (const char* named = std::getenv("KUBECONFIG"); named != nullptr) files = named;
@@ -41,17 +42,17 @@ Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock) {
   if (!options.manifests.empty()) {
     if (!std::filesystem::is_directory(options.manifests))
       return NotFound("directory {} does not exist", options.manifests.string());
-    ASSIGN_OR_RETURN(place.store, store::LocalStore::Open({.dir = options.manifests}));
+    ASSIGN_OR_RETURN(place.store, store::local::LocalStore::Open({.dir = options.manifests}));
     place.manifests = options.manifests;
     return place;
   }
   ASSIGN_OR_RETURN(const kube::Cluster cluster, ClusterOf(options));
   place.home = api::Home::kCluster;
   place.namespace_ = cluster.namespace_;
-  store::KubeStoreOptions store_options;
+  store::kube::KubeStoreOptions store_options;
   if (!options.all_namespaces)
     store_options.namespaces = {options.namespace_.empty() ? cluster.namespace_ : options.namespace_};
-  ASSIGN_OR_RETURN(place.store, store::KubeStore::Open(cluster, store_options, clock));
+  ASSIGN_OR_RETURN(place.store, store::kube::KubeStore::Open(cluster, store_options, clock));
   return place;
 }
 

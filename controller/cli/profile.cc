@@ -19,7 +19,8 @@ namespace longshore::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPollInterval{200};
-constexpr std::chrono::seconds kGrace{15};  // After the requested time: a node lets the last runs finish for 10 s.
+// How long to wait after the requested time: a node lets the last runs finish for 10 s.
+constexpr std::chrono::seconds kGrace{15};
 constexpr size_t kTraceBytesMax = size_t{512} << 20;
 constexpr const char* kProfile = "/debug/profile";
 constexpr const char* kState = "/debug/profile/state";
@@ -134,7 +135,7 @@ Result<Trace> Fetch(const Admin& admin, const Progress& first) {
   return trace;
 }
 
-// Called first, so that the user does not wait for a trace that cannot be written.
+// Called before the recording, so that the user does not wait for a trace that cannot be written.
 Status CheckCanBeWritten(const std::string& out) {
   if (out == "-") return {};
   std::error_code ignored;

@@ -62,7 +62,7 @@ class Profile : public testing::Test {
     return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(dir_), {}));
   }
 
-  std::mutex mutex_;  // Guards what the server's thread also uses.
+  std::mutex mutex_;  // Guards the members that the server's thread also uses.
   int begins_ = 200;
   std::vector<std::string> states_ = {StateOf(1, "recording", 1), StateOf(1, "done", 2)};
   std::string trace_ = TraceOf(StateOf(1, "done", 2));
@@ -92,7 +92,7 @@ TEST_F(Profile, PrintsTheTraceToStandardOutputForADash) {
 TEST_F(Profile, ReportsRunsThatTheNodeHadNoMemoryToRecord) {
   Json state = ParseJson(StateOf(1, "done", 1)).value();
   state["runs_left_out"] = 1;
-  trace_ = TraceOf(state.dump());  // The count changed after the last poll.
+  trace_ = TraceOf(state.dump());  // The number of runs changed after the last poll.
   ASSERT_TRUE(Record());
   EXPECT_THAT(notes_.str(), HasSubstr("did not record 1 of the runs"));
 }

@@ -15,7 +15,7 @@
 namespace longshore::cli {
 namespace {
 
-// Keeps a busy rollout from flooding the terminal.
+// Minimum time between two prints, so that a busy rollout does not flood the terminal.
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 
 Json ListDocument(const std::vector<store::Object>& objects) {
@@ -38,7 +38,7 @@ Result<std::string> TextOf(const std::vector<store::Object>& objects, const std:
       ASSIGN_OR_RETURN(fleets.emplace_back(), ToFleet(object));
     }
   }
-  return kind == api::kModelKind ? ModelsTable(models, now) : FleetsTable(fleets);
+  return kind == api::kModelKind ? text::ModelsTable(models, now) : text::FleetsTable(fleets);
 }
 
 // Compares the manifest files with the shown objects; an object that a manifest file defines and that is not in the
@@ -97,10 +97,10 @@ Status Describe(const Options& options, const Place& place, const Clock& clock, 
   }
   if (options.kind == api::kModelKind) {
     ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
-    out << DescribeModel(model, clock.Now());
+    out << text::DescribeModel(model, clock.Now());
   } else {
     ASSIGN_OR_RETURN(const api::ServingFleet fleet, ToFleet(object));
-    out << DescribeFleet(fleet, clock.Now());
+    out << text::DescribeFleet(fleet, clock.Now());
   }
   ASSIGN_OR_RETURN(const std::string note, ControllerNoteOf(place, clock.Now()));
   out << note;
@@ -112,7 +112,7 @@ Status Explain(const Options& options, const Place& place, const Clock& clock, s
                    GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
   ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
   ASSIGN_OR_RETURN(const std::string note, ControllerNoteOf(place, clock.Now()));
-  out << ExplainModel(model, clock.Now()) << note;
+  out << text::ExplainModel(model, clock.Now()) << note;
   return {};
 }
 

@@ -20,10 +20,10 @@ constexpr std::chrono::milliseconds kHostInterval{200};
 struct Seen {
   std::optional<HostView> host;  // nullopt for a cluster.
   std::vector<api::ServingFleet> fleets;
-  std::vector<api::Model> models;  // Lacks a model whose manifest has not been applied yet.
+  std::vector<api::Model> models;  // Does not contain models whose manifest has not been applied yet.
 
-  HostSeen from_host() const { return host ? host->seen : HostSeen{}; }
-  Standing standing() const { return StandingOf(fleets, models, from_host()); }
+  text::HostSeen from_host() const { return host ? host->seen : text::HostSeen{}; }
+  text::Standing standing() const { return text::StandingOf(fleets, models, from_host()); }
   bool lacks_controller() const { return host && !host->controller.is_running; }
 };
 
@@ -57,11 +57,12 @@ class Progress {
   explicit Progress(std::ostream& out) : out_(out) {}
 
   void Print(const Seen& seen) {
-    const HostSeen host = seen.from_host();
-    if (seen.lacks_controller()) Print("a controller", {Standing::kUnderWay, "no controller is running"});
-    for (const ManifestReport& manifest : host.manifests) Print("manifest " + manifest.file, manifest.report);
-    for (const api::ServingFleet& fleet : seen.fleets) Print(NameOf("fleet", fleet.metadata), ReportOf(fleet, host));
-    for (const api::Model& model : seen.models) Print(NameOf("model", model.metadata), ReportOf(model, host));
+    const text::HostSeen host = seen.from_host();
+    if (seen.lacks_controller()) Print("a controller", {text::Standing::kUnderWay, "no controller is running"});
+    for (const text::ManifestReport& manifest : host.manifests) Print("manifest " + manifest.file, manifest.report);
+    for (const api::ServingFleet& fleet : seen.fleets)
+      Print(NameOf("fleet", fleet.metadata), text::ReportOf(fleet, host));
+    for (const api::Model& model : seen.models) Print(NameOf("model", model.metadata), text::ReportOf(model, host));
   }
 
  private:
@@ -69,9 +70,9 @@ class Progress {
     return fmt::format("{} {}/{}", kind, metadata.namespace_, metadata.name);
   }
 
-  void Print(const std::string& name, const Report& report) {
+  void Print(const std::string& name, const text::Report& report) {
     std::string& printed = printed_[name];
-    if (report.standing != Standing::kUnderWay || report.why == printed) return;
+    if (report.standing != text::Standing::kUnderWay || report.why == printed) return;
     printed = report.why;
     out_ << "waiting for " << name << ": " << printed << std::endl;
   }
@@ -81,10 +82,10 @@ class Progress {
 };
 
 // Whether the wait is over: a controller is running, and nothing is under way or something has failed.
-bool IsOver(const Seen& seen) { return !seen.lacks_controller() && seen.standing() != Standing::kUnderWay; }
+bool IsOver(const Seen& seen) { return !seen.lacks_controller() && seen.standing() != text::Standing::kUnderWay; }
 
-// On a host, polls as well: no object changes when a controller starts or ends, or when it reads a manifest that equals
-// the stored object.
+// On a host, polls in addition, because no object changes when a controller starts or ends, or when it reads a manifest
+// that equals the stored object.
 Result<Seen> Wait(const Options& options, const Place& place, std::ostream& out) {
   using std::chrono::steady_clock;
   const auto deadline = steady_clock::now() + options.timeout;
@@ -101,11 +102,11 @@ Result<Seen> Wait(const Options& options, const Place& place, std::ostream& out)
   }
 }
 
-int ExitCodeFor(Standing standing) {
+int ExitCodeFor(text::Standing standing) {
   switch (standing) {
-    case Standing::kAsWanted: return kExitOk;
-    case Standing::kUnderWay: return kExitTimeout;
-    case Standing::kFailed: break;
+    case text::Standing::kAsWanted: return kExitOk;
+    case text::Standing::kUnderWay: return kExitTimeout;
+    case text::Standing::kFailed: break;
   }
   return kExitFailed;
 }
@@ -114,9 +115,10 @@ int ExitCodeFor(Standing standing) {
 
 Result<int> ShowStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   ASSIGN_OR_RETURN(const Seen seen, options.wait ? Wait(options, place, out) : Observe(options, place));
-  const HostSeen host = seen.from_host();
+  const text::HostSeen host = seen.from_host();
   const bool is_of_one = !options.name.empty() && !seen.models.empty();
-  out << (is_of_one ? StatusOfModel(seen.models[0], clock.Now(), host) : StatusTable(seen.fleets, seen.models, host));
+  out << (is_of_one ? text::StatusOfModel(seen.models[0], clock.Now(), host)
+                    : text::StatusTable(seen.fleets, seen.models, host));
   if (seen.host) out << ControllerNote(seen.host->controller, clock.Now());
   return seen.lacks_controller() ? kExitNoController : ExitCodeFor(seen.standing());
 }

@@ -1,4 +1,4 @@
-// Metrics of Models and ServingFleets, from their specs and statuses. Pure.
+// Metrics of Models and ServingFleets, from their specs and statuses.
 //
 // Each metric has the labels namespace, name and fleet ("namespace/name"). Metrics of a Model also have the label
 // model, the served name, so that they can be joined with the metrics of nodes on (fleet, model). docs/metrics.md lists

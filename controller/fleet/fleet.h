@@ -26,7 +26,7 @@ struct Addresses {
 
 enum class NodeState {
   kRunning,
-  kStopping,   // It was asked to stop and ends when its work is done.
+  kStopping,   // It was asked to stop, and ends when its requests are finished.
   kBackingOff  // It ended without being asked and will be restarted after a pause.
 };
 
@@ -37,7 +37,7 @@ struct NodeInfo {
   TimePoint started_at;   // When the current process started.
   int crashes = 0;        // Number of ends that were not requested, since this controller has known the node.
   std::string last_exit;  // "was killed by signal 9 (SIGKILL)"; "": it has never ended.
-  std::string trouble;    // Why the node cannot be started or recorded; "": it can.
+  std::string trouble;    // Why the node cannot be started or recorded; "": no problem.
 };
 
 inline bool IsLeaving(const NodeInfo& node) { return node.state == NodeState::kStopping; }
@@ -59,8 +59,8 @@ class Fleet {
   // the port if a port is in use.
   virtual Result<Addresses> Ensure(const api::ServingFleet& fleet) = 0;
 
-  // Sets the number of nodes. If there are too many, nodes leave in the order of `leave_first`, then the others; each
-  // finishes its work first. Requires Ensure.
+  // Sets the number of nodes. If there are too many, those in `leave_first` leave first, in this order, then others;
+  // each finishes its work first. Requires Ensure.
   virtual Status Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) = 0;
 
   // Returns all existing nodes of the fleet, including leaving ones, ordered by name.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kUnauthorized = 401;
 constexpr size_t kBodyBytesMax = size_t{128} << 20;
-constexpr size_t kLineBytesMax = size_t{16} << 20;  // A line of a watch holds one object, which has at most 1.5 MB.
+constexpr size_t kLineBytesMax = size_t{16} << 20;  // A line of a watch contains one object, which has at most 1.5 MB.
 constexpr std::chrono::seconds kRetryAfterMax{60};
 
 Code CodeOf(const Refusal& refusal) {
@@ -106,7 +106,8 @@ Result<std::string> Api::Send(const Call& call) {
     auto response = requests_->Send(request);
     if (!response) return Prefixed(response.error(), Describe(call));
     if (response->status >= 200 && response->status < 300) return std::move(response->body);
-    if (response->status == kUnauthorized && !was_rejected) continue;  // The token may have been rotated.
+    // Tries once more, because the token may have been rotated.
+    if (response->status == kUnauthorized && !was_rejected) continue;
     const Refusal refusal = RefusalOf(*response);
     NoteRefusal(refusal);
     return tl::make_unexpected(ErrorOf(refusal, Describe(call)));

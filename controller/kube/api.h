@@ -92,7 +92,7 @@ class Api {
   std::unique_ptr<http_client::Client> watches_;
   std::mutex mutex_;
   std::condition_variable cancelled_;
-  bool is_cancelled_ = false;  // Guarded by the mutex, as is `limit_`.
+  bool is_cancelled_ = false;  // Guarded by the mutex, like `limit_`.
   RateLimit limit_;
   const std::stop_callback<std::function<void()>> on_stop_;  // Last: the callback uses the other members.
 };

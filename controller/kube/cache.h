@@ -77,8 +77,8 @@ class Cache final : public Mirror {
 
   void Put(Json object) override { Store(object, true); }
 
-  // Stores the answer to a write of this client, before the watch reports the write. An object that the cache does not
-  // hold is ignored if the watch is past its version, because it may have been deleted since.
+  // Stores the answer to a write of this client, before the watch reports the write. If the cache does not have the
+  // object and the watch has passed its version, the answer is ignored, because the object may have been deleted since.
   void PutOwnWrite(const Json& object) { Store(object, false); }
 
   void Delete(const Json& object) override {
@@ -142,17 +142,17 @@ class Cache final : public Mirror {
     const Result<Value> value = decode_(object);
     {
       const std::lock_guard lock(mutex_);
-      if (!IsNewer(name, version, is_observed)) return;  // It changed meanwhile.
+      if (!IsNewer(name, version, is_observed)) return;  // Another thread changed it meanwhile.
       entries_.insert_or_assign(name, Entry{version, value});
     }
     on_change_(name, value);
   }
 
-  // Requires the mutex.
+  // Requires: the caller holds the mutex.
   bool IsNewer(const Name& name, uint64_t version, bool is_observed) {
     const auto known = entries_.find(name);
     if (is_observed) {
-      // While a list is in progress, its objects do not show how far deletions have been observed; EndList does.
+      // While a list is in progress, its objects do not show which deletions were observed; EndList does.
       if (listed_)
         listed_->insert(name);
       else

@@ -52,7 +52,7 @@ class EventWriter {
   const Clock& clock_;
   const MonotonicClock& timer_;
   std::mutex mutex_;
-  RateLimit routine_;  // For events other than warnings. Guarded by the mutex, as is `dropped_`.
+  RateLimit routine_;  // Limits events other than warnings. Guarded by the mutex, like `dropped_`.
   uint64_t dropped_ = 0;
   uint64_t written_ = 0;  // Used only on the worker's thread.
   Worker worker_;         // Last: its thread uses the other members.

@@ -34,7 +34,7 @@ TEST(EventWriter, DropsQueuedEventsWhenItIsDestroyed) {
   std::atomic<int> requests = 0;
   const http_client::RawServer server([&](const std::string&, const http_client::RawServer::Peer& peer) {
     if (++requests == 1) asked.set_value();
-    peer.WaitForEnd();  // Sends no answer.
+    peer.WaitForEnd();  // The server sends no answer.
     return false;
   });
   const SteadyClock timer;

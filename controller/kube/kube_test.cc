@@ -416,7 +416,7 @@ TEST_F(MirrorTest, ReadsTheSameEventsWhereverTheBodyBreaksOff) {
       peer.Answer(200, ListText({}, 10));
       return true;
     }
-    // The body breaks off after `cut` bytes, a little later each time; the last watch is complete.
+    // The body breaks off after `cut` bytes, later in each watch; the last watch is complete.
     peer.BeginChunks();
     peer.Chunk(events.substr(0, cut));
     cut += events.size() / 5;

@@ -36,7 +36,7 @@ using Move = std::variant<ListPage, WatchFrom, Pause>;
 
 // Why a list or a watch failed.
 struct Failure {
-  bool gone = false;                    // 410: the version, or the token, is too old.
+  bool gone = false;                    // 410: the version or the continue token is too old.
   std::optional<Duration> retry_after;  // The pause that the server asked for.
 };
 
@@ -51,14 +51,14 @@ class ListWatch {
   // The current move. Changes only with the calls below, which report its result.
   const Move& next() const { return next_; }
 
-  // For ListPage. A page without a token is the last one.
+  // Reports the page of a ListPage. A page without a token is the last one.
   void OnPage(const std::string& resource_version, const std::string& continue_token);
   void OnListFailed(const Failure& failure);
-  // For WatchFrom. An event is also a bookmark.
+  // Reports an event or a bookmark of a WatchFrom.
   void OnEvent(const std::string& resource_version);
   void OnWatchEnded();  // The server ended the watch normally.
   void OnWatchFailed(const Failure& failure);
-  // For Pause.
+  // Reports the end of a Pause.
   void OnPauseOver();
 
   int64_t lists() const { return lists_; }  // Number of lists that were started.

@@ -140,8 +140,8 @@ TEST_F(ListWatchTest, AnyHistoryListsOncePerVersionThatIsGone) {
 
 TEST_F(ListWatchTest, AMillionEventsNeedOneListAndOneMorePerVersionThatIsGone) {
   constexpr int kEvents = 1'000'000;
-  constexpr int kWatch = 5'000;   // The server ends a watch after this number of events.
-  constexpr int kGone = 250'000;  // After this number of events a version is gone.
+  constexpr int kWatch = 5'000;   // Number of events after which the server ends a watch.
+  constexpr int kGone = 250'000;  // Number of events after which a version is too old.
   int64_t gone = 0;
   int version = 100;
   machine_.OnPage("100", "");

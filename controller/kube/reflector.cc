@@ -9,7 +9,8 @@
 namespace longshore::kube {
 namespace {
 
-// The server ends a watch after this time, so that clients spread over restarted servers. Half of it is random.
+// The server ends a watch after at most this time, so that clients spread over restarted servers. The time is a random
+// one from half of it to all of it.
 constexpr int kWatchSeconds = 600;
 
 void DropManagedFields(Json& object) {

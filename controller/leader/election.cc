@@ -15,7 +15,7 @@ std::string ProblemWith(const Options& options) {
 }
 
 bool Election::IsFree(MonotonicPoint now, int64_t epoch_floor) const {
-  // A missing Lease may have been deleted while a holder leads, and that holder leads until its own deadline.
+  // A missing Lease may have been deleted while a controller leads; that controller leads until its own deadline.
   if (!seen_) return now >= seen_since_ + options_.lease_duration && now <= *read_at_ + UnobservedMax();
   if (now >= seen_since_ + std::max(seen_->duration, options_.lease_duration)) return true;
   // The holder released it. If its epoch is below the known ones, it was restored from a backup, and the actual holder
@@ -54,7 +54,7 @@ void Election::OnRead(const std::optional<Lease>& lease, MonotonicPoint now) {
     }
   }
   held_.reset();
-  // If two reads found no Lease, one may have existed in between, and its holder leads until its deadline.
+  // If two reads found no Lease, one may have existed in between, and its holder then leads until its deadline.
   const bool is_unchanged = read_at_ && lease.has_value() == seen_.has_value() &&
                             (lease ? lease->version == seen_->version : now <= *read_at_ + UnobservedMax());
   if (!is_unchanged) seen_since_ = now;
@@ -70,7 +70,7 @@ void Election::OnReadFailed(MonotonicPoint now) {
 }
 
 void Election::OnWritten(const Lease& written, MonotonicPoint sent_at, MonotonicPoint now) {
-  // After a long delay the server may have executed the write under other circumstances than those when it was sent.
+  // After a long delay, the server may have executed the write in another state than the one in which it was sent.
   const bool is_over = held_ ? now >= deadline() : now > sent_at + UnobservedMax();
   if (is_over) {
     held_.reset();

@@ -86,7 +86,7 @@ TEST_F(ElectionTest, TakesALeaseOnlyAfterItDidNotChangeForItsDuration) {
     EXPECT_EQ(Step(), "wait");
     After(seconds(2));
   }
-  server_->version = "y";  // Renewed.
+  server_->version = "y";  // The holder renewed the Lease.
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(Step(), "read") << i;
     EXPECT_EQ(Step(), "wait");
@@ -123,7 +123,7 @@ TEST_F(ElectionTest, LeadsUntilTheDeadlineAfterItsLastRenewal) {
 TEST_F(ElectionTest, ARenewalWhoseAnswerWasLostDoesNotEndTheTerm) {
   Lead();
   After(seconds(2));
-  server_->version = "lost";  // The server executed the renewal.
+  server_->version = "lost";  // The server executed the renewal, but its answer was lost.
   election_.OnWriteFailed(now_);
   After(seconds(2));
   EXPECT_EQ(Step(), "write over 1");

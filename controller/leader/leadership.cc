@@ -22,7 +22,7 @@ std::string MicroTime(TimePoint at) {
                      utc.tm_hour, utc.tm_min, utc.tm_sec, at.time_since_epoch().count() % 1'000'000);
 }
 
-// The metadata of other clients, which a replacement of the Lease must keep.
+// The metadata that other clients have set. A replacement of the Lease must keep it.
 Json ForeignMetadata(const Json& lease) {
   Json foreign = Json::object();
   const Json metadata = lease.value("metadata", Json::object());

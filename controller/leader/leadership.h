@@ -36,7 +36,8 @@ class Leadership {
   int64_t AwaitTerm();
   // Waits until the term of this epoch ends, or until Stop.
   void AwaitEnd(int64_t epoch);
-  // Whether the term of this epoch continues, by the clock. Call it before each action that only the leader may take.
+  // Whether the term of this epoch has not ended according to the clock. Call it before each action that only the
+  // leader may take.
   bool IsLeading(int64_t epoch) const;
   void Stop();
 
@@ -59,8 +60,9 @@ class Leadership {
   std::condition_variable changed_;
   Election election_;  // Guarded by the mutex, as is `stopping_`.
   bool stopping_ = false;
-  Json foreign_metadata_ = Json::object();  // Labels and the like of other clients, which writes keep.
-  std::thread thread_;                      // Last: the thread uses the other members.
+  // Labels and other metadata of other clients, which writes of the Lease keep.
+  Json foreign_metadata_ = Json::object();
+  std::thread thread_;  // Last: the thread uses the other members.
 };
 
 // Formats a Lease of coordination.k8s.io/v1. `now` is informational; `foreign_metadata` has labels and the like.

@@ -80,8 +80,8 @@ struct Options {
   std::chrono::milliseconds certify_interval{10'000};  // Minimum time between two requests on a stream.
   int64_t epoch = 1;                                   // The term of this controller.
   // Called if a node holds an epoch that is not below this controller's and at most kEpochAheadMax above it. Returns an
-  // epoch above `above`, which it must store where the next controller finds it. An error ends only the stream of this
-  // node. Called under the lock of the registry.
+  // epoch above `above`, which it must store where the next controller finds it. If it returns an error, only the
+  // stream of this node ends. Called under the lock of the registry.
   std::function<Result<int64_t>(int64_t above)> raise_epoch{};
   // Called before each message except heartbeats; empty: always allowed. Thread-safe.
   std::function<bool()> may_send{};

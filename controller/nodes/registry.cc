@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kUnix = "unix:";
 
-// "" if the header is absent or occurs twice.
+// Returns "" if the header is absent or occurs twice.
 std::string AuthorizationOf(const grpc::CallbackServerContext& context) {
   const auto [begin, end] = context.client_metadata().equal_range("authorization");
   if (begin == end || std::next(begin) != end) return "";
@@ -44,7 +44,7 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
     credentials_ = rpc::MakeServerCredentials({.tls = options_.tls});
     builder.AddListeningPort(options_.address, credentials_, &port_);
     builder.SetMaxReceiveMessageSize(options_.message_bytes_max);
-    // Its probes would add a ping to most reports, which do not need a large window.
+    // Disables the bandwidth probe: it adds a ping to most reports, which do not need a large window.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
@@ -151,7 +151,8 @@ void RegistryImpl::SendHeartbeats() {
 Status RegistryImpl::EndIfFull(Stream& stream) const {
   if (stream.queued() < options_.queued_max) return {};
   stream.End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many messages are queued for this node"});
-  return ResourceExhausted("{} messages are queued for node {}, the maximum", options_.queued_max, stream.key.second);
+  return ResourceExhausted("{} messages are queued for node {}, which is the limit", options_.queued_max,
+                           stream.key.second);
 }
 
 Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message,

@@ -28,12 +28,12 @@ std::optional<Refusal> RefusalOf(const api::ServingFleet& fleet, const Applicant
   if (model.serves) return std::nullopt;
   const api::Quotas& quotas = fleet.spec.quotas;
   if (quotas.models_max && CountBefore(model, others, false) >= *quotas.models_max) {
-    return Refusal{"AboveQuota", fmt::format("fleet {} has its {} Models already: see its spec.quotas.modelsMax", name,
-                                             *quotas.models_max)};
+    return Refusal{"AboveQuota", fmt::format("fleet {} already has {} Models, the limit in its spec.quotas.modelsMax",
+                                             name, *quotas.models_max)};
   }
   const auto& each_max = quotas.models_per_namespace_max;
   if (each_max && CountBefore(model, others, true) >= *each_max) {
-    return Refusal{"AboveQuota", fmt::format("fleet {} has its {} Models of namespace {} already: see its "
+    return Refusal{"AboveQuota", fmt::format("fleet {} already has {} Models of namespace {}, the limit in its "
                                              "spec.quotas.perNamespace.modelsMax",
                                              name, *each_max, model.key.namespace_)};
   }

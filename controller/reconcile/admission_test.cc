@@ -48,7 +48,8 @@ TEST(Admission, QuotaPerNamespaceCountsOnlyThatNamespace) {
   const api::ServingFleet fleet = Fleet({.all = true, .names = {}}, {.models_max = {}, .models_per_namespace_max = 1});
   EXPECT_EQ(Answer(fleet, Of("b", "m"), {Of("a", "m")}), "taken");
   EXPECT_EQ(Answer(fleet, Of("b", "m"), {Of("b", "l")}), "AboveQuota");
-  EXPECT_NE(RefusalOf(fleet, Of("b", "m"), {Of("b", "l")})->message.find("of namespace b already"), std::string::npos);
+  EXPECT_NE(RefusalOf(fleet, Of("b", "m"), {Of("b", "l")})->message.find("of namespace b, the limit"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Counts what each version did on each node. Reports contain growing counts, which this adds up across restarts of
-// nodes.
+// Counts what each version did on each node. Reports contain cumulative counts, which start at zero with each process;
+// this class adds them up across restarts of nodes.
 //
 // Each request is in exactly one window. The first report of a process that ran before this controller connected only
 // sets a baseline: its earlier requests are either in the status already or lost, but never counted twice. Versions
@@ -71,7 +71,7 @@ class EvidenceBook {
   std::map<VersionKey, Sums> sums_;
 };
 
-// more - less, with each count at least 0. `less` must have been counted earlier.
+// Returns more - less, with each count at least 0. `less` must have been counted earlier.
 api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence& less);
 
 }  // namespace longshore::reconcile

@@ -8,7 +8,7 @@
 namespace longshore::reconcile {
 namespace {
 
-// Verdicts count only in a fresh report, so a report with a verdict changes when it becomes fresh.
+// A verdict counts only if the report is fresh, so a report with a verdict counts as changed when it becomes fresh.
 bool HasVerdict(const control::VersionReport& version) {
   using control::VersionReport;
   return version.has_golden() || version.guard().tripped() || version.state() == VersionReport::FAILED ||
@@ -92,7 +92,7 @@ void FleetBook::TakeReport(const std::string& name, const KnownNode& node, Chang
   for (const auto& [model, _] : before) RemoveReport(name, model, changes);
 }
 
-// The node no longer reports this model.
+// Removes the report of a node that no longer reports this model.
 void FleetBook::RemoveReport(const std::string& name, const std::string& model, Changes& changes) {
   changes.models.insert(model);
   const auto reports = reports_.find(model);

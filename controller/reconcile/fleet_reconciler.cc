@@ -28,7 +28,7 @@ Duration PauseOf(size_t nodes) {
 }
 
 Outcome CheckAgainIn(const api::ServingFleet& fleet, const Result<fleet::Addresses>& addresses) {
-  // The port is in use, or the sockets are being handed over: both can change at any moment.
+  // The port is in use, or the sockets are being handed over. Both can end at any moment.
   const bool may_listen_soon = !addresses && (addresses.error().code == Code::kFailedPrecondition ||
                                               addresses.error().code == Code::kUnavailable);
   if (may_listen_soon) return kListenAgain;

@@ -23,7 +23,7 @@ Reconciliation Done(std::optional<Duration> check_again_in) {
   return {std::nullopt, [=](const Status&) { return check_again_in; }};
 }
 
-// Has a stable version, or a rollout that is under way.
+// Whether it has a stable version, or a rollout that is under way.
 bool Serves(const api::ModelStatus& status) {
   return status.stable_version != 0 || api::IsUnderWay(status.rollout.phase);
 }
@@ -140,7 +140,7 @@ Duration ModelReconciler::MayWaitFor(const api::Model& model, const rollout::Dec
     const Duration lasted = model.status.rollout.evidence_used_at - model.status.rollout.step_started_at;
     return std::clamp(lasted, shared_.options.evidence_unwritten_min, shared_.options.evidence_unwritten_max);
   }
-  // The early phases of a first rollout may last only a moment; then one write covers them all.
+  // The early phases of a first rollout may last only a moment. Then one write covers all of them.
   const api::RolloutPhase phase = status.rollout.phase;
   const bool is_first = model.status.stable_version == 0 && status.stable_version == 0 &&
                         (phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kValidating ||
@@ -251,7 +251,7 @@ void ModelReconciler::Remember(const api::Key& key, const api::Model& model, con
   }
 }
 
-// Readability affects which snapshots may be sent, and the status of fleets.
+// Records whether the Model can be read: this affects which snapshots may be sent, and the status of fleets.
 void ModelReconciler::NoteReadable(const api::Key& key, const Result<api::Model>& model) {
   // A store that is briefly unavailable does not make the Model unreadable.
   if (!model && model.error().code == Code::kUnavailable) return;
@@ -286,7 +286,7 @@ void ModelReconciler::RemoveModel(const api::Key& key) {
   same_name->second.erase(key);
   if (same_name->second.empty()) fleet.models.erase(same_name);
   shared_.models.erase(known);
-  // Its served name or its share of a quota may be free now.
+  // Its served name, or its place in a quota, may now be free for a refused Model.
   for (const auto& [_, models] : fleet.models) {
     for (const api::Key& other : models) {
       if (shared_.models.at(other).refused) shared_.deps.queue(other, Duration(0));

@@ -30,7 +30,7 @@ bool EndsARollout(rollout::NodeState state) {
          state == rollout::NodeState::kNotFound;
 }
 
-// An old report is still true about which versions exist, but its conclusions may be outdated.
+// Drops the verdicts: which versions exist is still true in an old report, but its conclusions may be outdated.
 rollout::VersionSeen WithoutVerdicts(rollout::VersionSeen seen) {
   seen.golden.reset();
   seen.guard.reset();

@@ -17,10 +17,10 @@ namespace longshore::reconcile {
 // A node that can be given work: it has reported on its stream, or its stream ended less than the grace time ago.
 struct KnownNode {
   nodes::ViewPtr view{};     // Always with a report.
-  bool attached = false;     // Connected: can be sent messages.
-  bool leaving = false;      // The fleet is stopping it.
+  bool attached = false;     // Whether it is connected, so that messages can be sent to it.
+  bool leaving = false;      // Whether the fleet is stopping it.
   MonotonicPoint lost_at{};  // When its stream ended; set if not attached.
-  bool ready = false;        // The result of IsReady for this view.
+  bool ready = false;        // IsReady of this view.
 };
 
 // Whether it is leaving or draining. Such a node gets no new work.

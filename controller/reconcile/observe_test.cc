@@ -5,7 +5,8 @@
 namespace longshore::reconcile {
 namespace {
 
-// A node that was sent (epoch 2, revision 5) and reports version 1 as ready and version 2 as failed in every way.
+// A node that was last sent (epoch 2, revision 5). It reports that version 1 is ready, that version 2 has failed, and
+// for both a failed golden set and a tripped guard.
 nodes::NodeView Node(int64_t epoch, int64_t revision) {
   nodes::NodeView view;
   view.hello.set_node("a");

@@ -29,7 +29,7 @@ class Reconciler {
   // there is something to write, then finish. Reconciliations of other objects may happen in between, but not of the
   // same object. Begin returns InvalidArgument for a kind without a reconciler.
   Result<Reconciliation> Begin(const api::Key& key);
-  Status Write(const StatusWrite& write) const;  // Any thread.
+  Status Write(const StatusWrite& write) const;  // May be called on any thread.
 
  private:
   Shared shared_;

@@ -224,7 +224,7 @@ TEST_F(ReconcilerTest, ReportTriggersReconciliationOfTheChangedModelsOnly) {
   Settle();
   nodes_.Attach("default.cpu-0");
   Settle();
-  Settle();  // The node has its snapshot now.
+  Settle();  // By now the node has its snapshot.
   const auto reconciled_at = [&] {
     due_.clear();
     EXPECT_TRUE(reconciler_->Reconcile(kFleetKey));

@@ -47,22 +47,22 @@ struct Deps {
 
 struct Options {
   Path prometheus_targets{};  // File for the admin addresses of the nodes (file_sd); empty: none.
-  Duration reconnect_grace = std::chrono::seconds(3);  // How long a disconnected node still counts.
+  Duration reconnect_grace = std::chrono::seconds(3);  // How long a disconnected node counts as connected.
   // How long to wait for nodes that were started before this controller to connect.
   Duration adoption_grace = std::chrono::seconds(5);
   // Delay before a snapshot is sent to a node that refused a message.
   Duration refused_pause = std::chrono::seconds(1);
   // How long the status of a Model's first rollout may stay unwritten.
   Duration unwritten_max = std::chrono::seconds(1);
-  // How long new evidence of a rollout step may stay unwritten if it does not change the decision: as long as the step
-  // had lasted at the last write of evidence, limited to this range. A minimum of 0 writes evidence immediately.
+  // How long new evidence of a rollout step may stay unwritten if it does not change the decision: the time is the age
+  // of the step at the last write of evidence, limited to this range. A minimum of 0 writes evidence immediately.
   Duration evidence_unwritten_min{0};
   Duration evidence_unwritten_max = std::chrono::seconds(60);  // Must be at least evidence_unwritten_min.
 };
 
 // A decision whose status is not written yet. Two cases allow this: the short states of a first rollout, which a
 // controller that decides from the stored status would reach again; and new evidence of a step that changes no
-// decision, of which such a controller would merely have less.
+// decision: without it, such a controller only has less evidence.
 struct Unwritten {
   std::string uid;
   int64_t generation = 0;
@@ -76,9 +76,9 @@ struct Unwritten {
 struct ModelMemory {
   std::string fleet{};  // "namespace/name".
   std::string served_name{};
-  bool refused = false;     // The fleet refuses it, or another Model of the fleet has its served name.
+  bool refused = false;     // Whether the fleet refuses it, or another Model of the fleet has its served name.
   bool has_stable = false;  // This field and the next three are from the last decision.
-  bool serves = false;      // Has a stable version, or its first rollout is under way.
+  bool serves = false;      // Whether it has a stable version, or its first rollout is under way.
   std::optional<Duration> latency_target{};
   double latency_quantile = 0;
   std::optional<plan::Blueprint> blueprint{};  // The state that nodes should have of this Model.
@@ -110,7 +110,7 @@ struct FleetMemory {
   Duration reconcile_took{0};
 };
 
-// For the one thread that reconciles.
+// Used only by the thread that reconciles.
 struct Shared {
   Shared(Deps dependencies, Options settings);
 

@@ -160,7 +160,7 @@ class ReconcilerTest : public ::testing::Test {
   ReconcilerTest() {
     char name[] = "/tmp/longshore_reconcile_XXXXXX";
     dir_ = mkdtemp(name);
-    local_ = store::LocalStore::Open({.dir = dir_}).value();
+    local_ = store::local::LocalStore::Open({.dir = dir_}).value();
     disk_ = std::make_unique<FullDisk>(*local_);
     processes_.on_change = [this] { due_.insert(kFleetKey); };
     Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", 1}, {"max", 1}}}});
@@ -248,7 +248,7 @@ class ReconcilerTest : public ::testing::Test {
   Path dir_;
   FakeClock clock_{TimePoint(std::chrono::hours(1))};
   FakeMonotonicClock timer_;
-  std::unique_ptr<store::LocalStore> local_;
+  std::unique_ptr<store::local::LocalStore> local_;
   std::unique_ptr<FullDisk> disk_;
   FakeRegistry nodes_;
   FakeFleet processes_;

@@ -26,8 +26,9 @@ struct Expressions {
   std::string utilization;
   std::map<double, std::string> latencies;  // By quantile; each query returns all Models with an objective.
   std::string requests;                     // Requests per second, by Model.
-  std::string oldest;                       // Time of the oldest of the newest samples of the nodes, as a value.
-  std::string nodes;                        // Number of nodes that have a rate and still exist.
+  // Reads the newest sample of each node, and returns the time of the oldest of these.
+  std::string oldest;
+  std::string nodes;  // Number of nodes that have a rate and still exist.
 };
 
 // A regular expression that matches the names of the Models, which consist of letters, digits, "_", "." and "-".
@@ -123,7 +124,7 @@ class PrometheusSource final : public Source {
   }
 
   FleetMetrics Measure() {
-    // Prometheus stamps an answer with the time of the query, so the age of the samples needs a query of its own.
+    // Prometheus stamps an answer with the time of the query, so the age of the samples needs a separate query.
     const Signal oldest = Ask(expressions_.oldest);
     const Signal nodes = Ask(expressions_.nodes);
     if (oldest.presence != Presence::kValue || nodes.presence != Presence::kValue) return {};
@@ -138,7 +139,7 @@ class PrometheusSource final : public Source {
     metrics.nodes_measured = static_cast<int>(nodes.value);
     metrics.utilization = taken_at(Ask(expressions_.utilization));
     metrics.queue_delay_seconds = taken_at(Ask(expressions_.queue_delay));
-    // 0 / 0 is NaN. It means idle only if the rate of requests is known to be zero.
+    // 0 / 0 is NaN, and means idle only if the rate of requests is known to be zero.
     const Signal started = Ask(expressions_.started);
     const bool idle = started.presence == Presence::kValue && started.value == 0;
     if (idle && metrics.queue_delay_seconds.presence == Presence::kUnknown)
@@ -185,7 +186,7 @@ class PrometheusSource final : public Source {
     return body ? SignalsFromAnswer(*body, "model") : std::nullopt;
   }
 
-  // Blocks only this thread.
+  // Blocks only the querying thread.
   std::optional<std::string> Send(const std::string& expression) {
     auto response =
         client_->Send({.target = "/api/v1/query?query=" + http_client::Encode(expression), .headers = headers_});
@@ -207,7 +208,7 @@ class PrometheusSource final : public Source {
   const Path token_file_;
   const Clock& clock_;
   const std::unique_ptr<http_client::Client> client_;
-  std::map<std::string, std::string> headers_;  // This and the next members belong to the querying thread.
+  std::map<std::string, std::string> headers_;  // This member and the next ones are used only on the querying thread.
   std::string last_trouble_;
   std::mutex mutex_;
   FleetMetrics latest_;

@@ -22,7 +22,7 @@ struct Window {
   double busy_seconds = 0;
   double queue_seconds = 0;
   int64_t started = 0;
-  int64_t queued = 0;                                 // Waiting now.
+  int64_t queued = 0;                                 // Number of requests that are waiting now.
   std::map<std::string, std::vector<int64_t>> times;  // By Model: the buckets of NodeLoad.models.
   MonotonicPoint oldest = MonotonicPoint::max();      // Time of the oldest report that ends it.
 };
@@ -42,7 +42,7 @@ std::map<std::string, std::vector<int64_t>> TimesOf(const control::NodeLoad& loa
   return times;
 }
 
-// The counts since `before`. A node that removed a Model and got it again counts from zero.
+// The increase of the counts since `before`. A node that removed a Model and got it again counts from zero.
 std::vector<int64_t> Since(const std::vector<int64_t>& before, std::vector<int64_t> now) {
   std::vector<int64_t> earlier = before;
   earlier.resize(std::max(before.size(), now.size()));

@@ -55,7 +55,7 @@ std::unique_ptr<Source> MakeReportSource(const Query& query, const MonotonicCloc
 
 // Settings for the connection to Prometheus that a manifest cannot change; the same for all fleets.
 struct PrometheusTrust {
-  Path ca_file{};     // PEM file with the authorities that sign https servers; empty: those of the system.
+  Path ca_file{};     // PEM file with the CAs that sign https servers' certificates; empty: the CAs of the system.
   Path token_file{};  // Bearer token for `token_for`, read again before each round of queries; empty: none.
   std::string
       token_for{};  // The https URL of the only server that gets the token, because a manifest may name any server.

@@ -61,8 +61,8 @@ class Store {
   // version. Writes nothing if these fields equal the stored ones. Does not change the status.
   virtual Result<Object> Apply(const Object& object) = 0;
 
-  // Returns what Apply would store now, or its error, and writes nothing. Among the fields that the store sets, only
-  // the generation is meaningful.
+  // Returns what Apply would store now, or its error, and writes nothing. Of the fields that the store sets, only the
+  // generation is valid in the result.
   virtual Result<Object> DryApply(const Object& object) = 0;
 
   // Replaces the status. Returns Aborted if `resource_version` is not the stored one, and NotFound if no object with

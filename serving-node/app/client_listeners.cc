@@ -20,7 +20,7 @@ Result<process::Descriptor> Copy(const process::Descriptor& socket) {
   return ResourceExhausted("cannot copy the listening socket {}: {}", socket.get(), strerror(errno));
 }
 
-frontend::RestOptions RestOptionsOf(const Flags& flags) {
+frontend::RestOptions RestOptionsOf(const flags::Flags& flags) {
   frontend::RestOptions options;
   const int processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
   options.threads = flags.rest_api_num_threads > 0 ? flags.rest_api_num_threads : processors;
@@ -41,7 +41,7 @@ frontend::RestOptions RestOptionsOf(const Flags& flags) {
 
 }  // namespace
 
-frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protocol) {
+frontend::GrpcOptions GrpcOptionsOf(const flags::Flags& flags, routing::Protocol protocol) {
   frontend::GrpcOptions options;
   options.protocol = protocol;
   if (flags.managed()) options.node = flags.node;  // A standalone node answers exactly like TensorFlow Serving.
@@ -60,7 +60,7 @@ frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protoc
   return options;
 }
 
-ClientListeners::ClientListeners(const Flags& flags, Components& components, Security security,
+ClientListeners::ClientListeners(const flags::Flags& flags, Components& components, Security security,
                                  ListeningSockets sockets)
     : flags_(flags), components_(components), security_(std::move(security)), sockets_(std::move(sockets)) {}
 

@@ -9,7 +9,7 @@
 
 #include "common/base/error.h"
 #include "serving-node/app/components.h"
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 #include "serving-node/app/listeners.h"
 #include "serving-node/app/security.h"
 #include "serving-node/frontend/grpc_server.h"
@@ -18,13 +18,13 @@
 namespace longshore::app {
 
 // The options of a gRPC listener, for clients or peers, that follow from the flags.
-frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protocol);
+frontend::GrpcOptions GrpcOptionsOf(const flags::Flags& flags, routing::Protocol protocol);
 
 // Only the main loop's thread may use it, except where a function says otherwise.
 class ClientListeners {
  public:
   // The components must outlive it. No connection is accepted before Open.
-  ClientListeners(const Flags& flags, Components& components, Security security, ListeningSockets sockets);
+  ClientListeners(const flags::Flags& flags, Components& components, Security security, ListeningSockets sockets);
   ~ClientListeners();  // Closes the connections that were not drained; waits until those of a retired server end.
 
   // Opens both listeners, or neither if one fails.
@@ -57,7 +57,7 @@ class ClientListeners {
   Result<Servers> Start(int64_t connection_age_max_ms) const;
   void Retire(Servers servers);  // Drains them in the background. Requires: !retiring_.
 
-  const Flags& flags_;
+  const flags::Flags& flags_;
   Components& components_;
   const Security security_;
   ListeningSockets sockets_;  // The servers listen on copies, so that a later server can use the same sockets.

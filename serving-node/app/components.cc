@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "common/metrics/process.h"
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 #include "serving-node/app/models.h"
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/observe/requestlog/logging_predictor.h"
@@ -19,7 +19,7 @@ constexpr metrics::Name kCertificateEnd{
 
 // Creates the components that only a managed node has: the state directory, the journal, the sources, the gate before
 // each load, and the certificate for peers.
-Status BuildManaged(const Flags& flags, Components& components) {
+Status BuildManaged(const flags::Flags& flags, Components& components) {
   std::error_code error;
   std::filesystem::create_directories(flags.state_dir, error);
   if (error) return FailedPrecondition("--state_dir={}: {}", flags.state_dir.string(), error.message());
@@ -41,7 +41,7 @@ Status BuildManaged(const Flags& flags, Components& components) {
   return {};
 }
 
-frontend::InFlight::Limits InFlightLimits(const ListenerFlags& flags) {
+frontend::InFlight::Limits InFlightLimits(const flags::ListenerFlags& flags) {
   return {.requests_max = flags.requests_in_flight_max,
           // Twice the limit that gRPC tells clients: a client may start a call before the last one has ended here.
           .connection_requests_max = 2 * static_cast<size_t>(flags.grpc_streams_max),
@@ -58,7 +58,7 @@ void Forget(const std::string& model, int64_t version, const Components& compone
   components.runs->ForgetModel(model);
 }
 
-void BuildStore(const Flags& flags, models::OnChange on_change, Components& components) {
+void BuildStore(const flags::Flags& flags, models::OnChange on_change, Components& components) {
   models::ModelStore::Options options = flags.loading.StoreOptions(flags.managed());
   options.tags = flags.saved_model_tags;
   options.meter = components.loads.get();
@@ -66,7 +66,7 @@ void BuildStore(const Flags& flags, models::OnChange on_change, Components& comp
   options.watch_of = [&components](const std::string& model, int64_t version) {
     return components.profiles.WatchOf(model, version);
   };
-  if (flags.batching.enable_per_model_batching_parameters) options.batching_of = BatchingOfVersion;
+  if (flags.batching.enable_per_model_batching_parameters) options.batching_of = flags::BatchingOfVersion;
   models::LoadGate gate;
   if (components.gate) {
     gate = [&components](const std::string& model, int64_t version, const Path& dir) {
@@ -96,11 +96,11 @@ std::function<std::shared_ptr<const identity::PeerIdentity>()> IdentityOf(const 
 
 // Creates the capture of failed requests. Each bundle also names the node and the flags that influence a run, so that a
 // replay can use the same ones.
-void BuildCapture(const Flags& flags, Components& components) {
+void BuildCapture(const flags::Flags& flags, Components& components) {
   replay::CaptureOptions options = flags.observe.capture;
   if (options.dir.empty()) return;
   options.every.set_node(flags.node);
-  options.every.set_software_version(SoftwareVersion());
+  options.every.set_software_version(flags::SoftwareVersion());
   for (const std::string& tag : flags.saved_model_tags) options.every.add_saved_model_tags(tag);
   options.every.add_flags(fmt::format("threads={}", flags.threads));
   options.every.add_flags(fmt::format("max_concurrent_runs={}", flags.max_concurrent_runs));
@@ -111,10 +111,11 @@ void BuildCapture(const Flags& flags, Components& components) {
 
 }  // namespace
 
-Result<std::unique_ptr<Components>> BuildComponents(const Flags& flags, const Security& security,
+Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, const Security& security,
                                                     models::OnChange on_change) {
   auto components = std::make_unique<Components>();
-  const Parallelism parallelism = ParallelismOf(flags, static_cast<int>(std::thread::hardware_concurrency()));
+  const flags::Parallelism parallelism =
+      flags::ParallelismOf(flags, static_cast<int>(std::thread::hardware_concurrency()));
   components->engine = engine::MakeCpuEngine({.runs = parallelism.runs,
                                               .threads_per_run = parallelism.threads_per_run,
                                               .run_bytes_max = flags.limits.budget.run_bytes_max});
@@ -151,7 +152,7 @@ Result<std::unique_ptr<Components>> BuildComponents(const Flags& flags, const Se
       requestlog::Options{.node = flags.node, .files = flags.observe.request_log_files}, components->registry);
   components->predictor = std::make_unique<requestlog::LoggingPredictor>(*components->router, *components->request_log);
   ExportModelGauges(*components->store, *components->admission, components->registry);
-  metrics::AddProcessMetrics(components->clock.Now(), SoftwareVersion(), components->registry);
+  metrics::AddProcessMetrics(components->clock.Now(), flags::SoftwareVersion(), components->registry);
   return components;
 }
 

@@ -5,7 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/metrics/metrics.h"
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 #include "serving-node/app/security.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/engine/engine.h"
@@ -65,7 +65,7 @@ struct Components {
 };
 
 // Creates all components. on_change is called on other threads until the components are destroyed.
-Result<std::unique_ptr<Components>> BuildComponents(const Flags& flags, const Security& security,
+Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, const Security& security,
                                                     models::OnChange on_change);
 
 }  // namespace longshore::app

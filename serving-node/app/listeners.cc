@@ -29,7 +29,7 @@ Result<process::Descriptor> Open(const SocketRequest& request, const std::string
     fcntl(request.fd, F_SETFD, FD_CLOEXEC);
     return process::Descriptor(request.fd);
   }
-  if (request.port == kPortOff) return process::Descriptor();
+  if (request.port == flags::kPortOff) return process::Descriptor();
   const auto bound = process::Listen(fmt::format("{}:{}", host, request.port));
   if (!bound) {
     return Fail(bound.error().code, "{}={}: {}", request.port_flag, request.port, bound.error().message);
@@ -43,7 +43,7 @@ int PortOrZero(const process::Descriptor& listener) {
 
 }  // namespace
 
-Result<ListeningSockets> OpenListeningSockets(const Flags& flags) {
+Result<ListeningSockets> OpenListeningSockets(const flags::Flags& flags) {
   ListeningSockets sockets;
   ASSIGN_OR_RETURN(sockets.grpc, Open({"--port", flags.port, "--grpc_listen_fd", flags.grpc_listen_fd}, flags.host));
   ASSIGN_OR_RETURN(

@@ -4,7 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/os/process/descriptors.h"
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 
 namespace longshore::app {
 
@@ -17,7 +17,7 @@ struct ListeningSockets {
 };
 
 // Takes over the inherited sockets or binds the ports of the flags. Errors name the flag and the port or path.
-Result<ListeningSockets> OpenListeningSockets(const Flags& flags);
+Result<ListeningSockets> OpenListeningSockets(const flags::Flags& flags);
 
 // Writes the ports as {"grpc": P, "rest": P, "admin": P}; 0 for a port that is not open.
 Status WritePortFile(const Path& path, const ListeningSockets& sockets, int admin_port);

@@ -11,7 +11,7 @@
 
 #include "common/os/allocator.h"
 #include "common/os/log.h"
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 #include "serving-node/app/node.h"
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/observe/replay/replay.h"
@@ -34,7 +34,7 @@ sigset_t BlockSignals() {
   return signals;
 }
 
-Status Serve(const Flags& flags) {
+Status Serve(const flags::Flags& flags) {
   // Debian's Abseil checks for deadlocks at every lock that gRPC takes, which costs about 5 % of a short request.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const sigset_t signals = BlockSignals();
@@ -69,8 +69,8 @@ int Main(const std::vector<std::string>& arguments) {
     const auto engine = engine::MakeCpuEngine();
     return replay::Main({arguments.begin() + 1, arguments.end()}, *engine, std::cout);
   }
-  const auto parsed =
-      ParseFlags(arguments, {.model_name = Variable("MODEL_NAME"), .model_base_path = Variable("MODEL_BASE_PATH")});
+  const auto parsed = flags::ParseFlags(
+      arguments, {.model_name = Variable("MODEL_NAME"), .model_base_path = Variable("MODEL_BASE_PATH")});
   if (parsed && !parsed->print.empty()) {
     std::fputs(parsed->print.c_str(), stdout);
     return EXIT_SUCCESS;

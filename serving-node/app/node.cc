@@ -7,7 +7,7 @@
 #include "common/os/log.h"
 #include "serving-node/app/client_listeners.h"
 #include "serving-node/app/components.h"
-#include "serving-node/app/config_files.h"
+#include "serving-node/app/flags/config_files.h"
 #include "serving-node/app/handover.h"
 #include "serving-node/app/models.h"
 #include "serving-node/app/peer_listener.h"
@@ -20,7 +20,8 @@ namespace {
 
 class ServingNode final : public Node {
  public:
-  explicit ServingNode(const Flags& flags) : flags_(flags), connection_age_max_ms_(flags.connection_age_max_ms) {}
+  explicit ServingNode(const flags::Flags& flags)
+      : flags_(flags), connection_age_max_ms_(flags.connection_age_max_ms) {}
 
   ~ServingNode() override {
     if (drain_.joinable()) drain_.join();
@@ -135,7 +136,7 @@ class ServingNode final : public Node {
     options.node = flags_.node;
     options.peers = flags_.peers;
     options.admin_address = fmt::format("{}:{}", flags_.admin_host, admin_->port());
-    options.software_version = SoftwareVersion();
+    options.software_version = flags::SoftwareVersion();
     options.state_dir = flags_.state_dir;
     ASSIGN_OR_RETURN(std::shared_ptr<control::Agent> agent, control::Agent::Start(options, AgentDeps()));
     SetAgent(std::move(agent));
@@ -204,7 +205,7 @@ class ServingNode final : public Node {
     return {{"node", flags_.node},
             {"fleet", flags_.fleet},
             {"peer_address", peer_listener_->address()},
-            {"software_version", SoftwareVersion()},
+            {"software_version", flags::SoftwareVersion()},
             {"leaving", leaving_.load()},
             {"not_ready", WhyNotReady()},
             {"connections", connections_.load()},
@@ -212,7 +213,7 @@ class ServingNode final : public Node {
             {"models", ModelsToJson(*components_->store)}};
   }
 
-  const Flags flags_;
+  const flags::Flags flags_;
   Security security_;                           // Set by Begin.
   std::atomic<int64_t> connection_age_max_ms_;  // From the fleet's state; until there is one, from the flags.
   std::atomic<bool> leave_asked_ = false;
@@ -233,9 +234,9 @@ class ServingNode final : public Node {
 
 }  // namespace
 
-Result<std::unique_ptr<Node>> Node::Start(const Flags& flags) {
-  Flags resolved = flags;
-  RETURN_IF_ERROR(ReadConfigFiles(&resolved));
+Result<std::unique_ptr<Node>> Node::Start(const flags::Flags& flags) {
+  flags::Flags resolved = flags;
+  RETURN_IF_ERROR(flags::ReadConfigFiles(&resolved));
   auto node = std::make_unique<ServingNode>(resolved);
   RETURN_IF_ERROR(node->Begin());
   return node;

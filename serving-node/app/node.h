@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "common/base/error.h"
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 #include "serving-node/app/listeners.h"
 
 namespace longshore::app {
@@ -17,7 +17,7 @@ class Node {
  public:
   // Binds the sockets, starts to load the models, and returns without waiting for them. FailedPrecondition, naming the
   // flag and the port, if a port is in use.
-  static Result<std::unique_ptr<Node>> Start(const Flags& flags);
+  static Result<std::unique_ptr<Node>> Start(const flags::Flags& flags);
   virtual ~Node() = default;  // Closes connections that were not drained.
 
   // One turn of the main loop; call it several times per second. It signals to the liveness check that the loop runs,

@@ -45,7 +45,7 @@ routing::PeerLoad LoadOf(const batching::Admission& admission) {
 
 }  // namespace
 
-PeerListener::PeerListener(const Flags& flags, Components& components, Security security,
+PeerListener::PeerListener(const flags::Flags& flags, Components& components, Security security,
                            routing::PeerService::GetStateFunction state)
     : flags_(flags),
       components_(components),

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "serving-node/app/components.h"
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 #include "serving-node/app/security.h"
 #include "serving-node/frontend/grpc_server.h"
 #include "serving-node/routing/peer_service.h"
@@ -20,7 +20,7 @@ namespace longshore::app {
 class PeerListener {
  public:
   // The components must outlive it. Without --peer_address it never opens.
-  PeerListener(const Flags& flags, Components& components, Security security,
+  PeerListener(const flags::Flags& flags, Components& components, Security security,
                routing::PeerService::GetStateFunction state);
 
   // Opens the listener if it is closed and can be opened; returns true if it did. Errors name the address.
@@ -36,7 +36,7 @@ class PeerListener {
  private:
   Result<rpc::CredentialsOptions> Credentials() const;
 
-  const Flags& flags_;
+  const flags::Flags& flags_;
   Components& components_;
   const Security security_;
   routing::PeerService service_;

@@ -12,6 +12,7 @@
 
 #include "common/json/json.h"
 #include "common/os/file.h"
+#include "common/os/json_file.h"
 #include "common/os/process/process.h"
 #include "longshore/control.pb.h"
 #include "serving-node/frontend/testing.h"

@@ -13,9 +13,9 @@ bool IsThisMachine(const std::string& host) {
   return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
 }
 
-void WarnOfPlainTokens(const Flags& flags) {
-  const bool plain_grpc = flags.port != kPortOff && !flags.tls.grpc();
-  const bool plain_rest = flags.rest_api_port != kPortOff && !flags.tls.rest();
+void WarnOfPlainTokens(const flags::Flags& flags) {
+  const bool plain_grpc = flags.port != flags::kPortOff && !flags.tls.grpc();
+  const bool plain_rest = flags.rest_api_port != flags::kPortOff && !flags.tls.rest();
   if (flags.auth.auth_tokens_file.empty() || IsThisMachine(flags.host) || (!plain_grpc && !plain_rest)) return;
   spdlog::warn("--auth_tokens_file without TLS for {} on {}: tokens are sent in plain text",
                plain_grpc && plain_rest ? "gRPC and REST"
@@ -26,7 +26,7 @@ void WarnOfPlainTokens(const Flags& flags) {
 
 }  // namespace
 
-Result<Security> OpenSecurity(const Flags& flags) {
+Result<Security> OpenSecurity(const flags::Flags& flags) {
   Security security;
   ASSIGN_OR_RETURN(security.grpc_tls, flags.tls.Open());
   if (flags.tls.rest()) security.rest_tls = security.grpc_tls;

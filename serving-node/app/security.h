@@ -7,7 +7,7 @@
 #include "common/net/auth/tokens.h"
 #include "common/net/grpc/credentials.h"
 #include "common/net/tls/identity.h"
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 
 namespace longshore::app {
 
@@ -22,7 +22,7 @@ struct Security {
 
 // Reads the files of the flags. Errors name the flag and the file. Logs a warning if clients of other machines would
 // send tokens in plain text.
-Result<Security> OpenSecurity(const Flags& flags);
+Result<Security> OpenSecurity(const flags::Flags& flags);
 
 // Wraps the gate for gRPC listeners. Health checks need no token. Returns an empty function for null.
 rpc::CallGate ToCallGate(std::shared_ptr<const auth::Gate> gate);

@@ -18,7 +18,7 @@ using tensorflow::serving::ModelServerConfig;
 
 constexpr char kLeaving[] = "the node is shutting down";
 
-models::Discovery::Options DiscoveryOptions(const Flags& flags, models::ModelStore& store) {
+models::Discovery::Options DiscoveryOptions(const flags::Flags& flags, models::ModelStore& store) {
   models::Discovery::Options options;
   options.poll_interval =
       std::chrono::milliseconds(static_cast<int64_t>(flags.loading.file_system_poll_wait_seconds * 1000));
@@ -32,7 +32,7 @@ models::Discovery::Options DiscoveryOptions(const Flags& flags, models::ModelSto
 }
 
 // The configuration that --model_name and --model_base_path stand for.
-ModelServerConfig ConfigOf(const Flags& flags) {
+ModelServerConfig ConfigOf(const flags::Flags& flags) {
   ModelServerConfig config;
   auto* model = config.mutable_model_config_list()->add_config();
   model->set_name(flags.model_name);
@@ -72,7 +72,7 @@ Standalone::Outcome Standalone::OutcomeOf(const std::string& model) const {
   return serves ? Outcome::kServes : Outcome::kCannot;
 }
 
-Standalone::Standalone(const Flags& flags, models::ModelStore& store, requestlog::RequestLog& log)
+Standalone::Standalone(const flags::Flags& flags, models::ModelStore& store, requestlog::RequestLog& log)
     : flags_(flags),
       store_(store),
       log_(log),

@@ -14,7 +14,7 @@
 #include "common/base/error.h"
 #include "common/os/ticker.h"
 #include "common/os/worker.h"
-#include "serving-node/app/flags.h"
+#include "serving-node/app/flags/flags.h"
 #include "serving-node/models/discovery.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/observe/requestlog/request_log.h"
@@ -31,7 +31,7 @@ class Standalone {
   // The deadline of a reload whose caller sets none.
   static constexpr std::chrono::minutes kReloadWaitMax{30};
 
-  Standalone(const Flags& flags, models::ModelStore& store, requestlog::RequestLog& log);
+  Standalone(const flags::Flags& flags, models::ModelStore& store, requestlog::RequestLog& log);
   ~Standalone();  // Answers the reloads that still wait.
 
   // Starts to serve the models of the flags. InvalidArgument names the file, the line or the model that is wrong. An
@@ -70,7 +70,7 @@ class Standalone {
   Status ReadConfigFile(bool first);
   void PollConfigFile();
 
-  const Flags& flags_;
+  const flags::Flags& flags_;
   models::ModelStore& store_;
   requestlog::RequestLog& log_;
   models::Discovery discovery_;

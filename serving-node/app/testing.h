@@ -81,7 +81,7 @@ class NodeTest : public testing::Test {
   bool IsReady() { return Admin("/readyz").starts_with("HTTP/1.1 200"); }
 
   Path dir_;
-  Flags flags_;
+  flags::Flags flags_;
   std::unique_ptr<Node> node_;
 };
 

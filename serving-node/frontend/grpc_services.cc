@@ -7,9 +7,9 @@
 #include <stop_token>
 #include <vector>
 
-#include "common/base/retry.h"
 #include "common/net/grpc/bytes.h"
 #include "common/net/grpc/status.h"
+#include "common/net/http/retry.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/routing/hop.h"
@@ -100,7 +100,7 @@ void Write(Message answer, Message* response) {
 }
 
 void AddRetryHint(CallbackServerContext* context) {
-  context->AddTrailingMetadata(kRetryHeader, std::to_string(RetryAfterMs()));
+  context->AddTrailingMetadata(kRetryHeader, std::to_string(http::RetryAfterMs()));
 }
 
 // One call. The client's cancellation and the answer race: the first of them finishes the call. A later answer must

@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "common/base/retry.h"
+#include "common/net/http/retry.h"
 #include "common/net/http/server.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/inference_call.h"
@@ -32,7 +32,7 @@ int HttpStatus(Code code) {
 
 Response ErrorResponse(const Error& error, bool may_retry) {
   Response response{.status = HttpStatus(error.code), .body = json::ErrorToJson(error.message)};
-  if (may_retry) response.headers.emplace_back("Retry-After", RetryAfterSeconds());
+  if (may_retry) response.headers.emplace_back("Retry-After", http::RetryAfterSeconds());
   if (error.code == Code::kUnauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
 }

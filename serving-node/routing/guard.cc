@@ -5,6 +5,7 @@
 
 #include "common/json/json.h"
 #include "common/os/file.h"
+#include "common/os/json_file.h"
 #include "common/os/log.h"
 
 namespace longshore::routing {

@@ -103,7 +103,7 @@ TEST(TarReader, RefusesHeadersThatExceedTheLimits) {
   unsigned sum = 8 * ' ';
   for (size_t i = 0; i < kTarBlock; ++i) sum += i >= 148 && i < 156 ? 0 : static_cast<uint8_t>(huge[i]);
   huge.replace(148, 6, fmt::format("{:06o}", sum));
-  EXPECT_THAT(ErrorOf(huge), HasSubstr("a header of 8589934591 bytes"));
+  EXPECT_THAT(ErrorOf(huge), HasSubstr("an extension header of 8589934591 bytes"));
   std::string deep;
   for (int i = 0; i < 40; ++i) deep += "d/";
   EXPECT_THAT(ErrorOf(TarEntryOf(deep, "", '5')), HasSubstr("too deep"));

@@ -1,4 +1,4 @@
-"""Rules for the documents: the targets of links and paths exist."""
+"""Rules for documents and comments: the targets of links and the files that they name exist."""
 
 import pathlib
 import re
@@ -9,6 +9,33 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _PATH = re.compile(r"`((?:common|controller|serving-node|crds|helm|proto|deploy|tests|docs|cmake)/[\w./-]*)`")
+
+
+# A file of the repository: in a document a path of two names or more in backquotes, in a comment also a single name. A system's header
+# is written as <sched.h>, and a name such as NAME_fuzz.cc stands for several files.
+_NAMED_IN_DOCUMENT = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:h|cc|py|yaml))`")
+_NAMED_IN_COMMENT = re.compile(r"(?<![\w/.:<-])((?:[\w.-]+/)*[\w.-]+\.(?:h|cc|py))\b(?!>)")
+_STANDS_FOR_SEVERAL = re.compile(r"[A-Z]{3}|^x(?:_test|_bench)?\.")
+
+
+def endings(paths):
+    """Returns each path, and what remains of it without its first folders: a/b/c.h, b/c.h and c.h."""
+    return {path.split("/", depth)[-1] for path in paths for depth in range(path.count("/") + 1)}
+
+
+def check_comments(sources, everything):
+    """A comment names files by their path or by its end."""
+    known = endings(everything)
+    for source in sources:
+        for comment in source.comments:
+            for named in _NAMED_IN_COMMENT.findall(comment.text):
+                if named not in known and not _STANDS_FOR_SEVERAL.search(named):
+                    yield Finding(
+                        source.path,
+                        comment.line,
+                        f"the comment names {named}, which does not exist",
+                        "name the file as it is now; write a header of the system as <sched.h>",
+                    )
 
 
 def anchors(content):
@@ -24,7 +51,8 @@ def anchors(content):
 
 
 def check(root, paths):
-    """Checks relative links, their anchors, and paths in backquotes that begin with a folder of the repository."""
+    """Checks relative links, their anchors, and paths in backquotes: of folders from the root, of files at least their end."""
+    known = endings(paths)
     for path in paths:
         if not path.endswith(".md"):
             continue
@@ -35,6 +63,9 @@ def check(root, paths):
             for named in _PATH.findall(line):
                 if not (root / named).exists() and not list(root.glob(named + ".*"))[:1]:
                     yield Finding(path, number, f"{named} does not exist", "name the file or folder as it is now")
+            for named in _NAMED_IN_DOCUMENT.findall(line):
+                if named not in known and not _PATH.fullmatch(f"`{named}`"):
+                    yield Finding(path, number, f"no file has a path that ends with {named}", "name the file as it is now")
 
 
 def _check_link(root, path, number, link):

@@ -3,17 +3,22 @@
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 
 from findings import Finding
+from sources import is_shell
 
 _PLACE = re.compile(r"^(?P<path>[^:\s]+):(?P<line>\d+):(?:\d+:)? (?P<problem>.*)$")
 
 
-def _run(root, command, files, fix):
-    """Runs `command` with `files`; each line PATH:LINE:COLUMN: PROBLEM of its output is a finding."""
+def _run(root, command, files, fix_of):
+    """Runs `command` with `files`; each line PATH:LINE:COLUMN: PROBLEM of its output is a finding.
+
+    `fix_of` returns the repair of a problem.
+    """
     if not files:
         return
     result = subprocess.run([*command, *files], cwd=root, capture_output=True, text=True, check=False)
@@ -24,10 +29,44 @@ def _run(root, command, files, fix):
         match = _PLACE.match(line)
         if match:
             found += 1
-            yield Finding(match["path"], int(match["line"]), match["problem"], fix)
+            yield Finding(match["path"], int(match["line"]), match["problem"], fix_of(match["problem"]))
     if not found:
         text = (result.stdout + result.stderr).strip()[-400:]
-        yield Finding(files[0], 0, f"{command[0]} ended with {result.returncode}: {text}", fix)
+        yield Finding(files[0], 0, f"{command[0]} ended with {result.returncode}: {text}", "run the command by hand; " + shlex.join(command))
+
+
+def _python_fix(problem):
+    if "[*]" in problem:
+        return "ruff can repair it: python -m ruff check --fix FILE"
+    return f"do what the message says; `python -m ruff rule {problem.split()[0]}` has examples"
+
+
+def _shell_fix(problem):
+    number = re.search(r"SC\d+", problem)
+    return f"do what the message says; https://www.shellcheck.net/wiki/{number[0] if number else ''} has examples"
+
+
+_YAML_FIXES = {
+    "key-duplicates": "remove one of the two keys",
+    "trailing-spaces": "remove the spaces at the end of the line",
+    "new-line-at-end-of-file": "end the last line with a line break",
+    "empty-lines": "remove empty lines",
+    "new-lines": "end lines with LF",
+    "truthy": "write true or false, or put the text in quotes",
+    "colons": "write one space after the colon and none before it",
+    "hyphens": "write one space after the hyphen",
+    "comments": "write a space after #, and two before a comment behind a value",
+    "comments-indentation": "indent the comment as the line that it explains",
+    "document-start": "begin the document with ---",
+    "braces": "remove spaces inside the braces",
+    "brackets": "remove spaces inside the brackets",
+    "syntax": "make it valid YAML; texts with a colon or a # need quotes",
+}
+
+
+def _yaml_fix(problem):
+    rule = re.search(r"\(([\w-]+)\)$", problem)
+    return _YAML_FIXES.get(rule[1] if rule else "", "do what the message says")
 
 
 def check_cpp(root, paths):
@@ -48,26 +87,19 @@ def check_cpp(root, paths):
             if match:
                 first_lines.setdefault(match["path"], int(match["line"]))
     for path, line in first_lines.items():
-        yield Finding(path, line, "not formatted from here on", "./dev format")
+        yield Finding(path, line, "not formatted from here on", f"run clang-format -i {path}, or ./dev format for all files")
 
 
 def check_python(root, paths):
     files = [path for path in paths if path.endswith(".py")]
     ruff = [sys.executable, "-m", "ruff"]
-    yield from _run(root, [*ruff, "check", "--output-format=concise", "--no-cache"], files, "ruff's documentation explains the rule")
+    yield from _run(root, [*ruff, "check", "--output-format=concise", "--no-cache"], files, _python_fix)
 
 
 def check_shell(root, paths):
-    def is_shell(path):
-        if path.endswith(".sh"):
-            return True
-        with (root / path).open("rb") as file:
-            return bool(re.match(rb"#!.*\b(?:ba)?sh\b", file.readline(80)))
-
-    files = [path for path in paths if "." not in pathlib.PurePosixPath(path).name or path.endswith(".sh") or path == ".ci/run"]
-    files = [path for path in files if is_shell(path)]
+    files = [path for path in paths if is_shell(root, path)]
     shellcheck = str(pathlib.Path(sys.executable).parent / "shellcheck")
-    yield from _run(root, [shellcheck, "--format=gcc"], files, "shellcheck's wiki explains each number")
+    yield from _run(root, [shellcheck, "--format=gcc"], files, _shell_fix)
 
 
 def check_yaml(root, paths):
@@ -75,7 +107,7 @@ def check_yaml(root, paths):
     files = [path for path in paths if path.endswith((".yaml", ".yml")) and "/templates/" not in path]
     config = "{extends: relaxed, rules: {line-length: disable, indentation: disable, commas: disable}}"
     command = [sys.executable, "-m", "yamllint", "--format=parsable", "-d", config]
-    yield from _run(root, command, files, "yamllint's documentation explains the rule in brackets")
+    yield from _run(root, command, files, _yaml_fix)
 
 
 def check_chart(root, paths):

@@ -96,6 +96,20 @@ def _words(comment):
     return " ".join(re.sub(r"^\s*(//+|\*)\s?", "", line).strip() for line in lines).strip()
 
 
+def is_shell(root, path):
+    """Files that end with .sh, and files without an ending whose first line names a shell."""
+    if path.endswith(".sh"):
+        return True
+    if "." in pathlib.PurePosixPath(path).name:
+        return False
+    with (root / path).open("rb") as file:
+        return bool(re.match(rb"#!.*\b(?:ba)?sh\b", file.readline(80)))
+
+
+def is_script(root, path):
+    return path.endswith(".py") or is_shell(root, path)
+
+
 def read(root, paths):
     """The C++ sources among `paths`."""
     return [

@@ -2,19 +2,24 @@
 
 import collections
 import csv
+import dataclasses
 import io
 import re
 import subprocess
 import sys
 
 from findings import Finding
+from sources import is_script
 
-_FOLDER_CALL = re.compile(r"longshore_folder\(([^)]*)\)")
+_CALL = re.compile(r"^longshore_(folder|program|fuzzer)\(([^)]*)\)", re.MULTILINE)
+_KEYWORDS = ("DEPS", "TEST_DEPS", "TEST_INSIDE", "SEPARATE", "MORE")
 _OF_EVERY_TEST = {"tests_gtest_main", "tests_seeds", "tests_source_tree"}  # longshore_folder() links it with each test program.
+_OF_EVERY_FUZZER = {"common_base", "common_os", "tests_source_tree"}  # longshore_fuzzer() links them.
 _THREADED_FILE = "cmake/Longshore.cmake"
 _THREADED_LIST = re.compile(r"set\(LONGSHORE_THREADED\s+([^)]*)\)")
 _THREADS = re.compile(r"std::(jthread|thread|async|mutex|shared_mutex|recursive_mutex|condition_variable\w*|atomic)\b")
 _NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
+_ONLY_DECLARES = re.compile(r"(?=[^;]*;)(?:\s|//[^\n]*|(?:template\s*<[^>]*>\s*)?(?:class|struct|enum class)\s+\w+(?:\s*:\s*\w+)?;)*")
 
 
 def check_functions(root, sources, limits):
@@ -48,6 +53,17 @@ def check_files(sources, limits):
             )
 
 
+def check_scripts(root, paths, limits):
+    """Python and shell files have at most `script_lines` lines."""
+    for path in paths:
+        if not is_script(root, path):
+            continue
+        lines = (root / path).read_text(encoding="utf-8").count("\n")
+        if lines > limits["script_lines"]:
+            problem = f"{lines} lines; the limit is {limits['script_lines']}"
+            yield Finding(path, 0, problem, "move one topic into a file of its own")
+
+
 def check_folders(sources, limits):
     """Folders have at most `folder_sources` .cc files, without tests."""
     counts = collections.Counter(
@@ -59,22 +75,71 @@ def check_folders(sources, limits):
             yield Finding(folder, 0, f"{count} sources; the limit is {limit}", "make subfolders by topic")
 
 
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A call of longshore_folder(), longshore_program() or longshore_fuzzer(): its words by keyword, each with its line."""
+
+    function: str
+    name: str
+    words: dict
+
+    def targets(self, *keywords):
+        return {word for keyword in keywords for word, _ in self.words.get(keyword, [])}
+
+
+def calls(root, folder):
+    path = root / folder / "CMakeLists.txt"
+    content = path.read_text(encoding="utf-8") if path.exists() else ""
+    found = []
+    for match in _CALL.finditer(content):
+        words = {}
+        keyword = "NAME"
+        for word in re.finditer(r"\S+", match[2]):
+            if word[0] in _KEYWORDS:
+                keyword = word[0]
+            else:
+                line = content.count("\n", 0, match.start(2) + word.start()) + 1
+                words.setdefault(keyword, []).append((word[0], line))
+        found.append(Call(match[1], words.get("NAME", [("", 0)])[0][0], words))
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Declared:
+    """The targets that the CMakeLists.txt of a folder names, by the sources that may use them."""
+
+    sources: frozenset
+    tests: frozenset
+    programs: frozenset  # main.cc
+    fuzzers: dict  # The path of a fuzzer's source -> its targets.
+
+    def allowed(self, path, is_test):
+        if path in self.fuzzers:
+            return self.fuzzers[path]
+        if path.endswith("/main.cc"):
+            return self.programs
+        return self.tests if is_test else self.sources
+
+
 def declared_dependencies(root, folders):
-    """Returns folder -> (the targets that its sources may use, the targets that its tests may use)."""
+    """Returns folder -> Declared, for folders that are a library or have fuzzers."""
     declared = {}
     for folder in folders:
-        path = root / folder / "CMakeLists.txt"
-        call = _FOLDER_CALL.search(path.read_text(encoding="utf-8")) if path.exists() else None
-        if call is None:
+        found = calls(root, folder)
+        own = next((call for call in found if call.function == "folder"), None)
+        fuzzers = {
+            f"{folder}/{call.name}_fuzz.cc": call.targets("DEPS") | _OF_EVERY_FUZZER for call in found if call.function == "fuzzer"
+        }
+        if own is None and not fuzzers:
             continue
-        lists = {"DEPS": [], "TEST_DEPS": []}
-        into = None
-        for word in call[1].split():
-            if word in ("DEPS", "TEST_DEPS", "TEST_INSIDE"):
-                into = lists.get(word)
-            elif into is not None:
-                into.append(word)
-        declared[folder] = (set(lists["DEPS"]), {*lists["DEPS"], *lists["TEST_DEPS"], *_OF_EVERY_TEST})
+        deps = own.targets("DEPS") if own else set()
+        programs = [call.targets("DEPS") for call in found if call.function == "program"]
+        declared[folder] = Declared(
+            frozenset(deps),
+            frozenset(deps | (own.targets("TEST_DEPS") if own else set()) | _OF_EVERY_TEST),
+            frozenset(deps.union(*programs)),
+            fuzzers,
+        )
     return declared
 
 
@@ -97,19 +162,22 @@ def target_of(folder):
 
 
 def check_declared(root, sources):
-    """A source includes headers only of folders that its CMakeLists.txt names."""
+    """A source includes headers only of folders that its CMakeLists.txt names; main.cc and fuzzers too."""
     declared = declared_dependencies(root, {source.folder for source in sources})
     tests = test_paths(sources)
     for source in sources:
-        if source.folder not in declared or source.path.endswith("/main.cc"):
+        if source.folder not in declared:
             continue
+        has_fuzzers = bool(declared[source.folder].fuzzers)
+        if has_fuzzers and source.path not in declared[source.folder].fuzzers:
+            continue  # Parts of the driver, and headers that fuzzers share.
         is_test = source.path in tests
-        allowed = declared[source.folder][1 if is_test else 0]
+        allowed = declared[source.folder].allowed(source.path, is_test)
         for line, included in source.includes:
             folder = included.rpartition("/")[0]
             if folder == source.folder or folder not in declared or target_of(folder) in allowed:
                 continue
-            where = "TEST_DEPS" if is_test else "DEPS"
+            where = "TEST_DEPS" if is_test and not has_fuzzers else "DEPS"
             yield Finding(
                 source.path,
                 line,
@@ -152,48 +220,72 @@ def strongly_connected(graph):
 
 
 def _cycles(sources, key):
+    """Returns the cycles, each with the includes that close it: (names, [(path, line, included)])."""
     known = {source.path: key(source) for source in sources}
-    graph = collections.defaultdict(set)
+    graph = {key(source): set() for source in sources}
+    includes = collections.defaultdict(list)
     for source in sources:
-        graph[key(source)].update(
-            known[included] for _, included in source.includes if included in known and known[included] != key(source)
-        )
-    return strongly_connected({node: sorted(edges) for node, edges in graph.items()})
+        for line, included in source.includes:
+            edge = (key(source), known.get(included))
+            if edge[1] is not None and edge[0] != edge[1]:
+                graph[edge[0]].add(edge[1])
+                includes[edge].append((source.path, line, included))
+    for group in strongly_connected({node: sorted(edges) for node, edges in graph.items()}):
+        inside = (places for (start, end), places in sorted(includes.items()) if start in group and end in group)
+        yield group, [place for places in inside for place in places]
 
 
 def check_cycles(sources, limits):
-    """Folders must not include each other in a cycle. Components (x.h with x.cc) may have at most `component_cycles` cycles."""
+    """Folders must not include each other in a cycle. Components (x.h with x.cc) may have at most `component_cycles` cycles.
+
+    Each include inside a cycle is a finding: removing some of them breaks it.
+    """
     shipped = [source for source in sources if not source.is_test and not source.path.startswith("tests/")]
-    for group in _cycles(shipped, lambda source: source.folder):
-        yield Finding(group[0], 0, f"folders include each other: {', '.join(group)}", "move what they share below both")
-    groups = _cycles(shipped, lambda source: source.component)
-    if len(groups) > limits["component_cycles"]:
-        for group in groups:
+    for group, includes in _cycles(shipped, lambda source: source.folder):
+        for path, line, included in includes:
+            problem = f"includes {included}; folders include each other: {', '.join(group)}"
+            yield Finding(path, line, problem, "move what both folders need into a folder below them")
+    cycles = list(_cycles(shipped, lambda source: source.component))
+    if len(cycles) <= limits["component_cycles"]:
+        return
+    for group, includes in cycles:
+        for path, line, included in includes:
             yield Finding(
-                group[0] + ".h",
-                0,
-                f"components include each other: {', '.join(group)} ({len(groups)} such groups; the limit is "
-                f"{limits['component_cycles']})",
+                path,
+                line,
+                f"includes {included}; components include each other: {', '.join(group)} ({len(cycles)} such groups; "
+                f"the limit is {limits['component_cycles']})",
                 "move the types that both need into a separate header",
             )
 
 
+def namespaces(source):
+    """Returns pairs of offset and name of each namespace at the left margin that defines something.
+
+    A block that only declares types of another library or folder belongs to them: `namespace CLI { class App; }`.
+    """
+    found = []
+    for match in _NAMESPACE.finditer(source.content):
+        end = source.content.find(f"}}  // namespace {match[1]}\n", match.end())
+        body = source.content[match.end() : end] if end >= 0 else source.content[match.end() :].partition("}")[0]
+        if not _ONLY_DECLARES.fullmatch(body):
+            found.append((match.start(), match[1]))
+    return found
+
+
 def check_namespaces(sources, limits):
-    """The namespace of a file is the path of its folder below the program's folder, without the names of groups."""
+    """The namespaces of a file are the path of its folder below the program's folder, without the names of groups."""
     groups = set(limits["namespace_groups"])
     for source in sources:
         parts = source.folder.split("/")
         names = [name for depth, name in enumerate(parts) if depth > 0 and "/".join(parts[: depth + 1]) not in groups]
         expected = "::".join(["longshore", *names]).replace("-", "_")
         allowed = {expected, *limits["namespace_exceptions"].get(source.folder, [])}
-        match = _NAMESPACE.search(source.content)
-        if match and not any(match[1] == name or match[1].startswith(name + "::") for name in allowed):
-            yield Finding(
-                source.path,
-                source.line_of(match.start()),
-                f"namespace {match[1]} in folder {source.folder}",
-                f"name it {expected}",
-            )
+        for start, name in namespaces(source):
+            if any(name == other or name.startswith(other + "::") for other in allowed):
+                continue
+            problem = f"namespace {name} in folder {source.folder}"
+            yield Finding(source.path, source.line_of(start), problem, f"name it {expected}")
 
 
 def check_threaded(root, sources):
@@ -221,11 +313,14 @@ def check_threaded(root, sources):
                 break
 
 
-def check_pure(sources, limits):
-    """Pure folders decide: they do not read clocks, files or the environment, start threads, lock or log."""
+def check_pure(sources, limits, tests=frozenset()):
+    """Pure folders compute: they do not read clocks, files or the environment, start threads, lock or log.
+
+    `tests`: the paths of tests and of their headers, which may.
+    """
     banned = re.compile(limits["banned_in_pure"])
     for source in sources:
-        if source.folder not in limits["pure_folders"] or source.is_test:
+        if source.folder not in limits["pure_folders"] or source.path in tests or source.path in limits["pure_exceptions"]:
             continue
         for number, line in enumerate(source.content.split("\n"), 1):
             match = banned.search(line.split("//")[0])
@@ -236,3 +331,18 @@ def check_pure(sources, limits):
                     f"{match[0]} in a pure folder",
                     "take the value as an argument; the caller reads clocks, files and the environment",
                 )
+
+
+def check_pure_links(root, limits):
+    """A pure folder links only pure folders and the libraries of `pure_libraries`, so it links nothing that does I/O."""
+    allowed = {target_of(folder) for folder in limits["pure_folders"]} | set(limits["pure_libraries"])
+    for folder in limits["pure_folders"]:
+        for call in calls(root, folder):
+            for target, line in call.words.get("DEPS", []):
+                if target not in allowed:
+                    yield Finding(
+                        f"{folder}/CMakeLists.txt",
+                        line,
+                        f"the pure folder {folder} links {target}",
+                        "move the code that needs it to a folder that calls this one; pure folders are in limits.yaml",
+                    )

@@ -47,14 +47,17 @@ def findings_of(paths, everything, limits):
     chosen = [source for source in every_source if source.path in set(paths)]
     yield from structure.check_functions(ROOT, chosen, limits)
     yield from structure.check_files(chosen, limits)
+    yield from structure.check_scripts(ROOT, paths, limits)
     yield from structure.check_folders(every_source, limits)
     yield from structure.check_declared(ROOT, every_source)
     yield from structure.check_cycles(every_source, limits)
     yield from structure.check_namespaces(chosen, limits)
-    yield from structure.check_pure(chosen, limits)
+    yield from structure.check_pure(chosen, limits, structure.test_paths(every_source))
+    yield from structure.check_pure_links(ROOT, limits)
     yield from structure.check_threaded(ROOT, every_source)
     yield from plain_english.check(every_source, limits)
     yield from documents.check(ROOT, everything)
+    yield from documents.check_comments(every_source, everything)
     yield from reference.check(ROOT)
     for check in (formats.check_cpp, formats.check_python, formats.check_shell, formats.check_yaml, formats.check_chart):
         yield from check(ROOT, paths)

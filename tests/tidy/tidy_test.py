@@ -1,9 +1,12 @@
 """Each rule finds its violation, and finds nothing in correct text."""
 
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
+
+import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
@@ -19,12 +22,15 @@ LIMITS = {
     "function_exceptions": [],
     "file_lines": 4,
     "test_file_lines": 6,
+    "script_lines": 5,
     "folder_sources": 1,
     "folder_exceptions": {},
     "component_cycles": 0,
     "namespace_exceptions": {},
     "namespace_groups": ["common/os"],
     "pure_folders": ["controller/plan"],
+    "pure_libraries": ["yaml-cpp"],
+    "pure_exceptions": ["controller/plan/clock.h"],
     "banned_in_pure": "_clock::now",
     "riddle_comments_percent": 0,
     "riddle_messages": 0,
@@ -75,6 +81,24 @@ class FolderTest(unittest.TestCase):
         ]
         found = list(structure.check_threaded(self.root, sources))
         self.assertEqual([(one.path, one.line) for one in found], [("cmake/Longshore.cmake", 0), ("common/a.cc", 2)])
+    def test_main_and_fuzzers_include_only_what_their_program_declares(self):
+        self.write("common/http/CMakeLists.txt", "longshore_folder(DEPS common)")
+        self.write("common/CMakeLists.txt", "longshore_folder(DEPS x)\nlongshore_program(p DEPS common_http)\n")
+        self.write("fuzz/CMakeLists.txt", "longshore_fuzzer(good DEPS common_http)\nlongshore_fuzzer(bad DEPS x MORE common_http)\n")
+        include = '#include "common/http/h.h"\n'
+        sources = [
+            self.write(path, include)
+            for path in ("common/main.cc", "common/a.cc", "fuzz/good_fuzz.cc", "fuzz/bad_fuzz.cc", "fuzz/driver.cc")
+        ]
+        sources.append(self.write("common/http/h.h", ""))
+        found = structure.check_declared(self.root, sources)
+        self.assertEqual([finding.path for finding in found], ["common/a.cc", "fuzz/bad_fuzz.cc"])
+
+    def test_a_pure_folder_that_links_another_one_is_found_with_its_line(self):
+        self.write("controller/plan/CMakeLists.txt", "longshore_folder(DEPS controller_plan yaml-cpp\n  common_os\n  TEST_DEPS common_net_http)")
+        (finding,) = structure.check_pure_links(self.root, LIMITS)
+        self.assertEqual((finding.path, finding.line), ("controller/plan/CMakeLists.txt", 2))
+        self.assertIn("links common_os", finding.problem)
 
     def test_dead_links_anchors_and_paths_are_found(self):
         self.write("docs/a.md", "# One thing\n[x](b.md) [y](#one-thing) [z](#other) `common/none.h` `common/here.h`\n")
@@ -82,13 +106,37 @@ class FolderTest(unittest.TestCase):
         found = problems(documents.check(self.root, ["docs/a.md"]))
         self.assertEqual(len(found), 3, found)
 
-    def test_python_shell_and_yaml_are_checked(self):
+    def test_files_in_backquotes_exist_at_least_with_their_end(self):
+        self.write("docs/a.md", "`b/c.h` `a/b/c.h` `x/c.h` `c.h` `b/d.py`\n`.longshore/` `helm.yaml`")
+        found = documents.check(self.root, ["docs/a.md", "common/a/b/c.h"])
+        self.assertEqual([finding.problem.split()[-1] for finding in found], ["x/c.h", "b/d.py"])
+
+    def test_files_that_a_comment_names_exist(self):
+        text = "// As c.h, a/c.h and none.h; not <sched.h>, NAME_fuzz.cc or x_test.cc, e.g. this.\nint a = d.h;\n"
+        (finding,) = documents.check_comments([Source("common/b.cc", text)], ["common/a/c.h", "common/b.cc"])
+        self.assertIn("none.h", finding.problem)
+
+    def test_long_scripts_are_found(self):
+        self.write("a.py", "\n" * 6)
+        self.write("a", "#!/usr/bin/env bash\n" + "\n" * 5)
+        self.write("b", "\n" * 9)
+        self.write("c.sh", "\n" * 5)
+        found = structure.check_scripts(self.root, ["a.py", "a", "b", "c.sh"], LIMITS)
+        self.assertEqual([finding.path for finding in found], ["a.py", "a"])
+
+    def test_python_shell_and_yaml_are_checked_and_each_repair_is_named(self):
         self.write("a.py", "import os\n")
         self.write("a.sh", "#!/bin/sh\nrm -rf $1/x\n")
         self.write("a.yaml", "a: 1\na: 2\n")
-        self.assertIn("F401", problems(formats.check_python(self.root, ["a.py"]))[0])
-        self.assertIn("SC2086", problems(formats.check_shell(self.root, ["a.sh"]))[0])
-        self.assertIn("duplication", problems(formats.check_yaml(self.root, ["a.yaml"]))[0])
+        (unused,) = formats.check_python(self.root, ["a.py"])
+        self.assertIn("F401", unused.problem)
+        self.assertIn("ruff check --fix", unused.fix)
+        unquoted = list(formats.check_shell(self.root, ["a.sh"]))[-1]
+        self.assertIn("SC2086", unquoted.problem)
+        self.assertIn("wiki/SC2086", unquoted.fix)
+        (twice,) = formats.check_yaml(self.root, ["a.yaml"])
+        self.assertIn("duplication", twice.problem)
+        self.assertEqual(twice.fix, "remove one of the two keys")
 
 
 class SourceTest(unittest.TestCase):
@@ -103,9 +151,12 @@ class SourceTest(unittest.TestCase):
             Source("common/http/b.h", ""),
             Source("common/http/b.cc", '#include "common/a.h"\n'),
         ]
-        found = problems(structure.check_cycles(sources, LIMITS))
-        self.assertEqual(len(found), 2, found)
-        self.assertEqual(problems(structure.check_cycles(sources[:2], LIMITS)), [])
+        found = list(structure.check_cycles(sources, LIMITS))
+        places = [("common/a.h", 1), ("common/http/b.cc", 1)]
+        self.assertEqual([(finding.path, finding.line) for finding in found], places + places, "folders, then components")
+        self.assertIn("common/http", found[0].problem)
+        self.assertIn("common/http/b", found[2].problem)
+        self.assertEqual(list(structure.check_cycles(sources[:2], LIMITS)), [])
 
     def test_a_namespace_that_differs_from_the_folder_is_found(self):
         sources = [
@@ -114,6 +165,17 @@ class SourceTest(unittest.TestCase):
         ]
         (finding,) = structure.check_namespaces(sources, LIMITS)
         self.assertEqual(finding.path, "controller/store/local/a.h")
+
+    def test_each_namespace_of_a_file_is_checked_except_those_that_only_declare(self):
+        source = Source(
+            "common/tls/a.h",
+            "namespace CLI {\nclass App;  // Of CLI11.\n}  // namespace CLI\n"
+            "namespace grpc { class Server; }\n"
+            "namespace longshore::tls {\nclass A;\nint F();\n}  // namespace longshore::tls\n"
+            "namespace prometheus {\nint G();\n}  // namespace prometheus\n",
+        )
+        (finding,) = structure.check_namespaces([source], LIMITS)
+        self.assertEqual((finding.line, finding.problem), (9, "namespace prometheus in folder common/tls"))
 
     def test_names_of_groups_are_not_part_of_a_namespace(self):
         self.assertEqual(
@@ -145,6 +207,39 @@ class SourceTest(unittest.TestCase):
         source = Source("controller/plan/a.cc", "// system_clock::now\nauto now = system_clock::now();\n")
         (finding,) = structure.check_pure([source], LIMITS)
         self.assertEqual(finding.line, 2)
+        exceptions = [Source("controller/plan/clock.h", source.content), Source("controller/plan/cases.h", source.content)]
+        self.assertEqual(list(structure.check_pure(exceptions, LIMITS, tests={"controller/plan/cases.h"})), [])
+
+    def test_pure_folders_may_use_values_but_not_the_system(self):
+        limits = yaml.safe_load((pathlib.Path(__file__).parent / "limits.yaml").read_text(encoding="utf-8"))
+        banned = re.compile(limits["banned_in_pure"])
+        for line in (
+            "std::chrono::steady_clock::now()",
+            "SystemClock clock;",
+            "std::time(nullptr)",
+            "rand() % 6",
+            "std::mt19937_64 random;",
+            "std::shared_mutex mutex;",
+            "std::condition_variable ended;",
+            'std::cout << "a";',
+            'std::fopen(name, "r")',
+            "std::fstream file;",
+            "std::ofstream file;",
+            "std::filesystem::exists(path)",
+            'std::printf("a")',
+            '#include "common/os/file.h"',
+            "#include <sys/stat.h>",
+        ):
+            self.assertIsNotNone(banned.search(line), line)
+        for line in (
+            "using Path = std::filesystem::path;",
+            'std::fprintf(stderr, "broken invariant");',
+            "const TimePoint time = At(now);",
+            "settle_time(0)",
+            "std::atomic<int> n;",
+            "reopen(step)",
+        ):
+            self.assertIsNone(banned.search(line), line)
 
     def test_neighbouring_comment_lines_are_one_block(self):
         source = Source("common/a.h", "// One\n// two.\nint a;  // Three.\nint b;  // Four.\n")

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "common/base/retry.h"
 #include "common/net/http/inflate.h"
+#include "common/net/http/retry.h"
 
 namespace longshore::http {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "common/base/error.h"
 
-struct X509_req_st;  // The type behind X509_REQ; openssl/types.h does not declare it.
+struct X509_req_st;  // X509_REQ; <openssl/types.h> does not declare it.
 
 namespace longshore::tls {
 

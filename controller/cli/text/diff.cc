@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 namespace {
 
 using Leaves = std::vector<std::pair<std::string, Json>>;
@@ -75,4 +75,4 @@ std::string DiffText(const std::vector<Difference>& differences) {
   return text;
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

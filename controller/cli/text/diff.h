@@ -7,7 +7,7 @@
 
 #include "common/json/json.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 
 // A field that only one side has, or whose values differ.
 struct Difference {
@@ -23,4 +23,4 @@ std::vector<Difference> Differences(const Json& before, const Json& after);
 // Returns one line per difference, which begins with + (added), - (removed) or ~ (changed).
 std::string DiffText(const std::vector<Difference>& differences);
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

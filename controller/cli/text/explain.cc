@@ -6,7 +6,7 @@
 #include "controller/cli/text/table.h"
 #include "controller/cli/text/text.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 namespace {
 
 using api::RolloutPhase;
@@ -156,4 +156,4 @@ std::string ExplainModel(const api::Model& model, TimePoint now) {
   return text;
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

@@ -8,11 +8,11 @@
 #include "common/base/clock.h"
 #include "controller/api/types.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 
 // Returns a sentence about what the rollout in progress waits for.
 std::string WaitReason(const api::Model& model, TimePoint now);
 
 std::string ExplainModel(const api::Model& model, TimePoint now);
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

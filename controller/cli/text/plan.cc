@@ -7,7 +7,7 @@
 #include "controller/cli/text/text.h"
 #include "controller/decide/analysis/analysis.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 namespace {
 
 std::string Line(const char* name, const std::string& text) { return fmt::format("  {:<10} {}\n", name, text); }
@@ -105,4 +105,4 @@ std::string PlanText(const api::Model& model, const rollout::Preview& preview, s
          MomentsText(preview) + PolicyText(model, preview);
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

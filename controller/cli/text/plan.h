@@ -8,9 +8,9 @@
 #include "controller/api/types.h"
 #include "controller/decide/rollout/preview.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 
 // `model`: as it would be stored. `nodes`: how many nodes its fleet has.
 std::string PlanText(const api::Model& model, const rollout::Preview& preview, size_t nodes);
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

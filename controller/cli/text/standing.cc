@@ -7,7 +7,7 @@
 #include "controller/cli/text/table.h"
 #include "controller/cli/text/text.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 namespace {
 
 const char* NameOf(Standing standing) {
@@ -46,7 +46,8 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   return {done ? Standing::kAsWanted : Standing::kUnderWay, ready.message};
 }
 
-// If no controller has read the manifest yet, only the manifest counts: the object's status is about an older text.
+// If no controller has read the manifest yet, only the manifest counts, because the object's status is about an older
+// text.
 Report WithManifest(const api::Key& key, const Report& of_object, const HostSeen& seen) {
   const auto found = seen.manifest_of.find(key);
   if (found == seen.manifest_of.end()) return of_object;
@@ -132,4 +133,4 @@ std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen
   return text;
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

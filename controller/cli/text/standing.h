@@ -1,4 +1,5 @@
-// The short status of an object, for people and scripts: as its manifest says, on the way there, or failed.
+// The short status of an object, for people and scripts: it is as its manifest says, is on the way there, or has
+// failed.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +10,30 @@
 #include "common/base/clock.h"
 #include "controller/api/types.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 
 // kFailed: the object does not reach its wanted state until a user intervenes.
 enum class Standing { kAsWanted, kUnderWay, kFailed };
 
 struct Report {
   Standing standing = Standing::kAsWanted;
-  std::string why;  // Contains no times, so that it only changes when the state changes.
+  std::string why;  // Contains no times, so that it changes only when the state changes.
 };
 
 // The report about a manifest file that is not applied as it is. Its standing is never kAsWanted.
 struct ManifestReport {
   std::string file;
-  bool is_read = true;  // By the controller. If not, the status of the file's objects is about an older text.
+  // Whether the controller has read it. If not, the status of the file's objects is about an older text.
+  bool is_read = true;
   Report report;
 };
 
 // The state of a host: its controller and its manifest files. For a cluster, where this is unknown, the default value.
 struct HostSeen {
-  int64_t epoch = 0;  // The running controller's; an earlier controller wrote statuses with a lower epoch.
+  // The epoch of the running controller; statuses with a lower epoch were written by an earlier controller.
+  int64_t epoch = 0;
   std::vector<ManifestReport> manifests{};
-  std::map<api::Key, size_t> manifest_of{};  // Object -> index in `manifests` of the report that concerns it.
+  std::map<api::Key, size_t> manifest_of{};  // Object -> index in `manifests` of the report about its manifest.
 };
 
 Report ReportOf(const api::Model& model, const HostSeen& seen = {});
@@ -46,4 +49,4 @@ std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std:
 // A few lines about one model.
 std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen& seen = {});
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

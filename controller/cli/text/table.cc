@@ -4,7 +4,7 @@
 
 #include "common/base/error.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 
 size_t DisplayWidth(const std::string& text) {
   return static_cast<size_t>(std::count_if(
@@ -35,4 +35,4 @@ std::string Table::Text(size_t indent) const {
   return text;
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 
 // Columns are as wide as their widest cell and three spaces apart; lines have no trailing spaces. All rows, including
 // the header, must have the same number of cells. A newline in a cell becomes a space.
@@ -23,4 +23,4 @@ class Table {
 // The number of characters that a terminal shows: each UTF-8 sequence counts as one.
 size_t DisplayWidth(const std::string& text);
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

@@ -5,7 +5,7 @@
 #include "controller/api/format.h"
 #include "controller/cli/text/table.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 namespace {
 
 using api::RolloutPhase;
@@ -158,4 +158,4 @@ std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now) {
   return text + Heading("Nodes") + (nodes.empty() ? "  none\n" : nodes.Text(2));
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

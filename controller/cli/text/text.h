@@ -9,9 +9,9 @@
 #include "common/base/clock.h"
 #include "controller/api/types.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 
-// A table with one row per object; without objects, a hint how to create one.
+// Returns a table with one row per object, or, without objects, a hint how to create one.
 std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now);
 std::string FleetsTable(const std::vector<api::ServingFleet>& fleets);
 
@@ -28,4 +28,4 @@ std::string Age(TimePoint at, TimePoint now);
 // "5 %", "0.1 %".
 std::string Percent(double percent);
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

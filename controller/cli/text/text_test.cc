@@ -14,7 +14,7 @@
 #include "controller/cli/text/table.h"
 #include "tests/source_tree/source_tree.h"
 
-namespace longshore::cli {
+namespace longshore::cli::text {
 namespace {
 
 using api::RolloutPhase;
@@ -251,4 +251,4 @@ TEST(Table, AlignsByDisplayedCharacters) {
 }
 
 }  // namespace
-}  // namespace longshore::cli
+}  // namespace longshore::cli::text

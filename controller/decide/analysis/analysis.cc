@@ -10,7 +10,7 @@
 namespace longshore::analysis {
 namespace {
 
-// Minimum number of stable requests before their quantiles can be thresholds.
+// Minimum number of stable's requests before their quantiles can be thresholds.
 constexpr int64_t kPastMin = 50;
 // Maximum number of requests of one arm that wait for requests of the other. Older ones were not measured under the
 // same conditions.
@@ -32,7 +32,7 @@ void Test(const Block& block, double stable_rate, EProcess& process) {
   }
 }
 
-// Stable's error rate so far, shrunk towards 1% while there are few requests.
+// Stable's error rate so far. While there are few requests, the estimate is drawn towards 1%.
 double StableErrorRate(const Analysis& analysis) {
   const auto errors = static_cast<double>(analysis.baseline.errors + analysis.stable.errors);
   const auto requests = static_cast<double>(analysis.baseline.requests + analysis.stable.requests);
@@ -47,7 +47,7 @@ void TestErrors(const WindowEvidence& window, Analysis& analysis) {
   Test(block, StableErrorRate(analysis), analysis.errors);
 }
 
-// Stable's run times before this window; recent ones once there are enough.
+// Stable's run times before this window; only recent ones once there are enough of them.
 Buckets StablePast(const Analysis& analysis) {
   constexpr int64_t kRecentEnough = 1000;
   Buckets past = analysis.stable.run_time_buckets;
@@ -55,8 +55,8 @@ Buckets StablePast(const Analysis& analysis) {
   return past;
 }
 
-// The threshold above which a run of the candidate counts as slower: that of stable plus the tolerance, and at least
-// kLatencyFloor more.
+// The threshold above which a run of the candidate counts as slower: stable's threshold plus the tolerance, but at
+// least kLatencyFloor above stable's.
 int CandidateThreshold(const Analysis& analysis, int threshold) {
   const Duration with_floor(std::llround(TimeBucketUpperMicroseconds(threshold)) + kLatencyFloor.count());
   return std::max(threshold + analysis.tolerance_buckets, BucketOf(with_floor));
@@ -94,8 +94,8 @@ void TestLatencyBaseline(const std::string& node, const WindowEvidence& window, 
   }
 }
 
-// Whether the next window of the node counts for LatencyBaseline. Decided before that window starts, so that it cannot
-// bias the test.
+// Whether the next window of the node counts for LatencyBaseline. This is decided before that window starts, so that it
+// cannot bias the test.
 bool MissesSlo(const WindowEvidence& window, const Analysis& analysis) {
   if (!analysis.slo_bucket) return false;
   Buckets both = window.stable.run_time_buckets;

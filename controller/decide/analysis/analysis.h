@@ -58,14 +58,16 @@ struct EProcess {
 };
 
 struct Analysis {
-  int tolerance_buckets = 0;      // Shift of the candidate's thresholds on the histogram's scale of 2^(1/8).
-  std::optional<int> slo_bucket;  // Last bucket within the latency target; nullopt: no target.
+  // The tolerance in buckets: the candidate's thresholds are this many buckets above stable's, each a factor of
+  // 2^(1/8).
+  int tolerance_buckets = 0;
+  std::optional<int> slo_bucket;  // The last bucket within the latency target; nullopt: no target.
   double slo_quantile = 0.99;
 
-  api::ArmEvidence baseline;   // Stable before the rollout.
-  api::ArmEvidence candidate;  // Totals since the rollout began.
+  api::ArmEvidence baseline;   // Stable's counts before the rollout.
+  api::ArmEvidence candidate;  // Total counts since the rollout began.
   api::ArmEvidence stable;
-  Windows open;  // Windows of nodes where one arm had no request yet; such a window proves nothing.
+  Windows open;  // Windows of nodes where one arm had no request yet; such a window is not used.
 
   EProcess errors;
   std::array<EProcess, 4> latency;  // One per quantile of kQuantiles.
@@ -73,8 +75,8 @@ struct Analysis {
   std::set<std::string> slo_missed;  // Nodes whose last closed window missed the objective.
 };
 
-// A candidate with 5% of the traffic has colder caches, so runs that are slower by less than this are ignored for any
-// tolerance.
+// A candidate with 5% of the traffic has colder caches, so runs count as slower only if the difference is at least
+// this, whatever the tolerance is.
 inline constexpr Duration kLatencyFloor{100};
 
 inline constexpr std::array<double, 4> kQuantiles = {0.5, 0.75, 0.9, 0.99};

@@ -16,7 +16,7 @@ int64_t Total(const Buckets& buckets);
 int64_t CountAbove(const Buckets& buckets, int bucket);
 // The first bucket that reaches this quantile. Requires: Total(buckets) > 0.
 int QuantileBucket(const Buckets& buckets, double quantile);
-// The bucket a time falls into.
+// The bucket to which a time belongs.
 int BucketOf(Duration time);
 void AddTo(const Buckets& more, Buckets& total);
 

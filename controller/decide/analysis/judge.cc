@@ -11,7 +11,7 @@ namespace {
 
 // Minimum number of pairs before their mean difference is compared with the limit.
 constexpr int64_t kDriftPairsMin = 30;
-constexpr double kShownMax = 1e12;  // Larger e-values are shown as this; they carry no more information.
+constexpr double kShownMax = 1e12;  // The largest e-value that is shown; larger ones carry no more information.
 
 double MixtureOf(const std::array<EProcess, 4>& processes) {
   std::vector<double> logs;
@@ -20,7 +20,7 @@ double MixtureOf(const std::array<EProcess, 4>& processes) {
 }
 
 struct Seen {
-  api::ArmEvidence candidate;  // Counts of the whole rollout, including open windows.
+  api::ArmEvidence candidate;  // Counts of the whole rollout, including those of open windows.
   api::ArmEvidence stable;
   double errors = 1;  // E-values.
   double latency = 1;
@@ -113,9 +113,8 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSp
   return {};
 }
 
-// A candidate may slow stable in the same process, which looks the same as a slow period of the machine. Statistics
-// cannot distinguish the two, so this never rolls back; but while the objective is missed, the rollout does not advance
-// either.
+// The candidate may slow down stable in the same process, which the statistics cannot distinguish from a slow period of
+// the machine. So this test never rolls back. But the rollout does not advance while the objective is missed.
 bool HoldsForBaseline(const Seen& seen, const Analysis& analysis, const api::ModelSpec& spec) {
   return spec.rollout.latency.enabled && !analysis.slo_missed.empty() &&
          seen.latency_baseline >= 2 / kAlphaLatencyBaseline;
@@ -139,7 +138,8 @@ api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, int64_t
   } else if (step_requests < spec.rollout.requests_min) {
     verdict.result = "Undecided";
     verdict.reason = "TooFewRequests";
-    verdict.message = fmt::format("{} of {} candidate requests in this step", step_requests, spec.rollout.requests_min);
+    verdict.message = fmt::format("only {} of the {} candidate requests that this step requires", step_requests,
+                                  spec.rollout.requests_min);
   } else {
     verdict.result = "Pass";
     verdict.reason = "NoRegression";

@@ -9,26 +9,27 @@
 namespace longshore::autoscale {
 namespace {
 
-constexpr double kGrowthMax = 2;   // Largest factor of the replicas in one step.
-constexpr double kDeadBand = 0.1;  // Utilization this close to its target counts as at its target.
-// Fewer nodes make requests wait longer, so scale down only if latency and queue delay are well below their targets.
+constexpr double kGrowthMax = 2;   // Maximum factor by which the number of nodes grows in one step.
+constexpr double kDeadBand = 0.1;  // A utilization that is within this share of its target counts as at its target.
+// Fewer nodes make requests wait longer, so the fleet shrinks only if latency and queue delay are below this share of
+// their targets.
 constexpr double kCalm = 0.5;
 
 // The numbers of nodes that a decision uses.
 struct Nodes {
-  int replicas = 0;  // Wanted now.
-  int measured = 0;  // Number of them that the signals cover.
+  int replicas = 0;  // The wanted number of nodes at present.
+  int measured = 0;  // How many of them the signals cover.
 };
 
 // One signal with its target.
 struct Reading {
   std::string reason;  // "QueueDelay", "Latency", "Utilization".
-  std::string what;    // The same for users: "Latency of digits".
+  std::string what;    // Name of the signal for users: "Latency of digits".
   double value = 0;
   double target = 0;
   TimePoint at;
   bool known = false;
-  bool proportional = false;  // Whether doubling the nodes halves the value; true only of utilization.
+  bool proportional = false;  // Whether the value halves if the number of nodes doubles; true only of utilization.
   double Ratio() const { return value / target; }
 };
 
@@ -156,7 +157,7 @@ bool ExplainsReplicas(const std::string& reason) {
          reason == "Idle";
 }
 
-// More nodes are needed than are measured, but not more than there are.
+// More nodes are needed than the signals cover, but not more than exist.
 api::AutoscaleStatus Await(api::AutoscaleStatus status, const Reading& reading, const Nodes& nodes) {
   status.recommendations.clear();
   // The reason of a scale-up stays while the added nodes start.
@@ -167,7 +168,7 @@ api::AutoscaleStatus Await(api::AutoscaleStatus status, const Reading& reading, 
   return Set(std::move(status), nodes.replicas, {reading.reason, message, &reading});
 }
 
-// Keeps one entry: since when fewer nodes would have been enough in each decision, and the highest such number.
+// Keeps one entry: since when fewer nodes would have been enough, and the largest number that was needed since then.
 api::AutoscaleStatus Down(const api::ServingFleetSpec& spec, api::AutoscaleStatus status,
                           const std::vector<Reading>& readings, const Nodes& nodes, TimePoint now) {
   const int replicas = nodes.replicas;
@@ -201,12 +202,12 @@ api::AutoscaleStatus Decide(const api::ServingFleetSpec& spec, const api::Autosc
   if (!spec.autoscaling) {
     return before.desired == spec.replicas_min && before.reason == "Fixed"
                ? before
-               : Set({}, spec.replicas_min, {"Fixed", "no autoscaling in the spec"});
+               : Set({}, spec.replicas_min, {"Fixed", "the spec has no autoscaling"});
   }
   if (replicas != input.replicas) {
     status.recommendations.clear();
     const std::string message =
-        fmt::format("{} nodes are outside {} to {}", input.replicas, spec.replicas_min, spec.replicas_max);
+        fmt::format("{} nodes are outside the bounds {} to {}", input.replicas, spec.replicas_min, spec.replicas_max);
     return Set(std::move(status), replicas, {"Bounds", message});
   }
   const std::vector<Reading> readings = ReadAll(*spec.autoscaling, input, now);

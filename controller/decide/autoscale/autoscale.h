@@ -5,9 +5,9 @@
 // the whole stabilization window that fewer nodes are enough. A signal that is unknown, outdated, negative or NaN
 // proves nothing; signals that do not cover all ready nodes can only show that users wait.
 //
-// A signal is multiplied by the number of nodes that it was measured on, not by nodes that are still starting, which
-// are capacity to come. As in the HorizontalPodAutoscaler of Kubernetes, an unmeasured node counts as idle if the
-// signal asks for more nodes, and as exactly at its target if the signal allows fewer.
+// A signal is multiplied by the number of nodes on which it was measured; nodes that are still starting do not count.
+// As in the HorizontalPodAutoscaler of Kubernetes, an unmeasured node counts as idle if the signal asks for more nodes,
+// and as exactly at its target if the signal allows fewer.
 //
 // Pure. A status that need not change is returned unchanged, so that a steady state causes no writes.
 #pragma once

@@ -14,8 +14,8 @@ namespace {
 using std::chrono::seconds;
 
 constexpr int kReplicasMax = 50;
-constexpr int kStartSeconds = 60;    // From the decision until a node answers requests.
-constexpr int kMeasuredSeconds = 2;  // From then until two of its reports have arrived.
+constexpr int kStartSeconds = 60;    // Time from the decision until a node answers requests.
+constexpr int kMeasuredSeconds = 2;  // Time from its first answer until two of its reports have arrived.
 
 // A fleet under load. The load is the number of nodes that it would keep fully busy.
 class SimulatedFleet {
@@ -69,7 +69,8 @@ TEST(AutoscaleSimulation, NodesThatNeedAMinuteToStartAreAwaitedAndNotMultiplied)
     SimulatedFleet fleet(seed);
     std::mt19937 random(seed);
     const double load = std::uniform_real_distribution(1.5, 8.0)(random);
-    const int enough = static_cast<int>(std::ceil(load * 1.1 / 0.7)) + 1;  // At the utilization target of 70 %.
+    // The number of nodes at the utilization target of 70 %, with a margin.
+    const int enough = static_cast<int>(std::ceil(load * 1.1 / 0.7)) + 1;
     int peak = 0;
     for (int second = 0; second < 900; ++second) {
       const int before = fleet.replicas();

@@ -1,7 +1,8 @@
 // Computes the writes and messages that carry out a decision, in an order that is safe to interrupt at any point.
 //
-// Safety: if a candidate loses weight, the nodes are told first and the status follows. Everything else is stored
-// first, so that a new leader never finds a node that is ahead of the status. If nothing changes, the plan is empty.
+// If a candidate loses weight, the nodes are told before the status is stored, because a bad candidate must stop soon.
+// Everything else is stored first, so that a new leader never finds a node that is ahead of the status. If nothing
+// changes, the plan is empty.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ struct NodeHolds {
   std::string node;
   // Digest of the last state of this model that was queued, sent or acknowledged (see nodes::SentModel); "": none.
   std::string digest;
-  // Whether it should receive the state of the model: it holds a version, or is a home node of it.
+  // Whether it should receive the state of the model, because it holds a version or is a home node.
   bool recipient = true;
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 using api::RolloutPhase;
 
-// Each returns why the command was refused, or "" if it was executed.
+// Each of these functions returns why the command was refused, or "" if it was executed.
 
 std::string PromoteStep(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();

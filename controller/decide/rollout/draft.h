@@ -51,7 +51,7 @@ class Draft {
   struct SourceTrouble {
     std::string reason;    // "Fetching", "FetchFailed", "OtherSource".
     std::string message;   // Names up to kNodesNamedMax nodes.
-    bool nowhere = false;  // No node has it.
+    bool nowhere = false;  // Whether no node has it.
   };
   static constexpr size_t kNodesNamedMax = 3;
   std::optional<SourceTrouble> TroubleOfSource() const;

@@ -14,7 +14,7 @@ bool CarriesWeight(const api::RolloutStatus& rollout);
 // The weight of the current step in percent. Limits step_index to the steps of the spec, which may have fewer now.
 double StepWeight(Draft& draft);
 
-// Adds the windows to the analysis and judges, if it is time to. Returns true if the windows were used.
+// If it is time to, adds the windows to the analysis and judges. Returns true if the windows were used.
 bool UseEvidence(Draft& draft);
 // Takes the weight from the candidate if too few nodes are left that can answer for it; returns true if it did. Half of
 // the nodes that the weight requires are enough to keep it, so that one restarting node does not move users back and
@@ -34,7 +34,7 @@ void CheckDeadline(Draft& draft, const std::string& waiting_for);
 // A failure of a version on one node.
 struct Failure {
   std::string reason;
-  std::string message;  // Names the node.
+  std::string message;  // Contains the name of the node.
 };
 std::optional<Failure> FailureOnANode(const Draft& draft, int64_t version);
 

@@ -17,7 +17,7 @@ namespace longshore::rollout {
 // One line of the predicted history.
 struct Moment {
   Duration after{0};  // Time from now.
-  Event event;        // With the candidate's weight at that time; 100 once it is promoted.
+  Event event;        // weight_percent is the candidate's weight at that time; 100 once it is promoted.
   int nodes = 0;      // Number of nodes that hold the candidate or are about to.
 };
 
@@ -26,7 +26,8 @@ struct Preview {
   int64_t stable = 0;
   int64_t candidate = 0;
   std::vector<Moment> moments;
-  std::string held;  // paused_reason if it stops indefinitely: "Spec" or "Command"; "": it is promoted.
+  // If the rollout stops indefinitely, the paused_reason: "Spec" or "Command". "": the candidate is promoted.
+  std::string held;
   Duration soak{0};  // How long the previous version stays loaded after the promotion.
 };
 

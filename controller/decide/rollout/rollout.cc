@@ -56,11 +56,11 @@ bool FailedOnANode(Draft& draft) {
 
 void Load(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
-  // The candidate has weight here if its strategy lost its steps while a step was under way.
+  // The candidate already has weight if its strategy lost its steps while a step was under way.
   if (LostItsNodes(draft)) return;
   const int ready = draft.ReadyNodes(rollout.candidate);
   if (SkipsSteps(draft, rollout)) {
-    // The first version serves as soon as one node has it: there is no serving version that it could be worse than.
+    // The first version serves as soon as one node has it, because there is no serving version to protect.
     if (IsHeld(draft)) return;
     const int needed = rollout.stable == 0 ? 1 : draft.StableNodes();
     if (ready >= needed && ready > 0) return Promote(draft);
@@ -116,7 +116,7 @@ void Advance(Draft& draft) {
   }
 }
 
-// Nodes report their own changes, but evidence and elapsed time need periodic decisions.
+// Nodes report their own changes, but new evidence and the passing of time require periodic decisions.
 std::optional<Duration> CheckAgainIn(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   if (CarriesWeight(rollout)) return kDecideInterval;

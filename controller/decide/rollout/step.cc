@@ -23,8 +23,8 @@ Duration HoldOf(Draft& draft) {
 bool HoldIsOver(Draft& draft) { return draft.now() - draft.rollout().step_started_at >= HoldOf(draft); }
 
 // The windows are added to the analysis once a second, or earlier if this completes a step. Both conditions depend only
-// on time and on numbers of requests, not on their results, as the sequential test requires. Non-finite answers are
-// certain failures and are used at once.
+// on time and on numbers of requests, not on their results, because the sequential test requires this. Non-finite
+// answers are certain failures and are used at once.
 bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
   const analysis::WindowEvidence window = analysis::Sum(draft.observed().windows);
   if (window.candidate.requests == 0 && window.stable.requests == 0) return false;
@@ -36,8 +36,8 @@ bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
          draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
 }
 
-// Ends the wait for a LatencyBaseline verdict after the progress deadline. A slow period passes; a candidate that slows
-// stable as much as itself does not, and until then they cannot be distinguished.
+// Ends the wait for a LatencyBaseline verdict after the progress deadline. Until then a slow period of the machine,
+// which passes, cannot be distinguished from a candidate that slows stable as much as itself.
 void LimitHold(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   if (rollout.verdict.reason != "LatencyBaseline") {
@@ -126,7 +126,7 @@ void TakeWeight(Draft& draft) {
   CheckDeadline(draft, "nodes to take more weight");
 }
 
-// Whether evidence collected during the promotion would have kept the last step from ending, unless a user ended that
+// Whether evidence collected during the promotion would have kept the last step from ending. False if a user ended that
 // step.
 bool IsDoubted(Draft& draft) {
   const api::Verdict& verdict = draft.rollout().verdict;
@@ -197,7 +197,7 @@ void RunStep(Draft& draft) {
 
 bool IsHeld(Draft& draft) {
   const std::string wanted = PauseWanted(draft);
-  // The time of the pause does not count towards the progress deadline.
+  // The time of a pause does not count towards the progress deadline.
   if (NotePause(draft, wanted) && wanted.empty()) draft.rollout().step_started_at = draft.now();
   return !wanted.empty();
 }

@@ -86,8 +86,9 @@ struct Event {
 // The nodes of one version, and its share of the requests that name no version.
 struct VersionPlacement {
   int64_t version = 0;
-  int weight_bp = 0;       // In 1/10000 of the requests.
-  bool candidate = false;  // Otherwise stable when weight_bp > 0 or it is status.stable_version, else extra.
+  int weight_bp = 0;  // Share of the requests in 1/10000.
+  // Whether it is the candidate. Otherwise it is stable if weight_bp > 0 or it is status.stable_version, else extra.
+  bool candidate = false;
   bool rehearse = false;
   std::vector<std::string> nodes{};  // Nodes that should hold it, ordered by name.
   std::vector<std::string> ready{};  // Nodes on which it is ready now, ordered by name.

@@ -8,7 +8,7 @@
 #include "controller/api/format.h"
 #include "controller/api/units.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 namespace {
 
 constexpr int kUser = 65532;  // The user of the node's image.
@@ -252,7 +252,7 @@ Json NetworkPolicyOf(const api::ServingFleet& fleet) {
   for (const api::ClientPeer& client : fleet.spec.pods.clients) clients["from"].push_back(PeerOf(client));
   const Json peers = {{"ports", Json::array({port("peers")})},
                       {"from", Json::array({{{"podSelector", {{"matchLabels", Selector(fleet)}}}}})}};
-  const Json monitors = {{"ports", Json::array({port("admin")})}};  // Probes and Prometheus.
+  const Json monitors = {{"ports", Json::array({port("admin")})}};  // For probes and Prometheus.
   Json policy = Object("networking.k8s.io/v1", "NetworkPolicy", fleet);
   policy["spec"] = {{"podSelector", {{"matchLabels", Selector(fleet)}}},
                     {"policyTypes", Json::array({"Ingress"})},
@@ -318,4 +318,4 @@ std::string PathOf(const Json& object) {
       kPlurals.at(object.at("kind").get<std::string>()), object.at("metadata").at("name").get<std::string>());
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

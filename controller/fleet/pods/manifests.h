@@ -7,11 +7,11 @@
 #include "common/json/json.h"
 #include "controller/api/types.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 
 // Settings of this installation, the same for all fleets.
 struct PodSettings {
-  std::string image;       // For new fleets that do not name an image.
+  std::string image;       // Image of new fleets whose spec does not set one.
   std::string controller;  // The address that nodes dial: "dns:///longshore-nodes.longshore.svc:8610".
   std::string ca;          // PEM: the authorities that sign the certificates of the controller and the peers.
 };
@@ -22,11 +22,12 @@ inline constexpr const char* kFleetLabel = "longshore.dev/fleet";
 inline constexpr const char* kFleetUidLabel = "longshore.dev/fleet-uid";
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kManager = "longshore-controller";
-// Annotations of a Deployment: the digest of the inputs of its pod template, and the form that made it.
+// Annotations of a Deployment: the digest of the inputs of its pod template, and the kForm of the controller that made
+// it.
 inline constexpr const char* kInputsAnnotation = "longshore.dev/inputs";
 inline constexpr const char* kFormAnnotation = "longshore.dev/form";
-// Increment it when the same inputs make another pod template. A Deployment of another form with the same inputs is not
-// changed, so that a new controller version does not restart nodes.
+// Number of the code that makes pod templates. Increment it if the same inputs now give another template. A Deployment
+// with the same inputs and another form is not changed, so that a new controller version restarts no nodes.
 inline constexpr const char* kForm = "2";
 
 inline constexpr int kGrpcPort = 8500;
@@ -48,4 +49,4 @@ std::vector<Json> SupportingObjectsOf(const api::ServingFleet& fleet, const PodS
 // Returns the path of an object in the API: "/apis/apps/v1/namespaces/vision/deployments/longshore-cpu".
 std::string PathOf(const Json& object);
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

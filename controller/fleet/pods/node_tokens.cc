@@ -6,11 +6,11 @@
 #include "common/os/log.h"
 #include "controller/fleet/pods/manifests.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 namespace {
 
 constexpr std::chrono::minutes kRefreshInterval{5};
-constexpr std::chrono::seconds kRefreshIntervalMin{1};  // Also if many tokens name unknown keys.
+constexpr std::chrono::seconds kRefreshIntervalMin{1};  // Limits the reads if many tokens name unknown keys.
 
 }  // namespace
 
@@ -66,7 +66,8 @@ Result<NodeTokens::Node> NodeTokens::Identify(std::string_view authorization) {
     const std::lock_guard lock(mutex_);
     keys = keys_;
     const std::string id = auth::KeyIdOf(token);
-    if (!id.empty() && !keys->Has(id)) is_refresh_wanted_ = true;  // The next attempt may find it.
+    // The node tries again, and the new keys may contain it.
+    if (!id.empty() && !keys->Has(id)) is_refresh_wanted_ = true;
   }
   wake_.notify_all();
   ASSIGN_OR_RETURN(const Json claims, auth::VerifyJwt(token, *keys, kTokenAudience, clock_.Now()));
@@ -78,4 +79,4 @@ Result<NodeTokens::Node> NodeTokens::Identify(std::string_view authorization) {
   return std::move(*node);
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

@@ -18,7 +18,7 @@
 #include "common/net/auth/jwt.h"
 #include "controller/kube/api.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 
 struct PodName {
   std::string namespace_;
@@ -31,7 +31,7 @@ class NodeTokens {
  public:
   struct Node {
     std::string fleet;
-    std::string fleet_uid;  // As Pod::fleet_uid.
+    std::string fleet_uid;  // See Pod::fleet_uid.
     std::string node;
   };
   // Returns the node in this pod; nullopt if no running pod of a fleet has this name and uid.
@@ -58,9 +58,9 @@ class NodeTokens {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::shared_ptr<const auth::IssuerKeys> keys_;  // Guarded by the mutex, as are:
-  bool is_refresh_wanted_ = false;                // A key is missing.
+  bool is_refresh_wanted_ = false;                // Whether a token named a key that is not in `keys_`.
   bool stopping_ = false;
   std::thread thread_;
 };
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

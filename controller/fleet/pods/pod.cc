@@ -7,7 +7,7 @@
 #include "controller/api/units.h"
 #include "controller/fleet/pods/manifests.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 namespace {
 
 int Number(const Json& json, const char* key) {
@@ -76,4 +76,4 @@ Result<Pod> PodFrom(const Json& json) {
   return pod;
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

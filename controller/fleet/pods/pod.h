@@ -7,14 +7,14 @@
 #include "common/json/json.h"
 #include "controller/fleet/fleet.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 
 struct Pod {
   std::string fleet;      // "namespace/name".
   std::string fleet_uid;  // The uid of its ServingFleet; "" if an older controller created the pod.
   NodeInfo info;
   std::string uid;
-  bool ended = false;         // It was evicted or failed permanently, and its Deployment replaces it.
+  bool ended = false;         // Whether it was evicted or failed permanently, so that its Deployment replaces it.
   std::string deletion_cost;  // The value of kDeletionCostAnnotation.
 };
 
@@ -23,4 +23,4 @@ Result<Pod> PodFrom(const Json& json);
 
 inline constexpr const char* kDeletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost";
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

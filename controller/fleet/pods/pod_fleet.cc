@@ -14,10 +14,10 @@
 #include "controller/kube/cache.h"
 #include "controller/kube/reflector.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 namespace {
 
-constexpr int kConflictsMax = 10;  // For one Scale: the controllers of Kubernetes may write several times in a row.
+constexpr int kConflictsMax = 10;  // Per call of Scale: the controllers of Kubernetes may write several times in a row.
 
 // The parts of a fleet's object that show whether it is as it should be.
 struct Child {
@@ -59,7 +59,7 @@ Result<Child> ChildFrom(const Json& json) {
   Json spec = At(json, {"spec"});
   if (const Json replicas = At(spec, {"replicas"}); replicas.is_number_integer()) {
     child.replicas = replicas;
-    spec.erase("replicas");  // Another field manager sets them.
+    spec.erase("replicas");  // Another field manager sets the replicas.
   }
   for (const Json& condition : At(json, {"status", "conditions"})) {
     if (At(condition, {"type"}) == "ReplicaFailure" && At(condition, {"status"}) == "True")
@@ -117,8 +117,8 @@ class KubePodFleet final : public PodFleet {
 
  private:
   struct Applied {
-    std::string wanted;   // Digest of what was applied.
-    std::string content;  // Child::content of the resulting object.
+    std::string wanted;   // Digest of the object as it was applied.
+    std::string content;  // Child::content of the object after that.
   };
 
   template <typename Value>
@@ -151,7 +151,7 @@ class KubePodFleet final : public PodFleet {
 
   std::unique_ptr<kube::Api> api_;
   mutable std::mutex mutex_;
-  // Guarded by the mutex, as are the next four: the number of changes of children, by fleet.
+  // The number of changes of children, by fleet. Guarded by the mutex, as are the next four.
   std::map<std::string, uint64_t> changes_;
   std::map<std::string, Ensured> ensured_;                 // By fleet.
   std::map<std::string, std::set<kube::Name>> pod_names_;  // By fleet.
@@ -436,4 +436,4 @@ Result<std::unique_ptr<PodFleet>> StartPodFleet(const kube::Cluster& cluster, co
   return std::unique_ptr<PodFleet>(std::move(fleet));
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

@@ -17,11 +17,11 @@
 #include "controller/fleet/pods/node_tokens.h"
 #include "controller/kube/api.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 
 struct PodFleetOptions {
   PodSettings settings{};
-  std::vector<std::string> namespaces{};  // Listed and watched; empty: all.
+  std::vector<std::string> namespaces{};  // Namespaces to list and watch; empty: all.
   kube::ApiOptions api{};
   std::chrono::milliseconds first_list_max{30'000};
 };
@@ -31,7 +31,7 @@ class PodFleet : public Fleet {
   // Sets the certificates (PEM) of the authorities that nodes trust. Ensure writes them.
   virtual void UseAuthority(const std::string& certificate) = 0;
 
-  // For NodeTokens::NodeOf.
+  // The function of NodeTokens::NodeOf.
   virtual std::optional<NodeTokens::Node> NodeOf(const PodName& pod) const = 0;
 };
 
@@ -39,4 +39,4 @@ class PodFleet : public Fleet {
 Result<std::unique_ptr<PodFleet>> StartPodFleet(const kube::Cluster& cluster, const PodFleetOptions& options,
                                                 const MonotonicClock& clock, OnChange on_change);
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

@@ -12,7 +12,7 @@
 
 #include "controller/kube/testing.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 namespace {
 
 using testing::ElementsAre;
@@ -181,7 +181,7 @@ TEST_F(PodFleetTest, AFleetThatIsCreatedAgainUnderItsNameGetsNewNodes) {
   ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
   const std::string of_the_first = Staying()[0];
-  // Its Deployment stays, which happens if a fleet is created again before the garbage collector ran.
+  // The fleet's Deployment stays. This happens if a fleet is created again before the garbage collector ran.
   const std::string path = kGroup + namespace_ + "/servingfleets/cpu";
   Send("DELETE", path + "?propagationPolicy=Orphan");
   while (api_->Send({.target = path})) {
@@ -334,4 +334,4 @@ TEST_F(PodFleetTest, RemovesADeploymentThatLostItsOwner) {
 }
 
 }  // namespace
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

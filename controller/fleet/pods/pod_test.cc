@@ -4,7 +4,7 @@
 
 #include "controller/fleet/pods/manifests.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::pods {
 namespace {
 
 Json Pending(Json status) {
@@ -68,4 +68,4 @@ TEST(Pod, UnexpectedFieldsAreIgnored) {
 }
 
 }  // namespace
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::pods

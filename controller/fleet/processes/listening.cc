@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 
 Result<Sockets> BindSockets(const std::string& host, const Spec& spec) {
   ASSIGN_OR_RETURN(const int grpc, process::ListenTcp(host, spec.grpc_port));
@@ -30,4 +30,4 @@ Result<Addresses> AddressesOf(const Sockets& sockets, const std::string& host, c
   return Addresses{fmt::format("{}:{}", host, grpc_port), fmt::format("{}:{}", host, rest_port)};
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

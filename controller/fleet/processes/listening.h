@@ -10,7 +10,7 @@
 #include "controller/fleet/processes/node_record.h"
 #include "controller/fleet/processes/options.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 
 struct Sockets {
   process::Descriptor grpc;
@@ -26,4 +26,4 @@ Result<Sockets> ReceiveSockets(const NodePaths& paths, int timeout_ms);
 // Returns FailedPrecondition if the ports in the spec differ from those of the sockets.
 Result<Addresses> AddressesOf(const Sockets& sockets, const std::string& host, const Spec& spec);
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

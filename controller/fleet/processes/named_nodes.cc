@@ -16,7 +16,7 @@
 #include "common/os/process/descriptors.h"
 #include "controller/fleet/processes/node_process.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 namespace {
 
 using std::chrono::milliseconds;
@@ -42,7 +42,7 @@ class ProcessNodes final : public NamedNodes {
     }
     watcher_ = std::thread([this] { Watch(); });
   }
-  // The node processes continue to run.
+  // Does not stop the node processes.
   ~ProcessNodes() override {
     {
       const std::scoped_lock lock(mutex_);
@@ -117,7 +117,7 @@ Status ProcessNodes::Start(const std::string& fleet, const std::string& name) {
       return FailedPrecondition("fleet {} does not listen yet", fleet);
     }
     if (nodes_.size() >= options_.nodes_max)
-      return ResourceExhausted("cannot start node {}: {} nodes exist, the maximum", name, nodes_.size());
+      return ResourceExhausted("cannot start node {}: {} nodes exist, which is the limit", name, nodes_.size());
     const NodePaths paths(options_.state_dir, name);
     if (paths.handover_socket.native().size() > kSocketPathMax) {
       return InvalidArgument("the path {} is longer than {} bytes: choose a shorter state directory",
@@ -213,7 +213,7 @@ milliseconds ProcessNodes::UntilNextStart() const {
   return soonest;
 }
 
-// Handles ended processes and starts those that are due. Returns the fleets that changed.
+// Handles processes that have ended, and starts those whose pause is over. Returns the fleets that changed.
 std::vector<std::string> ProcessNodes::CheckProcesses() {
   const std::scoped_lock lock(mutex_);
   std::set<std::string> changed;
@@ -242,7 +242,7 @@ std::vector<std::string> ProcessNodes::CheckProcesses() {
   }
   for (const std::string& name : left) {
     nodes_.erase(name);
-    // Its state would be outdated when a node of this name starts again.
+    // Removes its state, which would be outdated when a node of this name starts again.
     const Status removed = RemoveDir(NodePaths(options_.state_dir, name));
     if (!removed) spdlog::error("{}", removed.error().message);
   }
@@ -260,4 +260,4 @@ Result<std::unique_ptr<NamedNodes>> StartNamedNodes(ProcessOptions options, cons
   return std::unique_ptr<NamedNodes>(new ProcessNodes(std::move(options), clock, std::move(on_change)));
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

@@ -15,12 +15,12 @@
 #include "controller/fleet/fleet.h"
 #include "controller/fleet/processes/options.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 
 // Starts and stops nodes by name; names are unique in the state directory. Thread-safe. No method waits for a node.
 class NamedNodes {
  public:
-  virtual ~NamedNodes() = default;  // The node processes continue to run.
+  virtual ~NamedNodes() = default;  // Does not stop the node processes.
 
   // Makes the fleet reachable by clients; does nothing if it already is. Returns FailedPrecondition with the port if a
   // port is in use.
@@ -33,7 +33,7 @@ class NamedNodes {
   // Asks a node to finish its work and leave. Does nothing if it is leaving or does not exist.
   virtual Status Stop(const std::string& fleet, const std::string& node) = 0;
 
-  // As in Fleet.
+  // See Fleet::Nodes.
   virtual std::vector<NodeInfo> Nodes(const std::string& fleet) const = 0;
   virtual std::vector<std::string> Fleets() const = 0;
 
@@ -50,4 +50,4 @@ Result<std::unique_ptr<NamedNodes>> StartNamedNodes(ProcessOptions options, cons
 // DeadlineExceeded with the pids of the processes that did not end within the timeout.
 Status StopAllNodes(const Path& state_dir, std::chrono::milliseconds timeout);
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

@@ -15,7 +15,7 @@
 #include "common/os/process/process.h"
 #include "controller/fleet/processes/node_record.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 namespace {
 
 using std::chrono::seconds;
@@ -283,4 +283,4 @@ TEST_F(NamedNodesTest, AStateDirectoryWithALongPathIsRejectedWithTheReason) {
 }
 
 }  // namespace
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

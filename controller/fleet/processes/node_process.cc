@@ -4,7 +4,7 @@
 
 #include "common/os/log.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 namespace {
 
 using std::chrono::milliseconds;
@@ -111,7 +111,7 @@ Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& socke
   std::filesystem::create_directories(paths.dir, error);
   if (error) return Unavailable("cannot create {}: {}", paths.dir.string(), error.message());
   std::filesystem::remove(paths.ports, error);
-  // Persists the intent before it spawns the process: a process without a recorded pid is found by its argument.
+  // Stores the intent before it starts the process. A process without a recorded pid is found by its argument.
   RETURN_IF_ERROR(WriteRecord(paths, {node.fleet, name, 0, 0, false}));
   ASSIGN_OR_RETURN(process::Process started, process::Spawn(CommandOf(options, spec, sockets, node.info)));
   node.info.pid = started.pid();
@@ -128,7 +128,8 @@ Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& socke
 
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node) {
   const auto lived = steady_clock::now() - node.began;
-  const bool was_requested = exit.ok() && lived >= options.backoff_min;  // An earlier end counts as a crash.
+  // An exit with code 0 that came earlier counts as a crash.
+  const bool was_requested = exit.ok() && lived >= options.backoff_min;
   if (was_requested || lived >= options.healthy_after) node.crashes_in_a_row = 0;
   constexpr int kDoublingsMax = 16;
   const milliseconds pause =
@@ -147,4 +148,4 @@ void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProce
               node.info.last_exit, pause.count(), NodePaths(options.state_dir, node.info.node).log.string());
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

@@ -12,7 +12,7 @@
 #include "controller/fleet/processes/node_record.h"
 #include "controller/fleet/processes/options.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 
 struct NodeProcess {
   std::string fleet;
@@ -45,4 +45,4 @@ Status RemoveDir(const NodePaths& paths);
 // start.
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node);
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

@@ -7,7 +7,7 @@
 #include "common/os/file.h"
 #include "common/os/log.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 namespace {
 
 constexpr size_t kCommandLineBytesMax = 64 << 10;
@@ -90,4 +90,4 @@ std::vector<process::Process> ProcessesWith(const std::string& beginning) {
   return processes;
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

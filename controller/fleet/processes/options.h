@@ -8,7 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/path.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 
 struct Spec {
   std::string fleet;  // "namespace/name".
@@ -32,4 +32,4 @@ struct ProcessOptions {
   size_t nodes_max = 100;
 };
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 namespace {
 
 constexpr int kNodesMax = 1000;
@@ -36,7 +36,7 @@ class ProcessFleet final : public Fleet {
     const auto rank = [&](const NodeInfo& node) {
       return std::find(leave_first.begin(), leave_first.end(), node.node) - leave_first.begin();
     };
-    // Nodes that `leave_first` does not contain leave from the newest to the oldest.
+    // Nodes in `leave_first` leave first, then the others, the newest first.
     std::sort(nodes.begin(), nodes.end(), [&](const auto& a, const auto& b) {
       return std::pair(rank(a), -IndexOf(a.node)) < std::pair(rank(b), -IndexOf(b.node));
     });
@@ -86,4 +86,4 @@ std::unique_ptr<Fleet> MakeProcessFleet(std::unique_ptr<NamedNodes> nodes) {
   return std::make_unique<ProcessFleet>(std::move(nodes));
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

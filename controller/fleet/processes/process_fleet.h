@@ -8,8 +8,8 @@
 #include "controller/fleet/fleet.h"
 #include "controller/fleet/processes/named_nodes.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 
 std::unique_ptr<Fleet> MakeProcessFleet(std::unique_ptr<NamedNodes> nodes);
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

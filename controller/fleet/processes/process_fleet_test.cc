@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 namespace {
 
 using testing::ElementsAre;
@@ -108,4 +108,4 @@ TEST_F(ProcessFleetTest, ListensUntilTheLastNodeOfARemovedFleetHasLeft) {
 }
 
 }  // namespace
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

@@ -7,7 +7,7 @@
 #include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/node_record.h"
 
-namespace longshore::fleet {
+namespace longshore::fleet::processes {
 namespace {
 
 using std::chrono::milliseconds;
@@ -55,4 +55,4 @@ Status StopAllNodes(const Path& state_dir, milliseconds timeout) {
   return marked;
 }
 
-}  // namespace longshore::fleet
+}  // namespace longshore::fleet::processes

@@ -7,12 +7,12 @@
 #include "common/net/http/inflate.h"
 #include "controller/store/document.h"
 
-namespace longshore::store {
+namespace longshore::store::kube {
 namespace {
 
 constexpr const char* kFieldManager = "longshore";
 constexpr int kPageSize = 500;
-constexpr size_t kObjectBytesMax = 16 << 20;  // Ten times the limit of an API server.
+constexpr size_t kObjectBytesMax = 16 << 20;  // Ten times the limit of the API server.
 
 std::string CollectionPath(const std::string& kind, const std::string& namespace_) {
   const std::string plural = kind == api::kModelKind ? "models" : "servingfleets";
@@ -53,7 +53,7 @@ struct KubeStore::Mirrored {
       : kind(std::move(watched_kind)),
         namespace_(std::move(watched_namespace)),
         cache([this](const Json& object) { return Pack(kind, object); },
-              [this, changed = std::move(on_change)](const kube::Name& name, const Result<std::string>&) {
+              [this, changed = std::move(on_change)](const longshore::kube::Name& name, const Result<std::string>&) {
                 changed({kind, name.namespace_, name.name});
               }) {}
 
@@ -63,8 +63,8 @@ struct KubeStore::Mirrored {
 
   const std::string kind;
   const std::string namespace_;  // "": all.
-  kube::Cache<std::string> cache;
-  std::unique_ptr<kube::Reflector> reflector;  // Last: the reflector uses the cache.
+  longshore::kube::Cache<std::string> cache;
+  std::unique_ptr<longshore::kube::Reflector> reflector;  // Last: the reflector uses the cache.
 };
 
 class KubeStore::WatchGuard final : public Watch {
@@ -83,11 +83,11 @@ class KubeStore::WatchGuard final : public Watch {
   KubeStore& store_;
 };
 
-Result<std::unique_ptr<KubeStore>> KubeStore::Open(const kube::Cluster& cluster, const KubeStoreOptions& options,
-                                                   const MonotonicClock& clock) {
+Result<std::unique_ptr<KubeStore>> KubeStore::Open(const longshore::kube::Cluster& cluster,
+                                                   const KubeStoreOptions& options, const MonotonicClock& clock) {
   std::unique_ptr<KubeStore> store(new KubeStore(options, clock));
   store->cluster_ = cluster;
-  ASSIGN_OR_RETURN(store->api_, kube::Api::Make(cluster, options.api, clock));
+  ASSIGN_OR_RETURN(store->api_, longshore::kube::Api::Make(cluster, options.api, clock));
   return store;
 }
 
@@ -130,7 +130,7 @@ Result<std::vector<api::Key>> KubeStore::Keys(const std::string& kind) {
   const auto mirrors = MirrorsOf(kind);
   std::vector<api::Key> keys;
   for (const auto& mirrored : mirrors) {
-    mirrored->cache.ForEach([&](const kube::Name& name, const auto&) {
+    mirrored->cache.ForEach([&](const longshore::kube::Name& name, const auto&) {
       keys.push_back({kind, name.namespace_, name.name});
     });
   }
@@ -202,8 +202,8 @@ Result<std::string> KubeStore::SendApply(const Object& object, Mode mode) {
       {"apiVersion", api::kApiVersion}, {"kind", key.kind}, {"metadata", metadata}, {"spec", object.spec}};
   const std::string target = fmt::format("{}?fieldManager={}&force=true&fieldValidation=Strict{}", ObjectPath(key),
                                          kFieldManager, mode == Mode::kDryRun ? "&dryRun=All" : "");
-  auto answer =
-      api_->Send({.method = "PATCH", .target = target, .body = DumpJson(document), .content_type = kube::kApplyPatch});
+  auto answer = api_->Send(
+      {.method = "PATCH", .target = target, .body = DumpJson(document), .content_type = longshore::kube::kApplyPatch});
   if (!answer) return Prefixed(answer.error(), ToString(key));
   return answer;
 }
@@ -258,10 +258,11 @@ Result<std::unique_ptr<Watch>> KubeStore::WatchAll(OnChange on_change) {
   const std::vector<std::string> all = {""};
   for (const char* kind : {api::kModelKind, api::kServingFleetKind}) {
     for (const std::string& namespace_ : options_.namespaces.empty() ? all : options_.namespaces) {
-      ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, options_.api, clock_));
+      ASSIGN_OR_RETURN(auto api, longshore::kube::Api::Make(cluster_, options_.api, clock_));
       auto mirrored = std::make_shared<Mirrored>(kind, namespace_, on_change);
-      mirrored->reflector = std::make_unique<kube::Reflector>(
-          std::move(api), kube::Collection{.path = CollectionPath(kind, namespace_)}, clock_, mirrored->cache);
+      mirrored->reflector = std::make_unique<longshore::kube::Reflector>(
+          std::move(api), longshore::kube::Collection{.path = CollectionPath(kind, namespace_)}, clock_,
+          mirrored->cache);
       mirrors.push_back(std::move(mirrored));
     }
   }
@@ -292,4 +293,4 @@ Duration KubeStore::staleness() const {
   return longest;
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::kube

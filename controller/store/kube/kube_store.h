@@ -16,19 +16,19 @@
 #include "controller/kube/reflector.h"
 #include "controller/store/store.h"
 
-namespace longshore::store {
+namespace longshore::store::kube {
 
 struct KubeStoreOptions {
   std::vector<std::string> namespaces{};  // Listed and watched; empty: all.
-  kube::ApiOptions api{};
+  longshore::kube::ApiOptions api{};
   // Limit of the time that WatchAll waits for the first list of every collection.
   std::chrono::milliseconds first_list_max{30'000};
 };
 
 class KubeStore final : public Store {
  public:
-  static Result<std::unique_ptr<KubeStore>> Open(const kube::Cluster& cluster, const KubeStoreOptions& options,
-                                                 const MonotonicClock& clock);
+  static Result<std::unique_ptr<KubeStore>> Open(const longshore::kube::Cluster& cluster,
+                                                 const KubeStoreOptions& options, const MonotonicClock& clock);
   ~KubeStore() override;
 
   Result<Object> Get(const api::Key& key) override;
@@ -47,7 +47,7 @@ class KubeStore final : public Store {
 
   // Number of lists that were started, over all collections.
   int64_t lists() const;
-  // Time since the last answer for a collection, for the collection for which this is longest.
+  // Time since the last answer for a collection: the longest over all collections.
   Duration staleness() const;
 
  private:
@@ -64,10 +64,10 @@ class KubeStore final : public Store {
 
   const KubeStoreOptions options_;
   const MonotonicClock& clock_;
-  kube::Cluster cluster_;
-  std::unique_ptr<kube::Api> api_;
+  longshore::kube::Cluster cluster_;
+  std::unique_ptr<longshore::kube::Api> api_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Mirrored>> mirrored_;  // Guarded by the mutex. Empty without a watch.
 };
 
-}  // namespace longshore::store
+}  // namespace longshore::store::kube

@@ -7,17 +7,19 @@
 #include "controller/kube/testing.h"
 #include "controller/store/store_contract_test.h"
 
-namespace longshore::store {
+namespace longshore::store::kube {
 namespace {
 
 const SteadyClock kClock;
 
-std::unique_ptr<KubeStore> OpenStore() { return KubeStore::Open(kube::ClusterForTests(), {}, kClock).value(); }
+std::unique_ptr<KubeStore> OpenStore() {
+  return KubeStore::Open(longshore::kube::ClusterForTests(), {}, kClock).value();
+}
 
 class KubeBackend final : public StoreBackend {
  public:
   KubeBackend() {
-    const auto api = kube::ConnectForTests(kClock);
+    const auto api = longshore::kube::ConnectForTests(kClock);
     const Json alone = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "alone"}}}};
     const auto made = api->Send({.method = "POST", .target = "/api/v1/namespaces", .body = alone.dump()});
     CHECK(made || made.error().code == Code::kAlreadyExists);
@@ -104,7 +106,7 @@ TEST_F(KubeStoreTest, NamesTheFieldThatTheSchemaRejects) {
 }
 
 TEST_F(KubeStoreTest, ErrorsNameAServerThatDoesNotAnswer) {
-  kube::Cluster nowhere = kube::ClusterForTests();
+  longshore::kube::Cluster nowhere = longshore::kube::ClusterForTests();
   nowhere.server = "https://127.0.0.1:1";
   const auto store = KubeStore::Open(nowhere, {.first_list_max = std::chrono::milliseconds(300)}, kClock).value();
   const auto object = store->Get({api::kModelKind, "default", "digits"});
@@ -114,4 +116,4 @@ TEST_F(KubeStoreTest, ErrorsNameAServerThatDoesNotAnswer) {
 }
 
 }  // namespace
-}  // namespace longshore::store
+}  // namespace longshore::store::kube

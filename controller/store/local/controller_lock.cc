@@ -13,7 +13,7 @@
 #include "common/json/json.h"
 #include "common/os/file.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
 constexpr size_t kTextBytesMax = 4096;
@@ -63,7 +63,7 @@ Status ControllerLock::Describe(int64_t epoch) {
   return Write(Json{{"pid", getpid()}, {"epoch", epoch}}.dump() + "\n");
 }
 
-// Keeps the modification time; that of a new file becomes 1970, because no controller has been active yet.
+// Keeps the modification time. For a new file it becomes 1970, because no controller has been active yet.
 Status ControllerLock::Write(const std::string& text) {
   const int file = file_.get();
   struct stat before {};
@@ -98,4 +98,4 @@ Result<ControllerLockState> ReadControllerLock(const Path& dir) {
   return seen;
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

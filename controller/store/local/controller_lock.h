@@ -17,7 +17,7 @@
 #include "common/base/path.h"
 #include "common/os/process/descriptors.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 // Used by one thread at a time.
 class ControllerLock {
@@ -49,4 +49,4 @@ struct ControllerLockState {
 // Reads the state of the lock file. Without such a file, no controller runs or has ever been active.
 Result<ControllerLockState> ReadControllerLock(const Path& dir);
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

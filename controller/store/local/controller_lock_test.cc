@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
 class ControllerLockTest : public ::testing::Test {
@@ -64,4 +64,4 @@ TEST_F(ControllerLockTest, RejectsASecondControllerOfTheSameManifests) {
 }
 
 }  // namespace
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -9,10 +9,10 @@
 #include "controller/store/local/records.h"
 #include "controller/store/local/watcher.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
-// Random, in the form of RFC 4122 version 4.
+// Returns a random UUID (RFC 4122, version 4).
 std::string NewUid() {
   std::random_device random;
   const auto word = [&] { return (uint64_t{random()} << 32) | random(); };
@@ -139,7 +139,8 @@ class LocalStoreImpl final : public LocalStore {
 
   Result<Applied> Created(Object object) const {
     if (records_.All().size() >= options_.objects_max) {
-      return ResourceExhausted("{} already holds {} objects, the maximum", options_.dir.string(), options_.objects_max);
+      return ResourceExhausted("{} has {} objects already, which is the limit", options_.dir.string(),
+                               options_.objects_max);
     }
     object.metadata.uid = NewUid();
     object.metadata.generation = 1;
@@ -239,4 +240,4 @@ Result<std::unique_ptr<LocalStore>> LocalStore::Open(LocalOptions options) {
   return std::unique_ptr<LocalStore>(std::move(store));
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -21,7 +21,7 @@
 #include "controller/store/local/manifest_problem.h"
 #include "controller/store/store.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 struct LocalOptions {
   Path dir{};
@@ -49,4 +49,4 @@ class LocalStore : public Store {
   virtual std::vector<ManifestProblem> Problems() const = 0;
 };
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

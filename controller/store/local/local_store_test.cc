@@ -8,7 +8,7 @@
 #include "common/os/file.h"
 #include "controller/store/store_contract_test.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
 class TemporaryDirectory {
@@ -348,4 +348,4 @@ TEST_F(LocalStoreTest, AnObjectAboveTheSizeLimitIsRejected) {
 }
 
 }  // namespace
-}  // namespace longshore::store
+}  // namespace longshore::store::local

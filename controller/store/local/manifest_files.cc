@@ -6,7 +6,7 @@
 #include "common/os/file.h"
 #include "controller/store/document.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
 void TakeFromIndex(const TakenManifest& taken, ManifestFile& file) {
@@ -49,4 +49,4 @@ Result<std::vector<Object>> ObjectsOf(const ManifestFile& file) {
   return objects;
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -11,16 +11,16 @@
 #include "controller/store/local/manifest_index.h"
 #include "controller/store/store.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 struct ManifestFile {
   std::string name;              // "digits.yaml".
-  std::string text;              // "": the file cannot be read.
-  bool is_taken = false;         // A controller has read this text.
-  std::string mistake;           // Why a controller cannot take this text, with file and line; "": it can.
-  std::set<api::Key> objects;    // Applied from the text that a controller read last.
-  std::set<api::Key> refused;    // Defined in this text, but a controller could not apply them.
-  std::set<api::Key> not_taken;  // Defined in this text, which no controller has read yet.
+  std::string text;              // "" if the file cannot be read.
+  bool is_taken = false;         // Whether a controller has read this text.
+  std::string mistake;           // Why a controller cannot apply this text, with file and line; "": it can.
+  std::set<api::Key> objects;    // The objects of the text that a controller read last, as far as they were applied.
+  std::set<api::Key> refused;    // The objects of this text that a controller could not apply.
+  std::set<api::Key> not_taken;  // The objects of this text, if no controller has read it yet.
 };
 
 // Returns the files ordered by name. Does not parse a text that a controller has read.
@@ -29,4 +29,4 @@ std::vector<ManifestFile> ReadManifestFiles(const Path& dir);
 // Returns the objects that the file defines, or InvalidArgument with the message in ManifestFile::mistake.
 Result<std::vector<Object>> ObjectsOf(const ManifestFile& file);
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

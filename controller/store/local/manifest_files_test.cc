@@ -6,7 +6,7 @@
 #include "common/os/file.h"
 #include "controller/store/local/local_store.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
 constexpr const char* kDigits = R"(apiVersion: longshore.dev/v1alpha1
@@ -80,4 +80,4 @@ TEST_F(ManifestFilesTest, ADamagedRecordIsAMistakeOfItsFile) {
 }
 
 }  // namespace
-}  // namespace longshore::store
+}  // namespace longshore::store::local

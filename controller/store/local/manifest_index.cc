@@ -3,10 +3,11 @@
 #include "common/base/sha256.h"
 #include "common/json/json.h"
 #include "common/os/file.h"
+#include "common/os/json_file.h"
 #include "controller/api/format.h"
 #include "controller/store/document.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
 api::Key KeyFromJson(const Json& json) { return {json.at("kind"), json.at("namespace"), json.at("name")}; }
@@ -91,4 +92,4 @@ std::string MeaningOf(const Object& object) {
   return DigestOf(DumpJson(meaning));
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

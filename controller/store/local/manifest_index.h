@@ -11,7 +11,7 @@
 #include "controller/api/parse.h"
 #include "controller/store/store.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 // What a controller took from one manifest file.
 struct TakenManifest {
@@ -40,4 +40,4 @@ std::string DigestOf(std::string_view text);
 // do not change it.
 std::string MeaningOf(const Object& object);
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -7,7 +7,7 @@
 
 #include "controller/api/types.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 // A problem of a manifest.
 struct ManifestProblem {
@@ -16,4 +16,4 @@ struct ManifestProblem {
   std::string message;  // Includes file, line and field if the parser reported them.
 };
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

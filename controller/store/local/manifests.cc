@@ -7,7 +7,7 @@
 #include "controller/api/parse.h"
 #include "controller/store/document.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 Status Manifests::Read(Store& store) {
   RETURN_IF_ERROR(LoadIndex());
@@ -105,8 +105,8 @@ void Manifests::TakeNewText(const std::string& file, const std::string& digest,
   taken_[file] = std::move(next);
 }
 
-// Computes the meanings of an unchanged text again: another release, with other fields and defaults, may have computed
-// them, and a later edit must be compared with what this release reads.
+// Computes the meanings of an unchanged text again. Another release, with other fields and defaults, may have computed
+// the stored ones, but a later edit must be compared with what this release reads.
 void Manifests::Refresh(const std::string& file, const std::vector<api::ParsedObject>& objects) {
   Taken& taken = taken_.at(file);
   const auto before = taken.meanings;
@@ -185,4 +185,4 @@ void Manifests::ReportVanished(Store& store) {
   }
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -17,7 +17,7 @@
 #include "controller/store/local/manifest_problem.h"
 #include "controller/store/store.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 // Used by one thread at a time.
 class Manifests {
@@ -61,4 +61,4 @@ class Manifests {
   std::map<api::Key, ManifestProblem> problems_of_objects_;
 };
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -14,7 +14,7 @@
 #include "common/os/file.h"
 #include "controller/store/document.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
 constexpr const char* kExtension = ".json";
@@ -106,4 +106,4 @@ Result<process::Descriptor> LockFile(const Path& path) {
   return file;
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

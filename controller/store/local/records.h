@@ -11,7 +11,7 @@
 #include "common/os/process/descriptors.h"
 #include "controller/store/store.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 // Shows whether a record changed without reading it, because every write creates a new file.
 struct RecordStamp {
@@ -49,4 +49,4 @@ std::optional<int64_t> VersionNumber(const std::string& resource_version);
 // while they read, compare and replace a record.
 Result<process::Descriptor> LockFile(const Path& path);
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace longshore::store {
+namespace longshore::store::local {
 namespace {
 
 constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE;
@@ -75,4 +75,4 @@ bool Watcher::WaitForChange() {
   return true;
 }
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -10,7 +10,7 @@
 #include "common/base/path.h"
 #include "common/os/process/descriptors.h"
 
-namespace longshore::store {
+namespace longshore::store::local {
 
 // Calls `on_change` once at the start and after every burst of changes, on a separate thread and one call at a time.
 // Watches the directories themselves, and the `trees` with all folders below them, including later ones.
@@ -37,4 +37,4 @@ class Watcher {
   std::thread thread_;
 };
 
-}  // namespace longshore::store
+}  // namespace longshore::store::local

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/json/json.h"
+#include "common/os/json_file.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::engine::interpreter {

@@ -11,7 +11,7 @@
 #include "serving-node/frontend/json/text.h"
 #include "serving-node/tensor/half.h"
 
-// Must come after json_reader.h, which configures the library.
+// Must come after reader.h, which configures the library.
 #include <rapidjson/stringbuffer.h>
 
 namespace longshore::frontend::json {

@@ -197,7 +197,7 @@ TEST(RecordingRequest, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(why(R"({"seconds": 301})"), HasSubstr("seconds: 301 is not a whole number from 1 to 300"));
   EXPECT_THAT(why(R"({"model": 1})"), HasSubstr("model: 1 is not a name"));
   EXPECT_THAT(why(R"({"run": 1})"), HasSubstr("unknown field \"run\""));
-  EXPECT_THAT(why("[1]"), HasSubstr("send {\"model\": NAME"));
+  EXPECT_THAT(why("[1]"), HasSubstr("send an object with some of these fields: {\"model\": NAME"));
   EXPECT_THAT(why("runs=1"), HasSubstr("not JSON"));
 }
 

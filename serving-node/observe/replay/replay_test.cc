@@ -158,7 +158,7 @@ TEST_F(ReplayTest, ReplaysAChangedBundle) {
   ASSERT_TRUE(WriteFileAtomically(dir_ / "changed.bundle", *ToText(*bundle)));
   const auto [status, out] = Replay({(dir_ / "changed.bundle").string()});
   EXPECT_EQ(status, kReproduced);
-  EXPECT_THAT(out, HasSubstr("now:   INVALID_ARGUMENT: "));
+  EXPECT_THAT(out, HasSubstr("replayed result: INVALID_ARGUMENT: "));
 }
 
 TEST_F(ReplayTest, LimitsBundlesByCauseNumberAndBytes) {

@@ -6,7 +6,7 @@
 #include "common/node_contract/peers_change.h"
 #include "common/node_contract/state_digest.h"
 
-namespace longshore::bench {
+namespace longshore::bench::control {
 namespace {
 
 constexpr size_t kKnownMax = 1000;  // Above this number, parts that no node has any more are removed.
@@ -15,7 +15,7 @@ constexpr int kRunTimeBucket = 80;  // The bucket of (891 us, 972 us], see Evide
 constexpr double kRunTimeUs = 930;
 constexpr int64_t kAllWeight = 10'000;
 
-FleetPartPtr PartOf(control::FleetState fleet) {
+FleetPartPtr PartOf(longshore::control::FleetState fleet) {
   auto part = std::make_shared<FleetPart>();
   part->fleet = std::move(fleet);
   part->digest = node_contract::DigestOfPart(node_contract::SerializePart(part->fleet));
@@ -40,30 +40,30 @@ FleetPartPtr FleetParts::Keep(const std::string& key, FleetPartPtr part) {
   return part;
 }
 
-FleetPartPtr FleetParts::Of(const control::FleetState& fleet) {
+FleetPartPtr FleetParts::Of(const longshore::control::FleetState& fleet) {
   const std::string digest = node_contract::DigestOfPart(node_contract::SerializePart(fleet));
   const auto known = Find(digest);
   return known ? known : Keep(digest, PartOf(fleet));
 }
 
-FleetPartPtr FleetParts::After(const FleetPart& before, const control::PeersChange& change) {
+FleetPartPtr FleetParts::After(const FleetPart& before, const longshore::control::PeersChange& change) {
   const std::string key = before.digest + node_contract::DigestOfPart(change.SerializeAsString());
   if (auto known = Find(key)) return known;
-  control::FleetState fleet = before.fleet;
+  longshore::control::FleetState fleet = before.fleet;
   CHECK(node_contract::ApplyPeers(change, &fleet));
   FleetPartPtr part = PartOf(std::move(fleet));
   return Keep(key, Keep(part->digest, part));
 }
 
-FakeState::Model FakeState::ModelOf(const control::ModelState& state) {
+FakeState::Model FakeState::ModelOf(const longshore::control::ModelState& state) {
   Model model{.digest = node_contract::DigestOfPart(node_contract::SerializePart(state)), .loaded = {}};
-  for (const control::VersionState& version : state.versions()) {
-    model.has_candidate = model.has_candidate || version.role() == control::CANDIDATE;
+  for (const longshore::control::VersionState& version : state.versions()) {
+    model.has_candidate = model.has_candidate || version.role() == longshore::control::CANDIDATE;
     if (!version.load()) continue;
-    control::VersionReport& said = model.loaded.emplace_back();
+    longshore::control::VersionReport& said = model.loaded.emplace_back();
     said.set_served_name(state.served_name());
     said.set_version(version.version());
-    said.set_state(control::VersionReport::READY);
+    said.set_state(longshore::control::VersionReport::READY);
     said.set_digest("0000000000000000000000000000000000000000000000000000000000000000");
     said.set_weight_bp(version.weight_bp());
   }
@@ -71,11 +71,11 @@ FakeState::Model FakeState::ModelOf(const control::ModelState& state) {
 }
 
 // Keeps the counts of the versions that it replaces.
-void FakeState::Put(const control::ModelState& state) {
+void FakeState::Put(const longshore::control::ModelState& state) {
   Model model = ModelOf(state);
   Model& known = models_[state.served_name()];
-  for (control::VersionReport& version : model.loaded) {
-    for (control::VersionReport& before : known.loaded) {
+  for (longshore::control::VersionReport& version : model.loaded) {
+    for (longshore::control::VersionReport& before : known.loaded) {
       if (before.version() == version.version() && before.has_evidence())
         version.mutable_evidence()->Swap(before.mutable_evidence());
     }
@@ -92,10 +92,10 @@ void FakeState::Remove(const std::string& served_name) {
 void FakeState::Answer(int64_t requests) {
   for (auto& [_, model] : models_) {
     if (!model.has_candidate) continue;
-    for (control::VersionReport& version : model.loaded) {
+    for (longshore::control::VersionReport& version : model.loaded) {
       const int64_t its = requests * version.weight_bp() / kAllWeight;
       if (its == 0) continue;
-      control::Evidence& evidence = *version.mutable_evidence();
+      longshore::control::Evidence& evidence = *version.mutable_evidence();
       evidence.set_requests(evidence.requests() + its);
       evidence.mutable_run_time_buckets()->Resize(kRunTimeBucket + 1, 0);
       evidence.set_run_time_buckets(kRunTimeBucket, evidence.requests());
@@ -104,27 +104,27 @@ void FakeState::Answer(int64_t requests) {
   }
 }
 
-bool FakeState::Apply(const control::FromController& message) {
+bool FakeState::Apply(const longshore::control::FromController& message) {
   switch (message.message_case()) {
-    case control::FromController::kSnapshot:
+    case longshore::control::FromController::kSnapshot:
       fleet_ = parts_.Of(message.snapshot().state().fleet());
       models_.clear();
       candidates_ = 0;
       for (const auto& model : message.snapshot().state().models()) Put(model);
       break;
-    case control::FromController::kChange:
+    case longshore::control::FromController::kChange:
       if (message.change().has_model()) {
         Put(message.change().model());
       } else {
         Remove(message.change().served_name());
       }
       break;
-    case control::FromController::kFleet: fleet_ = parts_.Of(message.fleet()); break;
-    case control::FromController::kPeers: fleet_ = parts_.After(*fleet_, message.peers()); break;
-    case control::FromController::kDrain: return true;
-    case control::FromController::kHeartbeat:
-    case control::FromController::kCertificate:
-    case control::FromController::MESSAGE_NOT_SET: return false;
+    case longshore::control::FromController::kFleet: fleet_ = parts_.Of(message.fleet()); break;
+    case longshore::control::FromController::kPeers: fleet_ = parts_.After(*fleet_, message.peers()); break;
+    case longshore::control::FromController::kDrain: return true;
+    case longshore::control::FromController::kHeartbeat:
+    case longshore::control::FromController::kCertificate:
+    case longshore::control::FromController::MESSAGE_NOT_SET: return false;
   }
   epoch_ = message.epoch();
   revision_ = message.revision();
@@ -138,8 +138,8 @@ std::string FakeState::Digest() const {
   return digest.Hex();
 }
 
-control::Report FakeState::Report() const {
-  control::Report report;
+longshore::control::Report FakeState::Report() const {
+  longshore::control::Report report;
   report.set_epoch(epoch_);
   report.set_revision(revision_);
   for (const auto& [name, model] : models_) report.mutable_versions()->Add(model.loaded.begin(), model.loaded.end());
@@ -151,4 +151,4 @@ std::chrono::milliseconds FakeState::report_again() const {
   return wanted_ms > 0 ? std::chrono::milliseconds(wanted_ms) : kReportAgain;
 }
 
-}  // namespace longshore::bench
+}  // namespace longshore::bench::control

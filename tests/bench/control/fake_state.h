@@ -16,10 +16,10 @@
 
 #include "longshore/control.pb.h"
 
-namespace longshore::bench {
+namespace longshore::bench::control {
 
 struct FleetPart {
-  control::FleetState fleet;
+  longshore::control::FleetState fleet;
   std::string digest;
 };
 using FleetPartPtr = std::shared_ptr<const FleetPart>;
@@ -27,8 +27,8 @@ using FleetPartPtr = std::shared_ptr<const FleetPart>;
 // Thread-safe. A part lives as long as a node has it, and may outlive this object.
 class FleetParts {
  public:
-  FleetPartPtr Of(const control::FleetState& fleet);
-  FleetPartPtr After(const FleetPart& before, const control::PeersChange& change);
+  FleetPartPtr Of(const longshore::control::FleetState& fleet);
+  FleetPartPtr After(const FleetPart& before, const longshore::control::PeersChange& change);
 
  private:
   FleetPartPtr Find(const std::string& key);
@@ -46,13 +46,13 @@ class FakeState {
   explicit FakeState(FleetParts& parts) : parts_(parts), fleet_(parts.Of({})) {}
 
   // Returns false for a message that changes nothing and must not be acknowledged.
-  bool Apply(const control::FromController& message);
+  bool Apply(const longshore::control::FromController& message);
 
   int64_t epoch() const { return epoch_; }
   int64_t revision() const { return revision_; }
   std::string Digest() const;  // "" before the first message.
   // Reports every version that it should load as loaded.
-  control::Report Report() const;
+  longshore::control::Report Report() const;
   // Whether the report changes with time.
   bool has_candidate() const { return candidates_ > 0; }
   // Counts `requests` answers for each model that has a candidate and has versions with weight on this node.
@@ -62,12 +62,12 @@ class FakeState {
  private:
   struct Model {
     std::string digest;
-    std::vector<control::VersionReport> loaded;
+    std::vector<longshore::control::VersionReport> loaded;
     bool has_candidate = false;
   };
-  void Put(const control::ModelState& state);
+  void Put(const longshore::control::ModelState& state);
   void Remove(const std::string& served_name);
-  static Model ModelOf(const control::ModelState& state);
+  static Model ModelOf(const longshore::control::ModelState& state);
 
   FleetParts& parts_;
   int64_t epoch_ = 0;
@@ -77,4 +77,4 @@ class FakeState {
   int candidates_ = 0;
 };
 
-}  // namespace longshore::bench
+}  // namespace longshore::bench::control

@@ -5,7 +5,7 @@
 
 #include "common/node_contract/state_digest.h"
 
-namespace longshore::bench {
+namespace longshore::bench::control {
 namespace {
 
 template <typename Message>
@@ -16,14 +16,16 @@ Message Parse(const std::string& text) {
 }
 
 std::string DigestOfText(const std::string& state) {
-  return node_contract::DigestOf(Parse<control::DesiredState>(state));
+  return node_contract::DigestOf(Parse<longshore::control::DesiredState>(state));
 }
 
 TEST(FakeState, HasTheDigestOfTheStateThatANodeHolds) {
   FleetParts parts;
   FakeState state(parts);
   EXPECT_EQ(state.Digest(), "");
-  const auto apply = [&](const std::string& text) { return state.Apply(Parse<control::FromController>(text)); };
+  const auto apply = [&](const std::string& text) {
+    return state.Apply(Parse<longshore::control::FromController>(text));
+  };
   EXPECT_TRUE(apply(R"(epoch: 2 revision: 1 snapshot { state { fleet { fleet: "ns/f" peers { node: "b" } }
                        models { served_name: "m" versions { version: 1 load: true } } models { served_name: "n" } } })"));
   EXPECT_TRUE(apply(R"(epoch: 2 revision: 2 peers { set { node: "a" address: "x:1" } set { node: "c" } left: "b" })"));
@@ -43,9 +45,9 @@ TEST(FakeState, HasTheDigestOfTheStateThatANodeHolds) {
 TEST(FakeState, ReportsWhatItShouldLoad) {
   FleetParts parts;
   FakeState state(parts);
-  state.Apply(Parse<control::FromController>(R"(epoch: 2 revision: 1 snapshot { state {
+  state.Apply(Parse<longshore::control::FromController>(R"(epoch: 2 revision: 1 snapshot { state {
       models { served_name: "m" versions { version: 1 load: true weight_bp: 10000 } versions { version: 2 } } } })"));
-  const control::Report report = state.Report();
+  const longshore::control::Report report = state.Report();
   ASSERT_EQ(report.versions_size(), 1);
   EXPECT_EQ(report.versions(0).version(), 1);
   EXPECT_EQ(report.versions(0).weight_bp(), 10000);
@@ -56,7 +58,7 @@ TEST(FakeState, ReportsWhatItShouldLoad) {
 TEST(FakeState, CountsRequestsWhileThereIsACandidate) {
   FleetParts parts;
   FakeState state(parts);
-  const auto apply = [&](const std::string& text) { state.Apply(Parse<control::FromController>(text)); };
+  const auto apply = [&](const std::string& text) { state.Apply(Parse<longshore::control::FromController>(text)); };
   apply(R"(epoch: 2 revision: 1 snapshot { state {
       models { served_name: "m" versions { version: 1 load: true weight_bp: 10000 role: STABLE } } } })");
   state.Answer(100);
@@ -71,7 +73,7 @@ TEST(FakeState, CountsRequestsWhileThereIsACandidate) {
       versions { version: 1 load: true weight_bp: 5000 role: STABLE }
       versions { version: 2 load: true weight_bp: 5000 role: CANDIDATE } } })");
   state.Answer(100);
-  const control::Report report = state.Report();
+  const longshore::control::Report report = state.Report();
   EXPECT_EQ(report.versions(0).evidence().requests(), 140);
   EXPECT_EQ(report.versions(1).evidence().requests(), 60);
   EXPECT_EQ(report.versions(1).evidence().run_time_buckets(80), 60);
@@ -82,23 +84,23 @@ TEST(FakeState, CountsRequestsWhileThereIsACandidate) {
 TEST(FakeState, AHeartbeatIsNotAcknowledgedAndADrainIs) {
   FleetParts parts;
   FakeState state(parts);
-  EXPECT_FALSE(state.Apply(Parse<control::FromController>("heartbeat {}")));
-  EXPECT_FALSE(state.Apply(Parse<control::FromController>("certificate {}")));
-  EXPECT_TRUE(state.Apply(Parse<control::FromController>("epoch: 1 revision: 1 drain {}")));
+  EXPECT_FALSE(state.Apply(Parse<longshore::control::FromController>("heartbeat {}")));
+  EXPECT_FALSE(state.Apply(Parse<longshore::control::FromController>("certificate {}")));
+  EXPECT_TRUE(state.Apply(Parse<longshore::control::FromController>("epoch: 1 revision: 1 drain {}")));
   EXPECT_EQ(state.epoch(), 0);
 }
 
 TEST(FleetParts, AreSharedByWhoCameToTheSameByWhateverWay) {
   FleetParts parts;
-  const auto fleet = Parse<control::FleetState>(R"(peers { node: "a" })");
-  const auto change = Parse<control::PeersChange>(R"(set { node: "b" })");
+  const auto fleet = Parse<longshore::control::FleetState>(R"(peers { node: "a" })");
+  const auto change = Parse<longshore::control::PeersChange>(R"(set { node: "b" })");
   const FleetPartPtr before = parts.Of(fleet);
   EXPECT_EQ(before, parts.Of(fleet));
   const FleetPartPtr after = parts.After(*before, change);
   EXPECT_EQ(after, parts.After(*before, change));
-  EXPECT_EQ(after, parts.Of(Parse<control::FleetState>(R"(peers { node: "a" } peers { node: "b" })")));
+  EXPECT_EQ(after, parts.Of(Parse<longshore::control::FleetState>(R"(peers { node: "a" } peers { node: "b" })")));
   EXPECT_EQ(before->fleet.peers_size(), 1);
 }
 
 }  // namespace
-}  // namespace longshore::bench
+}  // namespace longshore::bench::control

@@ -12,7 +12,7 @@
 #include "tests/bench/control/streams.h"
 #include "tests/bench/control/writers.h"
 
-namespace longshore::bench {
+namespace longshore::bench::control {
 namespace {
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -110,6 +110,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace longshore::bench
+}  // namespace longshore::bench::control
 
-int main(int argc, char** argv) { return longshore::bench::Main(argc, argv); }
+int main(int argc, char** argv) { return longshore::bench::control::Main(argc, argv); }

@@ -16,7 +16,7 @@
 #include "longshore/control.grpc.pb.h"
 #include "tests/bench/control/fake_state.h"
 
-namespace longshore::bench {
+namespace longshore::bench::control {
 namespace {
 
 using std::chrono::steady_clock;
@@ -37,14 +37,15 @@ struct Shared {
 };
 
 // One stream. gRPC calls it; when it has ended it adds its number to `shared`.
-class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control::FromController> {
+class FakeNode final
+    : public grpc::ClientBidiReactor<longshore::control::FromNode, longshore::control::FromController> {
  public:
   FakeNode(const NodeLogin& login, std::shared_ptr<grpc::Channel> channel, size_t number, Shared& shared)
       : login_(login),
         number_(number),
         shared_(shared),
         channel_(std::move(channel)),
-        stub_(control::NodeControl::NewStub(channel_)),
+        stub_(longshore::control::NodeControl::NewStub(channel_)),
         held_(shared.fleet_parts) {}
 
   void Dial() {
@@ -54,8 +55,8 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
     writing_ = report_due_ = false;
     stub_->async()->Attach(context_.get(), this);
     StartRead(&incoming_);
-    control::FromNode message;
-    control::Hello& hello = *message.mutable_hello();
+    longshore::control::FromNode message;
+    longshore::control::Hello& hello = *message.mutable_hello();
     hello.set_fleet(login_.fleet);
     hello.set_node(login_.node);
     hello.set_incarnation(login_.node);
@@ -116,7 +117,7 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   void Take() {
     const std::lock_guard lock(mutex_);
     if (!held_.Apply(incoming_)) return;
-    control::Ack& ack = *queue_.emplace_back().mutable_ack();
+    longshore::control::Ack& ack = *queue_.emplace_back().mutable_ack();
     ack.set_epoch(incoming_.epoch());
     ack.set_revision(incoming_.revision());
     ack.set_state_digest(held_.Digest());
@@ -154,13 +155,13 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   const size_t number_;
   Shared& shared_;
   const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<control::NodeControl::Stub> stub_;
+  const std::unique_ptr<longshore::control::NodeControl::Stub> stub_;
   std::unique_ptr<grpc::ClientContext> context_;
-  control::FromController incoming_;
+  longshore::control::FromController incoming_;
   std::mutex mutex_;
   FakeState held_;  // Guarded by the mutex, like the following members.
-  control::FromNode outgoing_;
-  std::deque<control::FromNode> queue_;
+  longshore::control::FromNode outgoing_;
+  std::deque<longshore::control::FromNode> queue_;
   bool writing_ = false;
   bool report_due_ = false;
   std::string last_report_;
@@ -239,4 +240,4 @@ std::unique_ptr<Streams> StartStreams(const std::string& target, const std::stri
   return std::make_unique<StreamsImpl>(target, ca, std::move(logins));
 }
 
-}  // namespace longshore::bench
+}  // namespace longshore::bench::control

@@ -10,7 +10,7 @@
 #include "common/base/error.h"
 #include "common/base/path.h"
 
-namespace longshore::bench {
+namespace longshore::bench::control {
 
 struct NodeLogin {
   std::string fleet;  // "namespace/name".
@@ -37,4 +37,4 @@ class Streams {
 // `ca`: PEM.
 std::unique_ptr<Streams> StartStreams(const std::string& target, const std::string& ca, std::vector<NodeLogin> logins);
 
-}  // namespace longshore::bench
+}  // namespace longshore::bench::control

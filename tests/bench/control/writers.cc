@@ -11,7 +11,7 @@
 #include "controller/kube/api.h"
 #include "controller/store/kube/kube_store.h"
 
-namespace longshore::bench {
+namespace longshore::bench::control {
 namespace {
 
 constexpr double kUnlimited = 1e6;  // Requests per second: so many that the limit has no effect.
@@ -133,9 +133,9 @@ Status DeleteModels(const kube::Cluster& cluster, const std::string& namespace_)
 
 Status AwaitReady(const kube::Cluster& cluster, const WriteOptions& options, Duration time_max,
                   const std::stop_token& given_up, const std::function<void()>& begun) {
-  store::KubeStoreOptions store_options;
+  store::kube::KubeStoreOptions store_options;
   store_options.namespaces = {options.namespace_};
-  ASSIGN_OR_RETURN(const auto store, store::KubeStore::Open(cluster, store_options, kClock));
+  ASSIGN_OR_RETURN(const auto store, store::kube::KubeStore::Open(cluster, store_options, kClock));
   std::mutex mutex;
   std::condition_variable_any changed;
   std::set<api::Key> ready;
@@ -157,4 +157,4 @@ Status AwaitReady(const kube::Cluster& cluster, const WriteOptions& options, Dur
                      options.models);
 }
 
-}  // namespace longshore::bench
+}  // namespace longshore::bench::control

@@ -9,7 +9,7 @@
 #include "common/base/error.h"
 #include "controller/kube/cluster.h"
 
-namespace longshore::bench {
+namespace longshore::bench::control {
 
 struct WriteOptions {
   std::string namespace_ = "default";
@@ -31,4 +31,4 @@ Status DeleteModels(const kube::Cluster& cluster, const std::string& namespace_)
 Status AwaitReady(const kube::Cluster& cluster, const WriteOptions& options, Duration time_max,
                   const std::stop_token& given_up, const std::function<void()>& begun);
 
-}  // namespace longshore::bench
+}  // namespace longshore::bench::control

@@ -14,11 +14,11 @@ void Count() { allocations.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace
 
-namespace longshore::bench {
+namespace longshore::bench::engine {
 
 int64_t Allocations() { return allocations; }
 
-}  // namespace longshore::bench
+}  // namespace longshore::bench::engine
 
 #ifdef LONGSHORE_SANITIZER
 

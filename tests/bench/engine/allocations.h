@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace longshore::bench {
+namespace longshore::bench::engine {
 
 // Calls of malloc, calloc, realloc, posix_memalign (which oneDNN uses) and operator new in all forms, since the start.
 int64_t Allocations();
 
-}  // namespace longshore::bench
+}  // namespace longshore::bench::engine

@@ -8,7 +8,7 @@
 #include <new>
 #include <string>
 
-namespace longshore::bench {
+namespace longshore::bench::engine {
 namespace {
 
 constexpr size_t kBytes = 256;
@@ -77,4 +77,4 @@ TEST(Allocations, MemoryIsWhatWasAskedFor) {
 }
 
 }  // namespace
-}  // namespace longshore::bench
+}  // namespace longshore::bench::engine

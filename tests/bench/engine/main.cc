@@ -1,3 +1,3 @@
 #include "tests/bench/engine/runner.h"
 
-int main(int argc, char** argv) { return longshore::bench::EngineMain(argc, argv); }
+int main(int argc, char** argv) { return longshore::bench::engine::EngineMain(argc, argv); }

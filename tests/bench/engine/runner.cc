@@ -10,7 +10,7 @@
 #include "serving-node/tensor/npy.h"
 #include "tests/bench/engine/allocations.h"
 
-namespace longshore::bench {
+namespace longshore::bench::engine {
 namespace {
 
 using Steady = std::chrono::steady_clock;
@@ -22,7 +22,7 @@ double SecondsSince(Steady::time_point began) { return std::chrono::duration<dou
 
 class Runner {
  public:
-  explicit Runner(std::shared_ptr<engine::LoadedModel> model) : model_(std::move(model)) {}
+  explicit Runner(std::shared_ptr<longshore::engine::LoadedModel> model) : model_(std::move(model)) {}
 
   Result<std::string> Obey(const std::string& line) {
     std::istringstream words(line);
@@ -38,7 +38,7 @@ class Runner {
 
  private:
   Result<std::string> ReadInputs(const std::string& name, const Path& folder) {
-    engine::TensorMap inputs;
+    longshore::engine::TensorMap inputs;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       ASSIGN_OR_RETURN(const std::string bytes, ReadFile(entry.path(), kNpyBytesMax));
       ASSIGN_OR_RETURN(inputs[entry.path().stem().string()], tensor::ParseNpy(bytes));
@@ -47,8 +47,8 @@ class Runner {
     return std::string("0");  // The first run of these shapes includes preparation.
   }
 
-  Result<engine::TensorMap> Run(const std::string& name) {
-    return engine::RunAndWait(*model_, {.signature = kSignature, .inputs = inputs_[name], .outputs = {}});
+  Result<longshore::engine::TensorMap> Run(const std::string& name) {
+    return longshore::engine::RunAndWait(*model_, {.signature = kSignature, .inputs = inputs_[name], .outputs = {}});
   }
 
   Result<std::string> Time(const std::string& name, int count) {
@@ -63,12 +63,12 @@ class Runner {
 
   // Making the request is not measured; making the answer is.
   Result<std::string> AllocationsOfRun(const std::string& name) {
-    engine::RunRequest request{.signature = kSignature, .inputs = inputs_[name], .outputs = {}};
-    request.thread = engine::Thread::kCallers;
+    longshore::engine::RunRequest request{.signature = kSignature, .inputs = inputs_[name], .outputs = {}};
+    request.thread = longshore::engine::Thread::kCallers;
     int64_t after = 0;
     Status ran;
     const int64_t before = Allocations();
-    model_->Run(std::move(request), [&](Result<engine::RunResult> result) {
+    model_->Run(std::move(request), [&](Result<longshore::engine::RunResult> result) {
       after = Allocations();
       if (!result) ran = tl::make_unexpected(result.error());
     });
@@ -93,8 +93,8 @@ class Runner {
     return std::to_string(std::stoll(status.substr(at + 6)));
   }
 
-  std::shared_ptr<engine::LoadedModel> model_;
-  std::map<std::string, engine::TensorMap> inputs_;
+  std::shared_ptr<longshore::engine::LoadedModel> model_;
+  std::map<std::string, longshore::engine::TensorMap> inputs_;
 };
 
 }  // namespace
@@ -105,7 +105,7 @@ int EngineMain(int argc, char** argv) {
     return 2;
   }
   const auto began = Steady::now();
-  const auto engine = engine::MakeCpuEngine({.runs = 1, .threads_per_run = std::stoi(argv[2])});
+  const auto engine = longshore::engine::MakeCpuEngine({.runs = 1, .threads_per_run = std::stoi(argv[2])});
   auto model = engine->Load(argv[1], {});
   if (!model) {
     std::cout << "error: " << ToString(model.error()) << std::endl;
@@ -120,4 +120,4 @@ int EngineMain(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace longshore::bench
+}  // namespace longshore::bench::engine

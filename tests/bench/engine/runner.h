@@ -2,7 +2,7 @@
 // (runner.py) understand the same commands.
 #pragma once
 
-namespace longshore::bench {
+namespace longshore::bench::engine {
 
 // longshore-engine DIR THREADS. Prints "loaded SECONDS" (peers add the seconds of opening their library), and then
 // answers each line of standard input with one line:
@@ -14,4 +14,4 @@ namespace longshore::bench {
 // A line that fails is answered with "error: ...".
 int EngineMain(int argc, char** argv);
 
-}  // namespace longshore::bench
+}  // namespace longshore::bench::engine

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
-// These headers need stdio.h but do not include it.
+// These headers need <stdio.h> but do not include it.
 #include <jerror.h>
 #include <jpeglib.h>
 

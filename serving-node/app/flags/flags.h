@@ -1,0 +1,109 @@
+// The flags of longshore-node: those of TensorFlow Serving, those of every Longshore node, and those of a node that a
+// controller manages.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "serving-node/app/flags/auth_flags.h"
+#include "serving-node/app/flags/batching_flags.h"
+#include "serving-node/app/flags/limit_flags.h"
+#include "serving-node/app/flags/listener_flags.h"
+#include "serving-node/app/flags/loading_flags.h"
+#include "serving-node/app/flags/observe_flags.h"
+#include "serving-node/app/flags/source_flags.h"
+#include "serving-node/app/flags/tls_flags.h"
+#include "serving-node/app/flags/warm_up_flags.h"
+
+namespace longshore::app::flags {
+
+// The value of a port that the node does not open.
+inline constexpr int kPortOff = -1;
+
+struct Flags {
+  // TensorFlow Serving's.
+  int port = 8500;  // For gRPC. kPortOff: no gRPC; 0: any free port.
+  int rest_api_port = kPortOff;
+  int rest_api_num_threads = 0;  // 0: one per processor.
+  int64_t rest_api_timeout_in_ms = 30000;
+  bool rest_api_enable_cors_support = false;
+  std::string model_name = "default";
+  Path model_base_path;
+  Path model_config_file;                          // If set, the two above are ignored.
+  double model_config_file_poll_wait_seconds = 0;  // 0: read once.
+  bool allow_version_labels_for_unavailable_models = false;
+  bool enable_signature_method_name_check = false;
+  bool enable_serialization_as_tensor_content = false;
+  std::vector<std::string> saved_model_tags = {"serve"};
+  int tensorflow_session_parallelism = 0;   // The default of the next two.
+  int tensorflow_intra_op_parallelism = 0;  // The same as `threads`.
+  int tensorflow_inter_op_parallelism = 0;  // The same as `max_concurrent_runs`.
+  Path tensorflow_session_config_file;
+  std::vector<std::string> grpc_channel_arguments;  // "name=value".
+  BatchingFlags batching;
+  LoadingFlags loading;
+  TlsFlags tls;
+  AuthFlags auth;
+  ListenerFlags listeners;
+  ObserveFlags observe;
+  WarmUpFlags warm_up;
+  // Longshore's, for every node.
+  std::string host = "0.0.0.0";
+  std::string admin_host = "127.0.0.1";
+  int admin_port = 8502;  // 0: any free port.
+  Path port_file;
+  int max_concurrent_runs = 0;  // 0: one per processor.
+  int threads = 0;              // Threads of the engine; 0: one per processor.
+  int64_t simulated_run_ms = 0;
+  int64_t connection_age_max_ms = 10000;
+  LimitFlags limits;
+  std::string node;  // The name of this node. Default: the name of the host.
+  // Longshore's, for a managed node.
+  std::string controller;
+  Path controller_ca_file;
+  Path controller_token_file;
+  std::string fleet;
+  Path state_dir;
+  SourceFlags sources;
+  int grpc_listen_fd = -1;
+  int rest_listen_fd = -1;
+  std::string peer_address;
+  std::vector<std::string> peers;  // gRPC targets that supply the desired state if the node and the controller cannot.
+
+  bool managed() const { return !controller.empty(); }
+};
+
+struct ParsedFlags {
+  Flags flags;
+  // If not empty, the program prints this text (help or version) and exits.
+  std::string print;
+};
+
+// The environment variables MODEL_NAME and MODEL_BASE_PATH, which the official TensorFlow Serving image reads; "" if
+// unset.
+struct Environment {
+  std::string model_name;
+  std::string model_base_path;
+};
+
+// Parses and checks the flags. InvalidArgument names the flag and the problem; Unimplemented is returned for a flag of
+// TensorFlow Serving that requests an unsupported feature. The environment supplies defaults:
+// --model_name=$MODEL_NAME and --model_base_path=$MODEL_BASE_PATH/$MODEL_NAME.
+Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const Environment& environment = {});
+
+// The version of this program, for example "0.1.0".
+std::string SoftwareVersion();
+
+// How the engine divides its threads. runs * threads_per_run is never more than the number of threads.
+struct Parallelism {
+  int runs = 1;  // Concurrent runs.
+  int threads_per_run = 1;
+
+  bool operator==(const Parallelism&) const = default;
+};
+Parallelism ParallelismOf(const Flags& flags, int processors);
+
+}  // namespace longshore::app::flags

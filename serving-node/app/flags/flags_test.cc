@@ -1,0 +1,175 @@
+#include "serving-node/app/flags/flags.h"
+
+#include <gmock/gmock.h>
+
+namespace longshore::app::flags {
+namespace {
+
+using testing::HasSubstr;
+
+Flags Parse(const std::vector<std::string>& arguments) {
+  const auto parsed = ParseFlags(arguments);
+  CHECK(parsed);
+  return parsed->flags;
+}
+
+TEST(Flags, NeedOnlyTheDirectoryOfAModel) {
+  const Flags flags = Parse({"--model_base_path=/m"});
+  EXPECT_EQ(flags.model_name, "default");
+  EXPECT_EQ(flags.port, 8500);
+  EXPECT_EQ(flags.rest_api_port, 8501);
+  EXPECT_EQ(flags.admin_port, 8502);
+  EXPECT_FALSE(flags.managed());
+  EXPECT_FALSE(flags.node.empty());
+}
+
+TEST(Flags, IncludeThoseOfTensorFlowServing) {
+  const Flags flags = Parse({"--port=9000", "--model_name=digits", "--model_base_path=/m", "--enable_batching=true",
+                             "--enable_model_warmup=false", "--file_system_poll_wait_seconds=0"});
+  EXPECT_EQ(flags.port, 9000);
+  EXPECT_EQ(flags.rest_api_port, kPortOff);
+  EXPECT_TRUE(flags.batching.enable_batching);
+  EXPECT_FALSE(flags.warm_up.enable_model_warmup);
+}
+
+TEST(Flags, DisableAPortThatIsZeroUnlessThereIsAPortFile) {
+  EXPECT_EQ(Parse({"--model_base_path=/m", "--port=0", "--rest_api_port=80"}).port, kPortOff);
+  const Flags flags = Parse({"--model_base_path=/m", "--port=0", "--rest_api_port=0", "--port_file=/p"});
+  EXPECT_EQ(flags.port, 0);
+  EXPECT_EQ(flags.rest_api_port, 0);
+}
+
+TEST(Flags, IncludeThoseOfAManagedNode) {
+  const Flags flags =
+      Parse({"--controller=unix:/c", "--fleet=ns/f", "--node=n1", "--state_dir=/s", "--grpc_listen_fd=3",
+             "--rest_listen_fd=4", "--connection_age_max_ms=500", "--peer_address=unix:/p"});
+  EXPECT_TRUE(flags.managed());
+  EXPECT_EQ(flags.grpc_listen_fd, 3);
+  EXPECT_EQ(flags.connection_age_max_ms, 500);
+}
+
+TEST(Flags, PutTheArchiveCacheIntoTheStateDirectoryByDefault) {
+  const std::vector<std::string> managed = {"--controller=unix:/c", "--fleet=ns/f", "--state_dir=/s"};
+  const Flags plain = Parse(managed);
+  const auto options = plain.sources.Options(plain.state_dir);
+  EXPECT_EQ(options.cache_dir, "/s/cache");
+  EXPECT_EQ(options.cache_bytes_max, int64_t{16} << 30);
+  EXPECT_EQ(options.request.ca_file, "");
+  std::vector<std::string> all = managed;
+  for (const char* flag : {"--cache_dir=/c", "--cache_bytes_max=5", "--source_ca_file=/ca"}) all.emplace_back(flag);
+  const Flags said = Parse(all);
+  EXPECT_EQ(said.sources.Options(said.state_dir).cache_dir, "/c");
+  EXPECT_EQ(said.sources.Options(said.state_dir).cache_bytes_max, 5);
+  EXPECT_EQ(said.sources.Options(said.state_dir).request.ca_file, "/ca");
+}
+
+TEST(Flags, AcceptUnsupportedFlagsWithValuesThatChangeNothing) {
+  EXPECT_EQ(Parse({"--model_base_path=/m", "--use_alts_credentials=false", "--per_process_gpu_memory_fraction=0",
+                   "--skip_initialize_tpu", "--remove_unused_fields_from_bundle_metagraph=true"})
+                .model_base_path,
+            "/m");
+}
+
+TEST(Flags, UseTensorFlowsParallelismFlagsForTheEngine) {
+  const Flags both = Parse({"--model_base_path=/m", "--tensorflow_session_parallelism=3"});
+  EXPECT_EQ(both.threads, 3);
+  EXPECT_EQ(both.max_concurrent_runs, 3);
+  const Flags each = Parse({"--model_base_path=/m", "--tensorflow_session_parallelism=3",
+                            "--tensorflow_intra_op_parallelism=2", "--max_concurrent_runs=5"});
+  EXPECT_EQ(each.threads, 2);
+  EXPECT_EQ(each.max_concurrent_runs, 5);
+}
+
+TEST(Flags, DivideTheThreadsOfTheEngineEvenlyAmongConcurrentRuns) {
+  struct Case {
+    int threads;
+    int runs;
+    int processors;
+    Parallelism is;
+  };
+  for (const auto& [threads, runs, processors, is] :
+       std::vector<Case>{{0, 0, 8, {.runs = 8, .threads_per_run = 1}},  // One thread per run, one run per processor.
+                         {0, 1, 8, {.runs = 1, .threads_per_run = 8}},
+                         {0, 2, 8, {.runs = 2, .threads_per_run = 4}},
+                         {0, 3, 8, {.runs = 3, .threads_per_run = 2}},
+                         {0, 100, 8, {.runs = 8, .threads_per_run = 1}},
+                         {4, 0, 8, {.runs = 4, .threads_per_run = 1}},
+                         {4, 1, 8, {.runs = 1, .threads_per_run = 4}},
+                         {1, 5, 8, {.runs = 1, .threads_per_run = 1}},
+                         {0, 0, 0, {.runs = 1, .threads_per_run = 1}}}) {  // The number of processors is unknown.
+    Flags flags;
+    flags.threads = threads;
+    flags.max_concurrent_runs = runs;
+    EXPECT_EQ(ParallelismOf(flags, processors), is) << threads << " threads, " << runs << " runs";
+  }
+}
+
+TEST(Flags, TakeTheModelFromTheEnvironmentUnlessAFlagNamesIt) {
+  const Environment image{.model_name = "digits", .model_base_path = "/models"};
+  EXPECT_EQ(ParseFlags({}, image)->flags.model_name, "digits");
+  EXPECT_EQ(ParseFlags({}, image)->flags.model_base_path, "/models/digits");
+  EXPECT_EQ(ParseFlags({"--model_base_path=/m"}, image)->flags.model_base_path, "/m");
+  EXPECT_EQ(ParseFlags({"--model_name=other"}, image)->flags.model_base_path, "/models/other");
+}
+
+struct Wrong {
+  std::vector<std::string> arguments;
+  std::string message;
+};
+
+class WrongFlags : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongFlags, AreNamedInTheError) {
+  const auto parsed = ParseFlags(GetParam().arguments);
+  ASSERT_FALSE(parsed);
+  EXPECT_THAT(parsed.error().message, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongFlags,
+    testing::Values(
+        Wrong{{}, "--model_base_path is missing"},
+        Wrong{{"--model_base_path=/m", "--prot=1"}, "unknown argument: --prot=1. See --help"},
+        Wrong{{"--model_base_path=/m", "--tls_cert_file=/x"},
+              "--tls_cert_file and --tls_key_file must be given together"},
+        Wrong{{"--model_base_path=/m", "--peer_tokens_file=/x"}, "--peer_tokens_file needs --peer_address"},
+        Wrong{{"--model_base_path=/m", "--max_requests_in_flight=0"}, "--max_requests_in_flight"},
+        Wrong{{"--model_base_path=/m", "--max_held_answer_bytes=0"}, "--max_held_answer_bytes"},
+        Wrong{{"--model_base_path=/m", "--grpc_min_bytes_per_second=0"}, "--grpc_min_bytes_per_second"},
+        Wrong{{"--model_base_path=/m", "--grpc_drain_timeout_ms=0"}, "--grpc_drain_timeout_ms"},
+        Wrong{{"--model_base_path=/m", "--prefer_tflite_model"}, "--prefer_tflite_model=true is not supported"},
+        Wrong{{"--model_base_path=/m", "--mixed_precision=bfloat16"}, "bfloat16 computation is not supported"},
+        Wrong{{"--model_base_path=/m", "--port=x"}, "--port"},
+        Wrong{{"--model_base_path=/m", "--batching_parameters_file=/b"},
+              "server_options.batching_parameters_file is set without setting "
+              "server_options.enable_batching to true."},
+        Wrong{{"--model_base_path=/m", "--enable_per_model_batching_parameters"},
+              "--enable_per_model_batching_parameters needs --enable_batching"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--enable_batching"},
+              "each Model configures its batching"},
+        Wrong{{"--model_base_path=/m", "--port=0"}, "leave nothing to serve on"},
+        Wrong{{"--model_base_path=/m", "--fleet=a/b"}, "--fleet needs --controller"},
+        Wrong{{"--model_base_path=/m", "--cache_dir=/c"}, "--cache_dir needs --controller"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--cache_bytes_max=0"}, "--cache_bytes_max"},
+        Wrong{{"--controller=unix:/c"}, "--controller needs --fleet"},
+        Wrong{{"--controller=h:1", "--fleet=a/b", "--state_dir=/s", "--controller_token_file=/t"},
+              "--controller_token_file needs --controller_ca_file"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b"}, "--controller needs --state_dir"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--model_base_path=/m"},
+              "--model_base_path and --controller exclude each other: the controller decides which models"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--model_config_file=/m"},
+              "--model_config_file and --controller exclude each other"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--max_num_load_retries=1"},
+              "the controller decides when a version is loaded again"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--version_transition=resource"},
+              "the controller decides when a version is unloaded"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--grpc_channel_arguments=x"},
+              "is not name=value"}));
+
+TEST(Flags, PrintHelpAndVersion) {
+  EXPECT_THAT(ParseFlags({"--help"})->print, HasSubstr("curl -d"));
+  EXPECT_THAT(ParseFlags({"--version"})->print, HasSubstr("TensorFlow ModelServer: longshore-node "));
+}
+
+}  // namespace
+}  // namespace longshore::app::flags

@@ -1,0 +1,28 @@
+// The flags of tensorflow_model_server for features that Longshore does not support. None is silently ignored: values
+// that change nothing are accepted, all others are rejected with an explanation.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "common/base/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace longshore::app::flags {
+
+class RefusedFlags {
+ public:
+  // Adds the flags, hidden from --help. This object must outlive the app.
+  void AddTo(CLI::App& app);
+
+  // Call after parsing. Unimplemented names the first flag with an unsupported value.
+  Status Check() const;
+
+ private:
+  std::map<std::string, std::string> given_;
+};
+
+}  // namespace longshore::app::flags
