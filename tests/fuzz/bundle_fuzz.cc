@@ -1,4 +1,4 @@
-// The variables of a SavedModel, with a data file of 64 bytes. The first byte says what the rest is:
+// Reads the variables of a SavedModel, with a data file of 64 bytes. The first byte says what the rest is:
 //   0  keys and their entries, each after a byte that says how long it is, for a table whose checksums fit
 //   1  the index file
 //   2  the data file, with the index of "half_plus_two_tf1"
