@@ -1,4 +1,4 @@
-// The commands against the real local store; a thread plays the controller that takes them.
+// Runs the commands against the real local store. A thread simulates the controller that processes them.
 #include "controller/cli/commands.h"
 
 #include <gtest/gtest.h>

@@ -74,9 +74,9 @@ ForwardCall HomeCall(Request& request);
 struct Hop {
   bool to_home = false;
   std::string_view fleet;
-  int64_t version = 0;     // Only of a hop to a holder.
-  bool pinned = false;     // Only of a hop to a holder.
-  bool died_once = false;  // Only of a hop to a home.
+  int64_t version = 0;     // Only for a hop to a holder.
+  bool pinned = false;     // Only for a hop to a holder.
+  bool died_once = false;  // Only for a hop to a home.
 };
 // InvalidArgument if the metadata is not that of a hop. The result refers to `call`.
 Result<Hop> ParseHop(const PredictCall& call);
