@@ -30,7 +30,8 @@ Result<process::Descriptor> LockStateDir(const Path& state_dir) {
   std::error_code error;
   std::filesystem::create_directories(state_dir, error);
   if (error) return Unavailable("cannot create {}: {}", state_dir.string(), error.message());
-  chmod(state_dir.c_str(), 0700);  // A process that can open the sockets in it is accepted as a node.
+  // Only this user: the controller accepts any process that can open a socket in this folder as a node.
+  chmod(state_dir.c_str(), 0700);
   const Path path = state_dir / "controller.lock";
   process::Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return Unavailable("cannot open {}: {}", path.string(), std::strerror(errno));

@@ -84,8 +84,9 @@ class ReconcileLoop {
   size_t next_writer_ = 0;
   std::mutex mutex_;
   std::condition_variable has_written_;
-  std::vector<Written> written_;                  // Guarded by the mutex.
-  std::vector<std::unique_ptr<Worker>> writers_;  // Last: the writers use the other members.
+  std::vector<Written> written_;  // Guarded by the mutex.
+  // Last, so that the writers are destroyed first: they use the other members.
+  std::vector<std::unique_ptr<Worker>> writers_;
 };
 
 // Returns the highest epoch of any status; 0 without any status. The epoch of a new term must be above it.

@@ -1,4 +1,4 @@
-// The commands against the real local store; a thread plays the controller that takes them.
+// Runs the commands against the real local store. A thread simulates the controller that processes them.
 #include "controller/cli/commands.h"
 
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ TEST_F(Commands, ADryRunShowsTheRolloutThatWouldBegin) {
   EXPECT_NE(shown().find("fleet a/cpu does not serve Models of namespace default"), std::string::npos) << shown();
 }
 
-// A thread plays the controller, which reports after a while.
+// A thread simulates the controller and reports after a short time.
 TEST_F(Commands, StatusWaitsUntilAllObjectsAreAsWantedOrOneHasFailed) {
   ASSERT_TRUE(Apply(kManifest));
   Options options;

@@ -1,5 +1,5 @@
-// The commands on a host: what they print about its controller and its manifest files. The tests play the controller:
-// they hold its lock, read the manifests and write the statuses.
+// The commands on a host: what they print about its controller and its manifest files. The tests simulate the
+// controller: they hold its lock, read the manifests and write the statuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -94,7 +94,8 @@ class Api {
   std::condition_variable cancelled_;
   bool is_cancelled_ = false;  // Guarded by the mutex, like `limit_`.
   RateLimit limit_;
-  const std::stop_callback<std::function<void()>> on_stop_;  // Last: the callback uses the other members.
+  // Last, so that it is destroyed first: it uses the other members.
+  const std::stop_callback<std::function<void()>> on_stop_;
 };
 
 Refusal RefusalOf(const http_client::Response& response);

@@ -55,7 +55,7 @@ class EventWriter {
   RateLimit routine_;  // Limits events other than warnings. Guarded by the mutex, like `dropped_`.
   uint64_t dropped_ = 0;
   uint64_t written_ = 0;  // Used only on the worker's thread.
-  Worker worker_;         // Last: its thread uses the other members.
+  Worker worker_;         // Last, so that it is destroyed first: its thread uses the other members.
 };
 
 }  // namespace longshore::kube

@@ -385,7 +385,7 @@ class MirrorTest : public ::testing::Test {
                       changed_.notify_all();
                     }};
   std::unique_ptr<RawServer> server_;
-  std::unique_ptr<Reflector> reflector_;  // Last: it is destroyed before the server.
+  std::unique_ptr<Reflector> reflector_;  // Last, so that it is destroyed before the server.
 };
 
 TEST_F(MirrorTest, ListsPageByPageThenFollowsTheWatch) {

@@ -74,7 +74,7 @@ class Reflector {
   std::mutex mutex_;
   std::condition_variable stop_;
   bool stopping_ = false;
-  std::thread thread_;  // Last: the thread uses the other members.
+  std::thread thread_;  // Last, so that it is destroyed first: its thread uses the other members.
 };
 
 // Returns metadata.resourceVersion as a number; 0 if it is not a number. Kubernetes' KEP-5504 makes them comparable.

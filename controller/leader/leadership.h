@@ -62,7 +62,7 @@ class Leadership {
   bool stopping_ = false;
   // Labels and other metadata of other clients, which writes of the Lease keep.
   Json foreign_metadata_ = Json::object();
-  std::thread thread_;  // Last: the thread uses the other members.
+  std::thread thread_;  // Last, so that it is destroyed first: its thread uses the other members.
 };
 
 // Formats a Lease of coordination.k8s.io/v1. `now` is informational; `foreign_metadata` has labels and the like.

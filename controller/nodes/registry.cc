@@ -135,7 +135,7 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   // Must live as long as the server: handshakes call back into them.
   std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::Server> server_;
-  std::optional<Ticker> heartbeat_;  // Last: its thread uses the other members.
+  std::optional<Ticker> heartbeat_;  // Last, so that it is destroyed first: its thread uses the other members.
 };
 
 // A stream with queued messages needs no heartbeat.

@@ -327,8 +327,8 @@ std::string ModelReconciler::ConflictOf(const api::Key& key, const ModelMemory& 
   return "";
 }
 
-// A message may have been sent after the view was taken, so the live view tells whether a report is about the last
-// state sent.
+// Collects what the nodes report about the model. Compares each report with the registry's current view, not with the
+// copy of this reconcile, because another message may have been sent since.
 rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelMemory& memory) const {
   const FleetMemory& fleet = shared_.fleets.at(memory.fleet);
   rollout::Observed observed;

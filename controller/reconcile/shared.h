@@ -66,7 +66,7 @@ struct Options {
 struct Unwritten {
   std::string uid;
   int64_t generation = 0;
-  api::ModelStatus from;  // The stored status, without its command.
+  api::ModelStatus from;  // The status in the store; its field `command` is cleared.
   api::ModelStatus status;
   std::vector<rollout::Event> events;
   MonotonicPoint since;

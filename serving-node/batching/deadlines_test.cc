@@ -126,7 +126,7 @@ TEST(Deadlines, AreMetOrRefusedEarlyUnderOverload) {
 }
 
 // A model is slow for a while, so requests with near deadlines are refused. Soon after it recovers they are served
-// again, although requests of the same size with late deadlines run all the time.
+// again, even while requests of the same size with late deadlines keep the model busy.
 TEST(Deadlines, AreMetAgainAfterAModelHasRecovered) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -12,7 +12,7 @@ Status HeldState::ReadDisk() {
   if (!bytes && bytes.error().code == Code::kNotFound) return {};
   if (!bytes) return tl::make_unexpected(bytes.error());
   auto loaded = std::make_shared<DesiredState>();
-  if (!loaded->ParseFromString(*bytes)) return DataLoss("{} is not a valid desired state", file_.string());
+  if (!loaded->ParseFromString(*bytes)) return DataLoss("{} does not contain a valid desired state", file_.string());
   if (loaded->fleet().fleet() != fleet_) {
     return FailedPrecondition("{} belongs to fleet {}, not to fleet {}", file_.string(), loaded->fleet().fleet(),
                               fleet_);

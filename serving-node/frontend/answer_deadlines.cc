@@ -33,7 +33,7 @@ bool AnswerDeadlines::CancelSome() {
       late[count++] = each->call;
     }
   }
-  // Without the lock, because cancelling may end the call on this thread, which takes the lock.
+  // The lock is not held: cancelling may end the call on this thread, and ending a call takes the lock.
   for (size_t i = 0; i < count; ++i) {
     grpc_call_cancel(late[i], nullptr);
     grpc_call_unref(late[i]);

@@ -15,7 +15,8 @@ constexpr int kBatchMax = 1'000'000;
 
 CLI::App* AddVerb(CLI::App& app, const char* name, const char* about, Verb verb, Options& options) {
   CLI::App* added = app.add_subcommand(name, about)->callback([&options, verb] { options.verb = verb; });
-  added->add_option("dir", options.dir, "The folder of a version, or of a model: then its newest version")->required();
+  added->add_option("dir", options.dir, "Folder of a version, or folder of a model (its newest version is used)")
+      ->required();
   added->add_option("--tags", options.tags, "The tags of the graph, for example serve or serve,gpu")
       ->delimiter(',')
       ->allow_extra_args(false);

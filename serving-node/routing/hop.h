@@ -19,6 +19,7 @@ inline constexpr const char* kHopToHolder = "1";
 inline constexpr const char* kHopToHome = "home";
 
 // Metadata of a hop to a holder, in addition to the fleet:
+
 // The number of the version to run.
 inline constexpr const char* kHopVersionHeader = "x-longshore-version";
 // "1": the client named the version or a label. A tripped guard then does not redirect the request, and the request
@@ -26,6 +27,7 @@ inline constexpr const char* kHopVersionHeader = "x-longshore-version";
 inline constexpr const char* kHopPinnedHeader = "x-longshore-pinned";
 
 // Metadata of a hop to a home, in addition to the fleet:
+
 // The client's headers, a serialized peer::ClientHeaders: the assignment may need any of them. The client's bearer
 // token is left out; the node that received the request has checked it.
 inline constexpr const char* kHopClientHeader = "x-longshore-client-bin";
@@ -72,9 +74,9 @@ ForwardCall HomeCall(Request& request);
 struct Hop {
   bool to_home = false;
   std::string_view fleet;
-  int64_t version = 0;     // Only of a hop to a holder.
-  bool pinned = false;     // Only of a hop to a holder.
-  bool died_once = false;  // Only of a hop to a home.
+  int64_t version = 0;     // Only for a hop to a holder.
+  bool pinned = false;     // Only for a hop to a holder.
+  bool died_once = false;  // Only for a hop to a home.
 };
 // InvalidArgument if the metadata is not that of a hop. The result refers to `call`.
 Result<Hop> ParseHop(const PredictCall& call);

@@ -66,7 +66,7 @@ using PredictDone = std::function<void(Result<PredictAnswer>)>;
 class Predictor {
  public:
   virtual ~Predictor() = default;
-  // Calls `done` exactly once, on any thread. Errors that TensorFlow Serving also has use its texts.
+  // Calls `done` exactly once, on any thread. If TensorFlow Serving has the same error, the message is the same.
   virtual void Predict(PredictCall call, PredictDone done) = 0;
 };
 

@@ -48,7 +48,7 @@ struct Router::Shared {
         balance(deps.admission, deps.forwarder),
         home_search(deps.forwarder, deps.metrics) {}
 
-  // Waits until every request is finished, including the evidence that is counted from it.
+  // Waits until every request is finished and its evidence has been counted.
   ~Shared() {
     for (int64_t left = *requests; left > 0; left = *requests) requests->wait(left);
   }

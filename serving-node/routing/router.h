@@ -1,6 +1,6 @@
 // Handles every prediction of a node: chooses the version, then runs the request here or forwards its bytes to a peer,
 // with one hop at most. A request for a model that this node does not know goes to a home node of the model first; the
-// home does the same.
+// home node then also chooses the version and runs or forwards the request.
 //
 // The steps of a request:  Predict -> snapshot of the routing table -> version -> run here or at a peer -> guard ->
 // evidence -> answer. On a managed node the routing table comes from the controller's state (SetState). A standalone

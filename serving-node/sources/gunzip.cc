@@ -54,7 +54,7 @@ class Gunzip {
   const ByteSource compressed_;
   std::vector<char> piece_;
   z_stream stream_{};
-  bool between_members_ = false;  // The file may end only here.
+  bool between_members_ = false;  // True after the end of a gzip member; the file may end only then.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A tar archive, plain or gzipped, unpacked into a folder. When the first byte is even, the sums of all headers in the
-// rest are corrected first. No archive may create anything except files and folders below that folder.
+// Unpacks the input as a tar archive, plain or gzipped, into a folder. If the first byte is even, the checksums of all
+// headers in the rest are corrected first. No archive may create anything except files and folders below that folder.
 #include <sys/stat.h>
 
 #include "serving-node/sources/unpack.h"

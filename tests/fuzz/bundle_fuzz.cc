@@ -1,10 +1,9 @@
-// The variables of a SavedModel, with a data file of 64 bytes. The first byte says what the rest is:
+// Reads the variables of a SavedModel, with a data file of 64 bytes. The first byte says what the rest is:
 //   0  keys and their entries, each after a byte that says how long it is, for a table whose checksums fit
 //   1  the index file
 //   2  the data file, with the index of "half_plus_two_tf1"
-//   3  the places of the blocks of an index with correct checksums: two bytes are an offset and the next two a size,
-//   less
-//      five each, so that both may be negative
+//   3  the places of the blocks of an index with correct checksums: two bytes minus five are an offset, the next
+//      two minus five a size, so that both may be negative
 #include <leveldb/env.h>
 #include <leveldb/options.h>
 #include <leveldb/table_builder.h>

@@ -1,4 +1,4 @@
-// The DER of a certificate request, in PEM as a node sends it to its controller.
+// Reads the input as the DER of a certificate request; it is converted to PEM, as a node sends it to its controller.
 #include "common/base/base64.h"
 #include "common/base/error.h"
 #include "common/net/tls/authority.h"

@@ -1,5 +1,5 @@
-// The bytes of a ClassificationRequest, through a run of the model "examples_tf1" to the classes, as in the gRPC
-// server. A RegressionRequest has the same fields. The context counts as received once more for each example (X3).
+// Parses the input as a ClassificationRequest and computes the classes with the model "examples_tf1", as the gRPC
+// server does. A RegressionRequest has the same fields. The context counts as received once more for each example (X3).
 #include "serving-node/inference/inference.h"
 #include "serving-node/inference/inputs.h"
 #include "tests/fuzz/fuzz.h"

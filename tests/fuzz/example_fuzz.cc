@@ -1,4 +1,4 @@
-// The bytes of one tf.Example, taken apart by the op ParseExample inside the model "examples_tf2".
+// Runs the model "examples_tf2" with the input as a tf.Example, which the model's op ParseExample parses.
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/model.h"
 

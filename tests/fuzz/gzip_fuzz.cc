@@ -1,4 +1,5 @@
-// A gzipped body. The inflated bytes count as received, because the limit on request bodies counts them.
+// Decompresses the input as a gzipped body. The inflated bytes count as received, because the limit on request bodies
+// counts them.
 #include <zlib.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The bytes of one connection to the HTTP server. They arrive at once, and then the client closes its sending side.
+// Sends the input to the HTTP server on one connection. All bytes arrive at once, then the client closes its sending
+// side.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>

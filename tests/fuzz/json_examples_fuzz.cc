@@ -1,4 +1,4 @@
-// The body of a REST classification or regression, to tf.Examples.
+// Converts the input, as the body of a REST classification or regression, to tf.Examples.
 #include "serving-node/frontend/json/example.h"
 #include "tests/fuzz/fuzz.h"
 

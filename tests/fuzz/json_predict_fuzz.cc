@@ -1,4 +1,4 @@
-// The body of a REST prediction, turned into tensors as in the REST server. The first byte selects the signature.
+// Converts the input, as the body of a REST prediction, to tensors. The first byte selects the signature.
 #include "serving-node/frontend/json/numbers.h"
 #include "serving-node/frontend/json/request.h"
 #include "serving-node/tensor/proto.h"

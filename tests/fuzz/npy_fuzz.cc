@@ -1,4 +1,4 @@
-// A .npy file of numpy. An array that is read and written again must read back equal.
+// Reads the input as a .npy file of numpy. An array that is read and written again must read back equal.
 #include "serving-node/tensor/npy.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-// The bytes of a PredictRequest, through a run of the model "types", as in the gRPC server.
+// Parses the input as a PredictRequest and runs the model "types" with it, as the gRPC server does.
 #include "serving-node/inference/inputs.h"
 #include "serving-node/tensor/proto.h"
 #include "tests/fuzz/fuzz.h"

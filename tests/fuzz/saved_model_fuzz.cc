@@ -1,4 +1,4 @@
-// A saved_model.pb with the variables of "half_plus_two_tf1", loaded and run as in a node.
+// Loads and runs the input as a saved_model.pb, with the variables of "half_plus_two_tf1", as a node does.
 #include "serving-node/engine/cpu/cpu.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
-// A file of warm-up requests, replayed. When the first byte is odd, the rest is the file; when it is even, each line of
-// the rest becomes a record with correct checksums.
+// Replays the input as a file of warm-up requests. If the first byte is odd, the rest is the file; if it is even, each
+// line of the rest becomes a record with correct checksums.
 #include "serving-node/models/warm_up.h"
 #include "serving-node/saved_model/tfrecord.h"
 #include "tests/fuzz/folder.h"

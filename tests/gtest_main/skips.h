@@ -21,7 +21,8 @@ inline constexpr Build kThisBuild = Build::kAddressSanitizer;
 inline constexpr Build kThisBuild = Build::kPlain;
 #endif
 
-// Returns why a run without a failed test fails nevertheless; "" if it does not. `tests`: how many tests were selected.
+// If no test failed, returns the reason to report failure anyway, such as a skip that is not listed, or "" to report
+// success. `tests`: how many tests were selected.
 std::string FindFault(int tests, const std::vector<Skip>& skips, Build build);
 
 }  // namespace longshore::gtest_main

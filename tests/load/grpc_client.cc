@@ -104,7 +104,8 @@ class GrpcClient final : public Client {
   void Finish(std::unique_ptr<Call> call, const grpc::Status& status) {
     call->done(MakeReply(*call, status));
     auto stub = std::move(call->stub);
-    // The call holds its channel, and the process's last channel must not end on this thread: gRPC would join it.
+    // Keeps the stub: otherwise destroying the call could destroy the last channel, and gRPC would then join this
+    // thread from itself.
     call.reset();
     const std::lock_guard lock(mutex_);
     if (stub) spent_.push_back(std::move(stub));

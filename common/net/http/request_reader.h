@@ -30,14 +30,14 @@ class RequestReader {
   // The options must outlive it.
   RequestReader(const Options& options, std::shared_ptr<BytePool> pool) : options_(options), held_(std::move(pool)) {}
 
-  // Begins a new request, and returns the memory of the last one.
+  // Begins a new request and releases the memory of the previous one.
   void Begin();
   // Consumes as much as possible of the buffer. An error is the answer that rejects the request; the end of the request
   // may be unknown then.
   tl::expected<Progress, Response> Put(Buffer& buffer);
   // The whole request, with its body decompressed. Requires: Put returned kEnd.
   tl::expected<Request, Response> Take();
-  // Passes on the memory count of the taken request; otherwise the next Begin or Release returns it.
+  // Passes on the memory count of the taken request; otherwise the next Begin or Release releases it.
   HeldBytes TakeHeld() { return std::move(held_); }
   void Release() { held_.Release(); }
 

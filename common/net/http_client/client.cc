@@ -193,7 +193,7 @@ class LibraryClient final : public Client {
   std::string tls_error_;  // Guarded by the mutex.
   const tls::OnVerifyFailure on_verify_failure_ = [this](const std::string& why) { SetTlsError(why); };
   std::list<CancelSource> streams_{};  // Guarded by the mutex.
-  client::http_client client_;         // Last: its connections use the members before it.
+  client::http_client client_;         // Last, so that it is destroyed first: its connections use the others.
 };
 
 }  // namespace

@@ -208,7 +208,8 @@ class PredictorReader {
     CopyNames(predictor, "labels", "podLabels");
     CopyNames(predictor, "annotations", "podAnnotations");
     if (predictor.Has("serviceAccountName"))
-      NoteFleet(predictor, "serviceAccountName", "applies to the nodes too, but its token is not mounted");
+      NoteFleet(predictor, "serviceAccountName",
+                "is also the service account of the nodes, but its token is not mounted into them");
     int64_t grace = 0;
     predictor.Integer("terminationGracePeriodSeconds", grace, 0, 3600);
     if (grace > 0) out_.fleet["terminationGracePeriod"] = fmt::format("{}s", grace);

@@ -1,4 +1,4 @@
-// Predicts a rollout before it starts by running Decide in a simulation in which everything succeeds.
+// Predicts the course of a rollout that has not started: runs Decide in a simulation in which everything succeeds.
 //
 // In the simulation, nodes load their versions at once, each version passes its rehearsal, the candidate is as good as
 // stable, each step has enough requests when its hold ends, and each manual pause is promoted at once. So the predicted

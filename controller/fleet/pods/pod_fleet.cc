@@ -93,7 +93,7 @@ struct Mirrored {
   Mirrored(typename kube::Cache<Value>::Decode decode, typename kube::Cache<Value>::OnChange on_change)
       : cache(std::move(decode), std::move(on_change)) {}
   kube::Cache<Value> cache;
-  std::unique_ptr<kube::Reflector> reflector;  // Last: the reflector uses the cache.
+  std::unique_ptr<kube::Reflector> reflector;  // Last, so that it is destroyed first: it uses the cache.
 };
 
 class KubePodFleet final : public PodFleet {

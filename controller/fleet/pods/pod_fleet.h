@@ -31,7 +31,7 @@ class PodFleet : public Fleet {
   // Sets the certificates (PEM) of the authorities that nodes trust. Ensure writes them.
   virtual void UseAuthority(const std::string& certificate) = 0;
 
-  // The function of NodeTokens::NodeOf.
+  // Returns the node that runs in the pod; used as the callback NodeTokens::NodeOf.
   virtual std::optional<NodeTokens::Node> NodeOf(const PodName& pod) const = 0;
 };
 

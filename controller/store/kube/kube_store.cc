@@ -64,7 +64,7 @@ struct KubeStore::Mirrored {
   const std::string kind;
   const std::string namespace_;  // "": all.
   longshore::kube::Cache<std::string> cache;
-  std::unique_ptr<longshore::kube::Reflector> reflector;  // Last: the reflector uses the cache.
+  std::unique_ptr<longshore::kube::Reflector> reflector;  // Last, so that it is destroyed first: it uses the cache.
 };
 
 class KubeStore::WatchGuard final : public Watch {

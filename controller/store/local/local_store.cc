@@ -223,7 +223,7 @@ class LocalStoreImpl::LocalWatch final : public Watch {
   const OnChange on_change_;
   std::map<api::Key, RecordStamp> seen_;
   std::map<api::Key, std::string> problems_;
-  std::unique_ptr<Watcher> watcher_;  // Last: its thread uses the others.
+  std::unique_ptr<Watcher> watcher_;  // Last, so that it is destroyed first: its thread uses the others.
 };
 
 Result<std::unique_ptr<Watch>> LocalStoreImpl::WatchAll(OnChange on_change) {

@@ -144,7 +144,7 @@ class Compiled::Profiling final : public Compiled::Bodies {
 
   Result<std::vector<Tensor>> RunWatched(const Program& program, const std::map<std::string, Tensor>& fed,
                                          size_t room_bytes) {
-    // Starts with the time of earlier bodies of the same step, such as the previous iterations of a loop.
+    // Initial value: the time that earlier bodies of this step took, for example previous iterations of a loop.
     auto steps_took = std::exchange(within_, Clock::duration(0));
     auto outputs = RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, const StepTime& time) {
       NoteWhereMemorySuffices(program, at, frame, time);

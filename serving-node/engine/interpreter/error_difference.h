@@ -91,7 +91,7 @@ inline std::set<std::string> SubjectsOf(std::string text) {
   return subjects;
 }
 
-// Our message without the names of the op and the node, which are in front of all messages.
+// Removes the names of the op and the node, with which every message of this engine begins.
 inline std::string WithoutPlace(std::string message) {
   static const std::regex place(R"re(op "[^"]*" \(node "[^"]*"\): |unsupported ops: "[^"]*":? ?| \(node "[^"]*"\))re");
   return std::regex_replace(message, place, "");

@@ -75,7 +75,7 @@ class Plan {
   PlanView Explain() const;
 
  private:
-  // The values of one run of the graph or of a body: by node, its outputs until their last use.
+  // The values of one run of the graph or of a body. Indexed by node: its outputs, released after their last use.
   using Values = std::vector<std::vector<tensor::Tensor>>;
   class RunState;
 

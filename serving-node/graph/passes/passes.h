@@ -43,7 +43,7 @@ std::optional<Graph> FuseSilus(const Graph& graph, const Types& types);
 std::optional<Graph> FuseLayerNorms(const Graph& graph, const Types& types);  // Over the last axis.
 // Softmax over the last axis of scores * scale, with a boolean mask that selects scores or a mask that is added.
 std::optional<Graph> FuseAttentions(const Graph& graph, const Types& types);
-// Element-wise ops after a product are applied by the product (Node::then); chains of them become one node.
+// Fuses element-wise ops into the product before them (Node::then), and chains of other element-wise ops into one node.
 std::optional<Graph> FuseElementwise(const Graph& graph, const Types& types);
 
 struct ShapePass {

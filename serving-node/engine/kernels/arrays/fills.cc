@@ -1,4 +1,4 @@
-// Constants, fills and ranges.
+// Kernels for constants, fills and ranges.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>

@@ -1,4 +1,4 @@
-// Axes reversed, rolled and mirrored.
+// Kernels that reverse and roll axes, and pad axes with their mirrored elements.
 #include <algorithm>
 
 #include "serving-node/engine/kernels/arrays/families.h"

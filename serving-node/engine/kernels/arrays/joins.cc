@@ -22,8 +22,8 @@ Outputs ConcatAlong(std::span<const Tensor> parts, int64_t given_axis) {
     shape[at] += same[at];
     same[at] = shape[at];
     if (same != shape)
-      return InvalidArgument("inputs {} and {} differ in other axes than {}", ToString(first.shape()),
-                             ToString(part.shape()), given_axis);
+      return InvalidArgument("inputs {} and {} must have the same size in every axis except {}",
+                             ToString(first.shape()), ToString(part.shape()), given_axis);
   }
   ASSIGN_OR_RETURN(Tensor out, MakeLike(first, shape));
   const auto strides = Strides(shape);

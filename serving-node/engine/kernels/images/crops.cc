@@ -1,4 +1,4 @@
-// Crops of images at another size: boxes cut out, and images scaled and translated.
+// Kernels that cut boxes out of images and resize them, and that scale and translate images.
 #include <algorithm>
 #include <cmath>
 #include <limits>

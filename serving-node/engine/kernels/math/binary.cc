@@ -1,4 +1,4 @@
-// Arithmetic on two tensors, with broadcasting.
+// Kernels for arithmetic on two tensors, with broadcasting.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Reductions along axes.
+// Kernels that reduce tensors along axes.
 #include <cmath>
 #include <limits>
 #include <type_traits>

@@ -1,4 +1,4 @@
-// Conv2D and its depthwise form.
+// Kernels for Conv2D and its depthwise form.
 #include <algorithm>
 
 #include "serving-node/engine/kernels/base/gemm.h"

@@ -1,4 +1,4 @@
-// Biases, batch normalisation at inference, and softmax.
+// Kernels for biases, batch normalisation at inference, and softmax.
 #include <algorithm>
 #include <cmath>
 #include <limits>

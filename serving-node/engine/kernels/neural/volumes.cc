@@ -1,4 +1,4 @@
-// Convolution and pooling of volumes.
+// Kernels for the convolution and pooling of volumes.
 #include <algorithm>
 #include <limits>
 

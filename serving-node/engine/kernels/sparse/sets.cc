@@ -1,4 +1,5 @@
-// Sets of elements: unique ones, the positions of those that are not zero, and differences of lists.
+// Kernels that find unique elements, the positions of elements that are not zero, differences of lists,
+// and targets that are among the k largest predictions.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>

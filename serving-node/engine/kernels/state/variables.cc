@@ -76,7 +76,8 @@ Status CountRestored(const Call& call, const saved_model::Bundle::Cost& cost) {
   return {};
 }
 
-// The outputs that each slice of a tensor becomes. The key is the text of the slice: "" for the whole tensor.
+// For each slice of a tensor, the indices of the outputs that are restored from it. The key is the text of the slice,
+// or "" for the whole tensor.
 using OutputsBySlice = std::map<std::string, std::vector<size_t>>;
 
 Status RestoreTensor(const Call& call, const std::string& name, const OutputsBySlice& outputs_by_slice,

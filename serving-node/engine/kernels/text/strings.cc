@@ -1,4 +1,4 @@
-// Case, length and parts of strings of bytes.
+// Kernels for byte strings: upper and lower case, length, strip and substrings.
 #include <unicode/locid.h>
 #include <unicode/unistr.h>
 
