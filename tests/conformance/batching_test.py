@@ -106,7 +106,7 @@ def test_padding_to_an_allowed_size_is_not_in_the_answer(tmp_path, rows):
     ("max_size { value: 3 }", 'no field named "max_size"'),
     ("max_batch_size { value: 0 }", ":1:1: max_batch_size is 0"),
     ("max_batch_size { value: 4 }\nallowed_batch_sizes: 4\nallowed_batch_sizes: 4", ":3:1: allowed_batch_sizes 4 is not above 4"),
-    ("max_batch_size { value: 8 }\nallowed_batch_sizes: 4", ":2:1: allowed_batch_sizes ends in 4"),
+    ("max_batch_size { value: 8 }\nallowed_batch_sizes: 4", ":2:1: allowed_batch_sizes ends with 4"),
     ("num_batch_threads { value: 0 }", ":1:1: num_batch_threads is 0"),
     ("num_batch_threads { value: 4097 }", ":1:1: num_batch_threads is 4097; it must be from 1 to 4096"),
     ("max_enqueued_batches { value: 0 }", ":1:1: max_enqueued_batches is 0; it must be from 1 to "),

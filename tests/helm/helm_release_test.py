@@ -276,5 +276,5 @@ def test_the_pod_of_helm_test_is_accepted(control_plane, helm, installed):
 
 def test_the_notes_show_the_next_commands(helm, installed):
     notes = installed({"clusterWide": True})
-    for text in ("helm test longshore --namespace ops", "kind: ServingFleet", "go on serving", "helm show crds", "--all-namespaces"):
+    for text in ("helm test longshore --namespace ops", "kind: ServingFleet", "continue to serve", "helm show crds", "--all-namespaces"):
         assert text in notes

@@ -26,6 +26,17 @@ int64_t RowBytes(const tensorflow::TensorInfo& info) {
   return bytes;
 }
 
+// The bytes of one row of all inputs and outputs.
+int64_t RowBytes(const tensorflow::SignatureDef& signature) {
+  int64_t bytes = 0;
+  for (const auto* tensors : {&signature.inputs(), &signature.outputs()}) {
+    for (const auto& [_, info] : *tensors) {
+      if (__builtin_add_overflow(bytes, RowBytes(info), &bytes)) return INT64_MAX;
+    }
+  }
+  return bytes;
+}
+
 class HostEngine final : public Engine {
  public:
   explicit HostEngine(const Options& options)
@@ -45,11 +56,8 @@ class HostEngine final : public Engine {
       ASSIGN_OR_RETURN(const auto bundle, saved_model::Bundle::Open(prefix));
       estimate.weights_bytes += bundle.stored_bytes();
     }
-    for (const auto& [name, signature] : meta.signature_def()) {
-      int64_t bytes = 0;
-      for (const auto& [input, info] : signature.inputs()) bytes += RowBytes(info);
-      for (const auto& [output, info] : signature.outputs()) bytes += RowBytes(info);
-      estimate.run_bytes = std::max(estimate.run_bytes, bytes);
+    for (const auto& [_, signature] : meta.signature_def()) {
+      estimate.run_bytes = std::max(estimate.run_bytes, RowBytes(signature));
     }
     return estimate;
   } catch (...) {
