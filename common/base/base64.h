@@ -9,7 +9,7 @@ namespace longshore {
 
 std::string ToBase64(std::string_view bytes);
 
-// Accepts text without its padding. Returns nullopt for any other text that is not valid Base64.
+// Decodes Base64 text, also if its padding is missing. Returns nullopt if the text is not valid Base64.
 std::optional<std::string> FromBase64(std::string_view text);
 
 }  // namespace longshore

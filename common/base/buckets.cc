@@ -11,7 +11,7 @@ constexpr double kPerDoubling = 8;
 
 int TimeBucketOf(Duration time) {
   if (time.count() <= 1) return 0;
-  // Powers of two are the only whole numbers on an edge, and their logarithms are exact.
+  // Powers of two are the only whole numbers that are equal to a bucket's upper bound, and std::log2 of them is exact.
   return static_cast<int>(std::ceil(kPerDoubling * std::log2(static_cast<double>(time.count()))));
 }
 

@@ -1,6 +1,6 @@
-// Time as an input: decisions take a point in time, loops take a clock.
+// Time is passed as an argument: a function that decides takes a point in time, and a loop takes a clock.
 //
-// There are two kinds, and the types keep them apart. TimePoint and Clock are wall time, for times that are stored and
+// There are two kinds of time, with separate types. TimePoint and Clock are wall time, for times that are stored and
 // compared after a restart. MonotonicPoint and MonotonicClock are for timers that exist only in memory: adjusting the
 // wall clock does not affect them.
 #pragma once
@@ -12,7 +12,8 @@
 namespace longshore {
 
 using Duration = std::chrono::microseconds;
-// Microseconds since the Unix epoch. Wall time, because times in a status must survive restarts.
+// Microseconds since the Unix epoch. It is wall time, because times in the `status` of a resource must stay valid after
+// a restart.
 using TimePoint = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
 class Clock {
@@ -52,7 +53,7 @@ class SteadyClock final : public MonotonicClock {
   }
 };
 
-// Changes only when a test calls Advance. Thread-safe.
+// A monotonic clock that changes only when a test calls Advance. Thread-safe.
 class FakeMonotonicClock final : public MonotonicClock {
  public:
   MonotonicPoint Now() const override { return MonotonicPoint{Duration(now_)}; }

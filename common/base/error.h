@@ -41,7 +41,7 @@ enum class Code {
 // Returns "NOT_FOUND" for kNotFound, and so on.
 std::string_view CodeName(Code code);
 
-// A code for programs, and a message for people that names what failed, which one, and why.
+// A code for programs, and a message for people. The message says what failed, names the object, and gives the reason.
 struct Error {
   Code code = Code::kUnknown;
   std::string message;
@@ -49,7 +49,7 @@ struct Error {
   friend bool operator==(const Error&, const Error&) = default;
 };
 
-// "NOT_FOUND: no such file: /x".
+// Returns the name of the code and the message: "NOT_FOUND: no such file: /x".
 std::string ToString(const Error& error);
 
 template <typename T>
@@ -83,7 +83,7 @@ LONGSHORE_DEFINE_ERROR(Unavailable)
 LONGSHORE_DEFINE_ERROR(DataLoss)
 #undef LONGSHORE_DEFINE_ERROR
 
-// The same error, with its place in front of the message: "model "digits" version 3: no saved_model.pb".
+// Returns the same error with `where` in front of its message: "model "digits" version 3: no saved_model.pb".
 tl::unexpected<Error> Prefixed(const Error& error, std::string_view where);
 
 }  // namespace longshore
@@ -103,7 +103,8 @@ tl::unexpected<Error> Prefixed(const Error& error, std::string_view where);
   if (!result) return tl::make_unexpected(std::move(result.error())); \
   declaration = std::move(*result)
 
-// For invariants of this program, never for bad input: prints the place in the source and aborts.
+// Checks an invariant of this program, never its input. If `condition` is false, prints the position in the source and
+// aborts.
 #define CHECK(condition)                                                        \
   do {                                                                          \
     if (!(condition)) ::longshore::CheckFailed(#condition, __FILE__, __LINE__); \

@@ -1,4 +1,4 @@
-// The name for paths of files and folders.
+// Defines Path, the type for paths of files and folders.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4): used for digests of files and states, and for the published hash of the assignment.
+// SHA-256 (FIPS 180-4): used for the digests of files and of desired states, and to assign requests to versions.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ using Sha256Bytes = std::array<uint8_t, 32>;
 
 Sha256Bytes Sha256(std::string_view bytes);
 
-// Lower-case hex, 64 characters.
+// Returns 64 lower-case hexadecimal digits.
 std::string ToHex(const Sha256Bytes& digest);
 
 // Hashes data that does not fit into memory: call Update with each piece in order, then Finish once.

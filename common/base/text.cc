@@ -13,8 +13,8 @@ bool IsBetween(std::string_view text, size_t at, unsigned char first, unsigned c
 
 bool Continues(std::string_view text, size_t at) { return IsBetween(text, at, 0x80, 0xBF); }
 
-// The length in bytes of the valid character that begins at `at`; 0 if the bytes are not valid. Follows the Unicode
-// Standard, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Returns the length in bytes of the valid character that begins at `at`, or 0 if the bytes are not valid. Follows the
+// Unicode Standard, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF.
 size_t LengthOfCharacter(std::string_view text, size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   if (lead < 0x80) return 1;
@@ -31,7 +31,8 @@ size_t LengthOfCharacter(std::string_view text, size_t at) {
 
 std::string_view Utf8Prefix(std::string_view text, size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
-  // Only a character that begins in the last three bytes can cross the limit, because a character has at most four.
+  // Only a character that begins in the last three bytes before the limit can extend beyond it, because a character has
+  // at most four bytes.
   for (size_t at = bytes_max < 3 ? 0 : bytes_max - 3; at < bytes_max; ++at) {
     if (at + LengthOfCharacter(text, at) > bytes_max) return text.substr(0, at);
   }
@@ -50,7 +51,7 @@ std::string ValidUtf8(std::string_view text) {
 }
 
 std::string CutText(std::string_view text, size_t bytes_max) {
-  // ValidUtf8 never shortens a text, so the bytes after the limit cannot be part of the result.
+  // ValidUtf8 never shortens a text, so the bytes after the limit cannot be part of the result and need no conversion.
   std::string valid = ValidUtf8(Utf8Prefix(text, bytes_max));
   if (text.size() <= bytes_max && valid.size() <= bytes_max) return valid;
   const std::string_view ellipsis = bytes_max < kEllipsis.size() ? "" : kEllipsis;

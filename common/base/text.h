@@ -8,15 +8,15 @@
 
 namespace longshore {
 
-// The longest prefix of at most `bytes_max` bytes that does not end within a character. Bytes that are not valid UTF-8
-// count as one character each.
+// Returns the longest prefix of at most `bytes_max` bytes that does not end within a character. Each byte that is not
+// valid UTF-8 counts as one character.
 std::string_view Utf8Prefix(std::string_view text, size_t bytes_max);
 
-// A copy in which U+FFFD replaces each byte that is not part of a valid UTF-8 character.
+// Returns a copy in which U+FFFD replaces each byte that is not part of a valid UTF-8 character.
 std::string ValidUtf8(std::string_view text);
 
-// The text as valid UTF-8 of at most `bytes_max` bytes. A text that is too long is cut between two characters and ends
-// with "...", if `bytes_max` leaves room for it.
+// Returns the text as valid UTF-8 of at most `bytes_max` bytes. A text that is too long is cut between two characters
+// and ends with "...", if `bytes_max` leaves room for it.
 std::string CutText(std::string_view text, size_t bytes_max);
 
 }  // namespace longshore

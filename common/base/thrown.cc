@@ -19,7 +19,7 @@ tl::unexpected<Error> ErrorOfCurrentException(std::string_view what) try { throw
 tl::unexpected<Error> FromThrown(std::string_view what) noexcept try {
   return ErrorOfCurrentException(what);
 } catch (...) {
-  // Short enough for std::string to store it without an allocation.
+  // The message is short enough for std::string to store it without an allocation.
   return tl::make_unexpected(Error{Code::kResourceExhausted, "out of memory"});
 }
 

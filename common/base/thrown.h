@@ -1,4 +1,4 @@
-// Converts the exceptions of libraries to errors, in the adapters that call those libraries.
+// Converts exceptions that libraries throw to errors. For the adapters that call those libraries.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace longshore {
 
-// The error for the exception that is being handled; call it in a catch block. ResourceExhausted if memory ran out,
-// Internal with the exception's message for all others. `what` names the failed operation: "a run of signature \"x\"".
-// Never throws: without memory for the message, the error is ResourceExhausted with the message "out of memory".
+// Returns the error for the exception that is being handled; call it in a catch block. The error is ResourceExhausted
+// if memory ran out, and Internal with the exception's message otherwise. `what` names the failed operation: "a run of
+// signature \"x\"". Never throws: without memory for the message, the error is ResourceExhausted with the message "out
+// of memory".
 tl::unexpected<Error> FromThrown(std::string_view what) noexcept;
 
-// The same, with `what` as a format: FromThrown("a run of signature \"{}\"", name). The arguments must not allocate: an
-// expression that allocates could throw before the call.
+// Like the function above, with `what` as a format: FromThrown("a run of signature \"{}\"", name). The arguments must
+// not allocate: an expression that allocates could throw before the call.
 template <typename Arg, typename... Args>
 tl::unexpected<Error> FromThrown(fmt::format_string<const Arg&, const Args&...> format, const Arg& arg,
                                  const Args&... args) noexcept {

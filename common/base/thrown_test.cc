@@ -31,7 +31,8 @@ TEST(Thrown, FormatsWhatFailed) {
   }
 }
 
-// Lets the first, second, ... allocation fail while the message is formatted, until none fails.
+// Formats the message repeatedly: first the first allocation fails, then the second, and so on, until no allocation
+// fails.
 TEST(Thrown, ReportsAnErrorIfThereIsNoMemoryForItsMessage) {
   if (!heap_testing::kIsReplaced) GTEST_SKIP() << "the sanitizer's operator new cannot be made to fail";
   const std::string name(100, 'x');

@@ -10,10 +10,10 @@
 namespace longshore::heap_testing {
 namespace {
 
-// Constant-initialised: operator new is called before any constructor.
+// The variables are constant-initialised, because operator new is called before any constructor of a static object.
 constinit std::atomic<int64_t> held_bytes{0};
 constinit std::atomic<int64_t> peak_bytes{0};
-// The number of calls that succeed before calls fail; negative: calls do not fail.
+// The number of calls that will succeed before calls fail. If it is negative, no call fails.
 constinit thread_local int64_t successes_left = -1;
 constinit thread_local int64_t failed = 0;
 
@@ -66,7 +66,7 @@ namespace {
 
 namespace heap = longshore::heap_testing;
 
-// The array forms and the nothrow forms call these by default.
+// By default, the array forms and the nothrow forms call these two functions.
 void* operator new(size_t bytes) {
   if (heap::Fails()) throw std::bad_alloc();
   return heap::Count(std::malloc(std::max<size_t>(bytes, 1)));

@@ -7,7 +7,8 @@
 
 namespace longshore::heap_testing {
 
-// False in builds with a sanitizer, which has its own operator new: then nothing fails and nothing is counted.
+// False in builds with a sanitizer, which has its own operator new. In such builds no call fails and no bytes are
+// counted.
 #ifdef LONGSHORE_SANITIZER
 inline constexpr bool kIsReplaced = false;
 #else
@@ -15,7 +16,7 @@ inline constexpr bool kIsReplaced = true;
 #endif
 
 // During its lifetime, operator new throws std::bad_alloc on the thread that created it, after `successes` successful
-// calls. A thread may have only one at a time.
+// calls. A thread may have only one FailingNew at a time.
 class FailingNew {
  public:
   explicit FailingNew(int64_t successes = 0);
@@ -27,8 +28,8 @@ class FailingNew {
   int64_t failures() const;
 };
 
-// The peak of the bytes allocated by operator new on all threads since its construction, above those allocated before.
-// Only one may exist at a time.
+// The peak of the bytes that operator new has allocated on all threads, minus those that were allocated when this
+// object was constructed. Only one may exist at a time.
 class PeakBytes {
  public:
   PeakBytes();

@@ -1,5 +1,6 @@
 // A histogram for several metric families with different buckets: each value is observed once, and read with the
-// buckets of each family. A histogram of prometheus-cpp has the buckets of one family, and Observe takes a lock.
+// buckets of each family. A histogram of prometheus-cpp has the buckets of only one family, and takes a lock for each
+// value.
 //
 //   Distribution latency(TimeBounds());                  // Microseconds.
 //   latency.Observe(250);
@@ -18,14 +19,14 @@ namespace longshore::metrics {
 // Upper bounds of buckets, ascending.
 using Bounds = std::vector<double>;
 
-// All bounds of the given lists.
+// Returns all bounds of the given lists, ascending and each one once.
 Bounds Union(const std::vector<Bounds>& all);
-// first, first * factor, ..., rounded to six digits.
+// Returns first, first * factor, first * factor^2, ..., rounded to six significant digits.
 Bounds Exponential(double first, double factor, int count);
 
-// Bounds of times in microseconds. SecondsBounds: the bounds of SecondsBuckets. ServingBounds: those of TensorFlow
-// Serving's latencies (10 us times powers of 1.8). QueuingBounds: those of its batching queues. TimeBounds: all
-// these bounds.
+// Bounds of times in microseconds. SecondsBounds has the bounds of metrics::SecondsBuckets. ServingBounds has those of
+// TensorFlow Serving's latency metrics (10 us times powers of 1.8), QueuingBounds those of its batching queues.
+// TimeBounds has all these bounds.
 const Bounds& SecondsBounds();
 const Bounds& ServingBounds();
 const Bounds& QueuingBounds();
@@ -33,27 +34,27 @@ const Bounds& TimeBounds();
 // Bounds of counts: 1, 2, 4, ... 16384.
 const Bounds& CountBounds();
 
-// The number of observations per bucket. The last bucket has those above the last bound.
+// The number of observations per bucket. The last bucket counts the observations above the last bound.
 struct Buckets {
   Bounds bounds;
   std::vector<int64_t> counts;
   double sum = 0;
 
   int64_t count() const;
-  // Requires: the same bounds.
+  // Requires: `other` has the same bounds.
   void Add(const Buckets& other);
-  // Converts bounds and sum to another unit.
+  // Divides the bounds and the sum by `units`, to convert them to another unit.
   void DivideBy(double units);
 };
 
 // Thread-safe without locks. A reader may see an observation in the counts before it is in the sum.
 class Distribution {
  public:
-  // `bounds` must outlive it.
+  // `bounds` must outlive the distribution.
   explicit Distribution(const Bounds& bounds);
 
   void Observe(double value);
-  // Requires: the same bounds.
+  // Requires: `other` has the same bounds.
   void Add(const Distribution& other);
   // Requires: the distribution has all of `bounds`.
   Buckets Read(const Bounds& bounds) const;

@@ -3,8 +3,8 @@
 //   exposition.Count({"longshore_requests_total", "Predictions."}, {{"model", "digits"}, {"version", "3"}}, 7);
 //   exposition.Count({":tensorflow:serving:request_count", "Predictions."}, {{"model_name", "digits"}}, 7);
 //
-// Values with the same name and labels are added up. So a source can report each of its counters to several families,
-// and a family with fewer labels has the sums.
+// Values with the same name and labels are added up. So a source can report each of its counters to several families.
+// In a family with fewer labels, the values are then sums of several counters.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ struct Name {
   const char* help;
 };
 
-// Not thread-safe. A name must always have the same kind.
+// Not thread-safe. All values with the same name must be of the same kind.
 class Exposition {
  public:
   enum class Kind { kCounter, kGauge, kHistogram };

@@ -82,7 +82,7 @@ class FamilyState {
   }
 
  private:
-  // The backend returns the existing metric if it has one with these labels.
+  // prometheus-cpp returns the existing metric if the family has one with these labels.
   Backend& Make(const Labels& labels) {
     if constexpr (std::is_same_v<Metric, Histogram>) {
       return family_.Add(labels, buckets_);

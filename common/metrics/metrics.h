@@ -72,8 +72,8 @@ class Family {
  public:
   explicit Family(FamilyState<Metric>* state) : state_(state) {}
 
-  // The metric with these labels. After Options::label_sets_max sets, all new ones share a metric whose label values
-  // are "other".
+  // Returns the metric with these labels. If the family has Options::label_sets_max label sets already, all new ones
+  // share a metric whose label values are "other".
   Metric With(const Labels& labels);
 
  private:
@@ -91,26 +91,27 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // The family of this name, created by the first call. Requires: a name always has the same kind.
+  // Returns the family of this name; the first call creates it. Requires: all calls with the same name ask for the same
+  // kind of metric.
   Family<Counter> Counters(const std::string& name, const std::string& help);
   Family<Gauge> Gauges(const std::string& name, const std::string& help);
   Family<Histogram> Histograms(const std::string& name, const std::string& help,
                                std::vector<double> buckets = SecondsBuckets());
 
-  // Registers a function that each Text calls first, to set gauges. It must not call Text.
+  // Registers a function that Text calls first, for example to set gauges. The function must not call Text.
   void BeforeText(std::function<void()> refresh);
 
-  // Registers a function that each Text calls after those of BeforeText, to add metrics that are counted elsewhere.
-  // Their names must differ from all others. It must not call Text.
+  // Registers a function that Text calls after the functions of BeforeText, to add metrics that are counted elsewhere.
+  // The names of these metrics must differ from all others. The function must not call Text.
   using Source = std::function<void(Exposition* exposition)>;
   void AddSource(Source source);
 
-  // The same, for a source with so many series that all their objects would take too much memory. Their names must
-  // differ from those of all other sources.
+  // Like AddSource, for a source with so many series that an object for each of them would take too much memory. The
+  // names of its metrics must differ from those of all other sources.
   using Pages = std::function<void(Page* page)>;
   void AddPageSource(Pages pages);
 
-  // All metrics in the text exposition format 0.0.4.
+  // Returns all metrics in the text exposition format 0.0.4.
   std::string Text() const;
 
  private:

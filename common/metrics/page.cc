@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kPieceBytes = 64 << 10;
 
-// Escapes text for the format: `quoted` for label values, otherwise for help texts.
+// Appends the text, escaped for the exposition format: as a label value if `quoted` is true, otherwise as a help text.
 void Escape(std::string_view text, bool quoted, std::string* out) {
   for (const char c : text) {
     if (c == '\\')

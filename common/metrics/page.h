@@ -1,5 +1,5 @@
-// Metrics that are converted to text immediately, for programs with hundreds of thousands of series. The text is that
-// of prometheus-cpp's TextSerializer, which would need all series as objects at the same time.
+// Metrics that are converted to text immediately, for programs with hundreds of thousands of series. The text is the
+// same as that of prometheus-cpp's TextSerializer, which would need an object for each series at the same time.
 //
 //   for (const Object& object : objects) {
 //     Exposition exposition;
@@ -26,7 +26,8 @@ class Page {
   void MoveTo(std::string* text);
 
  private:
-  // Name -> pieces of its lines. So no lines are copied when others are added, and MoveTo frees each piece after use.
+  // Key: the name of a family. Value: the lines of the family, in several pieces, so that no lines are copied when
+  // others are added, and MoveTo can free each piece after use.
   std::map<std::string, std::vector<std::string>> families_;
 };
 

@@ -45,8 +45,8 @@ TEST(Page, GroupsSeriesByFamilyAndEscapesTexts) {
   EXPECT_THAT(text, ::testing::EndsWith("0.25\n")) << "it is empty now";
 }
 
-// A registry writes the metrics of a source with prometheus-cpp's TextSerializer. Help texts are plain, because the
-// serializer does not escape them.
+// Compares the page with the text of prometheus-cpp's TextSerializer, with which a registry writes the metrics of
+// AddSource. Help texts are plain, because the serializer does not escape them.
 TEST(Page, WritesTheTextOfPrometheusCpp) {
   const auto show = [](Exposition* out) {
     for (const double value : {0.0, 3.0, -2.5, 0.25, 1e-7, 12'345'678.0, 1e20}) {

@@ -8,7 +8,7 @@
 
 namespace longshore::metrics {
 
-// process_start_time_seconds, process_cpu_seconds_total, process_resident_memory_bytes, process_open_fds,
+// Adds process_start_time_seconds, process_cpu_seconds_total, process_resident_memory_bytes, process_open_fds,
 // process_max_fds and longshore_build_info.
 void AddProcessMetrics(TimePoint started, const std::string& version, Registry& registry);
 

@@ -40,7 +40,8 @@ class Series {
     return values_.contains(key);
   }
 
-  // Calls change_key(&key) with a copy of each key. If it returns true, the value is added to that of the changed key.
+  // Calls change_key(&key) with a copy of each key. If it returns true, the key is removed and its value is added to
+  // the value of the changed key.
   template <typename ChangeKey>
   void Move(const ChangeKey& change_key) {
     const std::unique_lock lock(mutex_);

@@ -6,7 +6,8 @@
 
 namespace longshore::node_contract {
 
-// Keeps the peers ordered by name. InvalidArgument, and no change, if a peer has no name or is in the change twice.
+// Applies the change and keeps the peers ordered by name. Returns InvalidArgument, and changes nothing, if a peer has
+// no name or is in the change twice.
 Status ApplyPeers(const control::PeersChange& change, control::FleetState* fleet);
 
 }  // namespace longshore::node_contract

@@ -50,11 +50,11 @@ Status WriteAndFlush(const Path& path, std::string_view bytes, mode_t mode) {
   return {};
 }
 
-// Makes the names in the folder durable: otherwise a crash may undo a rename.
+// Makes changes of names in the folder durable: otherwise a crash may undo a rename.
 Status FlushFolder(const Path& path) {
   const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return ErrnoError("open", path, errno);
-  // EINVAL: the file system does not support fsync for folders.
+  // EINVAL means that the file system does not support fsync for folders.
   if (fsync(folder.get()) != 0 && errno != EINVAL) return ErrnoError("flush", path, errno);
   return {};
 }
@@ -83,7 +83,7 @@ Result<std::string> ReadFile(const Path& path, size_t bytes_max) {
 }
 
 Status WriteFileAtomically(const Path& path, std::string_view bytes, mode_t mode) {
-  // The process id keeps two writers from sharing a temporary file.
+  // The process id in the name keeps two processes from writing the same temporary file.
   Path temporary = path;
   temporary += fmt::format(".{}.tmp", getpid());
   Status written = WriteAndFlush(temporary, bytes, mode);

@@ -1,4 +1,4 @@
-// Reading and writing whole files. The programs use no other functions for it.
+// Reading and writing whole files. The programs use no other functions for this purpose.
 #pragma once
 
 #include <sys/types.h>
@@ -13,14 +13,15 @@ namespace longshore {
 
 inline constexpr size_t kFileBytesMax = size_t{8} << 30;
 
-// Reads the whole file. NotFound if it does not exist; ResourceExhausted if it has more than bytes_max bytes.
+// Reads the whole file. Returns NotFound if it does not exist, and ResourceExhausted if it has more than bytes_max
+// bytes.
 Result<std::string> ReadFile(const Path& path, size_t bytes_max = kFileBytesMax);
 
 // Replaces the file: writes a temporary file in the same folder, flushes it, renames it, and flushes the folder. After
 // a crash or an error the file has either the old content or the new content, never a mixture.
 //
-// Errors: ResourceExhausted if the disk is full. If the last step fails (Unavailable, "cannot flush"), the new content
-// can be read, but a crash may bring the old content back.
+// Returns ResourceExhausted if the disk is full. If only the flush of the folder fails (Unavailable, "cannot flush"),
+// the new content can be read, but a crash may bring the old content back.
 Status WriteFileAtomically(const Path& path, std::string_view bytes, mode_t mode = 0644);
 
 }  // namespace longshore

@@ -10,7 +10,7 @@
 #include <utility>
 
 // The test program's fsync and write replace those of the C library, also for the code under test. They call the C
-// library's functions unless a test sets one of these.
+// library's functions unless a test sets `fsync_instead` or `write_instead`.
 namespace {
 std::function<int(int)> fsync_instead;                           // Returns 0, or sets errno and returns -1.
 std::function<ssize_t(int, const void*, size_t)> write_instead;  // Returns and sets errno like write(2).

@@ -9,7 +9,8 @@
 
 namespace longshore {
 
-// Reads a file of the program. Returns nullopt if it does not exist; DataLoss with its path if it is not JSON.
+// Reads a JSON file that only the program writes. Returns nullopt if it does not exist, and DataLoss, with its path, if
+// it is not JSON.
 Result<std::optional<Json>> ReadJsonFile(const Path& path);
 
 }  // namespace longshore

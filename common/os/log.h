@@ -1,7 +1,7 @@
-// Logging: spdlog, one line per event on standard error, names and values in the message.
+// Logging with spdlog: one line per event on standard error, with names and values in the message.
 //
 // An error that repeats with every request must not fill the disk: a line has at most kLogLineBytesMax bytes, and at
-// most kLogLinesPerSecondMax lines are written per second. A separate line counts the dropped ones.
+// most kLogLinesPerSecondMax lines are written per second. A separate line gives the number of dropped lines.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -18,11 +18,12 @@ inline constexpr int kLogLinesPerSecondMax = 200;
 // Sets the format, the program's name in each line, and the level: "debug", "info", "warning", "error" or "off".
 Status InitLog(const std::string& program, const std::string& level);
 
-// Changes the level of all threads immediately. InvalidArgument, and no change, if the level is unknown.
+// Changes the level of all threads immediately. Returns InvalidArgument, and changes nothing, if the level is unknown.
 Status SetLogLevel(const std::string& level);
 std::string LogLevel();
 
-// Makes text from outside safe for a log line: escapes control bytes, and cuts it after bytes_max bytes.
+// Makes text from outside the program safe for a log line: escapes control bytes, and cuts the text after bytes_max
+// bytes.
 std::string ForLog(std::string_view text, size_t bytes_max = 512);
 
 }  // namespace longshore

@@ -15,7 +15,7 @@
 
 namespace longshore {
 
-// Thread-safe. If the files cannot be read or are not valid, it logs the error and keeps the old value.
+// Thread-safe. If the files cannot be read or are not valid, logs the error and keeps the old value.
 //
 //   ASSIGN_OR_RETURN(auto tokens, Reloaded<Tokens>::Start("--auth_tokens_file", [path] { return ReadTokens(path); }));
 //   if (tokens->current()->Admit(token)) ...
@@ -24,8 +24,8 @@ class Reloaded {
  public:
   using Read = std::function<Result<T>()>;
 
-  // The first read must succeed. Afterwards a separate thread reads once per interval; 0: never. T must have
-  // operator==.
+  // The first read must succeed. Afterwards a separate thread reads once per interval; with an interval of 0, nothing
+  // is read again. T must have operator==.
   static Result<std::shared_ptr<Reloaded>> Start(std::string what, Read read, std::chrono::milliseconds interval) {
     ASSIGN_OR_RETURN(T first, read());
     auto reloaded = std::make_shared<Reloaded>(std::move(what), std::move(read), std::move(first));
@@ -41,7 +41,7 @@ class Reloaded {
     return current_;
   }
 
-  // Reads now. Must be called by one thread at a time: the ticker's, or a test's if the interval is 0.
+  // Reads the files now. Must be called by one thread at a time: the ticker's, or a test's if the interval is 0.
   void Reload() {
     auto next = read_();
     if (!next) {

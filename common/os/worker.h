@@ -19,7 +19,7 @@ class Worker {
 
   // Never blocks. Returns false and drops the task if waiting_max tasks wait already.
   bool Post(std::function<void()> task);
-  // Blocks until all tasks that were posted before are done.
+  // Blocks until all tasks that were posted before this call have run.
   void Flush();
 
  private:

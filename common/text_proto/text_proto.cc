@@ -12,7 +12,7 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
  public:
   explicit FirstError(const std::string& what) : what_(what) {}
 
-  // The first line and the first column have number 0.
+  // `line` and `column` are counted from 0.
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
     if (text_.empty()) text_ = fmt::format("{}:{}:{}: {}", what_, line + 1, column + 1, message);
   }

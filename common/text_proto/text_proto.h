@@ -16,12 +16,13 @@ inline constexpr size_t kTextProtoBytesMax = size_t{16} << 20;
 // The positions of the fields in the text, so that errors about values can name the line.
 using Locations = google::protobuf::TextFormat::ParseInfoTree;
 
-// Parses the text into the message. InvalidArgument "<what>:<line>:<column>: ..." for the first error. Unknown fields
-// are errors: a setting is never ignored.
+// Parses the text into the message. Returns InvalidArgument with the message "<what>:<line>:<column>: ..." for the
+// first error. An unknown field is an error, so that a setting is never ignored.
 Status ParseTextProto(std::string_view text, const std::string& what, google::protobuf::Message* message,
                       Locations* locations = nullptr);
 
-// The same for a file. NotFound if it does not exist; ResourceExhausted above bytes_max.
+// Like ParseTextProto, for a file. Returns NotFound if the file does not exist, and ResourceExhausted if it has more
+// than bytes_max bytes.
 Status ReadTextProto(const Path& file, google::protobuf::Message* message, size_t bytes_max = kTextProtoBytesMax);
 
 }  // namespace longshore

@@ -1,5 +1,5 @@
-// The status that the controller writes must match the schema: an API server drops unknown fields, and refuses the
-// whole status for a value of another type.
+// The status that the controller writes must match the schema. An API server drops unknown fields, and rejects the
+// whole status if a value has another type.
 #include <regex>
 #include <set>
 
@@ -45,14 +45,14 @@ void ExpectWithinLimits(const Json& value, const Json& schema, const std::string
   }
   if (!value.is_string()) return;
   const std::string& text = value.get_ref<const std::string&>();
-  // The limit counts characters; a text has at least as many bytes.
+  // `maxLength` counts characters; a text has at least as many bytes as characters.
   EXPECT_LE(text.size(), schema.value("maxLength", text.size())) << path;
   EXPECT_GE(text.size(), schema.value("minLength", size_t{0})) << path;
   if (!schema.contains("pattern")) return;
   EXPECT_TRUE(std::regex_search(text, std::regex(schema["pattern"].get<std::string>()))) << path << " is " << value;
 }
 
-// Adds the paths that occur in the value to `written`.
+// Expects that the value matches the schema. Adds the paths that occur in the value to `written`.
 void ExpectFits(const Json& value, const Json& schema, const std::string& path, std::set<std::string>& written) {
   written.insert(path);
   EXPECT_TRUE(IsOf(value, schema["type"])) << path << " is " << value;
@@ -101,7 +101,7 @@ TEST(CrdStatus, TextIsCutToTheLengthOfTheSchema) {
   }
 }
 
-// tests/crds writes these examples to a real API server.
+// tests/crds writes the examples in status.yaml to a real API server.
 TEST(CrdStatus, ExamplesAreWhatTheControllerWrites) {
   for (const Json& example : LoadOne("tests/crds/status.yaml")) {
     const Json written = example["kind"] == kModelKind ? ToJson(FullModelStatus()) : ToJson(FullFleetStatus());

@@ -50,7 +50,7 @@ TEST(Crd, EachLeafChangesTheParsedSpec) {
     ASSERT_TRUE(without) << leaf.path << ": " << without.error().message;
     ASSERT_TRUE(with) << leaf.path << ": " << with.error().message;
     EXPECT_EQ(*without == *with, leaf.same) << leaf.path;
-    // The parsed spec reads back as the same.
+    // Parsing the written spec again gives the same spec.
     EXPECT_EQ(*Parsed(leaf.kind, {{"spec", *with}}), *with) << leaf.path;
   }
 }
@@ -90,7 +90,7 @@ TEST(Crd, DefaultsAreThoseOfTheParser) {
   EXPECT_EQ(used, there);
 }
 
-// Adds an unknown field to each object of the manifests; the error then lists the known fields.
+// Adds an unknown field to each object of the manifests. The parser's error must list the known fields.
 TEST(Crd, ParserHasExactlyTheFieldsOfTheSchema) {
   std::set<std::string> asked, objects;
   for (const Leaf& leaf : Leaves()) {
@@ -127,7 +127,8 @@ TEST(Crd, EachFieldHasADescription) {
   }
 }
 
-// An API server compares integers with the integer part of a bound: `minimum: 0.5` accepts 0.
+// An API server compares an integer with only the integer part of a bound: `minimum: 0.5` would accept 0. So a schema
+// with a fractional bound must also exclude 0, with `not: {maximum: 0}`.
 TEST(Crd, FractionalBoundsAreRules) {
   for (const std::string& kind : kKinds) {
     for (const SchemaNode& node : NodesOf(kind, "spec")) {
@@ -140,7 +141,7 @@ TEST(Crd, FractionalBoundsAreRules) {
   }
 }
 
-// Newer versions of Kubernetes add CEL functions; these are in 1.30.
+// `known` has CEL functions of Kubernetes 1.30, the oldest supported version. Newer versions have more functions.
 TEST(Crd, RulesUseOnlyFunctionsOfTheOldestSupportedKubernetes) {
   const std::set<std::string> known = {"has",      "all",      "exists_one", "map",      "isSorted",
                                        "endsWith", "size",     "startsWith", "contains", "matches",

@@ -1,4 +1,5 @@
-// The schemas in crds/ and the leaves in tests/crds/leaves.yaml, for tests that compare the parser with them.
+// The schemas in crds/ and the leaves (fields without subfields) in tests/crds/leaves.yaml, for tests that compare the
+// parser with them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ inline Json LoadOne(const std::string& file) {
   return documents->at(0).root;
 }
 
-// Schema of the whole object, with the properties spec and status.
+// The schema of the whole object, with the properties `spec` and `status`.
 inline const Json& SchemaOf(const std::string& kind) {
   static const auto load = [](const char* file) -> Json {
     return LoadOne(file)["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
@@ -62,7 +63,7 @@ inline const Json* SchemaAt(const std::vector<SchemaNode>& nodes, const std::str
   return node == nodes.end() ? nullptr : &node->schema;
 }
 
-// "spec.steps[0].hold" as a JSON pointer: "/spec/steps/0/hold".
+// Returns the JSON pointer for a path: "/spec/steps/0/hold" for "spec.steps[0].hold".
 inline Json::json_pointer PointerTo(const std::string& path) {
   std::string pointer = "/";
   for (const char c : path) {
@@ -106,7 +107,7 @@ inline const std::vector<Leaf>& Leaves() {
   return leaves;
 }
 
-// Parses a manifest and writes the result.
+// Parses a manifest and writes the parsed spec as JSON.
 inline Result<Json> Parsed(const std::string& kind, const Json& manifest, Home home = Home::kCluster) {
   if (kind == kModelKind) {
     ASSIGN_OR_RETURN(const ModelSpec spec, ModelSpecFromJson(manifest["spec"], "m", home));
@@ -116,7 +117,7 @@ inline Result<Json> Parsed(const std::string& kind, const Json& manifest, Home h
   return ToJson(spec);
 }
 
-// The error that the parser reports at this field or within it; "" if none.
+// Returns the error that the parser reports at this field or within it; "" if it reports none.
 inline std::string RefusalAt(const std::string& path, const std::string& kind, const Json& manifest) {
   const auto parsed = Parsed(kind, manifest);
   if (parsed) return "";

@@ -86,7 +86,7 @@ bool SchemaTakesText(const Json& schema, const std::string& text) {
   return !schema.contains("pattern") || std::regex_match(text, std::regex(schema["pattern"].get<std::string>()));
 }
 
-// The bounds of a duration, which the schema has as a rule.
+// The bounds of a duration, which the schema expresses as a CEL rule.
 struct Bounds {
   Duration min, max;
 };
@@ -104,7 +104,7 @@ void ExpectSameText(const Leaf& leaf, const std::string& path, const Json& schem
   Json manifest = leaf.without;
   Put(manifest, path, text);
   const std::string refusal = RefusalAt(path, leaf.kind, manifest);
-  // Other rules of the schema have their cases below or in tests/crds/invalid.yaml.
+  // Violations of these other rules of the schema are tested below or in tests/crds/invalid.yaml.
   for (const char* const rule : {"is not between", "is not below the source", "is a folder of the system"}) {
     if (schema.contains("x-kubernetes-validations") && refusal.find(rule) != refusal.npos) return;
   }
@@ -112,7 +112,7 @@ void ExpectSameText(const Leaf& leaf, const std::string& path, const Json& schem
       << leaf.kind << " " << path << ": " << Json(text) << refusal;
 }
 
-// A text of this size that matches the pattern, built from a matching seed if possible.
+// Returns a text of this size that matches the pattern: `text` or another matching seed, made longer.
 std::string OfSize(size_t size, const std::string& text, const std::string& pattern) {
   const std::string halves = std::string(size < 317 ? 63 : 253, 'a') + "/" + std::string(63, 'a');
   for (const std::string& seed : {text, std::string("1"), std::string("fd00::/8"), std::string("50.5%"), halves}) {
@@ -145,7 +145,7 @@ void ExpectSameTexts(const Leaf& leaf, const std::string& path, const Json& sche
   EXPECT_NE(RefusalAt(path, leaf.kind, manifest), "") << path << " may be longer";
 }
 
-// The schema with the bounds of its rule.
+// Returns the schema with the bounds of its CEL rule as `minimum` and `maximum`.
 Json WithBounds(const Json& schema) {
   static const std::regex kRule("self >= ([0-9.]+) && self <= ([0-9.]+)");
   Json out = schema;
@@ -206,7 +206,8 @@ void ExpectSameSizes(const Leaf& leaf, const std::string& path, const Json& sche
   EXPECT_NE(RefusalAt(path, leaf.kind, manifest), "") << path << " may be empty";
 }
 
-// Tries a value of each type; types that the schema does not accept must be refused at the leaf.
+// Tries a value of each type. The parser must reject the types that the schema does not accept, with an error at the
+// leaf.
 void ExpectSameTypes(const Leaf& leaf, const Json& schema) {
   const std::string type = schema.value("type", "");
   const bool open = type.empty();  // Accepts a text or a number.

@@ -8,7 +8,8 @@
 namespace longshore::api {
 namespace {
 
-// YAML 1.2.2, section 10.3.2.
+// Converts an unquoted scalar as in YAML 1.2.2, section 10.3.2. But octal and hexadecimal numbers, infinity and NaN
+// stay text.
 Json FromPlain(const std::string& text) {
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return nullptr;
   if (text == "true" || text == "True" || text == "TRUE") return true;

@@ -1,5 +1,5 @@
-// Reads a tree field by field, and checks types, ranges, choices and unknown names. Keeps the first error and reads
-// nothing more after it, so that a parser is a plain list of its fields:
+// Reads a JSON tree field by field, and checks types, ranges, choices and unknown names. Keeps the first error and
+// reads nothing more after it, so that a parser is a plain list of its fields:
 //
 //   Reader reader(origin);
 //   Fields spec(reader, json, "spec");
@@ -40,7 +40,7 @@ class Reader {
   std::optional<Error> error_;
 };
 
-// How messages show a value: `"abc"`, `120`, `a list`.
+// Returns a value as messages show it: `"abc"`, `120`, `a list`.
 std::string Shown(const Json& value);
 
 class Fields {
@@ -48,7 +48,7 @@ class Fields {
   // As in Kubernetes, a field that is null (`errorRate:` with nothing after it) counts as absent.
   Fields(Reader& reader, const Json& object, std::string path);
 
-  // Each of these leaves `out` unchanged, with its default, if the field is absent.
+  // Each of the following functions leaves `out` unchanged, with its default, if the field is absent.
   void Text(const char* key, std::string& out, Need need = Need::kOptional);
   void Text(const char* key, std::string& out, const TextFormat& format, Need need = Need::kOptional);
   void Flag(const char* key, bool& out);
@@ -61,13 +61,13 @@ class Fields {
     if (Has(key)) out = number;
   }
   void Number(const char* key, double& out, double min, double max, Need need = Need::kOptional);
-  // "0.1%" or 0.001.
+  // Reads a share: "0.1%" or 0.001.
   void Share(const char* key, double& out);
   void Time(const char* key, Duration& out, Duration min, Duration max);
-  // An amount of a resource, as text: 2, "500m" or "20Gi".
+  // Reads an amount of a resource, as text: 2, "500m" or "20Gi".
   void Amount(const char* key, std::string& out, Need need = Need::kOptional);
   void AmountMap(const char* key, size_t entries_max, std::map<std::string, std::string>& out);
-  // Name to text, label to version.
+  // TextMap reads texts by name, VersionMap reads versions by label.
   void TextMap(const char* key, std::map<std::string, std::string>& out);
   void TextMap(const char* key, size_t entries_max, const TextFormat& value, std::map<std::string, std::string>& out);
   void VersionMap(const char* key, size_t entries_max, std::map<std::string, int64_t>& out);
@@ -95,16 +95,16 @@ class Fields {
   void Objects(const char* key, size_t items_max, const std::function<void(Fields& item)>& read);
   void TextSet(const char* key, size_t items_max, const TextFormat& format, std::vector<std::string>& out);
 
-  // Refuses a field that is planned but not supported by this release. `instead`: what to use.
+  // Rejects a field that is planned but not supported by this release. `instead` says what to use.
   void NotYet(const char* key, const std::string& instead);
-  // Refuses a field that has no effect in standalone mode, where nodes are processes of one host.
+  // Rejects a field that has no effect in standalone mode, where nodes are processes of one host.
   void OnlyInCluster(const char* key, const std::string& instead);
   void Refuse(const std::string& key, const std::string& why);
   bool Has(const char* key) const { return object_->contains(key) && !(*object_)[key].is_null(); }
-  // Marks a field as known and returns its value; nullptr if absent. For fields with rules of their own.
+  // Marks a field as known and returns its value; nullptr if it is absent. For fields that the caller checks itself.
   const Json* Take(const char* key, Need need = Need::kOptional);
 
-  // Refuses fields that were not read. Call it last.
+  // Rejects fields that were not read. Call it last.
   void Done();
 
   Reader& reader() { return reader_; }

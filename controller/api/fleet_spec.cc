@@ -22,7 +22,7 @@ void ReadReplicas(Fields& replicas, ServingFleetSpec& out) {
 }
 
 void ReadPorts(Fields& ports, ServingFleetSpec& out) {
-  // In a cluster the port of a Service must be given.
+  // In a cluster, this is the port of a Service, which cannot be 0 (any free port).
   const int64_t min = ports.reader().home() == Home::kCluster ? 1 : 0;
   ports.Integer("grpc", out.grpc_port, min, 65535);
   ports.Integer("rest", out.rest_port, min, 65535);

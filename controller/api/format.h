@@ -1,6 +1,6 @@
-// Writes values as JSON, for stores and programs, and as YAML, for users.
+// Writes specs, statuses and whole objects as JSON, for stores and programs, and as YAML, for users.
 //
-// Reading the result gives the same value (parse.h). Defaults are written out, so that a later release with other
+// Parsing the result with parse.h gives the same value. Defaults are written too, so that a later release with other
 // defaults does not change applied objects.
 #pragma once
 
@@ -17,13 +17,14 @@ Json ToJson(const ModelSpec& spec);
 Json ToJson(const ModelStatus& status);
 Json ToJson(const ServingFleetSpec& spec);
 Json ToJson(const ServingFleetStatus& status);
-// The spec of either kind.
+// Returns the spec of either kind as JSON.
 Json SpecToJson(const ParsedObject& object);
 
-// {apiVersion, kind, metadata, spec, status}; without status if it is null.
+// Returns {apiVersion, kind, metadata, spec, status}; without status if it is null.
 Json Document(const std::string& kind, const Metadata& metadata, const Json& spec, const Json& status);
 
-// Block style, keys in their order, strings quoted where YAML would read them as something else.
+// Returns YAML in block style, with keys in their order and quotes around strings that YAML would read as something
+// else.
 std::string ToYaml(const Json& document);
 
 }  // namespace longshore::api

@@ -1,5 +1,5 @@
-// Reads statuses, which the controller wrote itself: a field that is absent or has another type gets its default.
-// Internal to api/.
+// Reads the statuses of objects. The controller wrote them itself, so a field that is absent or has another type gets
+// its default instead of an error. Internal to api/.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ void Get(const Json& json, const char* key, T& out) {
 
 void GetTime(const Json& json, const char* key, TimePoint& out);
 
-// A null value if the key is absent.
+// Returns the value of the key; a null value if the key is absent.
 const Json& Child(const Json& json, const char* key);
 
 // Reads all entries of an array; returns an empty list if there is no array.
@@ -50,7 +50,7 @@ Json ListToJson(const std::vector<T>& list, Write write) {
 Json ToJson(const Condition& condition);
 Condition ConditionFrom(const Json& json);
 
-// DataLoss if the status is neither a mapping nor null.
+// Returns DataLoss if the status is neither a mapping nor null.
 Status CheckIsStatus(const Json& status);
 
 }  // namespace longshore::api

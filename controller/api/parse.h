@@ -35,13 +35,13 @@ inline constexpr size_t kManifestBytesMax = 4 << 20;
 inline constexpr size_t kManifestDocumentsMax = 10000;
 
 // Parses all documents of a file and skips empty ones. Stops at the first error: InvalidArgument, or ResourceExhausted
-// above the limits. Two documents of the same kind, namespace and name are an error. `file` is only used in messages.
-// `namespace_`: the namespace of documents that name none.
+// if a limit is exceeded. Two documents of the same kind, namespace and name are an error. `file` is only used in
+// messages. `namespace_` is the namespace of documents that name none.
 Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::string_view text, Home home = Home::kHost,
                                                  const std::string& namespace_ = "default");
 
-// Parses a spec in a store (see ToJson in format.h), with the same rules as for manifests; messages name the field.
-// `name` is the name of the object, the default of servedName.
+// Parses a spec from a store (see ToJson in format.h), with the same rules as for manifests. Messages name the field.
+// `name` is the name of the object, which is the default of servedName.
 Result<ModelSpec> ModelSpecFromJson(const Json& spec, const std::string& name, Home home = Home::kAny);
 Result<ServingFleetSpec> ServingFleetSpecFromJson(const Json& spec, Home home = Home::kAny);
 

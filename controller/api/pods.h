@@ -1,8 +1,8 @@
 // Settings of the pods of a fleet in a cluster. Manifests for standalone mode, where nodes are processes, must not
 // contain them.
 //
-// Texts have the format of Kubernetes: amounts "500m" or "20Gi", names and labels by its rules. An empty text, list or
-// mapping means that the field was not given.
+// Texts have the format of Kubernetes: amounts are "500m" or "20Gi", for example, and names and labels follow its
+// rules. An empty text, list or mapping means that the field was not given.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace longshore::api {
 
-using Amounts = std::map<std::string, std::string>;  // Amount by resource.
+using Amounts = std::map<std::string, std::string>;  // Key: resource. Value: amount.
 using Labels = std::map<std::string, std::string>;
 
 struct Toleration {

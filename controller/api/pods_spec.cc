@@ -49,7 +49,7 @@ void ReadAmounts(Fields& resources, const char* key, Amounts& out) {
   }
 }
 
-// A device cannot be shared, so its request must equal its limit and be a whole number.
+// A device, such as a GPU, cannot be shared, so its request must equal its limit and be a whole number.
 void CheckDevices(Fields& resources, const Pods& pods) {
   const auto is_device = [](const std::string& name) { return name.find('/') != std::string::npos; };
   for (const auto& [name, amount] : pods.limits) {
@@ -96,7 +96,7 @@ TopologySpread ReadSpread(Fields& fields) {
   return out;
 }
 
-// Folders of the system or of the node itself.
+// Whether the path is in a folder that the system or the node itself uses.
 bool IsTaken(const std::string& path) {
   const std::string_view top = std::string_view(path).substr(1, path.find('/', 1) - 1);
   constexpr std::string_view kTaken[] = {"bin", "dev",  "etc", "lib", "lib64", "proc",

@@ -17,7 +17,8 @@ std::string Ending(size_t count, const std::string& noun) {
   return fmt::format("{}and {} more {}{}", kBetween, count, noun, count == 1 ? "" : "s");
 }
 
-// The order in which sentences are kept: first those with a new text.
+// Returns the indices of the sentences in the order in which they are kept: those that repeat an earlier text come
+// last.
 std::vector<size_t> MostInformativeFirst(const std::vector<Sentence>& sentences) {
   std::vector<size_t> order;
   std::vector<size_t> repeats;

@@ -1,5 +1,5 @@
-// Joins messages of many nodes to one text of limited length for a status. Without the limit, the message of a
-// condition would grow with the fleet until the API server refused the whole status.
+// Joins messages of many nodes to one text of limited length for the status of an object. Without the limit, the
+// message of a condition would grow with the fleet until the API server rejected the whole status.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace longshore::api {
 // One sentence about one node, Model or label, in two parts: {"node a: ", "no such file"}.
 struct Sentence {
   std::string name;  // The node, Model or label.
-  std::string text;  // Repeated texts are dropped first.
+  std::string text;  // Sentences that repeat a text are dropped first.
 };
 
 struct SentenceLimits {
@@ -23,8 +23,8 @@ struct SentenceLimits {
 };
 
 // Joins the sentences by "; ", in their order, to valid UTF-8 of at most `bytes_max` bytes. A sentence that is too long
-// is cut. If not all fit, sentences with a new text are kept before those that repeat a text, and the result ends with
-// "; and 7 more nodes". "" for an empty list.
+// is cut. If not all sentences fit, those with a new text are kept before those that repeat a text, and the result ends
+// with "; and 7 more nodes". Returns "" for an empty list.
 std::string JoinSentences(const std::vector<Sentence>& sentences, const SentenceLimits& limits = {});
 
 }  // namespace longshore::api

@@ -1,4 +1,4 @@
-// The parsers of the two specs, shared by manifests and stored objects.
+// The parsers of the specs of Model and ServingFleet, shared by manifests and stored objects.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace longshore::api {
 ModelSpec ReadModelSpec(Fields& spec, const std::string& name);
 ServingFleetSpec ReadServingFleetSpec(Fields& spec);
 
-// Reads and writes the part of the spec of a fleet that is about pods. Defaults are not written, so that the output in
-// standalone mode is a valid manifest for that mode.
+// Reads and writes the part of a fleet's spec that is about pods. PutPods does not write defaults, so that the output
+// in standalone mode is a valid manifest for that mode.
 Pods ReadPods(Fields& spec);
 void PutPods(const Pods& pods, Json& spec);
 

@@ -7,7 +7,7 @@
 namespace longshore::api {
 namespace {
 
-// Compiles each pattern once per thread, so that threads share nothing.
+// Compiles each pattern once per thread, so that threads share no state.
 const std::regex& Compiled(std::string_view pattern) {
   thread_local std::map<std::string_view, std::regex> compiled;
   const auto found = compiled.find(pattern);

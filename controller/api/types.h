@@ -1,6 +1,7 @@
-// The kinds of longshore.dev/v1alpha1 as values: spec (written by users) and status (written by the controller).
+// The kinds Model and ServingFleet of longshore.dev/v1alpha1 as C++ types: spec (written by users) and status (written
+// by the controller).
 //
-// parse.h parses, sets defaults and validates; format.h writes. No I/O.
+// parse.h parses them, sets defaults and validates; format.h writes them. No function here does I/O.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@ inline constexpr const char* kApiVersion = "longshore.dev/v1alpha1";
 inline constexpr const char* kModelKind = "Model";
 inline constexpr const char* kServingFleetKind = "ServingFleet";
 
-// Identifies an object: the key of a reconciliation.
+// Identifies an object. Objects are queued for reconciliation by their keys.
 struct Key {
   std::string kind;
   std::string namespace_;
@@ -29,7 +30,7 @@ struct Key {
 
   auto operator<=>(const Key&) const = default;
 };
-// "Model vision/digits".
+// Returns the kind, the namespace and the name: "Model vision/digits".
 std::string ToString(const Key& key);
 
 struct Metadata {
@@ -37,7 +38,7 @@ struct Metadata {
   std::string namespace_ = "default";
   std::string uid;               // Set by the store at the first apply.
   int64_t generation = 0;        // Number of changes of the spec.
-  std::string resource_version;  // Changes with every write; for compare-and-set.
+  std::string resource_version;  // Changes with every write; used for compare-and-set.
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
 };
@@ -53,11 +54,12 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 
-// The maxLength in the CRDs; an API server refuses a whole status if one message is longer.
+// The maxLength of Condition::message in the CRDs. An API server rejects the whole status if one message is longer.
 inline constexpr size_t kConditionMessageBytesMax = 32768;
 
-// Adds the condition or replaces the one with its type. The transition time changes only if the status changes. Cuts a
-// message above kConditionMessageBytesMax and replaces bytes that are not valid UTF-8.
+// Adds the condition, or replaces the one of the same type. Condition::last_transition changes only if
+// Condition::status changes. A message above kConditionMessageBytesMax is cut, and bytes that are not valid UTF-8 are
+// replaced.
 void SetCondition(std::vector<Condition>& conditions, Condition next);
 
 // ---------------------------------------------------------------------------------------------------- Model
@@ -65,7 +67,7 @@ void SetCondition(std::vector<Condition>& conditions, Condition next);
 struct Step {
   double weight_percent = 0;
   std::optional<Duration> hold;  // Minimum duration of this step; default: Rollout::hold.
-  bool manual_pause = false;     // `pause: Manual`: the step waits for the command promote.
+  bool manual_pause = false;     // `pause: Manual`: the step waits for the command `promote`.
 };
 
 struct AnalysisErrorRate {
@@ -94,12 +96,12 @@ struct Rollout {
   AnalysisLatency latency;
   AnalysisDrift drift;
   OnFailure on_failure = OnFailure::kRollback;
-  Duration progress_deadline = std::chrono::minutes(10);  // Time limit for loading and becoming ready.
+  Duration progress_deadline = std::chrono::minutes(10);  // Time limit for a version to load and become ready.
   bool paused = false;
 };
 
 struct Validation {
-  std::string golden_set;       // Path below the source.
+  std::string golden_set;       // Path relative to the source.
   std::string metric = "top1";  // "top1" or "tolerance".
   double minimum = 0.95;
   double relative_tolerance = 1e-3;
@@ -117,10 +119,10 @@ struct Batching {
 struct Slo {
   double latency_quantile = 0.99;
   std::optional<Duration> latency_target;
-  std::optional<double> error_rate;  // Share, 0..1.
+  std::optional<double> error_rate;  // A share from 0 to 1.
 };
 
-// The source of versions, as in ModelSpec.
+// Where versions come from: the fields source_uri and source_sha256 of a ModelSpec.
 struct Source {
   std::string uri;
   std::string sha256;
@@ -146,23 +148,25 @@ struct ModelSpec {
 // A command of a user, written to the status with compare-and-set; the controller executes it once.
 struct Command {
   std::string verb;        // "promote", "abort", "pause", "resume", "retry".
-  int64_t generation = 0;  // The generation that the user saw; a command for an older one is refused.
+  int64_t generation = 0;  // The generation that the user saw; the controller rejects a command for an older one.
   int step = 0;
 
   friend bool operator==(const Command&, const Command&) = default;
 };
 
-// Results of sampled inputs that were run on candidate and stable. Counted for the candidate only.
+// The differences between the answers of candidate and stable to the same sampled inputs. Only the candidate's evidence
+// has these counts.
 struct DriftEvidence {
   int64_t pairs = 0;
-  double difference_sum = 0;  // Sum of max|a-b| / max(1, max|b|) over the pairs.
+  double difference_sum = 0;  // Sum of max|a-b| / max(1, max|b|) over the pairs (a, b).
   double difference_max = 0;
   int64_t top1_changed = 0;
 
   friend bool operator==(const DriftEvidence&, const DriftEvidence&) = default;
 };
 
-// Cumulative counts that survive restarts of nodes: sums over the incarnations that the controller observed.
+// Cumulative counts of one version. They survive restarts of nodes: they are sums over all incarnations of nodes that
+// the controller observed.
 struct ArmEvidence {
   int64_t requests = 0;
   int64_t errors = 0;
@@ -176,7 +180,7 @@ struct ArmEvidence {
 struct Verdict {
   std::string result;   // "Pass", "Fail" or "Undecided".
   std::string reason;   // "ErrorRate", "Latency", "NonFinite", "GoldenSet", "TooFewRequests", ...
-  std::string message;  // For users, with the numbers.
+  std::string message;  // For users; contains the numbers.
   std::map<std::string, double> numbers;
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
@@ -184,16 +188,16 @@ struct Verdict {
 
 enum class RolloutPhase { kNone, kValidating, kLoading, kStep, kPaused, kPromoting, kCompleted, kRolledBack };
 std::string_view RolloutPhaseName(RolloutPhase phase);
-// kNone if the name is unknown.
+// Returns kNone if the name is unknown.
 RolloutPhase RolloutPhaseOf(std::string_view name);
 // Whether a rollout in this phase is not finished.
 bool IsUnderWay(RolloutPhase phase);
 
 // The state of a rollout that must survive a restart of the controller.
 struct RolloutStatus {
-  std::string id;  // Salt of the assignment: "<uid>/<candidate>/<attempt>".
+  std::string id;  // Salt for the assignment of requests: "<uid>/<candidate>/<attempt>".
   RolloutPhase phase = RolloutPhase::kNone;
-  int64_t stable = 0;  // 0: none yet.
+  int64_t stable = 0;  // 0: no version yet.
   int64_t candidate = 0;
   int attempt = 0;
   int step_index = 0;
@@ -204,17 +208,17 @@ struct RolloutStatus {
   int64_t step_candidate_requests = 0;  // Total requests of the candidate when the step began.
   bool paused_by_command = false;
   bool promoted_by_command = false;  // A user ended the last step, whatever its verdict was.
-  TimePoint evidence_used_at;        // When windows were last added to `analysis`.
-  TimePoint held_since;              // When the verdict became LatencyBaseline; TimePoint{} for any other verdict.
-  // State of the sequential tests: log e-values, windows closed so far, totals, baseline of stable. Only analysis/ may
-  // interpret it.
+  TimePoint evidence_used_at;        // When evidence was last added to `analysis`.
+  TimePoint held_since;              // When the verdict's reason became LatencyBaseline; TimePoint{} for any other.
+  // State of the sequential tests: log e-values, windows closed so far, totals, latency baseline of the stable version.
+  // Only the code in analysis/ may interpret it.
   Json analysis;
   Verdict verdict;
 
   friend bool operator==(const RolloutStatus&, const RolloutStatus&) = default;
 };
 
-// A failed version is not tried again until its digest or the generation changes, or a user commands retry.
+// A failed version is not tried again until its digest or the generation changes, or a user gives the command `retry`.
 struct FailedVersion {
   int64_t version = 0;
   std::string digest;
@@ -250,9 +254,9 @@ struct ModelStatus {
   RolloutStatus rollout;
   std::vector<FailedVersion> failed;       // At most kFailedMax, the newest last.
   std::vector<HistoryEntry> history;       // At most kHistoryMax, the newest last.
-  std::map<int64_t, std::string> digests;  // Digest of each version's files, which all nodes must match.
-  std::map<int64_t, Source> sources;       // The source in the spec when the rollout of the version began.
-  std::optional<Command> command;          // Not executed yet.
+  std::map<int64_t, std::string> digests;  // Key: version. Value: the digest that its files must have on all nodes.
+  std::map<int64_t, Source> sources;       // Key: version. Value: the source in the spec when its rollout began.
+  std::optional<Command> command;          // A command that is not executed yet.
   std::string command_result;              // Result of the last command.
   std::vector<NodeStatus> nodes;
 
@@ -268,30 +272,30 @@ struct Model {
   ModelStatus status;
 };
 
-// "namespace/name" of the fleet that serves the model.
+// Returns "namespace/name" of the fleet that serves the model.
 std::string FleetOf(const Metadata& model, const ModelSpec& spec);
 
-// The key of the fleet "namespace/name".
+// Returns the key of the fleet "namespace/name".
 Key FleetKey(const std::string& fleet);
 
 // ---------------------------------------------------------------------------------------------------- ServingFleet
 
 struct Autoscaling {
   Duration queue_delay_target = std::chrono::milliseconds(10);
-  double utilization_target = 0.7;  // Target of the share of run slots that are busy.
+  double utilization_target = 0.7;  // Target for the share of run slots that are busy.
   std::string prometheus_url;       // Empty: use the reports of the nodes.
   Duration metrics_age_max = std::chrono::seconds(15);
   Duration scale_down_stabilization = std::chrono::minutes(5);
   Duration scale_up_cooldown = std::chrono::seconds(3);
 };
 
-// Namespaces whose Models a fleet serves in addition to its own.
+// Namespaces whose Models a fleet serves in addition to the Models of its own namespace.
 struct AllowedNamespaces {
   bool all = false;
   std::vector<std::string> names;
 };
 
-// nullopt: no limit.
+// Limits of a fleet; nullopt: no limit.
 struct Quotas {
   std::optional<int> models_max;
   std::optional<int> models_per_namespace_max;
@@ -317,9 +321,10 @@ struct AutoscaleStatus {
   std::string message;
   double value = 0;
   double target = 0;
-  TimePoint evidence_at;  // Time of the newest sample used.
+  TimePoint evidence_at;  // Time of the newest sample that was used.
   TimePoint last_scale_up;
-  // At most one entry: since when fewer nodes than now are enough, and the largest number that was needed since then.
+  // At most one entry: the time since which fewer nodes than now are enough, and the largest number of nodes that was
+  // needed since that time.
   std::vector<std::pair<TimePoint, int>> recommendations;
 
   friend bool operator==(const AutoscaleStatus&, const AutoscaleStatus&) = default;

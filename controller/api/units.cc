@@ -17,7 +17,7 @@ struct Unit {
   int64_t microseconds;
 };
 constexpr std::array<Unit, 5> kUnits = {{{"h", 3600000000}, {"m", 60000000}, {"s", 1000000}, {"ms", 1000}, {"us", 1}}};
-// Suffixes of amounts; "m" means a thousandth.
+// A suffix of an amount, and its factor: "m" means a thousandth.
 struct Scale {
   std::string_view name;
   double factor;
@@ -56,8 +56,7 @@ Result<Duration> ParseDuration(std::string_view text) {
 std::string FormatDuration(Duration duration) {
   const int64_t count = duration.count();
   if (count == 0) return "0s";
-  // Durations up to some minutes are written in seconds, because "90s" and "60s" are easier to compare than "90s" and
-  // "1m".
+  // Minutes and hours are written in seconds, because "90s" and "60s" are easier to compare than "90s" and "1m".
   for (const Unit& unit : {kUnits[2], kUnits[3]}) {
     if (count % unit.microseconds == 0) return fmt::format("{}{}", count / unit.microseconds, unit.name);
   }

@@ -8,24 +8,25 @@
 
 namespace longshore::api {
 
-// "0.1%" or "0.001". Does not check the range 0..1.
+// Parses "0.1%" or "0.001". Does not check that the share is from 0 to 1.
 Result<double> ParseShare(std::string_view text);
 
-// Bytes of an amount in Kubernetes notation such as "20Gi"; fractions of a byte are cut. Requires: the text matches
-// kQuantity.
+// Returns the bytes of an amount in Kubernetes notation such as "20Gi", rounded down to whole bytes. Requires: the text
+// matches kQuantity.
 int64_t BytesOf(std::string_view quantity);
 
-// RFC 3339 with optional fraction of a second (cut to microseconds), in UTC or with an offset; "" gives TimePoint{}.
+// Parses a time in RFC 3339, with an optional fraction of a second (cut to microseconds), in UTC or with an offset.
+// Returns TimePoint{} for "".
 Result<TimePoint> ParseTime(std::string_view text);
 
-// One number with one unit of us, ms, s, m or h: "90s" is valid, "1m30s" is refused.
+// Parses one number with one unit of us, ms, s, m or h: "90s" is valid, "1m30s" is not.
 Result<Duration> ParseDuration(std::string_view text);
 
-// The shortest exact form: "30s", "1500ms", "0s".
+// Returns the duration in the largest unit of s, ms and us that gives a whole number: "30s", "1500ms", "0s".
 std::string FormatDuration(Duration duration);
-// RFC 3339 in UTC with milliseconds: "2026-11-21T05:23:49.120Z"; "" for TimePoint{}.
+// Returns the time in RFC 3339, in UTC with milliseconds: "2026-11-21T05:23:49.120Z". Returns "" for TimePoint{}.
 std::string FormatTime(TimePoint at);
-// "0.1%" from 0.001, with at most four digits after the point.
+// Returns "0.1%" for 0.001, with at most four digits after the point.
 std::string FormatShare(double share);
 
 }  // namespace longshore::api

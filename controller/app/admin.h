@@ -1,4 +1,4 @@
-// The controller's /livez, /readyz and /metrics.
+// The controller's HTTP endpoints /livez, /readyz and /metrics.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace longshore::app {
 class Admin {
  public:
   // Starts the server, and adds the metrics of the process to the registry. `not_ready` returns why the controller is
-  // not ready, or "" if it is; it is called on any thread, as is the registry.
+  // not ready, or "" if it is. `not_ready` and the registry are used on any thread.
   static Result<std::unique_ptr<Admin>> Start(const AdminOptions& options, metrics::Registry& metrics,
                                               std::function<std::string()> not_ready);
   int port() const { return server_->port(); }

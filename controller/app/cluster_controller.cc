@@ -36,7 +36,7 @@ constexpr size_t kWritesMax = 16;  // More do not help, as measured with tests/b
 constexpr std::chrono::seconds kRetryInterval{2};
 constexpr std::chrono::seconds kAuthorityCheckInterval{10};
 
-// Unique to this process, even among replicas and earlier processes of a controller.
+// Returns a name that is unique to this process, even among the replicas and earlier processes of a controller.
 std::string MakeIdentity() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
@@ -112,11 +112,11 @@ class ClusterController final : public Controller {
 
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
-  std::string not_ready_ = "not connected yet";  // Guarded by the mutex, as are the next two.
+  std::string not_ready_ = "not connected yet";  // Guarded by the mutex, as are `stopping_` and `epoch_raises_`.
   bool stopping_ = false;
-  nodes::EpochRaises epoch_raises_;      // Counts over all terms of this process.
+  nodes::EpochRaises epoch_raises_;      // Limits the raises in all terms of this process.
   std::stop_source stop_;                // Cancels the API requests of reconciliations.
-  std::atomic<bool> connected_ = false;  // Set once Connect succeeded; what it created is not replaced after that.
+  std::atomic<bool> connected_ = false;  // Set when Connect has succeeded. Later, nothing that it created is replaced.
   std::atomic<int64_t> floor_ = 0;       // The highest known epoch.
   std::atomic<int64_t> epoch_ = 0;       // The epoch of the current term; 0 while another controller leads.
 
@@ -126,7 +126,7 @@ class ClusterController final : public Controller {
   std::unique_ptr<fleet::pods::PodFleet> fleet_;
   std::unique_ptr<fleet::pods::NodeTokens> tokens_;
   std::unique_ptr<kube::EventWriter> events_;
-  std::shared_ptr<tls::Identities> identities_;     // Announces a new authority to the fleet.
+  std::shared_ptr<tls::Identities> identities_;     // Reads `served_`, which announces a new CA to `fleet_`.
   std::unique_ptr<leader::Leadership> leadership_;  // Created and stopped under the mutex.
   std::unique_ptr<Admin> admin_;
 };
@@ -165,7 +165,7 @@ Status ClusterController::Run() {
 }
 
 void ClusterController::Stop() {
-  if (!connected_) {  // Connect may block, and there is no Lease to release.
+  if (!connected_) {  // Exits at once: Connect may block, and there is no Lease to release.
     spdlog::info("the controller exits before it was connected");
     std::_Exit(0);
   }
@@ -175,7 +175,7 @@ void ClusterController::Stop() {
     if (leadership_) leadership_->Stop();
   }
   stopped_.notify_all();
-  stop_.request_stop();  // A reconciliation may be waiting for a long Retry-After of the API server.
+  stop_.request_stop();  // Cancels API requests: one may be waiting for a long Retry-After of the API server.
 }
 
 bool ClusterController::ConnectUntilStopped() {
@@ -194,7 +194,7 @@ bool ClusterController::ConnectUntilStopped() {
 }
 
 Status ClusterController::Connect() {
-  // Destroys what an earlier attempt created, users before what they use.
+  // Destroys the objects of an earlier attempt, each one before the objects that it uses.
   identities_.reset();
   tokens_.reset();
   fleet_.reset();
@@ -208,7 +208,7 @@ Status ClusterController::Connect() {
   fleet::pods::PodFleetOptions fleet_options;
   fleet_options.namespaces = options_.watch_namespaces;
   fleet_options.api = api_options;
-  fleet_options.settings = {options_.node_image, options_.advertised_address, ""};  // `served_` sets the authority.
+  fleet_options.settings = {options_.node_image, options_.advertised_address, ""};  // `served_` sets the CA.
   ASSIGN_OR_RETURN(fleet_,
                    fleet::pods::StartPodFleet(cluster_, fleet_options, timer_,
                                               [this](const std::string& fleet) { queue_.Add(api::FleetKey(fleet)); }));
@@ -241,7 +241,8 @@ Status ClusterController::StartLeadership() {
   return {};
 }
 
-// Becomes the leader. Returns an error if this is impossible, for example because the controller cannot listen.
+// Leads until the term `epoch` ends. Returns an error if this is impossible, for example because the controller cannot
+// listen.
 Status ClusterController::Lead(int64_t epoch) {
   spdlog::info("became the leader: epoch {}", epoch);
   epoch_ = epoch;
@@ -251,7 +252,7 @@ Status ClusterController::Lead(int64_t epoch) {
   return led;
 }
 
-// Whether the term has not ended according to the clock.
+// Whether this controller is in a term that has not ended according to the clock.
 bool ClusterController::Leads() const {
   const int64_t epoch = epoch_;
   const std::lock_guard lock(mutex_);
@@ -262,7 +263,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   ASSIGN_OR_RETURN(const int64_t epoch_of_statuses, EpochOfStatuses(*store_));
   RaiseFloor(epoch_of_statuses);
   if (epoch_of_statuses >= epoch) {
-    leadership_->AwaitEnd(epoch);  // The election then begins a new term above the floor.
+    leadership_->AwaitEnd(epoch);  // The election then begins a new term whose epoch is above `floor_`.
     return {};
   }
   runtime::WorkQueue queue;
@@ -275,7 +276,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   };
   nodes_options.certify = [this](const nodes::Identity& node,
                                  const std::string& request) -> Result<control::Certificate> {
-    // The node's stream may be older than its token, and may outlive its pod.
+    // The node was identified when its stream began. Its pod may have been deleted since then.
     if (!HasPod(*fleet_, node)) return FailedPrecondition("pod {} does not exist any more", node.node);
     ASSIGN_OR_RETURN(const tls::KeyPair authority,
                      ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
@@ -306,7 +307,8 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
                       kEvidenceUnwrittenMin});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);
-    // Before the current reconciliation ends, so that the nodes search for the next leader immediately.
+    // Ends the streams before the current reconciliation ends, so that the nodes search for the next leader
+    // immediately.
     nodes->Close();
     queue.Stop();
   });
@@ -321,7 +323,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
 void ClusterController::QueueEverything(runtime::WorkQueue& queue) {
   for (const std::string& fleet : fleet_->Fleets()) queue.Add(api::FleetKey(fleet));
   for (const char* kind : {api::kServingFleetKind, api::kModelKind}) {
-    const auto keys = store_->Keys(kind);  // Read from the cache, so it cannot fail.
+    const auto keys = store_->Keys(kind);  // Reads from the cache, so it cannot fail.
     if (!keys) continue;
     for (const api::Key& key : *keys) queue.Add(key);
   }
@@ -340,13 +342,13 @@ void ClusterController::RaiseFloor(int64_t epoch) {
   }
 }
 
-// Whether a node may end the term `epoch` because it knows a higher epoch.
+// Checks whether a node that knows a higher epoch may end the term `epoch`.
 Status ClusterController::AllowRaise(int64_t epoch) {
   const std::lock_guard lock(mutex_);
   return epoch_raises_.Allow(epoch, timer_.Now());
 }
 
-// Nodes read the certificate from the ConfigMap of their fleet.
+// Nodes read the certificate from the ConfigMap of their fleet, so all fleets are reconciled.
 void ClusterController::UseAuthority(const std::string& certificate) {
   fleet_->UseAuthority(certificate);
   for (const std::string& fleet : fleet_->Fleets()) queue_.Add(api::FleetKey(fleet));

@@ -1,6 +1,7 @@
-// Assembles the controller: only this folder names concrete stores, fleets and sources.
+// Assembles the controller: only this folder uses concrete types of stores, fleets and sources.
 //
-// It runs in one of two modes: on one host, where it starts the nodes itself, or on a cluster, where Kubernetes does.
+// The controller runs in one of two modes: on one host, where it starts the nodes itself, or on a cluster, where
+// Kubernetes starts them.
 #pragma once
 
 #include <memory>
@@ -44,7 +45,7 @@ struct ClusterOptions {
   std::string advertised_address{};             // The address that nodes dial: "dns:///HOST:PORT".
   Path ca_cert_file{};                          // PEM: the CA that signs the certificates of controller and nodes.
   Path ca_key_file{};                           // PEM: the key of this CA.
-  leader::Options lease{};                      // The controller makes its own identity and ignores the one here.
+  leader::Options lease{};                      // `identity` is ignored: the controller makes its own.
   kube::ApiOptions api{};                       // The options of each client of the API server.
   AdminOptions admin{};
   signals::PrometheusTrust prometheus{};
@@ -56,17 +57,17 @@ class Controller {
 
   // Blocks until Stop. Returns an error if the nodes of a host had to be stopped and did not stop in time.
   virtual Status Run() = 0;
-  // Called on any thread.
+  // May be called on any thread.
   virtual void Stop() = 0;
 };
 
 // Returns FailedPrecondition if another controller uses the state directory or the directory of manifests.
 Result<std::unique_ptr<Controller>> StartOnHost(const HostOptions& options);
-// Serves health and metrics immediately; Run connects to the API server, and retries until it succeeds. Errors name the
-// wrong option.
+// Serves health and metrics immediately; Run connects to the API server, and retries until it succeeds. An error names
+// the wrong option.
 Result<std::unique_ptr<Controller>> StartInCluster(const ClusterOptions& options);
 
-// Stops all nodes of a state directory. Returns FailedPrecondition if a controller uses it.
+// Stops all nodes of a state directory. Returns FailedPrecondition if a controller uses the directory.
 Status StopFleets(const Path& state_dir);
 
 }  // namespace longshore::app

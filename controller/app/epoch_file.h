@@ -6,8 +6,8 @@
 
 namespace longshore::app {
 
-// Returns the epoch of a new term, which is above the file's and above `floor`, and writes it to the file. Returns
-// DataLoss if the file holds anything other than a number.
+// Returns the epoch of a new term, which is above the epoch in the file and above `floor`, and writes it to the file.
+// Returns DataLoss if the file holds anything other than a number.
 Result<int64_t> NextEpoch(const Path& file, int64_t floor);
 
 }  // namespace longshore::app

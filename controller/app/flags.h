@@ -12,7 +12,7 @@ namespace longshore::app {
 struct Flags {
   enum class Verb { kHost, kStopFleets, kCluster };
   Verb verb = Verb::kHost;
-  HostOptions host{};  // `node_environment` is not set.
+  HostOptions host{};  // ParseFlags does not set `node_environment`.
   ClusterOptions cluster{};
   std::string log_level = "info";
 };

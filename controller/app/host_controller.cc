@@ -25,12 +25,13 @@ namespace {
 
 constexpr std::chrono::seconds kDrainMax{120};
 
-// The controller holds the lock while it lives; the kernel releases it however the process ends.
+// Locks the state directory. A controller holds the lock until it is destroyed. If its process crashes, the kernel
+// releases the lock.
 Result<process::Descriptor> LockStateDir(const Path& state_dir) {
   std::error_code error;
   std::filesystem::create_directories(state_dir, error);
   if (error) return Unavailable("cannot create {}: {}", state_dir.string(), error.message());
-  // Only this user: the controller accepts any process that can open a socket in this folder as a node.
+  // Only this user may open the folder: the controller accepts any process that can open a socket in it as a node.
   chmod(state_dir.c_str(), 0700);
   const Path path = state_dir / "controller.lock";
   process::Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -87,7 +88,8 @@ Status HostController::Start() {
   store_->ApplyManifestsThrough(*manifests_store_);
   const std::string socket = "unix:" + (options_.state_dir / "controller.sock").string();
   ASSIGN_OR_RETURN(fleet_, StartFleet(socket));
-  // In a copied or restored directory the epoch file may be older than the statuses.
+  // In a copied or restored directory, the epoch file may be older than the statuses. So the new epoch must be above
+  // both.
   ASSIGN_OR_RETURN(const int64_t epoch_of_statuses, EpochOfStatuses(*store_));
   const Path epoch_file = options_.state_dir / "epoch";
   nodes::Options nodes_options;
@@ -145,7 +147,8 @@ std::optional<reconcile::SourceProblem> HostController::ProblemOf(const api::Key
   return reconcile::SourceProblem{problem->reason, problem->message};
 }
 
-// Logs only the first of consecutive failures: the only effect is that the command line prints an older time.
+// Records that this controller is active. Logs only the first of consecutive failures, because their only effect is
+// that the command line prints an older time.
 void HostController::RecordActivity() {
   const Status recorded = manifests_lock_->RecordActivity();
   if (!recorded && is_recorded_) spdlog::warn("{}", recorded.error().message);

@@ -58,7 +58,7 @@ Status Run(const Flags& flags) {
 }
 
 int Main(int argc, char** argv) {
-  // Debian's Abseil searches for deadlocks at every lock that gRPC takes.
+  // Disables Abseil's search for deadlocks, which Debian's build does at every lock that gRPC takes.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
@@ -84,7 +84,7 @@ int Main(int argc, char** argv) {
 }  // namespace longshore::app
 
 int main(int argc, char** argv) {
-  // Threads inherit the mask, so it is set before any thread starts.
+  // Threads inherit the signal mask, so it is set before any thread starts.
   pthread_sigmask(SIG_BLOCK, &longshore::app::SignalThread::Signals(), nullptr);
   return longshore::app::Main(argc, argv);
 }

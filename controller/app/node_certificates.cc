@@ -8,7 +8,7 @@ namespace {
 constexpr std::chrono::hours kLifetime{24 * 365};
 constexpr const char* kDomain = "longshore.internal";
 
-// For people and for tools that read SPIFFE ids; peers check the fleet's DNS name instead.
+// Returns the SPIFFE id of a node, for people and tools. Other nodes do not check it: they check the fleet's DNS name.
 std::string UriOf(const nodes::Identity& node) {
   const api::Key fleet = api::FleetKey(node.fleet);
   return fmt::format("spiffe://{}/ns/{}/fleet/{}/uid/{}/node/{}", kDomain, fleet.namespace_, fleet.name, node.fleet_uid,

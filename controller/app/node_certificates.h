@@ -1,8 +1,8 @@
 // Certificates by which the nodes of one fleet authenticate each other.
 //
-// All nodes of a fleet have the same DNS name, and no other certificate has it. The name contains the fleet's uid, so
-// a fleet that is created again under the same name gets another one, and the fleet's namespace, so fleets of the same
-// name in two namespaces differ.
+// All nodes of a fleet have the same DNS name in their certificates, and no other certificate has it. The name contains
+// the fleet's uid, so that a fleet that is created again under the same name gets another DNS name. It also contains
+// the fleet's namespace, so that fleets of the same name in two namespaces have different DNS names.
 #pragma once
 
 #include <string>

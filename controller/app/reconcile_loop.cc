@@ -84,11 +84,11 @@ void ReconcileLoop::Write(const api::Key& key, reconcile::Reconciliation reconci
     context_.queue.Nudge();
   };
   next_writer_ = (next_writer_ + 1) % writers_.size();
-  CHECK(writers_[next_writer_]->Post(write));  // Never full: at most as many writes wait as there are writers.
+  CHECK(writers_[next_writer_]->Post(write));  // Post succeeds: at most as many writes wait as there are writers.
 }
 
-// Finishes the reconciliations whose writes are done; returns false if no write is done. Waits for a write if the limit
-// of concurrent writes is reached, or if the queue is stopped.
+// Finishes the reconciliations whose status writes have ended; returns false if no write has ended. First waits for a
+// write if the limit of concurrent writes is reached, or if the queue is stopped.
 bool ReconcileLoop::FinishWritten() {
   std::vector<Written> written;
   {
@@ -115,9 +115,9 @@ void ReconcileLoop::Finish(const api::Key& key, const reconcile::Outcome& outcom
     if (*outcome) context_.queue.Add(key, **outcome);
     return;
   }
-  // The object changed before the write, so its new state must be reconciled.
+  // kAborted: the object changed before the write, so its new state must be reconciled.
   if (outcome.error().code == Code::kAborted) return context_.queue.Add(key);
-  // The controller is stopping; the next one reconciles all objects.
+  // kCancelled: the controller is stopping; the next controller reconciles all objects.
   if (outcome.error().code == Code::kCancelled) return;
   spdlog::error("{}: {}", ToString(key), outcome.error().message);
   context_.queue.AddAfterFailure(key);

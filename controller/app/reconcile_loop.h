@@ -26,10 +26,11 @@
 
 namespace longshore::app {
 
-// Each node sends reports several times a second; one reconciliation handles those that arrive within this time.
+// Each node sends reports several times a second. One reconciliation handles all reports of a fleet that arrive within
+// this time.
 inline constexpr Duration kReportBatchWindow = std::chrono::milliseconds(20);
 
-// All references must outlive the loop.
+// All referenced objects must outlive the loop.
 struct ReconcileLoopContext {
   store::Store& store;
   nodes::Registry& nodes;
@@ -40,7 +41,7 @@ struct ReconcileLoopContext {
   std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
   std::function<void(const reconcile::Event&)> on_event{};  // Called in addition to logging; may be empty.
   Path prometheus_targets{};                                // See reconcile::Options.
-  signals::PrometheusTrust prometheus{};                    // Trust for fleets that scale by metrics from Prometheus.
+  signals::PrometheusTrust prometheus{};                    // CAs and token for the Prometheus servers of fleets.
   size_t writes_max = 1;               // Limit of concurrent status writes; 1: writes block the loop.
   Duration evidence_unwritten_min{0};  // See reconcile::Options.
   // Called after each reconciliation, and once a second while the queue is empty, but not while a reconciliation hangs;
@@ -48,7 +49,7 @@ struct ReconcileLoopContext {
   std::function<void()> is_alive{};
 };
 
-// Serves one term of leadership: it uses only what it has observed since it was created.
+// Reconciles during one term of leadership, and uses only what it has observed since it was created.
 class ReconcileLoop {
  public:
   explicit ReconcileLoop(ReconcileLoopContext context);
@@ -77,7 +78,7 @@ class ReconcileLoop {
   const ReconcileLoopContext context_;
   const SystemClock clock_;
   const SteadyClock timer_;
-  const std::unique_ptr<store::Store> store_;  // With failpoints, as is `nodes_`.
+  const std::unique_ptr<store::Store> store_;  // `context_.store` with failpoints; `nodes_` likewise.
   const std::unique_ptr<nodes::Registry> nodes_;
   reconcile::Reconciler reconciler_;
   std::map<api::Key, Writing> writing_;
@@ -89,7 +90,8 @@ class ReconcileLoop {
   std::vector<std::unique_ptr<Worker>> writers_;
 };
 
-// Returns the highest epoch of any status; 0 without any status. The epoch of a new term must be above it.
+// Returns the highest epoch in the status of any object; 0 if no status has one. The epoch of a new term must be above
+// it.
 Result<int64_t> EpochOfStatuses(store::Store& store);
 
 }  // namespace longshore::app

@@ -75,7 +75,7 @@ class ReconcileLoopTest : public ::testing::Test {
     std::filesystem::remove_all(dir_);
   }
 
-  // Starts the loop with this delay after a failure.
+  // Creates the loop. Its queue waits for `backoff` after a failure.
   void Start(milliseconds backoff, size_t writes_max = 1) {
     queue_.emplace(runtime::QueueOptions{backoff, backoff});
     loop_.emplace(ReconcileLoopContext{.store = *store_,

@@ -12,12 +12,13 @@ constexpr metrics::Name kObjects{"longshore_controller_objects", "Number of obje
 constexpr metrics::Name kUnreadable{"longshore_controller_unreadable_objects",
                                     "Number of objects that cannot be read, by kind; they have no other metrics."};
 
-// Buckets from a second to a week.
+// Buckets of rollout durations, in seconds: from a second to a week.
 std::vector<double> RolloutBuckets() {
   return {1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400, 604800};
 }
 
-// Calls `show` for each readable object of the kind, and counts all of them. Returns false if they cannot be listed.
+// Adds the metrics of all objects of one kind: calls `show` for each readable object, and counts all objects and the
+// unreadable ones. Returns false if the objects cannot be listed.
 template <typename Read, typename Show>
 bool ShowKind(const char* kind, store::Store& store, Read read, Show show, metrics::Page* out) {
   const auto keys = store.Keys(kind);

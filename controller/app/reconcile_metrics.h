@@ -1,4 +1,4 @@
-// Metrics of reconciliations, and of the objects as long as this controller reconciles them.
+// Metrics of reconciliations and, while this controller reconciles the objects, also of the objects.
 #pragma once
 
 #include <map>
@@ -19,11 +19,11 @@ class ReconcileMetrics {
   explicit ReconcileMetrics(metrics::Registry& registry);
 
   void Reconciled(const api::Key& key, Code result, Duration took);
-  // Counts a rollout that reached Completed or RolledBack.
+  // Counts a rollout that reached the phase Completed or RolledBack.
   void Ended(const api::Key& model, const api::RolloutStatus& rollout, TimePoint now);
 
-  // Sets the store whose objects are shown; with nullptr no objects are shown. Waits until a read of the previous store
-  // has ended.
+  // Sets the store whose objects the metrics show; with nullptr they show no objects. Waits until a read of the
+  // previous store has ended.
   void ShowObjectsOf(store::Store* store);
 
  private:
@@ -35,7 +35,7 @@ class ReconcileMetrics {
   std::mutex store_mutex_;         // Held while the objects are read, which may take a second.
   store::Store* store_ = nullptr;  // Guarded by `store_mutex_`.
   std::mutex mutex_;
-  std::map<api::Key, exposition::Outcomes> outcomes_{};  // For existing Models. Guarded by `mutex_`.
+  std::map<api::Key, exposition::Outcomes> outcomes_{};  // Only for Models that exist. Guarded by `mutex_`.
 };
 
 }  // namespace longshore::app

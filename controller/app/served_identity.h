@@ -1,4 +1,4 @@
-// The certificate that the controller presents to the nodes that dial it, signed by the authority of the installation.
+// The certificate that the controller presents to the nodes that dial it, signed by the CA of the installation.
 #pragma once
 
 #include <chrono>
@@ -18,19 +18,22 @@ namespace longshore::app {
 // InvalidArgument if the target has no host or no port.
 Result<std::string> HostOf(const std::string& target);
 
-// Reads both files. Returns InvalidArgument if they are not a certificate with its key, or if it has expired.
+// Reads both files. Returns InvalidArgument if they are not a certificate with its key, or if the certificate has
+// expired.
 Result<tls::KeyPair> ReadAuthority(const Path& cert_file, const Path& key_file, TimePoint now);
 
-// Issues a certificate on the first call, once a day, and after the authority changed. A new authority is announced
-// first and used only after kUseAfter, when all nodes trust it. Called by one thread at a time.
+// Issues a new certificate when Read is first called, then once a day, and after the CA changed. A new CA
+// is announced first, and used only after kUseAfter, when all nodes trust it. Read is called by one thread at a time.
 class ServedIdentity {
  public:
-  // `certificates` are those of the authorities that nodes must trust: one, or during a change both, the new one first.
+  // `certificates` are the certificates of the CAs that nodes must trust: usually one; while the CA
+  // changes two, the new one first.
   using OnAuthority = std::function<void(const std::string& certificates)>;
-  // Pods see a change of their ConfigMap after about a minute.
+  // The time between the announcement of a new CA and its first use. Pods see a change of their ConfigMap after
+  // about a minute.
   static constexpr std::chrono::minutes kUseAfter{5};
 
-  // Calls `on_authority` with the first authority and after each change.
+  // Calls `on_authority` with the first CA and after each change.
   ServedIdentity(Path cert_file, Path key_file, std::string host, const Clock& clock, OnAuthority on_authority)
       : cert_file_(std::move(cert_file)),
         key_file_(std::move(key_file)),
@@ -38,7 +41,7 @@ class ServedIdentity {
         clock_(clock),
         on_authority_(std::move(on_authority)) {}
 
-  // The read function of tls::Identities.
+  // The function with which tls::Identities reads the certificate.
   Result<tls::Identity> Read();
 
  private:
@@ -54,7 +57,7 @@ class ServedIdentity {
   std::optional<tls::KeyPair> authority_;  // The CA that signed `identity_`.
   tls::Identity identity_;
   TimePoint made_at_;
-  std::string next_;  // The certificate of the authority that will take over; empty: the authority does not change.
+  std::string next_;  // The certificate of the CA that will take over; empty: the CA does not change.
   TimePoint next_seen_at_;
 };
 

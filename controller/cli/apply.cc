@@ -19,7 +19,8 @@ Result<Manifest> ReadManifest(const Options& options, const Place& place) {
   return manifest;
 }
 
-// The model's fleet as the manifest defines it; otherwise as it is stored; nullopt if it is in neither.
+// Returns the model's fleet from the manifest if the manifest defines it, otherwise from the store; nullopt if neither
+// has it.
 Result<std::optional<api::ServingFleet>> FleetOf(const api::Model& model, const std::vector<Applied>& applied,
                                                  store::Store& store) {
   const std::string name = api::FleetOf(model.metadata, model.spec);
@@ -34,8 +35,8 @@ Result<std::optional<api::ServingFleet>> FleetOf(const api::Model& model, const 
   return fleet;
 }
 
-// The names of the fleet's nodes. If there are fewer than the minimum, includes the names that the missing ones would
-// get.
+// The names of the fleet's nodes. If the fleet has fewer nodes than `replicas_min`, includes the names that the missing
+// nodes would get.
 std::vector<std::string> NodeNamesOf(const api::ServingFleet& fleet) {
   std::vector<std::string> nodes;
   for (const api::FleetNodeStatus& node : fleet.status.nodes) nodes.push_back(node.name);
@@ -45,8 +46,8 @@ std::vector<std::string> NodeNamesOf(const api::ServingFleet& fleet) {
   return nodes;
 }
 
-// The newest version that nodes would find; nullopt if the model names its version. This program does not know that
-// version, so the result is the number after the stable version.
+// A guess at the newest version that nodes would find, which this program does not know: the candidate of the rollout
+// under way, otherwise the number after the stable version. nullopt if the model names its version.
 std::optional<int64_t> NewestOf(const api::Model& model) {
   if (model.spec.version) return std::nullopt;
   const api::RolloutStatus& rollout = model.status.rollout;
@@ -56,7 +57,7 @@ std::optional<int64_t> NewestOf(const api::Model& model) {
 Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& applied, store::Store& store,
                            TimePoint now) {
   ASSIGN_OR_RETURN(api::Model model, ToModel(one.after));
-  if (one.before) {  // The answer of a dry run may lack the status.
+  if (one.before) {  // The object that a dry run returns may lack the status.
     ASSIGN_OR_RETURN(model.status, api::ModelStatusFromJson(one.before->status));
   }
   ASSIGN_OR_RETURN(const std::optional<api::ServingFleet> fleet, FleetOf(model, applied, store));

@@ -26,7 +26,7 @@ Result<std::string> TextIn(const Json& secret, const char* key) {
   return std::move(*text);
 }
 
-// Reads the Secret once and writes it at most once. Aborted if it was changed in between.
+// Reads the Secret once and writes it at most once. Returns Aborted if the Secret was changed in between.
 Result<std::string> Ensure(kube::Api& api, const std::string& path) {
   ASSIGN_OR_RETURN(const std::string answer, api.Send({.target = path}));
   ASSIGN_OR_RETURN(const Json secret, ParseJson(answer));

@@ -10,9 +10,10 @@
 
 namespace longshore::cli {
 
-// Writes a new CA into the Secret if it is empty, and returns a sentence about what the Secret holds. Existing content
-// is never overwritten: FailedPrecondition if it is not a CA. NotFound if the Secret does not exist. Retries while the
-// server does not answer, for at most `patience`. Sends only GET and PATCH requests for this Secret.
+// Writes a new CA into the Secret if it is empty, and returns a sentence about what the Secret holds. Never overwrites
+// existing content, and returns FailedPrecondition if that content is not a CA. Returns NotFound if the Secret does not
+// exist. Retries while the server does not answer, for at most `patience`. Sends only GET and PATCH requests for this
+// Secret.
 Result<std::string> EnsureCa(kube::Api& api, const std::string& namespace_, const std::string& secret,
                              std::chrono::milliseconds patience);
 

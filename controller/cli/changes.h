@@ -12,8 +12,8 @@
 
 namespace longshore::cli {
 
-// Wakes up when an object that the caller has selected may have changed. The first wait returns immediately: every
-// existing object counts as changed.
+// Wakes up its caller when an object that the caller has selected may have changed. The first wait returns immediately,
+// because every existing object counts as changed.
 class Changes {
  public:
   static Result<std::unique_ptr<Changes>> Watch(store::Store& store, std::function<bool(const api::Key&)> is_watched);

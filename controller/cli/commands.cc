@@ -9,7 +9,7 @@
 namespace longshore::cli {
 namespace {
 
-// Adds the command to the status as it is now.
+// Adds the command to the current status of the model.
 Result<store::Object> PutCommand(store::Store& store, const api::Key& key, const std::string& verb) {
   for (int attempt = 0; attempt < kConflictRetriesMax; ++attempt) {
     ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, key));
@@ -24,8 +24,8 @@ Result<store::Object> PutCommand(store::Store& store, const api::Key& key, const
                  kConflictRetriesMax);
 }
 
-// Removes a command that no controller has taken, and returns nullopt. If a controller has taken it meanwhile, returns
-// its answer.
+// Removes a command that no controller has taken, and returns nullopt. If a controller has taken the command meanwhile,
+// returns the controller's answer.
 Result<std::optional<std::string>> Withdraw(store::Store& store, const api::Key& key) {
   for (int attempt = 0; attempt < kConflictRetriesMax; ++attempt) {
     ASSIGN_OR_RETURN(const store::Object object, store.Get(key));

@@ -13,7 +13,7 @@
 
 namespace longshore::cli {
 
-// The text of a manifest, and where its objects belong.
+// The text of a manifest, and the place (a host or a cluster) and namespace of its objects.
 struct Manifest {
   std::string file;  // Only for messages.
   std::string text;
@@ -28,20 +28,20 @@ struct Applied {
   store::Object after;
 };
 
-// Applies every object of a manifest, in its order. A dry run returns the same result, refusals included, and writes
-// nothing.
+// Applies every object of a manifest, in its order. A dry run returns the same result or error, and writes nothing.
 Result<std::vector<Applied>> ApplyManifest(store::Store& store, const Manifest& manifest, ApplyMode mode);
 
-// The differences of labels, annotations and spec.
+// The differences between the object before and after, in labels, annotations and spec.
 std::vector<text::Difference> DifferencesOf(const Applied& applied);
-// "created", "changed" or "unchanged".
+// Returns "created", "changed" or "unchanged".
 std::string OutcomeOf(const Applied& applied);
 
-// Deletes the object, but not one that was created with the same name meanwhile. NotFound lists the names that exist.
+// Deletes the object, but not one that was created with the same name meanwhile. Returns NotFound, which lists the
+// existing names, if the object does not exist.
 Status DeleteObject(store::Store& store, const api::Key& key);
 
 // Writes the command for the rollout that is in the store now, waits for the controller's answer and returns its text.
-// DeadlineExceeded if no controller took the command in time: it is then withdrawn.
+// If no controller takes the command in time, withdraws it and returns DeadlineExceeded.
 Result<std::string> SendCommand(store::Store& store, const api::Key& model, const std::string& verb,
                                 std::chrono::milliseconds patience);
 

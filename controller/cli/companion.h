@@ -1,5 +1,5 @@
-// Verbs that separate programs implement: `longshore model` runs longshore-model. This program then need not link the
-// libraries of the other.
+// Verbs that separate programs implement: `longshore model` runs longshore-model. Therefore this program does not link
+// the libraries that only those programs need.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,10 @@
 
 namespace longshore::cli {
 
-// If the first argument is such a verb, replaces this process by its program (exec), which gets all further arguments.
-// The program is searched in the folder of this one, then in the PATH. Returns only if the verb is not such a verb
-// (nullopt) or its program could not be started; NotFound names the places that were searched.
+// If the first argument is a verb that a separate program implements, replaces this process by that program (exec),
+// which gets all further arguments. Searches the program in the folder of this one, then in the PATH. Returns only if
+// the argument is not such a verb (nullopt) or the program could not be started; NotFound names the places that were
+// searched.
 std::optional<Error> RunCompanion(int argc, char** argv);
 
 }  // namespace longshore::cli

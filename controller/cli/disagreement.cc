@@ -21,7 +21,7 @@ store::Object WithDefaults(store::Object object) {
   return object;
 }
 
-// "spec.version" -> "version".
+// For example "spec.version" -> "version".
 std::string FieldText(const std::string& path) { return path.starts_with("spec.") ? path.substr(5) : path; }
 
 std::string ValueText(const std::string& path, const std::optional<Json>& value) {
@@ -29,8 +29,8 @@ std::string ValueText(const std::string& path, const std::optional<Json>& value)
   return FieldText(path) + " " + value->dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Shows the difference of spec.version if there is one, because it decides what is served; otherwise the first.
-// In `differences`, "before" is the object and "after" is the file.
+// Shows the difference of spec.version if there is one, because that field decides what is served; otherwise shows the
+// first difference. In `differences`, `before` is the object and `after` is the file.
 std::string SentenceOf(const std::string& file, const api::Key& key, const std::vector<text::Difference>& differences,
                        ObjectsAre are) {
   const auto version = std::ranges::find(differences, "spec.version", &text::Difference::path);
@@ -63,7 +63,7 @@ std::string DisagreementsText(const Place& place, const Objects& objects, Object
   for (const store::local::ManifestFile& file : FilesOf(place)) {
     if (!file.is_taken) continue;
     const auto wanted = store::local::ObjectsOf(file);
-    if (!wanted) continue;  // An earlier release accepted this text; this one does not.
+    if (!wanted) continue;  // An earlier release accepted this text; this release does not.
     for (const store::Object& one : *wanted) {
       const auto found = objects.find(store::KeyOf(one));
       if (found == objects.end() || !file.objects.contains(found->first)) continue;

@@ -13,10 +13,10 @@
 
 namespace longshore::cli {
 
-// Objects by their keys; nullopt if the object does not exist.
+// The objects with these keys; nullopt if an object does not exist.
 using Objects = std::map<api::Key, std::optional<store::Object>>;
 
-enum class ObjectsAre { kStored, kPlanned };  // kPlanned: the result of a dry run.
+enum class ObjectsAre { kStored, kPlanned };  // kPlanned: they are the result of a dry run.
 
 // Returns one line for each object that differs from its definition in a manifest file of the place; "" if none
 // differs, and for a cluster. Skips files that no controller has read yet: they are newer than their objects.

@@ -51,7 +51,7 @@ class Host : public testing::Test {
     ASSERT_TRUE(lock_->Describe(epoch));
     ASSERT_TRUE(lock_->RecordActivity());
   }
-  // Plays a controller that has read the manifests and serves the version that they name.
+  // Simulates a controller that has read the manifests and serves the version that they name.
   void Serve(int64_t epoch) {
     ASSERT_TRUE(controller_->ReadManifests());
     const store::Object object = controller_->Get(key_).value();

@@ -10,7 +10,8 @@
 namespace longshore::cli {
 namespace {
 
-// A controller reconciles its objects at least every second; one pass may take some seconds if the disk is slow.
+// The age of the last reconciliation above which the user is told that the running controller does not reconcile. A
+// controller reconciles its objects at least every second; one pass may take some seconds if the disk is slow.
 constexpr std::chrono::seconds kReconcileAgeMax{30};
 
 std::set<api::Key> KeysOf(const store::local::ManifestFile& file) {
@@ -20,7 +21,7 @@ std::set<api::Key> KeysOf(const store::local::ManifestFile& file) {
   return keys;
 }
 
-// The namespace of a file that was never valid is unknown, so the file concerns all namespaces.
+// The objects of a manifest file that was never valid are unknown, so the file concerns all namespaces.
 bool Concerns(const Options& options, const std::set<api::Key>& keys) {
   if (!options.name.empty()) return keys.contains({api::kModelKind, options.namespace_, options.name});
   if (options.all_namespaces || keys.empty()) return true;

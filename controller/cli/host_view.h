@@ -16,15 +16,15 @@ namespace longshore::cli {
 
 struct HostView {
   store::local::ControllerLockState controller;
-  text::HostSeen seen;  // With the manifests that the options select.
+  text::HostSeen seen;  // Contains only the manifests that the options select.
 };
 
-// Returns nullopt for a cluster. Call it before reading the objects. If a manifest is not in the result, its objects
-// are then stored as it defines them.
+// Returns nullopt for a cluster. Call it before you read the objects: then the objects of each manifest that is not in
+// the result are stored as the manifest defines them.
 Result<std::optional<HostView>> ReadHostView(const Options& options, const Place& place);
 
-// Returns a line that says how old the state is if no controller is running or the running one has stopped reconciling;
-// "" otherwise.
+// Returns a line that says when a controller last reconciled the objects if no controller is running or the running one
+// has stopped reconciling; "" otherwise.
 std::string ControllerNote(const store::local::ControllerLockState& controller, TimePoint now);
 
 // ControllerNote about the controller of this place; "" for a cluster.

@@ -8,7 +8,7 @@
 
 namespace longshore::cli {
 
-// Prints manifests to `out`, and to `notes` one line for every setting that they cannot express.
+// Prints manifests to `out`, and prints to `notes` one line for every setting that manifests cannot express.
 Status Import(const Options& options, std::ostream& out, std::ostream& notes);
 
 }  // namespace longshore::cli

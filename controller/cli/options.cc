@@ -27,7 +27,7 @@ const std::map<std::string, std::string>& Kinds() {
 
 struct Flags {
   Options options;
-  bool has_manifests_flag = false;  // On the command line, not only in the environment.
+  bool has_manifests_flag = false;  // Whether it is on the command line, not only in the environment.
   std::string kind;
   std::string output = "text";
   std::string timeout;  // "": the default of the verb.
@@ -123,8 +123,8 @@ void AddCommands(CLI::App& app, Flags& flags) {
   }
 }
 
-// A separate program implements this verb: RunCompanion takes the command line before this parser does. It is here for
-// the help, and to report an option in front of it.
+// A separate program implements this verb: RunCompanion starts it before this parser gets the command line. The verb is
+// added here only for the help text, and to report an option in front of the verb.
 void AddModel(CLI::App& app) {
   CLI::App* model = app.add_subcommand("model", "Show a SavedModel, check whether it runs on Longshore, and run it");
   model->preparse_callback([](size_t) {

@@ -71,14 +71,14 @@ inline constexpr int kExitNotFound = 3;
 inline constexpr int kExitTimeout = 4;
 // For status on a host: no controller is running, so the status may be out of date.
 inline constexpr int kExitNoController = 5;
-// For diff.
+// Exit codes of diff.
 inline constexpr int kExitDiffers = 1;
 inline constexpr int kExitNoDiff = 2;
-// For a diff, an error gives 2 or more, so that 1 only means a difference.
+// Returns the exit code for an error; for diff at least 2, so that 1 always means a difference.
 int ExitCodeOf(const Error& error, Verb verb = Verb::kGet);
 
-// Returns nullopt after printing the help or version that was asked for. InvalidArgument, with a message for the user,
-// if the command line is wrong.
+// Returns nullopt after printing the help or version that was asked for. Returns InvalidArgument, with a message for
+// the user, if the command line is wrong.
 Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv);
 
 }  // namespace longshore::cli

@@ -19,11 +19,11 @@ struct Place {
   Path manifests{};                    // The directory of manifests; "" for a cluster.
 };
 
-// NotFound if the directory, file or context does not exist; FailedPrecondition if neither a directory nor a cluster is
-// configured.
+// Returns NotFound if the directory, file or context does not exist, and FailedPrecondition if neither a directory nor
+// a cluster is configured.
 Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock);
 
-// The cluster that the options or the environment name, found in the same way as kubectl finds it.
+// Returns the cluster that the options or the environment name; finds it in the same way as kubectl does.
 Result<kube::Cluster> ClusterOf(const Options& options);
 
 }  // namespace longshore::cli

@@ -19,7 +19,8 @@ namespace longshore::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPollInterval{200};
-// How long to wait after the requested time: a node lets the last runs finish for 10 s.
+// How long to wait for the trace after the requested time. It must exceed the 10 s that a node gives the last runs to
+// finish.
 constexpr std::chrono::seconds kGrace{15};
 constexpr size_t kTraceBytesMax = size_t{512} << 20;
 constexpr const char* kProfile = "/debug/profile";

@@ -1,4 +1,4 @@
-// The command against a fake of a node's administration listener.
+// Tests the command "profile" against a fake of a node's administration listener.
 #include "controller/cli/profile.h"
 
 #include <gmock/gmock.h>
@@ -92,7 +92,7 @@ TEST_F(Profile, PrintsTheTraceToStandardOutputForADash) {
 TEST_F(Profile, ReportsRunsThatTheNodeHadNoMemoryToRecord) {
   Json state = ParseJson(StateOf(1, "done", 1)).value();
   state["runs_left_out"] = 1;
-  trace_ = TraceOf(state.dump());  // The number of runs changed after the last poll.
+  trace_ = TraceOf(state.dump());  // Only the trace reports the left-out run, not the last poll.
   ASSERT_TRUE(Record());
   EXPECT_THAT(notes_.str(), HasSubstr("did not record 1 of the runs"));
 }

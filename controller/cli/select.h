@@ -9,13 +9,14 @@
 
 namespace longshore::cli {
 
-// Returns the object. NotFound lists the objects of its kind that exist.
+// Returns the object, or NotFound, which lists the existing objects of its kind.
 Result<store::Object> GetOrHint(store::Store& store, const api::Key& key);
 
 // Returns the object that the options name, or all objects of the kind in their namespace or in all namespaces.
 Result<store::Listing> Select(const Options& options, const std::string& kind, store::Store& store);
 
-// DataLoss listing all objects that cannot be read. Call it after showing the readable ones.
+// Returns DataLoss, which lists all objects that cannot be read, if there are any. Call it after showing the readable
+// objects.
 Status CheckReadable(const store::Listing& listing);
 
 }  // namespace longshore::cli

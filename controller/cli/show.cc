@@ -41,7 +41,7 @@ Result<std::string> TextOf(const std::vector<store::Object>& objects, const std:
   return kind == api::kModelKind ? text::ModelsTable(models, now) : text::FleetsTable(fleets);
 }
 
-// Compares the manifest files with the shown objects; an object that a manifest file defines and that is not in the
+// Compares the manifest files with the shown objects. An object that a manifest file defines and that is not in the
 // store counts as deleted.
 std::string DisagreementsOf(const Options& options, const Place& place, const store::Listing& listing) {
   Objects objects;
@@ -68,7 +68,8 @@ Status GetOnce(const Options& options, const Place& place, const Clock& clock, s
   return CheckReadable(listing);
 }
 
-// Ends only when the program is interrupted or the output cannot be written.
+// Prints the objects again after each change. Ends only when the program is interrupted or the output cannot be
+// written.
 Status GetAndWatch(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   ASSIGN_OR_RETURN(const auto changes,
                    Changes::Watch(*place.store, [&](const api::Key& key) { return key.kind == options.kind; }));

@@ -10,8 +10,8 @@
 
 namespace longshore::cli {
 
-// In text output, a line after the objects says how old the state is if no controller is running on the host. get also
-// lists differences between manifest files and their objects.
+// In text output, a line after the objects says how old their state is if no controller is running on the host. Get
+// also lists differences between manifest files and their objects.
 Status Get(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 Status Describe(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 Status Explain(const Options& options, const Place& place, const Clock& clock, std::ostream& out);

@@ -27,7 +27,7 @@ struct Seen {
   bool lacks_controller() const { return host && !host->controller.is_running; }
 };
 
-// A missing object is not an error as long as the controller has not read the manifest that defines it.
+// A missing object is not an error while the controller has not yet read the manifest that defines it.
 bool IsExpected(const Options& options, const Seen& seen, const Error& error) {
   return error.code == Code::kNotFound && !options.name.empty() && !seen.from_host().manifests.empty();
 }
@@ -81,11 +81,11 @@ class Progress {
   std::map<std::string, std::string> printed_;
 };
 
-// Whether the wait is over: a controller is running, and nothing is under way or something has failed.
+// Whether the wait is over: a controller is running, and either nothing is under way or something has failed.
 bool IsOver(const Seen& seen) { return !seen.lacks_controller() && seen.standing() != text::Standing::kUnderWay; }
 
-// On a host, polls in addition, because no object changes when a controller starts or ends, or when it reads a manifest
-// that equals the stored object.
+// Waits for changes of objects. On a host, also polls, because no object changes when a controller starts or ends, or
+// when it reads a manifest that equals the stored object.
 Result<Seen> Wait(const Options& options, const Place& place, std::ostream& out) {
   using std::chrono::steady_clock;
   const auto deadline = steady_clock::now() + options.timeout;

@@ -1,4 +1,4 @@
-// Metrics of conditions, for both kinds. Internal to exposition/.
+// Metrics of the conditions of Models and ServingFleets. Internal to exposition/.
 #pragma once
 
 #include <vector>

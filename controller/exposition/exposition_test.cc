@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// "name{a=b,c=d} value" of each series with this prefix, without the labels that identify the object.
+// Returns "name{a=b,c=d} value" for each series with this prefix, without the labels that identify the object.
 std::vector<std::string> Shown(const metrics::Exposition& exposition, const std::string& prefix) {
   std::vector<std::string> lines;
   for (const auto& [name, family] : exposition.families()) {

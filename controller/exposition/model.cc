@@ -47,7 +47,7 @@ struct Shown {
   Name name;
   Labels labels;
   double unit = 1;
-  const char* limit = nullptr;  // The key of the number to divide by.
+  const char* limit = nullptr;  // The key of the verdict's number to divide by; nullptr: none.
 };
 
 const std::vector<Shown>& ShownNumbers() {

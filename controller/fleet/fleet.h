@@ -35,8 +35,8 @@ struct NodeInfo {
   int64_t pid = 0;
   NodeState state = NodeState::kRunning;
   TimePoint started_at;   // When the current process started.
-  int crashes = 0;        // Number of ends that were not requested, since this controller has known the node.
-  std::string last_exit;  // "was killed by signal 9 (SIGKILL)"; "": it has never ended.
+  int crashes = 0;        // Number of unrequested ends of its processes, since this controller knows the node.
+  std::string last_exit;  // How its last process ended: "was killed by signal 9 (SIGKILL)"; "": none has.
   std::string trouble;    // Why the node cannot be started or recorded; "": no problem.
 };
 
@@ -55,12 +55,12 @@ class Fleet {
   virtual ~Fleet() = default;
 
   // Sets up the fleet as its object specifies, except for the number of nodes, and makes it reachable by clients. Does
-  // nothing if it is set up already. Reads metadata, spec and the image in the status. Returns FailedPrecondition with
-  // the port if a port is in use.
+  // nothing if it is set up already. Reads metadata, spec and the image in the status. Returns FailedPrecondition,
+  // which names the port, if a port is in use.
   virtual Result<Addresses> Ensure(const api::ServingFleet& fleet) = 0;
 
   // Sets the number of nodes. If there are too many, those in `leave_first` leave first, in this order, then others;
-  // each finishes its work first. Requires Ensure.
+  // each finishes its work first. Requires an earlier Ensure.
   virtual Status Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) = 0;
 
   // Returns all existing nodes of the fleet, including leaving ones, ordered by name.
@@ -70,7 +70,7 @@ class Fleet {
   virtual std::vector<std::string> Fleets() const = 0;
 
   // Makes all nodes finish their work and leave, and after that stops listening for clients. Does nothing if the fleet
-  // does not exist. Call it again as long as Fleets() contains the fleet.
+  // does not exist. Call it again until Fleets() no longer contains the fleet.
   virtual Status Remove(const std::string& fleet) = 0;
 };
 

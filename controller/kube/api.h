@@ -39,7 +39,7 @@ struct Call {
   std::string body{};
   std::string content_type = "application/json";
 };
-inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // JSON is YAML.
+inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // JSON is valid YAML.
 inline constexpr const char* kMergePatch = "application/merge-patch+json";
 
 // An error answer of the API server: {"kind": "Status", "reason": ..., "message": ...}.
@@ -55,10 +55,10 @@ class Api {
  public:
   static Result<std::unique_ptr<Api>> Make(Cluster cluster, const ApiOptions& options, const MonotonicClock& clock);
 
-  // Waits for the rate limit and for the answer, and returns its body. Errors:
+  // Waits for the rate limit and for the answer, and returns the answer's body. Errors:
   //   NotFound 404, AlreadyExists and Aborted 409, OutOfRange 410 (a version is too old), InvalidArgument 400 and 422,
   //   PermissionDenied 403, Unauthenticated 401 even after the token was read again, ResourceExhausted 429 and 413,
-  //   Unavailable 5xx, or no answer; in these cases the server may have executed the request.
+  //   Unavailable 5xx, or if there is no answer; then the server may have executed the request.
   //   FailedPrecondition if `may_write` returned false; the request was not sent.
   Result<std::string> Send(const Call& call);
 

@@ -30,7 +30,7 @@ struct Name {
 template <typename Value>
 class Cache final : public Mirror {
  public:
-  // Returns the value to keep for an object. The cache keeps an error in the same way.
+  // Returns the value to keep for an object. If it returns an error, the cache keeps the error instead.
   using Decode = std::function<Result<Value>(const Json& object)>;
   // Called without a lock, on the thread that made the change. `value` is the new value, or the last one if the object
   // was deleted.
@@ -142,7 +142,7 @@ class Cache final : public Mirror {
     const Result<Value> value = decode_(object);
     {
       const std::lock_guard lock(mutex_);
-      if (!IsNewer(name, version, is_observed)) return;  // Another thread changed it meanwhile.
+      if (!IsNewer(name, version, is_observed)) return;  // Another thread changed the object meanwhile.
       entries_.insert_or_assign(name, Entry{version, value});
     }
     on_change_(name, value);
@@ -152,7 +152,8 @@ class Cache final : public Mirror {
   bool IsNewer(const Name& name, uint64_t version, bool is_observed) {
     const auto known = entries_.find(name);
     if (is_observed) {
-      // While a list is in progress, its objects do not show which deletions were observed; EndList does.
+      // The objects of a list in progress do not raise `observed_version_`: only EndList shows which objects were
+      // deleted.
       if (listed_)
         listed_->insert(name);
       else

@@ -18,7 +18,7 @@ class Credentials {
   // Returns the token for the Authorization header; "" if the client certificate is enough. `was_rejected`: the server
   // answered 401 to the last token.
   virtual Result<std::string> Token(bool was_rejected) = 0;
-  // Returns the TLS settings for a new connection: the authority to trust, and the client certificate if there is one.
+  // Returns the TLS settings for a new connection: the CA to trust, and the client certificate if there is one.
   virtual Result<tls::ClientIdentity> Identity() = 0;
 };
 
@@ -29,9 +29,9 @@ struct Cluster {
 };
 
 // Reads a kubeconfig file with the given context; "": the current one. Files that it names are read at each use, and
-// its credential plugin (`exec`) runs again when its answer expires. Returns NotFound, or InvalidArgument with the file
-// and the entry; unsupported settings (insecure-skip-tls-verify, a proxy, tls-server-name, passwords) are rejected by
-// name.
+// its credential plugin (`exec`) runs again when its answer expires. Returns NotFound if the file or one of its entries
+// does not exist. Returns InvalidArgument, which names the file and the entry, if the entry is not valid or has an
+// unsupported setting (insecure-skip-tls-verify, a proxy, tls-server-name, passwords).
 Result<Cluster> FromKubeconfig(const Path& file, const std::string& context);
 
 // Reads the service account's token, CA and namespace of the pod in which this process runs, and the API server's

@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kTimeMax{60};
 constexpr size_t kOutputBytesMax = size_t{1} << 20;
 constexpr int kNotFoundCode = 127;  // The exit code of env(1) if the program does not exist.
 
-// Reads until the other end closes. Returns DeadlineExceeded at `until`.
+// Reads until the other end of the pipe is closed. Returns DeadlineExceeded if it is still open at `until`.
 Result<std::string> ReadAll(int fd, steady_clock::time_point until) {
   std::string out;
   char piece[4096];

@@ -27,8 +27,8 @@ struct PluginCredential {
   TimePoint expires = TimePoint::max();
 };
 
-// Reads the field `exec` of a user. A command with a slash is relative to `dir`, the folder of the kubeconfig. Returns
-// InvalidArgument if a field is missing or has the wrong type.
+// Reads the field `exec` of a user in a kubeconfig. A command with a slash is relative to `dir`, the folder of the
+// kubeconfig. Returns InvalidArgument if a field is missing or has the wrong type.
 Result<CredentialPlugin> ReadPlugin(const Json& exec, const Path& dir);
 
 // Runs the plugin for at most a minute. Returns FailedPrecondition with the install hint if it is not installed,

@@ -14,7 +14,7 @@
 
 namespace longshore::kube {
 
-// The object of an event.
+// The object that an event is about.
 struct InvolvedObject {
   std::string api_version;
   std::string kind;
@@ -30,7 +30,7 @@ struct EventNote {
   std::string message;
 };
 
-// `number` must differ for events of the same time. Cuts messages at 1,024 bytes, the limit of the API server.
+// `number` must differ between events with the same time. Cuts messages at 1,024 bytes, the limit of the API server.
 Json ToJson(const EventNote& note, TimePoint at, uint64_t number, const std::string& reporter);
 
 // Thread-safe.

@@ -45,7 +45,7 @@ std::string StatusText(int code, const std::string& reason, const std::string& m
   return Json{{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", message}}.dump();
 }
 
-// ---------------------------------------------------------------------------------------------------- pieces
+// ---------------------------------------------------------------------------------------------------- lines and rates
 
 TEST(LineSplitter, ReturnsTheSameLinesWhereverThePiecesEnd) {
   const std::string text = "one\n\ntwo\nthree\n";
@@ -416,7 +416,7 @@ TEST_F(MirrorTest, ReadsTheSameEventsWhereverTheBodyBreaksOff) {
       peer.Answer(200, ListText({}, 10));
       return true;
     }
-    // The body breaks off after `cut` bytes, later in each watch; the last watch is complete.
+    // The body of a watch ends after `cut` bytes. `cut` grows from watch to watch, and the last watch is complete.
     peer.BeginChunks();
     peer.Chunk(events.substr(0, cut));
     cut += events.size() / 5;

@@ -52,7 +52,7 @@ void ListWatch::StartOrPause(std::variant<ListPage, WatchFrom> move, const Failu
   }
   const Duration longest = std::min(kPauseMax, kPauseMin * (int64_t{1} << std::min(fruitless_attempts_, 20)));
   ++fruitless_attempts_;
-  // Half of the pause is random.
+  // The pause is a random time from half of `longest` to `longest`.
   const Duration pause(std::uniform_int_distribution<int64_t>(longest.count() / 2, longest.count())(random_));
   next_ = Pause{std::max(pause, failure.retry_after.value_or(Duration(0))), std::move(move)};
 }

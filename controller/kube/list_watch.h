@@ -51,10 +51,10 @@ class ListWatch {
   // The current move. Changes only with the calls below, which report its result.
   const Move& next() const { return next_; }
 
-  // Reports the page of a ListPage. A page without a token is the last one.
+  // Reports the page that the move ListPage has read. A page without a token is the last one.
   void OnPage(const std::string& resource_version, const std::string& continue_token);
   void OnListFailed(const Failure& failure);
-  // Reports an event or a bookmark of a WatchFrom.
+  // Reports an event or a bookmark that the move WatchFrom has received.
   void OnEvent(const std::string& resource_version);
   void OnWatchEnded();  // The server ended the watch normally.
   void OnWatchFailed(const Failure& failure);

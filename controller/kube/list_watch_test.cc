@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// "list", "list TOKEN", "watch VERSION", "pause, then ...".
+// Returns "list", "list TOKEN", "watch VERSION" or "pause, then ...".
 std::string ToString(const Move& move) {
   if (const auto* page = std::get_if<ListPage>(&move))
     return page->continue_token.empty() ? "list" : "list " + page->continue_token;
@@ -104,7 +104,7 @@ TEST_F(ListWatchTest, PausesAsLongAsTheServerAsks) {
   EXPECT_EQ(std::get<Pause>(machine_.next()).length, seconds(7));
 }
 
-// In any history, only a 410 causes another list, and a watch starts from the newest version.
+// In any sequence of answers, only a 410 causes another list, and each watch starts from the newest version.
 TEST_F(ListWatchTest, AnyHistoryListsOncePerVersionThatIsGone) {
   constexpr uint64_t kHistories = 200;
   const uint64_t first = seeds::First(kHistories);

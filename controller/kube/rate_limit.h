@@ -31,13 +31,13 @@ class RateLimit {
     return false;
   }
 
-  // Makes all requests wait until then, because the server asked for it.
+  // Makes all requests wait until `then`, because the server asked for it.
   void BlockUntil(MonotonicPoint then) { blocked_until_ = std::max(blocked_until_, then); }
 
  private:
   const double per_second_;
   const double burst_;
-  double tokens_;  // Below 0: the number of requests that took a token and still wait.
+  double tokens_;  // If negative, this many requests took a token and still wait.
   MonotonicPoint at_{};
   MonotonicPoint blocked_until_{};
 };

@@ -9,8 +9,7 @@
 namespace longshore::kube {
 namespace {
 
-// The server ends a watch after at most this time, so that clients spread over restarted servers. The time is a random
-// one from half of it to all of it.
+// The server ends a watch after a random time from half of this to this, so that clients spread over restarted servers.
 constexpr int kWatchSeconds = 600;
 
 void DropManagedFields(Json& object) {

@@ -77,7 +77,8 @@ class Reflector {
   std::thread thread_;  // Last, so that it is destroyed first: its thread uses the other members.
 };
 
-// Returns metadata.resourceVersion as a number; 0 if it is not a number. Kubernetes' KEP-5504 makes them comparable.
+// Returns metadata.resourceVersion as a number; 0 if it is not a number. KEP-5504 of Kubernetes makes resourceVersions
+// comparable.
 uint64_t VersionOf(const Json& object);
 
 }  // namespace longshore::kube

@@ -9,7 +9,7 @@ std::string ProblemWith(const Options& options) {
   if (options.retry_period <= Duration(0)) return "the retry period must be above 0";
   if (options.renew_deadline <= options.retry_period) return "the renew deadline must be above the retry period";
   if (options.lease_duration <= options.renew_deadline) return "the lease duration must be above the renew deadline";
-  // The Lease stores it in whole seconds.
+  // The Lease stores the duration in whole seconds.
   if (options.lease_duration < std::chrono::seconds(1)) return "the lease duration must be at least a second";
   return "";
 }
@@ -18,8 +18,8 @@ bool Election::IsFree(MonotonicPoint now, int64_t epoch_floor) const {
   // A missing Lease may have been deleted while a controller leads; that controller leads until its own deadline.
   if (!seen_) return now >= seen_since_ + options_.lease_duration && now <= *read_at_ + UnobservedMax();
   if (now >= seen_since_ + std::max(seen_->duration, options_.lease_duration)) return true;
-  // The holder released it. If its epoch is below the known ones, it was restored from a backup, and the actual holder
-  // may still lead.
+  // An empty holder means that the last holder released the Lease. But if the Lease's epoch is below the highest known
+  // one, the Lease was restored from a backup, and the actual holder may still lead.
   return seen_->holder.empty() && seen_->transitions >= epoch_floor;
 }
 
@@ -54,7 +54,8 @@ void Election::OnRead(const std::optional<Lease>& lease, MonotonicPoint now) {
     }
   }
   held_.reset();
-  // If two reads found no Lease, one may have existed in between, and its holder then leads until its deadline.
+  // Even if two reads found no Lease, one may have existed between them if they are far apart, and its holder then
+  // leads until its deadline.
   const bool is_unchanged = read_at_ && lease.has_value() == seen_.has_value() &&
                             (lease ? lease->version == seen_->version : now <= *read_at_ + UnobservedMax());
   if (!is_unchanged) seen_since_ = now;
@@ -70,7 +71,8 @@ void Election::OnReadFailed(MonotonicPoint now) {
 }
 
 void Election::OnWritten(const Lease& written, MonotonicPoint sent_at, MonotonicPoint now) {
-  // After a long delay, the server may have executed the write in another state than the one in which it was sent.
+  // If the answer took too long, the conditions under which the write was sent may have ended before the server
+  // executed it.
   const bool is_over = held_ ? now >= deadline() : now > sent_at + UnobservedMax();
   if (is_over) {
     held_.reset();

@@ -1,6 +1,6 @@
 // Elects the leader among several controllers by a Lease, as a state machine.
 //
-// Pure: given the time and the result of its last move, it returns the next move. A holder counts its time from the
+// Pure: given the time and the result of its last move, it returns the next move. A holder measures its time from the
 // moment before it sent the renewal, and stops leading if it could not renew the Lease for `renew_deadline`. Other
 // candidates take the Lease only when they have seen no change of it for `lease_duration`. Each candidate uses only its
 // own clock, so clocks need not agree.
@@ -34,7 +34,7 @@ struct Lease {
 };
 
 struct Read {};
-// Creates the Lease if `over` is empty, otherwise replaces the Lease of this version.
+// Creates the Lease if `over` is empty, otherwise replaces the Lease if its version is `over`.
 struct Write {
   Lease lease;
   std::string over;
@@ -52,7 +52,7 @@ class Election {
   // is replaced by a new term of the same holder.
   Move Next(MonotonicPoint now, int64_t epoch_floor) const;
 
-  // Report the result of the last move.
+  // The functions OnRead to OnWriteFailed report the result of the last move.
   void OnRead(const std::optional<Lease>& lease, MonotonicPoint now);  // nullopt: the Lease does not exist.
   void OnReadFailed(MonotonicPoint now);
   // `sent_at` is a time before the write was sent. `written` has the new version.
@@ -74,16 +74,17 @@ class Election {
 
  private:
   bool IsFree(MonotonicPoint now, int64_t epoch_floor) const;
-  // The longest gap between two reads that find no Lease after which the Lease counts as missing the whole time.
+  // If two reads find no Lease and are at most this far apart, the Lease counts as missing for the whole time between
+  // them.
   Duration UnobservedMax() const { return options_.lease_duration - options_.renew_deadline; }
 
   const Options options_;
   std::optional<Lease> held_;              // The Lease that this candidate holds; version "": it was deleted.
   bool in_doubt_ = false;                  // Whether the version of `held_` may be outdated.
-  MonotonicPoint renewed_at_{};            // The time before the last successful renewal of `held_` was sent.
+  MonotonicPoint renewed_at_{};            // A time just before the last successful renewal was sent.
   std::optional<Lease> seen_;              // The last Lease that was read while this candidate did not hold it.
   bool has_read_ = false;                  // Whether the last move was a successful read, into `seen_`.
-  MonotonicPoint seen_since_{};            // Since when `seen_` has not changed.
+  MonotonicPoint seen_since_{};            // The time since which `seen_` has not changed.
   std::optional<MonotonicPoint> read_at_;  // The time of the last read into `seen_`.
   MonotonicPoint due_;                     // The time of the next move.
 };

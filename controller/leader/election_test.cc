@@ -134,7 +134,7 @@ TEST_F(ElectionTest, ARenewalWhoseAnswerWasLostDoesNotEndTheTerm) {
   EXPECT_TRUE(election_.IsLeading(now_));
 }
 
-// The write may have arrived late, when another holder still leads.
+// The candidate does not know when the server executed the write, so another holder may still lead.
 TEST_F(ElectionTest, WaitsADurationAfterTheAnswerToAnAcquisitionWasLost) {
   server_ = Held("", 6, "x");
   Step();
@@ -201,14 +201,15 @@ TEST(ElectionOptions, AreRejectedIfTwoCandidatesCouldLead) {
 }
 
 // Simulates candidates with different clocks, paused processes, lost and late requests and answers, and a server that
-// loses the Lease or restores an old one: at most one candidate leads, and every term has a higher epoch than the last.
+// loses the Lease or restores an old one. At most one candidate leads, and every term has a higher epoch than the term
+// before.
 TEST(ElectionSimulation, AtMostOneCandidateLeadsAndEpochsOnlyGrow) {
   struct Candidate {
     std::unique_ptr<Election> election;
-    Duration offset;              // Its clock minus the time of the simulation.
-    Duration paused_for{0};       // The rest of a pause of the process.
+    Duration offset;              // Time on the candidate's clock minus simulated time.
+    Duration paused_for{0};       // The remaining time for which its process is paused.
     Duration answer_in{0};        // The time until the answer to `pending`.
-    std::optional<Move> pending;  // The move whose answer it awaits.
+    std::optional<Move> pending;  // The move whose answer the candidate awaits.
     MonotonicPoint sent_at;
     bool request_arrives = false;  // Whether the server executes `pending`.
     bool answer_arrives = false;
@@ -236,8 +237,8 @@ TEST(ElectionSimulation, AtMostOneCandidateLeadsAndEpochsOnlyGrow) {
     constexpr Duration kStep = milliseconds(100);
     for (Duration at{0}; at < seconds(600); at += kStep) {
       const bool has_faults = at < seconds(500);
-      // A Lease is not deleted soon after its creation: a candidate could miss it between two reads. Fencing by the
-      // epoch covers that case.
+      // The server does not delete a Lease soon after its creation, because a candidate could miss that Lease between
+      // two reads. In reality, fencing by the epoch covers that case.
       if (!server) created_at = at;
       if (has_faults && at > created_at + seconds(6) && chance(0.0005)) server.reset();
       if (has_faults && server && chance(0.001)) backups.push_back(*server);

@@ -13,7 +13,7 @@ std::string PathOf(const LeaseName& name, bool of_collection) {
   return of_collection ? collection : collection + "/" + name.name;
 }
 
-// metav1.MicroTime.
+// Formats a time as metav1.MicroTime.
 std::string MicroTime(TimePoint at) {
   const std::time_t seconds = ToUnixMillis(at) / 1000;
   std::tm utc{};
@@ -120,7 +120,7 @@ int64_t Leadership::AwaitTerm() {
 void Leadership::AwaitEnd(int64_t epoch) {
   std::unique_lock lock(mutex_);
   while (!stopping_ && EpochAt(clock_.Now()) == epoch) {
-    // A renewal that hangs does not notify, so this also waits for the deadline.
+    // While a renewal hangs, nothing notifies `changed_`, so this waits at most until the deadline.
     changed_.wait_for(lock, std::max(election_.deadline() - clock_.Now(), Duration(1000)));
   }
 }

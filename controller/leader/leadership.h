@@ -60,12 +60,13 @@ class Leadership {
   std::condition_variable changed_;
   Election election_;  // Guarded by the mutex, as is `stopping_`.
   bool stopping_ = false;
-  // Labels and other metadata of other clients, which writes of the Lease keep.
+  // Labels and other metadata that other clients set. Writes of the Lease keep them.
   Json foreign_metadata_ = Json::object();
   std::thread thread_;  // Last, so that it is destroyed first: its thread uses the other members.
 };
 
-// Formats a Lease of coordination.k8s.io/v1. `now` is informational; `foreign_metadata` has labels and the like.
+// Formats a Lease of coordination.k8s.io/v1. `now` is informational. `foreign_metadata`: labels and other metadata that
+// other clients set.
 Json ToJson(const LeaseName& name, const Lease& lease, TimePoint now, const Json& foreign_metadata = Json::object());
 // Returns DataLoss if the JSON is not a Lease.
 Result<Lease> FromJson(const Json& json);

@@ -32,7 +32,7 @@ class LeadershipTest : public ::testing::Test {
   }
   void Delete() { ASSERT_TRUE(api_->Send({.method = "DELETE", .target = path_})); }
 
-  // The API server requires lower case.
+  // The API server requires names in lower case.
   static std::string NameOfTest() {
     std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     for (char& c : name) c = static_cast<char>(std::tolower(c));

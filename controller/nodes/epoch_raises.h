@@ -20,14 +20,14 @@ class EpochRaises {
  public:
   explicit EpochRaises(Duration interval_min = std::chrono::minutes(5)) : interval_min_(interval_min) {}
 
-  // Called when a node requires, during the term `epoch`, a term above it. Several nodes may do so in one term, because
-  // it ends only once. Returns ResourceExhausted with the remaining time if a node ended another term less than
-  // `interval_min` ago.
+  // Call this when, during the term `epoch`, a node requires a term with a higher epoch. Several nodes may do so in one
+  // term, because the term ends only once. Returns ResourceExhausted with the remaining time if a node ended another
+  // term less than `interval_min` ago.
   Status Allow(int64_t epoch, MonotonicPoint now);
 
  private:
   struct Raise {
-    int64_t epoch = 0;  // The term that it ended.
+    int64_t epoch = 0;  // The epoch of the term that was ended.
     MonotonicPoint at;
   };
   const Duration interval_min_;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kFleet = "default/cpu";
 
-// The node's end of a stream.
+// Simulates the node's end of a stream.
 class FakeNode {
  public:
   FakeNode(const Path& socket, control::Hello hello) : FakeNode("unix:" + socket.string(), std::move(hello), {}) {}
@@ -340,7 +340,7 @@ TEST_F(RegistryTest, NodeThatRepeatsAWrongEpochClosesOnlyItsOwnStream) {
   options.epoch = 5;
   EpochRaises raises;
   int allowed = 0;
-  // As in a cluster, where the new term would start in another registry.
+  // Returns an error, as in a cluster, where the new term would start in another registry.
   registry_ = StartRegistry(options, [&](int64_t) -> Result<int64_t> {
     RETURN_IF_ERROR(raises.Allow(5 + allowed, clock_.Now()));
     ++allowed;

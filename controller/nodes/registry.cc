@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kUnix = "unix:";
 
-// Returns "" if the header is absent or occurs twice.
+// Returns the header Authorization; "" if it is absent or occurs twice.
 std::string AuthorizationOf(const grpc::CallbackServerContext& context) {
   const auto [begin, end] = context.client_metadata().equal_range("authorization");
   if (begin == end || std::next(begin) != end) return "";
@@ -132,13 +132,13 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   int streams_ = 0;
   std::map<NodeKey, Known> nodes_;
   int port_ = 0;
-  // Must live as long as the server: handshakes call back into them.
+  // The credentials must outlive the server, because TLS handshakes call back into them.
   std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::Server> server_;
   std::optional<Ticker> heartbeat_;  // Last, so that it is destroyed first: its thread uses the other members.
 };
 
-// A stream with queued messages needs no heartbeat.
+// Sends a heartbeat on each stream, except on streams with queued messages, which need none.
 void RegistryImpl::SendHeartbeats() {
   control::FromController message;
   message.mutable_heartbeat();
@@ -177,7 +177,7 @@ Status RegistryImpl::Send(const std::string& fleet, const std::string& node, con
   return {};
 }
 
-// Returns false if the report contains nothing new.
+// Stores the report. Returns false if it contains nothing new.
 bool RegistryImpl::TakeReport(Known& node, const control::Report& report) const {
   NodeView& view = Unshared(node.view);
   const bool is_news = !view.reported || !view.report || view.report->SerializeAsString() != report.SerializeAsString();
@@ -216,8 +216,8 @@ Result<control::Certificate> RegistryImpl::CertificateFor(const Stream& stream, 
   return options_.certify(*stream.identity, request);
 }
 
-// Called without the mutex, because issuing a certificate takes time. Runs on the thread that reads this stream, which
-// waits for it.
+// Called without the mutex, because issuing a certificate takes time. Runs on the thread that reads this stream, so the
+// next message of the stream waits for it.
 void RegistryImpl::AnswerRequest(Stream& stream, const std::string& request) {
   const MonotonicPoint now = clock_.Now();
   if (stream.certified_at && now - *stream.certified_at < options_.certify_interval) {
@@ -288,7 +288,8 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   return {};
 }
 
-// Returns true if the acknowledgement requires an action, because the node refused a message.
+// Stores the acknowledgement. Returns true if it requires an action, because the node refused a message or has another
+// state than it was sent.
 bool RegistryImpl::TakeAck(Known& node, const control::Ack& ack, MonotonicPoint now) {
   NodeView& view = Unshared(node.view);
   view.ack_error = ack.error();

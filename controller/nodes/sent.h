@@ -12,7 +12,7 @@
 
 namespace longshore::nodes {
 
-// The state that is the same on all nodes of a fleet.
+// The part of the desired state that is the same on all nodes of a fleet.
 struct FleetPart {
   control::FleetState state;
   std::string digest;
@@ -29,7 +29,7 @@ struct Sent {
   int64_t epoch = 0;
   int64_t revision = 0;
   std::shared_ptr<const FleetPart> fleet;                          // Never null.
-  std::map<std::string, std::shared_ptr<const SentModel>> models;  // By served name.
+  std::map<std::string, std::shared_ptr<const SentModel>> models;  // The key is the served name.
 
   // Returns "" if the node should not hold a model of this name.
   std::string DigestOfModel(const std::string& served_name) const;

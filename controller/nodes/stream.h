@@ -39,14 +39,14 @@ class Stream final : public grpc::ServerBidiReactor<control::FromNode, control::
   void OnCancel() override;
   void OnDone() override;
 
-  // The members below require the owner's mutex.
+  // Use the members below only while you hold the owner's mutex.
   size_t queued() const { return queue_.size(); }
   bool finished() const { return finished_; }  // Messages that are read after this are ignored.
   void Push(control::FromController message);
   void End(grpc::Status status);
 
   NodeKey key;                                   // Set by the hello; empty before.
-  std::optional<Identity> identity{};            // The identity that its token proves. Does not change.
+  std::optional<Identity> identity{};            // The identity that the node's token proves. Does not change.
   std::optional<MonotonicPoint> certified_at{};  // Time of the last answer to a certificate request.
 
  private:

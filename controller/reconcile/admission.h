@@ -1,4 +1,4 @@
-// Whether a fleet accepts a Model, given its allowed namespaces and quotas. Pure.
+// Decides whether a fleet accepts a Model, from the fleet's allowed namespaces and quotas. Pure.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace longshore::reconcile {
 // A Model whose spec names the fleet.
 struct Applicant {
   api::Key key;
-  bool serves = false;  // It has a stable version, or its first rollout is under way.
+  bool serves = false;  // Whether it has a stable version, or its first rollout is under way.
 };
 
 struct Refusal {
@@ -20,8 +20,9 @@ struct Refusal {
   std::string message;
 };
 
-// nullopt if the fleet accepts the Model. A Model that serves is within the quota; the others fill the quota in the
-// order of their keys. `others`: the other Models of the fleet that are not refused.
+// Returns nullopt if the fleet accepts `model`. A Model that serves is always within the quota. Models that do not
+// serve get the remaining places in the order of their keys. `others`: the other Models of the fleet that are not
+// refused.
 std::optional<Refusal> RefusalOf(const api::ServingFleet& fleet, const Applicant& model,
                                  const std::vector<Applicant>& others);
 

@@ -18,7 +18,7 @@ Applicant Of(const std::string& namespace_, const std::string& name, bool serves
   return {{api::kModelKind, namespace_, name}, serves};
 }
 
-// The reason, or "taken".
+// Returns the reason of the refusal, or "taken" if the fleet accepts the Model.
 std::string Answer(const api::ServingFleet& fleet, const Applicant& model, const std::vector<Applicant>& others = {}) {
   const auto refusal = RefusalOf(fleet, model, others);
   return refusal ? refusal->reason : "taken";

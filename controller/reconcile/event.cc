@@ -10,7 +10,7 @@ const api::Condition* FindStalled(const std::vector<api::Condition>& conditions)
   return found == conditions.end() || found->status != "True" ? nullptr : &*found;
 }
 
-// The Stalled condition if it became true; otherwise nullptr.
+// Returns the Stalled condition if it is true now and was not true before; otherwise nullptr.
 const api::Condition* StallThatBegins(const std::vector<api::Condition>& before,
                                       const std::vector<api::Condition>& now) {
   return FindStalled(before) == nullptr ? FindStalled(now) : nullptr;

@@ -1,4 +1,4 @@
-// Events of changes to objects, for users. Pure.
+// Computes the events that tell users how an object changed. Pure.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ struct Event {
   std::string message;
 };
 
-// Events for the decisions, plus a warning if the Model becomes Stalled and no decision reports a warning (for example
-// a refused Model). For the first version of a Model, only warnings and the last event are returned, because the
-// intermediate steps are of no use.
+// Returns an event for each event of `decided`, plus a warning if the Model becomes Stalled and `decided` has no
+// warning (for example because the fleet refuses the Model). For the first version of a Model, only the warnings and
+// the last event of `decided` are returned, because users do not need the intermediate steps.
 std::vector<Event> EventsOf(const api::Model& before, const api::ModelStatus& now,
                             const std::vector<rollout::Event>& decided);
 
-// One event if the wanted number of nodes changes, and one if the fleet becomes Stalled.
+// Returns an event if autoscaling changes its wanted number of nodes, and a warning if the fleet becomes Stalled.
 std::vector<Event> EventsOf(const api::ServingFleet& before, const api::ServingFleetStatus& now);
 
 }  // namespace longshore::reconcile

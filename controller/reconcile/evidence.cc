@@ -38,7 +38,7 @@ api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence
   }
   difference.drift.pairs = Less(more.drift.pairs, less.drift.pairs);
   difference.drift.difference_sum = Less(more.drift.difference_sum, less.drift.difference_sum);
-  // The maximum of a window cannot be computed from two totals.
+  // The maximum within a window cannot be computed from two cumulative maxima, so this is the later one.
   difference.drift.difference_max = more.drift.difference_max;
   difference.drift.top1_changed = Less(more.drift.top1_changed, less.drift.top1_changed);
   return difference;
@@ -48,7 +48,8 @@ void EvidenceBook::Take(const std::string& fleet, const std::string& node, const
                         const control::Report& report) {
   Incarnation& known = nodes_[{fleet, node}];
   const bool first = known.id != incarnation;
-  // A known node that restarts counts from zero, so all of its counts are new.
+  // A node that is known and restarts counts from zero, so all of its counts are new. The counts of a node that was
+  // unknown may be older than this controller.
   const bool was_running_before_us = first && known.id.empty();
   std::map<VersionName, api::ArmEvidence> before = std::move(known.counted);
   known = {incarnation, {}};

@@ -1,9 +1,9 @@
 // Counts what each version did on each node. Reports contain cumulative counts, which start at zero with each process;
-// this class adds them up across restarts of nodes.
+// EvidenceBook adds them up across restarts of nodes.
 //
-// Each request is in exactly one window. The first report of a process that ran before this controller connected only
-// sets a baseline: its earlier requests are either in the status already or lost, but never counted twice. Versions
-// that no report contains any more are removed.
+// A window contains the counts since the evidence was last used; no request is in two windows. The first report of a
+// process that ran before this controller connected only sets a baseline: the requests before it are either in the
+// status of the Model already, or lost. Versions that no report contains any more are removed.
 #pragma once
 
 #include <map>
@@ -20,25 +20,25 @@ namespace longshore::reconcile {
 // No I/O. Not thread-safe.
 class EvidenceBook {
  public:
-  // Adds the increase since the previous report of the node. Taking the same report again adds nothing.
+  // Adds the increase of the counts since the previous report of the node. Taking the same report again adds nothing.
   void Take(const std::string& fleet, const std::string& node, const std::string& incarnation,
             const control::Report& report);
 
-  // The counts since the last Use, by node. Nodes without counts are left out.
+  // Returns the counts of both versions since the last Use, by node. Nodes without counts are left out.
   analysis::Windows Windows(const std::string& fleet, const std::string& served_name, int64_t candidate,
                             int64_t stable) const;
-  // The counts of all nodes since the book was created.
+  // Returns the sum of the counts of all nodes since this EvidenceBook was created.
   api::ArmEvidence Past(const std::string& fleet, const std::string& served_name, int64_t version) const;
 
-  // Marks the counts in `used` as used: later windows do not contain them.
+  // Marks the counts in `used` as used: later windows will not contain them.
   void Use(const std::string& fleet, const std::string& served_name, int64_t candidate, int64_t stable,
            const analysis::Windows& used);
 
-  // Empties the windows. Called while no rollout is analysed and when one begins. The counts of all removed nodes are
-  // merged into one entry.
+  // Empties the windows of a model, and merges the counts of all removed nodes into one entry. Call it while no rollout
+  // of the model is analysed, and when the analysis of one begins.
   void EmptyWindows(const std::string& fleet, const std::string& served_name);
 
-  // The node has left the fleet. Its counts are kept.
+  // Call it when the node has left the fleet. Its counts are kept, except for versions that no other node reports.
   void ForgetNode(const std::string& fleet, const std::string& node);
 
   // Number of entries, for tests of memory use.
@@ -67,11 +67,12 @@ class EvidenceBook {
   template <typename Visit>
   void ForEach(const std::string& fleet, const std::string& served_name, int64_t version, Visit visit) const;
 
-  std::map<std::pair<std::string, std::string>, Incarnation> nodes_;  // By fleet and node.
+  std::map<std::pair<std::string, std::string>, Incarnation> nodes_;  // Key: fleet and node.
   std::map<VersionKey, Sums> sums_;
 };
 
-// Returns more - less, with each count at least 0. `less` must have been counted earlier.
+// Returns `more` - `less`, with each count at least 0; the maximum difference is that of `more`. `less` must be an
+// earlier state of the same counts.
 api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence& less);
 
 }  // namespace longshore::reconcile

@@ -11,7 +11,7 @@ std::string StateOf(const fleet::NodeInfo& process, const KnownNode* node) {
   return node != nullptr && node->attached && node->ready ? "Ready" : "Starting";
 }
 
-// Adds the exit error of a node and the error with which it refused its state.
+// Adds to `troubles` the error of the last exit of a node, and the error with which the node refused its state.
 void AddTroubles(const fleet::NodeInfo& process, const KnownNode* node, const std::string& state,
                  std::vector<api::Sentence>& troubles) {
   if (!process.last_exit.empty() && state != "Ready") troubles.push_back({process.node, " " + process.last_exit});
@@ -20,7 +20,7 @@ void AddTroubles(const fleet::NodeInfo& process, const KnownNode* node, const st
   }
 }
 
-// Why the fleet has too few or too many nodes, or may lose some; "" if there is no problem.
+// Returns why the fleet has too few or too many nodes, or may lose some; "" if there is no problem.
 std::string ScalingTrouble(const FleetSeen& seen) {
   std::vector<api::Sentence> troubles;
   if (!seen.scaled) troubles.push_back({"", seen.scaled.error().message});
@@ -30,7 +30,7 @@ std::string ScalingTrouble(const FleetSeen& seen) {
   return api::JoinSentences(troubles);
 }
 
-// If there are too many nodes to list, those that are not ready are kept first.
+// Keeps at most `api::kNodesMax` nodes of the list; nodes that are not ready have precedence.
 void LimitNodes(std::vector<api::FleetNodeStatus>& nodes) {
   if (nodes.size() <= api::kNodesMax) return;
   std::ranges::stable_partition(nodes, [](const api::FleetNodeStatus& node) { return node.state != "Ready"; });

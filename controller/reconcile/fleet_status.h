@@ -14,7 +14,7 @@
 
 namespace longshore::reconcile {
 
-// A problem of the manifest or other source of an object, for its conditions.
+// A problem of the manifest or other source of an object. The conditions of the object show it.
 struct SourceProblem {
   std::string reason;
   std::string message;
@@ -23,14 +23,14 @@ struct SourceProblem {
 struct FleetSeen {
   int64_t epoch = 0;
   std::vector<fleet::NodeInfo> processes{};
-  const std::map<std::string, KnownNode>* nodes = nullptr;  // By name.
-  Result<fleet::Addresses> addresses{};                     // Its addresses, or why it cannot listen.
+  const std::map<std::string, KnownNode>* nodes = nullptr;  // Key: node.
+  Result<fleet::Addresses> addresses{};                     // The addresses of the fleet, or why it cannot listen.
   Status scaled{};                                          // An error if nodes could not be started or removed.
   std::optional<SourceProblem> manifest{};
-  std::vector<api::Sentence> unreadable{};  // Unreadable Models in the namespaces that it serves, and why.
+  std::vector<api::Sentence> unreadable{};  // Unreadable Models in the namespaces that the fleet serves, and why.
 };
 
-// The status of `before` updated with `seen`. status.autoscale is unchanged.
+// Returns the status of `before`, updated with `seen`. The field `autoscale` is unchanged.
 api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const FleetSeen& seen, TimePoint now);
 
 }  // namespace longshore::reconcile

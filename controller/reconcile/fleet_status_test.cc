@@ -10,7 +10,7 @@ namespace {
 using testing::EndsWith;
 using testing::StartsWith;
 
-constexpr size_t kMessageBytesMax = 8192;  // Far below what the CRDs allow; all messages together fit into one object.
+constexpr size_t kMessageBytesMax = 8192;  // Far below the limit in the CRDs, so that all messages fit into one object.
 
 fleet::NodeInfo Pod(int number, const std::string& trouble, const std::string& last_exit = "") {
   fleet::NodeInfo pod;

@@ -1,4 +1,4 @@
-// The interface of what reconciles the objects of one kind.
+// The interface of the reconcilers. Each of them reconciles the objects of one kind.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@
 
 namespace longshore::reconcile {
 
-// Time until the next reconciliation if nothing changes (nullopt: none is needed). An error means: retry soon.
+// The time after which to reconcile again if nothing changes; nullopt if this is not needed. After an error, the caller
+// reconciles again soon.
 using Outcome = Result<std::optional<Duration>>;
 
 struct StatusWrite {
@@ -33,8 +34,8 @@ class KindReconciler {
  public:
   virtual ~KindReconciler() = default;
 
-  // Reads the objects that exist, if what is known of them is needed before the first reconciliation of any kind.
-  // Called before each reconciliation; does nothing once it has succeeded.
+  // For a kind whose objects must be known before any object is reconciled, of whatever kind: reads the existing
+  // objects. Called before each reconciliation; does nothing once it has succeeded.
   virtual void Learn() {}
 
   // Moves the actual state one step towards the spec of the object, as far as this is possible before its status is

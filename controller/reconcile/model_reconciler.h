@@ -1,4 +1,5 @@
-// Reconciles Models: observes what nodes report of one, decides, sends it to the nodes and writes its status.
+// Reconciles Models: observes what the nodes report of a Model, makes a decision, sends it to the nodes and writes the
+// status of the Model.
 #pragma once
 
 #include <map>
@@ -19,7 +20,7 @@ class ModelReconciler final : public KindReconciler {
  public:
   explicit ModelReconciler(Shared& shared) : shared_(shared) {}
 
-  // All Models must be known before a node gets a snapshot: a snapshot without one of them would unload it.
+  // All Models must be known before a node gets a snapshot: a node unloads a Model that its snapshot lacks.
   void Learn() override;
   Result<Reconciliation> Begin(const api::Key& key) override;
 

@@ -17,7 +17,7 @@ namespace longshore::reconcile {
 //
 // The cost depends on the size of the change, not on the size of the fleet: reconciling a Model reads the nodes that
 // report it and the nodes that receive its state; reconciling a fleet reads the nodes with new reports and schedules
-// the Models that those affect.
+// the Models that these reports affect.
 class Reconciler {
  public:
   Reconciler(Deps deps, Options options);

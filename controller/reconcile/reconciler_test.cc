@@ -224,7 +224,7 @@ TEST_F(ReconcilerTest, ReportTriggersReconciliationOfTheChangedModelsOnly) {
   Settle();
   nodes_.Attach("default.cpu-0");
   Settle();
-  Settle();  // By now the node has its snapshot.
+  Settle();  // After this call, the FleetBook has a view in which the node has its snapshot.
   const auto reconciled_at = [&] {
     due_.clear();
     EXPECT_TRUE(reconciler_->Reconcile(kFleetKey));
@@ -324,7 +324,7 @@ class EvidenceOfAStep : public ReconcilerTest {
            {"rollout", {{"steps", {{{"weight", 50}}}}, {"hold", hold}}}});
     due_.insert(ModelKey("a"));
   }
-  // A hundred requests each second.
+  // The node answers a hundred requests in each of the next `seconds` seconds.
   void AnswerFor(int seconds) {
     for (int i = 0; i < seconds; ++i) {
       clock_.Advance(std::chrono::seconds(1));
@@ -407,7 +407,7 @@ TEST_F(ReconcilerTest, OnlyNodesOfAModelAndItsHomeNodesReceiveIt) {
   Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", kNodes}, {"max", kNodes}}}});
   Settle();
   for (const auto& [node, _] : processes_.nodes) nodes_.Attach(node);
-  timer_.Advance(std::chrono::seconds(1));  // Messages to all nodes of a large fleet are spaced out.
+  timer_.Advance(std::chrono::seconds(1));  // A large fleet needs a pause between messages to all nodes.
   Apply(api::kModelKind, "a",
         {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/a"}}}, {"version", 1}, {"replicas", 1}});
   Settle({kFleetKey, ModelKey("a")});

@@ -17,7 +17,8 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Named by phase and weight only, because the timing of other fields, such as the states of nodes, varies between runs.
+// Names a status write by phase and weight only, because the timing of other fields, such as the states of nodes,
+// varies between runs.
 std::string NameOf(const api::Key& key, const Json& status) {
   const auto rollout = status.find("rollout");
   if (rollout == status.end()) return "status of " + ToString(key);
@@ -124,7 +125,7 @@ void Failpoint::Begin(const std::string& what) {
   if (!count_file_.empty()) {
     const int file = open(count_file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     const std::string line = point_ + "\n";
-    // A wrong count would make the test useless.
+    // Exits if the line cannot be written: with a wrong count the test would be useless.
     if (file < 0 || write(file, line.data(), line.size()) < 0) Die();
     close(file);
   }

@@ -1,8 +1,8 @@
 // Points at which the controller can be made to kill itself, for tests that it survives a crash at any point.
 //
 // Each write to the store and each message to a node is a point. Its name is the operation and how often this process
-// has done it: "status of Model/default/half Step 50%#1". Unlike a count of all operations, the names mean the same in
-// the next run, in which other writes may have been combined.
+// has done it: "status of Model/default/half Step 50%#1". In the next run, which may combine other writes, a name still
+// means the same operation; a number that counts all operations would not.
 //   LONGSHORE_CRASH_AT=before:NAME      exits instead of doing that operation
 //   LONGSHORE_CRASH_AT=lost:NAME        exits after the operation, before its result is processed
 //   LONGSHORE_CRASH_AT=after:NAME       exits after its result was processed, before anything else
@@ -37,14 +37,14 @@ Result<CrashAt> ParseCrashAt(const std::string& text);
 class Failpoint {
  public:
   Failpoint(std::optional<CrashAt> crash_at, Path count_file);
-  // From the environment variables above.
+  // Creates a Failpoint from the environment variables above.
   static Result<std::unique_ptr<Failpoint>> FromEnvironment();
 
-  // Called before and after each operation. Before Done crashes the process, it waits until `is_applied` returns true,
-  // which shows that the receiver has the operation.
+  // Call Begin before each operation, and Done after it. Before Done crashes the process, it waits until `is_applied`
+  // returns true, which shows that the receiver has the operation.
   void Begin(const std::string& what);
   void Done(const std::function<bool()>& is_applied);
-  // Called when the results of all operations so far have been processed.
+  // Call it when the results of all operations so far have been processed.
   void Processed();
 
  private:
@@ -55,7 +55,7 @@ class Failpoint {
   const Path count_file_;
   std::mutex mutex_;
   std::map<std::string, int> counts_;
-  std::string point_;  // The newest point.
+  std::string point_;  // The name of the newest point.
 };
 
 // Wraps the store and registry so that each write and message is a point. All references must outlive the result.

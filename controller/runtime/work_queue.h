@@ -1,4 +1,5 @@
-// Queue of objects to reconcile, with the time of each. A key is in the queue at most once, however often it is added.
+// Queue of objects to reconcile, each with the time when it is due. A key is in the queue at most once, however often
+// it is added.
 #pragma once
 
 #include <chrono>
@@ -25,7 +26,7 @@ class WorkQueue {
 
   explicit WorkQueue(QueueOptions options = {}) : options_(options) {}
 
-  // Adds the key to be taken within `after`. A key that is queued already keeps the earlier of both times.
+  // Adds the key, which is due after `after`. A key that is queued already keeps the earlier of both times.
   void Add(const api::Key& key, std::chrono::microseconds after = std::chrono::microseconds(0));
   // Call after a failure: adds the key with a delay that doubles with each failure in a row.
   void AddAfterFailure(const api::Key& key);
@@ -35,7 +36,7 @@ class WorkQueue {
   // Waits for the next key and removes it. Returns nullopt after Stop, once after Nudge, and if no key was due within
   // wait_max.
   std::optional<api::Key> Take(std::chrono::milliseconds wait_max = std::chrono::hours(1));
-  // Ends the current or next Take, because the caller has other work.
+  // Makes the current or the next Take return nullopt, so that the thread that calls Take can do other work.
   void Nudge();
   void Stop();
   bool is_stopped() const;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUnixSecondsMax = 1e11;
 
-// [<unix seconds>, "<number>"]. Throws Json::exception for anything else.
+// Parses [<unix seconds>, "<number>"]. Throws Json::exception for anything else.
 autoscale::Signal SignalFromSample(const Json& sample) {
   const double at = sample.at(0).get<double>();
   const std::string text = sample.at(1).get<std::string>();
@@ -21,8 +21,8 @@ autoscale::Signal SignalFromSample(const Json& sample) {
   return {autoscale::Presence::kValue, value, FromUnixMillis(static_cast<int64_t>(at * 1000))};
 }
 
-// The samples; nullptr if the answer has another type. Throws Json::exception if a field is missing or has another
-// type.
+// Returns the samples; nullptr if the answer is an error or has another result type. Throws Json::exception if a field
+// is missing or has another type.
 Json ResultOf(const Json& answer) {
   if (answer.at("status") != "success" || answer.at("data").at("resultType") != "vector") return nullptr;
   return answer.at("data").at("result");

@@ -24,15 +24,15 @@ struct Expressions {
   std::string queue_delay;
   std::string started;
   std::string utilization;
-  std::map<double, std::string> latencies;  // By quantile; each query returns all Models with an objective.
+  std::map<double, std::string> latencies;  // Key: quantile. Each query covers all Models with an objective.
   std::string requests;                     // Requests per second, by Model.
-  // Reads the newest sample of each node, and returns the time of the oldest of these.
+  // Queries the time of the oldest one among the newest samples of the nodes.
   std::string oldest;
   std::string nodes;  // Number of nodes that have a rate and still exist.
 };
 
-// A regular expression that matches the names of the Models, which consist of letters, digits, "_", "." and "-".
-// Matches all names if there are too many for a URL.
+// Returns a regular expression that matches the names of the Models, which consist of letters, digits, "_", "." and
+// "-". It matches all names if there are too many for a URL.
 std::string ModelsPattern(const std::vector<LatencyObjective>& objectives) {
   constexpr size_t kPatternBytesMax = 2000;
   std::string pattern;
@@ -75,7 +75,7 @@ Result<tls::ClientIdentity> TrustedBy(const Path& ca_file) {
   return tls::ClientIdentity{.server_ca = std::move(*authorities), .certificate = {}, .key = {}};
 }
 
-// The file with the token for this server; empty if the server gets no token.
+// Returns the file with the token for this server; empty if the server gets no token.
 Result<Path> TokenFileFor(const std::string& url, const PrometheusTrust& trust) {
   if (trust.token_file.empty()) return Path();
   ASSIGN_OR_RETURN(const std::string asked, http_client::OriginOf(url));
@@ -129,7 +129,7 @@ class PrometheusSource final : public Source {
     const Signal nodes = Ask(expressions_.nodes);
     if (oldest.presence != Presence::kValue || nodes.presence != Presence::kValue) return {};
     const TimePoint at = FromUnixMillis(static_cast<int64_t>(oldest.value * 1000));
-    // If its clock is wrong, the ages of its samples are wrong too.
+    // If the clock of Prometheus is wrong, the ages of its samples are wrong too.
     if (at > clock_.Now() + std::chrono::seconds(60)) return {};
     const auto taken_at = [at](Signal signal) {
       if (signal.presence != Presence::kUnknown) signal.at = at;
@@ -139,7 +139,8 @@ class PrometheusSource final : public Source {
     metrics.nodes_measured = static_cast<int>(nodes.value);
     metrics.utilization = taken_at(Ask(expressions_.utilization));
     metrics.queue_delay_seconds = taken_at(Ask(expressions_.queue_delay));
-    // 0 / 0 is NaN, and means idle only if the rate of requests is known to be zero.
+    // If no request was started, the queue delay is 0 / 0 = NaN, which is unknown. The fleet is idle only if the
+    // rate of started requests is known to be zero.
     const Signal started = Ask(expressions_.started);
     const bool idle = started.presence == Presence::kValue && started.value == 0;
     if (idle && metrics.queue_delay_seconds.presence == Presence::kUnknown)
@@ -175,7 +176,7 @@ class PrometheusSource final : public Source {
     return rate->second.presence == Presence::kValue && rate->second.value == 0;
   }
 
-  // Unknown on any failure.
+  // Returns an unknown signal after any failure.
   Signal Ask(const std::string& expression) {
     const auto body = Send(expression);
     return body ? SignalFromAnswer(*body) : Signal();
@@ -186,7 +187,7 @@ class PrometheusSource final : public Source {
     return body ? SignalsFromAnswer(*body, "model") : std::nullopt;
   }
 
-  // Blocks only the querying thread.
+  // Blocks, but only the querying thread runs it. Returns nullopt after any failure.
   std::optional<std::string> Send(const std::string& expression) {
     auto response =
         client_->Send({.target = "/api/v1/query?query=" + http_client::Encode(expression), .headers = headers_});
@@ -212,7 +213,7 @@ class PrometheusSource final : public Source {
   std::string last_trouble_;
   std::mutex mutex_;
   FleetMetrics latest_;
-  std::optional<Ticker> asking_;  // Declared last because it uses the other members.
+  std::optional<Ticker> asking_;  // Declared last: its thread uses the members above.
 };
 
 }  // namespace
@@ -224,7 +225,7 @@ Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const C
   auto client = http_client::Client::Make({.base_url = query.prometheus_url,
                                            .tls = [ca = options.trust.ca_file] { return TrustedBy(ca); },
                                            .idle_max = options.timeout,
-                                           // Prometheus sends all samples in one answer, so a longer one is an error.
+                                           // A longer answer is an error, because Prometheus does not split an answer.
                                            .body_bytes_max = options.answer_bytes_max});
   if (!client) return Prefixed(client.error(), "the Prometheus URL");
   return std::make_unique<PrometheusSource>(query, clock, options.interval, std::move(*client), std::move(*token_file));

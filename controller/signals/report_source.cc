@@ -16,15 +16,15 @@ using autoscale::Signal;
 
 constexpr Duration kIntervalMin = std::chrono::milliseconds(900);
 
-// What a node did between two reports, or the sum of that over nodes.
+// The work of one node between two of its reports, or the sums over several nodes.
 struct Window {
   double slot_seconds = 0;  // Total time of all run slots.
   double busy_seconds = 0;
   double queue_seconds = 0;
   int64_t started = 0;
   int64_t queued = 0;                                 // Number of requests that are waiting now.
-  std::map<std::string, std::vector<int64_t>> times;  // By Model: the buckets of NodeLoad.models.
-  MonotonicPoint oldest = MonotonicPoint::max();      // Time of the oldest report that ends it.
+  std::map<std::string, std::vector<int64_t>> times;  // Key: Model. Value: the buckets of NodeLoad.models.
+  MonotonicPoint oldest = MonotonicPoint::max();      // Time of the oldest of the reports that end the window.
 };
 
 struct Sample {
@@ -42,7 +42,7 @@ std::map<std::string, std::vector<int64_t>> TimesOf(const control::NodeLoad& loa
   return times;
 }
 
-// The increase of the counts since `before`. A node that removed a Model and got it again counts from zero.
+// Returns the increase of the counts since `before`. A node that removed a Model and got it again counts from zero.
 std::vector<int64_t> Since(const std::vector<int64_t>& before, std::vector<int64_t> now) {
   std::vector<int64_t> earlier = before;
   earlier.resize(std::max(before.size(), now.size()));
@@ -105,11 +105,11 @@ FleetMetrics MetricsOf(const Window& window, TimePoint at) {
     metrics.queue_delay_seconds = Value(window.queue_seconds / static_cast<double>(window.started), at);
   } else if (window.queued == 0) {
     metrics.queue_delay_seconds = {Presence::kIdle, 0, at};
-  }  // Requests wait and none was started, so their waiting time is unknown.
+  }  // Otherwise requests wait and none was started: the delay is unknown.
   return metrics;
 }
 
-// Unknown if no node reports the Model.
+// Returns a latency for each objective; unknown if no node reports the Model.
 std::vector<autoscale::ModelLatency> LatenciesOf(const Window& window, const std::vector<LatencyObjective>& objectives,
                                                  TimePoint at) {
   std::vector<autoscale::ModelLatency> latencies;
@@ -151,7 +151,7 @@ class ReportSource final : public Source {
   }
 
  private:
-  // The newest report and the window that it ends.
+  // Returns the newest report of the node and the window that it ends.
   std::optional<Sample> SampleOf(const nodes::NodeView& node) const {
     if (!node.reported || !node.report->has_load()) return std::nullopt;
     Sample sample{node.hello.incarnation(), node.report_at, node.report->load(), std::nullopt};
@@ -165,7 +165,7 @@ class ReportSource final : public Source {
   const std::vector<LatencyObjective> objectives_;
   const MonotonicClock& clock_;
   std::optional<MonotonicPoint> measured_at_;
-  std::map<std::string, Sample> samples_;  // By node.
+  std::map<std::string, Sample> samples_;  // Key: node.
   FleetMetrics latest_;
 };
 

@@ -20,8 +20,8 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // The current metrics. Never blocks: a source that queries a server does so on its own thread. `ready`: the views of
-  // the nodes that are ready now, which the metrics should cover.
+  // Returns the current metrics. Never blocks: a source that queries a server does so on its own thread. `ready`: the
+  // views of the nodes that are ready now, which the metrics should cover.
   virtual autoscale::FleetMetrics Latest(const std::vector<nodes::ViewPtr>& ready, TimePoint now) = 0;
 };
 
@@ -38,9 +38,9 @@ struct LatencyObjective {
 struct Query {
   std::string fleet;                          // "namespace/name".
   std::vector<LatencyObjective> latencies{};  // At most one per Model.
-  std::string prometheus_url;                 // "http://127.0.0.1:9090"; empty: the nodes' reports.
-  // Maximum age of a sample. Rates from Prometheus cover twice that time, because it scrapes at least once in each
-  // half.
+  std::string prometheus_url;                 // "http://127.0.0.1:9090"; empty: use the nodes' reports.
+  // Maximum age of a sample. Rates from Prometheus cover twice that time, because Prometheus scrapes at least once in
+  // each half of it.
   Duration age_max = std::chrono::seconds(15);
 
   friend bool operator==(const Query&, const Query&) = default;
@@ -50,7 +50,7 @@ struct Query {
 // report for longer than kReportAgeMax is missing, and its earlier reports are ignored. The latency of a Model is known
 // if at least one node reports its requests (NodeLoad.models).
 inline constexpr Duration kReportAgeMax = std::chrono::seconds(3);
-// `clock` must be the clock of NodeView::report_at. The returned signals have wall times.
+// `clock` must be the clock of NodeView::report_at. The returned source gives signals with wall-clock times.
 std::unique_ptr<Source> MakeReportSource(const Query& query, const MonotonicClock& clock);
 
 // Settings for the connection to Prometheus that a manifest cannot change; the same for all fleets.
@@ -70,7 +70,8 @@ struct PrometheusOptions {
   size_t answer_bytes_max = 1 << 20;
 };
 
-// Queries a Prometheus server (HTTP API, /api/v1/query) once per interval. InvalidArgument if a URL is not valid.
+// Returns a source that queries a Prometheus server (HTTP API, /api/v1/query) once per interval, or InvalidArgument if
+// a URL is not valid.
 Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const Clock& clock,
                                                      PrometheusOptions options = {});
 

@@ -119,7 +119,7 @@ TEST_F(ReportSource, LiveNodeDoesNotHideANodeWithoutReports) {
       << "reports of other nodes may still show that users wait";
 }
 
-// The report of the node, plus counts of a Model in the bucket of a time.
+// Returns a copy of the view whose report contains `count` more requests of a Model, in the bucket of `time`.
 nodes::ViewPtr WithTimes(const nodes::ViewPtr& node, const std::string& model, Duration time, int64_t count) {
   nodes::NodeView view = *node;
   control::ModelLoad& load = *nodes::Unshared(view.report).mutable_load()->add_models();
@@ -177,7 +177,8 @@ TEST(PrometheusSource, UnreachableServerGivesUnknownMetrics) {
   EXPECT_EQ((*source)->Latest({}, clock.Now()).utilization.presence, Presence::kUnknown);
 }
 
-// Answers queries like a Prometheus server that has samples of two nodes, the older from 1000 s.
+// Answers queries like a Prometheus server that has a sample of each of two nodes; the older one is from the Unix time
+// 1000 s.
 class FakePrometheus {
  public:
   // Uses https if there is an identity.
@@ -189,12 +190,12 @@ class FakePrometheus {
                     .value()) {}
 
   std::string url() const { return fmt::format("{}://127.0.0.1:{}", scheme_, server_->port()); }
-  // The Authorization header of the newest query; call it after WaitForQuestions.
+  // Returns the Authorization header of the newest query; call it after WaitForQuestions.
   std::string authorization() const {
     const std::scoped_lock lock(mutex_);
     return authorization_;
   }
-  // Waits until each query was sent twice, so that the first answers are processed.
+  // Waits until each query was sent twice, so that the first answers are processed. Returns the queries.
   std::set<std::string> WaitForQuestions() {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(asked_.wait_for(lock, seconds(20), [this] { return rounds_ >= 2; }));
@@ -211,7 +212,7 @@ class FakePrometheus {
     authorization_ = request.Header("authorization");
     if (oldest) ++rounds_;
     asked_.notify_all();
-    // "digits" has requests, "idle" had some before, "new" had none yet.
+    // The Model "digits" has requests, "idle" had some before, and "new" had none yet.
     if (question.find("histogram_quantile") != std::string::npos) return ByModel("0.02", "NaN");
     if (question.find("request_seconds_count") != std::string::npos) return ByModel("5", "0");
     const char* value = oldest ? "1000" : nodes ? "2" : "0.5";
@@ -313,7 +314,7 @@ class PrometheusByHttps : public ::testing::Test {
                "the test's", [=] { return Result<tls::Identity>(identity); }, std::chrono::milliseconds(0))
         .value();
   }
-  // The Authorization header that the server gets from a source that may send its token to `token_for`.
+  // Returns the Authorization header that the server gets from a source whose token is for `token_for`.
   std::string Shown(const std::string& token_for) {
     const Query query{.fleet = "f", .prometheus_url = prometheus_.url()};
     const auto source = MakePrometheusSource(

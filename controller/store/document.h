@@ -1,4 +1,4 @@
-// Converts objects to and from JSON documents in the form of the Kubernetes API, which stores keep and people see.
+// Converts objects to and from JSON documents in the form of the Kubernetes API. Stores keep and users see this form.
 #pragma once
 
 #include "common/base/error.h"
@@ -9,13 +9,14 @@ namespace longshore::store {
 
 api::Key KeyOf(const Object& object);
 
-// {apiVersion, kind, metadata{name, namespace, uid, generation, resourceVersion, labels, annotations}, spec, status}.
+// Returns {apiVersion, kind, metadata{name, namespace, uid, generation, resourceVersion, labels, annotations}, spec,
+// status}.
 Json ToDocument(const Object& object);
 
-// Returns InvalidArgument with the field that is missing or has the wrong type.
+// Returns InvalidArgument, which names the field, if a field is missing or has the wrong type.
 Result<Object> FromDocument(const Json& document);
 
-// Parse the spec and the status. Errors as in api/parse, with the field.
+// These functions parse the spec and the status. Their errors are those of api/parse.h and name the field.
 Result<api::Model> ToModel(const Object& object);
 Result<api::ServingFleet> ToFleet(const Object& object);
 

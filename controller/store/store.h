@@ -1,7 +1,8 @@
 // The interface to the stored objects of Longshore's kinds.
 //
-// Two implementations with one contract test (store_contract_test.h): LocalStore uses a directory, KubeStore uses the
-// Kubernetes API. Objects are JSON documents {apiVersion, kind, metadata, spec, status}; api/ parses them into values.
+// There are two implementations, and one contract test for both (store_contract_test.h): LocalStore uses a directory,
+// KubeStore uses the Kubernetes API. Objects are JSON documents {apiVersion, kind, metadata, spec, status}; api/ parses
+// them into values.
 #pragma once
 
 #include <functional>
@@ -33,7 +34,7 @@ struct Listing {
   std::vector<Unreadable> unreadable;
 };
 
-// Called with the key of an object that may have changed: a new list may report unchanged objects again.
+// Called with the key of an object that may have changed; after a new list, also with keys of unchanged objects.
 using OnChange = std::function<void(const api::Key& key)>;
 
 // Its destructor stops the watch.
@@ -42,7 +43,8 @@ class Watch {
   virtual ~Watch() = default;
 };
 
-// Thread-safe. Every method may fail with Unavailable; a write that failed with it may nevertheless have been executed.
+// Thread-safe. Every method may fail with Unavailable. A write that failed with Unavailable may nevertheless have been
+// executed.
 class Store {
  public:
   virtual ~Store() = default;
@@ -61,8 +63,8 @@ class Store {
   // version. Writes nothing if these fields equal the stored ones. Does not change the status.
   virtual Result<Object> Apply(const Object& object) = 0;
 
-  // Returns what Apply would store now, or its error, and writes nothing. Of the fields that the store sets, only the
-  // generation is valid in the result.
+  // Returns what Apply would store now, or its error, and writes nothing. The generation is the only field set by the
+  // store that is valid in the result.
   virtual Result<Object> DryApply(const Object& object) = 0;
 
   // Replaces the status. Returns Aborted if `resource_version` is not the stored one, and NotFound if no object with

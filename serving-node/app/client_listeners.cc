@@ -12,7 +12,7 @@
 namespace longshore::app {
 namespace {
 
-// Returns an invalid descriptor if `socket` is invalid.
+// Returns a copy of the descriptor; an invalid one if `socket` is invalid.
 Result<process::Descriptor> Copy(const process::Descriptor& socket) {
   if (!socket.valid()) return process::Descriptor();
   process::Descriptor copy(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));

@@ -17,19 +17,19 @@
 
 namespace longshore::app {
 
-// The options of a gRPC listener, for clients or peers, that follow from the flags.
+// Returns the options that the flags set for the gRPC listener of this protocol, which is for clients or for peers.
 frontend::GrpcOptions GrpcOptionsOf(const flags::Flags& flags, routing::Protocol protocol);
 
 // Only the main loop's thread may use it, except where a function says otherwise.
 class ClientListeners {
  public:
-  // The components must outlive it. No connection is accepted before Open.
+  // The components must outlive this object. No connection is accepted before Open.
   ClientListeners(const flags::Flags& flags, Components& components, Security security, ListeningSockets sockets);
-  ~ClientListeners();  // Closes the connections that were not drained; waits until those of a retired server end.
+  ~ClientListeners();  // Closes connections that were not drained, but waits until a retired server has none.
 
   // Opens both listeners, or neither if one fails.
   Status Open(int64_t connection_age_max_ms);
-  bool open() const { return open_; }  // Any thread.
+  bool open() const { return open_; }  // May be called on any thread.
 
   // Sets the maximum age of new connections: starts new servers and retires the old ones. The old servers ask their
   // gRPC clients to reconnect when a connection reaches the previous maximum age, and their REST clients with the next
@@ -64,7 +64,7 @@ class ClientListeners {
   std::atomic<bool> open_ = false;
   bool serving_ = false;
   Servers servers_;
-  Servers retired_;  // Serve until their connections have ended.
+  Servers retired_;  // Replaced servers; they serve until their connections have ended.
   std::atomic<bool> retiring_ = false;
   std::thread retire_;
 };

@@ -43,7 +43,8 @@ Status BuildManaged(const flags::Flags& flags, Components& components) {
 
 frontend::InFlight::Limits InFlightLimits(const flags::ListenerFlags& flags) {
   return {.requests_max = flags.requests_in_flight_max,
-          // Twice the limit that gRPC tells clients: a client may start a call before the last one has ended here.
+          // Twice the limit that gRPC tells clients: a client may start a call before this node has ended the previous
+          // one.
           .connection_requests_max = 2 * static_cast<size_t>(flags.grpc_streams_max),
           .answer_bytes_max = flags.answer_bytes_max};
 }

@@ -44,7 +44,7 @@ struct Components {
   std::unique_ptr<rehearsal::Journal> journal;  // Journal, gate and sources: only on a managed node.
   std::unique_ptr<rehearsal::Gate> gate;
   std::unique_ptr<sources::Sources> sources;
-  std::unique_ptr<identity::NodeIdentity> identity;  // Only in a cluster. Null: hops are in plain text.
+  std::unique_ptr<identity::NodeIdentity> identity;  // Only in a cluster. Null: nodes talk in plain text.
   std::unique_ptr<routing::GuardBook> guards;
   std::unique_ptr<frontend::RequestMeter> requests;  // Both meters outlive the store, which reports unloaded versions.
   std::unique_ptr<routing::RunMeter> runs;

@@ -49,7 +49,7 @@ void Handover::Serve() {
       if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
         spdlog::warn("cannot accept a connection that requests the listening sockets: {}", strerror(errno));
         poll(&waits[1], 1,
-             kPauseMs);  // For example, no descriptor is free: retrying at once would only use processor time.
+             kPauseMs);  // A retry at once would probably fail again, for example while no descriptor is free.
       }
       continue;
     }

@@ -1,5 +1,5 @@
-// Three complete nodes of one fleet in this process: a knows no model, b is a home node that holds no version, and c
-// holds two models. Every request that works at b must work at a.
+// Tests three complete nodes of one fleet in this process: node "a" knows no model, node "b" is a home node that holds
+// no version, and node "c" holds two models. Every request that works at "b" must work at "a".
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 

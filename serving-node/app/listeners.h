@@ -9,7 +9,7 @@
 namespace longshore::app {
 
 struct ListeningSockets {
-  process::Descriptor grpc;  // An invalid descriptor: the node does not listen there.
+  process::Descriptor grpc;  // Each descriptor is invalid if the node does not listen there.
   process::Descriptor rest;
   process::Descriptor grpc_socket;  // A unix socket.
   int grpc_port = 0;                // 0: the node does not listen there.

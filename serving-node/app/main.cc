@@ -51,7 +51,8 @@ Status Serve(const flags::Flags& flags) {
     node->Leave();
   }
   spdlog::info("shutdown complete: all connections are closed, no request was aborted");
-  // Only loads that no request needs may still be running. _Exit does not wait for them and frees all memory at once.
+  // Only loads of models that no request needs may still be running. _Exit does not wait for them, and the system frees
+  // all memory at once.
   std::_Exit(EXIT_SUCCESS);
 }
 

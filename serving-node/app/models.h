@@ -21,7 +21,8 @@ std::vector<std::string> Unavailable(const models::ModelStore& store);
 Json ModelsToJson(const models::ModelStore& store);
 Json LoadToJson(const batching::Load& load);
 
-// The functions with which the admin port starts and returns recordings. Start returns NotFound for an unknown model.
+// The functions with which the admin port starts and returns profiling recordings. The start function returns NotFound
+// for an unknown model.
 frontend::ProfileSources ProfileSourcesOf(const models::ModelStore& store, profiling::Recorder& recorder);
 
 // Exports longshore_version_state, _version_memory_bytes, _running, _queued, _run_slots and _run_busy_seconds_total,

@@ -25,7 +25,7 @@ class ServingNode final : public Node {
 
   ~ServingNode() override {
     if (drain_.joinable()) drain_.join();
-    // Stopped here because a callback on one of the agent's own threads may release the last reference to it.
+    // The agent is stopped here because a callback on one of its own threads may release the last reference to it.
     if (const auto agent = GetAgent()) agent->Stop();
     SetAgent(nullptr);
   }
@@ -91,7 +91,7 @@ class ServingNode final : public Node {
     if (standalone_) standalone_->OnChange();
   }
 
-  // Returns the agent without holding the lock while it is used: the agent may call back into this class.
+  // Releases the lock before the caller uses the agent, because the agent may call back into this class.
   std::shared_ptr<control::Agent> GetAgent() const {
     const std::lock_guard lock(agent_mutex_);
     return agent_;
@@ -183,7 +183,7 @@ class ServingNode final : public Node {
     if (components_->capture) components_->capture->Flush();
   }
 
-  // Why the models cannot answer; empty if they can.
+  // Returns why the models cannot answer; empty if they can.
   std::vector<std::string> WhyUnable() const {
     if (standalone_) return standalone_->WhyUnable();
     std::vector<std::string> why = Unavailable(*components_->store);

@@ -15,8 +15,8 @@ namespace longshore::app {
 // Only one thread, the main loop's, may call Start, Tick and Leave.
 class Node {
  public:
-  // Binds the sockets, starts to load the models, and returns without waiting for them. FailedPrecondition, naming the
-  // flag and the port, if a port is in use.
+  // Binds the sockets, starts to load the models, and returns without waiting for them. Returns FailedPrecondition,
+  // which names the flag and the port, if a port is in use.
   static Result<std::unique_ptr<Node>> Start(const flags::Flags& flags);
   virtual ~Node() = default;  // Closes connections that were not drained.
 

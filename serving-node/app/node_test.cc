@@ -1,4 +1,4 @@
-// A complete node in the test's process, driven like its main loop does, and its client.
+// Tests a complete node in this process. The test calls Tick, as the main loop does, and is a client of the node.
 #include "serving-node/app/node.h"
 
 #include <gmock/gmock.h>

@@ -27,8 +27,8 @@ Result<tls::Identity> Shown(identity::NodeIdentity& node) {
                        .verify_client = true};
 }
 
-// Accepts only callers of this fleet. TLS has verified the certificate already, but the same authority also signs the
-// certificates of other fleets.
+// Returns a gate that accepts only callers of this fleet. TLS has verified their certificates already, but the same
+// authority also signs the certificates of other fleets.
 rpc::CallGate OfOneFleet(std::string fleet_name, rpc::CallGate then) {
   return [fleet_name = std::move(fleet_name), then = std::move(then)](const rpc::CallHead& head) -> Status {
     if (!head.HasDnsName(fleet_name)) {

@@ -19,14 +19,15 @@ namespace longshore::app {
 // Only the main loop's thread may use it, except where a function says otherwise.
 class PeerListener {
  public:
-  // The components must outlive it. Without --peer_address it never opens.
+  // The components must outlive this object. Without --peer_address, the listener never opens.
   PeerListener(const flags::Flags& flags, Components& components, Security security,
                routing::PeerService::GetStateFunction state);
 
   // Opens the listener if it is closed and can be opened; returns true if it did. Errors name the address.
   Result<bool> OpenIfPossible();
 
-  // The gRPC target under which other nodes reach this one; "" while the listener is closed. Any thread.
+  // Returns the gRPC target under which other nodes reach this one; "" while the listener is closed. May be called on
+  // any thread.
   std::string address() const;
 
   // Accepts no further connections and returns when none is left. May run on any thread; meanwhile the main loop must

@@ -1,4 +1,5 @@
-// Nodes of a cluster in this process: hops with certificates, and other callers that the peer listener must refuse.
+// Tests nodes of a cluster in this process: requests between nodes that have certificates, and callers that the peer
+// listener must refuse.
 #include "serving-node/app/peer_listener.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +30,7 @@ class PeerListenerTest : public NodeTest {
     NodeTest::SetUp();
   }
 
-  // An identity that `authority` signed, as a controller would.
+  // Returns an identity that `authority` signed, as a controller would do.
   static identity::PeerIdentity Certified(const tls::KeyPair& authority, const std::string& fleet_name,
                                           hours lifetime = hours(1)) {
     const auto request = tls::MakeRequest().value();
@@ -79,7 +80,7 @@ class PeerListenerTest : public NodeTest {
     const auto reply = answer.get_future().get();
     return reply ? Error{Code::kOk, ""} : reply.error();
   }
-  // The answer of the node's peer listener to a caller with this identity.
+  // Returns the answer of the node's peer listener to a caller with this identity.
   Error AnswerTo(const identity::PeerIdentity& identity) {
     const auto shown = std::make_shared<const identity::PeerIdentity>(identity);
     return Ask(PeerAddress(), *routing::MakeGrpcForwarder({.fleet = "ns/f", .identity = [=] { return shown; }}));
@@ -111,7 +112,7 @@ TEST_F(PeerListenerTest, RefusesNodesOfOtherFleets) {
   for (const char* of_others :
        {"uid-2.f.ns.fleet.test", "uid-1.g.ns.fleet.test", "uid-1.f.ns", "longshore-nodes.test"}) {
     auto stranger = Certified(authority_, of_others);
-    stranger.fleet_name = kFleet;  // The client side accepts the server.
+    stranger.fleet_name = kFleet;  // The client accepts the server; only the server can refuse.
     const Error refused = AnswerTo(stranger);
     EXPECT_EQ(refused.code, Code::kUnauthenticated) << of_others;
     EXPECT_THAT(refused.message, HasSubstr("does not belong to the fleet"));

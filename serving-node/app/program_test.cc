@@ -56,14 +56,14 @@ class ProgramTest : public testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Spawn(arguments);
   }
-  // A managed node without a reachable controller, with this state on its disk.
+  // Starts a managed node that has this state on its disk and cannot reach a controller.
   process::Process SpawnManaged(const control::DesiredState& state) {
     std::filesystem::create_directories(dir_ / "state");
     EXPECT_TRUE(WriteFileAtomically(dir_ / "state" / "desired.pb", state.SerializeAsString()));
     return Spawn({"--controller=unix:" + (dir_ / "nobody.sock").string(), "--fleet=ns/f",
                   "--state_dir=" + (dir_ / "state").string(), "--peer_address=unix:" + (dir_ / "peer.sock").string()});
   }
-  // A state with a model whose version 1 is a named pipe without a writer, so that loading it never ends.
+  // Returns a state with a model whose version 1 is a named pipe without a writer, so that loading it never ends.
   control::DesiredState Stuck(bool rehearse) {
     std::filesystem::create_directories(dir_ / "stuck" / "1");
     EXPECT_EQ(mkfifo((dir_ / "stuck" / "1" / "saved_model.pb").c_str(), 0600), 0);
@@ -119,7 +119,7 @@ TEST_F(ProgramTest, EndsAtEveryStageOfItsStart) {
     }
     ASSERT_TRUE(node.Signal(SIGTERM));
     const auto exit = node.Wait(kGoneWithin);
-    // Before the program blocks the signal, the signal itself kills it.
+    // Until the program blocks SIGTERM, the signal kills it.
     EXPECT_TRUE(exit && (exit->ok() || exit->signal == SIGTERM)) << Log();
     if (!exit) (void)node.Signal(SIGKILL);
   }

@@ -24,7 +24,7 @@ struct Security {
 // send tokens in plain text.
 Result<Security> OpenSecurity(const flags::Flags& flags);
 
-// Wraps the gate for gRPC listeners. Health checks need no token. Returns an empty function for null.
+// Wraps the gate for gRPC listeners. Health checks need no token. Returns an empty function if the gate is null.
 rpc::CallGate ToCallGate(std::shared_ptr<const auth::Gate> gate);
 
 }  // namespace longshore::app

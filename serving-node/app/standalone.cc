@@ -31,7 +31,7 @@ models::Discovery::Options DiscoveryOptions(const flags::Flags& flags, models::M
   return options;
 }
 
-// The configuration that --model_name and --model_base_path stand for.
+// Returns the configuration that --model_name and --model_base_path stand for.
 ModelServerConfig ConfigOf(const flags::Flags& flags) {
   ModelServerConfig config;
   auto* model = config.mutable_model_config_list()->add_config();
@@ -55,7 +55,7 @@ bool NamesNothing(const ModelServerConfig& config) { return config.config_case()
 
 Standalone::Outcome Standalone::OutcomeOf(const std::string& model) const {
   bool serves = false;
-  // Read before the store's statuses: a version that leaves this list is in the store by then.
+  // Read before the statuses of the store: a version that is removed from this list is already in the store.
   const auto copied = discovery_.waiting();
   const auto statuses = store_.Statuses(model);
   if (statuses.empty() &&

@@ -22,7 +22,7 @@
 
 namespace longshore::app {
 
-// Thread-safe, except for Begin. The store, the log and the flags must outlive it.
+// Thread-safe, except for Begin. The store, the log and the flags must outlive this object.
 class Standalone {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -34,18 +34,18 @@ class Standalone {
   Standalone(const flags::Flags& flags, models::ModelStore& store, requestlog::RequestLog& log);
   ~Standalone();  // Answers the reloads that still wait.
 
-  // Starts to serve the models of the flags. InvalidArgument names the file, the line or the model that is wrong. An
-  // empty config file, now or later, changes nothing and is logged.
+  // Starts to serve the models of the flags. An error is InvalidArgument and names the file, the line or the model that
+  // is wrong. An empty config file, now or later, changes nothing and is logged.
   Status Begin();
 
-  // Implements HandleReloadConfigRequest. InvalidArgument or FailedPrecondition: the configuration is wrong or empty,
-  // and nothing changes. Unavailable: a model of the configuration cannot be served; DeadlineExceeded: the models did
-  // not load in time; in both cases the new configuration stays in effect. ResourceExhausted: too many reloads wait.
-  // Calls `done` once, on another thread.
+  // Implements HandleReloadConfigRequest. Calls `done` once: at once with ResourceExhausted if too many reloads wait,
+  // otherwise later on another thread. If the configuration is wrong or empty, nothing changes, and the result is
+  // InvalidArgument or FailedPrecondition. The result is Unavailable if a model of the configuration cannot be served,
+  // and DeadlineExceeded if the models did not load in time; in both cases the new configuration stays in effect.
   void Reload(tensorflow::serving::ModelServerConfig config, TimePoint deadline, ReloadDone done);
 
-  // Answers all waiting and future reloads with Unavailable, without any change: their connections would otherwise keep
-  // the node from shutting down.
+  // Answers all waiting and future reloads with Unavailable, and does not change the models. Otherwise the connections
+  // of these reloads would keep the node from shutting down.
   void Leave();
 
   // Must be called whenever a version changes its state.
@@ -74,7 +74,7 @@ class Standalone {
   models::ModelStore& store_;
   requestlog::RequestLog& log_;
   models::Discovery discovery_;
-  mutable std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards the members below, up to names_.
   std::condition_variable changed_;
   bool leaving_ = false;
   uint64_t changes_ = 0;

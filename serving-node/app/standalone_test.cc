@@ -1,4 +1,4 @@
-// A node without a controller, and its model config file.
+// Tests a node without a controller, and its model config file.
 #include "serving-node/app/standalone.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,8 @@ class ConfigFile : public NodeTest {
   }
 
   void Write(const std::string& text) { ASSERT_TRUE(WriteFileAtomically(flags_.model_config_file, text)); }
-  // Ready first: until then a request waits, and the node's main loop is this thread.
+  // Sends a request only if the node is ready: otherwise the request would wait for the node's main loop, which runs on
+  // this thread.
   bool Serves() { return IsReady() && Answer(*node_).find("3.0") != std::string::npos; }
   bool TickUntilLogSays(const std::string& text) {
     return TickUntil([&] { return CountInLog(text) > 0; });
@@ -57,7 +58,7 @@ TEST_P(EmptyConfigFile, ChangesNothingAndIsLoggedOnce) {
 
   ASSERT_TRUE(TickUntilLogSays("models.config is empty: no action is taken"));
   EXPECT_TRUE(Serves());
-  Write("model_config_list { config { nme: 'x' } }");  // A later poll, so that the ones before it are over.
+  Write("model_config_list { config { nme: 'x' } }");  // When a later poll logs this error, the earlier ones are over.
   ASSERT_TRUE(TickUntilLogSays("models.config:1:"));
   EXPECT_EQ(CountInLog("is empty"), 1u);
   EXPECT_TRUE(Serves());

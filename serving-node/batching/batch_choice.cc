@@ -69,7 +69,7 @@ BatchChoice ChooseBatch(std::span<const QueuedRequest> requests, int64_t rows_ma
   std::iota(candidates.begin(), candidates.end(), size_t{0});
   Selection all = FirstThatFit(requests, candidates, rows_max, costs);
   if (!all.in_time()) {
-    // A request that is in time within this batch is also in time alone.
+    // A request that is in time within this batch is also in time alone, so it cannot be too late.
     std::erase_if(candidates, [&, cost = all.cost()](size_t at) {
       const QueuedRequest& request = requests[at];
       if (request.left > cost || request.left > costs.AtLeast(request.rows, request.bytes)) return false;

@@ -47,7 +47,8 @@ void Queue::Submit(engine::RunRequest request, Terms terms, Done done) {
     }
   }
   if (task.key.empty() || task.rows <= batch_rows_max) return scheduler_->Submit(state_, {&task, 1});
-  // The raw pointers are valid in the callback: it runs while the last part is answered, and the queue outlives that.
+  // The raw pointers are valid in the callback: it runs while the last part is answered, and the queue waits for that
+  // answer before it is destroyed.
   auto parts = Cut(std::move(task), batch_rows_max, [state = state_.get(), scheduler = scheduler_.get()](Task whole) {
     whole.key.clear();
     scheduler->Submit(state->shared_from_this(), {&whole, 1});

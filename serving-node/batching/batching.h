@@ -32,7 +32,7 @@ class Admission {
   // Takes effect for the next runs; current runs continue.
   void SetLimits(Limits limits);
   Load load() const;
-  // Requests waiting now; takes no lock.
+  // Returns the number of requests that wait now; takes no lock.
   int64_t queued() const;
 
  private:
@@ -48,15 +48,15 @@ class Queue {
   Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options,
         const std::string& share = "", std::shared_ptr<RunWatch> watch = nullptr);
   // Runs the requests that still wait, without delay, and returns when all are answered. Must not be called from within
-  // a Done.
+  // a Done callback.
   ~Queue();
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  // Calls done exactly once, on any thread, possibly before Submit returns; done must not block.
-  // Errors besides the engine's: Unavailable if the queue is full, InvalidArgument if the request has too many rows
-  // (both with TensorFlow Serving's texts), DeadlineExceeded if the deadline has passed or recent runs took longer than
-  // the time left, Cancelled.
+  // Queues the request. Calls `done` exactly once, on any thread, possibly before Submit returns; `done` must not
+  // block. Errors besides the engine's: Unavailable if the queue is full, InvalidArgument if the request has too many
+  // rows (both with TensorFlow Serving's texts), DeadlineExceeded if the deadline has passed or recent runs took longer
+  // than the time left, and Cancelled.
   void Submit(engine::RunRequest request, Terms terms, Done done);
 
   const Options& options() const;

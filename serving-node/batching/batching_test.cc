@@ -118,7 +118,7 @@ TEST_F(Batching, ReportsAFailedRunToItsWatch) {
   EXPECT_EQ(watch->ended[0]->error, "INVALID_ARGUMENT");
 }
 
-// Throws std::bad_alloc.
+// Throws std::bad_alloc in Begin or in Ended.
 class OutOfMemoryWatch final : public RunWatch {
  public:
   enum class At { kBegin, kEnd };

@@ -1,4 +1,4 @@
-// Tests deadlines end to end: a queue on simulated time, driven as the scheduler drives it.
+// Tests deadlines end to end, with a queue in simulated time that the tests use as the scheduler does.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -97,7 +97,7 @@ World AnyWorld(std::mt19937& random) {
           .row = microseconds(10 + random() % 2000)};
 }
 
-// Four times the load that the node can serve: many requests with late deadlines, and now and then an urgent one of
+// The load is four times what the node can serve: many requests with late deadlines, and now and then an urgent one of
 // high priority that could be in time alone. Urgent requests continue to be answered, most of the capacity is used for
 // answers in time, and few answers are late.
 TEST(Deadlines, AreMetOrRefusedEarlyUnderOverload) {
@@ -151,8 +151,8 @@ TEST(Deadlines, AreMetAgainAfterAModelHasRecovered) {
   }
 }
 
-// Run times depend on more than the size: quick requests are not refused forever, although slow requests of the same
-// size with late deadlines keep running.
+// The run time depends on more than the size of a request: quick requests are not refused forever, although slow
+// requests of the same size with late deadlines keep running.
 TEST(Deadlines, AreSometimesMetAlthoughOthersOfTheSameSizeAreSlow) {
   Node node({.queue_max = 1000}, milliseconds(100), Duration(0));
   Node::Kind slow{.rows = 1, .deadline = seconds(100)};

@@ -16,21 +16,21 @@ namespace longshore::batching {
 
 class Forecast {
  public:
-  // Older runs are ignored: one slow run must not have requests refused forever.
+  // Older runs are ignored, so that one slow run does not cause requests to be refused forever.
   static constexpr std::chrono::seconds kAgeMax{1};
   static constexpr size_t kRunsKept = 8;  // Runs remembered per size class.
-  // A probe (AllowProbe) runs at most once per this many run times, so that probes use at most 1/20 of a slot.
+  // At most one probe (AllowProbe) runs in the time of this many runs, so that probes use at most 1/20 of a slot.
   static constexpr int kProbePeriodRuns = 20;
 
-  // Records a run of `bytes` bytes of inputs that ended at `now`. Requires: a signature of the model, so that the
-  // number of signatures is bounded.
+  // Records a run of `bytes` bytes of inputs that ended at `now`. Requires: `signature` is a signature of the model, so
+  // that the number of signatures is bounded.
   void Record(const std::string& signature, int64_t bytes, Duration took, TimePoint now);
 
-  // The shortest recent run in the size class of `bytes` (powers of two) with at most `bytes` bytes; without one, the
-  // shortest of the next smaller class that has runs. 0: unknown.
+  // Returns the time of the shortest recent run in the size class of `bytes` (powers of two) with at most `bytes`
+  // bytes; without such a run, that of the shortest run in the next smaller class that has runs. 0: unknown.
   Duration AtLeast(const std::string& signature, int64_t bytes, TimePoint now) const;
-  // The mean of the recent runs in the size class of `bytes`; without one, the time per byte of the next larger class
-  // times `bytes`. Not less than AtLeast; 0: unknown.
+  // Returns the mean time of the recent runs in the size class of `bytes`; without such runs, the time per byte of the
+  // next larger class times `bytes`. Not less than AtLeast; 0: unknown.
   Duration Likely(const std::string& signature, int64_t bytes, TimePoint now) const;
   // Like AtLeast, but runs of any age count.
   Duration AtLeastEver(const std::string& signature, int64_t bytes) const;

@@ -19,8 +19,8 @@ namespace longshore::batching {
 
 class Lane {
  public:
-  // Requests of further kinds run alone: every operation scans all kinds, and a client with many shapes must not make
-  // that slow.
+  // Maximum number of kinds. Requests of further kinds run alone: every operation scans all kinds, and a client with
+  // many shapes must not make that slow.
   static constexpr size_t kKindsMax = 64;
 
   explicit Lane(const Options& options) : options_(options) {}
@@ -30,28 +30,31 @@ class Lane {
   bool TakesKind(const std::string& key) const { return groups_.contains(key) || groups_.size() < kKindsMax; }
   // Whether the limits of the options leave room for `requests` requests of one kind with `rows` rows in total.
   bool HasRoom(const std::string& key, int64_t rows, size_t requests) const;
-  // The input bytes of a run of this task alone, padded to an allowed batch size.
+  // Returns the input bytes of a run of this task alone, padded to an allowed batch size.
   int64_t RunBytes(const Task& task) const;
-  // Removes one task of lower priority than `task` so that `task` fits the limits: of the tasks with the lowest
-  // priority, the one with the last rank. nullopt if the removal of one task is not enough.
+  // Removes and returns one task of lower priority than `task` so that `task` fits the limits: of the tasks with the
+  // lowest priority, the one with the last rank. Returns nullopt, and removes nothing, if the removal of one task is
+  // not enough.
   std::optional<Task> MakeRoom(const Task& task);
-  // The likely run time of the work that starts before `task`, if `task` has priority 0: of the full batches of its
-  // kind or, if it runs alone, of all tasks that run alone.
+  // Returns the likely run time of the work that starts before `task`, if `task` has priority 0. This work is the full
+  // batches of its kind or, if it runs alone, all tasks that run alone.
   Duration WorkBefore(const Task& task, const Forecast& forecast, TimePoint now) const;
 
   void Push(Task task);
   // Queues a batch of a failed run again. It runs before all others and is not joined with other tasks.
   void PushBatch(Batch batch);
 
-  // The time from which Take returns a batch: a batch is full, or a request has waited long enough. nullopt: no tasks.
+  // Returns the time from which Take returns a batch, because a batch is full, a request has waited long enough, or
+  // PushBatch added a batch; nullopt if there are no tasks.
   std::optional<TimePoint> ReadyAt() const;
-  // Takes tasks of the ready kind whose first task has the lowest rank; ChooseBatch (batch_choice.h) selects which of
-  // them run. Requires: ReadyAt() <= now.
+  // Removes and returns a batch of PushBatch or, without one, tasks of one kind: of the kinds that are ready, the one
+  // whose first task has the lowest rank. ChooseBatch (batch_choice.h) selects which of its tasks run. Requires:
+  // ReadyAt() <= now.
   Taken Take(TimePoint now, const Forecast& forecast);
 
-  // Removes one request; nullopt if it is not in the queue any more.
+  // Removes and returns one request; returns nullopt if the request is not in the queue any more.
   std::optional<Task> Remove(const std::string& key, const Rank& rank);
-  // Removes the tasks whose deadlines have passed.
+  // Removes and returns the tasks whose deadlines have passed.
   std::vector<Task> TakeExpired(TimePoint now);
   TimePoint earliest_deadline() const;
 
@@ -63,7 +66,7 @@ class Lane {
     std::map<Rank, Task> tasks;
     int64_t rows = 0;
     int64_t bytes = 0;
-    Duration likely{0};  // Sum of their likely_run.
+    Duration likely{0};  // Sum of the likely_run of all tasks.
     TimePoint ready_at = TimePoint::max();
   };
   using Groups = std::map<std::string, Group>;

@@ -11,7 +11,7 @@ using tensor::Shape;
 using tensor::Tensor;
 
 struct Span {
-  int64_t from;  // First element in the source and in the destination.
+  int64_t from;  // Index of the first element in the source; `to`: in the destination.
   int64_t to;
   int64_t elements;
 };

@@ -7,8 +7,8 @@
 
 namespace longshore::batching {
 
-// The shape of a row that is large enough for the rows of all parts: the largest size per dimension. Requires: all
-// parts have the same rank, which is at least 1.
+// Returns the shape of a row that is large enough for the rows of all parts: the largest size per dimension. Requires:
+// all parts have the same rank, which is at least 1.
 tensor::Shape LargestRow(const std::vector<const tensor::Tensor*>& parts);
 
 // Copies the rows of `from` into `to`, starting at row at_row. Where rows of `to` are larger, the rest is filled with

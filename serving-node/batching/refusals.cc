@@ -57,7 +57,7 @@ std::optional<Error> RefuseLate(std::span<Task> tasks, const Lane& lane, const A
   }
   const Duration left = first.terms.deadline - arrival.now;
   const Duration alone = std::max(first.least_run, parts / arrival.runs_max);
-  // For a request with a priority, assume that it overtakes all others: their number is not computed.
+  // A request with a priority is assumed to overtake all others, because how many it overtakes is not computed.
   const Duration before =
       first.terms.priority > 0 ? Duration(0) : lane.WorkBefore(first, *forecast, arrival.now) / arrival.runs_max;
   if (alone + before <= left) return std::nullopt;

@@ -8,10 +8,10 @@
 
 namespace longshore::batching {
 
-// Unavailable, with TensorFlow Serving's text. `waiting`: the number of requests in the queue.
+// Returns Unavailable, with TensorFlow Serving's text. `waiting`: the number of requests in the queue.
 Error QueueIsFull(size_t waiting);
 Error WasCancelled();
-// DeadlineExceeded: the deadline has passed, or recent runs took longer than the time left.
+// Returns DeadlineExceeded: the deadline has passed, or recent runs took longer than the time left.
 Error HasWaitedTooLong(const Task& task, TimePoint now);
 
 // Whether a single request may be the reason why its batch failed, so that the batch is retried in parts. True for
@@ -23,9 +23,9 @@ struct Arrival {
   int runs_max = 1;  // Concurrent runs of the node.
   TimePoint now;
 };
-// Checks the deadline of an arriving request, given as one task or as the tasks it was split into: DeadlineExceeded if
-// it cannot be met with the work that waits before it. Sets least_run and likely_run of the tasks. Requires: at least
-// one task.
+// Checks the deadline of an arriving request, given as one task or as the tasks it was split into. Returns
+// DeadlineExceeded if the deadline cannot be met with the work that waits before the request. Sets least_run and
+// likely_run of the tasks. Requires: at least one task.
 std::optional<Error> RefuseLate(std::span<Task> tasks, const Lane& lane, const Arrival& arrival, Forecast* forecast);
 
 }  // namespace longshore::batching

@@ -23,7 +23,7 @@ bool OutputsHaveFreeRows(const tensorflow::SignatureDef& signature, const std::v
   });
 }
 
-// The length comes first, so that different requests never have the same key.
+// Appends the length before the text, so that different requests never have the same key.
 void AppendText(const std::string& text, std::string* key) { *key += fmt::format("{}:{};", text.size(), text); }
 
 // A padded batch that is larger than kPaddedBytesMax and than kPaddingFactorMax times its unpadded size is refused, and
@@ -38,7 +38,8 @@ Status CheckPadding(const std::vector<const Tensor*>& parts, const Tensor& joine
   return ResourceExhausted("padding would enlarge a batch from {} to {} bytes", bytes, joined.bytes());
 }
 
-// The part of the key for the shape of a row: the sizes that must be equal; -1 where padding allows them to differ.
+// Returns the part of the key for the shape of a row: the sizes that must be equal, and -1 where padding allows
+// different sizes.
 std::string RowKey(const Tensor& input, const tensorflow::TensorInfo& info, bool pad) {
   const Shape row(input.shape().begin() + 1, input.shape().end());
   if (!pad || input.elements() == 0) return tensor::ToString(row);

@@ -1,4 +1,4 @@
-// Joins the requests of a batch into one run, and splits its outputs. Pure.
+// Joins the requests of a batch into one run, and splits the outputs of the run. Pure.
 #pragma once
 
 #include <optional>
@@ -15,25 +15,27 @@ struct Batchable {
   int64_t rows = 0;
 };
 
-// nullopt if the request must run alone: an input is a scalar, is in device memory or has no rows; the inputs differ in
-// dimension 0; or the signature fixes dimension 0 of an input or of a requested output. With `pad`, rows may run
-// together if their sizes differ only in dimensions that the signature leaves free.
+// Returns nullopt if the request must run alone: an input is a scalar, is in device memory or has no rows; the inputs
+// differ in dimension 0; or the signature fixes dimension 0 of an input or of a requested output. With `pad`, rows may
+// run together if their sizes differ only in dimensions that the signature leaves free.
 std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature, const engine::RunRequest& request,
                                        bool pad);
 
 int64_t RowsOf(std::span<const Task> tasks);
 
-// The number of rows a batch runs with: the next allowed size, or `rows` if no allowed size is large enough.
+// Returns the number of rows that a batch of `rows` rows runs with: the next allowed size, or `rows` if no allowed size
+// is large enough.
 int64_t PaddedRows(int64_t rows, const std::vector<int>& allowed_batch_sizes);
-// The bytes of a batch after this padding, if its `rows` rows have `bytes` bytes before it.
+// Returns the bytes of a batch after it is padded to PaddedRows, if its `rows` rows have `bytes` bytes before.
 int64_t PaddedBytes(int64_t rows, int64_t bytes, const std::vector<int>& allowed_batch_sizes);
 
 // Joins the rows of all tasks, in order, into one request. Each row is padded to the size of the largest (padding.h),
 // and the first row is repeated until there are rows_padded rows. The tasks keep their inputs. Requires: tasks of one
-// key. ResourceExhausted if there is not enough memory, or if nearly all of the result would be padding.
+// key. Returns ResourceExhausted if there is not enough memory, or if nearly all of the result would be padding.
 Result<engine::RunRequest> Join(const Batch& batch, int64_t rows_padded);
 
-// The outputs of each task, as views of the memory of `outputs`; nullopt if an output does not have rows_padded rows.
+// Returns the outputs of each task, as views of the memory of `outputs`; nullopt if an output does not have rows_padded
+// rows.
 std::optional<std::vector<engine::TensorMap>> Split(const engine::TensorMap& outputs, const Batch& batch,
                                                     int64_t rows_padded);
 

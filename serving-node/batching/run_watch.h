@@ -17,7 +17,7 @@ struct WatchedRun {
   int64_t requests = 0;                           // Requests in the batch.
   int64_t rows = 0;                               // Rows of all requests; 0 if the request was not batchable.
   int64_t rows_padded = 0;                        // Rows including the padding.
-  std::chrono::steady_clock::time_point began{};  // When the engine got it.
+  std::chrono::steady_clock::time_point began{};  // When the engine got the run.
   std::chrono::steady_clock::time_point ended{};
   std::string error;  // The error code, without the text, which may contain client data. "": success.
   engine::RunProfile profile;

@@ -11,8 +11,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// The minimum time between two scans for expired requests, with this much added per hundred waiting requests: scanning
-// all of them holds the mutex and must not delay other requests.
+// Between two scans for expired requests at least this time passes, and the same time again per hundred waiting
+// requests: scanning all of them holds the mutex and must not delay other requests.
 constexpr auto kExpiryGrain = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -86,7 +86,7 @@ void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks) {
   Pump(true);
 }
 
-// Answer destroys the callback before it answers the request, so the callback never outlives the queue.
+// The callback never outlives the queue, because Answer destroys it before it answers the request.
 void Scheduler::WatchCancellation(const StatePtr& queue, Task* task) {
   task->on_cancel = std::make_unique<std::stop_callback<std::function<void()>>>(
       task->terms.cancelled, [this, state = std::weak_ptr(queue), key = task->key, rank = task->rank()] {
@@ -99,7 +99,7 @@ void Scheduler::Cancel(const StatePtr& queue, const std::string& key, const Rank
   {
     const std::lock_guard lock(mutex_);
     task = queue->lane.Remove(key, rank);
-    // The key was cleared if the signature turned out to be unbatchable.
+    // The key of the task was cleared if the signature turned out to be unbatchable.
     if (!task && !key.empty()) task = queue->lane.Remove("", rank);
     if (!task) return;
     queued_ -= 1;

@@ -61,10 +61,10 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     StatePtr queue;
     Batch batch;
     TimePoint started;
-    TimePoint filled;  // When it stopped waiting for more requests.
+    TimePoint filled;  // When the batch stopped waiting for more requests.
     int64_t rows_padded = 0;
     int64_t bytes = 0;                              // Size of the padded inputs.
-    Duration charged{0};                            // The time charged to its share when it began.
+    Duration charged{0};                            // Time charged to the queue's share when the run began.
     std::shared_ptr<WatchedRun> watched = nullptr;  // Null: the run is not recorded.
   };
   using RunPtr = std::shared_ptr<Run>;
@@ -80,7 +80,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   static double SecondsOf(Duration duration) { return std::chrono::duration<double>(duration).count(); }
   void WatchCancellation(const StatePtr& queue, Task* task);
   void Cancel(const StatePtr& queue, const std::string& key, const Rank& rank);
-  // Require that the mutex is held.
+  // The functions down to Begin require that the mutex is held.
   std::optional<Error> Refuse(QueueState& queue, std::span<Task> tasks, TimePoint now, std::optional<Task>* displaced);
   void Enqueue(const StatePtr& queue, Task task);
   void StartReady(TimePoint now);  // Moves batches into startable_ while slots are free.
@@ -99,7 +99,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void FreeSlot(TimePoint now);                    // Under the mutex.
   void Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome);
   void Release(const StatePtr& queue);  // Decrements in_use.
-  void RunTimer();                      // The timer thread.
+  void RunTimer();                      // The function of the timer thread.
   void DropExpired(TimePoint now);
   TimePoint ExpiryAt() const;  // When DropExpired should run next.
   TimePoint NextWake() const;
@@ -110,17 +110,17 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Limits limits_;
   bool stopping_ = false;
   Turns turns_;
-  std::map<std::string, std::weak_ptr<Share>> shares_;  // By name.
-  std::deque<RunPtr> startable_;                        // Each holds a slot already.
+  std::map<std::string, std::weak_ptr<Share>> shares_;  // Key: name.
+  std::deque<RunPtr> startable_;                        // Each run holds a slot already.
   std::vector<Dropped> dropped_;
   std::multimap<TimePoint, std::function<void()>> timers_;  // Ends of simulated runs: at most one per slot.
   TimePoint next_deadline_ = TimePoint::max();              // A lower bound of the waiting requests' deadlines.
   TimePoint timer_at_ = TimePoint::max();                   // When the timer thread wakes next without a notification.
-  Load load_;                                               // load() fills in the fields that are computed.
+  Load load_;                                               // load() adds the fields that it computes.
   std::atomic<int64_t> queued_{0};                          // Written under the mutex.
   std::atomic<uint64_t> arrivals_{0};
   const TimePoint born_ = std::chrono::steady_clock::now();
-  Duration busy_{0};  // Busy slot time of ended runs, minus the start times (since born_) of current runs.
+  Duration busy_{0};  // Busy time of ended runs, minus the start times (since born_) of current runs: see load().
   std::thread timer_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-// Turns std::bad_alloc into an error, which the requests of the batch get.
+// Like Join, but turns std::bad_alloc into an error, which the requests of the batch get.
 Result<engine::RunRequest> JoinOrError(const Batch& batch, int64_t rows_padded) {
   try {
     return Join(batch, rows_padded);
@@ -27,7 +27,7 @@ microseconds Between(TimePoint from, TimePoint to) { return std::chrono::duratio
 }  // namespace
 
 void Scheduler::Pump(bool on_this_thread) {
-  // An engine may call back from within Run. Without this check the calls would nest once per waiting request and
+  // An engine may call back from within Run. Without this check, calls of Pump would nest once per waiting request and
   // overflow the stack.
   static thread_local bool pumping = false;
   if (pumping) return;
@@ -58,7 +58,7 @@ void Scheduler::Pump(bool on_this_thread) {
   }
 }
 
-// A run does not fail because there is too little memory to record it; the watch notices that its WatchedRun is
+// If there is too little memory to record a run, the run continues. The watch then notices that its WatchedRun is
 // destroyed without Ended.
 void Scheduler::BeginWatch(Run& run, engine::RunRequest* request) try {
   if (!run.queue->watch) return;
@@ -83,7 +83,7 @@ void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) try 
   watched->ended = steady_clock::now();
   if (!result) watched->error = CodeName(result.error().code);
   run.queue->watch->Ended(watched);
-} catch (const std::bad_alloc&) {  // The answer does not depend on the recording.
+} catch (const std::bad_alloc&) {  // The answer of the run does not depend on the recording.
 }
 
 void Scheduler::Start(const RunPtr& run, bool on_this_thread) {
@@ -184,7 +184,7 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Dura
 void Scheduler::Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome) {
   task->on_cancel.reset();
   task->done(std::move(outcome));
-  task->done = nullptr;  // Its captures must be destroyed before Drain returns.
+  task->done = nullptr;  // Destroys the captures of the callback before Drain can return.
   Release(queue);
 }
 

@@ -23,8 +23,8 @@ struct Gathered {
   size_t left;
 };
 
-// Concatenates the parts' outputs along dimension 0; nullopt if an output does not have the rows of its part, or if the
-// other dimensions differ.
+// Returns the outputs `name` of the parts, concatenated along dimension 0; nullopt if an output does not have the rows
+// of its part, or if the other dimensions differ.
 std::optional<Tensor> Concatenate(const Gathered& gathered, const std::string& name) {
   std::vector<const Tensor*> parts;
   for (size_t i = 0; i < gathered.outcomes.size(); ++i) {

@@ -1,4 +1,4 @@
-// A request that waits in a queue, and groups of them.
+// A request that waits in a queue, and groups of such requests.
 #pragma once
 
 #include <compare>

@@ -2,9 +2,10 @@
 // argument.
 //
 // Every share counts the run time that it used. Among the queues with a ready batch, the one whose share has used least
-// runs next. A share is charged the expected minimum when a batch begins, corrected to the measured time when it ends.
-// An idle share earns no credit: later it counts as if it had used as much as the share that began last. Of two shares
-// that always have work, neither uses more time than the other by more than its longest run per slot.
+// runs next. A share is charged the expected minimum when a batch begins, corrected to the measured time when the batch
+// ends. An idle share earns no credit: when it has work again, it counts as if it had used as much as the share that
+// began last. The used times of two shares that always have work differ by at most a few of their longest runs per
+// slot.
 #pragma once
 
 #include <list>
@@ -32,20 +33,21 @@ class Turns {
  public:
   using WaiterPtr = std::shared_ptr<Waiter>;
 
-  // Adds a queue that has waiting requests. Ignored if it is already in, or if its lane is empty.
+  // Adds a queue that has waiting requests. Does nothing if it was added already, or if its lane is empty.
   void Add(const WaiterPtr& waiter);
   void Remove(const WaiterPtr& waiter);
 
-  // The queue whose ready batch runs next; null if no batch is ready. The queue stays in until Remove.
+  // Returns the queue whose ready batch runs next; null if no batch is ready. The queue stays in the list until Remove.
   WaiterPtr Next(TimePoint now) const;
 
-  // A batch of `waiter` begins; charges its share with `at_least`. This must be a lower bound of the run time: a higher
-  // charge could raise floor_, and with it the used time of other shares, which then get less time than is fair.
+  // Call it when a batch of `waiter` begins; charges the share with `at_least`. This must be a lower bound of the run
+  // time: a higher charge could raise floor_, and with it the used time of other shares, which then get less time than
+  // is fair.
   void Begin(Waiter& waiter, Duration at_least);
-  // A batch that was charged with `charged` ended after `took`. Its queue may no longer exist.
+  // Call it when a batch that was charged with `charged` has ended after `took`. Its queue may no longer exist.
   static void End(Share& share, Duration charged, Duration took) { share.used += took - charged; }
 
-  // When the next batch is or becomes ready; nullopt if no requests wait.
+  // Returns when the next batch is or becomes ready; nullopt if no requests wait.
   std::optional<TimePoint> ReadyAt() const;
 
   const std::list<WaiterPtr>& waiting() const { return waiting_; }
@@ -54,7 +56,7 @@ class Turns {
   Duration StartOf(const Waiter& waiter) const { return std::max(waiter.share->used, floor_); }
 
   std::list<WaiterPtr> waiting_;  // The queue that has waited longest for its turn is first.
-  Duration floor_{0};             // The used time from which the last batch began; the minimum for every share.
+  Duration floor_{0};             // The used time at which the last batch began; the minimum for every share.
 };
 
 }  // namespace longshore::batching

@@ -10,14 +10,14 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A simulated node with slots and models with fixed run times, which counts how long each model ran.
+// A simulated node with slots, and with models that have fixed run times. Counts how long each model ran.
 class Simulation {
  public:
   explicit Simulation(int slots) : slots_(slots) {}
 
   struct Model {
     std::shared_ptr<Waiter> queue;
-    Duration run{0};  // The run time of each of its requests.
+    Duration run{0};  // The run time of each request of the model.
     Duration ran{0};
     Duration longest{0};
     Duration waited_max{0};
@@ -26,7 +26,7 @@ class Simulation {
     models_.push_back({std::make_shared<Waiter>(Options{}, std::make_shared<Share>()), run});
     return models_.size() - 1;
   }
-  // Adds a second queue with the same share as `of`.
+  // Adds a queue that has the same share as the model `of`.
   size_t AddVersion(size_t of, Duration run) {
     models_.push_back({std::make_shared<Waiter>(Options{}, models_[of].queue->share), run});
     return models_.size() - 1;

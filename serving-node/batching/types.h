@@ -18,17 +18,17 @@ using Duration = std::chrono::steady_clock::duration;
 struct Options {
   int max_batch_size = 1;                  // In rows; 0 or 1: every request runs alone, whatever its size.
   std::chrono::microseconds max_delay{0};  // How long a request waits for others to fill its batch.
-  int queue_max = 1000;                    // Waiting requests; further ones are refused.
-  int queue_batches_max = 0;               // Waiting full batches per kind; further requests are refused. 0: no limit.
-  std::vector<int> allowed_batch_sizes{};  // Increasing; a batch is padded to the next of them. Empty: no padding.
+  int queue_max = 1000;                    // Maximum number of waiting requests; further ones are refused.
+  int queue_batches_max = 0;               // Maximum number of waiting full batches per kind. 0: no limit.
+  std::vector<int> allowed_batch_sizes{};  // Increasing; a batch is padded to the next larger size. Empty: no padding.
   int request_rows_max = 0;  // Larger requests are refused; those above max_batch_size are split. 0: max_batch_size.
   bool pad_rows = false;     // Rows of different sizes may run together (padding.h).
 
   friend bool operator==(const Options&, const Options&) = default;
 };
 
-// How a queue treats a request.
 inline constexpr int kPriorityMax = 9;
+// How a queue treats a request.
 struct Terms {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   // 0 to kPriorityMax. Each step is worth kHeadStart: a request overtakes requests whose priority is n steps lower and
@@ -46,7 +46,7 @@ struct RunOutcome {
   std::chrono::microseconds run_time{0};    // Execution of the whole batch, without waiting.
   int batch_rows = 0;                       // Rows of all requests that ran together; 0 if the request ran unbatched.
   int padded_rows = 0;                      // Rows that the batch ran with; 0 if the request ran unbatched.
-  bool first_of_batch = true;               // True for exactly one request of each run: counts runs.
+  bool first_of_batch = true;               // True for exactly one request of each run, to count runs.
 };
 using Done = std::function<void(Result<RunOutcome>)>;
 
@@ -57,12 +57,12 @@ struct Limits {
 };
 inline constexpr int kConcurrentRunsMax = 4096;
 
-// The counters only grow; a rate is the difference of two readings.
+// The times and counts from busy_seconds on only grow: the difference of two readings gives a rate.
 struct Load {
-  int64_t running = 0;  // Runs, not requests.
+  int64_t running = 0;  // Number of current runs; a run may contain several requests.
   int64_t queued = 0;   // Requests waiting.
   int64_t concurrent_runs_max = 0;
-  double busy_seconds = 0;   // Sum over the slots, including the current runs so far.
+  double busy_seconds = 0;   // Busy time of all slots together, including the current runs so far.
   double queue_seconds = 0;  // Sum of the waiting times of started requests.
   int64_t started = 0;       // Requests.
   int64_t refused = 0;       // Requests rejected because the queue was full or the deadline too near.

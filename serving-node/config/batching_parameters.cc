@@ -47,7 +47,7 @@ class Fields {
   const Locations& locations_;
 };
 
-// With splitting, the maximum size of a batch differs from that of a request.
+// With splitting, max_batch_size limits a request, and max_execution_batch_size limits a batch.
 Status ReadSplitting(const BatchingParameters& values, const Fields& fields, batching::Options* options) {
   if (!values.enable_large_batch_splitting().value()) return {};
   options->request_rows_max = options->max_batch_size;
@@ -74,7 +74,8 @@ Status ReadSizes(const BatchingParameters& values, const Fields& fields, batchin
                        options->max_batch_size);
 }
 
-// Every request has at least one row, so queue_max never admits fewer requests than queue_batches_max does.
+// Limits the full batches that wait. Also sets queue_max, so high that it admits every request that queue_batches_max
+// admits: each request has at least one row.
 void LimitBatches(int64_t batches, batching::Options* options) {
   options->queue_batches_max = static_cast<int>(batches);
   const int64_t rows = int64_t{options->queue_batches_max} * options->max_batch_size;

@@ -25,14 +25,14 @@ struct Batching {
   int threads = 0;  // num_batch_threads: concurrent batches; 0: not set.
 };
 
-// TensorFlow Serving's defaults, for the parameters that a file does not set.
+// Returns TensorFlow Serving's defaults, for the parameters that a file does not set.
 batching::Options DefaultBatching();
 
 // Parses the text. Returns the first error as InvalidArgument "<what>:<line>:<column>: <field> ...": a number out of
 // range, an unknown field, or allowed_batch_sizes that are not increasing or do not end with the maximum batch size.
 Result<Batching> ParseBatching(std::string_view text, const std::string& what);
 
-// Like ParseBatching, from a file. NotFound if it does not exist.
+// Like ParseBatching, from a file. Returns NotFound if the file does not exist.
 Result<Batching> ReadBatching(const Path& file);
 
 }  // namespace longshore::config

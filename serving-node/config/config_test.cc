@@ -25,7 +25,7 @@ std::string ErrorOf(const std::string& text) {
   return read ? "no error" : ToString(read.error());
 }
 
-// A configuration with one model, plus the given fields.
+// Returns a configuration with one model, which also has the fields in `more`.
 std::string Model(const std::string& more) {
   return "model_config_list { config { name: 'm' base_path: '/models/m' model_platform: 'tensorflow' " + more + " } }";
 }

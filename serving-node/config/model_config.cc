@@ -37,7 +37,7 @@ Result<VersionPolicy> ToPolicy(const ModelConfig& model) {
     return VersionPolicy{
         .kind = VersionPolicy::Kind::kSpecific, .latest = 0, .specific = {versions.begin(), versions.end()}};
   }
-  // Without a policy, or with num_versions 0: the highest version.
+  // Without a policy, or with num_versions 0, the model serves its highest version.
   const auto latest = std::max<uint32_t>(1, policy.latest().num_versions());
   return VersionPolicy{.kind = VersionPolicy::Kind::kLatest,
                        .latest = static_cast<int>(std::min<uint32_t>(latest, 1 << 20))};

@@ -62,7 +62,7 @@ class AgentThreads final : public Agent {
   }
 
   Status Begin() {
-    // The callback shares the outbox, because it may run while the agent is destroyed.
+    // The callback shares the ownership of the outbox, because it may run while the agent is destroyed.
     deps_.guards.SetOnTrip([outbox = outbox_](const routing::Trip& trip) {
       outbox->AddEvent(fmt::format("model \"{}\" version {}: the guard {} set its weight to 0: {}", trip.key.model,
                                    trip.key.version, trip.reason, trip.message));
@@ -118,7 +118,7 @@ class AgentThreads final : public Agent {
     }
   }
 
-  // Returns whether it received a message from a controller.
+  // Opens one stream to the controller. Returns whether a message was received on it.
   bool DialOnce(HeartbeatMonitor& heartbeats) {
     const auto session = Session::Dial(options_.controller);
     if (!session) {
@@ -137,7 +137,7 @@ class AgentThreads final : public Agent {
     spdlog::warn("the controller {} is unreachable: {}", options_.controller.target, ForLog(error));
   }
 
-  // Returns false if the agent is stopping.
+  // Makes this session the current one. Returns false if the agent is stopping.
   bool SetSession(Session* session) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
@@ -175,8 +175,7 @@ class AgentThreads final : public Agent {
     spdlog::info("no controller answers: this node starts with the state of a peer, epoch {}", of_peer->epoch());
   }
 
-  // Runs the session until the stream ends. Returns whether it received a message from the
-  // controller.
+  // Runs the session until the stream ends. Returns whether a message from the controller was received.
   bool RunSession(Session& session, HeartbeatMonitor& heartbeats) {
     std::atomic<bool> received = false;
     std::atomic<bool> ended = false;
@@ -241,7 +240,7 @@ class AgentThreads final : public Agent {
                     ForLog(taken.error().message));
   }
 
-  // Returns false once the stream has ended.
+  // Requests a certificate if a request is due. Returns false once the stream has ended.
   bool AskForCertificate(Session& session) {
     const auto request = deps_.identity == nullptr ? std::nullopt : deps_.identity->RequestIfDue();
     if (!request) return true;

@@ -51,7 +51,7 @@ struct AgentOptions {
 // it exists; GuardBook and Sources may outlive it.
 class Agent {
  public:
-  // Applies the state on disk, if any, before it returns; then dials. DataLoss if that state is damaged.
+  // Applies the state on disk, if any, before it returns; then dials. Returns DataLoss if that state is damaged.
   static Result<std::unique_ptr<Agent>> Start(AgentOptions options, AgentDeps deps);
   virtual ~Agent() = default;  // Stops.
 
@@ -64,13 +64,13 @@ class Agent {
   virtual void Wake() = 0;
   // Closes the stream and dials again, to send a new Hello; call it when the contents of the Hello have changed.
   virtual void Reconnect() = 0;
-  // Later reports say that this node drains.
+  // Makes later reports say that this node is draining.
   virtual void SetDraining() = 0;
   // Adds an event for users to the next report.
   virtual void AddEvent(std::string event) = 0;
-  // The desired state, from the disk, a controller or a peer; null before the first one.
+  // Returns the desired state, from the disk, a controller or a peer; null before the first one.
   virtual std::shared_ptr<const DesiredState> state() const = 0;
-  // Whether every version that the state loads here with a weight above 0 is available.
+  // Returns whether every version that this node should load with a weight above 0 is available.
   virtual bool ready() const = 0;
 };
 

@@ -26,15 +26,15 @@ struct AgentDeps {
   evidence::Recorder& recorder;
   rehearsal::Gate& gate;
   rehearsal::Journal& journal;
-  routing::Forwarder& forwarder;  // For asking peers.
+  routing::Forwarder& forwarder;  // Asks peers for the desired state.
   const Clock& clock;
-  std::function<void()> drain;           // On DrainNode: begins to drain and returns immediately.
-  std::function<int64_t()> connections;  // Number of open client connections, for the load report.
+  std::function<void()> drain;           // Called for a DrainNode message; begins to drain and returns immediately.
+  std::function<int64_t()> connections;  // Returns the number of open client connections, for the report.
   std::function<void(const FleetState&)>
-      on_fleet;  // Called when peers or limits may have changed (such as the connection age).
+      on_fleet;  // Called when the peers or the limits (such as the connection age) may have changed.
   std::function<std::string()> peer_address =
-      {};  // Returns the address for other nodes; "" or no function: they cannot reach this node.
-  identity::NodeIdentity* identity = nullptr;  // Null: no certificates are requested.
+      {};  // Returns this node's address for its peers; "" (or no function) if they cannot reach this node.
+  identity::NodeIdentity* identity = nullptr;  // Null if the node requests no certificates.
 };
 
 }  // namespace longshore::control

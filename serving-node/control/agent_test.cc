@@ -1,4 +1,4 @@
-// The agent of a whole node against a controller that speaks real gRPC over a unix socket.
+// Tests the agent of a whole node against a controller that speaks real gRPC over a unix socket.
 #include "serving-node/control/agent.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ class Controller final : public NodeControl::Service {
     return ::grpc::Status::OK;
   }
 
-  // Returns the next message that `wanted` accepts; drops those before it.
+  // Returns the next message that `wanted` accepts, and drops the messages before it.
   template <typename Predicate>
   FromNode Await(Predicate wanted) {
     std::unique_lock lock(mutex_);
@@ -163,7 +163,7 @@ class AgentTest : public testing::Test {
   routing::TestNode node_{dir_.path(), "a"};
   std::atomic<bool> peer_address_ = false;
   SteadyClock timer_;
-  std::unique_ptr<identity::NodeIdentity> identity_;  // Null: no certificates are requested.
+  std::unique_ptr<identity::NodeIdentity> identity_;  // Null if the node requests no certificates.
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<Agent> agent_;
 };
@@ -336,7 +336,7 @@ TEST_F(AgentTest, RetriesAFailedVersionWhenItsFolderHasChanged) {
   controller_->AwaitHello();
   controller_->Send(Snapshot(1, 1, kStable));
   controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::FAILED); });
-  // Without changes, the version stays failed however often the folder is checked.
+  // If its folder does not change, the version stays failed, however often the folder is checked.
   const int64_t loads = node_.engine.record().loads;
   for (int i = 0; i < 3; ++i)
     controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::FAILED); });

@@ -49,7 +49,7 @@ void RetryFailed(const DesiredState& state, const DesiredState* before, models::
   }
 }
 
-// A candidate that crashed its process gets weight 0 in this rollout attempt.
+// Sets the weight of a candidate that crashed its process to 0 for this rollout attempt, if its guard counts crashes.
 void TripCrashed(const DesiredState& state, const AgentDeps& deps) {
   for (const ModelState& model : state.models()) {
     for (const VersionState& version : model.versions()) {

@@ -8,16 +8,16 @@
 namespace longshore::control {
 namespace {
 
-// Files above this number are ignored; real versions have fewer.
+// The most files of a version that are compared. Real versions have fewer.
 constexpr size_t kFilesMax = 10'000;
 
-// The error code of a failed version; kOk if it has not failed.
+// Returns the error code of a failed version; kOk if the version has not failed.
 Code FailureOf(const std::vector<models::VersionStatus>& statuses, int64_t version) {
   const auto found = std::ranges::find(statuses, version, &models::VersionStatus::version);
   return found != statuses.end() && found->state == models::State::kFailed ? found->error.code : Code::kOk;
 }
 
-// The names, sizes and times of the files; "" if the folder does not exist.
+// Returns the names, sizes and modification times of the files; "" if the folder does not exist.
 std::string FolderContents(const ModelState& model, int64_t version, const sources::Sources& sources) {
   const auto source = sources.FolderOf(sources::SourceOf(model, version));
   const auto dir = source ? models::FindVersionDir(*source, version) : tl::make_unexpected(source.error());
@@ -47,12 +47,13 @@ void FailedVersionRetrier::RetryChanged(const DesiredState& state, const sources
       const auto before = seen_.find(key);
       const Code failure = version.load() ? FailureOf(statuses, version.version()) : Code::kOk;
       if (failure == Code::kOk) {
-        if (version.load() && before != seen_.end()) now.insert(*before);  // It is being retried.
+        if (version.load() && before != seen_.end()) now.insert(*before);  // The version was retried.
         continue;
       }
       const std::string contents = FolderContents(model, version.version(), sources);
       now.emplace(key, contents);
-      // The first check has nothing to compare with, but a folder that was missing at the load and exists is a change.
+      // The first check has no earlier contents to compare with. But a folder has changed if it did not exist at the
+      // load and exists now.
       const bool appeared = failure == Code::kNotFound && !contents.empty();
       const bool changed = before == seen_.end() ? appeared : before->second != contents;
       if (changed) store.Retry(model.served_name(), version.version());

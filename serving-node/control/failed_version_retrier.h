@@ -12,14 +12,15 @@
 
 namespace longshore::control {
 
-// Belongs to one thread.
+// Not thread-safe: one thread uses it.
 class FailedVersionRetrier {
  public:
-  // Checks the folders of the failed versions that the node should hold. Cheap: compares names, sizes and times only.
+  // Checks the folders of the failed versions that the node should hold, and retries those whose folders changed.
+  // Cheap: compares only names, sizes and modification times.
   void RetryChanged(const DesiredState& state, const sources::Sources& sources, models::ModelStore& store);
 
  private:
-  // The state of each version's folder at its last load attempt.
+  // Key: served name and version. Value: the contents of the version's folder at the last load attempt.
   std::map<std::pair<std::string, int64_t>, std::string> seen_;
 };
 

@@ -7,7 +7,7 @@
 namespace longshore::control {
 namespace {
 
-// Leaves out versions that are still being copied.
+// Returns the versions that the state does not contain yet, without those that are still being copied.
 std::vector<int64_t> FindIn(const ModelState& model, const sources::Sources& sources) {
   std::vector<int64_t> found;
   const auto source = sources.FolderOf(sources::SourceOf(model));

@@ -18,14 +18,14 @@
 
 namespace longshore::control {
 
-// By served name: complete versions that the state does not contain, the highest first. The controller uses them for
-// models that follow the newest version.
+// Key: served name. Value: the complete versions on disk that the state does not contain, the highest first. The
+// controller uses them for models that follow the newest version.
 using FoundVersions = std::map<std::string, std::vector<int64_t>>;
 
 // Thread-safe.
 class FolderWatch {
  public:
-  static constexpr size_t kFoundMax = 10;                                      // Per model.
+  static constexpr size_t kFoundMax = 10;                                      // Found versions per model.
   using StateFunction = std::function<std::shared_ptr<const DesiredState>()>;  // May return null.
 
   // Scans the folders now and then once per interval, until it is destroyed. Makes the store retry failed versions

@@ -15,12 +15,12 @@ namespace longshore::control {
 // Thread-safe.
 class HeartbeatMonitor {
  public:
-  // Calls on_check every interval, on its own thread, until it is destroyed. `silent` is the time since the last
-  // message, at first since the construction.
+  // Calls on_check once per interval, on its own thread, until the monitor is destroyed. `silent` is the time since the
+  // last message; before the first message, the time since the construction.
   HeartbeatMonitor(const MonotonicClock& clock, std::chrono::milliseconds interval,
                    std::function<void(Duration silent)> on_check);
 
-  // Call it for every message of a controller.
+  // Must be called for every message of a controller.
   void NoteMessage();
 
  private:

@@ -54,7 +54,8 @@ Status HeldState::WriteAndApply(DesiredState next) {
 }
 
 void HeldState::ApplyAndHold(std::shared_ptr<const DesiredState> next) {
-  // Apply first: a report with the new revision must describe a node that has applied it.
+  // Applies the state before get() returns it, because a report with the new revision must describe a node that has
+  // applied it.
   Apply(next, get().get(), deps_);
   const std::lock_guard lock(mutex_);
   state_ = std::move(next);

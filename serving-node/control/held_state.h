@@ -12,18 +12,18 @@
 
 namespace longshore::control {
 
-// Thread-safe; one change at a time. `deps` must outlive it.
+// Thread-safe; changes are made one at a time. `deps` must outlive it.
 class HeldState {
  public:
   HeldState(const Path& state_dir, std::string fleet, const AgentDeps& deps)
       : file_(state_dir / "desired.pb"), fleet_(std::move(fleet)), deps_(deps) {}
 
-  // Applies the state on disk; succeeds without one. DataLoss if it is damaged, FailedPrecondition if it belongs
-  // to another fleet.
+  // Applies the state on disk, if there is one. Returns DataLoss if the file is damaged, FailedPrecondition if the
+  // state belongs to another fleet.
   Status ReadDisk();
 
   // Applies a message of a controller. Writes the new state to disk first, so that an acknowledged state survives a
-  // restart. Errors as in desired.h.
+  // restart. Returns the errors of ApplyMessage (desired.h), or that of the write.
   Status Receive(const FromController& message);
 
   // Takes the state of a peer (desired.h: FromPeer), unless this node has a state already.
@@ -32,7 +32,7 @@ class HeldState {
   // Applies the state again; call it when a source has become ready, so that its versions can be loaded.
   void ApplyAgain();
 
-  // Null before the first state.
+  // Returns null before the first state.
   std::shared_ptr<const DesiredState> get() const;
 
  private:

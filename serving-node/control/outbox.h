@@ -15,7 +15,7 @@ namespace longshore::control {
 // Thread-safe.
 class Outbox {
  public:
-  static constexpr size_t kEventsMax = 200;  // Above it, the oldest are dropped.
+  static constexpr size_t kEventsMax = 200;  // The oldest events above this number are dropped.
 
   void AddEvent(std::string event);
   // Ends the current Await, or the next one if none is running.
@@ -24,7 +24,7 @@ class Outbox {
   void Await(std::chrono::milliseconds time);
 
   std::deque<std::string> TakeEvents();
-  // Returns events that were taken but not sent.
+  // Takes back events that were taken but not sent, as the oldest ones.
   void PutBack(std::deque<std::string> events);
 
  private:

@@ -18,8 +18,8 @@ struct GateView {
 };
 VersionReport::State StateOf(const models::VersionStatus& status, const GateView& gate);
 
-// Reports every version of the state, the versions that are still being unloaded, and the versions in `found` that are
-// not among them. Adds no events.
+// Reports every version of the state, the versions that are still being unloaded, and those versions of `found` that
+// are neither. Adds no events.
 Report BuildReport(const DesiredState& state, const FoundVersions& found, bool draining, const AgentDeps& deps);
 
 }  // namespace longshore::control

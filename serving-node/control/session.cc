@@ -18,7 +18,8 @@ std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target,
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // A replaced controller may leave an address that does not even refuse connections; try the next address soon.
+  // The address of a replaced controller may not even refuse connections. This argument shortens a connection attempt,
+  // so that the next address is tried soon.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMaxMs);
   return ::grpc::CreateCustomChannel(target, credentials, arguments);
 }

@@ -14,24 +14,25 @@
 namespace longshore::control {
 
 struct DialOptions {
-  std::string target{};  // A gRPC target: "unix:/dir/controller.sock", "host:port", "dns:///host:port".
+  std::string target{};  // A gRPC target, such as "unix:/dir/controller.sock", "host:port" or "dns:///host:port".
   // Both files are read again for each session, because they are rotated.
-  Path ca_file{};     // The CA of the controller's certificate; empty: plaintext.
-  Path token_file{};  // This node's bearer token; empty: none. Requires a ca_file.
+  Path ca_file{};     // The CA of the controller's certificate; empty for plaintext.
+  Path token_file{};  // This node's bearer token; empty for none. Requires a ca_file.
 };
 
-// One thread reads; any may write or cancel.
+// Only one thread may read. Any thread may write or cancel.
 class Session {
  public:
-  // Returns immediately; the first write waits for the connection. NotFound or another error if a file cannot be read.
+  // Returns immediately; the first write waits for the connection. Returns NotFound or another error if a file cannot
+  // be read.
   static Result<std::unique_ptr<Session>> Dial(const DialOptions& options);
 
   // Both return false once the stream has ended.
   bool Read(FromController* message) { return stream_->Read(message); }
   bool Write(const FromNode& message);
-  // Ends the stream; blocked reads and writes return false.
+  // Ends the stream: blocked reads and writes return false.
   void Cancel() { context_.TryCancel(); }
-  // The reason for the end. Requires: no thread reads or writes any more.
+  // Returns the status with which the stream ended. Requires: no thread reads or writes any more.
   ::grpc::Status Finish() { return stream_->Finish(); }
 
  private:

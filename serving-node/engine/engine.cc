@@ -6,7 +6,7 @@
 namespace longshore::engine {
 namespace {
 
-// How many nodes a profile reserves at once when it is full. Reserved memory counts against its limit.
+// The least and the most nodes for which a full profile reserves memory at once. This memory counts against its limit.
 constexpr size_t kGrowthMin = 16;
 constexpr size_t kGrowthMax = 16384;
 

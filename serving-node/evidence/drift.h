@@ -1,5 +1,5 @@
-// Drift: a sample of the candidate's requests runs a second time on stable, later and one at a time, and the two
-// answers are compared.
+// Drift: how much the answers of a candidate differ from those of stable. A sample of the candidate's requests runs a
+// second time on stable, later and one at a time, and the two answers are compared.
 #pragma once
 
 #include <condition_variable>
@@ -18,21 +18,22 @@ namespace longshore::evidence {
 // Returns true if a floating-point output holds NaN or Inf. The check is one vectorized pass over the values.
 bool HasNonFinite(const engine::TensorMap& outputs);
 
-// Returns how much the outputs of `candidate` differ from those of `stable`, see PairDifference. Outputs that only one
-// of them has count as the largest difference.
+// Returns how much the outputs of `candidate` differ from those of `stable` (see PairDifference). If only one of them
+// has an output, that counts as the largest difference.
 PairDifference Compare(const engine::TensorMap& candidate, const engine::TensorMap& stable);
 
-// Selects an exact share of a sequence: Sampled(i, 0.25) is true for one of four consecutive i.
+// Selects an exact share of a sequence: for example, Sampled(i, 0.25) is true for one of any four consecutive i.
 bool Sampled(uint64_t i, double share);
 
 struct Replay {
   engine::TensorMap candidate_outputs;
-  // Runs the same input on stable. It must own everything that it uses. Called on the sampler's thread.
+  // Runs the same input on stable. The function must own everything that it uses. The sampler's thread calls it.
   std::function<Result<engine::TensorMap>()> run_stable;
   std::shared_ptr<Counters> counters;  // The counters of the candidate.
 };
 
-// A bounded queue and one thread, so that replays use at most one run slot. Thread-safe.
+// Runs replays and compares their outputs. Has a bounded queue and one thread, so that replays use at most one run
+// slot. Thread-safe.
 class DriftSampler {
  public:
   explicit DriftSampler(size_t waiting_max = 64);
@@ -40,9 +41,9 @@ class DriftSampler {
   DriftSampler(const DriftSampler&) = delete;
   DriftSampler& operator=(const DriftSampler&) = delete;
 
-  // Adds a replay; drops it if the queue is full, so that requests never wait for the sampler.
+  // Adds a replay to the queue. Drops it if the queue is full, so that requests never wait for the sampler.
   void Offer(Replay replay);
-  // Blocks until no replay waits or runs.
+  // Blocks until no replay is waiting or running.
   void Drain();
 
  private:

@@ -21,8 +21,8 @@
 
 namespace longshore::evidence {
 
-// Counts durations in the buckets of common/base/buckets.h, which the messages to the controller use. Thread-safe
-// without locks.
+// Counts durations in the buckets that common/base/buckets.h defines and that messages to the controller use.
+// Thread-safe without locks.
 class TimeHistogram {
  public:
   void Count(Duration time);
@@ -31,29 +31,33 @@ class TimeHistogram {
   void CopyTo(google::protobuf::RepeatedField<int64_t>* buckets) const;
 
  private:
-  static constexpr int kBuckets = 241;  // The last one (up to 2^30 us, 18 minutes) also counts all longer durations.
+  // The last bucket (up to 2^30 us, 18 minutes) also counts all longer durations.
+  static constexpr int kBuckets = 241;
   std::array<std::atomic<int64_t>, kBuckets> buckets_{};
   std::atomic<int64_t> sum_us_{0};
 };
 
 // The difference between the answers of the candidate and of stable to the same input.
 struct PairDifference {
-  double relative = 0;        // max|a-b| / max(1, max|b|) over the float outputs; 1e6 if they cannot be compared.
-  bool top1_changed = false;  // In some row, the two answers have their largest values in different columns.
+  // max|a-b| / max(1, max|b|) over the float outputs, where a is the candidate's and b stable's; 1e6 if not comparable.
+  double relative = 0;
+  // True if, in some row, the two answers have their largest values in different columns.
+  bool top1_changed = false;
 };
 
-// Returns true if a request that ended with this code is evidence about its version: an answer, or a server error
-// (INTERNAL, UNKNOWN, DATA_LOSS). Errors that clients or overload cause are not.
+// Returns true if a request that ended with this code is evidence about its version: if it was answered, or failed
+// because of the server (INTERNAL, UNKNOWN, DATA_LOSS). Errors because of the client or of overload are not evidence.
 bool IsEvidence(Code code);
 
 // The counters of one version.
 class Counters {
  public:
-  // Counts a finished request, as an error unless the code is kOk. No effect for codes that are not evidence.
+  // Counts a request that has ended; also counts it as an error unless the code is kOk. Does nothing if the code is not
+  // evidence.
   void CountRequest(Code code);
-  // Counts a successful run. Call it once per batch.
+  // Counts the time of a successful run. Call it once per batch.
   void CountRunTime(Duration run_time);
-  // Counts an answer with NaN or Inf where stable's answer to the same input is finite.
+  // Counts an answer that has NaN or Inf although stable's answer to the same input is finite.
   void CountNonFinite(TimePoint at);
   void CountPair(const PairDifference& difference);
 
@@ -67,28 +71,30 @@ class Counters {
   std::atomic<int64_t> non_finite_{0};
   std::atomic<int64_t> first_non_finite_unix_ms_{0};
   TimeHistogram run_times_;
-  mutable std::mutex mutex_;  // Guards drift_: pairs are few.
+  // Guards drift_. A mutex is fast enough, because there are few pairs.
+  mutable std::mutex mutex_;
   control::DriftEvidence drift_;
 };
 
-// The counters of all versions of the node, and those of the node itself. Thread-safe.
+// The counters of all versions on the node, and those of the node itself. Thread-safe.
 class Recorder {
  public:
-  // The maximum number of versions with their own counters. Above it, versions whose counters are not in use are
-  // removed; if all are in use, further versions share one set of counters.
+  // The maximum number of versions with counters of their own. When it is reached, the counters that nobody uses are
+  // removed. If all are in use, further versions share one set of counters.
   static constexpr size_t kVersionsMax = 4096;
 
-  // Returns the counters of the version; returns the same object while it is in use. Takes a lock.
+  // Returns the counters of the version, the same object as long as somebody uses it. Takes a lock.
   std::shared_ptr<Counters> For(const std::string& model, int64_t version);
   control::Evidence Snapshot(const std::string& model, int64_t version) const;
 
   void CountReceived() { received_.fetch_add(1, std::memory_order_relaxed); }
   void CountForwarded() { forwarded_.fetch_add(1, std::memory_order_relaxed); }
   void CountAnswered(Duration from_arrival) { total_times_.Count(from_arrival); }
-  // The answer times of one model, for models with a latency objective. While a caller holds the object, further calls
-  // for the model return the same one, and AddTo reports it. Takes a lock.
+  // Returns the histogram of the answer times of one model, for models with a latency objective. While a caller holds
+  // the object, further calls for the model return the same one, and AddTo reports it. Takes a lock.
   std::shared_ptr<TimeHistogram> TimesOf(const std::string& model);
-  // Sets received, forwarded, total_time_buckets and models; the admission and the frontend set the other fields.
+  // Sets the fields received, forwarded, total_time_buckets and models. The admission and the frontend set the other
+  // fields.
   void AddTo(control::NodeLoad* load) const;
 
  private:

@@ -42,7 +42,9 @@ class Admin final : public AdminServer {
 
   Status Listen(const std::string& address) {
     http::Options options{.address = address, .body_bytes_max = kBodyBytesMax, .inflated_bytes_max = kBodyBytesMax};
-    options.threads = 2;  // Probes must not wait for a trace: the largest, of 40 MB, takes half a second.
+    // Two threads, so that probes do not wait while a trace is written: the largest trace, of 40 MB, takes half a
+    // second.
+    options.threads = 2;
     options.admit = [this](const http::Request& head) { return Refusal(head); };
     ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(options),
                                                   [this](const http::Request& request, const http::Responder& respond) {
@@ -55,7 +57,7 @@ class Admin final : public AdminServer {
   void Beat() override { beat_at_ = steady_clock::now(); }
 
  private:
-  // Called before the body is read.
+  // Returns the answer to a request that is refused. Called before the body is read.
   std::optional<http::Response> Refusal(const http::Request& head) const {
     const bool may_post = (head.target == kLevelPath || head.target == kProfilePath) && head.method == "POST";
     if (head.method != "GET" && head.method != "HEAD" && !may_post) {
@@ -130,7 +132,7 @@ class Admin final : public AdminServer {
 
   const AdminSources sources_;
   std::atomic<steady_clock::time_point> beat_at_;
-  std::unique_ptr<http::Server> server_;  // Last member: its threads use the others.
+  std::unique_ptr<http::Server> server_;  // Last member, because its threads use the others.
 };
 
 }  // namespace

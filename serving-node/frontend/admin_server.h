@@ -23,17 +23,19 @@
 
 namespace longshore::frontend {
 
-// Errors: InvalidArgument is 400, NotFound 404, FailedPrecondition 409.
+// The functions behind /debug/profile. Of their errors, InvalidArgument becomes the HTTP status 400, NotFound 404, and
+// FailedPrecondition 409.
 struct ProfileSources {
   std::function<Status(const std::string& wanted)> start;
   std::function<Result<Json>()> state;
   std::function<Result<std::string>()> trace;
 };
 
-// Called on the server's threads, possibly concurrently; must not block.
+// What the server reports. Its functions are called on the server's threads, possibly concurrently, and must not block.
 struct AdminSources {
-  std::shared_ptr<const auth::Gate> gate = {};  // For all paths except /livez and /readyz. Null: no authentication.
-  std::function<std::vector<std::string>()> missing;  // The reasons why the node is not ready; empty: ready.
+  // Checks the token of requests to all paths except /livez and /readyz. Null: no authentication.
+  std::shared_ptr<const auth::Gate> gate = {};
+  std::function<std::vector<std::string>()> missing;  // The reasons why the node is not ready. None: it is ready.
   std::function<std::string()> metrics;
   std::function<Json()> state;
   ProfileSources profile = {};
@@ -41,12 +43,12 @@ struct AdminSources {
 
 class AdminServer {
  public:
-  // FailedPrecondition with the address if it is in use.
+  // Returns FailedPrecondition, which names the address, if the address is in use.
   static Result<std::unique_ptr<AdminServer>> Start(const std::string& address, AdminSources sources);
   virtual ~AdminServer() = default;
 
   virtual int port() const = 0;
-  // Call it regularly from the main loop; may be called on any thread.
+  // Tells /livez that the main loop runs. Call it regularly from the main loop; it may be called on any thread.
   virtual void Beat() = 0;
 };
 

@@ -17,7 +17,7 @@ using testing::StartsWith;
 
 class AdminTest : public testing::Test {
  protected:
-  // Accepts only "go", and only once.
+  // Sources whose `start` accepts only "go", and only once.
   ProfileSources Profile() {
     return {.start = [this](const std::string& wanted) -> Status {
               if (wanted != "go") return InvalidArgument("not go");

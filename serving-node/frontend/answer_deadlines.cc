@@ -9,7 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kTickMax{1000};  // The longest time that a call continues after its deadline.
+constexpr milliseconds kTickMax{1000};  // The longest time between a call's deadline and its cancellation.
 constexpr size_t kCancelledTogether = 64;
 
 milliseconds TickFor(const AnswerTime& time) { return std::clamp(time.grace / 10, milliseconds(1), kTickMax); }
@@ -18,8 +18,8 @@ milliseconds TickFor(const AnswerTime& time) { return std::clamp(time.grace / 10
 
 AnswerDeadlines::AnswerDeadlines(AnswerTime time) : time_(time), clock_(TickFor(time), [this] { CancelLate(); }) {}
 
-// Cancels some of the late calls; returns false if no others are late. Works in small groups, so that it needs no
-// memory.
+// Cancels some of the late calls. Returns false if no other calls are late. Cancels a fixed number at once, so that it
+// does not have to allocate memory.
 bool AnswerDeadlines::CancelSome() {
   std::array<grpc_call*, kCancelledTogether> late{};
   size_t count = 0;
@@ -33,7 +33,8 @@ bool AnswerDeadlines::CancelSome() {
       late[count++] = each->call;
     }
   }
-  // The lock is not held: cancelling may end the call on this thread, and ending a call takes the lock.
+  // The lock is not held here, because cancelling may end the call on this thread, and the end of a call takes the
+  // lock.
   for (size_t i = 0; i < count; ++i) {
     grpc_call_cancel(late[i], nullptr);
     grpc_call_unref(late[i]);

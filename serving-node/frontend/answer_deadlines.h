@@ -13,13 +13,13 @@
 
 namespace longshore::frontend {
 
-// Writing an answer may take `grace` plus one second per bytes_per_second_min of its bytes.
+// The time to write an answer is at most `grace` plus one second for every bytes_per_second_min bytes of the answer.
 struct AnswerTime {
   std::chrono::milliseconds grace{10000};
   size_t bytes_per_second_min = size_t{256} << 10;
 };
 
-// Thread-safe. Must outlive its answers.
+// Thread-safe. Must outlive all its Answer objects.
 class AnswerDeadlines {
  public:
   explicit AnswerDeadlines(AnswerTime time);
@@ -37,11 +37,11 @@ class AnswerDeadlines {
 
   const AnswerTime time_;
   std::mutex mutex_;
-  std::list<Written> answers_;  // The answers being written.
-  Ticker clock_;                // Last member: its thread uses the others.
+  std::list<Written> answers_;  // The answers that are being written.
+  Ticker clock_;                // Last member, because its thread uses the others.
 };
 
-// The answer to one call. Not thread-safe.
+// The answer to one call, with the deadline for writing it. Not thread-safe.
 class AnswerDeadlines::Answer {
  public:
   explicit Answer(AnswerDeadlines& deadlines) : deadlines_(deadlines), entry_(own_.begin()) {}
@@ -49,13 +49,14 @@ class AnswerDeadlines::Answer {
   Answer(const Answer&) = delete;
   Answer& operator=(const Answer&) = delete;
 
-  // Starts the time for writing the answer; if it passes while this object exists, the call is cancelled. Call it once.
-  // `call` must outlive this object.
+  // Starts the time to write the answer. If the time passes while this object exists, the call is cancelled. Call it
+  // once. `call` must outlive this object.
   void Begin(grpc_call* call, size_t bytes) noexcept;
 
  private:
   AnswerDeadlines& deadlines_;
-  std::list<Written> own_{1};  // Empty after Begin. Allocated in advance, so that Begin needs no memory.
+  // Has the entry for answers_ until Begin. Allocated in advance, so that Begin need not allocate memory.
+  std::list<Written> own_{1};
   const std::list<Written>::iterator entry_;
 };
 

@@ -17,7 +17,7 @@ namespace longshore::frontend {
 
 using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 
-// The signatures of one version. The pointer may keep the version in memory.
+// The signatures of one version. While the pointer exists, the version may stay in memory.
 struct Described {
   int64_t version = 0;
   std::shared_ptr<const Signatures> signatures;
@@ -25,29 +25,29 @@ struct Described {
 using DescribeDone = std::function<void(Result<Described>)>;
 using StatusDone = std::function<void(Result<tensorflow::serving::GetModelStatusResponse>)>;
 
-// Thread-safe; must not block.
+// Thread-safe. Its functions must not block.
 class Catalog {
  public:
   virtual ~Catalog() = default;
 
-  // Describes the version that the spec names or, without a version, the one that a request would most likely get.
-  // NotFound or InvalidArgument with TensorFlow Serving's texts; Unavailable if the model is known, but no version is
-  // available on this node.
+  // Describes the version that the spec names. If it names none, describes the version that a request would most likely
+  // get. Returns NotFound or InvalidArgument with TensorFlow Serving's texts, and Unavailable if the model is known but
+  // has no available version on this node.
   virtual Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const = 0;
 
-  // Like Describe, for versions that this node does not hold: in a fleet, asks nodes that hold them. Calls done exactly
-  // once, on any thread, possibly before it returns. Unavailable if the model is known, but not ready on any node.
+  // Like Describe, but in a fleet asks nodes that hold the version if this node does not. Calls `done` exactly once, on
+  // any thread, possibly before it returns. Unavailable if the model is known but not ready on any node.
   virtual void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec,
                                  [[maybe_unused]] std::chrono::steady_clock::time_point deadline,
                                  const DescribeDone& done) const {
     done(Describe(spec));
   }
 
-  // The versions of the model that this node knows, the highest first. NotFound for an unknown model.
+  // Returns the versions of the model that this node knows, the highest first. NotFound if the model is unknown.
   virtual Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const = 0;
 
   // Returns the status of a model or version for which Versions found nothing: in a fleet, asks nodes that may know the
-  // model. Calls done like DescribeElsewhere. NotFound if no node knows the model or the version.
+  // model. Calls `done` in the same way as DescribeElsewhere. NotFound if no node knows the model or the version.
   virtual void StatusElsewhere(const tensorflow::serving::ModelSpec& spec,
                                [[maybe_unused]] std::chrono::steady_clock::time_point deadline,
                                const StatusDone& done) const {

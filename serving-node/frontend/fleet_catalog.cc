@@ -13,7 +13,7 @@ constexpr const char* kMetadataMethod = "/tensorflow.serving.PredictionService/G
 constexpr const char* kStatusMethod = "/tensorflow.serving.ModelService/GetModelStatus";
 constexpr const char* kField = "signature_def";
 
-// A query that is sent to one peer after the other until one answers.
+// A query that is sent to one peer after the other until one of them answers.
 struct Query {
   routing::Forwarder& forwarder;
   routing::ForwardCall call;

@@ -10,18 +10,18 @@
 
 namespace longshore::frontend {
 
-// The catalog of the listeners for clients. Asks a node that holds the model, which answers from its own store, or a
-// home node, which answers from its HomeCatalog. So a query makes one hop, or two hops through a home node. The
-// constructor's arguments must outlive the catalog and its pending queries.
+// The catalog for the listeners that clients use. If this node does not hold the model, asks a node that holds it,
+// which answers from its own store, or a home node, which answers from its HomeCatalog. So a query makes one hop, or
+// two hops through a home node. The constructor's arguments must outlive the catalog and its pending queries.
 class FleetCatalog final : public Catalog {
  public:
-  static constexpr size_t kPeersAskedMax = 3;  // Peers tried for one query, one after the other.
+  static constexpr size_t kPeersAskedMax = 3;  // The number of peers that are asked for one query, one after the other.
 
   FleetCatalog(const Catalog& here, const routing::Router& router, routing::Forwarder& forwarder)
       : here_(here), router_(router), forwarder_(forwarder) {}
 
-  // Without a version, describes the stable version, which requests most likely get, rather than the highest version
-  // held.
+  // If the spec names no version, describes the stable version, which requests most likely get, rather than the highest
+  // version that this node holds.
   Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override;
   // A version that is ready on a peer is reported as available, whatever its state on this node, because this node
   // forwards requests for it.
@@ -42,8 +42,9 @@ class FleetCatalog final : public Catalog {
   routing::Forwarder& forwarder_;
 };
 
-// The catalog for nodes that query this one as a home node: like FleetCatalog, but asks no other home node and returns
-// the errors of routing/hop.h. The constructor's arguments must outlive the catalog and its pending queries.
+// The catalog for nodes that query this node as a home node. It is like FleetCatalog, but it asks no other home node,
+// and it returns the errors that routing/hop.h defines. The constructor's arguments must outlive the catalog and its
+// pending queries.
 class HomeCatalog final : public Catalog {
  public:
   HomeCatalog(const FleetCatalog& fleet, const routing::Router& router) : fleet_(fleet), router_(router) {}

@@ -32,8 +32,8 @@ class FleetCatalogTest : public testing::Test {
     rest_ = std::move(*rest);
   }
   void TearDown() override { rest_.reset(); }
-  // gRPC 1.51 may abort when the last user of its callback threads is destroyed, so one user lives as long as the
-  // program.
+  // gRPC 1.51 may abort when the last server that uses its callback threads is destroyed, so this server is never
+  // destroyed.
   static void SetUpTestSuite() {
     static auto* const predictor = new FakePredictor;
     static auto* const catalog = new FakeCatalog;
@@ -96,7 +96,7 @@ TEST_F(FleetCatalogTest, DescribesTheStableVersionRatherThanTheCandidate) {
   EXPECT_EQ(catalog_.Describe(spec)->version, 2);
 }
 
-// A node that unloaded the model must not report it as ended while other nodes serve it.
+// A node that has unloaded the model must not report it as ended while other nodes serve it.
 TEST_F(FleetCatalogTest, AsksOtherNodesForAModelThatWasUnloaded) {
   a_.Hold({1});
   ASSERT_TRUE(catalog_.Versions("digits"));
@@ -111,7 +111,7 @@ TEST_F(FleetCatalogTest, AModelThatTheFleetDoesNotKnowIsNotFound) {
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Servable not found for request: Latest(other)")));
 }
 
-// Adds a gRPC listener of node a, and a channel to it.
+// Adds a gRPC listener to node a, and opens a channel to it.
 class ListenerTest : public FleetCatalogTest {
  protected:
   void Open(GrpcOptions options, const Catalog& catalog) {
@@ -130,7 +130,7 @@ class ListenerTest : public FleetCatalogTest {
   std::shared_ptr<::grpc::Channel> channel_;
 };
 
-// Node a, queried by another node as a home node and as a holder of the model.
+// Another node queries node a, as a home node of the model or as a node that holds it.
 class HomeCatalogTest : public ListenerTest {
  protected:
   void SetUp() override {
@@ -190,7 +190,7 @@ TEST_F(HomeCatalogTest, AModelThatNoNodeHasReadyIsNotReportedAsADeadConnection) 
             static_cast<::grpc::StatusCode>(routing::kHopFull));
 }
 
-// Queries of a gRPC client of node a.
+// A gRPC client queries node a.
 class FleetCatalogGrpcTest : public ListenerTest {
  protected:
   void SetUp() override {

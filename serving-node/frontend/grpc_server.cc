@@ -24,13 +24,14 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr int kMetadataBytesMax = 64 << 10;
-constexpr int kHopMetadataBytesMax =
-    2 * kMetadataBytesMax;  // A request forwarded to a home node carries all metadata of its client.
+// Twice as much, because a request that is forwarded to a home node carries all metadata of its client.
+constexpr int kHopMetadataBytesMax = 2 * kMetadataBytesMax;
 constexpr int kPingIntervalMinMs = 10000;
 constexpr int kHandshakeMsMax = 10000;
-constexpr double kAgeJitter = 1.1;  // gRPC's jitter: a connection may reach this many times its maximum age.
+// gRPC's jitter: a connection may become this many times as old as its maximum age.
+constexpr double kAgeJitter = 1.1;
 
-// Called last, so that the user's arguments override the defaults.
+// Sets a channel argument of the user. Called after all others are set, so that it overrides the defaults.
 void AddArgument(const std::string& argument, ::grpc::ServerBuilder& builder) {
   const std::string name = argument.substr(0, argument.find('='));
   const std::string value = argument.substr(name.size() + 1);
@@ -64,7 +65,7 @@ void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
   for (const std::string& argument : options.channel_arguments) AddArgument(argument, builder);
 }
 
-// The reflection library adds its plugin to every server of the process; this option removes it.
+// Removes gRPC's reflection service, which the reflection library otherwise adds to every server of the process.
 class NoReflection final : public ::grpc::ServerBuilderOption {
  public:
   void UpdateArguments(::grpc::ChannelArguments*) override {}
@@ -93,7 +94,7 @@ class Server final : public GrpcServer {
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
     if (options.reflection) ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     if (!options.reflection) builder.SetOption(std::make_unique<NoReflection>());
-    // Separate credentials for each acceptor: credentials deliver an identity to one user only.
+    // Each acceptor has credentials of its own, because credentials deliver an identity to one user only.
     for (const int fd : sockets) {
       acceptors_.push_back(
           std::make_unique<rpc::ConnectionAcceptor>(fd, builder, rpc::MakeServerCredentials(options.credentials),

@@ -20,47 +20,53 @@ namespace longshore::frontend {
 struct GrpcOptions {
   std::string listen = {};  // "host:port" (port 0: any free one) or "unix:/path". Not used with listen_fd.
   int listen_fd = -1;       // An existing listening socket to use instead; the server takes ownership.
-  int socket_fd =
-      -1;  // A second listening socket, such as a unix socket; the server takes ownership. May be the only one.
-  routing::Protocol protocol = routing::Protocol::kGrpc;  // kPeer for the listener for other nodes.
-  std::string node = {};            // Sent as metadata x-longshore-node, with x-longshore-version. "": neither is sent.
-  bool check_method_names = false;  // Reject calls to a signature with another method name.
-  std::vector<std::string> channel_arguments = {};             // "name=value"; a number if the value parses as one.
-  tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // For the outputs of Predict.
+  // A second listening socket, such as a unix socket; the server takes ownership. May be the only socket.
+  int socket_fd = -1;
+  routing::Protocol protocol = routing::Protocol::kGrpc;  // kPeer for the listener that other nodes use.
+  // The node's name, sent as metadata x-longshore-node. "": neither it nor x-longshore-version is sent.
+  std::string node = {};
+  // Whether to reject a call if the method_name of the signature belongs to another RPC.
+  bool check_method_names = false;
+  std::vector<std::string> channel_arguments = {};             // Each "name=value"; integer values are set as integers.
+  tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // How the outputs of Predict are encoded.
   const RequestMeter* meter = nullptr;                         // Null: requests are not counted.
-  InFlight* in_flight = nullptr;                               // Limits predictions; null: no limit.
+  InFlight* in_flight = nullptr;                               // Limits the predictions in flight. Null: no limit.
   ReloadFunction reload = {};                                  // Empty: reload requests are rejected.
-  HomeNode home = {};                                          // For the listener for other nodes.
-  int64_t connection_age_max_ms = 0;  // Older connections are asked to reconnect (GOAWAY, jittered); 0: never.
-  // How long the requests of such a connection may still take before it is closed. Drain waits for the age and then for
-  // this time.
+  // How this node answers as a home node; only for the listener that other nodes use.
+  HomeNode home = {};
+  // Older connections are asked to reconnect (by GOAWAY, with jitter). 0: never.
+  int64_t connection_age_max_ms = 0;
+  // When a connection has reached this age, the time that its requests may still take before it is closed. Drain waits
+  // at most for the age and this time.
   std::chrono::milliseconds drain_timeout{600000};
-  AnswerTime answer_time = {};        // A call ends if its client does not read the answer within this time.
-  int receive_bytes_max = 256 << 20;  // Per request; larger ones are refused with RESOURCE_EXHAUSTED.
-  int streams_max = 1000;             // Concurrent requests per connection; more wait at the client.
-  size_t connections_max = 10000;     // More wait in the system's backlog.
-  // For gRPC's buffers of all connections; near the limit, gRPC reads more slowly and closes idle connections. 0: no
-  // limit.
+  AnswerTime answer_time = {};  // A call ends if its client does not read the answer within this time.
+  // The maximum size of a request. Larger ones are refused with RESOURCE_EXHAUSTED.
+  int receive_bytes_max = 256 << 20;
+  int streams_max = 1000;          // Concurrent requests per connection. Others wait at the client.
+  size_t connections_max = 10000;  // Others wait in the operating system's backlog.
+  // The memory for gRPC's buffers of all connections. Near this limit, gRPC reads more slowly and closes idle
+  // connections. 0: no limit.
   size_t memory_bytes_max = size_t{4} << 30;
   rpc::CredentialsOptions credentials = {};           // TLS and authentication, which also applies to health checks.
   bool reflection = false;                            // Enable gRPC server reflection.
-  std::vector<::grpc::Service*> extra_services = {};  // Must outlive the server.
+  std::vector<::grpc::Service*> extra_services = {};  // Further services. Must outlive the server.
 };
 
 // Thread-safe. If GrpcOptions::node is set, answers of PredictionService have the initial metadata x-longshore-node
 // and, if a version answered, x-longshore-version.
 class GrpcServer {
  public:
-  // Predictor and catalog must outlive the server. FailedPrecondition with the address if it is in use.
+  // `predictor` and `catalog` must outlive the server. Returns FailedPrecondition, which names the address, if the
+  // address is in use.
   static Result<std::unique_ptr<GrpcServer>> Start(GrpcOptions options, routing::Predictor& predictor,
                                                    const Catalog& catalog);
-  virtual ~GrpcServer() = default;  // Shuts down immediately; call Drain first to finish requests.
+  virtual ~GrpcServer() = default;  // Ends all calls immediately; call Drain first to finish them.
 
-  virtual int port() const = 0;       // 0 for a unix socket.
-  virtual int listen_fd() const = 0;  // -1 once draining.
+  virtual int port() const = 0;       // 0 if the server listens on a unix socket.
+  virtual int listen_fd() const = 0;  // -1 after Drain was called.
   virtual size_t connections() const = 0;
 
-  // Sets the status that grpc.health.v1 reports, for "" and both services; initially not serving.
+  // Sets the status that grpc.health.v1 reports for "" and for both services. Before the first call, it is NOT_SERVING.
   virtual void SetServing(bool serving) = 0;
 
   // Stops accepting connections and returns when all have ended. Each connection ends gracefully when it reaches its

@@ -1,14 +1,15 @@
-// Headers of answers: always sent by REST, and by gRPC in a fleet.
+// Names of the headers of answers. REST always sends x-longshore-version and x-longshore-node; gRPC sends them only in
+// a fleet.
 #pragma once
 
 namespace longshore::frontend {
 
-// The version that answered.
+// The version of the model that answered.
 inline constexpr const char* kVersionHeader = "x-longshore-version";
 // The node that received the client's request.
 inline constexpr const char* kNodeHeader = "x-longshore-node";
 
-// The delay after which a gRPC client may retry, in milliseconds; obeyed by gRPC's built-in retries.
+// The delay in milliseconds after which a gRPC client may retry. gRPC's built-in retries obey it.
 inline constexpr const char* kRetryHeader = "grpc-retry-pushback-ms";
 
 }  // namespace longshore::frontend

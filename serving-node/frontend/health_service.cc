@@ -18,7 +18,7 @@ bool IsKnown(const std::string& service) { return std::ranges::find(kNames, serv
 
 }  // namespace
 
-// One watch. Deletes itself at its end.
+// One Watch call of a client. The object deletes itself when the call ends.
 class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthCheckResponse> {
  public:
   Watcher(HealthService& service, bool known) : service_(service), known_(known) {
@@ -27,7 +27,7 @@ class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthChe
     Advance();
   }
 
-  // Starts the next write, or ends the watch. Requires: mutex_ held.
+  // Starts the next write, or ends the watch. Requires that service_.mutex_ is held.
   void Advance() {
     if (writing_ || finished_) return;
     const auto status = known_ ? service_.status() : HealthCheckResponse::SERVICE_UNKNOWN;
@@ -67,7 +67,7 @@ class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthChe
   bool writing_ = false;
   bool cancelled_ = false;
   bool finished_ = false;
-  HealthCheckResponse response_;  // The last status written; initially UNKNOWN, which is never sent.
+  HealthCheckResponse response_;  // The last status written. Before the first one it is UNKNOWN, which is never sent.
 };
 
 HealthService::Status HealthService::status() const {

@@ -1,7 +1,7 @@
 // grpc.health.v1 for the server and its services, which all have the status of the server.
 //
-// gRPC's own health service keeps a watch, and so its connection, open for as long as the client wants: a server that
-// waits for its connections to end would wait forever.
+// It replaces gRPC's own health service, which keeps a watch, and so its connection, open until the client ends it: a
+// server that waits for its connections to end could then wait forever.
 #pragma once
 
 #include <mutex>
@@ -11,12 +11,12 @@
 
 namespace longshore::frontend {
 
-// Thread-safe. Must outlive the server's calls.
+// Thread-safe. Must outlive all calls of the server.
 class HealthService final : public ::grpc::health::v1::Health::CallbackService {
  public:
-  // Sets the status for all services; initially not serving.
+  // Sets the status of all services. Before the first call, it is NOT_SERVING.
   void SetServing(bool serving);
-  // Ends every current and future watch, after it has sent the current status.
+  // Ends every current and future watch after it has sent the current status.
   void EndWatches();
 
   ::grpc::ServerUnaryReactor* Check(::grpc::CallbackServerContext* context,
@@ -29,10 +29,10 @@ class HealthService final : public ::grpc::health::v1::Health::CallbackService {
   using Status = ::grpc::health::v1::HealthCheckResponse::ServingStatus;
   class Watcher;
 
-  Status status() const;  // Requires: mutex_ held.
-  void AdvanceAll();      // Requires: mutex_ held.
+  Status status() const;  // Requires that mutex_ is held.
+  void AdvanceAll();      // Requires that mutex_ is held.
 
-  std::mutex mutex_;  // Guards the members below and the watchers.
+  std::mutex mutex_;  // Guards the members below and the state of all watchers.
   bool serving_ = false;
   bool ended_ = false;
   std::set<Watcher*> watchers_;

@@ -10,7 +10,7 @@ using inference::Method;
 using tensorflow::serving::InferenceResult;
 using tensorflow::serving::ModelSpec;
 
-// One call of one signature.
+// One Classify or Regress, which may be a task of a MultiInference.
 struct InferenceCalls::Task {
   routing::Predictor& predictor;
   bool check_method_name;
@@ -128,7 +128,8 @@ void InferenceCalls::MultiInference(CallInfo info, tensorflow::serving::MultiInf
   RunNext(std::make_shared<Series>(Series{*this, std::move(info), std::move(request), {}, std::move(done)}));
 }
 
-// The version that answered the first task may be unloaded before the last task runs; then all tasks run once more.
+// Ends the MultiInference with the error, or runs all tasks once more: the version that answered the first task may
+// have been unloaded before a later task ran.
 void InferenceCalls::FailOrRestart(const std::shared_ptr<Series>& series, const Error& error) {
   const bool may_be_unloaded = error.code == Code::kNotFound || error.code == Code::kUnavailable;
   const bool is_chosen_here =

@@ -17,7 +17,7 @@
 
 namespace longshore::frontend {
 
-// A frontend's information about a call, in addition to its message.
+// What a frontend knows about a call in addition to the call's message.
 struct CallInfo {
   routing::Headers headers;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
@@ -28,21 +28,23 @@ struct CallInfo {
 
 routing::PredictCall ToCall(CallInfo info, tensorflow::serving::PredictRequest request);
 
-// Thread-safe, cheap to copy. Predictor and catalog must outlive it and its calls; it need not outlive its calls.
+// Thread-safe and cheap to copy. The predictor and the catalog must outlive this object and its calls, but this object
+// need not outlive its calls.
 class InferenceCalls {
  public:
-  // `check_method_names`: reject calls to a signature with another method name.
+  // If check_method_names, a call is rejected if the signature's method_name is that of another method.
   InferenceCalls(routing::Predictor& predictor, const Catalog& catalog, bool check_method_names)
       : predictor_(predictor), catalog_(catalog), check_method_names_(check_method_names) {}
 
-  // Each calls done exactly once, on any thread, possibly before it returns. Errors have TensorFlow Serving's texts.
+  // Each function calls `done` exactly once, on any thread, possibly before it returns. Errors have TensorFlow
+  // Serving's texts.
   using ClassifyDone = std::function<void(Result<tensorflow::serving::ClassificationResponse>)>;
   void Classify(CallInfo info, tensorflow::serving::ClassificationRequest request, ClassifyDone done) const;
 
   using RegressDone = std::function<void(Result<tensorflow::serving::RegressionResponse>)>;
   void Regress(CallInfo info, tensorflow::serving::RegressionRequest request, RegressDone done) const;
 
-  // All tasks are answered by the version that answers the first of them.
+  // The version that answers the first task answers all tasks.
   using MultiDone = std::function<void(Result<tensorflow::serving::MultiInferenceResponse>)>;
   void MultiInference(CallInfo info, tensorflow::serving::MultiInferenceRequest request, MultiDone done) const;
 

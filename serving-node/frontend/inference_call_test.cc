@@ -18,7 +18,8 @@ using tensorflow::serving::RegressionRequest;
 using tensorflow::serving::RegressionResponse;
 using ::testing::HasSubstr;
 
-// A model with two signatures that take examples. Every call without a version is answered by the next version.
+// A model with two signatures that take examples. Each call that names no version is answered by a version that is one
+// higher than before.
 class ExampleModel final : public Catalog, public routing::Predictor {
  public:
   ExampleModel() {
@@ -58,7 +59,7 @@ class ExampleModel final : public Catalog, public routing::Predictor {
   }
 
   std::vector<std::pair<std::string, std::string>> headers_;
-  int64_t gone_ = 0;  // This version answers calls without a version; calls that name it get an error.
+  int64_t gone_ = 0;  // Calls that name this version get an error, as if it had just been unloaded.
 
  private:
   std::shared_ptr<Signatures> signatures_ = std::make_shared<Signatures>();

@@ -39,7 +39,8 @@ const char* NameOf(Protocol protocol) {
   return "";
 }
 
-// TensorFlow Serving labels REST calls with the spelling of its routes.
+// Returns the name of a call in TensorFlow Serving's metrics. A REST call has the name that its route has, in lower
+// case.
 std::string ServingNameOf(Api api, Protocol protocol) {
   std::string name = routing::NameOf(api);
   if (protocol == Protocol::kRest) name[0] = static_cast<char>(name[0] - 'A' + 'a');
@@ -136,7 +137,7 @@ void MeteredRequest::End(Code code, const ModelSpec& answered) const {
   if (meter_ != nullptr) meter_->End(*this, code, answered);
 }
 
-// A failed request is not counted for a version; its model may not even exist.
+// A failed request is counted without a version, because its model may not even exist.
 void RequestMeter::End(const MeteredRequest& request, Code code, const ModelSpec& answered) const {
   if (code == Code::kOk) {
     const std::chrono::duration<double, std::micro> took = steady_clock::now() - request.arrived_;

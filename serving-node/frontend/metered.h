@@ -1,5 +1,5 @@
-// Counts and times every request to a model, including refused ones. Exported with Longshore's and with TensorFlow
-// Serving's metric names; docs/metrics.md lists them.
+// Counts and times every request to a model, including refused ones. The metrics have Longshore's names and also
+// TensorFlow Serving's; docs/metrics.md lists them.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@ namespace longshore::frontend {
 
 class RequestMeter;
 
-// One request, from its arrival to its answer. Default-constructed, it counts nothing.
+// One request, from its arrival to its answer. An object made by the default constructor counts nothing.
 class MeteredRequest {
  public:
   MeteredRequest() = default;
 
-  // Sets the model, if it was not known at the arrival.
+  // Sets the model, if it was not known when the request arrived.
   void SetModel(const std::string& model) { model_ = model; }
-  // Sets the number of tf.Examples, for the calls that have them.
+  // Sets the number of tf.Examples, for calls that have them.
   void SetExamples(int64_t examples) { examples_ = examples; }
 
   // Records the result that the client sees; call it once. `answered` is the model spec of the answer.
@@ -37,7 +37,7 @@ class MeteredRequest {
   int64_t examples_ = 0;
 };
 
-// Thread-safe. Must outlive its requests.
+// Thread-safe. Must outlive all its MeteredRequest objects.
 class RequestMeter {
  public:
   static constexpr size_t kSeriesMax = 1000;
@@ -45,12 +45,12 @@ class RequestMeter {
   // `knows` says whether a model exists; requests for unknown names are counted together, without a name.
   RequestMeter(metrics::Registry& registry, std::function<bool(const std::string& model)> knows);
 
-  // A request arrived.
+  // Call it when a request arrives.
   MeteredRequest Begin(routing::Api api, routing::Protocol protocol, const std::string& model) const;
 
   // Call it when a version has been unloaded; its counts are added to those of its model without a version.
   void ForgetVersion(const std::string& model, int64_t version) const;
-  // Call it when a model has been removed; its counts are added to "other".
+  // Call it when a model has been removed; its counts are added to those of the model label "other".
   void ForgetModel(const std::string& model) const;
 
  private:
@@ -58,7 +58,7 @@ class RequestMeter {
   struct State;
   void End(const MeteredRequest& request, Code code, const tensorflow::serving::ModelSpec& answered) const;
 
-  const std::shared_ptr<State> state_;  // The registry exports it while it exists.
+  const std::shared_ptr<State> state_;  // The registry exports the metrics of the state while it exists.
 };
 
 }  // namespace longshore::frontend

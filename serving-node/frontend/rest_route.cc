@@ -30,7 +30,7 @@ std::string PercentDecoded(std::string_view text) {
   return plain;
 }
 
-// Removes the prefix, ignoring case. Returns false if the text does not begin with it.
+// Removes the prefix from the text, ignoring case. Returns false if the text does not begin with the prefix.
 bool Consume(std::string_view prefix, std::string_view* text) {
   if (text->size() < prefix.size()) return false;
   const bool same = std::equal(prefix.begin(), prefix.end(), text->begin(),
@@ -50,7 +50,7 @@ bool IsNumber(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-// Removes "/versions/V" or "/labels/L", if present. Returns false if it is malformed.
+// Removes "/versions/V" or "/labels/L" if the text begins with one of them. Returns false if it is malformed.
 Result<bool> ConsumeVersion(std::string_view* text, tensorflow::serving::ModelSpec* spec) {
   if (Consume("/versions/", text)) {
     const std::string_view digits = ConsumeSegment(text);

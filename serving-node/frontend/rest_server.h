@@ -23,36 +23,38 @@ struct RestOptions {
   int listen_fd = -1;       // An existing listening socket to use instead; the server takes ownership.
   std::shared_ptr<tls::Identities> tls = {};    // Null: plaintext.
   std::shared_ptr<const auth::Gate> gate = {};  // Null: no authentication.
-  size_t connections_max = 10000;               // More wait in the system's backlog.
-  size_t body_bytes_max = size_t{256} << 20;    // Size as sent; larger bodies get 413.
-  size_t bodies_bytes_max =
-      size_t{4} << 30;                  // Total of all requests with unwritten answers; above it, requests get 503.
-  size_t gzip_bytes_min = 4096;         // Smallest answer that is gzipped if the client accepts it; 0: never.
-  size_t bytes_per_second_min = 16384;  // A client that sends or reads more slowly is disconnected.
-  std::chrono::milliseconds stop_timeout{30000};  // For bodies and answers in transfer when the node stops.
-  int threads = 2;                                // They parse the JSON.
-  std::string node = {};                          // Sent as header x-longshore-node.
-  std::chrono::milliseconds timeout{30000};       // Per prediction.
-  int64_t connection_age_max_ms = 0;              // Older connections are closed after an answer, jittered; 0: never.
-  std::string metrics_path = {};                  // The path of the metrics; "": not served.
-  bool check_method_names = false;                // Reject calls to a signature with another method name.
-  const RequestMeter* meter = nullptr;            // Null: requests are not counted.
-  InFlight* in_flight = nullptr;                  // Limits predictions; null: no limit.
-  bool cors = false;                              // Let pages of other origins read the answers.
-  Budget budget = {};                             // Limits a gzipped body after decompression.
+  size_t connections_max = 10000;               // Others wait in the operating system's backlog.
+  size_t body_bytes_max = size_t{256} << 20;    // The maximum size as sent. Larger bodies get 413.
+  // The maximum size of the bodies of all requests with unwritten answers. Above it, requests get 503.
+  size_t bodies_bytes_max = size_t{4} << 30;
+  // The minimum size of an answer that is gzipped if the client accepts gzip. 0: no answer is gzipped.
+  size_t gzip_bytes_min = 4096;
+  size_t bytes_per_second_min = 16384;            // A client that sends or reads more slowly is disconnected.
+  std::chrono::milliseconds stop_timeout{30000};  // For transfers that are not complete when the node stops.
+  int threads = 2;                                // The threads that parse JSON.
+  std::string node = {};                          // The node's name, sent as header x-longshore-node.
+  std::chrono::milliseconds timeout{30000};       // The maximum time of a prediction.
+  // Older connections are closed after an answer, with jitter. 0: never.
+  int64_t connection_age_max_ms = 0;
+  std::string metrics_path = {};        // The path of the metrics. "": they are not served.
+  bool check_method_names = false;      // Reject a call if the signature's method_name is another.
+  const RequestMeter* meter = nullptr;  // Null: requests are not counted.
+  InFlight* in_flight = nullptr;        // Limits the predictions in flight. Null: no limit.
+  bool cors = false;                    // Let pages of other origins read the answers.
+  Budget budget = {};                   // Limits the size of a decompressed body and its elements.
 };
 
 // Thread-safe.
 class RestServer {
  public:
-  // Predictor and catalog must outlive the server. `metrics` returns the text for metrics_path.
-  // FailedPrecondition with the address if it is in use.
+  // `predictor` and `catalog` must outlive the server. `metrics` returns the text that is served at metrics_path.
+  // Returns FailedPrecondition, which names the address, if the address is in use.
   static Result<std::unique_ptr<RestServer>> Start(RestOptions options, routing::Predictor& predictor,
                                                    const Catalog& catalog, std::function<std::string()> metrics);
   virtual ~RestServer() = default;  // Closes all connections immediately; call Drain first to finish requests.
 
   virtual int port() const = 0;
-  virtual int listen_fd() const = 0;  // -1 once draining.
+  virtual int listen_fd() const = 0;  // -1 after Drain was called.
   virtual size_t connections() const = 0;
 
   // Stops accepting connections, answers the requests in flight, and returns when all connections have ended.

@@ -8,10 +8,10 @@
 
 namespace longshore::frontend {
 
-// The store must outlive it.
+// The store must outlive the catalog.
 class StoreCatalog final : public Catalog {
  public:
-  // of_fleet: whether the node is in a fleet (cluster mode). Then a wanted model without an available version is
+  // If of_fleet, the node is in a fleet (cluster mode). Then a wanted model that has no available version is
   // Unavailable instead of NotFound, because other nodes may have one, and a model that was unloaded has no versions
   // here.
   StoreCatalog(const models::ModelStore& store, bool of_fleet) : store_(store), of_fleet_(of_fleet) {}

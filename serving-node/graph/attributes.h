@@ -12,8 +12,8 @@
 
 namespace longshore::graph {
 
-// Copies share the values, which never change: the constants of a function that is inlined many times are in memory
-// once.
+// Copies share the values, which never change. So the constants of a function that is inlined many times are in memory
+// only once.
 class Attributes {
  public:
   Attributes() = default;
@@ -22,9 +22,9 @@ class Attributes {
   bool Has(const std::string& name) const { return values_.contains(name); }
   void Set(const std::string& name, tensorflow::AttrValue value);
   const tensorflow::AttrValue* Find(const std::string& name) const;
-  size_t bytes() const;  // The size of all names and values; shared values count in full.
+  size_t bytes() const;  // The size of all names and values, in which shared values count in full.
 
-  // Each returns `absent` if the attribute is missing or has another type.
+  // Each getter returns `absent` if the attribute is missing or has another type.
   int64_t Int(const std::string& name, int64_t absent) const;
   float Float(const std::string& name, float absent) const;
   bool Bool(const std::string& name, bool absent) const;

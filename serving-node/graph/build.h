@@ -1,4 +1,4 @@
-// Makes a Graph from a GraphDef.
+// Converts a GraphDef into a Graph.
 #pragma once
 
 #include "common/base/error.h"

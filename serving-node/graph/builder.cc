@@ -26,7 +26,8 @@ bool TakesReference(const std::string& op) { return IsAssign(op) || op == "IsVar
 // An op with function bodies, such as If.
 struct Control {
   std::vector<const char*> functions;  // The attributes that name the bodies.
-  size_t own_inputs = 0;               // How many leading inputs are not passed to the bodies: the predicate of If.
+  // How many of the first inputs are not passed to the bodies, such as the predicate of If.
+  size_t own_inputs = 0;
 };
 const Control* ControlOf(const std::string& op) {
   static const Control kIf{{"then_branch", "else_branch"}, 1}, kCase{{"branches"}, 1}, kWhile{{"cond", "body"}, 0};
@@ -57,7 +58,8 @@ std::vector<std::string> RootsOf(const FunctionDef& function) {
   return roots;
 }
 
-// Replaces placeholders by the attributes of the call: a node in a function may have "T": placeholder "T".
+// Replaces attributes that are placeholders. A node in a function may have the attribute "T" with the placeholder "T",
+// which stands for the attribute "T" of the function's call.
 void Substitute(const google::protobuf::Map<std::string, AttrValue>& values, const Attributes* given,
                 Attributes* attributes) {
   if (given == nullptr) return;
@@ -67,8 +69,8 @@ void Substitute(const google::protobuf::Map<std::string, AttrValue>& values, con
   }
 }
 
-// The values of the placeholders in a called function. They are the attributes of the node; if the call names its
-// function in the attribute "f", the attributes given there come on top.
+// Returns the values of the placeholders in a called function. They are the attributes of the calling node. If the call
+// names its function in the attribute "f", the attributes given there are added and take precedence.
 Attributes AttributesForBody(const NodeDef& def, const Attributes& attributes, const Attributes* callers) {
   Attributes given = attributes;
   if (!Calls().contains(def.op())) return given;
@@ -78,7 +80,7 @@ Attributes AttributesForBody(const NodeDef& def, const Attributes& attributes, c
   return given;
 }
 
-// Identifies a body: two calls with the same key have identical bodies.
+// Returns a key that identifies a body: two calls with the same key have identical bodies.
 std::string KeyOf(const std::string& function, const google::protobuf::Map<std::string, AttrValue>& values,
                   const Attributes& attributes) {
   const std::map<std::string, AttrValue> sorted(values.begin(), values.end());
@@ -87,8 +89,8 @@ std::string KeyOf(const std::string& function, const google::protobuf::Map<std::
   return key;
 }
 
-// The position of a named output of a call whose op is the function's name: its outputs have the names that the
-// function's signature gives them.
+// Returns the position of the output `name` of a call whose op is the name of the function. The outputs of such a call
+// have the names that the function's signature gives them.
 std::optional<int> ResultOffset(const FunctionDef& function, const std::string& name) {
   const auto& outputs = function.signature().output_arg();
   const auto named = std::ranges::find_if(outputs, [&](const auto& output) { return output.name() == name; });
@@ -169,8 +171,8 @@ Result<Edge> Builder::AddArgument(const std::string& name, const AttrValue* type
 
 namespace {
 
-// The references that must be emitted before a node: its inputs. A condition or loop of TensorFlow 1 is emitted as one
-// node, whose inputs are the values that enter it.
+// Returns the references that must be emitted before a node. They are its inputs. For a condition or loop of TensorFlow
+// 1, which is emitted as one node, they are the values that enter it.
 std::vector<std::string_view> NeedsOf(const NodeDef& def, const ControlFlowV1* v1) {
   std::vector<std::string_view> needs;
   if (const auto* condition = v1 == nullptr ? nullptr : v1->ConditionOf(def.name())) {
@@ -189,10 +191,10 @@ std::vector<std::string_view> NeedsOf(const NodeDef& def, const ControlFlowV1* v
 
 }  // namespace
 
-// Emits each node after everything that it needs. Depth first, with an explicit stack instead of recursion: a chain of
-// nodes may be as long as the graph.
+// Emits each node after everything that it needs. Works depth first, with an explicit stack instead of recursion,
+// because a chain of nodes may have as many nodes as the graph.
 Status Builder::EmitAll(const std::vector<std::string>& roots, Scope* scope) {
-  std::set<std::string> open;  // Nodes on the stack whose needs are being emitted.
+  std::set<std::string> open;  // Nodes on the stack whose needs are emitted before them.
   std::vector<std::string> stack;
   for (auto root = roots.rbegin(); root != roots.rend(); ++root) stack.push_back(ParseReference(*root).node);
   while (!stack.empty()) {
@@ -290,7 +292,8 @@ Result<const Builder::Content*> Builder::ContentOf(const FunctionDef& function) 
   return &content;
 }
 
-// Requires: the arguments of the function are in body->emitted.
+// Emits the nodes of a function and returns the edges of its outputs. Requires that the arguments of the function are
+// in body->emitted.
 Result<std::vector<Edge>> Builder::EmitFunction(const FunctionDef& function, Scope* body) {
   ASSIGN_OR_RETURN(const Content* content, ContentOf(function));
   body->nodes = content->nodes;
@@ -346,7 +349,8 @@ Status Builder::Append(const NodeDef& def, const Attributes& attributes, std::ve
   ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), scope->into));
   auto& emitted = scope->emitted[def.name()];
   if (IsAssign(def.op()) && !inputs.empty()) {
-    // An assignment gives the variable itself. Its readers come after this node, so they read the assigned value.
+    // The output of an assignment is the variable itself. Its readers come after this node, so they read the assigned
+    // value.
     emitted = {inputs[0]};
   } else {
     scope->positions[def.name()] = at;
@@ -374,7 +378,8 @@ Result<std::vector<int>> Builder::BodiesOf(const Node& node, const Scope& scope)
   return bodies;
 }
 
-// All nodes that name the same function share one body. So a function that calls itself in a branch is built once.
+// All nodes that name the same function with the same attributes share one body. So a function that calls itself in a
+// branch is built only once.
 Result<int> Builder::BodyOf(const tensorflow::NameAttrList& named, const Node& node, size_t arguments,
                             const Scope& caller) {
   const auto function = functions_.find(named.name());
@@ -490,7 +495,7 @@ Status Builder::EmitCondition(const ConditionV1& condition, Scope* scope) {
 
 namespace {
 
-// The references that mean a loop variable inside the loop, in the notation of graphs and of functions.
+// Returns the references that mean a loop variable inside the loop, in the notation of graphs and in that of functions.
 std::vector<std::string> NamesInLoop(const std::string& merge_or_enter, const std::string& switch_node) {
   std::vector<std::string> names = {merge_or_enter, merge_or_enter + ":output:0"};
   if (!switch_node.empty()) {
@@ -532,7 +537,8 @@ Status Builder::EmitLoop(const LoopV1& loop, Scope* scope) {
   return {};
 }
 
-// If the edge is a reference variable of TensorFlow 1, adds a node that reads its value, for readers that need a value.
+// If the edge comes from a reference variable of TensorFlow 1, adds a node that reads the variable's value for
+// `reader`, which needs a value, and returns the edge of that node.
 Result<Edge> Builder::Read(Edge edge, const std::string& reader, PartialGraph* partial) {
   if (!partial->references.contains(edge.node)) return edge;
   const Node& variable = partial->graph.nodes[static_cast<size_t>(edge.node)];

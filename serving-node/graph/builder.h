@@ -34,17 +34,20 @@ class Builder {
     PartialGraph* into = nullptr;
     std::shared_ptr<const NodeIndex> nodes;
     std::string prefix;
-    std::unordered_map<std::string, Edge> bound;  // By reference: the arguments of a condition or loop of TensorFlow 1.
-    // The nodes that are done. The edges are the outputs of arguments, calls, conditions, assignments and feeds; for
-    // other nodes (see `positions`) and for names in `bound` the list is empty.
+    // The arguments of a condition or loop of TensorFlow 1, by the references that mean them.
+    std::unordered_map<std::string, Edge> bound;
+    // The nodes that are emitted, by name. For arguments, calls, conditions, loops, assignments and feeds, the edges
+    // are their outputs. For other nodes (see `positions`) and for names in `bound`, the list is empty.
     std::unordered_map<std::string, std::vector<Edge>> emitted;
-    std::unordered_map<std::string, int> positions;        // Nodes copied one to one: their position in the graph.
-    const Attributes* call_attributes = nullptr;           // The values of attribute placeholders in the body.
-    std::shared_ptr<const ControlFlowV1> control_flow_v1;  // nullptr: no control flow of TensorFlow 1.
-    int depth = 0;                                         // How many calls and bodies this one is nested in.
+    // The position in the graph of each node that was copied one to one.
+    std::unordered_map<std::string, int> positions;
+    const Attributes* call_attributes = nullptr;  // The values of attributes that are placeholders in the body.
+    std::shared_ptr<const ControlFlowV1> control_flow_v1;  // nullptr: the scope has no control flow of TensorFlow 1.
+    // How many calls and bodies this scope is nested in.
+    int depth = 0;
   };
 
-  // Derived once per function, for all its calls.
+  // What is derived from a function once, for all its calls.
   struct Content {
     std::shared_ptr<const NodeIndex> nodes;
     std::vector<std::string> roots;
@@ -64,16 +67,18 @@ class Builder {
   Result<const Content*> ContentOf(const tensorflow::FunctionDef& function);
   Result<std::vector<Edge>> EmitFunction(const tensorflow::FunctionDef& function, Scope* body);
 
-  // The bodies that a functional If, Case or While names. Empty for other ops.
+  // Returns the bodies that a functional If, Case or While names. Returns none for other ops.
   Result<std::vector<int>> BodiesOf(const Node& node, const Scope& scope);
   Result<int> BodyOf(const tensorflow::NameAttrList& function, const Node& node, size_t arguments, const Scope& caller);
   Result<Graph> BuildBody(const tensorflow::FunctionDef& function, const Attributes& attributes, int depth);
 
-  // A branch of a TensorFlow 1 condition or a step of its loop, made of nodes of the surrounding scope.
+  // A branch of a condition of TensorFlow 1, or the condition or the step of a loop, made of nodes of the surrounding
+  // scope.
   struct BodyV1 {
-    std::vector<std::vector<std::string>> names;  // By argument: the references that mean this argument.
+    std::vector<std::vector<std::string>> names;  // For each argument, the references that mean it.
     std::vector<std::string> results;
-    size_t values = 0;  // The first `values` results are read as values; later ones may stay reference variables.
+    // The first `values` results are read as values; the later ones may stay reference variables.
+    size_t values = 0;
   };
   Result<int> AddBodyV1(const Scope& around, std::span<const Edge> arguments, const BodyV1& old);
   Result<Scope> BodyV1Scope(const Scope& around, std::span<const Edge> arguments, const BodyV1& old,
@@ -86,7 +91,7 @@ class Builder {
   Status CountEdges(size_t edges);
   Status CountBytes(size_t bytes);
   Result<Edge> AddArgument(const std::string& name, const tensorflow::AttrValue* type, PartialGraph* partial);
-  // The position of the referenced output among all output tensors of its node.
+  // Returns the position of the referenced output among all output tensors of its node.
   Result<int> OutputIndex(const Reference& reference, const Scope& scope) const;
 
   const Wanted& wanted_;
@@ -94,9 +99,10 @@ class Builder {
   PartialGraph root_graph_;
   Scope root_;
   std::vector<Graph> bodies_;
-  std::unordered_map<std::string, int> body_of_;  // By function and attributes.
+  std::unordered_map<std::string, int> body_of_;  // By KeyOf: function and attributes.
   std::unordered_map<const tensorflow::FunctionDef*, Content> contents_;
-  std::unordered_map<const tensorflow::NodeDef*, Attributes> attributes_;  // As in the file, with placeholders.
+  // The attributes of each NodeDef as in the file, with placeholders.
+  std::unordered_map<const tensorflow::NodeDef*, Attributes> attributes_;
   size_t calls_ = 0;
   size_t nodes_ = 0;
   size_t edges_ = 0;

@@ -12,13 +12,16 @@ namespace {
 
 using tensorflow::NodeDef;
 
-constexpr size_t kGuardsMax = 64;   // The same limit as for nested bodies, kFunctionDepthMax.
-constexpr size_t kInputsTaken = 3;  // One more than any control-flow op has, so that too many inputs are noticed.
+// How many conditions may guard one node. Equal to kFunctionDepthMax, the limit for nested bodies.
+constexpr size_t kGuardsMax = 64;
+// How many inputs DataInputs returns: one more than any supported control-flow op has, so that its callers can reject a
+// node with too many inputs.
+constexpr size_t kInputsTaken = 3;
 
 bool IsOp(const NodeDef& def, std::string_view op) { return WithoutRef(def.op()) == op; }
 
-// The first kInputsTaken data inputs. Control inputs come last in a NodeDef and may be a million: callers look at one
-// node many times, so this must not scan all of its inputs.
+// Returns the first kInputsTaken data inputs. Does not scan all inputs of the node, because callers look at one node
+// many times and a node may have a million control inputs. In a NodeDef these come after the data inputs.
 std::vector<Reference> DataInputs(const NodeDef& def) {
   std::vector<Reference> inputs;
   for (const auto& input : def.input()) {
@@ -35,7 +38,7 @@ std::string FrameOf(const NodeDef& enter) {
 
 constexpr int kNoOutput = 2;
 
-// Which output of a Switch is referenced: 0 (false), 1 (true), or kNoOutput if the reference is not valid.
+// Returns which output of a Switch the reference means: 0 (false), 1 (true), or another number if it is not valid.
 int SwitchOutput(const Reference& reference) {
   if (reference.output_name.empty()) return reference.index;
   return reference.index > 0 ? kNoOutput : OutputOffset("Switch", {}, reference.output_name).value_or(kNoOutput);
@@ -46,7 +49,8 @@ tl::unexpected<Error> Refuse(const NodeDef& def, std::string_view why) {
                        why);
 }
 
-// The conditions under which a value exists: pairs of a predicate's number and a branch, sorted by predicate.
+// The conditions under which a value exists: pairs of a predicate (its number from NumberOf) and a branch (0 or 1),
+// sorted by predicate.
 using Guards = std::vector<std::pair<int, int>>;
 
 Guards Union(const Guards& a, const Guards& b) {
@@ -86,7 +90,7 @@ class ControlFlowV1Finder {
     return found == nodes_.end() || known_.contains(name) ? nullptr : found->second;
   }
 
-  // Collects the nodes that the roots need. Returns false if none of them is control flow.
+  // Collects the nodes that the roots need. Returns false if none of them has a control-flow op.
   bool Reach(const std::vector<std::string>& roots) {
     bool has_control = false;
     std::set<std::string> seen;
@@ -127,7 +131,8 @@ class ControlFlowV1Finder {
     return at->second;
   }
 
-  // Notes a loop variable: a Merge of the value from Enter and the value of the previous step from NextIteration.
+  // Records a loop variable if the Merge is one: it joins the initial value from an Enter and the value of the previous
+  // step from a NextIteration.
   Status AddVariable(const NodeDef& merge) {
     const auto inputs = DataInputs(merge);
     if (inputs.size() != 2) return Refuse(merge, "it must have two inputs");
@@ -192,7 +197,8 @@ class ControlFlowV1Finder {
     return {};
   }
 
-  // The inputs that determine a node's guards. All variables of a loop have the guards of everything that enters it.
+  // Returns the inputs whose guards together are the guards of the node. For a variable of a loop these are all Enter
+  // nodes of the loop, for any other node its own inputs.
   std::vector<std::string> NeedsOf(const NodeDef& def) const {
     std::vector<std::string> needs;
     const auto variable = variable_at_.find(def.name());
@@ -204,15 +210,16 @@ class ControlFlowV1Finder {
     return needs;
   }
 
-  // Bounds the work: the inputs of a loop are visited once per variable, and shared nodes once per condition.
+  // Counts visited edges and returns ResourceExhausted above kEdgesMax. This bounds the work, because the inputs of a
+  // loop are visited once per loop variable, and a node that several conditions read is visited once per condition.
   Status CountEdges(size_t edges) {
     edges_ += edges;
     return edges_ <= kEdgesMax ? Status{}
                                : ResourceExhausted("conditions and loops have more than {} edges", kEdgesMax);
   }
 
-  // Finds the guards of the root and of everything that it needs. Depth first with an explicit stack, as in
-  // Builder::EmitAll.
+  // Finds the guards of the root and of everything that it needs. Searches depth first, with an explicit stack instead
+  // of recursion, as Builder::EmitAll does.
   Status Guard(const NodeDef& root) {
     std::vector<const NodeDef*> stack = {&root};
     while (!stack.empty()) {
@@ -247,7 +254,8 @@ class ControlFlowV1Finder {
     Guards guards;
     for (const auto& need : NeedsOf(def)) {
       guards = Union(guards, GuardsOf(ParseReference(need)));
-      if (guards.size() > kGuardsMax) break;  // The caller rejects it; a scan of all inputs could take very long.
+      // The caller rejects a node with so many guards, and reading its other inputs could take very long.
+      if (guards.size() > kGuardsMax) break;
     }
     return guards;
   }
@@ -260,15 +268,16 @@ class ControlFlowV1Finder {
     return Union(own, {{predicate->second, SwitchOutput(reference)}});
   }
 
-  // Called once for each node, after its inputs: later nodes look up what is noted here.
+  // Records, for the nodes that come later, which value an Identity copies and which predicate a Switch reads. Called
+  // once for each node, after the calls for its inputs.
   void NotePredicate(const NodeDef& def) {
     const auto inputs = DataInputs(def);
     if (def.op() == "Identity" && inputs.size() == 1) copy_of_[def.name()] = NumberOf(inputs[0]);
     if (IsOp(def, "Switch") && !switch_at_.contains(def.name())) predicate_of_[def.name()] = NumberOf(inputs[1]);
   }
 
-  // A number per value; copies through Identity have the number of the original. Some Switches of a condition read the
-  // predicate itself and others a copy of it.
+  // Returns the number of a value. A copy made by Identity has the number of the original value, because some Switches
+  // of a condition read the predicate itself and others read a copy of it.
   int NumberOf(const Reference& read) {
     if (const auto copy = copy_of_.find(read.node); copy != copy_of_.end()) return copy->second;
     const auto [at, is_new] = values_.emplace(ToString(read), static_cast<int>(values_.size()));
@@ -276,8 +285,8 @@ class ControlFlowV1Finder {
     return at->second;
   }
 
-  // A Merge joins the values of the two branches of one predicate, so its output is no longer guarded by this
-  // predicate.
+  // Adds the Merge of a condition and returns its guards. The Merge joins the values of the two branches of one
+  // predicate, so this predicate no longer guards its output.
   Result<Guards> AddMerge(const NodeDef& merge) {
     const auto inputs = DataInputs(merge);
     if (inputs.size() != 2) return Refuse(merge, "it must have two inputs");
@@ -308,7 +317,7 @@ class ControlFlowV1Finder {
     found_->condition_of_[merge.name()] = at->second;
   }
 
-  // Walks back from the results of each branch to the values that enter the condition, and notes them as arguments.
+  // Walks back from the results of each branch to the values that enter the condition, and adds them to its arguments.
   Status FindArguments(Group* group) {
     std::set<std::string> taken;
     for (const int branch : {0, 1}) {
@@ -336,7 +345,7 @@ class ControlFlowV1Finder {
     return found != predicate_of_.end() && found->second == predicate;
   }
 
-  // Notes a value that comes from outside of the condition, or an outside node in a control input.
+  // Adds a value from outside of the condition to its arguments or, for a control input, the outside node to `before`.
   Status AddArgument(const Reference& reference, const NodeDef* def, int branch, Group* group,
                      std::set<std::string>* taken) {
     const std::string inside = ToString(reference);
@@ -357,20 +366,20 @@ class ControlFlowV1Finder {
   const std::set<std::string>& known_;
   std::shared_ptr<ControlFlowV1> found_ = std::make_shared<ControlFlowV1>();
   std::vector<const NodeDef*> reached_;
-  std::map<std::string, size_t> loop_named_;            // By frame.
-  std::vector<std::vector<const NodeDef*>> enters_;     // By loop.
-  std::unordered_map<std::string, Place> variable_at_;  // By Merge.
-  std::unordered_map<std::string, Place> switch_at_;    // By the Switch of a loop.
+  std::map<std::string, size_t> loop_named_;            // Key: the name of the loop's frame.
+  std::vector<std::vector<const NodeDef*>> enters_;     // The Enter nodes of each loop.
+  std::unordered_map<std::string, Place> variable_at_;  // Key: the name of the Merge node.
+  std::unordered_map<std::string, Place> switch_at_;    // Key: the name of the Switch node of a loop variable.
   std::set<std::string> variable_enters_;
-  std::unordered_map<std::string, Guards> guards_;  // By node.
+  std::unordered_map<std::string, Guards> guards_;  // Key: the name of the node.
   std::set<std::string> open_;
-  std::map<std::string, int> values_;                  // Numbers of predicates and of copied values, by reference.
-  std::vector<std::string> value_texts_;               // The reference, by number.
-  std::unordered_map<std::string, int> copy_of_;       // By Identity.
-  std::unordered_map<std::string, int> predicate_of_;  // By the Switch of a condition.
+  std::map<std::string, int> values_;                  // Key: the reference of a predicate or copied value.
+  std::vector<std::string> value_texts_;               // The reverse of values_: the reference for each number.
+  std::unordered_map<std::string, int> copy_of_;       // Key: the name of the Identity node.
+  std::unordered_map<std::string, int> predicate_of_;  // Key: the name of the Switch node of a condition.
   size_t edges_ = 0;
   std::vector<Group> groups_;
-  std::map<std::tuple<int, std::string, Guards>, size_t> group_of_;  // By predicate, name scope and outer guards.
+  std::map<std::tuple<int, std::string, Guards>, size_t> group_of_;  // Key: predicate, name scope, outer guards.
 };
 
 Result<std::shared_ptr<const ControlFlowV1>> ControlFlowV1::Find(const NodeIndex& nodes,

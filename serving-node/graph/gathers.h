@@ -5,8 +5,8 @@
 
 namespace longshore::graph {
 
-// Replaces ResourceGather(variable) by Gather(ReadVariableOp(variable)), so that the value read can be folded to a
-// constant like that of any other read.
+// Replaces ResourceGather(variable) by Gather(ReadVariableOp(variable)), so that constant folding can replace the
+// ReadVariableOp by the variable's value.
 Graph ReadBeforeGather(Graph graph);
 
 }  // namespace longshore::graph

@@ -9,7 +9,7 @@ namespace longshore::graph {
 // In a graph: "node" (output 0), "node:2", "^node" (control). In a function: "argument", "node:output_name:2", "^node".
 struct Reference {
   std::string node;
-  std::string output_name;  // Only within functions.
+  std::string output_name;  // Empty outside of functions.
   int index = 0;
   bool control = false;
 };

@@ -1,4 +1,4 @@
-// All ops that the graph layer and the CPU engine know more of than their kernel.
+// All ops about which the graph layer or the CPU engine knows more than the kernel.
 #pragma once
 
 #include <span>
@@ -8,10 +8,11 @@
 
 namespace longshore::graph {
 
-// The row of the op; for any other op a row in which nothing is known. It is valid forever.
+// Returns the row of the op; for an op without a row, a row in which nothing is known. The reference stays valid until
+// the process ends.
 const Op& FindOp(std::string_view name);
 
-// The rows of all families.
+// Returns the rows of all tables (op_families.h).
 std::span<const Op> AllOps();
 
 }  // namespace longshore::graph

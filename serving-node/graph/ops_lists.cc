@@ -1,4 +1,4 @@
-// Lists of tensors. The type of a list has the shape of its elements.
+// Ops on lists of tensors. The inferred type of a list contains the shape of its elements (Type::element).
 #include <algorithm>
 
 #include "serving-node/graph/op_families.h"
@@ -50,7 +50,7 @@ std::vector<Type> Empty(const Node&, std::span<const Type> inputs) {
   return {List(inputs.empty() ? std::nullopt : ShapeIn(inputs[0]))};
 }
 
-// The item is the last input.
+// The type of a list with an added or replaced item, which is the last input.
 std::vector<Type> WithItem(const Node&, std::span<const Type> inputs) {
   if (inputs.size() < 2) return {};
   return {List(EitherShape(inputs[0].element, inputs.back().shape))};

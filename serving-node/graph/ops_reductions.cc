@@ -11,7 +11,7 @@ namespace {
 using tensor::DType;
 using tensor::Shape;
 
-// By axis: whether it is reduced. nullopt if the axes are unknown or out of range.
+// Returns for each axis whether it is reduced; nullopt if `axes` is unknown or out of range.
 std::optional<std::vector<bool>> Reduced(const Type& axes, size_t rank) {
   if (!axes.value) return std::nullopt;
   std::vector<bool> reduced(rank);

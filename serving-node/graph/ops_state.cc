@@ -1,6 +1,7 @@
 // Ops with an effect: they change a variable or a table, or raise an error.
 //
-// Some have no kernel. They have a row so that they are not pruned: a model with such an op is rejected.
+// Some of these ops have no kernel. Because they have a row here, pruning keeps them, and a model that needs them is
+// rejected instead of running without the effect.
 #include "serving-node/graph/op_families.h"
 
 namespace longshore::graph {

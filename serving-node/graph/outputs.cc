@@ -10,13 +10,14 @@ namespace {
 
 struct Output {
   std::string_view name;
-  // The attribute that determines how many tensors the output has: a number, or a list whose length counts. nullptr:
-  // one tensor.
+  // The attribute that determines how many tensors the output has: it is this number, or a list of this length.
+  // nullptr: one tensor.
   const char* count = nullptr;
 };
 using Outputs = std::vector<Output>;
 
-// nullptr: the op has one output, which is one tensor. Holds for all ops with kernels that are not listed here.
+// Returns nullptr for an op that is not listed here. Every such op that has a kernel has one output, which is one
+// tensor.
 const Outputs* OutputsOf(const std::string& op) {
   static const std::map<std::string_view, Outputs> kOutputs = {
       {"Assert", {}},
@@ -115,8 +116,8 @@ int64_t CountOf(const Output& output, const Attributes& attributes) {
   return count < 0 || count > kOutputsMax ? 0 : count;
 }
 
-// A node with bodies has the outputs of its body: nodes made from TensorFlow 1 control flow have no "Tout" attribute.
-// IdentityN has an output for each input: RemoveIdentities makes its readers read these inputs.
+// A node with bodies has as many outputs as its body. They are counted there, because nodes made from TensorFlow 1
+// control flow have no "Tout" attribute. IdentityN has an output for each input, and RemoveIdentities relies on that.
 int64_t CountOutputs(const Node& node, const std::vector<Graph>& bodies) {
   if (!node.values.empty()) return std::ssize(node.values);
   if (!node.bodies.empty()) return std::ssize(bodies[static_cast<size_t>(node.bodies.back())].outputs);

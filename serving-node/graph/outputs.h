@@ -14,8 +14,8 @@ namespace longshore::graph {
 
 // The position of the first tensor of a named output: 2 for FusedBatchNormV3's "batch_variance". It may depend on the
 // attributes: ParseExample's "dense_values" come after the indices, values and shapes of all sparse features. nullopt:
-// the op has no such output. For ops not listed in outputs.cc the result is 0 whatever the name: they are taken to have
-// one output.
+// the op has no such output. For an op that is not listed in outputs.cc the result is 0 for every name, because such an
+// op is assumed to have one output.
 std::optional<int> OutputOffset(const std::string& op, const Attributes& attributes, const std::string& output_name);
 
 // Checks that every output that is read exists. Returns InvalidArgument, with the names of the reader and of the node

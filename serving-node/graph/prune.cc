@@ -8,8 +8,8 @@
 namespace longshore::graph {
 namespace {
 
-// By node: whether an output or a node with an effect needs it. Nodes come after their inputs, so one pass from the end
-// is enough.
+// Returns for each node whether it must be kept. Nodes come after their inputs, so one pass from the last node to the
+// first is enough.
 std::vector<bool> Needed(const Graph& graph) {
   std::vector<bool> needed(graph.nodes.size());
   for (const auto& output : graph.outputs) needed[static_cast<size_t>(output.node)] = true;
@@ -39,8 +39,8 @@ std::set<int> UsedBodies(const Graph& graph) {
   return used;
 }
 
-// Sets has_effect on nodes whose op has an effect or that have a body in `with_effect`. Returns whether any node has
-// one.
+// Sets has_effect on nodes whose op has an effect or that have a body in `with_effect`. Returns whether any node has an
+// effect.
 bool MarkNodes(const std::vector<bool>& with_effect, Graph* graph) {
   bool any = false;
   for (auto& node : graph->nodes) {

@@ -5,7 +5,7 @@
 
 namespace longshore::graph {
 
-// Sets has_effect on every node whose op has an effect, and on every node with a body in which a node has one.
+// Sets has_effect on every node whose op has an effect, and on every node with a body that contains such a node.
 Graph MarkEffects(Graph graph);
 
 // Keeps the nodes that an output or a node with an effect needs, and all fed nodes and arguments. Does not look at

@@ -9,7 +9,7 @@ namespace longshore::graph {
 
 // How a value depends on the rows of the batch.
 enum class RowKind {
-  kSame,     // The same whatever is fed: weights.
+  kSame,     // The same for all fed values: weights.
   kRows,     // One row per row of the batch.
   kCounted,  // Depends on nothing but the number of rows: a shape.
   kOther,    // Anything else.
@@ -28,11 +28,11 @@ struct NodeRows {
   const Type& output;  // The first output.
 };
 
-// Input 0 has rows, all others are the same for all rows.
+// Whether input 0 has rows and all other inputs are the same for all rows.
 bool ByRowOfFirst(const NodeRows& of);
-// Every input is the same for all rows, or has rows and the rank of the output: element-wise ops.
+// For element-wise ops: whether every input is the same for all rows, or has rows and the rank of the output.
 bool ByRowOfAll(const NodeRows& of);
-// ByRowOfAll for products of matrices, of which the first axis must not be one.
+// For products of matrices: ByRowOfAll, if the first axis is not one of the two axes of the matrices.
 bool ByRowOfMatrices(const NodeRows& of);
 
 bool ByRowOfConcat(const NodeRows& of);

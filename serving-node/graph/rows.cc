@@ -44,7 +44,7 @@ class RowIndependence {
   RowKind KindOf(const Edge& edge) const { return kinds_[static_cast<size_t>(edge.node)]; }
   const Shape& ShapeOf(const Edge& edge) const { return *many_.at(edge).shape; }
 
-  // For the node's first output. Readers of any other output are rejected in IsComputedByRow.
+  // Returns the kind of the node's first output. IsComputedByRow returns false for readers of any other output.
   RowKind Classify(size_t node) const {
     const Node& of = graph_.nodes[node];
     const Edge made = {static_cast<int>(node), 0};
@@ -58,8 +58,8 @@ class RowIndependence {
     return IsComputedByRow(of, made) ? IfHasRows(made) : RowKind::kOther;
   }
 
-  // A value known ahead of the run: shapes depend on the number of rows; masks and positions may have a row per row of
-  // the batch, all rows being equal.
+  // Classifies a value that is known before the run. Such a value may be a shape, which depends on the number of rows,
+  // or a mask or positions, which may have a row for each row of the batch; all these rows are then equal.
   RowKind ClassifyKnown(const Tensor& many, const Tensor& few) const {
     if (AreEqual(many, few)) return RowKind::kSame;
     if (many.rank() == 0 || few.rank() == 0 || many.dim(0) != counts_.many || few.dim(0) != counts_.few)
@@ -77,8 +77,9 @@ class RowIndependence {
     return row > 0 && has_alike(many) && has_alike(few) ? RowKind::kRows : RowKind::kCounted;
   }
 
-  // kRows if the first size is a multiple of the number of rows and the rest is equal. A batch row may be several
-  // consecutive rows of the value: Keras reshapes [rows, words, width] to [rows * words, width] for a product.
+  // Returns kRows if the first size is the same multiple of the number of rows in both batches and the other sizes are
+  // equal, otherwise kOther. A row of the batch may be several consecutive rows of the value: Keras reshapes
+  // [rows, words, width] to [rows * words, width] for a product.
   RowKind IfHasRows(const Edge& made) const {
     const Shape &many = *many_.at(made).shape, &few = *few_.at(made).shape;
     if (many.empty() || few.empty() || few[0] == 0 || few[0] % counts_.few != 0) return RowKind::kOther;
@@ -86,7 +87,7 @@ class RowIndependence {
     return has ? RowKind::kRows : RowKind::kOther;
   }
 
-  // IfHasRows checks the number of rows.
+  // Whether the row rule of the op holds. The caller checks the number of rows with IfHasRows.
   bool IsComputedByRow(const Node& node, const Edge& made) const {
     const RowRule rule = FindOp(node.op).rows;
     if (rule == nullptr || std::ranges::any_of(node.inputs, [](const Edge& input) { return input.output != 0; }))
@@ -99,7 +100,7 @@ class RowIndependence {
   const Graph& graph_;
   const Types &many_, &few_;
   const RowCounts counts_;
-  std::vector<RowKind> kinds_;  // By node, for its first output.
+  std::vector<RowKind> kinds_;  // By node: the kind of its first output.
 };
 
 }  // namespace

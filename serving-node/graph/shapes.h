@@ -7,10 +7,11 @@
 
 namespace longshore::graph {
 
-// The shape of `a` and `b` broadcast together by NumPy's rules, -1 for unknown sizes; nullopt if they do not fit.
+// Returns the shape of `a` and `b` broadcast together by NumPy's rules, with -1 for unknown sizes; nullopt if `a` and
+// `b` do not fit.
 std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Shape& b);
 
-// The most specific shape that covers both: -1 where the sizes differ, nullopt if the ranks differ.
+// Returns the most specific shape that covers both `a` and `b`: -1 where the sizes differ, nullopt if the ranks differ.
 std::optional<tensor::Shape> EitherShape(const std::optional<tensor::Shape>& a, const std::optional<tensor::Shape>& b);
 
 // How an operand of an element-wise op is broadcast to the result. Examples for a result of shape [2, 3, 4, 8]:
@@ -21,7 +22,7 @@ enum class BroadcastKind {
   kPerRow,    // One number for each row, a row being the last axis: [2, 3, 4, 1].
   kMiddle,    // Repeated over axes in the middle: [2, 1, 1, 8], a number for each channel of each image.
 };
-// nullopt for every other kind of broadcast. Requires: `operand` broadcasts to `result`, no size is -1.
+// Returns nullopt for every other kind of broadcast. Requires: `operand` broadcasts to `result`, no size is -1.
 std::optional<BroadcastKind> BroadcastKindOf(const tensor::Shape& operand, const tensor::Shape& result);
 
 }  // namespace longshore::graph

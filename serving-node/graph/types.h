@@ -30,7 +30,7 @@ class Types {
  public:
   explicit Types(size_t nodes) : of_(nodes) {}
 
-  // Requires: an edge of the graph.
+  // Requires: `edge` is an edge of the graph.
   const Type& at(const Edge& edge) const;
   const std::vector<Type>& outputs(size_t node) const { return of_[node]; }
   void Set(size_t node, std::vector<Type> outputs) { of_[node] = std::move(outputs); }

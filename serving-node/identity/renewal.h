@@ -13,9 +13,9 @@ struct Renewal {
   tls::Validity validity;
   std::string authorities;          // The authorities that the controller sent with the certificate.
   std::string authorities_trusted;  // The content of Options::ca_file now; empty if it cannot be read.
-  // The content of Options::ca_file when the certificate was received; cleared once it equals `authorities`. A
-  // controller may know a new authority before its nodes do; until the file has it, too, the difference between the
-  // two must not cause a renewal.
+  // The content of Options::ca_file when the certificate was received; cleared once the file equals `authorities`. The
+  // controller may send a new authority in `authorities` before the file contains it. Until then, the difference
+  // between the two must not cause a renewal.
   std::string authorities_at_issue;
 };
 

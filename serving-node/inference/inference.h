@@ -27,22 +27,23 @@ enum class Method { kClassify, kRegress };
 
 // The method name in signatures, for example "tensorflow/serving/classify".
 std::string_view NameOf(Method method);
-// Unimplemented for any other name.
+// Returns the method with this name; Unimplemented for any other name.
 Result<Method> MethodOf(std::string_view name);
 
 // The limit of the bytes that copying the context into every example may take. Otherwise a small request could need a
 // lot of memory.
 inline constexpr size_t kContextBytesMax = size_t{64} << 20;
 
-// Returns the PredictRequest for the question. ResourceExhausted above kContextBytesMax; InvalidArgument if the input
-// has no example, or the signature does not have the inputs and outputs that the method needs; with `check_name` also
-// if the signature names another method.
 struct Question {
   const tensorflow::serving::ModelSpec& spec;
   const tensorflow::serving::Input& input;
   const tensorflow::SignatureDef& signature;
   bool check_name = false;
 };
+
+// Returns the PredictRequest for the question. ResourceExhausted above kContextBytesMax; InvalidArgument if the input
+// has no example, if the signature lacks inputs or outputs that the method needs, or, with `check_name`, if the
+// signature names another method.
 Result<tensorflow::serving::PredictRequest> ToPredict(Method method, const Question& question);
 
 // The number of Examples in the input.
@@ -55,8 +56,8 @@ Result<tensorflow::serving::ClassificationResult> ToClassifications(const engine
 // Converts the output "outputs" (float [examples] or [examples, 1]). InvalidArgument for other types or shapes.
 Result<tensorflow::serving::RegressionResult> ToRegressions(const engine::TensorMap& outputs, int examples);
 
-// InvalidArgument if the tasks name more than one model or version, or a signature twice; Unimplemented for a method
-// other than classify and regress.
+// Returns InvalidArgument if the tasks name more than one model or version, or a signature twice; Unimplemented for a
+// method other than classify and regress.
 Status CheckTasks(const tensorflow::serving::MultiInferenceRequest& request);
 
 }  // namespace longshore::inference

@@ -52,8 +52,8 @@ Status CheckOutputNames(const tensorflow::serving::PredictRequest& request, cons
   return {};
 }
 
-// Counts the elements from the shapes, before memory is allocated. Ignores a tensor with an invalid shape; it is
-// refused later, when its values are parsed.
+// Counts the elements from the shapes, before memory is allocated. Ignores a tensor with an invalid shape, which the
+// parser of its values rejects later.
 Status CheckElements(const tensorflow::serving::PredictRequest& request, int64_t elements_max) {
   int64_t left = elements_max;
   for (const auto& [name, proto] : request.inputs()) {

@@ -29,7 +29,7 @@ Result<RowRun> RunRow(engine::LoadedModel& model, const std::string& signature) 
   return RowRun{.profile = std::move(profile), .took = Clock::now() - began};
 }
 
-// Returns an empty list if the ops cannot be listed: then loading fails for the same reason and reports it.
+// Returns an empty list if the ops cannot be listed. In this case loading fails for the same reason and reports it.
 std::vector<engine::UnsupportedOp> UnsupportedOps(const Path& version_dir, const engine::LoadOptions& options) {
   return engine::host::FindUnsupportedOps(version_dir, options).value_or(std::vector<engine::UnsupportedOp>());
 }

@@ -1,4 +1,4 @@
-// Checks whether a model can run on this engine, and measures a run: the command `longshore model check`.
+// The command `longshore model check`: checks whether a model can run on this engine, and measures a run.
 #pragma once
 
 #include <chrono>
@@ -26,15 +26,15 @@ struct CheckResult {
   std::chrono::nanoseconds load_took{0};
   int64_t stored_bytes = 0;
   int64_t memory_bytes = 0;  // The memory of the loaded model.
-  // By signature. A run that fails with zeros may succeed with real inputs.
+  // The measured run of each signature. A run that fails with zeros may succeed with real inputs.
   std::map<std::string, Result<RowRun>> rows;
   std::vector<std::string> advice;
 
   bool is_supported() const { return !refusal; }
 };
 
-// Loads the model and runs each signature once. Empty tags mean {"serve"}. Errors: NotFound or DataLoss if the
-// directory is not a readable SavedModel. All other problems are part of the result.
+// Loads the model, runs each signature twice, and measures the second run. Empty tags mean {"serve"}. Errors: NotFound
+// or DataLoss if the directory is not a readable SavedModel. All other problems are part of the result.
 Result<CheckResult> CheckModel(engine::Engine& engine, const Path& version_dir, std::vector<std::string> tags);
 
 std::string ToText(const CheckResult& result, bool list_ops);

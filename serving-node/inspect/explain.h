@@ -1,4 +1,4 @@
-// Shows how the engine runs a signature: the command `longshore model explain`.
+// The command `longshore model explain`: shows how the engine runs a signature.
 #pragma once
 
 #include <iosfwd>

@@ -11,13 +11,13 @@ struct Inputs {
   engine::TensorMap tensors;
 };
 
-// The signature given on the command line, or serving_default.
+// Returns the signature given on the command line, or serving_default.
 std::string SignatureOf(const Options& options);
 
-// InvalidArgument, with the names of the existing signatures, if the model has no such signature.
+// Returns the signature with this name; InvalidArgument, which lists the existing signatures, if there is none.
 Result<const tensorflow::SignatureDef*> FindSignature(const engine::LoadedModel& model, const std::string& name);
 
-// InvalidArgument if an input has the wrong name, type or shape: the message names the file, the input, and the
+// Returns InvalidArgument if an input has the wrong name, type or shape. The message names the file, the input, and the
 // expected and the given type and shape.
 Result<Inputs> ReadInputs(const Options& options, const engine::LoadedModel& model);
 

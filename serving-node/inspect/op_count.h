@@ -15,7 +15,7 @@ struct OpCount {
 
 // Counts the nodes that the signatures, the initialiser and the restore of variables need, including those in all
 // called functions. The nodes of a function count once, however often it is called. Calls of functions do not count as
-// ops. Sorted by op.
+// ops. The result is sorted by op.
 std::vector<OpCount> CountOps(const tensorflow::MetaGraphDef& meta);
 
 }  // namespace longshore::inspect

@@ -1,4 +1,4 @@
-// Lists the supported ops: the command `longshore model ops`.
+// The command `longshore model ops`: lists the supported ops.
 #pragma once
 
 #include <string>

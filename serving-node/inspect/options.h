@@ -18,19 +18,19 @@ struct Options {
   Verb verb = Verb::kShow;
   Path dir;
   std::vector<std::string> tags;  // Empty: all tag sets for show, {"serve"} for the other verbs.
-  bool json = false;              // For show and explain.
-  bool ops = false;               // For check.
-  bool markdown = false;          // For ops.
-  int64_t batch = 1;              // For explain, in rows.
-  // For run and explain.
-  std::string signature;            // "": the one in the JSON, or serving_default.
-  std::vector<std::string> inputs;  // "x=FILE.npy"
-  std::string inputs_file;          // JSON; "-": standard input.
+  bool json = false;              // For show and explain: print JSON instead of text.
+  bool ops = false;               // For check: list every op.
+  bool markdown = false;          // For ops: print Markdown.
+  int64_t batch = 1;              // For explain: the number of rows.
+  // The next six members are for run and explain.
+  std::string signature;            // "": the signature that the JSON names, or serving_default.
+  std::vector<std::string> inputs;  // Each has the form "x=FILE.npy".
+  std::string inputs_file;          // The name of a JSON file; "-": standard input.
   std::vector<std::string> outputs;
   std::set<std::string> passes_off;
   bool deterministic = false;
-  // For run.
-  Path out;  // A folder for .npy files; "": JSON to standard output.
+  // The next members are for run.
+  Path out;  // The folder for .npy files; "": write JSON to standard output.
   int repeat = 1;
   int threads = 1;
   bool profile = false;
@@ -41,10 +41,10 @@ struct Options {
 
 // Exit codes, for scripts.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;  // For check: the model is not supported.
+inline constexpr int kExitFailed = 1;  // For check, also: the model is not supported.
 inline constexpr int kExitUsage = 2;
 
-// Returns nullopt after printing the help or the version. InvalidArgument, with a message for the user, if the command
+// Returns nullopt after printing the help or the version; InvalidArgument, with a message for the user, if the command
 // line is not valid.
 Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv);
 

@@ -31,7 +31,7 @@ double Percent(nanoseconds part, nanoseconds whole) {
   return whole.count() == 0 ? 0 : 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
-// Sorted by time, the slowest op first.
+// Sums up the time of the nodes of each op. Sorted by time, the slowest op first.
 std::vector<OpRuns> ByOp(const RunProfile& profile) {
   std::map<std::string, OpRuns> by_op;
   for (const NodeRun& node : profile.nodes) {

@@ -9,10 +9,10 @@ namespace longshore::inspect {
 
 double TotalFlops(const engine::RunProfile& profile);
 
-// The op that takes most of the time: "mostly Conv2D (91 %)".
+// Returns a text that names the op that takes most of the time: "mostly Conv2D (91 %)".
 std::string MostlyText(const engine::RunProfile& profile);
 
-// A table of the ops, the slowest first, and the slowest nodes.
+// Returns a table of the ops, the slowest first, and a table of the slowest nodes.
 std::string ToText(const engine::RunProfile& profile);
 
 }  // namespace longshore::inspect

@@ -13,7 +13,7 @@
 namespace longshore::inspect {
 namespace {
 
-// Fails if not everything could be written: the disk is full, or the reader of a pipe has exited.
+// Fails if not everything could be written, for example because the disk is full or the reader of a pipe has exited.
 Status Finish(std::ostream& out) {
   out.flush();
   if (!out) return DataLoss("standard output could not be written; the printed text is not complete");

@@ -52,7 +52,7 @@ class InspectTest : public testing::Test {
     return (dir_ / name).string();
   }
 
-  // A changed copy of a test model. Returns its directory.
+  // Makes a changed copy of a test model and returns the directory of the copy.
   std::string Changed(const Path& model, const std::function<void(tensorflow::MetaGraphDef&)>& change) {
     std::filesystem::copy(kModels / model, dir_ / "changed", std::filesystem::copy_options::recursive);
     const Path file = dir_ / "changed" / "saved_model.pb";

@@ -24,7 +24,7 @@ std::string TimesText(std::vector<std::chrono::nanoseconds> took) {
                      TimeText(took.front()), TimeText(took.back()));
 }
 
-// Runs `repeat` times and returns the outputs of the last run.
+// Runs the request `repeat` times and returns the outputs of the last run.
 Result<TensorMap> RunRepeatedly(engine::LoadedModel& model, const RunRequest& request, int repeat,
                                 std::ostream& notes) {
   TensorMap outputs;
@@ -38,7 +38,8 @@ Result<TensorMap> RunRepeatedly(engine::LoadedModel& model, const RunRequest& re
   return outputs;
 }
 
-// Escapes characters that a file name cannot have: "a/b" becomes a%2Fb.npy. No two outputs get the same name.
+// Returns the file of an output. Escapes characters that a file name cannot have: "a/b" becomes a%2Fb.npy. No two
+// outputs get the same file name.
 Path FileOf(const Path& dir, const std::string& output) {
   std::string name;
   for (const char letter : output) {

@@ -1,4 +1,4 @@
-// Runs a signature with inputs from files: the command `longshore model run`.
+// The command `longshore model run`: runs a signature with inputs from files.
 #pragma once
 
 #include <iosfwd>

@@ -11,7 +11,7 @@
 namespace longshore::inspect {
 namespace {
 
-// In the format of REST answers; null if the type has no such format.
+// Returns the default value in the format of REST answers; null if REST answers cannot contain its type.
 Json DefaultToJson(const tensor::Tensor& value) {
   const auto text = frontend::json::PredictionsToJson({{"value", value}}, frontend::json::JsonForm::kColumnar);
   const auto json = text ? ParseJson(*text) : tl::make_unexpected(text.error());

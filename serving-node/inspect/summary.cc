@@ -10,7 +10,8 @@
 namespace longshore::inspect {
 namespace {
 
-constexpr char kObjectGraph[] = "_CHECKPOINTABLE_OBJECT_GRAPH";  // In every bundle of TensorFlow 2; not a variable.
+// An entry of every bundle of TensorFlow 2 that is not a variable.
+constexpr char kObjectGraph[] = "_CHECKPOINTABLE_OBJECT_GRAPH";
 constexpr size_t kFingerprintBytesMax = size_t{1} << 20;
 
 Result<TensorSummary> SummarizeTensor(const std::string& name, const tensorflow::TensorInfo& info,

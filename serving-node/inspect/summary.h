@@ -19,7 +19,7 @@ namespace longshore::inspect {
 inline bool IsInternal(std::string_view signature) { return signature.starts_with("__saved_model_"); }
 
 struct TensorSummary {
-  std::string tensor;  // "serving_default_x:0"; "" for a sparse or composite one.
+  std::string tensor;  // The name, "serving_default_x:0"; "" for a sparse or composite tensor.
   tensor::DType type = tensor::DType::kInvalid;
   std::optional<tensor::Shape> pattern;         // nullopt: any rank; -1: any size.
   std::optional<tensor::Tensor> default_value;  // Set for inputs that a request may leave out.
@@ -34,7 +34,7 @@ struct SignatureSummary {
 // The graph of one tag set.
 struct GraphSummary {
   std::vector<std::string> tags;
-  std::string tensorflow_version;  // The version of TensorFlow that wrote it.
+  std::string tensorflow_version;  // The version of TensorFlow that wrote the graph.
   std::map<std::string, SignatureSummary> signatures;
   int nodes = 0;
   int functions = 0;

@@ -5,7 +5,7 @@
 namespace longshore::inspect {
 namespace {
 
-// Three significant digits: "1.24", "97.8", "410".
+// Rounds to three significant digits: "1.24", "97.8", "410".
 std::string Rounded(double value) {
   return value < 9.995   ? fmt::format("{:.2f}", value)
          : value < 99.95 ? fmt::format("{:.1f}", value)

@@ -6,7 +6,7 @@
 
 namespace longshore::inspect {
 
-// The directory itself if it is a version, else the newest version in it. NotFound if it has no version.
+// Returns the directory itself if it is a version, otherwise the newest version in it; NotFound if it has no version.
 Result<Path> FindVersion(const Path& dir);
 
 }  // namespace longshore::inspect

@@ -25,7 +25,7 @@ bool IsQuiet(const FileState& state, std::chrono::milliseconds quiet) {
   return now - std::chrono::nanoseconds(state.newest_change_ns) >= quiet;
 }
 
-// "variables.data-00000-of-00002" -> 2.
+// Returns the number of shards that a file name contains: 2 for "variables.data-00000-of-00002".
 std::optional<int> ShardsOf(const std::string& name) {
   constexpr std::string_view kPrefix = "variables.data-";
   const size_t of = name.find("-of-");
@@ -35,7 +35,7 @@ std::optional<int> ShardsOf(const std::string& name) {
   return shards;
 }
 
-// Dangling and cyclic links are ignored.
+// Returns false for dangling and cyclic links.
 bool IsDirectory(const fs::directory_entry& entry) {
   std::error_code error;
   return entry.is_directory(error);
@@ -134,7 +134,8 @@ void Discovery::Poll() {
   seen_ = std::move(result.seen);
   apply_(std::move(all));
   for (const auto& [model, version] : result.rewritten) options_.retry(model, version);
-  // After apply_, so that a version is always visible: as waiting here, or with a status in the store.
+  // Called only after apply_, so that every version is visible at any time: as waiting here, or with a status in the
+  // store.
   SetWaiting(std::move(result.waiting));
 }
 
@@ -187,7 +188,8 @@ bool Discovery::IsSettled(const ModelSource& source, int64_t version, PollResult
   return seen.settled || wait(dir->string() + " is still being written");
 }
 
-// A version may have failed to load because a pause in copying was mistaken for the end of the copying.
+// If the version failed to load and its files have changed since, adds it to `rewritten`, because it may have failed
+// only because a pause in copying was mistaken for the end of the copying.
 void Discovery::CheckRewritten(const ModelSource& source, int64_t version, Observation* seen, PollResult* result) {
   if (!options_.failed || !options_.failed(source.name, version)) return;
   const auto dir = FindVersionDir(source.base_path, version);

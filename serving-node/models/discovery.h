@@ -19,17 +19,17 @@
 
 namespace longshore::models {
 
-// The versions in ascending order. NotFound if the directory does not exist.
+// Returns the versions in ascending order; NotFound if the directory does not exist.
 Result<std::vector<int64_t>> ListVersions(const Path& base_path);
 
-// Ok if the directory has all files that a SavedModel needs. Otherwise FailedPrecondition, which names the missing
-// file: "no saved_model.pb in ...", "variables.index without variables.data files in ...".
+// Returns ok if the directory has all files that a SavedModel needs. Otherwise returns FailedPrecondition, which names
+// the missing file: "no saved_model.pb in ...", "variables.index without variables.data files in ...".
 Status CheckComplete(const Path& version_dir);
 
 struct VersionPolicy {
   enum class Kind { kLatest, kAll, kSpecific };
   Kind kind = Kind::kLatest;
-  int latest = 1;  // kLatest: the number of versions to serve, the highest first.
+  int latest = 1;  // For kLatest: how many of the highest versions are served.
   std::vector<int64_t> specific{};
 };
 
@@ -56,10 +56,11 @@ class Discovery {
  public:
   using ApplyFunction = std::function<void(std::vector<Wanted>)>;
   struct Options {
-    // Zero: polls only until no version is being copied. Negative: only Poll and SetSources look.
+    // The time between two polls. Zero: polls every second, but only while a version is being copied. Negative: polls
+    // only when Poll or SetSources is called.
     std::chrono::milliseconds poll_interval{1000};
-    // A version whose files have not changed for this long counts as fully copied at the first poll; a more recent one
-    // must look the same in two polls.
+    // A version whose files have not changed for this long counts as fully copied at the first poll. If they changed
+    // more recently, they must be the same in two successive polls.
     std::chrono::milliseconds quiet{2000};
     // `failed` says whether loading a version failed; `retry` is called when the files of a failed version have
     // changed. Set both or neither.
@@ -82,7 +83,7 @@ class Discovery {
   using VersionKey = std::pair<std::string, int64_t>;
   struct Observation {
     std::string files;     // The files' state at the last poll (FileState::files).
-    bool settled = false;  // Copying has ended.
+    bool settled = false;  // The files are fully copied.
   };
   // The results of one poll.
   struct PollResult {
@@ -99,17 +100,18 @@ class Discovery {
 
   const Options options_;
   const ApplyFunction apply_;
-  std::mutex poll_mutex_;     // Held during a whole poll, including `apply`.
-  mutable std::mutex mutex_;  // Guards what follows.
+  std::mutex poll_mutex_;     // Held during a whole poll, including apply_.
+  mutable std::mutex mutex_;  // Guards the next two members.
   std::vector<ModelSource> sources_;
   std::vector<Waiting> waiting_;
-  // Guarded by poll_mutex_.
+  // poll_mutex_ guards the next two members.
   std::map<VersionKey, Observation> seen_;
   std::map<std::string, std::vector<int64_t>> applied_;  // The versions last applied, by model.
-  std::optional<Ticker> ticker_;                         // Last member: its thread uses the others.
+  std::optional<Ticker> ticker_;                         // Declared last: its thread uses the other members.
 };
 
-// The directory of a version: <base>/<version>, or a child with leading zeros. NotFound if neither exists.
+// Returns the directory of a version: <base>/<version>, or a child whose name has leading zeros; NotFound if neither
+// exists.
 Result<Path> FindVersionDir(const Path& base_path, int64_t version);
 
 }  // namespace longshore::models

@@ -16,10 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kFilesMax = 100'000;
-constexpr auto kTick = std::chrono::milliseconds(20);  // A tick of the kernel's coarse clock is 10 ms at most.
+constexpr auto kTick = std::chrono::milliseconds(20);  // More than a tick of the kernel's coarse clock: at most 10 ms.
 constexpr off_t kFlushBytes = 1 << 20;
 
-// The directory and everything below it, sorted.
+// Returns the paths of the directory and of everything below it, sorted.
 Result<std::vector<Path>> PathsBelow(const Path& version_dir) {
   std::vector<Path> paths = {version_dir};
   std::error_code error;
@@ -69,7 +69,7 @@ void FlushFromCache(const Path& version_dir) {
     const process::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat info {};
     if (!file.valid() || fstat(file.get(), &info) != 0) continue;
-    // In steps, because one call for gigabytes would occupy the processor for milliseconds.
+    // Drop the pages in steps, because one call for gigabytes would occupy the processor for milliseconds.
     for (off_t at = 0; at < info.st_size; at += kFlushBytes) {
       posix_fadvise(file.get(), at, kFlushBytes, POSIX_FADV_DONTNEED);
     }

@@ -10,14 +10,15 @@
 namespace longshore::models {
 
 struct FileState {
-  // Changes when a file below the directory is written, added or removed. Based on change times: if a file is written
-  // twice within one tick of the file system's clock, the second write may go unnoticed.
+  // A text that changes when a file below the directory is written, added or removed. It contains the change times, so
+  // if a file is written twice within one tick of the file system's clock, the second write may not change the text.
   std::string files;
   int64_t newest_change_ns = 0;
   int64_t bytes = 0;  // Sum over all regular files.
 };
 
-// Unavailable if the directory changes during the call or cannot be read, ResourceExhausted if it has too many files.
+// Returns Unavailable if the directory changes during the call or cannot be read, ResourceExhausted if it has too many
+// files.
 Result<FileState> InspectFiles(const Path& version_dir);
 
 // Like InspectFiles, but first waits until the last change is older than one tick of the file system's clock (20 ms),

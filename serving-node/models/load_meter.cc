@@ -28,9 +28,9 @@ struct WarmUps {
 };
 
 struct Loads {
-  std::map<std::string, double> attempts;  // By status.
+  std::map<std::string, double> attempts;  // Key: the status of the load.
   double microseconds = 0;
-  std::map<std::string, WarmUps> warm_ups;  // By status.
+  std::map<std::string, WarmUps> warm_ups;  // Key: the status of the warm-up.
 
   void Add(const Loads& other) {
     for (const auto& [status, count] : other.attempts) attempts[status] += count;
@@ -55,7 +55,7 @@ void Show(const std::string& path, const Loads& loads, Exposition* out) {
 }  // namespace
 
 struct LoadMeter::State {
-  // Requires: mutex held.
+  // Requires: `mutex` is held.
   Loads& At(const Path& dir) {
     const std::string path = dir.string();
     std::erase(order, path);
@@ -70,7 +70,7 @@ struct LoadMeter::State {
 
   std::mutex mutex;
   std::map<std::string, Loads> by_path;
-  std::deque<std::string> order;  // Least recently loaded first.
+  std::deque<std::string> order;  // The paths in by_path, the least recently loaded first.
 };
 
 LoadMeter::LoadMeter(metrics::Registry& registry) : state_(std::make_shared<State>()) {

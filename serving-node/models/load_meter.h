@@ -13,7 +13,7 @@ namespace longshore::models {
 // Thread-safe.
 class LoadMeter {
  public:
-  // Above this number of directories, the counts of the least recently loaded ones are added up as the path "other".
+  // If there are more directories, the counts of the least recently loaded ones are summed under the path "other".
   static constexpr size_t kPathsMax = 100;
 
   explicit LoadMeter(metrics::Registry& registry);
@@ -25,7 +25,7 @@ class LoadMeter {
 
  private:
   struct State;
-  const std::shared_ptr<State> state_;  // The registry exports it while it exists.
+  const std::shared_ptr<State> state_;  // Shared with the registry, which may outlive the meter.
 };
 
 }  // namespace longshore::models

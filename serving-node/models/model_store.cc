@@ -55,7 +55,7 @@ class ModelStore::Impl {
     return ready_;
   }
 
-  // Calls `ask` with the book, under the mutex.
+  // Calls `ask` with the book while it holds the mutex.
   template <typename Ask>
   auto Read(const Ask& ask) const {
     const std::lock_guard lock(mutex_);
@@ -153,13 +153,13 @@ class ModelStore::Impl {
   const LoadGate gate_;
   const OnChange on_change_;
 
-  mutable std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards the next four members.
   std::condition_variable changed_;
   VersionBook book_;
   bool stopping_ = false;
   bool notifying_ = false;
 
-  mutable std::mutex ready_mutex_;  // Locked after mutex_.
+  mutable std::mutex ready_mutex_;  // Guards ready_. A thread that needs both mutexes locks mutex_ first.
   std::shared_ptr<const ReadyModels> ready_ = std::make_shared<ReadyModels>();
 
   std::vector<std::thread> threads_;

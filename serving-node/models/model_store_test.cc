@@ -64,7 +64,7 @@ class Models : public testing::Test {
     return WaitFor(model,
                    [&](const VersionStatus& status) { return status.version == version && status.state == state; });
   }
-  // Waits for the first change of the model that `matches` accepts.
+  // Waits until a change of the model satisfies `matches`, and returns the first such change.
   VersionStatus WaitFor(const std::string& model, const std::function<bool(const VersionStatus&)>& matches) {
     std::unique_lock lock(mutex_);
     VersionStatus found;
@@ -280,7 +280,7 @@ TEST_F(Models, AVersionThatDidNotFitIsRetriedWhenAFailedLoadReleasesItsMemory) {
                               return DataLoss("damaged");
                             });
   store.Apply({Want("a", {1})});
-  reached.get_future().wait();  // Its memory is reserved.
+  reached.get_future().wait();  // Now the memory for model "a" is reserved.
   store.Apply({Want("a", {1}), Want("b", {1})});
   EXPECT_EQ(WaitFor("b", 1, State::kFailed).error.code, Code::kResourceExhausted);
   open.set_value();

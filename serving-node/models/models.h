@@ -48,20 +48,20 @@ struct Wanted {
 struct VersionStatus {
   int64_t version = 0;
   State state = State::kStart;
-  Error error;  // kOk unless the version failed.
+  Error error;  // The error of the last load; kOk if it did not fail.
   int64_t memory_bytes = 0;
   std::string digest;  // SHA-256 in hex over the version's files; "" until computed.
-  Path base_path;      // Where the last load read it from.
+  Path base_path;      // The base path from which the last load read the version.
 };
 
 // Called before a version is loaded in this process, on a loading thread. An error becomes the error of the load.
 using LoadGate = std::function<Status(const std::string& model, int64_t version, const Path& version_dir)>;
-// Reads a version's own batching options from a file in its directory; nullopt: it uses those of its model. An error
-// becomes the error of the load.
+// Reads a version's own batching options from a file in its directory. nullopt means that the version uses the options
+// of its model. An error becomes the error of the load.
 using BatchingOf = std::function<Result<std::optional<batching::Options>>(const Path& version_dir)>;
-// Returns the recorder of a version's runs; may return null.
+// Returns the object that records a version's runs, or null if they are not recorded.
 using WatchOf = std::function<std::shared_ptr<batching::RunWatch>(const std::string& model, int64_t version)>;
-// Called after every change of a version's state, on any thread and without a lock held.
+// Called after every change of a version's state. May be called on any thread; the caller holds no lock.
 using OnChange = std::function<void(const std::string& model, const VersionStatus& status)>;
 
 }  // namespace longshore::models

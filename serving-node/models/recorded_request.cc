@@ -12,7 +12,8 @@ using inference::Method;
 using inference::SignatureName;
 using inference::Signatures;
 
-// A file of the model is trusted more than a client: its tensors may expand as much as constants of the graph.
+// Recorded requests come from a file of the model, which is trusted more than a client. Therefore their tensors may
+// expand to as many bytes as constants of the graph.
 Result<engine::RunRequest> ToRunRequest(const tfs::PredictRequest& request, const Signatures& signatures) {
   return inference::ToRunRequest(request, signatures, Budget().elements_max, tensor::kFilledBytesMaxForConstants);
 }

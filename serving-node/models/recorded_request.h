@@ -12,12 +12,12 @@ namespace longshore::models {
 
 struct RecordedRequest {
   engine::RunRequest run;
-  // Ok if the outputs can be converted into the answer of the recorded API.
+  // Returns ok if the outputs can be converted into the answer of the recorded API.
   std::function<Status(const engine::TensorMap&)> check;
 };
 
-// One request for a predict, classify or regress log, and one per task for a multi_inference log. Unimplemented for
-// other logs; InvalidArgument for a request that the API would reject.
+// Returns one request for a predict, classify or regress log, and one per task for a multi_inference log. Unimplemented
+// for other logs; InvalidArgument for a request that the API would reject.
 Result<std::vector<RecordedRequest>> RecordedRequests(
     const tensorflow::serving::PredictionLog& log,
     const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures);

@@ -25,7 +25,7 @@ bool VersionBook::Model::HasEnded() const {
   return std::ranges::all_of(versions, [](const auto& version) { return version.second.status.state == State::kEnd; });
 }
 
-// Whether unwanted versions may be unloaded: not if that would leave the model without an available version.
+// Whether unwanted versions may be unloaded. They may not if the model would then have no available version.
 bool VersionBook::MayUnloadUnwanted(const Model& model) const {
   if (rules_.unload_first || !model.is_wanted || model.wanted.versions.empty()) return true;
   bool available = false;
@@ -80,7 +80,7 @@ void VersionBook::Begin(const std::string& name, int64_t number) {
   Version& version = At(name, number);
   version.from = models_.at(name).wanted.BasePathOf(number);
   version.status.base_path = version.from;
-  version.lacked_bytes = 0;  // Reserve sets it if this load is refused memory.
+  version.lacked_bytes = 0;  // Reserve sets it if there is not enough memory for this load.
   SetState(name, &version, State::kLoading);
 }
 
@@ -132,7 +132,8 @@ void VersionBook::NoteFailure(const std::string& name, Version* version, Error e
   if (version->status.error != error) {
     spdlog::warn("model \"{}\" version {} failed to load: {}", name, version->status.version, ToString(error));
   }
-  const bool copied = error.code == Code::kUnavailable;  // Still being copied; not counted as a failure.
+  // A version that is still being copied; this is not counted as a failure.
+  const bool copied = error.code == Code::kUnavailable;
   if (!copied) version->failures += 1;
   const bool retries = copied || (error.code != Code::kUnimplemented && version->failures <= rules_.retries_max);
   version->retry_at = now + (copied ? rules_.copy_interval : rules_.interval);
@@ -151,8 +152,8 @@ void VersionBook::Gone(const std::string& name, int64_t number) {
   Advance(name, &models_.at(name));
 }
 
-// Restarts the loads that were refused memory and fit now, including those that have no retries left. A version that
-// got its memory and failed for another reason has lacked_bytes 0, so it is not restarted in a loop.
+// Restarts the loads that failed for lack of memory and fit now, including those that have no retries left. A version
+// that got its memory and failed for another reason has lacked_bytes 0, so it is not restarted in a loop.
 void VersionBook::RetryVersionsThatFit() {
   const int64_t free = FreeBytes();
   for (auto& [name, model] : models_) {

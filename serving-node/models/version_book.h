@@ -23,7 +23,7 @@ namespace longshore::models {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 struct Rules {
-  // Retries of failed loads.
+  // How often and at which interval a failed load is retried.
   int retries_max = 0;
   std::chrono::milliseconds interval{60000};
   std::chrono::milliseconds copy_interval{1000};  // While a version is being copied; retries_max does not apply.
@@ -40,8 +40,8 @@ using ReadyModels = std::map<std::string, ReadyVersions>;
 
 class VersionBook {
  public:
-  static constexpr size_t kEndedMax = 10;         // Unloaded versions remembered per model.
-  static constexpr size_t kEndedModelsMax = 100;  // Remembered models without a loaded version.
+  static constexpr size_t kEndedMax = 10;         // Unloaded versions that are remembered per model.
+  static constexpr size_t kEndedModelsMax = 100;  // Models without a loaded version that are remembered.
 
   // Makes a loaded version ready to run with this batching.
   using MakeReady =
@@ -50,7 +50,7 @@ class VersionBook {
   struct Next {
     std::string model;
     int64_t version = 0;
-    const Wanted* wanted = nullptr;  // Of the model; null: there is nothing to load now.
+    const Wanted* wanted = nullptr;  // The wanted state of the model; null: there is nothing to load now.
     SteadyTime again;                // If `wanted` is null: when the next retry is due; max: never.
   };
   using Change = std::pair<std::string, VersionStatus>;
@@ -60,11 +60,11 @@ class VersionBook {
   void Apply(std::vector<Wanted> all);
   void Retry(const std::string& model, int64_t version);
 
-  // The version to load next: first for models without an available version, then the highest version first.
+  // Returns the version to load next. Models without an available version come first; in a model the highest version.
   Next FindNext(SteadyTime now) const;
   // The steps of a load, in order: Begin, Reserve, BeginWarmUp, FinishLoad.
   void Begin(const std::string& model, int64_t version);
-  // Reserves the estimated memory; ResourceExhausted if it does not fit the limit together with the other reservations.
+  // Reserves the estimated memory. Returns ResourceExhausted if all reservations together would exceed the limit.
   Status Reserve(const std::string& model, int64_t version, int64_t bytes);
   void BeginWarmUp(const std::string& model, int64_t version);
   void FinishLoad(const std::string& model, int64_t version, Result<Loaded> loaded, SteadyTime now);
@@ -75,8 +75,8 @@ class VersionBook {
   std::deque<Change> TakeChanges() { return std::exchange(changes_, {}); }
 
   ReadyModels Ready() const;
-  std::vector<VersionStatus> Statuses(const std::string& model) const;  // Highest first.
-  std::vector<std::string> Names() const;                               // Wanted models, sorted.
+  std::vector<VersionStatus> Statuses(const std::string& model) const;  // The highest version first.
+  std::vector<std::string> Names() const;                               // The wanted models, sorted by name.
   bool AllAvailable() const;
   bool IsEmpty() const;  // No version is loaded or loading.
   int64_t memory_bytes() const;
@@ -87,12 +87,12 @@ class VersionBook {
     bool wanted = false;
     Path from;                   // The base path of the last load.
     int64_t reserved_bytes = 0;  // Held from Reserve until the version is unloaded or failed.
-    int64_t lacked_bytes = 0;    // Memory that its last load was refused; 0: none.
+    int64_t lacked_bytes = 0;    // The memory that its last load needed but did not get; 0: it got its memory.
     int failures = 0;
     SteadyTime retry_at;
-    std::optional<batching::Options> own_batching;  // From its files; replaces the model's.
-    Handle ready;                                   // The store's own handle; set while available.
-    int alive = 0;                                  // ReadyVersions that exist.
+    std::optional<batching::Options> own_batching;  // From the version's files; replaces the model's batching.
+    Handle ready;                                   // The store's own handle; set while the version is available.
+    int alive = 0;                                  // How many ReadyVersions of this version exist.
   };
   struct Model {
     Wanted wanted;

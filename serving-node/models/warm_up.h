@@ -12,8 +12,8 @@ namespace longshore::models {
 inline constexpr size_t kWarmUpRecordsMax = 1000;
 
 struct WarmUpOptions {
-  int iterations = 1;              // Replays of each recorded request.
-  std::vector<int> batch_sizes{};  // The batch sizes that batches are padded to; empty: no padding.
+  int iterations = 1;              // How often each recorded request is replayed.
+  std::vector<int> batch_sizes{};  // The sizes to which batches are padded; empty: no padding.
 };
 
 // Replays every record of <version_dir>/assets.extra/tf_serving_warmup_requests (TFRecord of PredictionLog). Without
@@ -23,7 +23,7 @@ struct WarmUpOptions {
 //
 // Errors, which fail the load as in TensorFlow Serving: DataLoss for a damaged file, InvalidArgument for too many or
 // unreadable records, Unimplemented for logs of session_run and predict_streamed, or the error of a record's run. Each
-// names the record.
+// error message names the record.
 Result<size_t> WarmUp(engine::LoadedModel& model, const Path& version_dir, const WarmUpOptions& options);
 
 }  // namespace longshore::models

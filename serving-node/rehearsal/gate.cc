@@ -14,9 +14,10 @@ namespace longshore::rehearsal {
 // What the desired state requires for the load of a version.
 struct Gate::Requirements {
   Attempt what;
-  bool stable = false;  // The stable version is never quarantined: a power failure during its load is not its fault.
+  // Whether this is the stable version, which is never quarantined: a power failure during its load is not its fault.
+  bool stable = false;
   bool rehearse = false;
-  std::optional<int64_t> stable_version;  // Set if it is another version.
+  std::optional<int64_t> stable_version;  // Set if another version is the stable one.
   std::optional<Path> stable_folder;      // The folder that holds the stable version, if known.
   std::string digest;
   control::Validation validation;
@@ -39,7 +40,7 @@ void Gate::Stop() {
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
-    // The process may end after this, so no thread may still be about to write the start of a load into the journal.
+    // The process may end after this call. So wait for threads that are writing the start of a load into the journal.
     begun_.wait(lock, [this] { return beginning_ == 0; });
     loading.swap(loading_);
   }
@@ -119,7 +120,8 @@ void Gate::Loaded(const std::string& model, int64_t version) {
   journal_.End(*what);
 }
 
-// Rehearses the version unless its current attempt already has a result. `digest`: of the files before the rehearsal.
+// Rehearses the version unless its current attempt already has a result. `digest` is the digest of the files before the
+// rehearsal.
 Status Gate::RunOnce(const Requirements& required, const Path& version_dir, const Result<std::string>& digest) {
   const std::lock_guard one_at_a_time(rehearsals_mutex_);
   auto result = Golden(required.what.model, required.what.version);
@@ -160,7 +162,7 @@ Result<control::GoldenResult> Gate::Run(const Requirements& required, const Path
 
 void Gate::Note(const Attempt& what, const Result<control::GoldenResult>& result) {
   if (!result && (result.error().code == Code::kAborted || result.error().code == Code::kDeadlineExceeded)) {
-    // The version crashes or hangs its process: it is tried again only in a new attempt, even after a restart.
+    // The version crashes or hangs its process, so it is tried again only in a new attempt, even after a restart.
     if (auto noted = journal_.Quarantine(what, result.error().message); !noted) {
       spdlog::warn("cannot store the quarantine of model \"{}\" version {}: {}", what.model, what.version,
                    ToString(noted.error()));

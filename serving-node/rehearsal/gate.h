@@ -18,12 +18,12 @@
 namespace longshore::rehearsal {
 
 struct GateOptions {
-  RehearsalOptions rehearsal;  // Limits and program; the gate sets the rest for each version.
-  // Returns the folder that holds a version of the model. Empty: all versions of a model are in one folder.
+  RehearsalOptions rehearsal;  // Only the limits and the program: the gate sets the other options for each version.
+  // Returns the folder that holds a version of the model. An empty function: all versions of a model are in one folder.
   std::function<Result<Path>(const control::ModelState& model, int64_t version)> folder_of{};
 };
 
-// A models::LoadGate: `[&gate](auto& model, auto version, auto& dir) { return gate.Admit(model, version, dir); }`.
+// As a models::LoadGate: `[&gate](auto& model, auto version, auto& dir) { return gate.Admit(model, version, dir); }`.
 // Thread-safe. Rehearsals run one after the other.
 class Gate {
  public:
@@ -33,21 +33,21 @@ class Gate {
 
   void SetState(std::shared_ptr<const control::DesiredState> state);
 
-  // Runs the rehearsal if the state requests one, once per attempt, and records "loading" in the journal.
-  // FailedPrecondition if the version is quarantined, failed its golden set, or its files do not have the pinned
-  // digest. Unavailable if its files changed during the rehearsal; the result is then discarded.
+  // Runs the rehearsal if the desired state requests one, once per attempt, and records "loading" in the journal.
+  // Returns FailedPrecondition if the version is quarantined, failed its rehearsal, or its files do not have the pinned
+  // digest; Unavailable if its files changed during the rehearsal, whose result is then discarded.
   Status Admit(const std::string& model, int64_t version, const Path& version_dir);
   // Must be called when a load that Admit allowed has ended, successfully or not: call it from models::OnChange for
   // every version that is available, failed or ended. No effect for other versions.
   void Loaded(const std::string& model, int64_t version);
 
   // Call when the node shuts down: ends the current rehearsal and the journal entries of loads in progress, so that
-  // they are not quarantined, and lets no further load begin (Admit returns Cancelled).
+  // these versions are not quarantined, and lets no further load begin (Admit returns Cancelled).
   void Stop();
 
   std::optional<control::GoldenResult> Golden(const std::string& model, int64_t version) const;
   bool InRehearsal(const std::string& model, int64_t version) const;
-  // Why the version is quarantined in its current attempt; nullopt if it is not.
+  // Returns why the version is quarantined in its current attempt; nullopt if it is not quarantined.
   std::optional<std::string> Quarantined(const std::string& model, int64_t version) const;
 
  private:
@@ -70,7 +70,7 @@ class Gate {
   std::condition_variable begun_;
   std::optional<Attempt> in_rehearsal_;
   std::map<std::pair<std::string, int64_t>, Attempt> loading_;
-  std::map<Attempt, control::GoldenResult> results_;  // At most kResultsMax; the first key is removed.
+  std::map<Attempt, control::GoldenResult> results_;  // Above kResultsMax, the smallest key is removed.
 };
 
 }  // namespace longshore::rehearsal

@@ -72,8 +72,8 @@ Status Journal::Begin(const Attempt& what, Activity activity) {
 void Journal::End(const Attempt& what) {
   const std::lock_guard lock(mutex_);
   if (open_.erase(what) == 0) return;
-  // If the entry cannot be removed, a later crash quarantines the version wrongly. That is better than a failed
-  // request.
+  // If this write fails, the entry stays in the file until the next write. If the process ends before that, its next
+  // start quarantines the version wrongly. That is better than a failed request.
   if (const auto written = Write(); !written) spdlog::warn("cannot write the journal: {}", ToString(written.error()));
 }
 

@@ -28,14 +28,14 @@ std::string_view ActivityName(Activity activity);
 struct Attempt {
   std::string model;
   int64_t version = 0;
-  std::string attempt;  // The salt of the rollout.
+  std::string attempt;  // The salt of the rollout, which is different in each attempt.
   auto operator<=>(const Attempt&) const = default;
 };
 
 // Thread-safe.
 class Journal {
  public:
-  static constexpr size_t kEntriesMax = 1000;  // With more quarantines, the first key is removed.
+  static constexpr size_t kEntriesMax = 1000;  // With more quarantines, the one with the smallest key is removed.
 
   // Reads the file of the last process; its open entries become quarantines. DataLoss if the file is damaged.
   static Result<std::unique_ptr<Journal>> Open(const Path& state_dir);
@@ -45,7 +45,7 @@ class Journal {
   Status Begin(const Attempt& what, Activity activity);
   void End(const Attempt& what);
 
-  // Why the version is quarantined; nullopt if it is not.
+  // Returns why the version is quarantined; nullopt if it is not quarantined.
   std::optional<std::string> Quarantined(const Attempt& what) const;
   Status Quarantine(const Attempt& what, const std::string& reason);
 

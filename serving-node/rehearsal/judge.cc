@@ -61,7 +61,8 @@ Result<std::vector<Record>> ReadRecords(const Path& file, size_t records_max) {
   return records;
 }
 
-// Returns the first float output with more than one column, for argmax; nullptr if there is none.
+// Returns the output whose argmax is compared: the first float output with more than one column. nullptr if there is
+// none.
 const Tensor* Scores(const TensorMap& outputs) {
   for (const auto& [name, values] : outputs) {
     if (values.type() == DType::kFloat && values.rank() > 0 && values.dim(values.rank() - 1) > 1) return &values;
@@ -154,8 +155,8 @@ class GoldenSet {
   control::GoldenResult result_;
 };
 
-// Returns the incompatible change of the signatures since stable; "" if there is none or stable cannot be read any
-// more.
+// Returns which incompatible change the signatures have against the stable version; "" if there is none or the stable
+// version cannot be read any more.
 std::string SignatureChangeSince(const Path& stable_dir, const engine::LoadedModel& model) {
   if (stable_dir.empty()) return "";
   const auto stable = saved_model::ReadMetaGraph(stable_dir, engine::LoadOptions{}.tags);

@@ -33,8 +33,8 @@ struct RehearsalOptions {
 
 // Rehearses the version and waits for the end. The result says whether the version passed (`ok`, `message`).
 // Errors: the error of the child if the version does not load or warm up; Aborted if the child crashed (`the rehearsal
-// process of "digits" version 3 was killed by signal 11 (SIGSEGV)`); DeadlineExceeded after time_max and Cancelled
-// through stop_fd; in these two cases the child is killed.
+// process of "digits" version 3 was killed by signal 11 (SIGSEGV)`); DeadlineExceeded after time_max; Cancelled if
+// stop_fd becomes readable. In the last two cases the child is killed.
 Result<control::GoldenResult> RunRehearsal(const RehearsalOptions& options);
 
 // Loads, warms up and judges the version in this process. `ok` is false, and `message` says why, if the version no

@@ -29,7 +29,8 @@ using engine::TensorMap;
 using tensor::Tensor;
 using testing::HasSubstr;
 
-// Answers {x, 0}. The behaviour "nan" answers NaN, "unsteady" adds the number of the run, "fails" returns an error.
+// Answers {x, 0}. With the behaviour "nan" it answers NaN, with "unsteady" it adds the number of the run, and with
+// "fails" it returns an error.
 class ScriptedModel final : public engine::LoadedModel {
  public:
   explicit ScriptedModel(std::string behaviour) : behaviour_(std::move(behaviour)) {
@@ -66,7 +67,7 @@ class ScriptedEngine final : public engine::Engine {
   Result<std::shared_ptr<engine::LoadedModel>> Load(const Path& dir, const engine::LoadOptions&) override {
     ASSIGN_OR_RETURN(const std::string behaviour, ReadFile(dir / "behaviour"));
     if (behaviour == "segv") {
-      signal(SIGSEGV, SIG_DFL);  // Bypasses the sanitizer's handler.
+      signal(SIGSEGV, SIG_DFL);  // Replaces the sanitizer's handler, so that the signal kills the process.
       raise(SIGSEGV);
     }
     if (behaviour == "exit") _exit(7);
@@ -317,7 +318,7 @@ TEST_F(GateTest, DoesNotQuarantineALoadThatWasRunningAtShutdown) {
   EXPECT_FALSE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
 }
 
-// Example: the candidate was promoted, and the power failed while it was loaded again.
+// This happens, for example, if a candidate is promoted and the power fails while it is loaded again.
 TEST_F(GateTest, NeverQuarantinesTheStableVersion) {
   EXPECT_EQ(Admit("segv").error().code, Code::kAborted);
   SetState("uid/3/1", "", control::STABLE);

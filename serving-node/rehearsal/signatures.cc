@@ -20,7 +20,7 @@ using tensorflow::TensorShapeProto;
 bool IsInternal(const std::string& signature) { return signature.starts_with("__"); }
 
 std::string TypeName(const TensorInfo& info) {
-  std::string name = tensorflow::DataType_Name(info.dtype()).substr(3);  // DT_FLOAT -> float.
+  std::string name = tensorflow::DataType_Name(info.dtype()).substr(3);  // Removes "DT_".
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name;
 }
@@ -41,7 +41,7 @@ bool TakesAll(const TensorShapeProto& candidate, const TensorShapeProto& stable)
   return true;
 }
 
-// Sorted by name, so that the same versions always give the same text.
+// Sorts inputs or outputs by name, so that the same two versions always give the same text.
 std::map<std::string, TensorInfo> Sorted(const Infos& infos) { return {infos.begin(), infos.end()}; }
 
 std::string InputChange(const SignatureDef& stable, const SignatureDef& candidate) {

@@ -20,7 +20,7 @@ tensorflow::TensorInfo Info(std::vector<int64_t> shape, tensorflow::DataType typ
   return info;
 }
 
-// x float [-1,2] -> y float [-1,2].
+// Both versions have a signature with the input x and the output y, both float [-1,2].
 class SignaturesTest : public testing::Test {
  protected:
   SignaturesTest() {

@@ -7,11 +7,11 @@
 
 namespace longshore::routing {
 
-// The answer of a run of this version on this node.
+// Returns the answer for the outputs of a run of this version on this node.
 PredictAnswer AnswerOf(const tensorflow::serving::ModelSpec& asked, int64_t version, engine::TensorMap outputs);
 
-// The answer that a peer sent. It names the version that the peer ran; that differs from the requested version if the
-// peer returned stable's answer.
+// Returns the answer that a peer sent. It names the version that the peer ran. This is not the requested version if the
+// peer returned the answer of the stable version instead.
 PredictAnswer AnswerOf(const tensorflow::serving::ModelSpec& asked, std::string serialized_response);
 
 // Returns true if no floating-point output holds NaN or Inf. False also if a peer's response cannot be parsed.

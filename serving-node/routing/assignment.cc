@@ -7,7 +7,7 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-// Maps u from 0..2^64-1 to a bucket, in proportion.
+// Scales u from the range 0..2^64-1 to the range of the buckets.
 uint32_t Scaled(uint64_t u) { return static_cast<uint32_t>((static_cast<Uint128>(u) * kBuckets) >> 64); }
 
 std::string_view Trimmed(std::string_view text) {
@@ -19,7 +19,7 @@ std::string_view Trimmed(std::string_view text) {
 }  // namespace
 
 uint32_t BucketOfSequence(uint64_t n) {
-  constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // 2^64 / phi, odd.
+  constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // 2^64 / phi, rounded to an odd number.
   return Scaled(n * kGoldenRatio);
 }
 

@@ -19,11 +19,11 @@ inline constexpr uint32_t kBuckets = 10000;
 
 struct VersionWeight {
   int64_t version = 0;
-  int32_t weight_bp = 0;  // Buckets owned.
+  int32_t weight_bp = 0;  // The number of buckets that the version owns.
 };
 
-// The bucket of the n-th request without a key. The golden-ratio sequence spreads consecutive numbers evenly: every run
-// of consecutive requests is split by the weights to within a few requests.
+// The bucket of the n-th request without a key. The golden-ratio sequence spreads consecutive numbers evenly over the
+// buckets, so in any sequence of requests the share of each version is its weight, to within a few requests.
 uint32_t BucketOfSequence(uint64_t n);
 
 // The bucket of a key: the first 8 bytes of SHA-256(salt + "\n" + key), read as a big-endian number and scaled to

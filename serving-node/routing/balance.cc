@@ -18,7 +18,7 @@ std::string Balance::LessLoaded(const std::vector<std::string>& peers) {
 std::optional<std::string> Balance::SpillTarget(const std::vector<std::string>& peers, Duration delay_max) {
   if (peers.empty()) return std::nullopt;
   const auto now = std::chrono::steady_clock::now();
-  // With an empty queue the load is read only to keep the recent cost of a request up to date (QueueDelay).
+  // If the queue is empty, the load is read only to keep the recent cost of a request up to date (QueueDelay).
   if (admission_.queued() == 0 && !queue_delay_.NeedsReading(now)) return std::nullopt;
   const batching::Load load = admission_.load();
   const Duration delay = queue_delay_.Estimate(load, now);

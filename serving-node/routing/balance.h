@@ -25,7 +25,8 @@ class Balance {
   std::string LessLoaded(const std::vector<std::string>& peers);
 
   // Returns the peer that should run a request because the queue of this node delays it by more than delay_max and the
-  // peer has at most half of this node's load. nullopt: the request stays here. Takes no lock while no request waits.
+  // peer has at most half of this node's load; nullopt if this node should run it. Takes no lock while no request is
+  // queued.
   std::optional<std::string> SpillTarget(const std::vector<std::string>& peers, Duration delay_max);
 
  private:

@@ -1,4 +1,4 @@
-// Counts the errors among the last requests of a candidate on this node. The guard against errors reads it.
+// Counts the errors among the last requests of a candidate on this node, for the guard that stops a failing candidate.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@ namespace longshore::routing {
 // Thread-safe without locks: a result may miss requests that other threads count at the same moment.
 class ErrorWindow {
  public:
-  // The length of the window. Older requests do not count, so a candidate that worked for a day trips as quickly as one
-  // that never worked.
+  // The length of the window. Older requests do not count, so the guard reacts to a candidate that worked for a day as
+  // quickly as to one that never worked.
   static constexpr int64_t kRequests = 200;
 
   struct Seen {

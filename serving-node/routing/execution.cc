@@ -26,8 +26,8 @@ constexpr const char* kNonFiniteMessage = "an output is NaN or Inf, but stable's
 
 rehearsal::Attempt AttemptOf(const GuardKey& key) { return {key.model, key.version, key.salt}; }
 
-// Error codes with which a version blames the request. A full queue, thread pool or memory is not among them: overload
-// of a node says nothing about the version.
+// Returns true if a version uses this error code to say that the request is wrong. Codes for a full queue, thread pool
+// or memory do not count, because the overload of a node says nothing about the version.
 bool BlamesTheRequest(Code code) {
   return code == Code::kInvalidArgument || code == Code::kFailedPrecondition || code == Code::kNotFound ||
          code == Code::kOutOfRange || code == Code::kUnimplemented;
@@ -48,12 +48,12 @@ Result<engine::TensorMap> RunOnStable(const models::ModelStore& store, const bat
 
 }  // namespace
 
-// A request from the start of its run to its answer.
+// The state of a request from the start of its run until it is answered.
 struct Execution::ActiveRun {
   RequestPtr request;
   models::Handle ready;
   std::shared_ptr<evidence::Counters> counters;
-  bool noted = false;  // The journal has an open entry for this run: it is the first one of the candidate.
+  bool noted = false;  // The journal has an open entry for this run, which is the candidate's first.
   Result<batching::RunOutcome> outcome;
 
   const Entry* candidate() const {
@@ -95,8 +95,8 @@ void Execution::Run(const RequestPtr& request, const models::Handle& ready) cons
 }
 
 // The journal entry must be on disk before any run of the candidate begins. The first request, and those that name the
-// candidate or arrive at the same time, wait for it in the queue of journal_writer_, so that no frontend thread blocks.
-// Meanwhile the router sends other requests to stable.
+// candidate or arrive at the same time, wait for the entry in the queue of journal_writer_, so that no frontend thread
+// blocks. Meanwhile the router sends other requests to stable.
 void Execution::SubmitAfterNote(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const {
   if (PostAfterNote(run, std::move(inputs))) return;
   run->outcome = Unavailable("model \"{}\" version {}: too many requests wait for its first run", run->ready->model,
@@ -158,8 +158,9 @@ void Execution::Finish(const std::shared_ptr<ActiveRun>& run) const {
   Answer(run);
 }
 
-// If stable could not be asked, an error that blames the request does not count against the candidate, because most
-// such requests are really wrong. An answer with NaN or Inf does count, because it is useless to the user in any case.
+// If the request could not run on stable, a candidate's error that blames the request does not count against the
+// candidate, because most such requests are really wrong. A candidate's answer with NaN or Inf does count, because it
+// is useless to the user in any case.
 void Execution::Judge(const std::shared_ptr<ActiveRun>& run, Result<PredictAnswer> stable) const {
   const bool unasked = !stable && SecondOpinion::CouldNotAsk(stable.error().code);
   const bool stable_is_good = stable && IsFinite(*stable);
@@ -187,8 +188,8 @@ void Execution::Count(const ActiveRun& run, Code code) const {
   if (!why.empty()) deps_.guards.TripNow(*candidate->arm->guard, "Errors", why, deps_.clock.Now());
 }
 
-// The guard trips, and is reported, before the answer is sent. Finding the op that produced the NaN or Inf needs
-// another run, so it happens later.
+// Trips the guard and reports the trip before the answer is sent. The search for the op that produced the NaN or Inf
+// needs another run, so it happens later.
 void Execution::CountNonFinite(const std::shared_ptr<ActiveRun>& run) const {
   const TimePoint now = deps_.clock.Now();
   run->counters->CountNonFinite(now);
@@ -211,7 +212,8 @@ void Execution::LogError(const ActiveRun& run) const {
   spdlog::log(level, "model \"{}\" version {}: {}", run.ready->model, run.ready->version, ForLog(ToString(error)));
 }
 
-// Offers server errors and answers with NaN or Inf for capture, because a replay can reproduce them.
+// Offers the request for capture if its run failed with a server error or its answer has NaN or Inf, because a replay
+// can reproduce such failures.
 void Execution::OfferFailure(const ActiveRun& run) const {
   if (deps_.failures == nullptr) return;
   const Error error = run.outcome ? Error{Code::kOk, ""} : run.outcome.error();

@@ -20,7 +20,7 @@ class Execution {
 
   // Runs the request on the chosen version, which `ready` holds, and answers it. If a candidate returns NaN or Inf, or
   // an error that blames the request, the request also runs on stable. If stable's answer is good, the failure counts
-  // against the candidate and the user gets stable's answer.
+  // against the candidate, and the user gets stable's answer unless the request named the version.
   void Run(const RequestPtr& request, const models::Handle& ready) const;
 
  private:
@@ -44,8 +44,8 @@ class Execution {
   const RouterDeps deps_;
   const metrics::Family<metrics::Counter> nonfinite_;
   const SecondOpinion second_opinion_;
-  mutable std::mutex first_runs_mutex_;  // Keeps the order: runs that wait for a journal entry are posted after it.
-  mutable Worker journal_writer_;        // Declared last: its tasks use the other members.
+  mutable std::mutex first_runs_mutex_;  // Ensures that the journal entry is posted before the runs that wait for it.
+  mutable Worker journal_writer_;        // Declared last, so destroyed first: its tasks use the other members.
 };
 
 }  // namespace longshore::routing

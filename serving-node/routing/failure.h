@@ -1,4 +1,4 @@
-// Receives requests that failed in a run of this node, so that they can be stored and replayed later.
+// Receives requests that failed when this node ran them, so that they can be stored and replayed later.
 #pragma once
 
 #include "common/base/error.h"
@@ -10,7 +10,7 @@ namespace longshore::routing {
 struct Failure {
   const PredictCall& call;
   const models::Handle& ready;
-  Error error;  // kOk: an output is NaN or Inf.
+  Error error;  // The code is kOk if the run succeeded but an output is NaN or Inf.
 };
 
 // Thread-safe.

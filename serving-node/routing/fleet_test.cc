@@ -1,4 +1,4 @@
-// Two nodes of one fleet, over real gRPC: which node runs a request, and what happens if the other node cannot.
+// Two nodes of one fleet, over real gRPC: which node runs a request, and what happens if the other node cannot run it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,13 +16,14 @@ class FleetTest : public testing::Test {
   void SetUp() override {
 #ifdef LONGSHORE_SANITIZER_THREAD
     // gRPC passes every call to another thread inside a library that Debian does not build with the thread sanitizer.
-    // The sanitizer does not see that synchronization and reports races that do not exist.
+    // The sanitizer does not see the synchronization in that library and reports races that do not exist.
     GTEST_SKIP() << "gRPC is not built with the thread sanitizer";
 #endif
     a_.Listen();
     b_.Listen();
   }
-  // Sets the state of both nodes. `held_by_a`, `held_by_b`: the versions that each holds, one digit each.
+  // Sets the state of both nodes. `held_by_a` and `held_by_b` are the versions that nodes a and b hold, one digit for
+  // each version.
   void SetStates(const std::string& held_by_a, const std::string& held_by_b, const std::string& models) {
     const std::string peers =
         fmt::format(R"(fleet {{ peers {{ node: "a" address: "{}" }} peers {{ node: "b" address: "{}" }} }} )",
@@ -141,8 +142,8 @@ TEST_F(FleetTest, ReturnsTheErrorOfAPeerWhoseQueueIsFull) {
 }
 
 TEST_F(FleetTest, RetriesARequestWhoseConnectionBrokeAtOneOtherNodeAtMost) {
-  // Neither peer has a listener, so both connections break. This node holds stable, but a request that may have crashed
-  // two nodes must not run here.
+  // Neither peer has a listener, so both connections break. Node a holds stable, but must not run a request that may
+  // have crashed two nodes.
   a_.Hold({1});
   a_.SetState(
       R"(fleet { peers { node: "b" address: "unix:/nowhere/b" } peers { node: "c" address: "unix:/nowhere/c" } })" +
@@ -203,7 +204,7 @@ TEST_F(FleetTest, SpillsToAPeerWithLessLoad) {
   ASSERT_TRUE(Ask(a_.router, DigitsCall(0)));
   a_.engine.record().Set(&models::FakeRecord::holding, true);
   std::vector<std::future<Result<PredictAnswer>>> held;
-  // One request occupies the only slot; the others wait, which makes the node ask its peer for its load.
+  // One request occupies the only slot; the others wait, which makes node a ask node b for its load.
   for (int i = 0; i < 4; ++i) held.push_back(Begin(a_.router, DigitsCall(0)));
   while (!a_.forwarder->LoadOf(b_.address)) a_.forwarder->Watch({b_.address});
   const auto spilled = Ask(a_.router, DigitsCall(0));

@@ -22,25 +22,25 @@ using std::chrono::steady_clock;
 
 using IdentityPtr = std::shared_ptr<const identity::PeerIdentity>;
 
-// Creates a channel to the peer; in plain text if there is no identity.
+// Creates a channel to the peer; without TLS if `identity` is null.
 std::shared_ptr<grpc::Channel> Dial(const std::string& target, const IdentityPtr& identity) {
   grpc::ChannelArguments arguments;
   auto credentials = grpc::InsecureChannelCredentials();
   if (identity) {
     credentials = rpc::MakeChannelCredentials(
         {.server_ca = identity->authorities, .certificate = identity->own.certificate, .key = identity->own.key});
-    // The certificate is checked for the fleet's name and not for the address: another fleet may get the address later.
+    // The peer's certificate must name the fleet, not the address, because another fleet may get the address later.
     arguments.SetSslTargetNameOverride(identity->fleet_name);
   }
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
-  // The minimum time for one attempt to connect: a busy peer may need a while for the handshake.
+  // gRPC gives each attempt to connect at least this much time, because a busy peer may need a while for the handshake.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // Without a retry policy gRPC repeats only requests that no server has seen, as happens when a peer closes a
-  // connection that reached its maximum age. All other retries are the router's decision.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // No retry policy is set, so gRPC repeats only requests that no server has seen, for example after a peer closed a
+  // connection that reached its maximum age. The router decides about all other retries.
   return grpc::CreateCustomChannel(target, credentials, arguments);
 }
 
@@ -65,7 +65,8 @@ struct Peer {
   std::optional<PeerLoad> load;
 };
 
-// A cancellation that this node did not request means that the connection broke: it is reported as Unavailable.
+// Unavailable and Cancelled both become Unavailable: a cancellation that this node did not request means that the
+// connection broke.
 Error ToError(const grpc::Status& status, const std::string& target) {
   Error error = rpc::FromGrpc(status);
   if (error.code != Code::kUnavailable && error.code != Code::kCancelled) return error;
@@ -177,13 +178,13 @@ class GrpcForwarder final : public Forwarder {
     const std::lock_guard lock(mutex_);
     running_.insert(context);
     ++under_way_;
-    if (stopping_) context->TryCancel();  // Started by the callback of a call that the destructor cancelled.
+    if (stopping_) context->TryCancel();  // The callback of a call that the destructor cancelled started this call.
     peer.in_flight += in_flight;
   }
 
-  // A call holds its channel. The last channel of the process must not be destroyed on a callback's thread, because
-  // gRPC would join that thread there. So the call is destroyed first; only then may the forwarder, which also holds
-  // the channel, be destroyed.
+  // A call holds its channel. The last channel of the process must not be destroyed on a thread of a gRPC callback,
+  // because gRPC would then join this thread from itself. So the call is destroyed first; only then does the destructor
+  // of the forwarder, which also holds the channel, stop waiting.
   template <typename Call>
   void End(std::unique_ptr<Call> call) {
     {
@@ -235,8 +236,8 @@ class GrpcForwarder final : public Forwarder {
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::map<std::string, std::shared_ptr<Peer>> peers_;
-  std::set<grpc::ClientContext*> running_;  // Calls that can be cancelled.
-  int64_t under_way_ = 0;                   // The calls in running_ and those that End is destroying.
+  std::set<grpc::ClientContext*> running_;  // The contexts of the calls that can be cancelled.
+  int64_t under_way_ = 0;                   // The number of calls in running_ plus those that End is destroying.
   bool stopping_ = false;
 };
 

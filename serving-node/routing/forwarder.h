@@ -18,21 +18,22 @@ namespace longshore::routing {
 
 struct ForwardCall {
   std::string target;                                                    // gRPC target of the peer.
-  std::string method = "/tensorflow.serving.PredictionService/Predict";  // Unary, of the peer's listener.
-  std::string serialized;                                                // The request, for example a PredictRequest.
+  std::string method = "/tensorflow.serving.PredictionService/Predict";  // A unary method of the peer's listener.
+  std::string serialized;                                                // The serialized message of the request.
   std::vector<std::pair<std::string, std::string>> metadata;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token cancelled{};  // A stop request cancels the call.
 };
 
-// Receives the serialized response. Unavailable: the connection broke; the peer may or may not have run the request.
+// Receives the serialized response or an error. Unavailable means that the connection broke; the peer may or may not
+// have run the request.
 using ForwardDone = std::function<void(Result<std::string>)>;
 
 struct PeerLoad {
   int64_t running = 0;
   int64_t queued = 0;
   int64_t concurrent_runs_max = 1;
-  // Waiting and running requests per run slot.
+  // The number of waiting and running requests, divided by the number of runs that the peer allows at the same time.
   double PerSlot() const;
 };
 
@@ -42,8 +43,8 @@ class Forwarder {
   virtual ~Forwarder() = default;
   virtual void Forward(ForwardCall call, ForwardDone done) = 0;
 
-  // Asks these peers for their load, except those that were asked within load_interval. Does not block; LoadOf returns
-  // the result.
+  // Asks these peers for their load, except those that were asked within the last load_interval. Does not block; LoadOf
+  // returns the result.
   virtual void Watch(const std::vector<std::string>& targets) = 0;
   // The last known load of the peer plus the requests that this node sent to it since then. nullopt if the load is
   // unknown or older than load_age_max.
@@ -52,12 +53,13 @@ class Forwarder {
 
 struct GrpcForwarderOptions {
   std::string fleet;
-  // Returns the authorization header of a call. Called on any thread. Empty: calls have no such header.
+  // Returns the authorization header of a call. Called on any thread. If the function is empty, calls have no such
+  // header.
   std::function<std::string()> authorization = {};
   // Returns the certificate of this node and the authorities of its peers. Called on any thread. While it returns null,
-  // calls fail with Unavailable. Empty: connections are in plain text.
+  // calls fail with Unavailable. If the function is empty, connections are in plain text.
   std::function<std::shared_ptr<const identity::PeerIdentity>()> identity = {};
-  size_t channels_max = 256;  // With more, the least recently used channel is closed after its calls have ended.
+  size_t channels_max = 256;  // Above this number, the least recently used channel is closed after its last call.
   std::chrono::milliseconds load_interval{200};
   std::chrono::milliseconds load_age_max{1000};
 };

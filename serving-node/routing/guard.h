@@ -1,4 +1,4 @@
-// Guards: the rule by which a node sets the weight of a harmful candidate to 0 from the next request on, without asking
+// Guards. A guard sets the weight of a harmful candidate to 0 on this node, from the next request on, without asking
 // the controller.
 #pragma once
 
@@ -19,7 +19,8 @@
 
 namespace longshore::routing {
 
-// Identifies one rollout of one version. A new attempt has a new salt, so its guard starts untripped.
+// Identifies one rollout of one version. A new attempt to roll out the version has a new salt, so its guard starts
+// untripped.
 struct GuardKey {
   std::string model;
   int64_t version = 0;
@@ -29,13 +30,13 @@ struct GuardKey {
 
 struct Trip {
   GuardKey key;
-  std::string reason;  // NonFinite, Errors, Crashed, ControllerSilent.
+  std::string reason;  // One of NonFinite, Errors, Crashed and ControllerSilent.
   std::string message;
   TimePoint at;
   friend bool operator==(const Trip&, const Trip&) = default;
 };
 
-// Reading it is lock-free. Once tripped, it stays tripped.
+// The state of one guard. Reading it is lock-free. A guard that has tripped stays tripped.
 class GuardState {
  public:
   explicit GuardState(GuardKey key) : key_(std::move(key)) {}
@@ -54,27 +55,28 @@ std::string ErrorsTrip(const control::Guard& guard, const ErrorWindow::Seen& see
 // All guards of the node. Thread-safe.
 class GuardBook {
  public:
-  static constexpr size_t kTripsMax = 1000;  // With more, the oldest is removed.
+  static constexpr size_t kTripsMax = 1000;  // Above this number, the oldest trip is removed.
   using OnTrip = std::function<void(const Trip&)>;
 
   // Trips are stored in <state_dir>/guards.json and survive a restart; with an empty state_dir they are not stored.
-  // DataLoss if the file is damaged.
+  // Returns DataLoss if the file is damaged.
   static Result<std::unique_ptr<GuardBook>> Open(const Path& state_dir);
 
-  // Returns the same object for the same key.
+  // Returns the state of the guard with this key. The same key gives the same object.
   std::shared_ptr<GuardState> For(const GuardKey& key);
 
   // Trips the guard at once and calls on_trip. The trip is written to disk soon after, on another thread, so that
-  // requests do not wait for the disk. A failed write is logged and does not undo the trip. A process that crashes
-  // before the write starts untripped; the controller knows of the trip by then, or the candidate trips again. Returns
-  // false, without any effect, if the guard has already tripped.
+  // requests do not wait for the disk. A failed write is logged and does not undo the trip. If the process crashes
+  // before the write, the guard is untripped after the restart; by then the controller knows of the trip, or the
+  // candidate trips the guard again. Returns false, without any effect, if the guard has already tripped.
   bool TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at);
   // Appends `more` to the message of the trip and calls on_trip again. No effect if the trip has been removed.
   void Explain(const GuardKey& key, const std::string& more);
   std::vector<Trip> Trips() const;
   // Removes all guards, tripped or not, whose keys are not among `keys`.
   void Keep(const std::vector<GuardKey>& keys);
-  // on_trip is called after every trip and every explanation, without a lock held. Set it before requests arrive.
+  // Sets the function that is called after every trip and every explanation, without a lock held. Call it before
+  // requests arrive.
   void SetOnTrip(OnTrip on_trip);
 
  private:
@@ -89,7 +91,7 @@ class GuardBook {
   std::map<GuardKey, std::shared_ptr<GuardState>> guards_;
   std::vector<Trip> trips_;
   OnTrip on_trip_;
-  Worker writer_;  // Declared last: its tasks use the other members.
+  Worker writer_;  // Declared last, so destroyed first: its tasks use the other members.
 };
 
 }  // namespace longshore::routing

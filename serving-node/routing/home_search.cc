@@ -8,8 +8,8 @@
 namespace longshore::routing {
 namespace {
 
-// Errors that do not tell whether the home node knows the model: the request did not reach it, was cut off or was
-// refused for another reason.
+// Returns true for errors that do not tell whether the home node knows the model: the request did not reach it, was cut
+// off, or was refused for another reason.
 bool IsInconclusive(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kCancelled ||
          code == Code::kResourceExhausted || code == Code::kUnauthenticated || code == Code::kPermissionDenied;
@@ -17,7 +17,7 @@ bool IsInconclusive(Code code) {
 
 }  // namespace
 
-// Not thread-safe: only one thread at a time handles a search.
+// The state of one call of Ask. Not thread-safe: only one thread at a time handles a search.
 struct HomeSearch::Search {
   HomeQuestion question;
   ForwardCall call;
@@ -40,7 +40,7 @@ metrics::Counter HomeSearch::Counter(metrics::Registry& metrics, const std::stri
       .With({{"outcome", outcome}});
 }
 
-// Each question starts with the next home node in turn, so that the homes share the load.
+// Successive questions begin with different home nodes, in turn, so that the homes share the load.
 void HomeSearch::Ask(HomeQuestion question, ForwardCall call, ForwardDone done) {
   auto& homes = question.homes;
   if (!homes.empty()) {

@@ -27,10 +27,10 @@ class HomeSearch {
 
   HomeSearch(Forwarder& forwarder, metrics::Registry& metrics);
 
-  // Forwards the call to a home node and passes its reply to `done`. `call.target` is set here. Asks the next home if
-  // one does not know the model, and, at most once per question, if the connection to a home broke.
+  // Sets `call.target`, forwards the call to a home node and passes its reply to `done`. Asks another
+  // home if the asked one does not know the model and, at most once per question, if the connection to it broke.
   // Errors, in addition to those of a home that knows the model: kHopUnknown if all homes replied that they do not know
-  // the model, or if there is no other home; Unavailable if a home that could not be asked may know it.
+  // the model, or if the question names no home; Unavailable if a home that may know the model could not be asked.
   // Calls `done` exactly once, on any thread, possibly before Ask returns.
   void Ask(HomeQuestion question, ForwardCall call, ForwardDone done);
 

@@ -29,7 +29,8 @@ class HomeSearchTest : public testing::Test {
     c_.Listen();
   }
 
-  // The peers of a state, one letter each. Only b and c have a real address; all others are unreachable.
+  // The fleet of a state in text format. `nodes` has one letter per peer; only b and c have a real address, all others
+  // are unreachable.
   std::string PeersText(const std::string& nodes) const {
     std::string text = "fleet { ";
     for (const char node : nodes) {

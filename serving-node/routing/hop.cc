@@ -15,7 +15,8 @@ std::string_view Header(const PredictCall& call, std::string_view name) {
   return HeaderValue(call.headers, name).value_or(std::string_view());
 }
 
-// The part that both hops share. `bytes` is the serialized request; if it is "", the request is serialized here.
+// The part of a call that both kinds of hops share. `bytes` is the serialized request; if it is "", the request is
+// serialized here.
 ForwardCall CallOf(const Request& request, std::string bytes) {
   ForwardCall call;
   call.serialized = bytes.empty() ? request.call.request.SerializeAsString() : std::move(bytes);

@@ -10,45 +10,47 @@
 
 namespace longshore::routing {
 
-// The kind of the hop: kHopToHolder or kHopToHome.
+// The name of the metadata entry with the kind of the hop: kHopToHolder or kHopToHome.
 inline constexpr const char* kHopHeader = "x-longshore-hop";
-// To a holder: the receiver runs exactly the given version or returns an error. It never forwards the request.
+// A hop to a holder: the receiver runs exactly the given version or returns an error. It never forwards the request.
 inline constexpr const char* kHopToHolder = "1";
-// To a home node, from a node that does not know the model. The home treats the request as if the client had sent it,
-// except that it asks no other home.
+// A hop to a home node, from a node that does not know the model. The home treats the request as if the client had sent
+// it, except that it asks no other home.
 inline constexpr const char* kHopToHome = "home";
 
-// Metadata of a hop to a holder, in addition to the fleet:
+// Metadata of a hop to a holder, in addition to kHopFleetHeader:
 
 // The number of the version to run.
 inline constexpr const char* kHopVersionHeader = "x-longshore-version";
-// "1": the client named the version or a label. A tripped guard then does not redirect the request, and the request
-// does not count as evidence. The same holds for a request that runs on stable only to judge the candidate.
+// The value "1" means that the client named the version or a label. A tripped guard then does not redirect the request,
+// and the request does not count as evidence. A request that runs on stable only to judge the candidate has this value,
+// too.
 inline constexpr const char* kHopPinnedHeader = "x-longshore-pinned";
 
-// Metadata of a hop to a home, in addition to the fleet:
+// Metadata of a hop to a home, in addition to kHopFleetHeader:
 
-// The client's headers, a serialized peer::ClientHeaders: the assignment may need any of them. The client's bearer
-// token is left out; the node that received the request has checked it.
+// The client's headers as a serialized peer::ClientHeaders, because the assignment to a version may need any of them.
+// The client's bearer token is left out, because the node that received the request has already checked it.
 inline constexpr const char* kHopClientHeader = "x-longshore-client-bin";
-// "1": the connection to another peer already broke while that peer had the request.
+// The value "1" means that the connection to another peer already broke while that peer had the request.
 inline constexpr const char* kHopDiedHeader = "x-longshore-died";
 
-// Metadata of both hops: "namespace/name" of the sender's fleet. A receiver of another fleet, which may have taken over
-// the address, refuses the request.
+// Metadata of both kinds of hops: "namespace/name" of the sender's fleet. A receiver of another fleet, which may have
+// taken over the address, refuses the request.
 inline constexpr const char* kHopFleetHeader = "x-longshore-fleet";
 
-// Error codes between nodes. NOT_FOUND from a holder: it does not run the request because it lacks the version, has no
-// state yet, or belongs to another fleet. UNAVAILABLE: the connection broke, perhaps because the peer crashed. The two
-// codes below have a special meaning between nodes; clients never see them.
-//
+// Error codes between nodes. NOT_FOUND from a holder means that it does not run the request, because it lacks the
+// version, has no state yet, belongs to another fleet, or its guard for the version tripped. UNAVAILABLE means that the
+// connection broke, perhaps because the peer crashed. The two codes below have a special meaning between nodes; clients
+// never see them.
+
 // The receiver is alive, but its queue is full or no version may be served. Clients get UNAVAILABLE, as from TensorFlow
 // Serving.
 inline constexpr Code kHopFull = Code::kAborted;
 // A home node does not know the model. (NOT_FOUND from a home concerns a version of a model that it knows.)
 inline constexpr Code kHopUnknown = Code::kAlreadyExists;
 
-// The error of a home node that does not know the model, and of a search in which no home knows it.
+// The error of a home node that does not know the model. A search in which no home knows the model has the same error.
 Error UnknownModel(std::string_view model);
 
 // Converts the reply of a peer to the reply for the client: kHopFull becomes UNAVAILABLE. Requires: the error is not
@@ -78,7 +80,7 @@ struct Hop {
   bool pinned = false;     // Only for a hop to a holder.
   bool died_once = false;  // Only for a hop to a home.
 };
-// InvalidArgument if the metadata is not that of a hop. The result refers to `call`.
+// Returns InvalidArgument if the metadata is not that of a hop. The result refers to `call`, which must outlive it.
 Result<Hop> ParseHop(const PredictCall& call);
 
 // Returns the client's headers from a hop to a home. InvalidArgument if they cannot be parsed.

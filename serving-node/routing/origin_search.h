@@ -19,7 +19,7 @@ namespace longshore::routing {
 // Returns true if more requests wait than may run at once. Optional work should then be skipped.
 bool HasBacklog(const batching::Admission& admission);
 
-// Thread-safe. The admission must outlive it. The destructor finishes the searches that wait.
+// Thread-safe. `admission` must outlive this object. The destructor finishes the searches that wait.
 class OriginSearch {
  public:
   static constexpr size_t kWaitingMax = 4;
@@ -29,8 +29,8 @@ class OriginSearch {
   explicit OriginSearch(const batching::Admission& admission, Budget budget = {})
       : admission_(admission), budget_(budget), worker_(kWaitingMax) {}
 
-  // Never blocks. Calls `found` once: with 'output "y", made by node "div" (op RealDiv)' on another thread, or with ""
-  // on any thread if the search was skipped or found nothing.
+  // Never blocks. Calls `found` once: on another thread with a text such as 'output "y", made by node "div" (op
+  // RealDiv)', or on any thread with "" if the search was skipped or found nothing.
   void Find(models::Handle ready, Request request, Found found);
   // Blocks until all searches that were requested before this call have ended.
   void Flush() { worker_.Flush(); }
@@ -40,7 +40,7 @@ class OriginSearch {
 
   const batching::Admission& admission_;
   const Budget budget_;
-  Worker worker_;  // Declared last: its tasks use the other members.
+  Worker worker_;  // Declared last, so destroyed first: its tasks use the other members.
 };
 
 }  // namespace longshore::routing

@@ -20,7 +20,8 @@ class PeerService final : public peer::Peer::CallbackService {
   // this node has no state yet.
   PeerService(std::string fleet, std::function<PeerLoad()> load, GetStateFunction state = {});
 
-  // Both reply FAILED_PRECONDITION if the caller belongs to another fleet; GetState replies NOT_FOUND without a state.
+  // Both reply FAILED_PRECONDITION if the caller belongs to another fleet; GetState replies NOT_FOUND if this node has
+  // no state yet.
   ::grpc::ServerUnaryReactor* GetLoad(::grpc::CallbackServerContext* context, const peer::LoadRequest* request,
                                       peer::LoadReply* reply) override;
   ::grpc::ServerUnaryReactor* GetState(::grpc::CallbackServerContext* context, const peer::StateRequest* request,

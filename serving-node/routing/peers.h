@@ -15,13 +15,15 @@ namespace longshore::routing {
 class Peers {
  public:
   Peers() = default;
-  // `node` is the name of this node. It takes part in the choice of home nodes, but its address is never returned.
+  // `node` is the name of this node. This node takes part in the choice of home nodes, but its address is never
+  // returned.
   Peers(const control::FleetState& fleet, std::string node);
 
   // Returns the addresses of `nodes` in the same order, without nodes that have no address.
   std::vector<std::string> AddressesOf(const google::protobuf::RepeatedPtrField<std::string>& nodes) const;
 
-  // Returns the addresses of the home nodes of the model (common/node_contract/homes.h), the nearest first.
+  // Returns the addresses of the home nodes of the model, the nearest first. common/node_contract/homes.h defines home
+  // nodes and nearness.
   std::vector<std::string> HomesOf(std::string_view model) const;
 
  private:

@@ -66,7 +66,8 @@ using PredictDone = std::function<void(Result<PredictAnswer>)>;
 class Predictor {
  public:
   virtual ~Predictor() = default;
-  // Calls `done` exactly once, on any thread. If TensorFlow Serving has the same error, the message is the same.
+  // Calls `done` exactly once, on any thread. The message of an error that TensorFlow Serving also returns is the same
+  // as there.
   virtual void Predict(PredictCall call, PredictDone done) = 0;
 };
 

@@ -29,7 +29,7 @@ TEST_F(QueueDelayTest, IsTheCostOfTheQueueDividedByTheSlots) {
 }
 
 TEST_F(QueueDelayTest, FollowsRunsThatBecomeSlowAfterManyFastOnes) {
-  delay_.Estimate(LoadOf(0, 1000, 1'000'000), start_);  // 1 ms each.
+  delay_.Estimate(LoadOf(0, 1000, 1'000'000), start_);  // A mean of 1 ms per request.
   delay_.Estimate(LoadOf(0, 1000, 1'000'000), start_ + QueueDelay::kWindow);
   EXPECT_EQ(delay_.Estimate(LoadOf(2, 1000.5, 1'000'005), start_ + 2 * QueueDelay::kWindow), milliseconds(100));
 }

@@ -1,4 +1,4 @@
-// One request while the node handles it.
+// The state of one request while the node handles it.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct Request {
   const ModelRoutes* model = nullptr;         // Points into `table`.
   Choice choice;
   bool died_once = false;           // The connection to a peer broke while the peer had the request.
-  std::vector<std::string> tried;   // Addresses of the peers that were asked.
+  std::vector<std::string> tried;   // Addresses of the peers to which the request was forwarded.
   std::shared_ptr<void> under_way;  // Its destruction tells the router that the request is finished.
 
   const std::string& model_name() const { return call.request.model_spec().name(); }

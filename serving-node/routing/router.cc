@@ -18,7 +18,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// The largest number of peers that are asked for one version when peers turn out not to hold it any more.
+// The largest number of peers to which a request for one version is forwarded, one after the other, if they turn out
+// not to hold the version any more.
 constexpr size_t kPeersTriedMax = 3;
 
 void AnswerPeer(const RequestPtr& request) {
@@ -80,7 +81,8 @@ struct Router::Shared {
   void Forwarded(const RequestPtr& request, Result<std::string> reply);
   void FallBack(const RequestPtr& request);
 
-  // The number of requests in flight. Shared with the requests, so that the last one may notify after the router ended.
+  // The number of requests in flight. Each request shares the counter, because the last one may still notify it after
+  // this object has been destroyed.
   const std::shared_ptr<std::atomic<int64_t>> requests = std::make_shared<std::atomic<int64_t>>(0);
   RouterDeps deps;
   RouterOptions options;
@@ -89,7 +91,7 @@ struct Router::Shared {
   metrics::Counter spilled;
   Balance balance;
   HomeSearch home_search;
-  std::mutex build_mutex;  // Only one thread builds a table.
+  std::mutex build_mutex;  // Held while a table is built, so that only one thread builds one.
   RoutingTable::Reused reused;
   mutable std::mutex mutex;  // Guards `current`. Held only while the pointer is copied.
   std::shared_ptr<const RoutingTable> current;
@@ -154,7 +156,8 @@ void Router::Shared::Route(const RequestPtr& request) {
   Dispatch(request);
 }
 
-// If no home node knows the model, the model does not exist: NotFound with TensorFlow Serving's text.
+// Forwards the request to a home node of its model. If no home node knows the model, the model does not exist, and the
+// request gets NotFound with TensorFlow Serving's text.
 void Router::Shared::AskHomes(const RequestPtr& request) {
   const std::string& model = request->model_name();
   HomeQuestion question{model, request->table->fleet(), request->table->peers().HomesOf(model)};
@@ -171,8 +174,8 @@ void Router::Shared::AskHomes(const RequestPtr& request) {
 void Router::Shared::StartHop(const RequestPtr& request) {
   const auto hop = ParseHop(request->call);
   if (!hop) return request->done(tl::make_unexpected(hop.error()));
-  // NOT_FOUND lets the sender try another holder. From a node that cannot answer as a home, NOT_FOUND would wrongly
-  // mean that the model does not exist.
+  // After NOT_FOUND, the sender of a hop to a holder tries another holder. In reply to a hop to a home, NOT_FOUND would
+  // reach the client and wrongly mean that the model does not exist.
   const Code no_peer = hop->to_home ? Code::kUnavailable : Code::kNotFound;
   if (!request->table) return request->done(Fail(no_peer, "this node has no state yet"));
   if (request->table->fleet() != hop->fleet)
@@ -189,7 +192,8 @@ void Router::Shared::StartAsHome(const RequestPtr& request, bool died_once) {
   request->call.headers = std::move(*headers);
   request->died_once = died_once;
   AnswerPeer(request);
-  // The node that the client asked does not know the model, so it does not count this request for the model.
+  // The node that received the request from the client does not know the model, so it does not count the request in the
+  // model's metrics. This node counts it.
   request->done = [done = std::move(request->done), arrival = steady_clock::now(),
                    asked = std::weak_ptr<Request>(request)](Result<PredictAnswer> answer) {
     CountForModel(asked, answer, std::chrono::duration_cast<Duration>(steady_clock::now() - arrival));
@@ -226,7 +230,8 @@ void Router::Shared::AvoidJournalWait(const RequestPtr& request) const {
   if (deps.store.Find(request->model_name(), stable->version)) request->choice = {stable->version, stable, false};
 }
 
-// Forwards the request to a less loaded peer if the queue here would take more than half of the latency objective.
+// Forwards the request to a less loaded peer if it would wait in the queue here for more than half of the latency
+// objective, or more than queue_delay_max without an objective. Returns false if it must run here.
 bool Router::Shared::Spill(const RequestPtr& request) {
   const Entry* entry = request->choice.entry;
   if (entry == nullptr || !request->tried.empty()) return false;
@@ -267,11 +272,12 @@ void Router::Shared::Forwarded(const RequestPtr& request, Result<std::string> re
   const bool usable = request->choice.pinned || request->choice.entry == nullptr || !request->choice.entry->tripped();
   if (ready && usable) return execution.Run(request, *ready);
   if (usable && ForwardToHolder(request)) return;
-  // A full holder is the final answer: falling back would move the load of this version to stable.
+  // If the last holder is full, its error is the answer: falling back would move the load of this version to stable.
   full ? request->done(tl::make_unexpected(std::move(reply.error()))) : FallBack(request);
 }
 
-// No reachable node has the version ready: a request that did not name it goes to stable.
+// Called if no reachable node has the version ready. A request that did not name the version goes to stable; any other
+// gets an error.
 void Router::Shared::FallBack(const RequestPtr& request) {
   const int64_t version = request->choice.version;
   const Entry* stable = request->model->stable();

@@ -1,6 +1,6 @@
 // Handles every prediction of a node: chooses the version, then runs the request here or forwards its bytes to a peer,
-// with one hop at most. A request for a model that this node does not know goes to a home node of the model first; the
-// home node then also chooses the version and runs or forwards the request.
+// which runs it and never forwards it again. A request for a model that this node does not know goes to a home node of
+// the model first; the home node then chooses the version and runs or forwards the request.
 //
 // The steps of a request:  Predict -> snapshot of the routing table -> version -> run here or at a peer -> guard ->
 // evidence -> answer. On a managed node the routing table comes from the controller's state (SetState). A standalone
@@ -27,7 +27,7 @@ namespace longshore::routing {
 
 struct RouterOptions {
   std::string node;  // The name of this node.
-  // With a longer queue delay, requests of models without a latency objective are handed to a less loaded peer.
+  // If the queue delay is longer, requests for models without a latency objective are forwarded to a less loaded peer.
   std::chrono::milliseconds queue_delay_max{50};
 };
 
@@ -44,32 +44,32 @@ class Router final : public Predictor {
   Router(RouterDeps deps, RouterOptions options);
   ~Router() override;
 
-  // Applies to requests that arrive afterwards. Never blocks a request.
+  // Sets the desired state for requests that arrive from now on. Does not block requests.
   void SetState(std::shared_ptr<const control::DesiredState> state);
 
   void Predict(PredictCall call, PredictDone done) override;
 
-  // The weight that this node applies to requests without a version, in hundredths of a percent: the weight of the
-  // state, corrected for tripped guards (0 for a tripped candidate; stable gets its share).
+  // The weight that this node applies to requests that name no version, in hundredths of a percent: the weight in the
+  // desired state, corrected for tripped guards (0 for a tripped candidate, whose weight stable gets).
   int32_t AppliedWeight(const std::string& model, int64_t version) const;
 
   // The holders of the version that the spec names, or of stable if it names none. nullopt if the state has no such
   // version.
   std::optional<Holders> HoldersOf(const tensorflow::serving::ModelSpec& spec) const;
 
-  // The versions of the model that other nodes hold ready.
+  // The versions of the model that at least one other node holds ready.
   std::vector<int64_t> VersionsAtPeers(const std::string& model) const;
 
   // Returns true if the state contains the model. False on a standalone node.
   bool Knows(const std::string& model) const;
-  // Returns true if a home node knew the model when it was last asked: HomeSearch::KnownElsewhere.
+  // Returns true if a home node knew the model when it was last asked; see HomeSearch::KnownElsewhere.
   bool KnownElsewhere(const std::string& model) const;
 
-  // Forwards a request about a model that this node does not know to its home nodes: HomeSearch::Ask.
+  // Forwards a request about a model that this node does not know to its home nodes; see HomeSearch::Ask.
   void AskHomes(const std::string& model, ForwardCall call, ForwardDone done) const;
 
-  // Trips the guards of candidates with weight whose controller_silence_max_ms is exceeded. `since_heard` is the time
-  // since the last message of the controller.
+  // `since_heard` is the time since the last message from the controller. For each candidate with a weight above 0,
+  // trips the guard if this time exceeds the guard's controller_silence_max_ms.
   void TripIfControllerSilent(Duration since_heard);
 
  private:

@@ -38,8 +38,8 @@ struct RouterDeps {
   GuardBook& guards;
   OriginSearch& origins;
   const Clock& clock;
-  rehearsal::Journal* journal = nullptr;  // Records a candidate's first run for a user. Null on a standalone node.
-  FailureSink* failures = nullptr;        // Stores requests that failed. Null: they are not stored.
+  rehearsal::Journal* journal = nullptr;  // Records a candidate's first run for a request. Null on a standalone node.
+  FailureSink* failures = nullptr;        // Stores requests that failed. If null, they are not stored.
   Budget budget = {};                     // The limits of one request.
 };
 

@@ -410,7 +410,7 @@ TEST_F(RouterTest, TakesTheWeightFromACandidateThatFailsTooOften) {
   EXPECT_EQ(CandidatesOf(1, 4), 1);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(ErrorOf(DigitsCall(kFailHere)).code, Code::kInternal);
   EXPECT_EQ(CandidatesOf(1, 4), 1);
-  // The same rollout in a newer state keeps its counts.
+  // A newer state with the same rollout does not reset the counts of errors.
   node_.SetState(TwoVersions(4, 10000, "", "error_rate_max: 0.5 errors_min_requests: 4"));
   EXPECT_EQ(ErrorOf(DigitsCall(kFailHere)).code, Code::kInternal);
   EXPECT_EQ(CandidatesOf(10, 4), 0);

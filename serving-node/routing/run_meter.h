@@ -30,9 +30,9 @@ class RunMeter {
   // Counts one request that a run answered.
   void Record(const Run& run, const batching::RunOutcome& outcome);
 
-  // Adds the series of an unloaded version to the series of its model.
+  // Adds the series of an unloaded version to the series that its model has for all unloaded versions.
   void ForgetVersion(const std::string& model, int64_t version);
-  // Adds the series of a removed model to the model label "other".
+  // Adds the series of a removed model to the series with the model label "other".
   void ForgetModel(const std::string& model);
 
  private:

@@ -1,5 +1,5 @@
-// Runs a request that the candidate answered badly on the stable version too, on this node or at a peer. The result
-// tells whether the candidate or the request is at fault. These runs do not count as evidence about stable.
+// If a candidate answers a request badly, runs the request on the stable version as well, on this node or at a peer.
+// The result tells whether the candidate or the request is at fault. These runs do not count as evidence about stable.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@ namespace longshore::routing {
 
 class SecondOpinion {
  public:
-  // The limit for the run on stable. The user waits meanwhile. The deadline of the request is not used: it may be too
-  // close to judge the candidate.
+  // The time limit for the run on stable, during which the user waits. It replaces the deadline of the request, which
+  // may be too close to judge the candidate.
   static constexpr std::chrono::seconds kTimeMax{5};
   static constexpr size_t kPeersMax = 2;
 

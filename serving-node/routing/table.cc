@@ -11,8 +11,8 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// Returns the key (the value of a header or a cookie) that keeps a client on one side of the split; nullopt if the
-// request has none.
+// Returns the key (the value of a header or a cookie) by which all requests of a client are assigned to the same
+// version; nullopt if the request has none.
 std::optional<std::string_view> KeyOf(const control::Assignment& assignment, const PredictCall& call) {
   switch (assignment.by()) {
     case control::Assignment::HEADER: return HeaderValue(call.headers, assignment.key());

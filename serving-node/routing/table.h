@@ -39,10 +39,10 @@ struct Entry {
   control::Role role = control::ROLE_UNSPECIFIED;
   control::Guard guard;
   std::shared_ptr<Arm> arm;
-  std::vector<std::string> peers;  // Addresses of the other nodes that have it ready.
+  std::vector<std::string> peers;  // Addresses of the other nodes that have this version ready.
 
   bool tripped() const { return role != control::STABLE && arm->guard->tripped(); }
-  // True while the journal entry of the first run is being written: a run would wait for the disk.
+  // True while the journal entry of the first run is being written. A run that is submitted now waits for the disk.
   bool being_noted() const { return arm->first_run.load(std::memory_order_acquire) == FirstRun::kBeingNoted; }
   // The weight for requests that name no version, in hundredths of a percent: 0 after the guard tripped.
   int32_t applied_weight() const { return tripped() ? 0 : weight_bp; }
@@ -55,13 +55,13 @@ struct ModelRoutes {
   control::Assignment assignment;  // The key is in lower case when it names a header.
   std::chrono::milliseconds slo{0};
   double drift_sample = 0.05;
-  std::shared_ptr<evidence::TimeHistogram> times;   // From arrival to answer; null without a latency objective.
+  std::shared_ptr<evidence::TimeHistogram> times;   // Times from arrival to answer; null without a latency objective.
   std::shared_ptr<std::atomic<uint64_t>> sequence;  // Counts requests without a key. Shared by successive tables.
 
   const Entry* Find(int64_t version) const;
   const Entry* stable() const;
-  // Returns the entry of the version that the call should get. A call without a key takes the next number of the
-  // sequence. nullptr if no version has a weight.
+  // Returns the entry of the version that the call should get. A call without a key is assigned by the next number of
+  // `sequence`. Returns nullptr if no version has a weight.
   const Entry* Assign(const PredictCall& call) const;
   int32_t AppliedWeight(int64_t version) const;
 };

@@ -36,9 +36,10 @@
 
 namespace longshore::routing {
 
-// Values of the first element of "x" that make HarmfulModel misbehave. "Here" means only version kHarmfulVersion,
-// "Everywhere" means all versions: a NaN answer, an INTERNAL error (for any row of the batch), INVALID_ARGUMENT,
-// RESOURCE_EXHAUSTED, and NOT_FOUND after the run.
+// Values of the first element of "x" that make HarmfulModel misbehave: kNan... gives an answer with NaN, kFail...
+// INTERNAL (also in any other row of the batch), kRefuse... INVALID_ARGUMENT, kNoMemory... RESOURCE_EXHAUSTED, and
+// kUnknown... NOT_FOUND after the run. With "Here" only version kHarmfulVersion misbehaves, with "Everywhere" all
+// versions do.
 inline constexpr float kNanHere = 1001;
 inline constexpr float kNanEverywhere = 1002;
 inline constexpr float kFailHere = 1003;
@@ -185,7 +186,7 @@ class TestNode {
 
   void Listen() { listener = std::make_unique<TestPeerListener>(address, router, peer_service); }
 
-  // Loads these versions of "digits" and waits until they answer.
+  // Loads these versions of "digits" and waits until all are ready.
   void Hold(const std::vector<int64_t>& versions, batching::Options batching = {}) {
     store.Apply({{.name = "digits",
                   .base_path = dir_ / "digits",
@@ -199,10 +200,10 @@ class TestNode {
     });
   }
 
-  // `text` is a DesiredState in text format; repeated fields are merged. `labels` are those of the first model; they
-  // are not part of the text because protobuf's text parser cannot read maps if only the messages, and not the library,
-  // are built with the thread sanitizer. `ready` maps a node to the versions of the first model that it holds, one
-  // digit each.
+  // `text` is a DesiredState in text format, without the name of the fleet, which is "ns/f". `labels` are those of the
+  // first model; they are not part of the text because protobuf's text parser cannot read maps if only the messages,
+  // and not the library, are built with the thread sanitizer. `ready` maps a node to the versions of the first model
+  // that the node holds, one digit for each version.
   void SetState(const std::string& text, const std::map<std::string, int64_t>& labels = {},
                 const std::map<std::string, std::string>& ready = {}) {
     auto state = std::make_shared<control::DesiredState>();

@@ -1,6 +1,6 @@
 // Labels and bookkeeping for metrics with one series per model version. When a version is unloaded, its series is added
-// to a series of its model; when a model is removed, its series are added to the model label "other". Sums over all
-// series therefore never shrink.
+// to the series that its model has for all unloaded versions; when a model is removed, its series are added to the
+// series with the model label "other". Sums over all series therefore never decrease.
 //
 // The template parameter Key needs at least the members std::string model, int64_t version and std::string signature.
 #pragma once
@@ -14,7 +14,7 @@ namespace longshore::routing {
 
 // The version number for requests that no version answered and for all unloaded versions.
 inline constexpr int64_t kNoVersion = -1;
-// The model label for removed models and for models above the limit of series.
+// The model label for removed models and for models that exceed the limit of series.
 inline constexpr const char* kOtherModels = "other";
 
 template <typename Key>
@@ -32,7 +32,7 @@ inline metrics::Buckets InSeconds(const metrics::Distribution& distribution) {
   return read;
 }
 
-// Adds the series of an unloaded version to the series of its model.
+// Adds the series of an unloaded version to the series that its model has for all unloaded versions.
 template <typename Key, typename Value>
 void ForgetVersion(const std::string& model, int64_t version, metrics::Series<Key, Value>* series) {
   series->Move([&](Key* key) {
@@ -43,7 +43,7 @@ void ForgetVersion(const std::string& model, int64_t version, metrics::Series<Ke
   });
 }
 
-// Adds the series of a removed model to kOtherModels.
+// Adds the series of a removed model to the series with the label kOtherModels.
 template <typename Key, typename Value>
 void ForgetModel(const std::string& model, metrics::Series<Key, Value>* series) {
   series->Move([&](Key* key) {

@@ -12,8 +12,8 @@ namespace longshore::saved_model {
 namespace {
 
 // Decodes strings, which are stored as: all lengths as varints, the masked checksum of the lengths, and the bytes of
-// all strings. Returns the checksum to compare with the entry's: over the lengths as numbers (u32, or u64 if they do
-// not fit), their checksum, and the bytes.
+// all strings. Returns the checksum that the entry must have. It covers the lengths as numbers (u32, or u64 if they do
+// not fit), the stored checksum of the lengths, and the bytes.
 Result<uint32_t> DecodeStrings(std::string_view bytes, std::span<std::string> out) {
   std::vector<uint64_t> lengths(out.size());
   uint32_t crc = 0;
@@ -79,7 +79,7 @@ Status Bundle::AddEntry(const std::string& key, std::string_view value) {
   }
   if (entries_.size() == kBundleEntriesMax)
     return ResourceExhausted("{} has more than {} tensors", index, kBundleEntriesMax);
-  if (entry.slices_size() > 0) entry.set_size(0);  // The bytes are stored with the parts.
+  if (entry.slices_size() > 0) entry.set_size(0);  // A partitioned tensor. Its bytes are stored with the parts.
   if (entry.size() > kBundleBytesMax - stored_bytes_)
     return ResourceExhausted("{} has tensors of more than {} bytes in total", index, kBundleBytesMax);
   const int64_t bytes = entry.size();
@@ -94,7 +94,7 @@ Path Bundle::DataFile(int shard) const {
 Status Bundle::CheckDataFiles() const {
   std::map<int, std::pair<int64_t, std::string>> ends;
   for (const auto& [name, entry] : entries_) {
-    if (entry.slices_size() > 0) continue;  // Stored in its parts.
+    if (entry.slices_size() > 0) continue;  // A partitioned tensor has no bytes of its own.
     auto& end = ends[entry.shard_id()];
     if (entry.offset() + entry.size() >= end.first) end = {entry.offset() + entry.size(), name};
   }
@@ -215,7 +215,7 @@ Result<Bundle::Parts> Bundle::StoredParts(const std::string& name, std::span<con
 }
 
 Result<Bundle::Cost> Bundle::CostOf(const std::string& name, std::span<const SliceSpec> requested) const {
-  constexpr size_t kPairBytes = 16;  // Comparing two parts takes as long as reading this many bytes.
+  constexpr size_t kPairBytes = 16;  // Comparing two parts takes about as long as reading this many bytes.
   ASSIGN_OR_RETURN(const Parts parts, StoredParts(name, requested));
   const size_t element_bytes = tensor::ElementBytes(tensor::FromProto(entries_.at(name).dtype()));
   Cost cost{.given_bytes = 0, .read_bytes = parts.size() * requested.size() * kPairBytes};
@@ -237,14 +237,15 @@ Result<std::vector<tensor::Tensor>> Bundle::ReadSlices(const std::string& name,
   std::vector<tensor::Tensor> made(requested.size());
   for (const auto& [place, key] : parts) RETURN_IF_ERROR(CopyPart(name, place, entries_.at(key), requested, made));
   for (size_t i = 0; i < requested.size(); ++i) {
-    if (!made[i].empty()) continue;  // An empty part overlaps no other part.
+    if (!made[i].empty()) continue;  // Otherwise the part is empty: no stored part overlaps it.
     ASSIGN_OR_RETURN(made[i],
                      tensor::Tensor::Make(tensor::FromProto(entries_.at(name).dtype()), requested[i].part.sizes));
   }
   return made;
 }
 
-// Copies the stored part into each requested part that overlaps it. Reads it only if there is such a part.
+// Copies the stored part into each requested part that overlaps it. Reads the stored part only if there is such a
+// requested part.
 Status Bundle::CopyPart(const std::string& name, const Slice& place, const tensorflow::BundleEntryProto& entry,
                         std::span<const SliceSpec> requested, std::span<tensor::Tensor> made) const {
   tensor::Tensor part;

@@ -18,9 +18,9 @@
 namespace longshore::saved_model {
 
 inline constexpr size_t kBundleEntriesMax = 1'000'000;
-inline constexpr int64_t kBundleBytesMax = int64_t{1} << 50;  // All tensors in total.
-// Parts of one partitioned tensor, and of all tensors. All pairs of parts of a tensor are compared, which takes seconds
-// at these limits.
+inline constexpr int64_t kBundleBytesMax = int64_t{1} << 50;  // The limit for all tensors together.
+// The limits for the parts of one partitioned tensor, and for the parts of all tensors together. All pairs of parts of
+// a tensor are compared, which takes seconds at these limits.
 inline constexpr int kPartsMax = 10'000;
 inline constexpr int kPartsInAllMax = 100'000;
 
@@ -43,18 +43,18 @@ class Bundle {
   // The slice that is the whole tensor. NotFound if the bundle does not have the tensor.
   Result<SliceSpec> Whole(const std::string& name) const;
 
-  // Reads parts of a tensor, and each of its bytes at most once. Errors like Read; InvalidArgument if the shape in a
-  // request is not the tensor's; ResourceExhausted for more than kPartsMax parts. Requires: each part is within its
-  // shape.
+  // Reads parts of a tensor, but each stored byte at most once. Returns the errors of Read; InvalidArgument if the
+  // shape in a request is not the tensor's; ResourceExhausted for more than kPartsMax parts. Requires: each part is
+  // within the shape in its request.
   Result<std::vector<tensor::Tensor>> ReadSlices(const std::string& name, std::span<const SliceSpec> requested) const;
 
   struct Cost {
-    // Bytes that ReadSlices would return. A string counts with all strings of its stored part, because the length of
-    // each is only known after reading.
+    // Bytes that ReadSlices would return. A string counts as all strings of its stored part, because the length of each
+    // string is only known after reading.
     size_t given_bytes = 0;
     size_t read_bytes = 0;  // Bytes that ReadSlices would read, plus a charge for finding the parts.
   };
-  // The cost of ReadSlices. Errors and requirements are the same.
+  // Returns the cost of ReadSlices without reading the tensor. Errors and requirements are those of ReadSlices.
   Result<Cost> CostOf(const std::string& name, std::span<const SliceSpec> requested) const;
 
   // The stored bytes of all tensors.
@@ -65,10 +65,11 @@ class Bundle {
   Status CheckDataFiles() const;
   Status TakeHeader(std::string_view key, std::string_view value);
   Status AddEntry(const std::string& key, std::string_view value);
-  // The parts of a tensor: the place of each in the tensor, and its key.
+  // The stored parts of a tensor: the place of each in the tensor, and its key in the index.
   using Parts = std::vector<std::pair<Slice, std::string>>;
   Status FindParts();
-  // The stored parts of a tensor; a tensor that is not partitioned is its own only part. Errors like ReadSlices.
+  // Returns the stored parts of a tensor. A tensor that is not partitioned has one part, the whole tensor. Errors like
+  // ReadSlices.
   Result<Parts> StoredParts(const std::string& name, std::span<const SliceSpec> requested) const;
   Result<Parts> PartsOf(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
   Status CheckFits(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
@@ -85,7 +86,7 @@ class Bundle {
   int shards_ = 0;
   int64_t stored_bytes_ = 0;
   std::map<std::string, tensorflow::BundleEntryProto> entries_;
-  std::map<std::string, Parts> parts_;  // By name, for partitioned tensors.
+  std::map<std::string, Parts> parts_;  // The parts of each partitioned tensor, by its name.
 };
 
 }  // namespace longshore::saved_model

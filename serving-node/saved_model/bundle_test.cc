@@ -95,7 +95,7 @@ class BundleTest : public testing::Test {
   std::string data_;
 };
 
-// How many bytes this process has read from files.
+// Returns the number of bytes that this process has read from files.
 size_t BytesRead() {
   std::ifstream io("/proc/self/io");
   std::string word;

@@ -1,4 +1,4 @@
-// For tests: makes an index with valid checksums, but with any positions of its blocks.
+// For tests: makes an index with valid checksums, but with arbitrary positions of its blocks.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace longshore::saved_model {
 
-// The position of a block according to the index, without its trailer of five bytes.
+// The position and size of a block according to the index. The size is without the five bytes of the block's trailer.
 struct BlockHandle {
   uint64_t offset = 0;
   uint64_t bytes = 0;
@@ -42,7 +42,7 @@ inline BlockHandle AppendBlock(std::string block, std::string* file) {
   return handle;
 }
 
-// A file with a block of one entry at its beginning, and with an index of the given `blocks`.
+// Returns an index file. It begins with a block of one entry and lists `blocks` as its blocks, which may be wrong.
 inline std::string CraftedIndex(std::string_view key, std::string_view value, std::span<const BlockHandle> blocks) {
   std::string file, first, index, footer;
   AppendBlockEntry(key, value, &first);

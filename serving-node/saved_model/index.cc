@@ -19,8 +19,8 @@ constexpr size_t kBlockTrailerBytes = 5;
 
 std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
 
-// Rejects reads outside the file. The library takes the size of a block from the file and adds the size of the trailer.
-// The sum may overflow, and the library would then read past its small buffer.
+// Rejects reads outside the file. LevelDB takes the size of a block from the file and adds the size of the trailer.
+// This sum may overflow; LevelDB would then allocate a small buffer and read past its end.
 class BoundedFile final : public leveldb::RandomAccessFile {
  public:
   BoundedFile(leveldb::RandomAccessFile* file, uint64_t size) : file_(file), size_(size) {}
@@ -42,7 +42,7 @@ struct Index {
   std::unique_ptr<leveldb::Table> table;
 };
 
-// Checks that the two blocks in the footer are within the file, because the library allocates memory for them before it
+// Checks that the two blocks in the footer are within the file, because LevelDB allocates memory for them before it
 // reads them.
 bool FooterFits(const Path& path, uint64_t size) {
   std::string footer(kFooterBytes, '\0');
@@ -94,7 +94,7 @@ Status ReadEntries(const Path& path, const TakeEntry& take) {
 Status ReadIndex(const Path& path, const TakeEntry& take) {
   try {
     return ReadEntries(path, take);
-  } catch (const std::bad_alloc&) {  // The library allocates a block before it reads it.
+  } catch (const std::bad_alloc&) {  // LevelDB allocates a block before it reads the block.
     return ResourceExhausted("there is not enough memory for the blocks of {}: it is damaged or too large",
                              path.string());
   }

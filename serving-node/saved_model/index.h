@@ -1,4 +1,5 @@
-// Reads the index of a TensorBundle: a table of keys and values. Only index.cc depends on the library that reads it.
+// Reads the index of a TensorBundle: a table of keys and values. Only index.cc depends on LevelDB, which reads the
+// file.
 #pragma once
 
 #include <functional>

@@ -21,7 +21,7 @@ Result<tensorflow::SavedModel> ReadSavedModel(const Path& version_dir);
 // (the message lists the existing ones); other errors like ReadSavedModel.
 Result<tensorflow::MetaGraphDef> ReadMetaGraph(const Path& version_dir, const std::vector<std::string>& tags);
 
-// The prefix of the variables, for Bundle::Open.
+// The path of the variables without ".index", as Bundle::Open needs it.
 Path VariablesPrefix(const Path& version_dir);
 
 // The path of the asset below version_dir/assets. NotFound if the file does not exist; DataLoss if the name leads

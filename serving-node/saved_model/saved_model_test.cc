@@ -39,7 +39,7 @@ class SavedModelTest : public testing::Test {
   }
   Result<Bundle> Open() { return Bundle::Open(VariablesPrefix(dir_)); }
 
-  // Ok if all tensors of the copy can be read.
+  // Returns an error if a tensor of the copy cannot be read.
   Status ReadAll() {
     ASSIGN_OR_RETURN(const Bundle bundle, Open());
     for (const auto& [name, entry] : bundle.entries()) RETURN_IF_ERROR(bundle.Read(name));
@@ -171,7 +171,7 @@ TEST(Slices, DistinguishesKeysOfSlicesFromTensorNames) {
 
 TEST(Slices, CopiesTheOverlap) {
   const auto from = tensor::Tensor::Of<int32_t>({2, 2}, {1, 2, 3, 4});  // At [1,1] of the whole tensor.
-  auto to = tensor::Tensor::Of<int32_t>({2, 3}, {0, 0, 0, 0, 0, 0});    // At [2,0].
+  auto to = tensor::Tensor::Of<int32_t>({2, 3}, {0, 0, 0, 0, 0, 0});    // At [2,0] of the whole tensor.
   CopyOverlap(from, {{1, 1}, {2, 2}}, {{2, 0}, {2, 3}}, &to);
   EXPECT_THAT(to.values<int32_t>(), ElementsAre(0, 3, 4, 0, 0, 0));
 }

@@ -25,7 +25,7 @@ bool TakeNumber(std::string_view* text, char end, int64_t* number) {
   return true;
 }
 
-// Appends the number of bytes of the value, and then these bytes, the highest first.
+// Appends the number of bytes of the value, and then these bytes, the most significant one first.
 void AppendUnsigned(uint64_t value, std::string* key) {
   const int bytes = (static_cast<int>(std::bit_width(value)) + 7) / 8;
   key->push_back(static_cast<char>(bytes));
@@ -42,8 +42,8 @@ void AppendText(std::string_view text, std::string* key) {
   key->append({'\0', '\1'});
 }
 
-// Appends the number in the smallest number of bytes n that holds it together with a prefix: the n leading bits are 1
-// for numbers >= 0 and 0 for negative ones, followed by a bit with the opposite value.
+// Appends `value` in n bytes, with n as small as possible. The bytes begin with n equal bits (1 if the value is >= 0, 0
+// if it is negative) and one bit with the opposite value. The other bits hold the value.
 void AppendSigned(int64_t value, std::string* key) {
   const uint64_t magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
   const int length = (static_cast<int>(std::bit_width(magnitude)) + 7) / 7;
@@ -57,7 +57,7 @@ void AppendSigned(int64_t value, std::string* key) {
   key->append(bytes);
 }
 
-// Copies `count` elements of any type, from index `first` to index `to_first`.
+// Copies `count` elements of any type from index `first` of `from` to index `to_first` of `to`.
 void CopyRun(const Tensor& from, int64_t first, int64_t count, int64_t to_first, Tensor* to) {
   if (from.type() == tensor::DType::kString) {
     const auto values = from.values<std::string>().subspan(static_cast<size_t>(first), static_cast<size_t>(count));
@@ -69,7 +69,8 @@ void CopyRun(const Tensor& from, int64_t first, int64_t count, int64_t to_first,
               from.data() + static_cast<size_t>(first) * bytes, static_cast<size_t>(count) * bytes);
 }
 
-// The row-major offset of an element of the whole tensor within the part at `place`.
+// Returns the row-major offset, within the part at `place`, of the element that has the index `element` in the whole
+// tensor.
 int64_t OffsetIn(const Slice& place, const Shape& element) {
   int64_t offset = 0;
   for (size_t i = 0; i < element.size(); ++i) offset = offset * place.sizes[i] + element[i] - place.starts[i];

@@ -10,7 +10,7 @@
 
 namespace longshore::saved_model {
 
-// The elements [starts[i], starts[i] + sizes[i]) of each dimension i.
+// A part of a tensor: the elements [starts[i], starts[i] + sizes[i]) of each dimension i.
 struct Slice {
   tensor::Shape starts;
   tensor::Shape sizes;
@@ -24,7 +24,7 @@ Slice WholeOf(const tensor::Shape& shape);
 // True if both slices have an element in common. Requires: both are slices of the same tensor.
 bool Overlap(const Slice& a, const Slice& b);
 
-// InvalidArgument if the slice is not within a tensor of the shape `whole`.
+// Converts the proto to a slice. InvalidArgument if the slice is not within a tensor of the shape `whole`.
 Result<Slice> SliceFromProto(const tensorflow::TensorSliceProto& proto, const tensor::Shape& whole);
 
 // A part of a tensor, with the shape that the requester expects of the whole tensor.
@@ -35,19 +35,19 @@ struct SliceSpec {
   friend bool operator==(const SliceSpec&, const SliceSpec&) = default;
 };
 
-// Parses a request such as "10 4 0,5:-", the first five rows of a tensor [10,4]: the shape, then for each dimension the
-// start and the size of the part, or "-" for the whole dimension. InvalidArgument if the text is not valid, or if the
-// part is not within the shape.
+// Parses a request such as "10 4 0,5:-", which stands for the first five rows of a tensor [10,4]. The text has the
+// shape, then for each dimension the start and the size of the part, or "-" for the whole dimension. InvalidArgument if
+// the text is not valid, or if the part is not within the shape.
 Result<SliceSpec> ParseSlice(std::string_view text);
 
-// The key of a part in the index. Keys sort by name, then by the numbers of the slice.
+// The key of a part in the index. Keys sort by the name of the tensor, then by the starts and sizes of the slice.
 std::string SliceKey(std::string_view name, const tensorflow::TensorSliceProto& slice);
 
 // True if the key is that of a part of a tensor, false if it is the name of a tensor.
 bool IsSliceKey(std::string_view key);
 
 // Copies the elements that both places have in common. Requires: both places are slices of the same tensor; `from` and
-// `to` have their sizes and the same type.
+// `to` have the sizes of their places, and the same type.
 void CopyOverlap(const tensor::Tensor& from, const Slice& from_place, const Slice& to_place, tensor::Tensor* to);
 
 }  // namespace longshore::saved_model

@@ -20,16 +20,16 @@ inline constexpr size_t kRecordBytesMax = size_t{1} << 30;
 // its offset.
 Result<std::vector<std::string>> ReadTfRecords(const Path& path, size_t records_max);
 
-// The complete records at the beginning of some bytes. If a file was not written completely, writing may continue
-// after them.
+// The number and the size of the complete records at the beginning of some bytes. If a file was not written completely,
+// writing may continue after these records.
 struct WholeRecords {
   size_t records = 0;
   size_t bytes = 0;
-  bool is_cut = false;  // The rest is the beginning of a record; otherwise it is empty or damaged.
+  bool is_cut = false;  // Whether the rest is an incomplete record. If not, it is empty or damaged.
 };
 WholeRecords CountTfRecords(std::string_view bytes);
 
-// Encodes one record, to append it to a file.
+// Encodes one record so that it can be appended to a file.
 std::string EncodeTfRecord(std::string_view payload);
 
 // Atomically replaces the file by one with these records.

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 TEST(Crc32c, HasTheKnownValues) {
   EXPECT_EQ(Crc32c("123456789"), 0xe3069283U);
   EXPECT_EQ(Crc32c(""), 0U);
-  // RFC 3720, B.4.
+  // Test vectors of RFC 3720, B.4.
   EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aaU);
   EXPECT_EQ(Crc32c(std::string(32, '\xff')), 0x62a8ab43U);
   std::string rising(32, '\0');
@@ -50,7 +50,7 @@ TEST(TfRecords, RoundTrip) {
 }
 
 TEST(TfRecords, HaveTheFormatOfTensorFlow) {
-  // tf.io.TFRecordWriter, one record "abc".
+  // The file that tf.io.TFRecordWriter writes for the one record "abc".
   const std::string bytes(
       "\x03\0\0\0\0\0\0\0\xb0\x99I\x0e"
       "abc"

@@ -1,4 +1,4 @@
-// Varints of protobuf and leveldb: seven bits per byte, the lowest first.
+// Varints of protobuf and leveldb: seven bits per byte, the least significant ones first.
 #pragma once
 
 #include <cstdint>

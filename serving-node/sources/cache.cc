@@ -61,7 +61,7 @@ bool HoldsVersions(const Path& folder) {
   });
 }
 
-// The versions may be at the top of the archive or in a folder at its top.
+// Returns the folder that holds the versions: the top of the archive, or a folder at its top.
 Result<Path> FolderOfVersions(const Path& files) {
   if (HoldsVersions(files)) return files;
   std::error_code error;
@@ -144,7 +144,7 @@ void Cache::SetWanted(std::set<std::string> wanted) {
   std::error_code error;
   for (fs::directory_iterator it(dir_ / kStaging, error), end; !error && it != end; it.increment(error)) {
     const std::string sha256 = it->path().stem();
-    // If a thread is fetching the archive, it removes the archive when it notices the cancellation.
+    // If a thread is still fetching the archive, that thread removes the download when it notices the cancellation.
     if (it->path().extension() != kPart || wanted_.contains(sha256) || reserved_.contains(sha256)) continue;
     std::error_code ignored;
     fs::remove(it->path(), ignored);

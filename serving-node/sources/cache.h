@@ -40,7 +40,7 @@ class Cache {
 
   // The paths of the download and of the unpacked files before Commit.
   Path PartOf(const std::string& sha256) const;
-  Path FilesBeingUnpacked(const std::string& sha256) const;  // Empties it.
+  Path FilesBeingUnpacked(const std::string& sha256) const;  // Empties the folder.
   // Reserves `bytes` on the disk in total for this archive; `there` bytes of them are already written. Evicts unwanted
   // entries if needed, the least recently used first. ResourceExhausted if the limit of the cache or the disk does not
   // allow it.
@@ -57,7 +57,7 @@ class Cache {
 
  private:
   struct Entry {
-    int64_t bytes = 0;  // SizeOnDisk of its files and folders.
+    int64_t bytes = 0;  // The SizeOnDisk of the entry's files and folders.
     std::filesystem::file_time_type used;
   };
 

@@ -90,7 +90,7 @@ TEST_F(CacheTest, EvictsUnwantedEntriesTheLeastRecentlyUsedFirst) {
   Add(*cache, kC);
   cache->SetWanted({kA, kB, kC});
   cache->SetWanted({kA, kC});
-  cache->SetWanted({kA});  // B was used last before C.
+  cache->SetWanted({kA});  // B was last used before C was.
   const std::string fourth(64, 'd');
   ASSERT_TRUE(cache->Reserve(fourth, kEntryBytes, 0));
   EXPECT_TRUE(cache->Has(kA) && !cache->Has(kB) && cache->Has(kC));

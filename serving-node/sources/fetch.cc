@@ -98,8 +98,8 @@ Status Download(const VersionSource& source, const FetchDeps& deps, Part& part) 
   return deps.get(request, {.on_begin = begin, .on_piece = take, .is_cancelled = deps.is_cancelled});
 }
 
-// Returns true if the file is the complete archive. Otherwise the digest must be computed a second time, because
-// digest() ends the stream; this happens only after an interrupted download.
+// Returns true if the file is the complete archive. If it is not, the digest of its bytes must be computed a second
+// time, because digest() ends the stream. This happens only after an interrupted download.
 Result<bool> IsWhole(const VersionSource& source, Part& part) {
   RETURN_IF_ERROR(part.ReadAgain());
   if (part.bytes() == 0) return false;
@@ -114,7 +114,7 @@ Status Complete(const VersionSource& source, const FetchDeps& deps) {
   if (whole) return {};
   Status got = Download(source, deps, part);
   if (!got && got.error().code == Code::kOutOfRange) {
-    // The server cannot continue at this position: the file has changed there. Start again.
+    // The server cannot continue at this position, because its file has changed. Start again at the beginning.
     RETURN_IF_ERROR(part.Truncate());
     got = Download(source, deps, part);
   }

@@ -14,8 +14,8 @@ using std::chrono::steady_clock;
 
 constexpr int kPercentStep = 5;
 
-// Rounds down to two significant digits. The message goes into the status of the node; a message that changed with
-// every byte would cause a status update for every byte.
+// Rounds down to two significant digits. The text goes into the status of the node; a text that changed with every byte
+// would cause a status update for every byte.
 std::string Megabytes(int64_t bytes) {
   const double mega = static_cast<double>(bytes) / 1e6;
   if (mega < 10) return fmt::format("{:.1f} MB", mega);
@@ -63,7 +63,7 @@ void Sources::Want(const std::vector<VersionSource>& all) {
     if (!IsArchive(source) || !IsSha256(source.sha256) || !wanted.insert(source.sha256).second) continue;
     const auto [found, is_new] = jobs_.try_emplace(source.sha256);
     Job& job = found->second;
-    // A new URL for the same bytes is tried at once.
+    // After a failure, a new URL for the same bytes is tried at once.
     const bool moved = !is_new && job.source != source && job.status.state == SourceState::kFailed;
     job.source = source;
     job.wanted = true;
@@ -126,8 +126,8 @@ void Sources::Work() {
   }
 }
 
-// Returns a job that is due, preferably one whose archive is in the cache and only needs to be verified. Null: no job
-// is due before `next`.
+// Returns a job that is due, preferably one whose archive is in the cache and only needs to be verified. If no job is
+// due, returns null and sets `next` to the time when the next one is.
 Sources::Job* Sources::FindDue(SteadyTime now, SteadyTime* next) {
   Job* due = nullptr;
   for (auto& [sha256, job] : jobs_) {

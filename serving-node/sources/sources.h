@@ -36,13 +36,13 @@ enum class SourceState { kReady, kFetching, kFailed };
 struct SourceStatus {
   SourceState state = SourceState::kReady;
   Path folder;          // kReady: the folder with the versions.
-  std::string message;  // Otherwise: the progress, or why it failed and when the next attempt begins.
+  std::string message;  // Otherwise: the progress, or why the attempt failed and when the next one begins.
 };
 
 // Thread-safe. Threads of low priority fetch and verify archives; at most one works on each archive.
 class Sources {
  public:
-  // FailedPrecondition if the cache cannot be created or another process uses it.
+  // Returns FailedPrecondition if the cache cannot be created or another process uses it.
   static Result<std::unique_ptr<Sources>> Start(SourcesOptions options, Getter get = download::Get);
   ~Sources();  // Cancels downloads in progress. Partial downloads are kept.
   Sources(const Sources&) = delete;
@@ -69,7 +69,7 @@ class Sources {
   struct Job {
     VersionSource source;
     SourceStatus status;
-    SteadyTime due{};  // When the next attempt begins; max: never.
+    SteadyTime due{};  // When the next attempt begins; SteadyTime::max(): never.
     int attempts = 0;
     bool working = false;
     bool wanted = true;
@@ -93,7 +93,7 @@ class Sources {
   mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable changed_;
   bool stopping_ = false;
-  std::map<std::string, Job> jobs_;  // By SHA-256.
+  std::map<std::string, Job> jobs_;  // By the SHA-256 of the archive.
   std::minstd_rand random_{std::random_device{}()};
   std::vector<std::thread> threads_;  // Started when the first archive is wanted.
 };

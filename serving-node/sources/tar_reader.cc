@@ -54,7 +54,7 @@ std::optional<int64_t> NumberOf(std::string_view bytes) {
 
 bool HasItsSum(std::span<const char> block) {
   int64_t sum = 0;
-  int64_t signed_sum = 0;  // Some old programs add signed bytes.
+  int64_t signed_sum = 0;  // Some old programs sum signed bytes.
   for (size_t i = 0; i < block.size(); ++i) {
     const bool blank = i >= kSum.at && i < kSum.at + kSum.bytes;
     sum += blank ? ' ' : static_cast<uint8_t>(block[i]);
@@ -71,7 +71,7 @@ bool IsZero(std::span<const char> block) {
 std::string HeaderName(std::span<const char> block) {
   const std::string name(TextOf(block, kName));
   const std::string_view prefix = TextOf(block, kPrefix);
-  // GNU's old format ("ustar  ") has other fields in place of the POSIX prefix.
+  // GNU's old format ("ustar ") has other fields where POSIX has the prefix.
   const bool posix = BytesOf(block, kMagic) == "ustar" && block[kMagic.at + 5] == '\0';
   return posix && !prefix.empty() ? fmt::format("{}/{}", prefix, name) : name;
 }

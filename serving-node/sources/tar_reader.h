@@ -21,7 +21,7 @@ namespace longshore::sources {
 using ByteSource = std::function<Result<size_t>(std::span<char> bytes)>;
 
 struct TarEntry {
-  std::string name;  // "digits/1/saved_model.pb": relative, without "." and empty parts; never empty.
+  std::string name;  // Such as "digits/1/saved_model.pb": relative, without "." and empty parts; never empty.
   bool is_folder = false;
   int64_t size = 0;
 };
@@ -31,7 +31,7 @@ class TarReader {
   static constexpr size_t kNameBytesMax = 1024;
   static constexpr size_t kNamePartsMax = 32;
   static constexpr size_t kPartBytesMax = 255;
-  static constexpr int64_t kExtensionBytesMax = 64 << 10;  // The largest extension header.
+  static constexpr int64_t kExtensionBytesMax = 64 << 10;  // The limit for an extension header.
 
   explicit TarReader(ByteSource source) : source_(std::move(source)) {}
 

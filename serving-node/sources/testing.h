@@ -19,7 +19,7 @@ namespace longshore::sources {
 
 inline constexpr size_t kTarBlock = 512;
 
-// A header and its content, padded.
+// One entry of an archive: a header and the content, padded to whole blocks.
 inline std::string TarEntryOf(const std::string& name, const std::string& content, char type = '0',
                               const std::string& prefix = "") {
   std::string header(kTarBlock, '\0');

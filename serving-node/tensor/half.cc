@@ -23,7 +23,8 @@ uint16_t FloatToHalf(float value) {
   const float magnitude = std::fabs(value);
   if (magnitude >= 65520.0F) return static_cast<uint16_t>(sign | 0x7c00);
   if (magnitude < 0x1p-14F) {
-    // Subnormal: a multiple of 2^-24. nearbyint rounds half to even; 1024 becomes the smallest normal number.
+    // The result is subnormal: a multiple of 2^-24. nearbyint rounds half to even. If it rounds up to 1024, these bits
+    // are the smallest normal number.
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24))));
   }
   const uint32_t positive = bits & 0x7fffffff;

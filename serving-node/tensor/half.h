@@ -6,7 +6,7 @@
 namespace longshore::tensor {
 
 float HalfToFloat(uint16_t bits);
-// Round half to even. Values that are too large become infinity; NaN stays NaN.
+// Rounds half to even. Values that are too large become infinity; NaN stays NaN.
 uint16_t FloatToHalf(float value);
 
 float Bfloat16ToFloat(uint16_t bits);

@@ -14,7 +14,7 @@ constexpr size_t kAlignment = 64;  // The header is padded to a multiple of this
 constexpr size_t kCodePointBytes = 4;
 
 struct TypeCode {
-  std::string_view code;  // Without the byte order.
+  std::string_view code;  // For example "f4" for "<f4".
   DType type;
 };
 constexpr std::array<TypeCode, 13> kTypeCodes = {{{"b1", DType::kBool},
@@ -44,7 +44,8 @@ uint32_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-// The text behind 'key': in the header, which is a Python dictionary literal. Empty if the key is missing.
+// Returns the text after 'key': in the header, which is a Python dictionary literal. The result is empty if the key is
+// missing.
 std::string_view ValueOf(std::string_view dictionary, std::string_view key) {
   const size_t at = dictionary.find(fmt::format("'{}'", key));
   if (at == dictionary.npos) return "";
@@ -67,7 +68,7 @@ std::optional<Shape> ParseShape(std::string_view text) {
   return shape;
 }
 
-// The text of the header, and the offset of the data.
+// Returns the text of the header, and the offset of the data.
 Result<std::pair<std::string_view, size_t>> HeaderText(std::string_view bytes) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 10) return InvalidArgument("it is not a .npy file");
   const int version = bytes[6];

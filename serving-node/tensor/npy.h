@@ -12,17 +12,17 @@
 
 namespace longshore::tensor {
 
-// InvalidArgument for files of another format and for unsupported arrays; the message says what to save instead.
-// DataLoss if the file has too few or too many bytes.
+// Parses a .npy file. InvalidArgument for files of another format and for unsupported arrays; the message says what to
+// save instead. DataLoss if the file has too few or too many bytes.
 Result<Tensor> ParseNpy(std::string_view bytes);
 
 // The type in which ToNpy writes a tensor: the plain integer for quantised integers (DT_INT8 for DT_QINT8), because
 // numpy has no quantised types; otherwise `type` itself.
 DType TypeInNpy(DType type);
 
-// Writes strings as "S" with the length of the longest one, and numbers as TypeInNpy. Unimplemented for types that
-// numpy does not have, and for strings that end with a zero byte, which "S" would lose. Requires: the tensor is in CPU
-// memory.
+// Writes strings as "S" with the length of the longest one, and numbers in the type that TypeInNpy returns.
+// Unimplemented for types that numpy does not have, and for strings that end with a zero byte, which "S" would lose.
+// Requires: the tensor is in CPU memory.
 Result<std::string> ToNpy(const Tensor& tensor);
 
 }  // namespace longshore::tensor

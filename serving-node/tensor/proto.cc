@@ -6,7 +6,7 @@
 namespace longshore::tensor {
 namespace {
 
-// InvalidArgument if a repeated field has more values than the shape allows.
+// Returns InvalidArgument if a repeated field has more values than the shape allows.
 Status CheckCount(int64_t given, int64_t wanted, const Shape& shape) {
   if (given <= wanted) return {};
   return InvalidArgument("{} values given for a tensor of shape {}, which holds {}", given, ToString(shape), wanted);
@@ -85,7 +85,8 @@ Status FillFromContent(const std::string& content, Tensor* made) {
   return {};
 }
 
-// How many elements the proto holds, counted in the field that FromProto reads for its type; other fields do not count.
+// Returns how many elements the proto holds, counted in the field that FromProto reads for its type; other fields do
+// not count.
 int64_t ElementsGiven(const tensorflow::TensorProto& proto) {
   const DType type = FromProto(proto.dtype());
   if (!proto.tensor_content().empty()) {
@@ -116,7 +117,7 @@ int64_t ElementsGiven(const tensorflow::TensorProto& proto) {
   }
 }
 
-// The bytes of one element that FromProto fills in.
+// The memory in bytes for one element that the proto does not contain and FromProto fills in.
 size_t FilledElementBytes(const tensorflow::TensorProto& proto) {
   if (proto.dtype() != tensorflow::DT_STRING) return std::max<size_t>(ElementBytes(FromProto(proto.dtype())), 1);
   const int given = proto.string_val_size();

@@ -9,17 +9,18 @@
 
 namespace longshore::tensor {
 
-// Limits of the memory in bytes for elements that a proto does not contain, because the last value repeats. For
-// constants of models: one value may fill a large constant.
+// FromProto repeats the last value for the elements that a proto does not contain. The constants limit the memory in
+// bytes for these elements. kFilledBytesMaxForConstants is for the constants of models, where one value may fill a
+// large tensor.
 inline constexpr size_t kFilledBytesMaxForConstants = size_t{1} << 30;
-// For requests of clients: a small request must not cost much memory.
+// The limit for requests of clients: a small request must not cost much memory.
 inline constexpr size_t kFilledBytesMaxForRequests = size_t{32} << 10;
 
 // Reads a tensor. The elements come from tensor_content or from the field of the type (float_val ...). That field may
 // have fewer values than the shape: then the last one repeats, and without values all elements are zero.
 // InvalidArgument for an unknown type, a shape of unknown rank or with negative sizes, too many values, content of
 // another length, a bool that is neither 0 nor 1, or if the elements to fill in would take more than filled_bytes_max.
-// That is checked before any memory is allocated.
+// This limit is checked before any memory is allocated.
 Result<Tensor> FromProto(const tensorflow::TensorProto& proto, size_t filled_bytes_max = kFilledBytesMaxForConstants);
 
 enum class Encoding { kTypedFields, kContent };
@@ -35,7 +36,7 @@ void ShapeToProto(const Shape& shape, tensorflow::TensorShapeProto* proto);
 // True if the shape matches the pattern of PatternFromProto.
 bool Matches(const Shape& shape, const std::optional<Shape>& pattern);
 
-// "[-1,784]", or "<unknown rank>".
+// Returns a text such as "[-1,784]", or "<unknown rank>".
 std::string ToString(const std::optional<Shape>& pattern);
 
 inline DType FromProto(tensorflow::DataType type) { return static_cast<DType>(type); }

@@ -46,12 +46,13 @@ TEST(TensorProto, ReadsHalvesAsBits) {
   EXPECT_EQ(HalfToFloat(bits[1]), -2.0F);
 }
 
-// The protos are those of tf.make_tensor_proto for one and for several values.
+// Both encodings are those of tf.make_tensor_proto, which puts one value into int_val and several values into
+// tensor_content.
 TEST(TensorProto, ReadsAndWritesQuantisedIntegersInBothEncodings) {
   struct Written {
     const char* type;
     int64_t lowest;
-    const char* content;  // The lowest, and -3 or 3.
+    const char* content;  // The bytes of `lowest`, and of -3 or 3.
   };
   const auto values = [](const Tensor& tensor) {
     std::vector<int64_t> read;
@@ -153,7 +154,7 @@ TEST(TensorProto, FillsInAtMostTheAllowedBytes) {
   EXPECT_EQ(
       refused.error().message,
       "the 8194 elements of shape [8194] are given by 1 values: filling in the others needs more than 32768 bytes");
-  EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194)));  // A constant of a graph.
+  EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194)));  // The limit for a constant of a graph is higher.
   EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_STRING, 30), kFilledBytesMaxForRequests));
   EXPECT_FALSE(FromProto(OneValueFor(tensorflow::DT_STRING, 40), kFilledBytesMaxForRequests));
 }

@@ -27,7 +27,7 @@ enum class DType : int {
   kComplex64 = 8,
   kInt64 = 9,
   kBool = 10,
-  kQint8 = 11,  // kQ...: quantised integers, stored like the plain ones.
+  kQint8 = 11,  // kQ... are quantised integers, which are stored like the plain ones.
   kQuint8 = 12,
   kQint32 = 13,
   kBfloat16 = 14,
@@ -50,11 +50,11 @@ size_t ElementBytes(DType type);
 // The sizes of the dimensions. In a pattern, -1 means an unknown size.
 using Shape = std::vector<int64_t>;
 
-// "[2,3]"; "[]" for a scalar.
+// Returns a text such as "[2,3]"; "[]" for a scalar.
 std::string ToString(const Shape& shape);
 
-// The product of the sizes. InvalidArgument if a size is negative, the rank exceeds kRankMax, or the product does not
-// fit into 63 bits.
+// Returns the product of the sizes. InvalidArgument if a size is negative, the rank exceeds kRankMax, or the product
+// does not fit into 63 bits.
 Result<int64_t> ElementCount(const Shape& shape);
 
 inline constexpr int kRankMax = 254;
@@ -68,16 +68,17 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-// A value type. Copies share the buffer, so a tensor must not be written to while other copies may be in use.
+// Copies of a tensor share its buffer, so a tensor must not be written to while other copies may be in use.
 class Tensor {
  public:
   Tensor() = default;
 
-  // A tensor of uninitialised numbers or of empty strings. InvalidArgument for an invalid shape or type;
+  // Returns a tensor of uninitialised numbers or of empty strings. InvalidArgument for an invalid shape or type;
   // ResourceExhausted above kTensorBytesMax.
   static Result<Tensor> Make(DType type, Shape shape);
 
-  // A tensor over memory of others; `owner` keeps the memory alive. Requires: data holds ElementCount(shape) elements.
+  // Returns a tensor that uses existing memory, which `owner` keeps alive. Requires: data holds ElementCount(shape)
+  // elements.
   static Tensor Wrap(DType type, Shape shape, std::byte* data, std::shared_ptr<const void> owner, Device device = {});
 
   template <typename T>

@@ -1,4 +1,5 @@
-// The servers that the serving benchmark compares the node with: they read a request of the same type and send it back.
+// The servers that the serving benchmark compares the node with: they read the requests that the node would get and
+// send their content back.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -21,10 +22,11 @@ class Echo {
 std::unique_ptr<Echo> StartCallbackEcho(
     std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials());
 
-// The same over one completion queue and one thread.
+// The same service over one completion queue and one thread.
 std::unique_ptr<Echo> StartQueueEcho();
 
-// HTTP/1.1 over Boost.Beast on one thread; the body comes back. Unavailable when it cannot listen on a port.
+// HTTP/1.1 over Boost.Beast on one thread; the answer has the body of the request. Unavailable if it cannot listen on a
+// port.
 Result<std::unique_ptr<Echo>> StartRestEcho();
 
 }  // namespace longshore::bench

@@ -70,7 +70,7 @@ class QueueEcho final : public Echo {
  private:
   static constexpr int kCallsWaiting = 100;
 
-  // Waits for a request, answers it, and begins again.
+  // Waits for a request and answers it. Creates another Call for the next request, and then deletes itself.
   class Call {
    public:
     Call(PredictionService::AsyncService& service, grpc::ServerCompletionQueue& queue)

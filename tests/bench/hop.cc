@@ -46,7 +46,7 @@ double Median(std::vector<double> values) {
 // The client and the server of a hop.
 class Hop {
  public:
-  // Plain text if there is no identity.
+  // The connection is in plain text if `identity` is null.
   Hop(std::shared_ptr<const identity::PeerIdentity> identity, std::string request)
       : identity_(std::move(identity)), request_(std::move(request)), echo_(StartCallbackEcho(Credentials())) {
     Connect();
@@ -59,7 +59,7 @@ class Hop {
     forwarder_ = routing::MakeGrpcForwarder(options);
   }
 
-  // The latency of one call in microseconds.
+  // Makes one call and returns its latency in microseconds.
   double Call() {
     std::promise<bool> answered;
     const auto start = steady_clock::now();
@@ -74,7 +74,7 @@ class Hop {
     return Median(std::move(times));
   }
 
-  // Returns the processor time per call.
+  // Keeps kAtOnce calls in flight. Returns the processor time per call in microseconds.
   double ManyAtOnce() {
     std::counting_semaphore<kAtOnce> room(kAtOnce);
     int calls = 0;

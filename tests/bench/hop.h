@@ -1,4 +1,5 @@
-// What TLS costs a hop between two nodes: the node's own forwarder against an echo, with certificates and without.
+// Measures what TLS costs on a hop between two nodes. The client is the node's own forwarder and the server is an echo
+// server, once with certificates and once without.
 #pragma once
 
 #include "common/base/error.h"
@@ -10,11 +11,11 @@ struct HopCost {
   double tls_us = 0;
   double plain_cpu_us = 0;  // Processor time per call, client and server together, when many calls run at once.
   double tls_cpu_us = 0;
-  double plain_connect_ms = 0;  // The first call on a connection.
+  double plain_connect_ms = 0;  // Latency of the first call on a connection.
   double tls_connect_ms = 0;
 };
 
-// Measures requests and answers of `floats` float32 values each. Plain text and TLS take turns.
+// Measures requests and answers of `floats` float32 values each. Rounds with plain text and with TLS alternate.
 Result<HopCost> MeasureHop(int floats);
 
 }  // namespace longshore::bench

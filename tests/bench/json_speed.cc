@@ -53,7 +53,7 @@ double CpuSeconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// The value of a line of /proc/self/status, in kB.
+// Returns the value of a line of /proc/self/status, converted from kB to bytes.
 double StatusBytes(const std::string& line) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -63,7 +63,7 @@ double StatusBytes(const std::string& line) {
   return 0;
 }
 
-// Resets the peak (VmHWM).
+// Resets the peak of the resident memory (VmHWM).
 void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 }  // namespace

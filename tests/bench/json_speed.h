@@ -10,15 +10,16 @@ struct JsonSpeed {
   size_t body_bytes = 0;
 };
 
-// How many digits the floats of a body have after the point. kPythons: as many as Python's json writes of a float32
-// that became a double, 16 or 17 in all.
+// A value of `digits`: each float has as many digits as Python's json writes of a float32 that became a double, 16 or
+// 17 in all.
 inline constexpr int kPythons = 0;
 
-// {"instances": [...]} of 1x224x224x3 floats.
+// Measures a body {"instances": [...]} of 1x224x224x3 floats, each with `digits` digits after the decimal point.
 JsonSpeed MeasureJson(int digits);
 
-// The peak memory that it took to turn such a body into a tensor, the body included, divided by the body's bytes.
-// Linux reports the peak of the whole process since its start, so this must be the first thing that a process does.
+// Returns the peak memory that it takes to turn such a body into a tensor, including the body, divided by the size of
+// the body. Call it first in a process: memory that earlier work has freed but that is still resident would be used
+// again, and the result would be too low.
 double MeasureJsonPeak(int digits);
 
 }  // namespace longshore::bench

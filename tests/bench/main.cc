@@ -35,7 +35,7 @@ Status RunEcho(const std::string& kind) {
   return {};
 }
 
-// Prints the reason to standard error. Returns the exit status, 2.
+// Prints the error to standard error. Returns the exit code, 2.
 int Fail(const Error& error) {
   std::cerr << "longshore-bench: " << error.message << "\n";
   return 2;

@@ -75,7 +75,8 @@ class Pacer {
   void TakeOne() {
     void* tag = nullptr;
     bool ok = false;
-    // The deadline has passed already, so that the call takes events that are there and does not wait.
+    // The deadline has passed already, so AsyncNext only takes an event that is already there and does not wait for
+    // one.
     if (queue_.AsyncNext(&tag, &ok, gpr_inf_past(GPR_CLOCK_MONOTONIC)) != grpc::CompletionQueue::GOT_EVENT) return;
     const std::unique_ptr<Call> call(static_cast<Call*>(tag));
     --under_way_;

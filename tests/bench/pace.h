@@ -12,22 +12,22 @@ struct Pace {
   std::string target;  // host:port
   int connections = 4;
   double per_second = 1000;
-  std::chrono::milliseconds warm_up{200};  // Requests of this time are not counted.
+  std::chrono::milliseconds warm_up{200};  // Requests that are due in this time are not counted.
   std::chrono::milliseconds measured{1000};
 };
 
 struct Latencies {
   int64_t answered = 0;  // Answers to requests that were due during the measurement.
   int64_t failed = 0;    // Failed requests, including those of the warm-up.
-  // From the time when a request was due to the time when its answer was read; 0 without answers.
+  // Latency: from the time when a request was due to the time when its answer was read; 0 without answers.
   double p50_ms = 0;
   double p99_ms = 0;
-  // From the time when a request was due to the time when it was sent: the delay that the client itself adds.
+  // Delay that the client itself adds: from the time when a request was due to the time when it was sent.
   double late_p99_ms = 0;
 };
 
-// Blocks until the last request is answered. The thread polls without ever sleeping: waking up costs more than a
-// request does.
+// Blocks until the last request is answered. The thread polls without ever sleeping, because waking up costs more than
+// a request does.
 Latencies MeasurePace(const Pace& pace, const load::Samples& samples);
 
 }  // namespace longshore::bench

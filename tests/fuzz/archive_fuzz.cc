@@ -1,12 +1,13 @@
-// Unpacks the input as a tar archive, plain or gzipped, into a folder. If the first byte is even, the checksums of all
-// headers in the rest are corrected first. No archive may create anything except files and folders below that folder.
+// Unpacks the input after its first byte as a tar archive, plain or gzipped, into a folder. If the first byte is even,
+// the checksums of all headers are corrected first. No archive may create anything except files and folders below that
+// folder.
 #include <sys/stat.h>
 
 #include "serving-node/sources/unpack.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 
-// The buffers of reading, writing and inflating, without the files' content.
+// Suffices for the buffers of reading, writing and inflating, but not for the content of large files.
 const longshore::fuzz::Allowance longshore::fuzz::kAllowance = {.per_byte = 4, .fixed_bytes = size_t{256} << 10};
 
 namespace longshore::fuzz {

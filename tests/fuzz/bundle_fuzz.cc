@@ -1,9 +1,10 @@
-// Reads the variables of a SavedModel, with a data file of 64 bytes. The first byte says what the rest is:
-//   0  keys and their entries, each after a byte that says how long it is, for a table whose checksums fit
+// Reads the variables of a SavedModel. The first byte of the input says what the rest is; the data file has 64 bytes
+// unless the input contains it:
+//   0  the keys and entries of an index with correct checksums; a byte with the length precedes each key and entry
 //   1  the index file
 //   2  the data file, with the index of "half_plus_two_tf1"
-//   3  the places of the blocks of an index with correct checksums: two bytes minus five are an offset, the next
-//      two minus five a size, so that both may be negative
+//   3  the positions of the blocks of an index with correct checksums: for each block a signed byte for the offset, and
+//      an unsigned byte that is the size plus five, so that both may be negative
 #include <leveldb/env.h>
 #include <leveldb/options.h>
 #include <leveldb/table_builder.h>

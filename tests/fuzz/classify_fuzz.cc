@@ -1,5 +1,6 @@
 // Parses the input as a ClassificationRequest and computes the classes with the model "examples_tf1", as the gRPC
-// server does. A RegressionRequest has the same fields. The context counts as received once more for each example (X3).
+// server does. Does the same for a RegressionRequest, which has the same fields. The context counts as received once
+// more for each example, because it is copied into each (X3 in docs/contract.md).
 #include "serving-node/inference/inference.h"
 #include "serving-node/inference/inputs.h"
 #include "tests/fuzz/fuzz.h"

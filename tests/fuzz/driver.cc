@@ -25,7 +25,7 @@ constexpr const char* kHelp =
 
 struct Options {
   uint64_t runs = 3000;
-  double seconds = 0;  // 0: until the runs are done.
+  double seconds = 0;  // The time limit for the mutations; 0: `runs` limits them.
   std::optional<uint32_t> seed;
   std::string keep;
   std::vector<Path> corpus;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kPlainBytesMax = size_t{1} << 20;
 
-// The number of inflated bytes up to the first damage; takes constant memory.
+// Returns the number of inflated bytes up to the first error, with constant memory.
 size_t PlainBytes(std::string_view packed) {
   z_stream stream{};
   CHECK(inflateInit2(&stream, 15 + 32) == Z_OK);

@@ -60,7 +60,7 @@ void AddParsed(size_t bytes) { parsed += bytes; }
 Measured::Measured(Fuzzer* fuzzer, std::string keep_as) : fuzzer_(fuzzer) {
   keep_path = std::move(keep_as);
   CountMemory();
-  // Otherwise the logs of thousands of bad inputs would be measured, too.
+  // Turns logs off, because the logs of thousands of bad inputs would be measured, too.
   spdlog::set_level(spdlog::level::off);
   google::protobuf::SetLogHandler(nullptr);
   KeepOnDeath();

@@ -11,7 +11,8 @@ class Measured {
  public:
   using Fuzzer = int(const uint8_t* data, size_t size);
 
-  // Writes an input that fails, also one that ends the process, to `keep_as`. Only one object may exist at a time.
+  // `keep_as` is the file to which an input that fails is written, also one that ends the process. Only one object may
+  // exist at a time.
   Measured(Fuzzer* fuzzer, std::string keep_as);
 
   // Runs the fuzzer. Returns false if the input took more than kAllowance or kSecondsMax.

@@ -9,7 +9,7 @@
 namespace longshore::fuzz {
 namespace {
 
-// Constant-initialised: malloc is called before any constructor.
+// Constant-initialised, because malloc is called before any constructor.
 std::atomic<size_t> held{0};
 std::atomic<size_t> peak{0};
 
@@ -51,8 +51,8 @@ void CountMemory() {
 
 #else
 
-// glibc's own functions, under the names that it provides for replacements. new calls malloc, so these functions count
-// all allocations.
+// glibc's own functions, under the names that it provides for programs that replace malloc. operator new calls malloc,
+// so these functions count all allocations.
 extern "C" {
 
 void* __libc_malloc(size_t bytes);
@@ -80,7 +80,7 @@ void free(void* block) {
   __libc_free(block);
 }
 
-// Both blocks exist while the content is moved.
+// Counts both blocks for a moment, because both exist while the content is moved.
 void* realloc(void* block, size_t bytes) {
   const size_t before = block == nullptr ? 0 : malloc_usable_size(block);
   void* moved = __libc_realloc(block, bytes);

@@ -10,12 +10,12 @@ namespace longshore::fuzz {
 
 class Mutator {
  public:
-  // Requires: a corpus that is not empty. Each input has at most bytes_max bytes.
+  // Requires: `corpus` is not empty. Next returns inputs of at most bytes_max bytes.
   Mutator(const std::vector<std::string>& corpus, uint32_t seed, size_t bytes_max)
       : corpus_(corpus), random_(seed), bytes_max_(bytes_max) {}
 
-  // A file of the corpus with one to eight changes: bits, bytes, numbers at their limits, and pieces that are removed,
-  // duplicated or taken from another file.
+  // Returns a file of the corpus with one to eight changes: bits, bytes, numbers at their limits, and pieces that are
+  // removed, duplicated or taken from another file.
   std::string Next();
 
  private:
@@ -26,7 +26,7 @@ class Mutator {
   void TakeFromAnother(std::string* input);
 
   const std::vector<std::string>& corpus_;
-  std::mt19937 random_;  // Used with %: the results of std distributions differ between standard libraries.
+  std::mt19937 random_;  // Used with %, because std distributions differ between standard libraries.
   const size_t bytes_max_;
 };
 

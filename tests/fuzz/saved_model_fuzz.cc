@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/source_tree/source_tree.h"
 
-// The file comes from the operator, not from a client, so the limits are wider.
+// The file comes from the operator, not from a client, so it may take more memory than a request.
 const longshore::fuzz::Allowance longshore::fuzz::kAllowance{.per_byte = 2, .fixed_bytes = size_t{256} << 10};
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,5 @@
-// Decisions as data: each document of tests/golden/FOLDER/*.yaml is one case; the test of the code that decides reads
-// it.
+// Test cases of decisions as data: each document of tests/golden/FOLDER/*.yaml is one case. The test of the code that
+// makes the decision reads the cases of its folder.
 //
 //   about: One sentence that says what must be true.
 //   ...                      the input, in the form that the test defines
@@ -26,7 +26,7 @@ struct Case {
 
 Result<std::vector<Case>> LoadCases(const std::string& folder);
 
-// The time after kStart that the field says ("90s"); kStart when it is absent.
+// The time kStart plus the value of the field, such as "90s"; kStart if the field is absent.
 TimePoint TimeOf(const Json& json, const char* key);
 
 // Every field of `expected` that differs in `actual`, as "path: expected X, is Y"; empty if all agree. Objects may

@@ -7,7 +7,8 @@
 
 namespace longshore::load {
 
-// The gaps between arrivals, independent and exponential, as those of many independent users are.
+// Draws the gaps between arrivals. They are independent and exponentially distributed, like those of many independent
+// users.
 class Arrivals {
  public:
   explicit Arrivals(uint64_t seed) : random_(seed) {}
@@ -18,10 +19,10 @@ class Arrivals {
     return std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
   }
 
-  // Uniform in [0, 1).
+  // Returns a random number, uniform in [0, 1).
   double NextUniform() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
 
-  // Uniform in [0, count). Requires: count > 0.
+  // Returns a random integer, uniform in [0, count). Requires: count > 0.
   uint64_t NextBelow(uint64_t count) { return std::uniform_int_distribution<uint64_t>(0, count - 1)(random_); }
 
  private:

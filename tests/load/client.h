@@ -1,4 +1,4 @@
-// The seam between the generator and a protocol: one request out, exactly one reply back.
+// The interface between the generator and the client of a protocol: exactly one reply for each request.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,7 @@ using ReplyDone = std::function<void(Reply)>;
 class Client {
  public:
   virtual ~Client() = default;
-  // Calls done exactly once, on any thread, at the latest shortly after the deadline.
+  // Calls `done` exactly once, on any thread, at the latest shortly after the deadline.
   virtual void Send(const Ask& ask, ReplyDone done) = 0;
 };
 

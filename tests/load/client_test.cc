@@ -164,7 +164,7 @@ TEST(Generator, ARequestWhoseConnectionIsRefusedIsTriedAsOftenAsToldAndThenFails
   EXPECT_EQ(ledger.Total().failed, 1);
 }
 
-// Answers each connection's requests with the given text, and closes it after one when told to.
+// Answers each request with the given text. With `close_after_one`, closes the connection after the first answer.
 class RawHttpServer {
  public:
   RawHttpServer(std::string answer, bool close_after_one) : answer_(std::move(answer)), close_(close_after_one) {
@@ -238,12 +238,13 @@ TEST(RestClient, AConnectionThatTheServerClosedIsNotUsedAgain) {
   const auto client = MakeRestClient(target, samples).value();
   for (int i = 0; i < 5; ++i) {
     const Reply reply = SendAndWait(*client, {.sample = 0, .key = {}});
-    // The client may send its next request before it sees the close; then that request reports a dead connection.
+    // The client may send its next request before it sees that the server closed the connection; then that request
+    // reports a dead connection.
     EXPECT_TRUE(reply.code == Code::kOk || reply.connection_died) << reply.message;
   }
 }
 
-// Its backlog accepts connections, and no server reads from them.
+// Clients can connect, because the kernel accepts connections up to the backlog, but the server never reads from them.
 class SilentServer {
  public:
   SilentServer() : listener_(process::ListenTcp("127.0.0.1", 0).value()) {

@@ -16,10 +16,10 @@ struct ControlWord {
   std::string name;            // Only for kMark.
 };
 
-// "rate 500", "mark after-promotion" or "stop". InvalidArgument lists the valid commands.
+// Parses "rate 500", "mark after-promotion" or "stop". The message of InvalidArgument lists the valid commands.
 Result<ControlWord> ParseControlWord(std::string_view line);
 
-// Splits a stream of bytes into complete lines; lines above the limit are dropped.
+// Splits a stream of bytes into complete lines; lines longer than kLineBytesMax are dropped.
 class LineBuffer {
  public:
   std::vector<std::string> Add(std::string_view bytes);

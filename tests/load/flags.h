@@ -21,7 +21,7 @@ struct Flags {
   GeneratorOptions generator;
 };
 
-// nullopt if --help was printed. The error's message can be shown to the user as it is.
+// Returns nullopt if --help was printed. The error's message can be shown to the user as it is.
 Result<std::optional<Flags>> ParseFlags(int argc, char** argv);
 
 }  // namespace longshore::load

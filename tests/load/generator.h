@@ -16,7 +16,7 @@ struct GeneratorOptions {
   double rate_per_second = 100;
   double rest_share = 0;  // The share of requests sent over REST, 0..1.
   KeyOptions keys;
-  int retries = 0;              // How often a request whose connection died is sent again, 50 ms later.
+  int retries = 0;              // How many times a request whose connection died is sent again, after 50 ms each.
   size_t in_flight_max = 5000;  // A request above this limit is not sent and is recorded as a failure.
   uint64_t requests_max = 0;    // Stops after this number of requests; 0: no limit.
   size_t samples = 1;           // The number of prepared inputs, which are used in turn.
@@ -25,20 +25,20 @@ struct GeneratorOptions {
 
 inline constexpr double kRateMax = 100'000;
 
-// Sends from its own thread from construction until Stop. The clients and the ledger must outlive it.
+// Sends requests from its own thread, from construction until Stop. The clients and the ledger must outlive it.
 class Generator {
  public:
   // `rest` may be null when rest_share is 0.
   Generator(const GeneratorOptions& options, Client& grpc, Client* rest, Ledger& ledger, const Clock& clock);
   ~Generator();
 
-  // Sets the requests per second; 0 pauses. InvalidArgument above kRateMax or below 0.
+  // Sets the number of requests per second; 0 pauses the generator. InvalidArgument if it is above kRateMax or below 0.
   Status SetRate(double rate_per_second);
   double rate() const;
 
-  // Sends no new requests from now on. Those in flight are answered by their deadline at the latest.
+  // Sends no new requests from now on. Those in flight are still answered and, if their connection dies, retried.
   void Stop();
-  // Whether all requests_max requests were sent, or all keys of a run that sends each key once with share 1.
+  // Whether all requests_max requests were sent or, if every request carries a key and each key is sent once, all keys.
   bool exhausted() const { return exhausted_; }
 
  private:

@@ -25,7 +25,7 @@ std::string MetadataValue(const std::multimap<grpc::string_ref, grpc::string_ref
   return found == metadata.end() ? "" : std::string(found->second.data(), found->second.size());
 }
 
-// A node may send these as initial or as trailing metadata.
+// Returns the value of a header, which a node may send as initial or as trailing metadata; "" if it is missing.
 std::string Header(const grpc::ClientContext& context, const char* name) {
   const std::string early = MetadataValue(context.GetServerInitialMetadata(), name);
   return early.empty() ? MetadataValue(context.GetServerTrailingMetadata(), name) : early;
@@ -38,7 +38,7 @@ int64_t ParseVersion(const std::string& text) {
 }
 
 struct Call {
-  std::unique_ptr<PredictionService::Stub> stub;  // The stub of a request's own connection; null otherwise.
+  std::unique_ptr<PredictionService::Stub> stub;  // The stub of the request's own connection; null if it has none.
   grpc::ClientContext context;
   PredictResponse response;
   ReplyDone done;
@@ -95,7 +95,7 @@ class GrpcClient final : public Client {
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-    // gRPC resends requests that no server has started; a request with its own connection must not need that.
+    // gRPC resends requests that no server has started. A request with its own connection must succeed without that.
     if (options_.fresh) arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
     return PredictionService::NewStub(
         grpc::CreateCustomChannel(options_.target, grpc::InsecureChannelCredentials(), arguments));
@@ -120,7 +120,7 @@ class GrpcClient final : public Client {
   std::mutex mutex_;
   std::condition_variable idle_;
   int64_t under_way_ = 0;
-  // Connections that have got their answer; the sender's thread closes them.
+  // The stubs of own connections whose request was answered; the thread that calls Send next destroys them.
   std::vector<std::unique_ptr<PredictionService::Stub>> spent_;
 };
 

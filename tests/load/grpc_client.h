@@ -27,7 +27,7 @@ std::unique_ptr<Client> MakeGrpcClient(const GrpcOptions& options, const Samples
 // Whether gRPC itself reports a lost or refused connection. UNAVAILABLE from a server (a full queue) does not count.
 bool IsConnectionDeath(const grpc::Status& status);
 
-// Whether an output holds NaN or an infinity, in any encoding of the tensor.
+// Whether a float32 output has NaN or an infinity, in either encoding of the tensor.
 bool HasNonFinite(const tensorflow::serving::PredictResponse& response);
 
 }  // namespace longshore::load

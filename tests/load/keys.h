@@ -1,4 +1,4 @@
-// The user that sends a request: the key that keyed assignment reads.
+// The users that requests come from. A request carries its user's key, by which a keyed assignment chooses the version.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Keys {
   // Requires: options.distinct in 1..kKeysMax.
   explicit Keys(const KeyOptions& options) : options_(options) {}
 
-  // The key of the next request; nullopt if it carries no key.
+  // Draws the key of the next request; nullopt if it carries no key.
   std::optional<KeyIndex> Next(Arrivals& random);
 
   // Whether `once` is set and all keys were sent.

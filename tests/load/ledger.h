@@ -1,7 +1,7 @@
 // The ledger: every request that was sent, its one answer, and the version and node that answered.
 //
-// Requests belong to the segment in which they were sent; `Mark` opens the next one. Memory is bounded: by the
-// requests in flight, the number of keys, and kSegmentsMax, kNamesMax and kMovesMax.
+// Requests belong to the segment in which they were sent; `Mark` opens the next one. The memory is limited by the
+// number of requests in flight, the number of keys, kSegmentsMax, kNamesMax and kMovesMax.
 #pragma once
 
 #include <array>
@@ -27,12 +27,12 @@ inline constexpr size_t kMovesMax = 1'000'000;
 
 using RequestId = uint64_t;
 
-// Latencies in the buckets of common/base/buckets.h: quantiles are off by at most 9 %.
+// Counts latencies in the buckets of common/base/buckets.h, so quantiles are off by at most 9 %.
 class LatencyCounts {
  public:
   void Add(Duration latency);
   void Merge(const LatencyCounts& other);
-  // The upper end of the quantile's bucket, in milliseconds; 0 if nothing was counted.
+  // The upper end of the bucket that contains the quantile, in milliseconds; 0 if nothing was counted.
   double QuantileMs(double quantile) const;
   // The longest latency, exactly; 0 when nothing was counted.
   double MaxMs() const;
@@ -57,7 +57,7 @@ struct VersionCounts {
 
 struct Counts {
   int64_t sent = 0;
-  int64_t answered = 0;  // Good answers.
+  int64_t answered = 0;  // Number of good answers.
   int64_t failed = 0;
   int64_t retried = 0;
   int64_t without_version = 0;  // Good answers that do not name their version.
@@ -70,7 +70,7 @@ struct Counts {
 };
 Json ToJson(const Counts& counts);
 
-// A move: a key got an answer from another version than in its answer before.
+// A move: the answer to a key came from another version than the previous answer to this key.
 struct Move {
   TimePoint sent_at;
   KeyIndex key = 0;
@@ -97,12 +97,12 @@ class Ledger {
   // ignored.
   void Answered(RequestId id, const Reply& reply, TimePoint now);
 
-  // Ends the current segment and opens the next one. ResourceExhausted after kSegmentsMax.
+  // Ends the current segment and opens the next one. ResourceExhausted if there are kSegmentsMax segments already.
   Status Mark(const std::string& name, TimePoint now);
 
-  // Returns the segments that have ended and whose requests are all answered, each once, in order.
+  // Returns the segments that have ended and whose requests are all answered, in order. Each is returned only once.
   std::vector<SegmentReport> TakeFinished();
-  // Returns the counts of all answers since the last call, of all segments.
+  // Returns the counts since the last call, over all segments.
   Counts TakeRecent();
   // Returns the moves since the last call, in order of the answers.
   std::vector<Move> TakeMoves();

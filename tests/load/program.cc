@@ -28,8 +28,8 @@ void Print(const char* type, TimePoint at, const Json& content) {
   std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
 
-// Returns a file descriptor that receives SIGINT and SIGTERM. Must be called before any thread starts, so that all
-// threads block these signals.
+// Blocks SIGINT and SIGTERM and returns a file descriptor that receives them. Must be called before any thread starts,
+// so that all threads block these signals.
 int BlockStopSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -39,7 +39,7 @@ int BlockStopSignals() {
   return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
-// The loop of the main thread: reads commands and prints lines.
+// The loop of the main thread: reads commands from standard input and prints lines of JSON.
 class Console {
  public:
   Console(Generator& generator, Ledger& ledger, const Clock& clock, int stop_signals, const std::string& moves_file)
@@ -154,7 +154,8 @@ Result<int> Run(const Flags& flags, int stop_signals) {
   Console console(generator, ledger, clock, stop_signals, flags.moves_file);
   console.RunUntilStopped(flags.duration_s);
   console.Finish(AnswerTimeMax(deadline, flags.generator.retries));
-  // The destructors of the clients would wait for the answers without a limit. Everything is printed and flushed.
+  // Exits at once if requests are unanswered, because the destructors of the clients would wait for the answers without
+  // a limit. Everything is printed and flushed already.
   if (ledger.in_flight() > 0) std::_Exit(1);
   const Counts total = ledger.Total();
   return total.failed + total.answered_twice + total.version_disputed == 0 ? 0 : 1;

@@ -8,7 +8,7 @@
 
 namespace longshore::load {
 
-// The longest time from a request to its answer: each try has a deadline, and 5 s are for the pauses between the tries
+// The longest time from a request to its answer: one deadline for each try, and 5 s for the pauses between the tries
 // and for a slow machine.
 std::chrono::milliseconds AnswerTimeMax(std::chrono::milliseconds deadline, int retries);
 
@@ -16,7 +16,8 @@ std::chrono::milliseconds AnswerTimeMax(std::chrono::milliseconds deadline, int 
 // Returns whether all of them are answered.
 bool AwaitAnswers(const Ledger& ledger, std::chrono::milliseconds time_max, const std::function<void()>& meanwhile);
 
-// Returns the exit code: 0 if every request got a good answer, 1 if some did not, 2 for invalid flags.
+// Returns the exit code: 0 if every request got exactly one good answer and no version was disputed, 1 if not, 2 if the
+// flags or the input file are not valid.
 int Main(int argc, char** argv);
 
 }  // namespace longshore::load

@@ -84,7 +84,7 @@ Reply MakeFailure(const beast::error_code& error, const char* doing) {
   return reply;
 }
 
-// Whether the error shows that the server closed an idle kept-alive connection.
+// Whether the server has closed this idle kept-alive connection.
 bool IsClosed(Connection& connection) {
   char byte;
   const int handle = connection.stream.socket().native_handle();

@@ -14,9 +14,9 @@ struct RestOptions {
   std::string host = "127.0.0.1";
   uint16_t port = 0;
   std::chrono::milliseconds deadline{5000};
-  // After this number the client reconnects, so that new nodes get their share of the load.
+  // After this number of requests the client reconnects, so that new nodes get their share of the load.
   int requests_per_connection_max = 200;
-  size_t connections_max = 64;  // Further requests wait for a free connection.
+  size_t connections_max = 64;  // Above this number, requests wait for a free connection.
 };
 
 inline constexpr size_t kRestBodyBytesMax = size_t{16} << 20;

@@ -27,7 +27,7 @@ Result<std::vector<float>> ReadValues(const SampleOptions& options, size_t row_e
   return values;
 }
 
-// The values as nested lists of this shape.
+// Returns the values as nested lists of this shape.
 Json Nest(std::span<const float> values, std::span<const int64_t> shape) {
   if (shape.empty()) return values[0];
   Json list = Json::array();

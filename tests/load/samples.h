@@ -15,8 +15,8 @@ struct SampleOptions {
   std::string model = "default";
   std::string signature;  // Name of the signature; "": the model's default.
   std::string input = "x";
-  std::vector<int64_t> shape = {1};  // The shape of one request's input, with the batch dimension.
-  Path data;                         // File of the inputs: little-endian float32, whole requests; "": 64 small numbers.
+  std::vector<int64_t> shape = {1};  // The shape of one request's input, including the batch dimension.
+  Path data;                         // Little-endian float32 values of whole inputs; "": 64 small numbers.
   int64_t version = 0;               // The version that every request names; 0: requests name no version.
 };
 
@@ -24,13 +24,13 @@ inline constexpr size_t kSamplesMax = 100'000;
 
 struct Samples {
   std::vector<tensorflow::serving::PredictRequest> grpc;
-  std::vector<std::string> rest_bodies;  // {"instances": [...]}
+  std::vector<std::string> rest_bodies;  // {"instances": [...]}, for each sample.
   std::string rest_path;                 // "/v1/models/NAME:predict"
 
   size_t size() const { return grpc.size(); }
 };
 
-// InvalidArgument if the file does not contain whole requests of this shape.
+// Returns InvalidArgument if the file does not contain whole inputs of this shape.
 Result<Samples> MakeSamples(const SampleOptions& options);
 
 }  // namespace longshore::load

@@ -58,7 +58,8 @@ Json EqualToJson(const Falses& equal) {
           {"met", share <= kFalseShareMax}};
 }
 
-// The probability of at most `count` of `trials` at this share.
+// Returns the probability of at most `count` successes in `trials` trials if each succeeds with the probability
+// `share`.
 double AtMost(int count, int trials, double share) {
   double sum = 0;
   for (int i = 0; i <= count; ++i) {

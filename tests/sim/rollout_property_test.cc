@@ -1,6 +1,7 @@
-// Properties of rollouts that hold in every history. Random histories of one model: nodes come, go, load, fail and trip
-// guards; people change the spec and give commands; traffic is good or bad; and the store and the stream to the nodes
-// have faults. Each run draws new seeds and prints them; LONGSHORE_SEED=N repeats those that begin with N.
+// Tests properties of rollouts that hold in every history. The histories of one model are random: nodes come, go, load,
+// fail and trip guards; people change the spec and give commands; traffic is good or bad; and the store and the stream
+// to the nodes have faults. Each run draws new seeds and prints them; LONGSHORE_SEED=N repeats the run whose first seed
+// is N.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +51,7 @@ class History {
   }
 
   void Reconcile() {
-    // A read may be older than the last write of the status.
+    // The controller may read a status that is older than its last write.
     const bool is_stale = previous_ && HasFault("StaleRead", 15);
     api::Model read = model_;
     if (is_stale) read.status = *previous_;
@@ -148,7 +149,7 @@ class History {
     return held == states_.end() ? nullptr : &held->second;
   }
 
-  // Nodes receive delayed messages and load what they should hold, one state at a time.
+  // Nodes receive delayed messages, and the versions that they should load advance by one state at most.
   void MoveNodes() {
     std::erase_if(delayed_, [&](const plan::SendModel& send) {
       if (faults_ == Faults::kSome && Draw(2) == 0) return false;
@@ -186,22 +187,24 @@ class History {
     if (model_.status.rollout.weight_percent > 0) observed_.windows["a"].candidate.requests += Draw(30);
   }
 
-  // Applies the actions in order, as far as the faults allow.
+  // Executes the actions of the plan in order, as far as the faults allow.
   void Apply(bool is_stale) {
     const bool recovers = std::exchange(is_restarted_, false);
     for (const plan::Action& action : plan_) {
       if (recovers ? HasFault("CrashInRecovery", 8) : HasFault("Crash", 60)) return Restart();
       if (const auto* write = std::get_if<plan::WriteStatus>(&action)) {
-        // The object has changed since the read: nothing is stored. What was sent before stays sent.
+        // The object has changed since it was read, so the status is not stored. Messages that were sent before stay
+        // sent.
         if (is_stale || HasFault("Conflict", 10)) return;
         previous_ = std::exchange(model_.status, write->status);
-        if (HasFault("AnswerLost", 20)) return;  // It is stored, but the controller gets an error.
+        if (HasFault("AnswerLost", 20)) return;  // The status is stored, but the controller gets an error.
       }
       if (const auto* send = std::get_if<plan::SendModel>(&action)) Send(*send);
     }
   }
 
-  // The controller knows only what is stored and what the nodes report. Messages under way are lost with their streams.
+  // After a restart, the controller knows only what is stored and what the nodes report. Messages under way are lost
+  // with their streams.
   void Restart() {
     is_restarted_ = true;
     delayed_.clear();
@@ -218,18 +221,18 @@ class History {
     return state == nullptr ? "" : DigestOf(*state);
   }
 
-  // Whether this fault happens now: once in `one_in` times.
+  // Whether this fault happens now, with a probability of 1 / one_in.
   bool HasFault(const char* fault, int one_in) {
     if (faults_ == Faults::kNone || Draw(one_in) != 0) return false;
     ++happened_[fault];
     return true;
   }
 
-  // Nodes reject a message that is older than the one they have, so a newer one replaces it.
+  // A newer message replaces a delayed one, because a node rejects a message that is older than the one it has.
   void Send(const plan::SendModel& send) {
     std::erase_if(delayed_, [&](const plan::SendModel& other) { return other.node == send.node; });
     std::erase_if(holds_, [&](const auto& held) { return held.node == send.node; });
-    if (HasFault("MessageLost", 10)) return;  // The stream broke, so the controller reads again what the node has.
+    if (HasFault("MessageLost", 10)) return;  // The stream broke, so the controller does not know what the node has.
     holds_.push_back({send.node, send.state ? DigestOf(*send.state) : ""});
     if (HasFault("MessageDelayed", 4)) {
       delayed_.push_back(send);
@@ -298,7 +301,7 @@ class History {
     }
   }
 
-  // Nodes get a decision that takes weight away before the status is written, and any other decision after it.
+  // A decision that takes weight away is sent to the nodes before the status is written, any other decision after it.
   void CheckOrder() {
     size_t write = plan_.size();
     for (size_t i = 0; i < plan_.size(); ++i) {

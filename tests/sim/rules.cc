@@ -35,7 +35,7 @@ bool EvidenceRule::RollsBack(const Request& request) {
 
 namespace {
 
-// The measurement of the requests of one interval.
+// Collects the requests of one interval and measures them.
 class Interval {
  public:
   explicit Interval(Metric metric) : metric_(metric) {}

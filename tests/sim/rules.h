@@ -11,11 +11,11 @@
 
 namespace longshore::sim {
 
-// Our analysis. It looks after every request.
+// Our analysis, which is evaluated after every request.
 class EvidenceRule final {
  public:
   EvidenceRule(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
-  // Takes one request; true: roll back now.
+  // Takes one request. Returns true if the candidate must be rolled back now.
   bool RollsBack(const Request& request);
   // The reason of the rollback.
   const std::string& reason() const { return reason_; }
@@ -28,12 +28,13 @@ class EvidenceRule final {
 
 enum class Metric { kErrorShare, kP99 };
 
-// A measurement of the candidate's requests of one interval.
+// One measurement of the candidate, from its requests in one interval.
 struct Look {
-  double candidates = 0;   // The candidate's requests since the rollout began.
+  double candidates = 0;   // Number of the candidate's requests since the rollout began.
   double measurement = 0;  // The share of errors, or the p99 of the run time in microseconds.
 };
-// The looks at one rollout of this length. An interval without a request of the candidate has no look.
+// How a rollout is measured: this metric, once per interval, until the horizon. An interval without a request of the
+// candidate gives no Look.
 struct Looking {
   Metric metric = Metric::kErrorShare;
   double interval_seconds = 60;
@@ -41,16 +42,16 @@ struct Looking {
 };
 std::vector<Look> LooksAt(const World& world, const Looking& looking, uint64_t seed);
 
-// A fixed limit on the measurements: rolls back at failed measurement number `failures_max`. A measurement fails when
-// it is above `measurement_max`.
+// A rule with a fixed limit: a measurement fails if it is above `measurement_max`, and the rollout is rolled back when
+// `failures_max` measurements have failed.
 struct Limit {
   double measurement_max = 0;
   int failures_max = 5;
 };
-// The candidate's requests until the rollback; nullopt without a rollback.
+// Returns the number of the candidate's requests until the rollback; nullopt without a rollback.
 std::optional<double> RequestsUntilRollback(const std::vector<Look>& looks, const Limit& limit);
 
-// The lowest measurement_max that rolls back at most `share_max` of these rollouts.
+// Returns the lowest measurement_max with which at most the share `share_max` of these rollouts is rolled back.
 double LowestLimit(const std::vector<std::vector<Look>>& rollouts, int failures_max, double share_max);
 
 // The evidence of one request, from which windows and baselines are built.

@@ -14,7 +14,7 @@ Stream::Stream(const World& world, uint64_t seed)
   }
 }
 
-// Advances the node's drift and bursts to now_.
+// Advances the node's drift and bursts to the time now_.
 void Stream::Advance(Node& node) {
   const Conditions& conditions = world_.conditions;
   if (conditions.drift_sigma > 0) {

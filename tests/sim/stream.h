@@ -12,23 +12,22 @@ namespace longshore::sim {
 // default there are none, and every request is independent.
 struct Conditions {
   int nodes = 1;
-  double node_sigma = 0;  // Standard deviation of the logarithm of a node's speed, which is constant.
-  double drift_sigma =
-      // Standard deviation of the drift of the log run times on a node, an Ornstein-Uhlenbeck process with time
-      // constant drift_seconds.
-      0;
-  double drift_seconds = 100;      // In seconds.
+  double node_sigma = 0;  // Standard deviation of the logarithm of the constant factor on a node's run times.
+  // The logarithm of the run times on a node drifts as an Ornstein-Uhlenbeck process with this standard deviation and
+  // the time constant drift_seconds.
+  double drift_sigma = 0;
+  double drift_seconds = 100;
   double burst_every_seconds = 0;  // Mean time between bursts on a node; 0: no bursts.
   double burst_seconds = 5;        // Mean length of a burst.
   double burst_slowdown = 3;
-  double burst_errors = 0.05;  // Share of requests that fail during a burst.
-  int batch_size = 1;          // Requests of one version on one node that share a run.
+  double burst_errors = 0.05;  // Minimum share of requests that fail during a burst.
+  int batch_size = 1;          // Number of requests of one version on one node that share a run.
 };
 
 // The simulated conditions. The candidate equals stable if its error rate is the same and slowdown is 1.
 struct World {
   double candidate_share = 0.25;  // The candidate's share of the requests.
-  double stable_errors = 0.01;    // Share of requests that fail.
+  double stable_errors = 0.01;    // Share of stable's requests that fail.
   double candidate_errors = 0.01;
   double run_time_median_us = 10000;  // The run times have a log-normal distribution.
   // Standard deviation of the logarithm of run times; 0.25 gives p99 / median = 1.8.
@@ -43,7 +42,7 @@ struct Request {
   bool error = false;
   double run_time_us = 0;
   int node = 0;
-  bool first_of_batch = true;  // Only the first request of a batch is counted, because all of them had the same run.
+  bool first_of_batch = true;  // Only the first request's run time counts, because a batch has only one run.
 };
 
 class Stream {
@@ -61,7 +60,7 @@ class Stream {
   struct Node {
     double log_speed = 0;
     double log_drift = 0;
-    double seen_at = 0;  // In seconds.
+    double seen_at = 0;  // Time of the last request on the node, in seconds.
     double burst_ends_at = -1;
     double burst_begins_at = 0;
     Batch batches[2];  // The unfinished batches of stable and of the candidate.
@@ -74,7 +73,7 @@ class Stream {
   std::uniform_real_distribution<double> uniform_;
   std::normal_distribution<double> normal_;
   std::vector<Node> nodes_;
-  double now_ = 0;  // In seconds.
+  double now_ = 0;  // The simulated time in seconds.
 };
 
 }  // namespace longshore::sim

@@ -7,7 +7,7 @@
 namespace longshore::sim {
 namespace {
 
-// A rollout lasts for 40 minutes, or longer at a low rate: until this many requests have been answered.
+// A rollout lasts for 40 minutes or, at a low rate, until this many requests have been answered.
 constexpr double kHorizonSecondsMin = 40 * 60;
 constexpr double kHorizonRequestsMin = 24000;
 constexpr int kBaselineRequests = 1000;
@@ -47,7 +47,7 @@ EqualCase DrawEqualCase(Requests requests, uint64_t seed) {
   drawn.world.stable_errors = drawn.world.candidate_errors = pick(std::vector<double>{0, 0.001, 0.01, 0.05, 0.3});
   drawn.world.run_time_sigma = pick(std::vector<double>{0.05, 0.25, 0.5, 1.0});
   drawn.baseline_requests = pick(std::vector<int>{0, 100, 1000});
-  // With tolerance 0, an equal version lies on the edge of the null hypothesis: the hardest case.
+  // With tolerance 0, a version that equals stable lies on the edge of the null hypothesis, which is the hardest case.
   drawn.spec.rollout.latency.tolerance = pick(std::vector<double>{0, 0, 0.1});
   if (pick(std::vector<bool>{false, true})) drawn.spec.slo.latency_target = std::chrono::milliseconds(10);
   drawn.spec.slo.latency_quantile = 0.9;
@@ -55,7 +55,7 @@ EqualCase DrawEqualCase(Requests requests, uint64_t seed) {
   return drawn;
 }
 
-// Runs one rollout. Returns the reason of the rollback, or "".
+// Runs one rollout. Returns the reason of the rollback, or "" if there was none.
 std::string RunEqual(const EqualCase& drawn, uint64_t seed, int64_t requests_min, int64_t& requests) {
   EvidenceRule rule(drawn.spec, Baseline(drawn.world, drawn.baseline_requests, seed + 1000000007));
   Stream stream(drawn.world, seed);
@@ -77,7 +77,7 @@ double HorizonSeconds(const World& world) {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// The candidate's requests until our rule rolls back.
+// Returns the number of the candidate's requests until our rule rolls back; kNever if it does not.
 double RunOurs(const World& world, uint64_t seed, uint64_t baseline_seed) {
   EvidenceRule rule({}, Baseline(world, kBaselineRequests, baseline_seed));
   Stream stream(world, seed);
@@ -146,7 +146,7 @@ Measured MeasureOurs(const Case& one) {
 
 using Rollouts = std::vector<std::vector<Look>>;
 
-// The looks of a peer at the rollouts of a case, at one interval.
+// What a peer measures in the rollouts of a case with intervals of one length.
 struct Seen {
   Rollouts faulty;
   Rollouts equal;
@@ -183,8 +183,9 @@ std::string NameOf(bool latency, double interval_seconds, const Limit& limit) {
   return fmt::format("{} every {:.0f} s, {} failed", what, interval_seconds, limit.failures_max);
 }
 
-// The setting that finds this fault soonest with few false alarms, chosen afterwards from the same rollouts. Both Argo
-// Rollouts and Flagger can be set like this; an operator does not know the fault before.
+// Returns the setting that rolls back candidates with this fault soonest, among those that roll back at most
+// kPeerFalseShareMax of the equal versions. It is chosen afterwards from the same rollouts, which favours the peer,
+// because an operator does not know the fault in advance. Both Argo Rollouts and Flagger can be set like this.
 Peer BestSetting(const Case& one) {
   Peer best;
   for (const double interval_seconds : {10, 30, 60, 120, 300, 600, 1200}) {
@@ -203,8 +204,9 @@ Peer BestSetting(const Case& one) {
   return best;
 }
 
-// The documented examples: Argo Rollouts' analysis page (interval 5m, successCondition result[0] >= 0.95, failureLimit
-// 3: the fourth failure ends it) and Flagger's canary (interval 1m, threshold 5, success rate 99%, p99 500 ms).
+// The examples in the documentation of the peers: Argo Rollouts' analysis page (interval 5m, successCondition result[0]
+// >= 0.95, failureLimit 3, so the fourth failure ends the rollout) and Flagger's canary (interval 1m, threshold 5,
+// success rate 99%, p99 500 ms).
 std::vector<Peer> Examples(const Case& one) {
   const auto example = [&](const char* tool, double interval_seconds, const Limit& limit) {
     return Peer{fmt::format("{}'s example: {}", tool, NameOf(one.fault.latency, interval_seconds, limit)),

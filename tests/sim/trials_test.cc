@@ -18,7 +18,7 @@ TEST_P(EqualVersions, AreRolledBackInAtMostOneOfAHundred) {
   EXPECT_GT(falses.requests, 1000 * 2000) << "rollouts that end early prove nothing";
 }
 
-// A small version of the table in docs/analysis.md; it shows a rule that finds nothing or everything.
+// A small version of the table in docs/analysis.md. It is large enough to show that a rule finds nothing or everything.
 TEST(WorseVersions, AreFoundAndComparedWithThePeersBestSetting) {
   Options options;
   options.equal_rollouts = 10;

@@ -31,7 +31,7 @@ std::optional<Line> Split(std::string_view line) {
   return Line{line.substr(0, gap), line.substr(token)};
 }
 
-// Calls take(line, number) for each line with content.
+// Calls take(line, number) for each line that is neither empty nor a comment.
 template <typename Take>
 Status ForEachLine(std::string_view text, Take take) {
   for (size_t number = 1; !text.empty(); ++number) {

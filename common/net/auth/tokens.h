@@ -20,12 +20,12 @@ inline constexpr size_t kTokenBytesMax = 4096;
 // A set of tokens. Keeps only their hashes.
 class Tokens {
  public:
-  // One per line: a name, blanks, the token. Ignores empty lines and lines that begin with #. InvalidArgument if a line
-  // is malformed, a name or a token is repeated, a token is too short or too long, or the text has no token. The
-  // message names the line by its number, and never shows its content.
+  // Parses one token per line: a name, blanks, the token. Ignores empty lines and lines that begin with #. Returns
+  // InvalidArgument if a line is malformed, a name or a token is repeated, a token is too short or too long, or the
+  // text has no token. The message names the line by its number, and never shows its content.
   static Result<Tokens> Parse(std::string_view text);
 
-  // Takes the same time for every token of a given length, so that the time reveals nothing about the right tokens.
+  // Takes the same time for every token of a given length, so that the time reveals nothing about the valid tokens.
   bool Contains(std::string_view token) const;
 
   friend bool operator==(const Tokens&, const Tokens&) = default;
@@ -44,24 +44,24 @@ class Tokens {
 // Admits calls to a listener by their tokens. Thread-safe.
 class Gate {
  public:
-  // Takes the tokens from a file, which is read again when it changes. Errors begin with the flag.
+  // Takes the tokens from a file, which is read again when it changes. Error messages begin with `flag`.
   static Result<std::shared_ptr<const Gate>> Open(const std::string& flag, const Path& file);
   explicit Gate(std::shared_ptr<const Reloaded<Tokens>> tokens) : tokens_(std::move(tokens)) {}
 
-  // `authorization` is the value of the header of this name: "Bearer TOKEN". The error is Unauthenticated, always with
-  // the same text.
+  // `authorization` is the value of the header "authorization": "Bearer TOKEN". The error is Unauthenticated, always
+  // with the same text.
   Status Admit(std::string_view authorization) const;
 
  private:
   const std::shared_ptr<const Reloaded<Tokens>> tokens_;
 };
 
-// Reads a file with a single token, as Kubernetes mounts it, without the line break at its end. InvalidArgument if it
-// is empty.
+// Reads a file with a single token, as Kubernetes mounts it, without the line break at its end. Returns InvalidArgument
+// if the file is empty.
 Result<std::string> ReadToken(const Path& file);
 
-// The header value that a client of such a listener sends: "Bearer " and the file's first token. The file is read again
-// when it changes.
+// The value of the header "authorization" for a client of a listener that has a Gate: "Bearer " and the first token of
+// the file. The file is read again when it changes.
 using Authorization = Reloaded<std::string>;
 Result<std::shared_ptr<Authorization>> OpenAuthorization(const std::string& flag, const Path& file);
 

@@ -122,7 +122,7 @@ Status Outcome(Transfer& transfer, CURLcode code, const char* details) {
   if (answered && http != kOk && http != kPartialContent)
     return Fail(CodeOf(http), "{}: the host answers {}", url, http);
   if (code != CURLE_OK) return Fail(CodeOf(code), "{}: {}", url, *details != '\0' ? details : curl_easy_strerror(code));
-  return transfer.begun ? Status() : Begin(transfer);  // An empty body.
+  return transfer.begun ? Status() : Begin(transfer);  // An empty body: OnPiece was not called.
 }
 
 void SetOptions(const Request& request, CURL* curl) {

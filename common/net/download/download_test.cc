@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Has an https server at 127.0.0.1 that answers by path.
+// Has an https server at 127.0.0.1 whose answer depends on the requested path.
 class DownloadTest : public testing::Test {
  protected:
   void SetUp() override {

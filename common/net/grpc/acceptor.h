@@ -1,9 +1,9 @@
 // Accepts connections from a listening socket and hands them to a gRPC server.
 //
 // gRPC's own listener can neither share a socket fairly with other processes nor stop listening without breaking
-// streams. This one can do both. Several processes may accept from one socket. Before each accept, a process waits for
-// a short time in proportion to its connections, so that the one with the fewest connections accepts, and a new process
-// gets connections immediately.
+// streams. This class can do both. Several processes may accept from one socket. Before each accept, a process waits
+// for a short time in proportion to its connections, so that the one with the fewest connections accepts, and a new
+// process gets connections immediately.
 //
 //   ::grpc::ServerBuilder builder;
 //   rpc::ConnectionAcceptor acceptor(listen_fd, builder);
@@ -57,8 +57,8 @@ class ConnectionAcceptor {
 
   int listen_fd() const { return listen_fd_; }  // The listening socket; -1 after StopAccepting.
 
-  // The number of open connections that it handed to gRPC. Thread-safe. Up to 100 ms old, because counting costs two
-  // system calls per connection.
+  // The number of open connections that the acceptor handed to gRPC. Thread-safe. Up to 100 ms old, because counting
+  // costs two system calls per connection.
   size_t connections();
 
  private:
@@ -76,8 +76,8 @@ class ConnectionAcceptor {
   std::unique_ptr<::grpc::experimental::ExternalConnectionAcceptor> grpc_acceptor_;
   std::thread thread_;
   std::mutex mutex_;
-  // Descriptor -> inode of the socket. gRPC owns and closes the descriptors. If a descriptor has another inode now, the
-  // connection was closed and the number was reused.
+  // Key: descriptor. Value: inode of its socket. gRPC owns and closes the descriptors. If a descriptor has another
+  // inode now, the connection was closed and the number was reused.
   std::map<int, uint64_t> handed_over_;
   std::chrono::steady_clock::time_point counted_at_{};
 };

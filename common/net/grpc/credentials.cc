@@ -12,7 +12,7 @@ std::string_view View(const grpc_slice& slice) {
   return {reinterpret_cast<const char*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice)};
 }
 
-// Uses the C API because gRPC's C++ API can neither check calls on plaintext connections nor check new certificates
+// Uses gRPC's C API, because its C++ API can neither check calls on plaintext connections nor check new certificates
 // before they replace the old ones.
 class Credentials final : public ::grpc::ServerCredentials {
  public:
@@ -42,7 +42,7 @@ class Credentials final : public ::grpc::ServerCredentials {
         grpc_ssl_server_credentials_create_options_using_config_fetcher(request, &Fetch, this));
   }
 
-  // gRPC calls it before each handshake.
+  // gRPC calls this function before each handshake.
   static grpc_ssl_certificate_config_reload_status Fetch(void* self, grpc_ssl_server_certificate_config** config) {
     return static_cast<Credentials*>(self)->FetchNew(config);
   }
@@ -51,7 +51,7 @@ class Credentials final : public ::grpc::ServerCredentials {
     const std::lock_guard lock(mutex_);
     if (now == fetched_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     const grpc_ssl_pem_key_cert_pair pair{.private_key = now->key.c_str(), .cert_chain = now->certificate.c_str()};
-    // gRPC requires a CA even if clients need no certificate; then any certificate will do.
+    // gRPC requires a CA even if clients need no certificate. In this case any certificate will do.
     const std::string& authority = now->verify_client ? now->client_ca : now->certificate;
     *config = grpc_ssl_server_certificate_config_create(authority.c_str(), &pair, 1);
     if (*config == nullptr) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_FAIL;
@@ -70,7 +70,8 @@ class Credentials final : public ::grpc::ServerCredentials {
       head.authorization = View(metadata[i].value);
       ++authorizations;
     }
-    if (authorizations > 1) head.authorization = {};  // A proxy may have checked another one of these headers.
+    // If the header is repeated, a proxy may have checked another one of its values, so none of them counts.
+    if (authorizations > 1) head.authorization = {};
     const Status answer = (*static_cast<CallGate*>(gate))(head);
     const auto code = answer ? GRPC_STATUS_OK : static_cast<grpc_status_code>(answer.error().code);
     done(call, nullptr, 0, nullptr, 0, code, answer ? nullptr : answer.error().message.c_str());
@@ -79,7 +80,7 @@ class Credentials final : public ::grpc::ServerCredentials {
   const std::shared_ptr<tls::Identities> tls_;
   std::mutex mutex_;
   std::shared_ptr<const tls::Identity> fetched_;  // Guarded by the mutex.
-  grpc_server_credentials* const credentials_;    // The last member, because its creation may call Fetch.
+  grpc_server_credentials* const credentials_;    // The last member: its creation may call Fetch, which uses others.
 };
 
 }  // namespace

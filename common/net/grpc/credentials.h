@@ -15,17 +15,17 @@ struct grpc_auth_context;
 
 namespace longshore::rpc {
 
-// The head of a call. The strings are valid only during the call of the gate.
+// What a CallGate sees of a call: its head. The strings are valid only until the gate returns.
 struct CallHead {
   std::string_view path;           // "/tensorflow.serving.PredictionService/Predict"
-  std::string_view authorization;  // The header of this name; "" if it is missing or repeated.
+  std::string_view authorization;  // The value of the header; "" if it is missing or repeated.
   const grpc_auth_context* peer = nullptr;
 
   // Whether the caller's verified certificate has this DNS name.
   bool HasDnsName(std::string_view name) const;
 };
 // Decides from the head whether a call is admitted, before a service or the handler of unknown methods gets it. Runs on
-// any thread and must not block. An error is the answer to the call.
+// any thread and must not block. If the gate returns an error, this error is the answer to the call.
 using CallGate = std::function<Status(const CallHead& head)>;
 
 struct CredentialsOptions {
@@ -33,11 +33,12 @@ struct CredentialsOptions {
   CallGate gate = {};                         // Empty: every call is admitted.
 };
 
-// For one port of a ServerBuilder. Must outlive the server: handshakes call back into it.
+// Returns credentials for one port of a ServerBuilder. They must outlive the server, because handshakes call back into
+// them.
 std::shared_ptr<::grpc::ServerCredentials> MakeServerCredentials(CredentialsOptions options);
 
-// For channels. The server's certificate must have the dialled name, or the name that the channel's arguments override
-// it with.
+// Returns credentials for channels. The certificate of the server must have the name that the channel dials or, if the
+// arguments of the channel override this name, the overriding name.
 std::shared_ptr<::grpc::ChannelCredentials> MakeChannelCredentials(const tls::ClientIdentity& identity);
 
 }  // namespace longshore::rpc

@@ -7,7 +7,8 @@
 
 namespace longshore::rpc {
 
-// Longer messages are cut to this many bytes, with "...TRUNCATED" appended: gRPC sends them in HTTP/2 headers.
+// A longer error message is cut to this length, and then "...TRUNCATED" is appended, because gRPC sends messages in
+// HTTP/2 headers.
 inline constexpr size_t kMessageBytesMax = 1024;
 
 ::grpc::Status ToGrpc(const Error& error);

@@ -1,4 +1,4 @@
-// Tests of the time limits of answers, and of the memory that they hold until they are written.
+// Tests of the time limits of answers, and of the memory that answers hold until they are written.
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -23,7 +23,7 @@ TEST(HttpAnswers, DisconnectsAClientThatDoesNotReadItsAnswer) {
   EXPECT_LT(client.ReadAll().size(), size_t{64} << 20);
 }
 
-// The limit for the transfer of the whole answer is 64 seconds.
+// The time limit for the transfer of the whole answer is 64 seconds, but the server must disconnect earlier.
 TEST(HttpAnswers, DisconnectsAClientSoonIfItReadsNothingOfALongAnswer) {
   auto server = StartServer(
       {.gzip_bytes_min = 0, .transfer_grace = milliseconds(50), .bytes_per_second_min = 1 << 20},
@@ -37,7 +37,7 @@ TEST(HttpAnswers, DisconnectsAClientSoonIfItReadsNothingOfALongAnswer) {
 }
 
 TEST(HttpAnswers, DeliversALongAnswerToAClientThatReadsSteadily) {
-  constexpr size_t kBytes = size_t{128} << 20;  // Reading them takes longer than a tick of the server's clock.
+  constexpr size_t kBytes = size_t{128} << 20;  // The transfer takes longer than a tick of the server's clock.
   auto server =
       StartServer({.gzip_bytes_min = 0, .transfer_grace = milliseconds(1), .bytes_per_second_min = 1000},
                   [](const Request&, const Responder& respond) { respond({.body = std::string(kBytes, 'x')}); });
@@ -75,14 +75,14 @@ TEST(HttpAnswers, ReleasesWhatAnAnswerKeepsAliveWhenItIsWritten) {
     respond({.body = ";", .until_written = std::exchange(kept, nullptr)});
   });
   RawClient client(server->port());
-  for (int i = 0; i < 2; ++i) {  // The second answer begins after the end of the first.
+  for (int i = 0; i < 2; ++i) {  // The server releases the first answer before it begins the second one.
     client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     client.ReadUntil(";");
   }
   EXPECT_TRUE(seen.expired());
 }
 
-// AddressSanitizer would report memory that is returned to a pool that does not exist any more.
+// AddressSanitizer would report an error if the request returned its memory to a pool that does not exist any more.
 TEST(HttpAnswers, AllowsARunToEndAfterItsClientAndTheServerAreGone) {
   Holder holder;
   auto server = StartServer({}, holder.handler());

@@ -69,7 +69,7 @@ ServerState::TimePoint AgesOutAt(const Options& options) {
 
 }  // namespace
 
-// Wraps a callback so that an exception affects only this connection.
+// Wraps a callback so that an exception in it affects only this connection.
 template <typename Work>
 auto Connection::Guarded(Work work) {
   return [self = shared_from_this(), work = std::move(work)](auto&&... arguments) mutable {
@@ -104,7 +104,7 @@ void Connection::CloseWhenIdle() {
                if (self.state_ == State::kIdle) self.Arm(self.server_->options.stop_grace);
                self.deadline_ = std::min(self.deadline_.load(), self.server_->stops_by.load());
                const bool awaits_probe = self.input_ended_ && !self.probed_;
-               // The handler limits its own time.
+               // While the handler works, the connection has no deadline: the handler limits its own time.
                if (self.state_ == State::kHandling && !awaits_probe) self.deadline_ = TimePoint::max();
              }));
 }
@@ -176,13 +176,14 @@ void Connection::OnRead(const Error& error, size_t bytes) {
   if (state_ == State::kLingering) return stream_.encrypted() ? EndStream() : Discard(error);
   if (error) return Close();
   buffer_.commit(bytes);
-  if (state_ == State::kHandling || state_ == State::kWriting) return;  // A pipelined request: it waits.
+  if (state_ == State::kHandling || state_ == State::kWriting) return;  // A pipelined request waits in the buffer.
   if (std::exchange(state_, State::kReading) == State::kIdle) Arm(server_->options.header_timeout);
   if (reader_.has_head()) AwaitBody(bytes);
   Advance();
 }
 
-// Extends the deadline by the received bytes, at the minimum rate that is required.
+// Sets the deadline for receiving the body: each byte extends it by the time that the byte takes at the required
+// minimum rate.
 void Connection::AwaitBody(size_t more_bytes) {
   body_bytes_ += more_bytes;
   deadline_ = std::min(body_began_at_ + TransferTimeMax(body_bytes_), server_->stops_by.load());
@@ -232,7 +233,7 @@ void Connection::CallHandler() {
   if (state_ == State::kHandling && buffer_.size() == 0) Read();
 }
 
-// While the answer is computed or written, the client has ended its input or the connection has broken.
+// Called when the client ends its input, or the connection breaks, while the answer is computed or written.
 void Connection::OnEndOfInput(const Error& error) {
   input_ended_ = true;
   if (state_ == State::kWriting) return;
@@ -256,14 +257,15 @@ void Connection::ProbeClient() {
   deadline_ = TimePoint::max();
   const auto sent =
       send(stream_.socket().native_handle(), kContinue.data(), kContinue.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0 && errno == EAGAIN) return;  // The client is not gone: it still has earlier answers to read.
+  if (sent < 0 && errno == EAGAIN) return;  // The send buffer is full: the client may still be reading earlier answers.
   if (sent != static_cast<ssize_t>(kContinue.size())) return Close();
   stream_.socket().async_wait(Stream::Socket::wait_error, Guarded([](Connection& self, const Error& error) {
                                 if (!error && self.state_ == State::kHandling) self.Close();
                               }));
 }
 
-// Answers and closes the connection. Further input is discarded, because the end of this request may be unknown.
+// Writes the answer and closes the connection. Further input is discarded, because the end of this request may be
+// unknown.
 void Connection::Refuse(Response response) {
   keep_alive_ = false;
   Write(std::move(response));
@@ -286,16 +288,17 @@ void Connection::Write(Response response) {
   Send();
 }
 
-// First writes as much as the socket accepts without waiting; a short answer is complete then. The rest goes through
-// the queue. So does the completion if pipelined requests wait: otherwise the next request would begin inside this
-// call.
+// First writes as much of the answer as the socket accepts without waiting; this completes a short answer. The rest is
+// written asynchronously. If pipelined requests wait, OnWritten is called asynchronously too: otherwise the next
+// request would begin inside this call.
 void Connection::Send() {
   using Buffers = std::array<asio::const_buffer, 2>;
   const size_t sent = stream_.TrySend(Buffers{asio::buffer(head_), asio::buffer(body_)});
   if (sent == head_.size() + body_.size() && buffer_.size() == 0) return OnWritten({});
   answer_bytes_written_ = sent;
   const size_t of_head = std::min(sent, head_.size());
-  // Asio calls it before each write with the bytes written so far. Returns the maximum size of the next write.
+  // Asio calls `count` before each write with the number of bytes written so far. It returns the maximum size of the
+  // next write.
   const auto count = [self = shared_from_this(), sent](const Error& error, size_t more) -> size_t {
     self->answer_bytes_written_ = sent + more;
     return error ? 0 : kWriteBytes;
@@ -340,14 +343,14 @@ void Connection::Linger() {
 void Connection::Discard(const Error& error) {
   if (state_ == State::kClosed) return;
   if (error) return Close();
-  if (is_reading_) return;  // OnRead continues.
+  if (is_reading_) return;  // The read in progress ends in OnRead, which continues here.
   buffer_.clear();
   stream_.socket().async_read_some(buffer_.prepare(kReadBytes),
                                    Guarded([](Connection& self, const Error& next, size_t) { self.Discard(next); }));
 }
 
-// Sets the deadline: the connection is closed unless it is armed again in time. While stopping, the last answer still
-// gets stop_grace.
+// Sets the deadline to `timeout` from now: the connection is closed then, unless its deadline is set again before.
+// While the server stops, the deadline is also limited by stops_by, but the last answer still gets stop_grace.
 void Connection::Arm(milliseconds timeout) {
   const auto now = steady_clock::now();
   deadline_ = std::min(now + timeout, std::max(server_->stops_by.load(), now + server_->options.stop_grace));
@@ -359,8 +362,9 @@ milliseconds Connection::TransferTimeMax(size_t bytes) const {
   return server_->options.transfer_grace + milliseconds(bytes * 1000 / rate);
 }
 
-// The time by which the client must have received more of the answer than now. Written bytes can wait in the buffers of
-// this machine, so only those count that the client's machine has acknowledged. While stopping, limited as in Arm.
+// The time by which the client must have received more of the answer than it has now. Written bytes can wait in the
+// buffers of this machine, so only those count that the client's machine has acknowledged. While the server stops, the
+// time is limited as in Arm.
 ServerState::TimePoint Connection::AnswerDeadline() {
   const size_t received = answer_bytes_written_ - std::min(answer_bytes_written_, stream_.UnacknowledgedBytes());
   return std::min(answer_began_at_ + TransferTimeMax(received),

@@ -34,7 +34,7 @@ struct ServerState {
   const Handler handler;
   const std::shared_ptr<BytePool> bodies;
   std::atomic<bool> stopping = false;
-  std::atomic<TimePoint> stops_by = TimePoint::max();  // While stopping: the time at which transfers are cut off.
+  std::atomic<TimePoint> stops_by = TimePoint::max();  // While the server stops: the time when transfers are cut off.
   TlsContexts tls;
   std::mutex mutex;
   std::condition_variable no_connections;
@@ -49,13 +49,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using TimePoint = ServerState::TimePoint;
 
   // Owns the descriptor. The context is shared, because it must outlive every connection, and a responder that is
-  // called late may still hold one.
+  // called late may still use a connection.
   Connection(std::shared_ptr<boost::asio::io_context> context, std::shared_ptr<ServerState> server, Protocol protocol,
              int fd);
 
   void Start();
-  void CloseWhenIdle();  // Closes after being idle for stop_grace: the server stops.
-  void Cut();            // Closes now.
+  void CloseWhenIdle();  // Called when the server stops: closes the connection after it was idle for stop_grace.
+  void Cut();            // Closes the connection now.
   // Closes the connection if its deadline has passed. The server calls it periodically.
   void CheckDeadline(TimePoint now);
   // Answers the request that the handler has. `held`: the request's share of memory, released when the answer has been
@@ -108,14 +108,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   RequestReader reader_;
   boost::beast::flat_buffer buffer_;  // Bytes are read into it only while it is empty or not being parsed.
   std::string head_, body_;           // The answer that is being written.
-  HeldBytes held_;                    // Released when the answer has been written, like until_written_.
+  HeldBytes held_;                    // Memory of the request; released with until_written_ when the answer is written.
   std::shared_ptr<const void> until_written_;
-  std::stop_source gone_{std::nostopstate};  // Stopped when the client of the request that the handler has is gone.
+  std::stop_source gone_{std::nostopstate};  // Tells the handler that the client of its request is gone.
   std::atomic<TimePoint> deadline_ = TimePoint::max();
   TimePoint answer_began_at_;
   size_t answer_bytes_written_ = 0;  // Bytes written to the socket.
   TimePoint body_began_at_;
-  size_t body_bytes_ = 0;  // Received bytes of the body, as sent.
+  size_t body_bytes_ = 0;  // Received bytes of the body, before decompression.
   State state_ = State::kHandshake;
   bool is_reading_ = false;   // Whether a read is in progress.
   bool input_ended_ = false;  // Whether the client has ended its input.
@@ -123,7 +123,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool keep_alive_ = false;
   bool takes_gzip_ = false;
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;
-  Stream stream_;  // Last: it owns the descriptor once it is constructed.
+  Stream stream_;  // The last member, because it owns the descriptor: nothing after its construction may throw.
 };
 
 }  // namespace longshore::http

@@ -23,7 +23,7 @@ bool EqualsIgnoringCase(std::string_view text, std::string_view word) {
                             [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
 }
 
-// Whether the weight is 0: "q=0", "q=0.0" and so on.
+// Whether the weight of an encoding is 0: "q=0", "q=0.0" and so on.
 bool IsZero(std::string_view weight) {
   if (weight.size() < 3 || !EqualsIgnoringCase(weight.substr(0, 2), "q=")) return false;
   return weight.find_first_not_of("0.", 2) == weight.npos;

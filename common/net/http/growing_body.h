@@ -23,7 +23,7 @@ struct GrowingBody {
 
   static uint64_t size(const value_type& body) { return body.bytes.size(); }
 
-  // Beast's BodyReader: the parser has checked the length against its limit.
+  // Implements Beast's BodyReader. Beast's parser checks the length of the body against its limit.
   class reader {
    public:
     template <bool IsRequest, typename Fields>
@@ -51,12 +51,13 @@ struct GrowingBody {
     void finish(boost::system::error_code& error) { error = {}; }
 
    private:
-    // Doubles the capacity, but not beyond the announced length.
+    // Makes room for `needed` bytes: doubles the capacity, but not beyond the announced length. Returns false if the
+    // limit for memory is reached.
     bool HasRoomFor(size_t needed) {
       if (needed <= body_.bytes.capacity()) return true;
       const size_t room = std::max<uint64_t>(std::min<uint64_t>(2 * needed, length_), needed);
       if (body_.held != nullptr && !body_.held->Hold(room)) return false;
-      std::string grown;  // Growing a string that has bytes could double its capacity instead.
+      std::string grown;  // A new string: enlarging one that is not empty could allocate more than `room`.
       grown.reserve(room);
       body_.bytes.swap(grown.append(body_.bytes));
       return true;

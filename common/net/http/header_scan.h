@@ -17,7 +17,7 @@ class HeaderScan {
  public:
   enum class Result {
     kMore,         // The header is not complete.
-    kEnd,          // See end().
+    kEnd,          // The header is complete; end() is its length.
     kAmbiguous,    // A bare LF or CR, a folded line (obs-fold), or not HTTP.
     kLineTooLong,  // The request line is too long.
     kTooLong,      // The header is too long.
@@ -25,7 +25,7 @@ class HeaderScan {
 
   explicit HeaderScan(HeaderLimits limits) : limits_(limits) {}
 
-  // `bytes`: all received bytes since the beginning of the header; bytes behind the header are ignored. Examines each
+  // `bytes` are all bytes received since the beginning of the header; bytes after the header are ignored. Examines each
   // byte only once.
   Result Scan(std::string_view bytes);
 

@@ -10,7 +10,7 @@ namespace {
 using Result = HeaderScan::Result;
 constexpr HeaderLimits kLimits{.line_bytes_max = 20, .header_bytes_max = 60};
 
-// Scans after each single byte. Returns the first result other than kMore.
+// Calls Scan after each single byte. Returns the first result other than kMore.
 Result ByteByByte(const std::string& bytes, size_t* end = nullptr) {
   HeaderScan scan(kLimits);
   for (size_t size = 0; size <= bytes.size(); ++size) {

@@ -1,5 +1,5 @@
-// Limits the memory that all requests of a server, or all its answers, use together. Each request counts its bytes in
-// the pool before it allocates them, and returns them at its end.
+// Limits the memory that all requests of a server, or all its answers, use together: they share a pool of bytes. Each
+// request takes its bytes from the pool before it allocates them, and returns them at its end.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ class BytePool {
  public:
   explicit BytePool(size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // Returns false, and takes nothing, if fewer bytes are left.
+  // Returns false, and takes nothing, if the pool has fewer than `bytes` left.
   bool Take(size_t bytes) {
     size_t taken = taken_;
     do {
@@ -30,8 +30,8 @@ class BytePool {
   std::atomic<size_t> taken_ = 0;
 };
 
-// The bytes of one request, or of one answer, in the pool. Shares ownership of the pool, because a run may end and
-// return its bytes after the server is gone.
+// The bytes that one request, or one answer, has taken from the pool. Shares ownership of the pool, because a request
+// may end and return its bytes after the server is gone.
 class HeldBytes {
  public:
   explicit HeldBytes(std::shared_ptr<BytePool> pool) : pool_(std::move(pool)) {}
@@ -44,7 +44,8 @@ class HeldBytes {
   }
   ~HeldBytes() { Release(); }
 
-  // Increases the held bytes to at least `bytes`. Returns false, and changes nothing, if the pool has too few left.
+  // Increases the held bytes to at least `bytes`. Returns false, and changes nothing, if the pool has too few bytes
+  // left.
   bool Hold(size_t bytes) {
     if (bytes <= bytes_) return true;
     if (!pool_->Take(bytes - bytes_)) return false;

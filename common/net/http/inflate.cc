@@ -35,8 +35,8 @@ Status Append(std::string_view piece, Plain& plain) {
   return {};
 }
 
-// Appends the next piece of output. Returns false at the end of the last gzip member. The caller allocates the piece
-// once, so that a body of many empty members is cheap.
+// Decompresses the next piece and appends it to `plain`. Returns false at the end of the last gzip member. The caller
+// allocates `piece` once for all steps, so that a body of many empty members is cheap.
 Result<bool> Step(z_stream& stream, Piece& piece, Plain& plain) {
   stream.next_out = reinterpret_cast<Bytef*>(piece.data());
   const size_t room = std::min(piece.size(), plain.bytes_max + 1 - plain.bytes.size());

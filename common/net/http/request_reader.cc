@@ -97,7 +97,7 @@ void RequestReader::ReadHead() {
     request_.headers.emplace_back(LowerCase(each.name_string()), std::string(each.value()));
   }
   version_ = head.version();
-  // HTTP/1.0 clients would need an explicit keep-alive header in the answer.
+  // HTTP/1.0 connections are always closed: keeping one alive would need an explicit keep-alive header in the answer.
   keep_alive_ = head.keep_alive() && is_http_1_1();
   wants_no_body_ = head.method() == beast::http::verb::head;
   has_head_ = true;

@@ -17,7 +17,7 @@
 
 namespace longshore::http {
 
-// Parses one request after the other. Not thread-safe: belongs to its connection.
+// Parses one request after the other. Not thread-safe: each connection has its own reader.
 class RequestReader {
  public:
   enum class Progress {
@@ -27,26 +27,26 @@ class RequestReader {
   };
   using Buffer = boost::beast::flat_buffer;
 
-  // The options must outlive it.
+  // `options` must outlive the reader.
   RequestReader(const Options& options, std::shared_ptr<BytePool> pool) : options_(options), held_(std::move(pool)) {}
 
   // Begins a new request and releases the memory of the previous one.
   void Begin();
-  // Consumes as much as possible of the buffer. An error is the answer that rejects the request; the end of the request
-  // may be unknown then.
+  // Consumes as much of the buffer as possible. A returned Response is the answer that rejects the request; the end of
+  // the request may be unknown then.
   tl::expected<Progress, Response> Put(Buffer& buffer);
-  // The whole request, with its body decompressed. Requires: Put returned kEnd.
+  // Returns the whole request, with its body decompressed, or the answer that rejects it. Requires: Put returned kEnd.
   tl::expected<Request, Response> Take();
-  // Passes on the memory count of the taken request; otherwise the next Begin or Release releases it.
+  // Passes the memory that the request holds to the caller. Without this call, the next Begin or Release releases it.
   HeldBytes TakeHeld() { return std::move(held_); }
   void Release() { held_.Release(); }
 
-  // The following require that Put has returned kHead.
+  // The following functions require that Put has returned kHead.
   const Request& head() const { return request_; }
   bool has_head() const { return has_head_; }
   bool awaits_continue() const;
   bool keep_alive() const { return keep_alive_; }
-  bool is_http_1_1() const { return version_ >= 11; }  // HTTP/1.0 has no interim answers.
+  bool is_http_1_1() const { return version_ >= 11; }  // HTTP/1.0 clients do not understand interim answers (1xx).
   bool wants_no_body() const { return wants_no_body_; }
 
  private:
@@ -69,9 +69,9 @@ class RequestReader {
   unsigned version_ = 0;
 };
 
-// A plain-text answer; appends a line break to the message.
+// Returns a plain-text answer: the message and a line break.
 Response TextResponse(int status, const std::string& message);
-// 503 with the header Retry-After.
+// Returns an answer with status code 503 and the header Retry-After.
 Response TryLater(const std::string& message);
 
 }  // namespace longshore::http

@@ -7,8 +7,8 @@
 
 namespace longshore::http {
 
-// Status line, content type and length, the answer's fields, and "Connection: close" for the last answer of a
-// connection. Requires: field values without line breaks.
+// Returns the status line, content type and length, the answer's header fields, and "Connection: close" for the last
+// answer of a connection. Requires: the values of the fields have no line breaks.
 std::string ResponseHead(const Response& response, bool keep_alive);
 
 }  // namespace longshore::http

@@ -30,7 +30,7 @@ using std::chrono::steady_clock;
 constexpr auto kYieldPerConnection = microseconds(200);
 constexpr auto kYieldMax = microseconds(5000);
 constexpr auto kOutOfDescriptorsPause = microseconds(100000);
-constexpr auto kClockTick = milliseconds(100);  // Timeouts may be late by this time.
+constexpr auto kClockTick = milliseconds(100);  // A timeout may take effect this much too late.
 
 class AsioServer final : public Server {
  public:
@@ -91,7 +91,8 @@ class AsioServer final : public Server {
     return {server_->connections.begin(), server_->connections.end()};
   }
 
-  // One timer for all connections: a timer per connection would be reset several times in every request.
+  // One timer checks the deadlines of all connections: a timer per connection would be reset several times in every
+  // request.
   void AwaitTick() {
     clock_.expires_after(kClockTick);
     clock_.async_wait([this](const boost::system::error_code& error) {
@@ -112,7 +113,7 @@ class AsioServer final : public Server {
     }
   }
 
-  // Of the processes that share the socket, the one with the fewest connections accepts, as in
+  // Among the processes that share the socket, the one with the fewest connections accepts, as in
   // common/net/grpc/acceptor.h.
   void AwaitConnection() {
     listener_.async_wait(asio::posix::descriptor_base::wait_read, [this](const boost::system::error_code& error) {
@@ -164,7 +165,7 @@ class AsioServer final : public Server {
     }
   }
 
-  // First accepts the connections in the backlog: closing the socket would reset them.
+  // Accepts the connections in the backlog before it closes the socket, because closing would reset them.
   void StopAccepting() {
     const auto stopped = std::make_shared<std::promise<void>>();
     asio::post(strand_, [this, stopped] {
@@ -188,7 +189,7 @@ class AsioServer final : public Server {
   asio::steady_timer timer_;
   asio::steady_timer clock_;
   bool is_over_ = false;             // Used only on the strand. Whether the clock has stopped.
-  bool out_of_descriptors_ = false;  // Used only on the strand. Whether the last accept failed.
+  bool out_of_descriptors_ = false;  // Used only on the strand. Whether the last accept failed for lack of resources.
   std::atomic<int> listen_fd_;
   const int port_;
   std::vector<std::thread> threads_;

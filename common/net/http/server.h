@@ -26,9 +26,10 @@ namespace longshore::http {
 
 class Server {
  public:
-  // InvalidArgument if the address is not valid; FailedPrecondition with the address if it is in use.
+  // Returns InvalidArgument if the address is not valid, and FailedPrecondition, with the address in the message, if
+  // the address is in use.
   static Result<std::unique_ptr<Server>> Start(Options options, Handler handler);
-  virtual ~Server() = default;  // Stops immediately: open connections are cut.
+  virtual ~Server() = default;  // Stops immediately and closes open connections.
 
   virtual int port() const = 0;       // 0 for a unix socket.
   virtual int listen_fd() const = 0;  // -1 after Stop was called.

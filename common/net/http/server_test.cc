@@ -119,7 +119,8 @@ TEST_P(HttpLimits, RejectsTheRequestAndClosesTheConnection) {
 
 std::string Get(const std::string& headers) { return "GET / HTTP/1.1\r\nHost: h\r\n" + headers + "\r\n"; }
 
-// Followed by a second request, which must not be answered: a proxy could see the end of the first one elsewhere.
+// A chunked request, followed by a second request, which the server must not answer: a proxy could see the end of the
+// first request at another place.
 std::string Chunked(const std::string& headers) {
   return "POST / HTTP/1.1\r\nHost: h\r\n" + headers + "\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
 }
@@ -419,7 +420,7 @@ TEST(HttpServer, DoesNotProbeAnHttp10ClientThatHasShutDownItsSendingSide) {
   RawClient client(server->port());
   client.Send(Post("x"));
   client.ShutDown();
-  // By now the HTTP/1.0 client would have one, too.
+  // If the server probed HTTP/1.0 clients, `old` would have received a "100 Continue" by now, too.
   EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   first.second({.body = "late"});
   EXPECT_THAT(old.ReadAll(), AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("late")));
@@ -510,8 +511,8 @@ TEST(HttpServer, AllowsAResponderToOutliveTheServer) {
   EXPECT_EQ(client.ReadAll(), "");
 }
 
-// Opens 15 connections to a socket that two servers share, one of which has 25 connections already. Returns how many
-// the other one accepted.
+// Opens 15 connections to a socket that two servers share. One of the servers has 25 connections already. Returns how
+// many of the 15 connections the other server accepted.
 size_t ConnectionsOfAFreshServer() {
   auto crowded = StartServer();
   std::vector<std::unique_ptr<RawClient>> clients;

@@ -30,11 +30,11 @@ class TlsContexts {
   std::shared_ptr<boost::asio::ssl::context> context_;
 };
 
-// Belongs to its connection's strand.
+// All functions must be called on the strand of the stream's connection.
 class Stream {
  public:
   using Protocol = boost::asio::generic::stream_protocol;
-  // Not the library's default, the polymorphic executor, which is slow in comparison with a short request.
+  // Used instead of Asio's default, the polymorphic executor, whose cost would be noticeable in a short request.
   using executor_type = boost::asio::strand<boost::asio::io_context::executor_type>;
   using Socket = boost::asio::basic_stream_socket<Protocol, executor_type>;
 
@@ -44,7 +44,7 @@ class Stream {
   Socket& socket() { return socket_; }
   bool encrypted() const { return tls_.has_value(); }
 
-  // Begins TLS: all later data is encrypted. Calls handler(error).
+  // Begins TLS: all later data is encrypted. Calls handler(error) when the handshake has ended.
   template <typename Handler>
   void Handshake(boost::asio::ssl::context& context, Handler handler) {
     tls_.emplace(socket_, context);
@@ -56,12 +56,12 @@ class Stream {
     tls_->async_shutdown(std::move(handler));
   }
 
-  // Writes as much as the socket accepts without waiting. Returns the number of bytes: 0 under TLS, and 0 after an
-  // error, which the next write reports.
+  // Writes as much as the socket accepts without waiting. Returns the number of written bytes: 0 under TLS, and 0 after
+  // an error, which the next write reports.
   size_t TrySend(const std::array<boost::asio::const_buffer, 2>& buffers);
 
-  // The number of written bytes that the client's machine has not acknowledged yet; under TLS, encrypted bytes. 0 if
-  // the system does not report it.
+  // Returns the number of written bytes that the client's machine has not acknowledged yet; under TLS, encrypted bytes
+  // are counted. Returns 0 if the system does not report the number.
   size_t UnacknowledgedBytes();
 
   template <typename Buffers, typename Handler>

@@ -23,10 +23,10 @@ struct Request {
   std::string target;    // Path and query as sent: "/v1/models/x?y=z".
   Headers headers = {};  // Names in lower case.
   std::string body = {};
-  // Stop is requested once the client is gone and the answer is not needed any more.
+  // A stop is requested once the client is gone and the answer is not needed any more.
   std::stop_token gone = {};
 
-  // The first value of the header; "" if it was not sent. Requires: name in lower case.
+  // Returns the first value of the header; "" if it was not sent. Requires: name in lower case.
   std::string_view Header(std::string_view name) const;
 };
 
@@ -35,8 +35,8 @@ struct Response {
   std::string content_type = "application/json";
   std::string body = {};
   Headers headers = {};
-  // Kept alive until the answer has been written or its connection is gone. The answer uses memory until then, so
-  // limits of the requests in progress must count it.
+  // An object that is kept alive until the answer has been written or its connection is gone. The answer uses memory
+  // until then, so a limit for the memory of the requests in progress must count it.
   std::shared_ptr<const void> until_written = {};
 };
 
@@ -48,33 +48,34 @@ using Handler = std::function<void(Request, Responder)>;
 
 struct Options {
   std::string address = {};  // "host:port"; "[::1]:80" for IPv6; port 0: any free port. Unused with listen_fd.
-  int listen_fd = -1;        // A listening socket to use instead; the server owns it.
+  int listen_fd = -1;        // A listening socket to use instead of `address`; the server owns it.
   std::shared_ptr<tls::Identities> tls = {};  // Null: plaintext. Every handshake takes the current identity.
   int threads = 1;
   // Called when the head of a request is complete, before its body is read. A returned response rejects the request and
   // closes the connection. Runs on a thread of the server: must not block.
   std::function<std::optional<Response>(const Request& head)> admit = {};
   size_t connections_max = 10000;                    // Further connections wait in the backlog of the system.
-  size_t request_line_bytes_max = size_t{16} << 10;  // Above it: 414.
-  size_t header_bytes_max = size_t{64} << 10;        // Above it: 431.
-  size_t header_fields_max = 128;                    // Above it: 431.
-  size_t body_bytes_max = size_t{256} << 20;         // Size as sent; above it: 413.
-  size_t inflated_bytes_max = size_t{100} << 20;     // Size of a gzip body after decompression; above it: 413.
-  size_t bodies_bytes_max = size_t{4} << 30;         // All requests whose answers are not written yet; above it: 503.
-  size_t gzip_bytes_min = size_t{4} << 10;           // Shorter answers are not gzipped; 0: no answer is.
+  size_t request_line_bytes_max = size_t{16} << 10;  // A longer line is answered with 414.
+  size_t header_bytes_max = size_t{64} << 10;        // A longer header is answered with 431.
+  size_t header_fields_max = 128;                    // More fields are answered with 431.
+  size_t body_bytes_max = size_t{256} << 20;         // Size as sent; a larger body is answered with 413.
+  size_t inflated_bytes_max = size_t{100} << 20;     // Size after decompression; a larger body is answered with 413.
+  size_t bodies_bytes_max = size_t{4} << 30;         // For all requests whose answers are not written; above it: 503.
+  size_t gzip_bytes_min = size_t{4} << 10;           // Shorter answers are not gzipped; 0: no answer is gzipped.
   std::chrono::milliseconds header_timeout{10000};   // For the TLS handshake, and for a request's header.
-  // A body or an answer may take transfer_grace plus the time that its received bytes take at bytes_per_second_min. For
-  // an answer, those are the bytes that the client's machine has acknowledged.
+  // The transfer of a body or an answer may take transfer_grace plus the time that the received bytes take at
+  // bytes_per_second_min. For an answer, the received bytes are those that the client's machine has acknowledged.
   std::chrono::milliseconds transfer_grace{10000};
   size_t bytes_per_second_min = size_t{16} << 10;
   std::chrono::milliseconds idle_timeout{300000};  // Maximum time between two requests of a connection.
-  // Older connections are closed after their next answer, so that clients spread over new processes. Jitter: 10 %.
-  // 0: never.
+  // A connection that is older is closed after its next answer, so that clients spread over new processes. The limit of
+  // each connection varies randomly by up to 10 %. 0: no limit.
   std::chrono::milliseconds connection_age_max{0};
-  // While stopping, an idle connection may send one more request for this time: HTTP/1.1 cannot announce the end of an
-  // idle connection.
+  // While the server stops, the client of an idle connection may send one more request for this time, because HTTP/1.1
+  // cannot announce the end of an idle connection.
   std::chrono::milliseconds stop_grace{1000};
-  // While stopping, the limit for the transfer of a request or an answer, whatever its rate.
+  // The transfers of requests and answers are cut off when this time has passed since the call of Stop, whatever their
+  // rate.
   std::chrono::milliseconds stop_timeout{30000};
 };
 

@@ -44,9 +44,10 @@ Response HeadOf(const web::http::http_response& response) {
   return head;
 }
 
-// Returns the next received piece of the body, "" at its end. Throws if the connection ends before the body does.
+// Returns the next received piece of the body, or "" at the end of the body. Throws if the connection ends before the
+// body does.
 std::string NextPiece(concurrency::streams::streambuf<uint8_t> body) {
-  const int first = body.bumpc().get();  // Wait for one byte only: reading n bytes would wait for all n.
+  const int first = body.bumpc().get();  // Waits for one byte only: reading n bytes would wait for all n.
   if (first == concurrency::streams::char_traits<uint8_t>::eof()) return "";
   std::string piece(1, static_cast<char>(first));
   const size_t more = std::min(body.in_avail(), kPieceBytes);
@@ -83,7 +84,7 @@ class LibraryClient final : public Client {
     for (const auto& stream : streams_) stream.cancel();
   }
 
-  // Stores the error of the last handshake, because the library only reports that it has failed.
+  // Stores the error of the last handshake, because the library reports only that the handshake has failed.
   void SetTlsError(std::string error) {
     const std::lock_guard lock(mutex_);
     tls_error_ = std::move(error);
@@ -92,8 +93,8 @@ class LibraryClient final : public Client {
  private:
   using CancelSource = pplx::cancellation_token_source;
 
-  // The scope of a request, in which Cancel can cancel it. Cancels the request if the scope ends before the body is
-  // complete: otherwise the library would download the rest.
+  // During its lifetime, Cancel can cancel the request. Its destructor cancels the request if the body is not complete:
+  // otherwise the library would download the rest of the body.
   class RequestScope {
    public:
     explicit RequestScope(LibraryClient& owner) : owner_(owner) {
@@ -107,7 +108,7 @@ class LibraryClient final : public Client {
       owner_.streams_.erase(at_);
     }
     pplx::cancellation_token token() const { return at_->get_token(); }
-    // The body is complete: the connection can be reused.
+    // Must be called when the body is complete. The connection can then be reused.
     void Complete() { complete_ = true; }
 
    private:
@@ -132,7 +133,7 @@ class LibraryClient final : public Client {
                            std::chrono::duration<double>(options_.idle_max).count());
       }
       return Unavailable("{}: {}{}", options_.base_url, error.what(), TlsError());
-    } catch (const std::exception& error) {  // For example for a malformed certificate.
+    } catch (const std::exception& error) {  // For example, if a certificate is malformed.
       return Unavailable("{}: {}{}", options_.base_url, error.what(), TlsError());
     }
   }
@@ -193,7 +194,7 @@ class LibraryClient final : public Client {
   std::string tls_error_;  // Guarded by the mutex.
   const tls::OnVerifyFailure on_verify_failure_ = [this](const std::string& why) { SetTlsError(why); };
   std::list<CancelSource> streams_{};  // Guarded by the mutex.
-  client::http_client client_;         // Last, so that it is destroyed first: its connections use the others.
+  client::http_client client_;         // Last, so that it is destroyed first: its connections use the other members.
 };
 
 }  // namespace
@@ -202,7 +203,7 @@ void Init() {
   tls::Init();
   constexpr size_t kThreads = 4;  // The library's default is 40.
   crossplat::threadpool::initialize_with_threads(kThreads);
-  // Otherwise every connection would load all CAs of the system, although it needs none of them.
+  // Without these settings, every connection would load all CAs of the system, although it needs none of them.
   setenv("SSL_CERT_FILE", "/dev/null", 1);
   setenv("SSL_CERT_DIR", "/nonexistent", 1);
 }
@@ -215,7 +216,7 @@ Result<std::unique_ptr<Client>> Client::Make(const Options& options) try {
   client::http_client_config config;
   config.set_timeout(options.idle_max);
   config.set_max_redirects(0);
-  // The client is set below. It outlives its connections and so the callback.
+  // `*made` is set below. The client outlives its connections, and therefore this callback.
   auto made = std::make_shared<LibraryClient*>(nullptr);
   config.set_ssl_context_callback([read = options.tls, made](boost::asio::ssl::context& context) {
     const auto identity = read();

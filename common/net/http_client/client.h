@@ -26,7 +26,7 @@ struct Options {
   std::function<Result<tls::ClientIdentity>()> tls{};
   // Maximum time without progress: for connecting, before the head of an answer, and between two pieces of its body.
   std::chrono::milliseconds idle_max{15'000};
-  size_t body_bytes_max = size_t{64} << 20;  // Limit for the body of an answer of Send.
+  size_t body_bytes_max = size_t{64} << 20;  // Limit for Response::body.
 };
 
 struct Request {
@@ -42,37 +42,38 @@ struct Response {
   std::string body{};
 };
 
-// Receives an answer whose body may be endless. Called on the thread that called Stream.
+// Receives an answer whose body may be endless. Its functions are called on the thread that called Stream.
 struct Receiver {
   // Called when the head is complete. If it returns false, the body is not streamed but collected in Response::body, up
   // to body_bytes_max.
   std::function<bool(const Response& head)> on_head;
-  // Called for each received piece of the body. An error ends the stream, and is returned by Stream.
+  // Called for each received piece of the body. If it returns an error, the stream ends and Stream returns this error.
   std::function<Status(std::string_view piece)> on_piece;
 };
 
 // Thread-safe. Each request in progress has a separate connection. Redirects are returned as answers, not followed.
 class Client {
  public:
-  // InvalidArgument if the URL is not valid, or if it is https and options.tls is missing.
+  // Returns InvalidArgument if the URL is not valid, or if it is https and options.tls is missing.
   static Result<std::unique_ptr<Client>> Make(const Options& options);
   virtual ~Client() = default;
 
-  // Blocks until the answer is complete, whatever its status. Unavailable if there was no answer, because nothing
-  // listens, TLS failed or the timeout passed; the server may have executed the request nevertheless. If the server had
-  // closed the idle connection, the request is sent once more. ResourceExhausted if the body is too long; Cancelled.
+  // Blocks until the answer is complete, and returns it whatever its status code is. If the server had closed the idle
+  // connection, the request is sent once more. Returns Unavailable if there was no answer, because nothing listens, TLS
+  // failed or the timeout passed; the server may have executed the request nevertheless. Returns ResourceExhausted if
+  // the body is too long, and Cancelled if Cancel was called.
   virtual Result<Response> Send(const Request& request) = 0;
 
   // Blocks until the body has ended or on_piece has failed. The returned response has a body only if on_head returned
-  // false. Errors as in Send, also if they occur in the middle of the body.
+  // false. Returns the same errors as Send, also if they occur in the middle of the body.
   virtual Result<Response> Stream(const Request& request, const Receiver& receiver) = 0;
 
-  // Fails all requests, those in progress and later ones, with Cancelled. Thread-safe.
+  // Lets all requests, those in progress and later ones, fail with Cancelled. Thread-safe.
   virtual void Cancel() = 0;
 };
 
-// Returns the "https://host:port" of a URL, with the default port of the scheme if the URL has no port. InvalidArgument
-// if the URL is not valid.
+// Returns the "https://host:port" of a URL, with the default port of the scheme if the URL has no port. Returns
+// InvalidArgument if the URL is not valid.
 Result<std::string> OriginOf(const std::string& url);
 
 // Encodes text for a query string: everything except letters, digits and -._~ becomes %XX.

@@ -1,4 +1,4 @@
-// An HTTP server for tests that sends exactly the bytes of a script, when the script sends them.
+// An HTTP server for tests. It sends exactly the bytes of a script, at the times that the script chooses.
 #pragma once
 
 #include <arpa/inet.h>
@@ -20,14 +20,14 @@
 
 namespace longshore::http_client {
 
-// Each connection has a thread. Supports requests without a body and with Content-Length.
+// Each connection has a thread. Supports requests without a body, and requests with Content-Length.
 class RawServer {
  public:
   // The script's side of one connection.
   class Peer {
    public:
     explicit Peer(int fd) : fd_(fd) {}
-    // Returns false if the client has closed the connection.
+    // Sends all bytes. Returns false if the client has closed the connection.
     bool Send(std::string_view bytes) const {
       while (!bytes.empty()) {
         const ssize_t sent = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -60,7 +60,7 @@ class RawServer {
    private:
     const int fd_;
   };
-  // Answers one request. Returning false closes the connection.
+  // A function that answers one request. If it returns false, the server closes the connection.
   using Script = std::function<bool(const std::string& request, const Peer& peer)>;
 
   explicit RawServer(

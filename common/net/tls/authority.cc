@@ -18,7 +18,7 @@ namespace longshore::tls {
 namespace {
 
 constexpr long kVersion3 = 2;
-constexpr long kSkewSeconds = 300;  // Certificates begin this much in the past, for machines whose clocks are behind.
+constexpr long kSkewSeconds = 300;  // Validity begins this far in the past, for machines whose clocks are behind.
 
 Result<KeyPair> PairOf(X509* certificate, EVP_PKEY* key) {
   KeyPair pair;
@@ -37,7 +37,7 @@ Status Extend(X509* certificate, X509* issuer, int what, const std::string& valu
   return {};
 }
 
-// 16 random bytes.
+// Sets a serial number of 16 random bytes.
 bool SetSerial(X509* certificate) {
   unsigned char bytes[16];
   if (RAND_bytes(bytes, sizeof bytes) != 1) return false;
@@ -48,7 +48,7 @@ bool SetSerial(X509* certificate) {
   return set;
 }
 
-// Creates a certificate without its issuer, extensions and signature.
+// Creates a certificate that still lacks its issuer, extensions and signature.
 Result<Owned<X509>> Begin(const std::string& name, EVP_PKEY* key, std::chrono::hours lifetime) {
   Owned<X509> certificate(X509_new());
   if (!certificate || !SetSerial(certificate.get())) return ResourceExhausted("not enough memory for a certificate");
@@ -62,7 +62,7 @@ Result<Owned<X509>> Begin(const std::string& name, EVP_PKEY* key, std::chrono::h
   return certificate;
 }
 
-// Formats the names for OpenSSL. It separates them by commas, so a name must not contain a comma.
+// Returns the names in OpenSSL's format. OpenSSL separates names by commas, so a name must not contain a comma.
 Result<std::string> AlternativeNames(const Subject& subject) {
   std::string names;
   const auto add = [&](const char* type, const std::string& name) -> Status {

@@ -10,7 +10,7 @@
 
 namespace longshore::tls {
 
-// PEM texts. The key is a P-256 key.
+// A certificate and its private key, a P-256 key, as PEM texts.
 struct KeyPair {
   std::string certificate;
   std::string key;
@@ -29,13 +29,13 @@ struct Subject {
 // Creates a self-signed CA. It may sign certificates, but no further CAs.
 Result<KeyPair> MakeAuthority(const std::string& name, std::chrono::hours lifetime);
 
-// Creates a key and a certificate for it, for servers and clients. It expires with the CA at the latest.
-// InvalidArgument if the CA's texts are malformed or do not belong together, or if a name is not valid.
+// Creates a key and a certificate for it, for servers and clients. The certificate expires with the CA at the latest.
+// Returns InvalidArgument if the CA's texts are malformed or do not belong together, or if a name is not valid.
 Result<KeyPair> Issue(const KeyPair& authority, const Subject& subject, std::chrono::hours lifetime);
 
 // Like Issue, for a key that only the sender of the request has (request.h). Returns the certificate as PEM text. Uses
-// only the key of the request and ignores the names in it. Errors as in Issue; InvalidArgument also if the request is
-// malformed or too long, or if its key is not a P-256 key or has not signed it.
+// only the key of the request and ignores the names in it. Returns the same errors as Issue, and InvalidArgument also
+// if the request is malformed or too long, or if its key is not a P-256 key or has not signed it.
 Result<std::string> Sign(const KeyPair& authority, const std::string& request, const Subject& subject,
                          std::chrono::hours lifetime);
 
@@ -45,7 +45,8 @@ struct Validity {
 
   friend bool operator==(const Validity&, const Validity&) = default;
 };
-// The validity of the certificate. InvalidArgument if a text is malformed, or if the key does not belong to it.
+// Returns the period in which the certificate is valid. Returns InvalidArgument if a text is malformed, or if the key
+// does not belong to the certificate.
 Result<Validity> ValidityOf(const KeyPair& pair);
 
 }  // namespace longshore::tls

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::hours;
 
-// The tests of common/net/http_client use such certificates in a server and a client.
+// The tests of common/net/http_client use certificates of Issue in a server and a client.
 TEST(Authority, IssuesCertificatesForServers) {
   const auto authority = MakeAuthority("test", hours(1)).value();
   const auto pair = Issue(authority, {.name = "server", .dns_names = {"localhost"}}, hours(1)).value();

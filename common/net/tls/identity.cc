@@ -12,7 +12,7 @@
 namespace longshore::tls {
 namespace {
 
-// Debian and Alpine; Fedora; openSUSE.
+// The files with the system's CAs on Debian and Alpine, on Fedora, and on openSUSE.
 constexpr const char* kSystemAuthorities[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                                               "/etc/ssl/ca-bundle.pem"};
 constexpr size_t kAuthoritiesBytesMax = size_t{16} << 20;
@@ -39,7 +39,7 @@ Status UseKey(const std::string& pem, SSL_CTX* context) {
   return {};
 }
 
-// Calls use(certificate) for each certificate of the text. Returns their number.
+// Calls use(certificate) for each certificate in the text. Returns the number of certificates.
 template <typename Use>
 Result<int> ForEachCertificate(const std::string& pem, Use use) {
   const auto bio = Open(pem);
@@ -63,7 +63,7 @@ Status TrustClientsOf(const std::string& pem, SSL_CTX* context) {
 Status TrustServersOf(const std::string& pem, SSL_CTX* context) {
   X509_STORE* store = X509_STORE_new();
   if (store == nullptr) return ResourceExhausted("not enough memory for TLS");
-  SSL_CTX_set_cert_store(context, store);  // The context owns it, and drops the store with the system's CAs.
+  SSL_CTX_set_cert_store(context, store);  // The context now owns `store`, and frees its old store of the system's CAs.
   ASSIGN_OR_RETURN(const int count, ForEachCertificate(pem, [&](X509* authority) {
                      return X509_STORE_add_cert(store, authority) == 1;
                    }));
@@ -71,7 +71,8 @@ Status TrustServersOf(const std::string& pem, SSL_CTX* context) {
   return {};
 }
 
-// The subject, such as "CN=prometheus", cut to kNameBytesMax: the creator of the certificate may choose any length.
+// Returns the subject of the certificate, such as "CN=prometheus". It is cut to kNameBytesMax bytes, because the
+// creator of the certificate may choose any length.
 std::string NameOf(X509* certificate) {
   const Owned<BIO> out(BIO_new(BIO_s_mem()));
   if (certificate == nullptr || !out) return "without a name";
@@ -80,11 +81,12 @@ std::string NameOf(X509* certificate) {
   return name.empty() ? "without a name" : "\"" + name + "\"";
 }
 
-// Verifies like OpenSSL's default, and reports failures to on_verify_failure.
+// Verifies a certificate chain like OpenSSL's default, and reports failures to on_verify_failure.
 int Verify(X509_STORE_CTX* chain, void* on_verify_failure) {
   if (X509_verify_cert(chain) == 1) return 1;
   const int error = X509_STORE_CTX_get_error(chain);
-  // The caller's library verifies the name. If it rejects the name, it sets no specific error.
+  // The library that dials (gRPC or the HTTP client) compares the server's name itself. If the name is another one, the
+  // library sets no error code that says so.
   const bool is_other_name = error == X509_V_OK || error == X509_V_ERR_UNSPECIFIED;
   const char* why =
       is_other_name ? "it is for another name than the one that was dialled" : X509_verify_cert_error_string(error);
@@ -117,7 +119,7 @@ Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity) {
   Status used = UseCertificates(identity.certificate, context.get());
   if (used) used = UseKey(identity.key, context.get());
   if (used && identity.verify_client) used = TrustClientsOf(identity.client_ca, context.get());
-  // The error queue belongs to the thread: an error left in it would be attributed to a later operation.
+  // OpenSSL's error queue belongs to the thread: an error left in it would be attributed to a later operation.
   ERR_clear_error();
   if (!used) return tl::make_unexpected(used.error());
   return context;

@@ -36,27 +36,28 @@ struct ClientIdentity {
 // The identity of new connections; existing connections keep theirs.
 using Identities = Reloaded<Identity>;
 
-// Initialises OpenSSL. Must be called before anything that starts threads that outlive main: exit handlers run in
-// reverse order, so these threads end and release their OpenSSL objects before OpenSSL cleans up.
+// Initialises OpenSSL. Must be called before any library starts threads that outlive main. Then the exit handler of
+// such a library runs before the one of OpenSSL, because exit handlers run in reverse order: the threads end and
+// release their OpenSSL objects before OpenSSL cleans up.
 void Init();
 
 // Creates OpenSSL's context for a server: TLS 1.2 or newer, no renegotiation, and HTTP/1.1 if the client uses ALPN.
-// InvalidArgument if a text is not PEM, if key and certificate do not belong together, or if a CA is missing. The
-// message contains nothing of the key.
+// Returns InvalidArgument if a text is not PEM, if key and certificate do not belong together, or if a CA is missing.
+// The message contains nothing of the key.
 Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity);
 
-// Called on the thread of the handshake if a server's certificate fails verification. `why` has the certificate's name
-// and the reason.
+// Called on the thread of the handshake if a server's certificate fails verification. `why` contains the name of the
+// certificate and the reason.
 using OnVerifyFailure = std::function<void(const std::string& why)>;
 
 // Configures OpenSSL's context for a client: it trusts only the CAs of the identity, uses TLS 1.2 or newer, and sends
-// the certificate, if there is one. The caller's library must verify the server's name. `on_verify_failure` must
-// outlive the context; it may be null. Errors as in MakeServerContext.
+// the client's certificate, if there is one. The caller's library must verify the server's name. `on_verify_failure`
+// must outlive the context; it may be null. Returns the same errors as MakeServerContext.
 Status UseAsClient(const ClientIdentity& identity, SSL_CTX* context,
                    const OnVerifyFailure* on_verify_failure = nullptr);
 
-// The CAs that this system trusts, as PEM text. Reads the first existing one of the usual files; NotFound, with all
-// their names, if none exists.
+// Returns the CAs that this system trusts, as PEM text: the first file that exists of those that Linux distributions
+// use. Returns NotFound, with the names of all these files, if none exists.
 Result<std::string> ReadSystemCas();
 
 }  // namespace longshore::tls

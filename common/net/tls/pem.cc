@@ -9,7 +9,7 @@
 namespace longshore::tls {
 namespace {
 
-// Only this curve is accepted, so that verifying a request always has the same cost.
+// P-256 is the only accepted curve, so that verifying a request always has the same cost.
 bool IsP256(EVP_PKEY* key) {
   char curve[32] = "";
   return EVP_PKEY_is_a(key, "EC") == 1 && EVP_PKEY_get_group_name(key, curve, sizeof curve, nullptr) == 1 &&

@@ -7,7 +7,8 @@
 
 namespace longshore::tls {
 
-// PEM texts. The request has no names: the signer chooses the names in the certificate.
+// A certificate request and its private key, as PEM texts. The request contains no names, because the signer chooses
+// the names in the certificate.
 struct Request {
   std::string request;
   std::string key;  // A new P-256 key, which is not part of the request.

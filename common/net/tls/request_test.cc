@@ -23,7 +23,7 @@ const Subject kSubject{.name = "node", .dns_names = {"a.test"}, .uris = {"spiffe
 
 class RequestTest : public testing::Test {
  protected:
-  // The error of Sign, or the certificate as readable text.
+  // Returns the error message of Sign, or the certificate as readable text.
   std::string Signed(const std::string& request) const {
     const auto certificate = Sign(authority_, request, kSubject, hours(1));
     if (!certificate) return certificate.error().message;
@@ -32,7 +32,7 @@ class RequestTest : public testing::Test {
     X509_print(shown.get(), NextCertificate(text.get())->get());
     return TextOf(shown.get());
   }
-  // A request with this key that asks for a name, and to become a CA.
+  // Returns a request with this key that asks for a name, and to become a CA.
   static std::string RequestWithNames(EVP_PKEY* key) {
     const Owned<X509_REQ> request(X509_REQ_new());
     X509_REQ_set_pubkey(request.get(), key);

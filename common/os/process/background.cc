@@ -29,8 +29,8 @@ struct SchedAttr {
 }  // namespace
 
 void RunInBackground() {
-  // 0 means the calling thread: on Linux each thread has its own nice value. Lowering the priority needs no privilege.
-  // In a sandbox without sched_setattr, only the nice value is set.
+  // The thread id 0 means the calling thread: on Linux each thread has its own nice value. Lowering the priority needs
+  // no privilege. In a sandbox without sched_setattr, only the nice value is set.
   constexpr int kNice = 10;
   SchedAttr wanted;
   wanted.nice = kNice;

@@ -36,31 +36,33 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// Opens a non-blocking listening TCP socket. `host` is an IPv4 or IPv6 address, or "localhost". Port 0: any free port,
-// see LocalPort. FailedPrecondition if the port is in use, with host and port; InvalidArgument if the host is not
-// valid.
+// Opens a non-blocking listening TCP socket. `host` is an IPv4 or IPv6 address, or "localhost". Port 0 means any free
+// port, which LocalPort returns. Returns FailedPrecondition, with host and port, if the port is in use, and
+// InvalidArgument if the host is not valid.
 Result<int> ListenTcp(const std::string& host, int port);
 
-// Calls ListenTcp for "host:port" ("[::1]:80" for IPv6), or ListenUnix for "unix:/path"; otherwise InvalidArgument.
+// Calls ListenTcp for "host:port" ("[::1]:80" for IPv6), or ListenUnix for "unix:/path". Returns InvalidArgument for
+// any other address.
 Result<int> Listen(const std::string& address);
 
 // The port that a TCP socket is bound to.
 Result<int> LocalPort(int socket);
 
 // Opens a listening unix socket at this path, accessible only for its owner. Replaces a socket file on which no process
-// listens; FailedPrecondition if a process does. InvalidArgument if the path is longer than 107 bytes.
+// listens. Returns FailedPrecondition if a process listens on it, and InvalidArgument if the path is longer than 107
+// bytes.
 Result<int> ListenUnix(const Path& path);
 
-// Connects to a unix socket. Unavailable if no process listens on it.
+// Connects to a unix socket. Returns Unavailable if no process listens on it.
 Result<int> ConnectUnix(const Path& path);
 
-inline constexpr size_t kDescriptorsMax = 16;  // Maximum per message.
+inline constexpr size_t kDescriptorsMax = 16;  // Maximum number per message.
 
 // Sends copies of the descriptors through a connected unix socket. The caller keeps the originals.
 Status SendDescriptors(int socket, std::span<const int> descriptors);
 
-// Waits up to timeout_ms for one SendDescriptors of the other side. If it sends more than `max`, all are closed and the
-// result is InvalidArgument.
+// Waits up to timeout_ms for the descriptors of one call of SendDescriptors on the other side. If there are more than
+// `max`, closes all of them and returns InvalidArgument.
 Result<std::vector<int>> ReceiveDescriptors(int socket, size_t max, int timeout_ms = 5000);
 
 }  // namespace longshore::process

@@ -15,8 +15,8 @@
 namespace longshore::process {
 namespace {
 
-// Descriptor numbers in the child are below this limit. Temporary copies of the sources get numbers from it upwards, so
-// that the two never collide.
+// Descriptor numbers in the child must be below this limit. Temporary copies of the source descriptors get numbers from
+// this limit upwards, so that they never collide with the numbers in the child.
 constexpr int kChildDescriptorsMax = 64;
 
 class FileActions {
@@ -62,7 +62,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Copies the source descriptors to numbers above those of the child, and maps the copies to the wanted numbers.
+// Copies the source descriptors to numbers above those of the child, and maps each copy to its number in the child.
 Result<std::vector<Descriptor>> MapDescriptors(const std::map<int, int>& wanted, FileActions& actions) {
   std::vector<Descriptor> copies;
   for (const auto& [number, source] : wanted) {
@@ -83,7 +83,7 @@ struct Stat {
   uint64_t start_time = 0;
 };
 
-// The program's name may contain any character, so fields are counted from its closing bracket.
+// The program's name is in brackets and may contain any character, so fields are counted from the last closing bracket.
 Result<Stat> ReadStat(pid_t pid) {
   const std::string path = fmt::format("/proc/{}/stat", pid);
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -138,7 +138,7 @@ Result<Process> Spawn(const SpawnOptions& options) {
   if (error == ENOENT) return NotFound("program {} does not exist", options.argv[0]);
   if (error == EACCES) return PermissionDenied("no permission to run {}", options.argv[0]);
   if (error != 0) return Unavailable("cannot run {}: {}", options.argv[0], std::strerror(error));
-  // The pid cannot be reused before the child has been waited for, so both calls refer to this process.
+  // The pid cannot be reused before the child has been waited for, so OpenPidfd and ReadStat both refer to this child.
   Descriptor pidfd = OpenPidfd(pid);
   CHECK(pidfd.valid());
   ASSIGN_OR_RETURN(const Stat stat, ReadStat(pid));
@@ -149,7 +149,7 @@ Result<Process> AdoptAny(pid_t pid) {
   if (pid <= 0) return NotFound("process {} does not exist", pid);
   Descriptor pidfd = OpenPidfd(pid);
   if (!pidfd.valid()) return NotFound("process {} does not exist", pid);
-  // Must follow OpenPidfd: then the stat is of the pidfd's process, or that process has ended.
+  // ReadStat must follow OpenPidfd. Then its result describes the process of `pidfd`, unless that process has ended.
   ASSIGN_OR_RETURN(const Stat stat, ReadStat(pid));
   if (stat.state == 'Z' || stat.state == 'X') return NotFound("process {} has ended", pid);
   return Process(pid, stat.start_time, std::move(pidfd), false);

@@ -30,7 +30,7 @@ struct Exit {
 
   bool ok() const { return known && code == 0 && signal == 0; }
 };
-// "exited with code 1", "was killed by signal 9 (SIGKILL)", "ended".
+// Returns "exited with code 1", "was killed by signal 9 (SIGKILL)" or "ended", for example.
 std::string ToString(const Exit& exit);
 
 struct SpawnOptions {
@@ -38,7 +38,7 @@ struct SpawnOptions {
   std::optional<std::vector<std::string>> env{};  // "NAME=value"; nullopt: inherited.
   std::map<int, int> descriptors{};  // Number in the child -> descriptor in this process. The child gets no others.
   Path log_file{};                   // Standard output and error are appended to it; empty: inherited.
-  bool new_session = false;  // Starts it in a new session, so that it gets no signals of this program's terminal.
+  bool new_session = false;  // Starts the program in a new session: it gets no signals of this program's terminal.
 };
 
 // Not thread-safe.
@@ -47,15 +47,15 @@ class Process {
   pid_t pid() const { return pid_; }
   // Clock ticks since boot: field 22 of /proc/PID/stat.
   uint64_t start_time() const { return start_time_; }
-  // poll() reports it as readable once the process has ended.
+  // poll() reports this descriptor as readable once the process has ended.
   int pidfd() const { return pidfd_.get(); }
   bool adopted() const { return !child_; }
 
-  // NotFound if the process has ended.
+  // Sends a signal. Returns NotFound if the process has ended.
   Status Signal(int signal) const;
 
-  // Waits for the end of the process. Returns nullopt if it still runs after the timeout. Later calls repeat the
-  // result.
+  // Waits for the end of the process. Returns nullopt if it still runs after the timeout. Once the process has ended,
+  // every call returns the same result.
   std::optional<Exit> Wait(std::chrono::milliseconds timeout);
 
  private:
@@ -71,10 +71,11 @@ class Process {
   std::optional<Exit> exit_;
 };
 
-// Starts a program. NotFound or PermissionDenied, with its name, if it cannot be run.
+// Starts a program. Returns NotFound or PermissionDenied, with the program's name, if it cannot be run.
 Result<Process> Spawn(const SpawnOptions& options);
 
-// Adopts a running process that is not a child. NotFound if it has ended, or if the pid belongs to another process now.
+// Adopts a running process that is not a child. Returns NotFound if it has ended, or if the pid belongs to another
+// process now.
 Result<Process> Adopt(pid_t pid, uint64_t start_time);
 
 // Adopts the process that has this pid now.

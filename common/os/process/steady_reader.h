@@ -13,13 +13,15 @@ namespace longshore::process {
 // (/sys/block/*/queue/read_ahead_kb; 4 ms for 8 MB). This class reads 256 KiB ahead at a time instead.
 class SteadyReader {
  public:
-  // The recommended size of Read: calls are short, and the bytes are still in the processor's cache.
+  // The recommended size for Read: with it, each call is short, and the bytes are still in the processor's cache
+  // afterwards.
   static constexpr size_t kPieceBytes = 64 << 10;
 
-  // Begins at byte `offset`. NotFound if the file cannot be opened.
+  // Opens a file and begins to read at byte `offset`. Returns NotFound if the file cannot be opened.
   static Result<SteadyReader> Open(const Path& path, int64_t offset = 0);
 
-  // Reads the next bytes.size() bytes, fewer only at the end of the file. Returns their number. DataLoss on failure.
+  // Reads the next bytes.size() bytes, fewer only at the end of the file. Returns the number of read bytes, or DataLoss
+  // on failure.
   Result<size_t> Read(std::span<char> bytes);
 
  private:
@@ -29,7 +31,7 @@ class SteadyReader {
   Descriptor file_;
   Path path_;
   int64_t at_;
-  int64_t announced_;  // The end of the range that was announced to the kernel.
+  int64_t announced_;  // The end of the range that was announced to the kernel for read-ahead.
 };
 
 }  // namespace longshore::process

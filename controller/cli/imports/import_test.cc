@@ -1,5 +1,7 @@
-// Compares whole files with tests/golden/cli/import, where notes are comments. LONGSHORE_GOLDEN_WRITE=1 rewrites the
-// files after an intended change. tests/cluster/test_cli.py applies them to a real API server.
+// Compares the manifests that `longshore import` writes with the files of tests/golden/cli/import. In these files, the
+// notes that the command prints for the user are YAML comments.
+// LONGSHORE_GOLDEN_WRITE=1 rewrites these files after an intended change. tests/cluster/cli_test.py applies them to a
+// real API server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -142,7 +144,7 @@ TEST(Kserve, ErrorsNameFileLineAndField) {
   EXPECT_TRUE(ImportKserve({{"s.yaml", long_name}}, {.fleet = "main", .namespace_ = {}}));
 }
 
-// The result without line numbers, which change when a line is removed.
+// The manifests without the line numbers in their notes, which change when a line of the input is removed.
 std::string TextWithoutLines(const Result<Imported>& imported) {
   if (!imported) return "error";
   return std::regex_replace(ManifestText(*imported), std::regex(":[0-9]+: "), ": ");
@@ -157,7 +159,7 @@ void CollectLeaves(const Json& value, const Json::json_pointer& at, std::vector<
   }
 }
 
-// Whether the leaf belongs to an object that gets a single note.
+// Whether the leaf belongs to an object for which the import writes a single note.
 bool IsInOneNote(const std::string& at) {
   for (const char* whole : {"/logger/", "/transformer/", "/labelSelector/", "/env/", "/storage/", "/affinity/"}) {
     if (at.find(whole) != std::string::npos) return true;
@@ -165,10 +167,10 @@ bool IsInOneNote(const std::string& at) {
   return false;
 }
 
-// Whether the leaf has no effect: the API server writes it, or it is the default.
+// Whether the leaf has no effect on the import, because the API server writes it or its value is the default.
 bool HasNoEffect(const std::string& at) {
-  if (at == "/apiVersion") return true;                                   // The version of the List.
-  if (at == "/items/1/spec/predictor/canaryTrafficPercent") return true;  // 100.
+  if (at == "/apiVersion") return true;                                   // The version of the List object.
+  if (at == "/items/1/spec/predictor/canaryTrafficPercent") return true;  // 100, the default.
   for (const char* nothing : {"/uid", "/resourceVersion", "last-applied-configuration", "/status/"}) {
     if (at.find(nothing) != std::string::npos) return true;
   }
@@ -214,8 +216,8 @@ TEST(TfServing, DropsNoSettingSilently) {
   }
   const auto lines = static_cast<size_t>(std::count(models.text.begin(), models.text.end(), '\n'));
   for (size_t line = 0; line < lines; ++line) {
-    if (line == 7) continue;   // A version that a label keeps in any case.
-    if (line == 17) continue;  // The content of logging_config, which gets a single note.
+    if (line == 7) continue;   // Names a version that a label keeps loaded anyway.
+    if (line == 17) continue;  // Is inside logging_config, which gets a single note.
     const auto imported = ImportTfServing({{without(models, line)}, batching, monitoring}, {});
     EXPECT_TRUE(TextWithoutLines(imported) != before) << "line " << line << " of the models";
   }

@@ -46,7 +46,7 @@ bool IsKserves(const std::string& name) {
   return name.find("kserve.io/") != std::string::npos || name.find("knative.dev/") != std::string::npos;
 }
 
-// Copies the user's labels or annotations to `out`; those of KServe configure KServe and become notes.
+// Copies the user's labels or annotations to `out`. Those of KServe configure KServe, so they become notes.
 void ReadNames(Fields& metadata, const char* key, const Notes& notes, std::map<std::string, std::string>& out,
                std::vector<std::string>& added) {
   std::map<std::string, std::string> names;
@@ -142,7 +142,8 @@ class Assembly {
     return CheckImported(fleet);
   }
 
-  // Volumes are combined; for any other field, the first service's value wins.
+  // Adds a field of a service to the fleet, which several services may share: combines volumes; for any other field,
+  // keeps the value of the first service.
   void Merge(ImportedDocument& fleet, const std::string& service, const std::string& key, const Json& value) {
     Json& spec = fleet.json["spec"];
     if (!spec.contains(key)) {
@@ -167,7 +168,7 @@ class Assembly {
 Status AddOne(const Json& json, const api::Origin& origin, const std::string& path, Assembly& assembly) {
   ASSIGN_OR_RETURN(const Service service, ReadService(json, origin, path));
   const std::string metadata = path.empty() ? "metadata" : path + ".metadata";
-  const std::string where = origin.At(metadata);  // "isvc.yaml:3: metadata: ".
+  const std::string where = origin.At(metadata);  // For example "isvc.yaml:3: metadata: ".
   return assembly.Add(service,
                       where.substr(0, where.size() - metadata.size() - 2) + "InferenceService " + service.name);
 }

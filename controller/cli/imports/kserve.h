@@ -12,8 +12,8 @@
 //         storageUri: pvc://models/digits    metadata: {name: digits}
 //                                            spec: {fleet: digits, source: {uri: file:///pvc/models/digits}, ...}
 //
-// Each service gets a fleet with its name, because each had its own pods. If the target names a fleet, all services of
-// a namespace share it.
+// Each service gets a fleet with its name, because in KServe each service has its own pods. If the target names a
+// fleet, all services of a namespace share that fleet.
 #pragma once
 
 #include <vector>
@@ -22,8 +22,9 @@
 
 namespace longshore::cli::imports {
 
-// Accepts single services and Lists of them, as `kubectl get -o yaml` prints them. Ignores fields that the API server
-// writes. InvalidArgument, naming file, line and field, for an unknown field and for a model that cannot be served.
+// Accepts single InferenceServices and Lists of them, as `kubectl get -o yaml` prints them. Ignores fields that the API
+// server writes. Returns InvalidArgument, which names file, line and field, for an unknown field and for a model that
+// cannot be served.
 Result<Imported> ImportKserve(const std::vector<ImportFile>& files, const ImportTarget& target);
 
 }  // namespace longshore::cli::imports

@@ -94,7 +94,7 @@ class PredictorReader {
     NoteModel(server, key, CopyNote(uri, name_));
   }
 
-  // pvc://CLAIM/PATH
+  // Reads a URI of the form pvc://CLAIM/PATH. Any other URI becomes a note.
   void ReadStorage(const Fields& server, const std::string& uri) {
     constexpr std::string_view kClaim = "pvc://";
     if (!uri.starts_with(kClaim)) {
@@ -217,7 +217,7 @@ class PredictorReader {
                    [&](const Json& item, const std::string& path) { ReadSpread(predictor.reader(), item, path); });
   }
 
-  // Skips names that belong to KServe and names that the controller sets.
+  // Copies labels or annotations, except those that belong to KServe and those that the controller sets.
   void CopyNames(Fields& predictor, const char* key, const char* as) {
     std::map<std::string, std::string> names;
     predictor.TextMap(key, names);

@@ -30,7 +30,7 @@ struct Predictor {
   std::vector<std::string> model_notes;
 };
 
-// `name`: the name of the InferenceService. Errors are added to the reader of the fields.
+// `name`: the name of the InferenceService. Errors are added to the Reader of `predictor`.
 Predictor ReadPredictor(api::Fields& predictor, const std::string& name, const Notes& notes);
 
 }  // namespace longshore::cli::imports

@@ -19,6 +19,7 @@ constexpr const char* kFleetDefault = "main";
 // The defaults of TensorFlow Serving.
 constexpr int64_t kBatchSizeDefault = 1000;
 constexpr int64_t kBatchesDefault = 10;
+
 constexpr int64_t kQueueMax = 1'000'000;
 
 // A message and the positions of its fields in the file.
@@ -49,7 +50,7 @@ class ModelImport {
  public:
   ModelImport(const tfs::ModelConfig& config, const Place& place) : config_(config), place_(place) {}
 
-  // `name`: the name of the object.
+  // `name`: the name of the Model object.
   Result<ImportedDocument> Read(const std::string& name, const ImportTarget& target, const Json& batching) {
     RETURN_IF_ERROR(CheckPlatform());
     Json spec = {{"fleet", target.fleet}};

@@ -27,8 +27,8 @@ struct TfServingFiles {
   std::optional<ImportFile> monitoring;  // --monitoring_config_file
 };
 
-// The default name of the fleet is "main". InvalidArgument, naming file and line, for an unknown field and for a model
-// that cannot be served.
+// The default name of the fleet is "main". Returns InvalidArgument, which names file and line, for an unknown field and
+// for a model that cannot be served.
 Result<Imported> ImportTfServing(const TfServingFiles& files, const ImportTarget& target);
 
 }  // namespace longshore::cli::imports

@@ -11,7 +11,8 @@ namespace {
 
 using Leaves = std::vector<std::pair<std::string, Json>>;
 
-// Quotes keys with dots, which labels and annotations have.
+// Appends `key` to `path`. Quotes a key that contains a dot or a bracket; keys of labels and annotations often contain
+// dots.
 std::string Below(const std::string& path, const std::string& key) {
   if (path.empty()) return key;
   return key.find_first_of(".[") == std::string::npos ? path + "." + key : fmt::format("{}[\"{}\"]", path, key);

@@ -12,7 +12,7 @@ namespace {
 
 std::string Line(const char* name, const std::string& text) { return fmt::format("  {:<10} {}\n", name, text); }
 
-// Rounds to seconds: a preview finds the end of a hold only to the millisecond.
+// Rounds to seconds, because a preview determines the end of a hold with an error of up to a millisecond.
 std::string After(Duration duration) {
   const auto whole = std::chrono::round<std::chrono::seconds>(duration);
   return whole.count() > 0 ? api::FormatDuration(whole) : "0s";

@@ -10,7 +10,7 @@
 
 namespace longshore::cli::text {
 
-// `model`: as it would be stored. `nodes`: how many nodes its fleet has.
+// `model`: the Model as it would be stored after the change. `nodes`: the number of nodes of its fleet.
 std::string PlanText(const api::Model& model, const rollout::Preview& preview, size_t nodes);
 
 }  // namespace longshore::cli::text

@@ -19,13 +19,14 @@ const char* NameOf(Standing standing) {
   return "failed";
 }
 
-// Whether the condition reports a problem. The other types are shown in another way, or are False if all is well.
+// Whether the condition reports a problem. Conditions of the types in kOthers are shown in another way, or are False if
+// all is well.
 bool IsTrouble(const api::Condition& condition) {
   static const std::set<std::string> kOthers = {"Ready", "Reconciling", "Stalled", "Progressing"};
   return condition.status == "False" && !kOthers.contains(condition.type);
 }
 
-// The report from the conditions that every kind has.
+// The report that follows from the conditions that Models and ServingFleets have in common.
 template <typename ObjectStatus>
 Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, const HostSeen& seen) {
   const std::vector<api::Condition>& conditions = status.conditions;
@@ -47,7 +48,7 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
 }
 
 // If no controller has read the manifest yet, only the manifest counts, because the object's status is about an older
-// text.
+// text of the manifest.
 Report WithManifest(const api::Key& key, const Report& of_object, const HostSeen& seen) {
   const auto found = seen.manifest_of.find(key);
   if (found == seen.manifest_of.end()) return of_object;

@@ -1,5 +1,5 @@
-// The short status of an object, for people and scripts: it is as its manifest says, is on the way there, or has
-// failed.
+// A summary of an object's state in one word, for people and scripts: the object is as its manifest says, is still
+// being changed to that state, or has failed.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,17 @@ struct Report {
   std::string why;  // Contains no times, so that it changes only when the state changes.
 };
 
-// The report about a manifest file that is not applied as it is. Its standing is never kAsWanted.
+// The report about a manifest file whose current content has not been applied. Its standing is never kAsWanted.
 struct ManifestReport {
   std::string file;
-  // Whether the controller has read it. If not, the status of the file's objects is about an older text.
+  // Whether the controller has read the current content. If not, the statuses of the file's objects are about an older
+  // content.
   bool is_read = true;
   Report report;
 };
 
-// The state of a host: its controller and its manifest files. For a cluster, where this is unknown, the default value.
+// The state of a host: its controller and its manifest files. For a cluster, which has neither, it is the default
+// value.
 struct HostSeen {
   // The epoch of the running controller; statuses with a lower epoch were written by an earlier controller.
   int64_t epoch = 0;

@@ -15,17 +15,17 @@ namespace longshore::cli::text {
 std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now);
 std::string FleetsTable(const std::vector<api::ServingFleet>& fleets);
 
-// Everything about one object, in sections.
+// Returns everything about one object, in sections.
 std::string DescribeModel(const api::Model& model, TimePoint now);
 std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now);
 
-// "2 -> 3, step 2 of 3 at 25 %" or "-" when no rollout is under way.
+// Returns, for example, "2 -> 3, step 2 of 3 at 25 %"; "-" when no rollout is under way.
 std::string RolloutInShort(const api::Model& model);
 
 // The time since `at`, as "12s", "3m", "5h" or "2d"; "-" for TimePoint{}.
 std::string Age(TimePoint at, TimePoint now);
 
-// "5 %", "0.1 %".
+// Formats a percentage: "5 %", "0.1 %".
 std::string Percent(double percent);
 
 }  // namespace longshore::cli::text

@@ -10,13 +10,13 @@
 namespace longshore::analysis {
 namespace {
 
-// Minimum number of stable's requests before their quantiles can be thresholds.
+// Minimum number of stable's past requests before the quantiles of their run times are used as thresholds.
 constexpr int64_t kPastMin = 50;
-// Maximum number of requests of one arm that wait for requests of the other. Older ones were not measured under the
-// same conditions.
+// Maximum number of requests of one arm that a window collects while it waits for requests of the other arm. Older
+// requests were not measured under the same conditions as the awaited ones.
 constexpr int64_t kAloneMax = 10000;
-// Half of LatencyBaseline's share of alpha covers the error in the estimated baseline distribution, the other half the
-// test.
+// Half of LatencyBaseline's share of alpha covers the error in the estimated baseline distribution, the other half
+// covers the test itself.
 constexpr double kBaselineDelta = kAlphaLatencyBaseline / 2;
 
 int64_t Clamp(int64_t events, int64_t requests) { return std::clamp<int64_t>(events, 0, requests); }
@@ -47,7 +47,7 @@ void TestErrors(const WindowEvidence& window, Analysis& analysis) {
   Test(block, StableErrorRate(analysis), analysis.errors);
 }
 
-// Stable's run times before this window; only recent ones once there are enough of them.
+// Stable's run times before this window: those since the rollout began and, while these are few, also those before it.
 Buckets StablePast(const Analysis& analysis) {
   constexpr int64_t kRecentEnough = 1000;
   Buckets past = analysis.stable.run_time_buckets;

@@ -2,7 +2,7 @@
 //   spec:     fields that differ from a model with the default canary and requestsMin 100
 //   baseline: an arm; windows: [{candidate: arm, stable: arm, times: 3}]
 //   arm:      {requests: 100, errors: 2, nonFinite: 0, ms: 10, spread: 3, drift: {pairs: 5, sum: 0.1}}
-//             run times are spread evenly over `spread` buckets that end at the one of `ms`
+//             run times are spread evenly over `spread` buckets, of which the last is the bucket of `ms`
 #include <gtest/gtest.h>
 
 #include "controller/api/parse.h"

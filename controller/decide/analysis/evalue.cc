@@ -6,7 +6,7 @@
 namespace longshore::analysis {
 namespace {
 
-// Log of a Bernoulli likelihood ratio: p against q for the events, their complements for the rest.
+// Logarithm of the likelihood ratio of two Bernoulli distributions, whose probabilities of an event are p and q.
 double LogRatio(int64_t requests, int64_t events, double p, double q) {
   const auto hits = static_cast<double>(events);
   const auto misses = static_cast<double>(requests - events);

@@ -6,9 +6,10 @@
 //   E = (t_c/t_0)^e_c ((1-t_c)/(1-t_0))^(n_c-e_c) (t_s/t_0)^e_s ((1-t_s)/(1-t_0))^(n_s-e_s)
 //
 // has mean at most 1 when both rates are equal, whatever they are (Turner, Ly, Grünwald, arXiv:2106.02693, theorem 1).
-// It still has when the candidate's rate is lower: the mean is f_c(r_c)^n_c f_s(r_s)^n_s with
-// f(r) = r t/t_0 + (1-r)(1-t)/(1-t_0), and f_c grows with r_c because t_c > t_0. By the concavity of the logarithm the
-// rates may even change from request to request, as long as their mean over the block is not higher for the candidate.
+// The mean is also at most 1 when the candidate's rate is lower: for the true rates r_c and r_s it is
+// f_c(r_c)^n_c f_s(r_s)^n_s with f(r) = r t/t_0 + (1-r)(1-t)/(1-t_0), and f_c grows with r_c because t_c > t_0. By the
+// concavity of the logarithm this holds even if the rates change from request to request, provided that their mean over
+// the block is not higher for the candidate.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ double LogEValue(const Block& block, double candidate_rate, double stable_rate);
 // Logarithm of the e-value for "the rate of the candidate is at most null_rate", with the alternative candidate_rate.
 double LogEValueAgainst(double null_rate, int64_t requests, int64_t events, double candidate_rate);
 
-// The alternatives of the mixture: the candidate's odds of an event are this many times stable's.
+// The alternatives of the mixture: the factors by which the candidate's odds of an event exceed stable's.
 const std::vector<double>& OddsRatios();
 // The rate whose odds are `ratio` times those of `rate`.
 double WithOdds(double rate, double ratio);
@@ -37,8 +38,8 @@ double WithOdds(double rate, double ratio);
 // log((e^a + e^b + ...) / n), without overflow. 0 for an empty list: without data the e-value is 1.
 double LogMean(const std::vector<double>& logs);
 
-// One-sided bound of Dvoretzky, Kiefer, Wolfowitz and Massart: with probability 1 - delta the true shares above all
-// thresholds at once are at most the observed ones plus this.
+// Returns the one-sided bound of Dvoretzky, Kiefer, Wolfowitz and Massart: with probability 1 - delta, the true share
+// of samples above a threshold is, for all thresholds at once, at most the observed share plus this bound.
 double ShareMargin(int64_t samples, double delta);
 
 }  // namespace longshore::analysis

@@ -4,7 +4,7 @@
 namespace longshore::analysis {
 namespace {
 
-// Only the counts from the first to the last non-zero one, because the run times of a model are close together.
+// Writes only the counts from the first to the last non-zero one, because the run times of a model are close together.
 Json BucketsToJson(const Buckets& buckets) {
   size_t first = 0;
   size_t end = buckets.size();

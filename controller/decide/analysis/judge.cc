@@ -22,7 +22,7 @@ double MixtureOf(const std::array<EProcess, 4>& processes) {
 struct Seen {
   api::ArmEvidence candidate;  // Counts of the whole rollout, including those of open windows.
   api::ArmEvidence stable;
-  double errors = 1;  // E-values.
+  double errors = 1;  // This number and the next two are e-values.
   double latency = 1;
   double latency_baseline = 1;
 };
@@ -113,8 +113,8 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSp
   return {};
 }
 
-// The candidate may slow down stable in the same process, which the statistics cannot distinguish from a slow period of
-// the machine. So this test never rolls back. But the rollout does not advance while the objective is missed.
+// Whether the test LatencyBaseline holds the rollout at its current step. This test only holds and never fails a
+// candidate: it cannot tell a candidate that slows down stable in the same process from a slow period of the machine.
 bool HoldsForBaseline(const Seen& seen, const Analysis& analysis, const api::ModelSpec& spec) {
   return spec.rollout.latency.enabled && !analysis.slo_missed.empty() &&
          seen.latency_baseline >= 2 / kAlphaLatencyBaseline;

@@ -79,7 +79,7 @@ int Wanted(const Reading& reading, const Nodes& nodes) {
   return std::max({wanted, nodes.measured + 1, nodes.replicas});
 }
 
-// Sets all fields of the status for a decision. Without a reading, value, target and evidence time are empty.
+// Why a decision was made. Without a reading, the value, target and evidence time of the status are empty.
 struct Reason {
   std::string reason;
   std::string message;
@@ -114,7 +114,7 @@ const Reading* Awaiting(const std::vector<Reading>& readings, const Nodes& nodes
   return found == readings.end() ? nullptr : &*found;
 }
 
-// Why the fleet cannot be scaled down; "" if all signals are known.
+// Why the fleet cannot be scaled down; "" if all signals are known and cover all ready nodes.
 std::string MissingEvidence(const std::vector<Reading>& readings, const FleetMetrics& metrics) {
   for (const Reading& reading : readings) {
     if (!reading.known) return reading.what + " is unknown or too old";
@@ -123,7 +123,8 @@ std::string MissingEvidence(const std::vector<Reading>& readings, const FleetMet
   return fmt::format("the metrics do not cover {} ready nodes", metrics.nodes_missing);
 }
 
-// The smallest sufficient number of nodes if no signal is above its target; otherwise the current number.
+// The smallest sufficient number of nodes if queue delay and latencies are at most kCalm of their targets; otherwise
+// the current number of nodes.
 int Recommended(const std::vector<Reading>& readings, const Nodes& nodes) {
   for (const Reading& reading : readings) {
     if (!reading.proportional && reading.Ratio() > kCalm) return nodes.replicas;
@@ -157,7 +158,7 @@ bool ExplainsReplicas(const std::string& reason) {
          reason == "Idle";
 }
 
-// More nodes are needed than the signals cover, but not more than exist.
+// Waits until all nodes are measured: more nodes are needed than the signals cover, but not more than exist.
 api::AutoscaleStatus Await(api::AutoscaleStatus status, const Reading& reading, const Nodes& nodes) {
   status.recommendations.clear();
   // The reason of a scale-up stays while the added nodes start.
@@ -168,7 +169,8 @@ api::AutoscaleStatus Await(api::AutoscaleStatus status, const Reading& reading, 
   return Set(std::move(status), nodes.replicas, {reading.reason, message, &reading});
 }
 
-// Keeps one entry: since when fewer nodes would have been enough, and the largest number that was needed since then.
+// Keeps one entry in `status.recommendations`: the time since which fewer nodes would have been enough, and the largest
+// number of nodes that was needed since then.
 api::AutoscaleStatus Down(const api::ServingFleetSpec& spec, api::AutoscaleStatus status,
                           const std::vector<Reading>& readings, const Nodes& nodes, TimePoint now) {
   const int replicas = nodes.replicas;

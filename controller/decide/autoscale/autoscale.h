@@ -3,7 +3,7 @@
 // Scales up at once when users wait: when queue delay, the latency of a Model, or utilization is above its target. The
 // step is proportional, at most a doubling, and limited to one per cooldown. Scales down only if all signals show for
 // the whole stabilization window that fewer nodes are enough. A signal that is unknown, outdated, negative or NaN
-// proves nothing; signals that do not cover all ready nodes can only show that users wait.
+// never causes a change; signals that do not cover all ready nodes can only cause a scale-up.
 //
 // A signal is multiplied by the number of nodes on which it was measured; nodes that are still starting do not count.
 // As in the HorizontalPodAutoscaler of Kubernetes, an unmeasured node counts as idle if the signal asks for more nodes,
@@ -20,7 +20,7 @@
 
 namespace longshore::autoscale {
 
-// kIdle: it is certain that there was nothing to measure. Unknown never counts as zero.
+// kIdle: it is certain that there was nothing to measure. kUnknown never counts as zero.
 enum class Presence { kUnknown, kIdle, kValue };
 struct Signal {
   Presence presence = Presence::kUnknown;
@@ -45,7 +45,7 @@ struct FleetMetrics {
 
 struct Input {
   FleetMetrics metrics;
-  int replicas = 0;  // Currently wanted, including nodes that are starting.
+  int replicas = 0;  // Number of wanted nodes at present, including nodes that are starting.
 };
 
 // The next status.autoscale of the fleet. `desired` is within the bounds of the spec.

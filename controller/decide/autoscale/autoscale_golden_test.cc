@@ -1,12 +1,12 @@
 // Runs tests/golden/autoscale. A case has
 //   spec:     fields that differ from {replicas: {min: 1, max: 10}, autoscaling: {}}
 //   before:   the fleet's status.autoscale
-//   replicas: wanted now
+//   replicas: the number of replicas that the fleet wants at present
 //   metrics:  {queueDelay: 0.02, utilization: {value: 0.5, at: 10s},
 //             latencies: {digits: {target: 50ms, seconds: idle}},
-//             nodesMeasured: 2, nodesMissing: 1}; a signal that is not named is unknown; nodesMissing is 0 by default,
-//             and nodesMeasured the replicas without those
-//   now:      "100s"; metrics without `at` are from now
+//             nodesMeasured: 2, nodesMissing: 1}; a signal that is not named is unknown; by default, nodesMissing is
+//             0 and nodesMeasured is `replicas` minus nodesMissing
+//   now:      the time of the case, for example "100s"; metrics without `at` are from this time
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -96,7 +96,7 @@ TEST(AutoscaleGolden, ADecisionThatIsRepeatedChangesNothing) {
   }
 }
 
-// An outage of the metrics at any time of an idle hour removes no node while it lasts.
+// In an idle fleet, an outage of the metrics removes no node while it lasts, whenever it begins.
 TEST(Autoscale, NeverScalesDownWithoutEvidence) {
   const Given quiet = GivenFrom(*ParseJson(R"({"replicas": 8, "metrics": {"queueDelay": 0, "utilization": 0.01}})"));
   for (int outage_at = 0; outage_at < 600; outage_at += 7) {

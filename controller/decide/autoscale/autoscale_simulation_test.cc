@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 constexpr int kReplicasMax = 50;
 constexpr int kStartSeconds = 60;    // Time from the decision until a node answers requests.
-constexpr int kMeasuredSeconds = 2;  // Time from its first answer until two of its reports have arrived.
+constexpr int kMeasuredSeconds = 2;  // Time from a node's first answer until two of its reports have arrived.
 
 // A fleet under load. The load is the number of nodes that it would keep fully busy.
 class SimulatedFleet {

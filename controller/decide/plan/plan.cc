@@ -16,7 +16,7 @@
 namespace longshore::plan {
 namespace {
 
-// The limit at which the node itself stops a version: if half of the requests fail, no statistics are needed.
+// The error rate at which a node itself stops a version: if half of the requests fail, no statistics are needed.
 constexpr double kGuardErrorRate = 0.5;
 constexpr double kGuardErrorRateLeast = 0.05;
 constexpr int64_t kGuardRequestsMin = 50;
@@ -25,7 +25,7 @@ constexpr double kDriftSample = 0.05;
 constexpr int64_t kReportAgainSoonMs = 1000;
 constexpr int64_t kReportAgainMs = 30'000;
 
-// With an error objective, the guard trips at ten times the error budget.
+// If the SLO has an error rate, the guard trips at ten times that rate, within the bounds above.
 double GuardErrorRate(const api::Slo& slo) {
   return slo.error_rate ? std::clamp(10 * *slo.error_rate, kGuardErrorRateLeast, kGuardErrorRate) : kGuardErrorRate;
 }
@@ -53,8 +53,8 @@ control::VersionState BuildVersion(const api::Model& model, const rollout::Versi
   return version;
 }
 
-// A changed folder is the same source in a new location, so all versions follow it. Versions of an archive keep their
-// archive.
+// Whether `source` is another source than that of the spec. Two folders count as the same source in different
+// locations, so all versions follow a changed folder. Versions of an archive keep their archive.
 bool IsElsewhere(const api::Source& source, const api::ModelSpec& spec) {
   const bool folders = source.sha256.empty() && spec.source_sha256.empty();
   return !folders && source.sha256 != spec.source_sha256;

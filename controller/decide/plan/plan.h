@@ -34,12 +34,12 @@ struct NodeHolds {
   std::string node;
   // Digest of the last state of this model that was queued, sent or acknowledged (see nodes::SentModel); "": none.
   std::string digest;
-  // Whether it should receive the state of the model, because it holds a version or is a home node.
+  // Whether the node should receive the state of the model, because it holds a version or is a home node.
   bool recipient = true;
 };
 
-// `model.status` is the stored status. Each node in `holds` gets the state that the decision gives; leave out draining
-// nodes, which keep their state for the remaining requests.
+// `model.status` is the stored status. Each node in `holds` gets the state that follows from the decision. Leave out
+// draining nodes, which keep their state for the remaining requests.
 Plan MakePlan(const api::Model& model, const rollout::Decision& decision, const std::vector<NodeHolds>& holds);
 
 // The plan for a model that is deleted or has left the fleet: removes it from each node that holds it.

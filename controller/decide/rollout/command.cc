@@ -7,7 +7,7 @@ namespace {
 
 using api::RolloutPhase;
 
-// Each of these functions returns why the command was refused, or "" if it was executed.
+// Each of the functions below returns why the command was refused, or "" if it was executed.
 
 std::string PromoteStep(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();

@@ -1,4 +1,4 @@
-// Messages in the status of a large fleet in which each node has a message: their length is limited.
+// Tests that the messages in the status stay short in a large fleet in which each node has a message.
 #include <gmock/gmock.h>
 
 #include "common/base/text.h"

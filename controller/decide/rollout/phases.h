@@ -11,24 +11,27 @@ namespace longshore::rollout {
 // Whether the candidate gets all requests at once, because it is the first version or its strategy has no steps.
 bool SkipsSteps(const Draft& draft, const api::RolloutStatus& rollout);
 bool CarriesWeight(const api::RolloutStatus& rollout);
-// The weight of the current step in percent. Limits step_index to the steps of the spec, which may have fewer now.
+// Returns the weight of the current step in percent. Lowers step_index to the last step if the spec has fewer steps
+// now.
 double StepWeight(Draft& draft);
 
-// If it is time to, adds the windows to the analysis and judges. Returns true if the windows were used.
+// If it is time for that, adds the windows to the analysis and judges the candidate. Returns true if it used the
+// windows.
 bool UseEvidence(Draft& draft);
-// Takes the weight from the candidate if too few nodes are left that can answer for it; returns true if it did. Half of
-// the nodes that the weight requires are enough to keep it, so that one restarting node does not move users back and
+// Takes the weight from the candidate if it is ready on too few nodes; returns true if it did. The candidate keeps its
+// weight with half of the nodes that the weight requires, so that one restarting node does not move users back and
 // forth.
 bool LostItsNodes(Draft& draft);
 // For kStep and kPaused: sets the weight, waits, pauses, advances or rolls back.
 void RunStep(Draft& draft);
-// Whether the user paused the rollout; stores this in the status. For phases that are not steps.
+// Whether the user paused the rollout; stores this in the status. For all phases except kStep and kPaused.
 bool IsHeld(Draft& draft);
 // For kPromoting: waits until all nodes have the candidate.
 void FinishPromotion(Draft& draft);
 
 void Promote(Draft& draft);
-// Rolls back if the rollout has waited for nodes longer than the progress deadline, with the last reports of the nodes.
+// Rolls back if the rollout has waited for nodes longer than the progress deadline. The message contains the last
+// reports of the nodes.
 void CheckDeadline(Draft& draft, const std::string& waiting_for);
 
 // A failure of a version on one node.
@@ -38,8 +41,8 @@ struct Failure {
 };
 std::optional<Failure> FailureOnANode(const Draft& draft, int64_t version);
 
-// Marks a labelled version as failed if it failed on a node and no other node serves or loads it. While a node does, it
-// keeps its placement.
+// Marks a labelled version as failed if it failed on a node and no other node serves or loads it. While another node
+// does, the version keeps its placement.
 void FailLabelled(Draft& draft);
 // Sets the condition LabelsServed if the spec has labels.
 void DescribeLabels(Draft& draft);

@@ -52,7 +52,8 @@ void AddStable(Draft& draft, Placement& placement) {
       {.version = stable, .weight_bp = kWhole - given, .nodes = draft.Choose(stable, draft.StableNodes())});
 }
 
-// The version before the last promotion stays where it is until the soak time of the new one is over.
+// Keeps the version that was stable before the last promotion on its nodes until the soak time of the new version is
+// over.
 void AddSoaking(Draft& draft, Placement& placement) {
   const api::RolloutStatus& rollout = draft.rollout();
   const bool soaking = rollout.phase == RolloutPhase::kCompleted && rollout.stable != 0 &&

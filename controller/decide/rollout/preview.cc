@@ -7,7 +7,8 @@ namespace {
 
 using api::RolloutPhase;
 
-// The range of waits that is searched; the maximum is longer than any hold that a manifest may contain.
+// The shortest and the longest wait that Next tries to find the next change. The maximum is longer than any hold that a
+// manifest may contain.
 constexpr Duration kWaitMin = std::chrono::milliseconds(1);
 constexpr Duration kWaitMax = std::chrono::hours(24 * 40);
 
@@ -18,7 +19,7 @@ bool Moved(const api::ModelStatus& before, const Decision& decision) {
          from.weight_percent != to.weight_percent || before.stable_version != decision.status.stable_version;
 }
 
-// Enough requests for each step, with equal results on both sides.
+// Evidence with this number of requests and equal results for the candidate and stable.
 analysis::WindowEvidence GoodWindow(int64_t requests) {
   api::ArmEvidence arm;
   arm.requests = std::max<int64_t>(1, requests);

@@ -17,8 +17,8 @@ namespace longshore::rollout {
 // One line of the predicted history.
 struct Moment {
   Duration after{0};  // Time from now.
-  Event event;        // weight_percent is the candidate's weight at that time; 100 once it is promoted.
-  int nodes = 0;      // Number of nodes that hold the candidate or are about to.
+  Event event;        // `weight_percent` is the candidate's weight after the event; 100 once it is promoted.
+  int nodes = 0;      // Number of nodes that hold the candidate or are to load it.
 };
 
 struct Preview {
@@ -26,13 +26,13 @@ struct Preview {
   int64_t stable = 0;
   int64_t candidate = 0;
   std::vector<Moment> moments;
-  // If the rollout stops indefinitely, the paused_reason: "Spec" or "Command". "": the candidate is promoted.
+  // If the rollout stops indefinitely, its `paused_reason`: "Spec" or "Command". "" if the candidate is promoted.
   std::string held;
   Duration soak{0};  // How long the previous version stays loaded after the promotion.
 };
 
-// `model`: as after the apply. `latest_version`: the version that nodes would find; used only if the spec names no
-// version. `nodes`: the names of the nodes of the fleet.
+// `model`: the Model as it is after the apply. `latest_version`: the newest version that nodes would find; used only if
+// the spec names no version. `nodes`: the names of the nodes of the fleet.
 Preview PredictRollout(api::Model model, const std::vector<std::string>& nodes, std::optional<int64_t> latest_version,
                        TimePoint now);
 

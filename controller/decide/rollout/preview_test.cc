@@ -31,7 +31,7 @@ Preview Of(const api::Model& model, std::optional<int64_t> latest = std::nullopt
   return PredictRollout(model, {"a", "b", "c", "d"}, latest, kNow);
 }
 
-// "30s Step 25% on 1".
+// Returns one line per moment, for example "30s Step 25% on 1".
 std::vector<std::string> Lines(const Preview& preview) {
   std::vector<std::string> lines;
   for (const Moment& moment : preview.moments) {

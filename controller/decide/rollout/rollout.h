@@ -18,8 +18,8 @@
 namespace longshore::rollout {
 
 // Decides the next move. Goes as far as the observations allow, but at most to the next change of weight, because what
-// follows depends on how nodes and users take it. Call it again after applying the decision.
-// Reads uid and generation from `model.metadata` and the earlier decision from `model.status`.
+// follows depends on how nodes and users react to that change. Call it again after applying the decision. Reads uid and
+// generation from `model.metadata` and the earlier decision from `model.status`.
 Decision Decide(const api::Model& model, const Observed& observed, TimePoint now);
 
 // Why Decide does not start a rollout; "" if it does, or if a rollout is under way.

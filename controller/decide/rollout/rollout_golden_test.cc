@@ -117,7 +117,7 @@ api::Model ModelFrom(const Json& json) {
   return model;
 }
 
-// "500 on a,b".
+// For example "500 on a,b candidate".
 std::string Shown(const VersionPlacement& placed) {
   return fmt::format("{} on {}{}{}", placed.weight_bp, fmt::join(placed.nodes, ","),
                      placed.candidate ? " candidate" : "", placed.rehearse ? " rehearsal" : "");

@@ -36,8 +36,8 @@ bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
          draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
 }
 
-// Ends the wait for a LatencyBaseline verdict after the progress deadline. Until then a slow period of the machine,
-// which passes, cannot be distinguished from a candidate that slows stable as much as itself.
+// Turns a LatencyBaseline verdict that has lasted longer than the progress deadline into a failure. Until then a slow
+// period of the machine, which passes, cannot be distinguished from a candidate that slows stable as much as itself.
 void LimitHold(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   if (rollout.verdict.reason != "LatencyBaseline") {
@@ -74,7 +74,7 @@ void NextStep(Draft& draft) {
     draft.Record("Promoting", fmt::format("version {} is being loaded on all nodes", draft.rollout().candidate));
 }
 
-// Why the user wants the rollout to pause, in any phase; "" if not.
+// Why the user wants the rollout to pause, in any phase; "" if the user does not want that.
 std::string PauseWanted(Draft& draft) {
   if (draft.policy().paused) return "Spec";
   return draft.rollout().paused_by_command ? "Command" : "";
@@ -87,7 +87,7 @@ std::string PauseReason(Draft& draft) {
   return step.manual_pause ? "Manual" : "";
 }
 
-// Stores the reason; returns true if it changed.
+// Stores the reason of the pause ("": no pause); returns true if it changed.
 bool NotePause(Draft& draft, const std::string& reason) {
   api::RolloutStatus& rollout = draft.rollout();
   if (reason == rollout.paused_reason) return false;

@@ -24,7 +24,7 @@ struct GoldenSeen {
   std::string message;
 };
 struct GuardSeen {
-  std::string reason;  // NonFinite, Errors, Crashed, ControllerSilent.
+  std::string reason;  // One of NonFinite, Errors, Crashed, ControllerSilent.
   std::string message;
 };
 
@@ -35,7 +35,7 @@ struct VersionSeen {
   std::string message;  // The reason of a failure.
   std::string digest;
   std::optional<GoldenSeen> golden;
-  std::optional<GuardSeen> guard;  // Set if it tripped in this rollout.
+  std::optional<GuardSeen> guard;  // Set if the guard tripped in this rollout.
 };
 
 // What one node reports about the archive source that it was last sent.
@@ -65,7 +65,7 @@ struct Observed {
   // At least the nodes that report the model.
   std::vector<NodeSeen> nodes;
   // All nodes of the fleet that are not draining, whether or not they report the model. Shared by all models, because
-  // in a large fleet most nodes do not report a given model. nullptr: the nodes in `nodes`.
+  // in a large fleet most nodes do not report a given model. nullptr stands for the nodes in `nodes`.
   std::shared_ptr<const NodeNames> fleet;
   // The highest version that a node finds in the source. Used only if the spec names no version.
   std::optional<int64_t> latest_version;
@@ -87,7 +87,8 @@ struct Event {
 struct VersionPlacement {
   int64_t version = 0;
   int weight_bp = 0;  // Share of the requests in 1/10000.
-  // Whether it is the candidate. Otherwise it is stable if weight_bp > 0 or it is status.stable_version, else extra.
+  // Whether the version is the candidate. If not, it is stable if `weight_bp` > 0 or it is status.stable_version;
+  // otherwise it is loaded only for a label or for the soak time.
   bool candidate = false;
   bool rehearse = false;
   std::vector<std::string> nodes{};  // Nodes that should hold it, ordered by name.
@@ -108,12 +109,12 @@ struct Decision {
   api::ModelStatus status;
   Placement placement;
   std::vector<Event> events;  // One per change of state.
-  // True if the candidate loses weight: then the nodes must be told before the status is written. Otherwise the status
-  // is written first.
+  // Whether the candidate loses weight. If so, the nodes must be told before the status is written; otherwise the
+  // status is written first.
   bool safety = false;
-  // Observed::windows are now part of status.rollout.analysis. Once that status is stored, or kept to be stored later,
-  // the next windows start after them. False if the windows keep growing; evidence is used about once a second, not in
-  // each reconciliation.
+  // Whether Observed::windows are now part of `status.rollout.analysis`. If so, the next windows start after them, once
+  // that status is stored or kept to be stored later. If not, the windows keep growing: evidence is used about once a
+  // second, not in each reconciliation.
   bool evidence_used = false;
   // When to decide again even if nothing changes; nullopt: only after a change.
   std::optional<Duration> check_again_in;

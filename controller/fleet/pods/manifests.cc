@@ -245,7 +245,7 @@ Json PeerOf(const api::ClientPeer& client) {
 }
 
 // Limits which clients may connect to the nodes. Outgoing connections are not limited: model sources may be anywhere,
-// and a rule with the controller's labels would disconnect the nodes from it when these labels change.
+// and a rule with the controller's labels would disconnect the nodes from the controller when these labels change.
 Json NetworkPolicyOf(const api::ServingFleet& fleet) {
   const auto port = [](const char* name) { return Json{{"port", name}, {"protocol", "TCP"}}; };
   Json clients = {{"ports", {port("grpc"), port("rest")}}};

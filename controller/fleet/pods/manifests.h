@@ -13,12 +13,12 @@ namespace longshore::fleet::pods {
 struct PodSettings {
   std::string image;       // Image of new fleets whose spec does not set one.
   std::string controller;  // The address that nodes dial: "dns:///longshore-nodes.longshore.svc:8610".
-  std::string ca;          // PEM: the authorities that sign the certificates of the controller and the peers.
+  std::string ca;          // PEM: the CAs that sign the certificates of the controller and the peers.
 };
 
 inline constexpr const char* kFleetLabel = "longshore.dev/fleet";
-// A label of pods: a fleet that is deleted and created again under the same name has another uid, and the nodes of the
-// two do not become peers.
+// A label of pods with the uid of their fleet. A fleet that is deleted and created again under the same name has
+// another uid, so its nodes do not become peers of the nodes of the deleted fleet.
 inline constexpr const char* kFleetUidLabel = "longshore.dev/fleet-uid";
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kManager = "longshore-controller";
@@ -26,7 +26,7 @@ inline constexpr const char* kManager = "longshore-controller";
 // it.
 inline constexpr const char* kInputsAnnotation = "longshore.dev/inputs";
 inline constexpr const char* kFormAnnotation = "longshore.dev/form";
-// Number of the code that makes pod templates. Increment it if the same inputs now give another template. A Deployment
+// Version of the code that makes pod templates. Increment it if the same inputs now give another template. A Deployment
 // with the same inputs and another form is not changed, so that a new controller version restarts no nodes.
 inline constexpr const char* kForm = "2";
 
@@ -36,17 +36,17 @@ inline constexpr int kAdminPort = 8502;
 inline constexpr int kPeerPort = 8503;
 inline constexpr const char* kTokenAudience = "longshore-controller";
 
-// "longshore-NAME".
+// Returns "longshore-NAME".
 std::string ChildName(const std::string& fleet_name);
 
 // Returns the Deployment without `replicas`, which has another field manager
-// (docs/decisions/0007-scale-writes-the-least.md). Requires a status.image.
+// (docs/decisions/0007-scale-writes-the-least.md). Requires that status.image is set.
 Json DeploymentOf(const api::ServingFleet& fleet, const PodSettings& settings);
 
 // Returns all other objects of the fleet, in the order in which they must be created.
 std::vector<Json> SupportingObjectsOf(const api::ServingFleet& fleet, const PodSettings& settings);
 
-// Returns the path of an object in the API: "/apis/apps/v1/namespaces/vision/deployments/longshore-cpu".
+// Returns the path of an object in the API, for example "/apis/apps/v1/namespaces/vision/deployments/longshore-cpu".
 std::string PathOf(const Json& object);
 
 }  // namespace longshore::fleet::pods

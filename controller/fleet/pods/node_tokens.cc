@@ -10,7 +10,7 @@ namespace longshore::fleet::pods {
 namespace {
 
 constexpr std::chrono::minutes kRefreshInterval{5};
-constexpr std::chrono::seconds kRefreshIntervalMin{1};  // Limits the reads if many tokens name unknown keys.
+constexpr std::chrono::seconds kRefreshIntervalMin{1};  // Minimum time between two reads of the keys.
 
 }  // namespace
 
@@ -66,7 +66,7 @@ Result<NodeTokens::Node> NodeTokens::Identify(std::string_view authorization) {
     const std::lock_guard lock(mutex_);
     keys = keys_;
     const std::string id = auth::KeyIdOf(token);
-    // The node tries again, and the new keys may contain it.
+    // Has the keys read again: the node will retry, and the new keys may include the key of its token.
     if (!id.empty() && !keys->Has(id)) is_refresh_wanted_ = true;
   }
   wake_.notify_all();

@@ -42,7 +42,8 @@ class NodeTokens {
   static Result<std::unique_ptr<NodeTokens>> Start(std::unique_ptr<kube::Api> api, const Clock& clock, NodeOf node_of);
   ~NodeTokens();
 
-  // `authorization` is the value of the header: "Bearer TOKEN". Never waits. Returns Unauthenticated with the reason.
+  // `authorization` is the value of the header: "Bearer TOKEN". Never waits. Returns Unauthenticated, with the reason,
+  // if the token does not identify a node.
   Result<Node> Identify(std::string_view authorization);
 
  private:
@@ -57,7 +58,7 @@ class NodeTokens {
   const NodeOf node_of_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::shared_ptr<const auth::IssuerKeys> keys_;  // Guarded by the mutex, as are:
+  std::shared_ptr<const auth::IssuerKeys> keys_;  // Guarded by the mutex, like the next two members.
   bool is_refresh_wanted_ = false;                // Whether a token named a key that is not in `keys_`.
   bool stopping_ = false;
   std::thread thread_;

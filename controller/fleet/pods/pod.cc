@@ -15,7 +15,7 @@ int Number(const Json& json, const char* key) {
   return value.is_number_integer() ? value.get<int>() : 0;
 }
 
-// "exited with code 1 (OOMKilled)".
+// For example "exited with code 1 (OOMKilled)".
 std::string ExitOf(const Json& terminated) {
   const std::string how = ToString(
       process::Exit{.known = true, .code = Number(terminated, "exitCode"), .signal = Number(terminated, "signal")});

@@ -17,19 +17,20 @@
 namespace longshore::fleet::pods {
 namespace {
 
-constexpr int kConflictsMax = 10;  // Per call of Scale: the controllers of Kubernetes may write several times in a row.
+// Maximum number of conflicts in one call of Scale: the controllers of Kubernetes may write several times in a row.
+constexpr int kConflictsMax = 10;
 
-// The parts of a fleet's object that show whether it is as it should be.
+// The parts of a Kubernetes object of a fleet that show whether the object is as this controller wants it.
 struct Child {
   std::string fleet{};
   std::string uid{};
-  std::string version{};  // Its resourceVersion.
+  std::string version{};  // resourceVersion.
   std::string content{};  // Digest of the fields that this controller sets.
   // The next four are set only for a Deployment.
   std::string inputs{};
   std::string form{};
   int replicas = 0;
-  std::string pod_error{};  // Why its pods cannot be created.
+  std::string pod_error{};  // Why the Deployment's pods cannot be created.
 };
 
 struct ChildKind {
@@ -78,8 +79,8 @@ std::string DeploymentPath(const std::string& fleet) {
 }
 
 std::string CollectionPath(const ChildKind& kind, const std::string& namespace_) {
-  // Uses PathOf, which has the plurals: the path of an object without its name, and for all namespaces without the
-  // namespace.
+  // Uses PathOf, which knows the plural names of the kinds. Removes the name of the object from the path and, for all
+  // namespaces, the namespace.
   std::string path = PathOf({{"apiVersion", kind.version},
                              {"kind", kind.kind},
                              {"metadata", {{"namespace", namespace_.empty() ? "-" : namespace_}, {"name", ""}}}});
@@ -118,7 +119,7 @@ class KubePodFleet final : public PodFleet {
  private:
   struct Applied {
     std::string wanted;   // Digest of the object as it was applied.
-    std::string content;  // Child::content of the object after that.
+    std::string content;  // Child::content of the object after it was applied.
   };
 
   template <typename Value>
@@ -153,11 +154,11 @@ class KubePodFleet final : public PodFleet {
   mutable std::mutex mutex_;
   // The number of changes of children, by fleet. Guarded by the mutex, as are the next four.
   std::map<std::string, uint64_t> changes_;
-  std::map<std::string, Ensured> ensured_;                 // By fleet.
-  std::map<std::string, std::set<kube::Name>> pod_names_;  // By fleet.
-  std::map<std::string, Applied> applied_;                 // By path.
+  std::map<std::string, Ensured> ensured_;                 // The key is the fleet.
+  std::map<std::string, std::set<kube::Name>> pod_names_;  // The key is the fleet.
+  std::map<std::string, Applied> applied_;                 // The key is the path of the object.
   PodSettings settings_;
-  // By kind, with one mirror for each namespace. Constant after Start.
+  // For each kind one mirror per watched namespace. Constant after Start.
   std::map<std::string, std::vector<std::unique_ptr<Mirrored<Child>>>> children_;
   std::vector<std::unique_ptr<Mirrored<Pod>>> pods_;
 };
@@ -334,8 +335,8 @@ Status KubePodFleet::RankPods(const std::string& fleet, int too_many, const std:
   return {};
 }
 
-// Scales the Deployment at the resourceVersion whose number of replicas was read. If the Deployment changed in between,
-// as its status often does, reads it and tries again.
+// Scales the Deployment on the condition that it still has the resourceVersion at which its replicas were read. If the
+// Deployment changed in between, as its status often does, reads it and tries again.
 Status KubePodFleet::Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) {
   for (int conflicts = 0;; ++conflicts) {
     const auto deployment = DeploymentOfFleet(fleet);
@@ -416,8 +417,8 @@ std::vector<std::string> KubePodFleet::Fleets() const {
   return {fleets.begin(), fleets.end()};
 }
 
-// Kubernetes deletes the objects that a deleted ServingFleet owns. This deletes a Deployment that has lost its owner,
-// together with its pods.
+// Deletes a Deployment that has lost its owner, together with its pods. Kubernetes itself deletes the objects that a
+// deleted ServingFleet still owns.
 Status KubePodFleet::Remove(const std::string& fleet) {
   const auto deployment = DeploymentOfFleet(fleet);
   if (!deployment) return {};

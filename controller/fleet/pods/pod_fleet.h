@@ -28,7 +28,7 @@ struct PodFleetOptions {
 
 class PodFleet : public Fleet {
  public:
-  // Sets the certificates (PEM) of the authorities that nodes trust. Ensure writes them.
+  // Sets the certificates (PEM) of the CAs that nodes trust. Ensure writes them into the cluster.
   virtual void UseAuthority(const std::string& certificate) = 0;
 
   // Returns the node that runs in the pod; used as the callback NodeTokens::NodeOf.

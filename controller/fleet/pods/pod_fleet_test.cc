@@ -73,7 +73,7 @@ class PodFleetTest : public ::testing::Test {
     return answer ? ParseJson(*answer).value() : Json();
   }
   Json Get(const std::string& what) { return Send("GET", PathIn(what)); }
-  // "deployments/longshore-cpu".
+  // `what`: for example "deployments/longshore-cpu".
   std::string PathIn(const std::string& what) const {
     const std::map<std::string, std::string> groups = {{"deployments", "/apis/apps/v1"},
                                                        {"networkpolicies", "/apis/networking.k8s.io/v1"},
@@ -181,7 +181,7 @@ TEST_F(PodFleetTest, AFleetThatIsCreatedAgainUnderItsNameGetsNewNodes) {
   ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
   const std::string of_the_first = Staying()[0];
-  // The fleet's Deployment stays. This happens if a fleet is created again before the garbage collector ran.
+  // Deletes the fleet but not its Deployment, as if the fleet is created again before the garbage collector has run.
   const std::string path = kGroup + namespace_ + "/servingfleets/cpu";
   Send("DELETE", path + "?propagationPolicy=Orphan");
   while (api_->Send({.target = path})) {

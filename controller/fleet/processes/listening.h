@@ -1,5 +1,5 @@
-// The listening sockets of a fleet. They are bound once, and processes pass them on as long as one of the processes
-// lives.
+// The listening sockets of a fleet. They are bound once. Each process that has them can pass them on to other
+// processes.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Sockets {
   process::Descriptor rest;
 };
 
-// Binds new sockets. Returns FailedPrecondition with the port if it is in use.
+// Binds new sockets. Returns FailedPrecondition, which names the port, if a port is in use.
 Result<Sockets> BindSockets(const std::string& host, const Spec& spec);
 
 // Receives the sockets from a node that uses them. Returns Unavailable if it does not answer with two sockets in time.

@@ -73,8 +73,8 @@ class ProcessNodes final : public NamedNodes {
   const process::Descriptor wake_;
   mutable std::mutex mutex_;
   bool ending_ = false;
-  std::map<std::string, Group> groups_;       // By fleet.
-  std::map<std::string, NodeProcess> nodes_;  // By name, which is unique in the state directory.
+  std::map<std::string, Group> groups_;       // The key is the fleet.
+  std::map<std::string, NodeProcess> nodes_;  // The key is the name, unique in the state directory.
   std::thread watcher_;
 };
 
@@ -242,7 +242,7 @@ std::vector<std::string> ProcessNodes::CheckProcesses() {
   }
   for (const std::string& name : left) {
     nodes_.erase(name);
-    // Removes its state, which would be outdated when a node of this name starts again.
+    // Removes the node's state, which would be outdated when a node of this name starts again.
     const Status removed = RemoveDir(NodePaths(options_.state_dir, name));
     if (!removed) spdlog::error("{}", removed.error().message);
   }

@@ -22,8 +22,8 @@ class NamedNodes {
  public:
   virtual ~NamedNodes() = default;  // Does not stop the node processes.
 
-  // Makes the fleet reachable by clients; does nothing if it already is. Returns FailedPrecondition with the port if a
-  // port is in use.
+  // Makes the fleet reachable by clients; does nothing if it already is. Returns FailedPrecondition, which names the
+  // port, if a port is in use.
   virtual Result<Addresses> EnsureListening(const Spec& spec) = 0;
 
   // Starts a node, and restarts it with growing pauses if it ends before Stop. Requires EnsureListening. Does nothing

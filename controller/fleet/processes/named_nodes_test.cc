@@ -76,7 +76,7 @@ class NamedNodesTest : public ::testing::Test {
     return changed_.wait_for(lock, seconds(20), [&] { return wanted(fleet_->Nodes(kFleet)); });
   }
 
-  // Waits until the node accepts connections at its socket.
+  // Waits until the node accepts connections at its handover socket.
   void WaitForNode(const std::string& node) {
     constexpr int kTriesMax = 4000;
     for (int i = 0; i < kTriesMax; ++i) {

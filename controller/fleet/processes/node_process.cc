@@ -111,7 +111,8 @@ Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& socke
   std::filesystem::create_directories(paths.dir, error);
   if (error) return Unavailable("cannot create {}: {}", paths.dir.string(), error.message());
   std::filesystem::remove(paths.ports, error);
-  // Stores the intent before it starts the process. A process without a recorded pid is found by its argument.
+  // Writes the record, without a pid, before it starts the process. A process without a recorded pid is found by its
+  // argument.
   RETURN_IF_ERROR(WriteRecord(paths, {node.fleet, name, 0, 0, false}));
   ASSIGN_OR_RETURN(process::Process started, process::Spawn(CommandOf(options, spec, sockets, node.info)));
   node.info.pid = started.pid();
@@ -128,7 +129,7 @@ Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& socke
 
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node) {
   const auto lived = steady_clock::now() - node.began;
-  // An exit with code 0 that came earlier counts as a crash.
+  // An exit with code 0 before `backoff_min` counts as a crash.
   const bool was_requested = exit.ok() && lived >= options.backoff_min;
   if (was_requested || lived >= options.healthy_after) node.crashes_in_a_row = 0;
   constexpr int kDoublingsMax = 16;

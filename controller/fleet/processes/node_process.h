@@ -23,11 +23,12 @@ struct NodeProcess {
   int crashes_in_a_row = 0;
 };
 
-// Takes over a node of an earlier controller: keeps its running process, or makes the node due for a restart. Returns
-// nullopt if the node was asked to leave and has left.
+// Takes over a node of an earlier controller: keeps its process if it is running, otherwise schedules the restart of
+// the node. Returns nullopt if the node was asked to leave and has left.
 std::optional<NodeProcess> TakeOver(const ProcessOptions& options, const NodeRecord& record, TimePoint now);
 
-// Returns InvalidArgument if a flag is malformed, or if the controller sets it itself.
+// Returns InvalidArgument if one of the options' `node_flags` is malformed or is a flag that the controller sets
+// itself.
 Status CheckNodeFlags(const ProcessOptions& options);
 
 // Starts the node's process with these listening sockets.
@@ -40,9 +41,9 @@ void SetRecordProblem(const Status& written, NodeInfo& info);
 // again.
 Status RemoveDir(const NodePaths& paths);
 
-// Handles an end that the controller did not request: schedules a restart after a pause that grows with consecutive
-// crashes. An exit with code 0 was requested by another program and is not a crash, unless it came right after the
-// start.
+// Handles the end of a process that the controller did not ask to stop: schedules a restart after a pause that grows
+// with consecutive crashes. An exit with code 0 was requested by another program and is not a crash, unless it came
+// right after the start.
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node);
 
 }  // namespace longshore::fleet::processes

@@ -16,7 +16,7 @@ struct NodeRecord {
   std::string node;
   int64_t pid = 0;  // 0: the process was about to be started.
   uint64_t start_time = 0;
-  bool stopping = false;  // It was asked to leave and must not be restarted.
+  bool stopping = false;  // The node was asked to leave and must not be restarted.
 };
 
 // The paths of a node's files and sockets.
@@ -39,11 +39,11 @@ Status WriteRecord(const NodePaths& paths, const NodeRecord& record);
 // Returns all records below <state>/nodes, ordered by node. Logs and skips unreadable records.
 std::vector<NodeRecord> ReadRecords(const Path& state_dir);
 
-// Returns the process of the record, or NotFound. For a record without a pid, searches for a process with this
-// argument, because the controller may have ended after it started the process and before it recorded the pid.
+// Returns the process of the record, or NotFound. For a record without a pid, searches for a process with `argument`,
+// because the controller may have ended after it started the process and before it recorded the pid.
 Result<process::Process> FindProcess(const NodeRecord& record, const std::string& argument);
 
-// Returns the processes with an argument that has this prefix, including those without a record.
+// Returns the processes with an argument that begins with `beginning`, including those without a record.
 std::vector<process::Process> ProcessesWith(const std::string& beginning);
 
 }  // namespace longshore::fleet::processes

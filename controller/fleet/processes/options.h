@@ -25,9 +25,9 @@ struct ProcessOptions {
   std::string node_log_level = "info";
   std::vector<std::string> node_environment{};     // "NAME=value"; nodes inherit no other variables.
   std::vector<std::string> node_flags{};           // "NAME=value" or "NAME"; "{node}" is replaced by the node's name.
-  std::chrono::milliseconds backoff_min{200};      // The first pause before a crashed node is restarted. It doubles
-  std::chrono::milliseconds backoff_max{10000};    // with each crash up to this maximum, and is reset after a node
-  std::chrono::milliseconds healthy_after{60000};  // ran for this time.
+  std::chrono::milliseconds backoff_min{200};      // The first pause before a crashed node is restarted.
+  std::chrono::milliseconds backoff_max{10000};    // The pause doubles with each crash up to this maximum.
+  std::chrono::milliseconds healthy_after{60000};  // A node that ran for this time begins with the first pause.
   int handover_timeout_ms = 1000;
   size_t nodes_max = 100;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kNodesMax = 1000;
 
-// A namespace has no dot, so the name is unique in a state directory.
+// A namespace has no dot, so the name of the node is unique in a state directory.
 std::string NodeName(const std::string& fleet, int index) {
   const size_t slash = fleet.find('/');
   return fmt::format("{}.{}-{}", fleet.substr(0, slash), fleet.substr(slash + 1), index);

@@ -24,7 +24,7 @@ Status MarkAsStopping(const Path& state_dir, const std::vector<NodeRecord>& reco
   return first;
 }
 
-// Finds the processes of the records, and those without a record, for example because its folder was deleted.
+// Finds the node processes, including those without a record, for example because the folder of the record was deleted.
 std::map<pid_t, process::Process> FindAll(const Path& state_dir, const std::vector<NodeRecord>& records) {
   std::map<pid_t, process::Process> found;
   for (const NodeRecord& record : records) {

@@ -23,8 +23,8 @@ std::string CollectionPath(const std::string& kind, const std::string& namespace
 
 std::string ObjectPath(const api::Key& key) { return CollectionPath(key.kind, key.namespace_) + "/" + key.name; }
 
-// Compresses the fields that Longshore reads, because there may be many objects and few are read often. `kind` is
-// separate because the items of a list do not contain it.
+// Returns the fields that Longshore reads, in compressed form to save memory: there may be many objects, of which few
+// are read often. `kind` is a separate argument because the items of a list do not contain it.
 Result<std::string> Pack(const std::string& kind, const Json& json) {
   Json document = json;
   document["kind"] = kind;
@@ -62,7 +62,7 @@ struct KubeStore::Mirrored {
   }
 
   const std::string kind;
-  const std::string namespace_;  // "": all.
+  const std::string namespace_;  // Empty: all namespaces.
   longshore::kube::Cache<std::string> cache;
   std::unique_ptr<longshore::kube::Reflector> reflector;  // Last, so that it is destroyed first: it uses the cache.
 };
@@ -76,7 +76,7 @@ class KubeStore::WatchGuard final : public Watch {
       const std::lock_guard lock(store_.mutex_);
       mirrors.swap(store_.mirrored_);
     }
-    for (const auto& mirrored : mirrors) mirrored->reflector.reset();  // Unlocked: its thread may call the store.
+    for (const auto& mirrored : mirrors) mirrored->reflector.reset();  // No lock: its thread may call the store.
   }
 
  private:
@@ -221,7 +221,7 @@ Result<Object> KubeStore::DryApply(const Object& object) {
 Result<Object> KubeStore::PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                                     const Json& status) {
   RETURN_IF_ERROR(CheckKey(key));
-  // The server ignores this spec, but the schema requires one.
+  // In a write of the status, the server ignores this spec, but the schema requires one.
   const Json document = {
       {"apiVersion", api::kApiVersion},
       {"kind", key.kind},
@@ -234,7 +234,8 @@ Result<Object> KubeStore::PutStatus(const api::Key& key, const std::string& uid,
                                   .body = DumpJson(document)});
   if (answer) return Written(*answer);
   if (answer.error().code == Code::kAborted) {
-    // Either the version or the uid conflicts. Written also updates the cache for the next reconciliation.
+    // Either the version or the uid conflicts; the current object shows which. Written also stores the object in the
+    // cache, for the next reconciliation.
     const auto current = api_->Send({.target = ObjectPath(key)});
     const auto object = current ? Written(*current) : tl::make_unexpected(current.error());
     if (object && object->metadata.uid != uid) return NotFound("{} with uid {} does not exist", ToString(key), uid);

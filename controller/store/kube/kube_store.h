@@ -19,7 +19,7 @@
 namespace longshore::store::kube {
 
 struct KubeStoreOptions {
-  std::vector<std::string> namespaces{};  // Listed and watched; empty: all.
+  std::vector<std::string> namespaces{};  // Namespaces to list and watch; empty: all.
   longshore::kube::ApiOptions api{};
   // Limit of the time that WatchAll waits for the first list of every collection.
   std::chrono::milliseconds first_list_max{30'000};
@@ -36,18 +36,18 @@ class KubeStore final : public Store {
   Result<Listing> List(const std::string& kind) override;
   // Uses server-side apply as the field manager "longshore"; fields of the spec that other managers own are kept.
   Result<Object> Apply(const Object& object) override;
-  // Uses the server's dry run, which applies its defaults, rules and admission.
+  // Uses the dry run of the API server, which applies its defaults, validation rules and admission control.
   Result<Object> DryApply(const Object& object) override;
   Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                            const Json& status) override;
   Status Delete(const api::Key& key, const std::string& uid) override;
-  // Only one watch at a time. Returns when every collection has been listed once, or Unavailable with the collection
-  // that could not be listed and the reason.
+  // There can be only one watch at a time. Returns when every collection has been listed once, or Unavailable, which
+  // names the collection that could not be listed and the reason.
   Result<std::unique_ptr<Watch>> WatchAll(OnChange on_change) override;
 
-  // Number of lists that were started, over all collections.
+  // Returns the number of lists that were started, summed over all collections.
   int64_t lists() const;
-  // Time since the last answer for a collection: the longest over all collections.
+  // Returns the time since the API server last answered for a collection: the longest over all collections.
   Duration staleness() const;
 
  private:

@@ -20,7 +20,8 @@ constexpr size_t kTextBytesMax = 4096;
 
 Path LockPath(const Path& dir) { return dir / ".longshore" / "controller.lock"; }
 
-// A lock on the whole file. It belongs to the open file, not to the process, so one process can both hold and test it.
+// Returns the description of a lock on the whole file. Such a lock belongs to the open file, not to the process, so one
+// process can both hold and test it.
 struct flock WholeFile(int type) {
   struct flock lock {};
   lock.l_type = static_cast<short>(type);
@@ -28,8 +29,8 @@ struct flock WholeFile(int type) {
   return lock;
 }
 
-// Reads the pid and the epoch from the text. While a controller starts, the text has neither, and the epoch becomes the
-// maximum because the running controller has not written any status yet.
+// Reads the pid and the epoch from the text of the file. While a controller starts, the text contains neither. The
+// epoch is then the maximum, because the running controller has not written any status yet.
 void ReadDescription(const Path& path, ControllerLockState& seen) {
   seen.epoch = std::numeric_limits<int64_t>::max();
   const auto text = ReadFile(path, kTextBytesMax);
@@ -63,7 +64,8 @@ Status ControllerLock::Describe(int64_t epoch) {
   return Write(Json{{"pid", getpid()}, {"epoch", epoch}}.dump() + "\n");
 }
 
-// Keeps the modification time. For a new file it becomes 1970, because no controller has been active yet.
+// Replaces the text of the file and keeps its modification time. A new file gets the modification time 0 (1970),
+// because no controller has been active yet.
 Status ControllerLock::Write(const std::string& text) {
   const int file = file_.get();
   struct stat before {};

@@ -19,7 +19,7 @@
 
 namespace longshore::store::local {
 
-// Used by one thread at a time.
+// Not thread-safe.
 class ControllerLock {
  public:
   // Returns FailedPrecondition if another controller holds the lock of this directory.
@@ -42,11 +42,12 @@ class ControllerLock {
 struct ControllerLockState {
   bool is_running = false;
   pid_t pid = 0;               // 0: not known.
-  int64_t epoch = 0;           // Statuses below it were written before the running controller started.
+  int64_t epoch = 0;           // Statuses with a lower epoch are older than the running controller.
   TimePoint last_active_at{};  // The last time at which a controller was active; TimePoint{}: never.
 };
 
-// Reads the state of the lock file. Without such a file, no controller runs or has ever been active.
+// Reads the state of the lock file. If the file does not exist, the result says that no controller runs or has ever
+// been active.
 Result<ControllerLockState> ReadControllerLock(const Path& dir);
 
 }  // namespace longshore::store::local

@@ -42,7 +42,7 @@ TEST_F(ControllerLockTest, KeepsTheTimeOfTheLastActivityWhenTheNextControllerSta
   std::optional<ControllerLock> lock(ControllerLock::Take(dir_).value());
   ASSERT_TRUE(lock->Describe(1));
   EXPECT_EQ(Seen().last_active_at, TimePoint{}) << "it has not been active yet";
-  const TimePoint before = SystemClock().Now() - std::chrono::seconds(1);  // The clock of the file system is coarser.
+  const TimePoint before = SystemClock().Now() - std::chrono::seconds(1);  // File times are coarser than this clock.
   ASSERT_TRUE(lock->RecordActivity());
   const TimePoint at = Seen().last_active_at;
   EXPECT_GT(at, before);

@@ -203,7 +203,8 @@ class LocalStoreImpl::LocalWatch final : public Watch {
     seen_ = std::move(now);
   }
 
-  // The status of an object reports the problem of its manifest, so a new or solved problem counts as a change.
+  // The status of an object reports the problem of its manifest, so a new or solved problem counts as a change of the
+  // object.
   void ReportProblemChanges() {
     std::map<api::Key, std::string> now;
     for (const auto& [key, _] : store_.records_.All()) {
@@ -223,7 +224,7 @@ class LocalStoreImpl::LocalWatch final : public Watch {
   const OnChange on_change_;
   std::map<api::Key, RecordStamp> seen_;
   std::map<api::Key, std::string> problems_;
-  std::unique_ptr<Watcher> watcher_;  // Last, so that it is destroyed first: its thread uses the others.
+  std::unique_ptr<Watcher> watcher_;  // Last, so that it is destroyed first: its thread uses the other members.
 };
 
 Result<std::unique_ptr<Watch>> LocalStoreImpl::WatchAll(OnChange on_change) {

@@ -36,7 +36,8 @@ class LocalStore : public Store {
   // Creates the directory if it does not exist.
   static Result<std::unique_ptr<LocalStore>> Open(LocalOptions options);
 
-  // Makes later reads apply manifests through `writer`, a wrapper of this store. It must outlive every watch.
+  // Makes later calls of ReadManifests apply the objects through `writer`, a wrapper of this store, which must outlive
+  // every watch.
   virtual void ApplyManifestsThrough(Store& writer) = 0;
 
   // Reads the manifests and applies their changes. A watch with `read_manifests` does this after each change of a file.

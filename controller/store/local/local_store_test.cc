@@ -61,7 +61,7 @@ class LocalStoreTest : public ::testing::Test {
         "spec:\n  fleet: cpu\n  source: {{uri: \"file:///models/digits\"}}\n  version: {}\n",
         name, version);
   }
-  // Changes the version as a command does.
+  // Changes the version in the store and not in a manifest, as a command does.
   void SetVersion(const api::Key& key, int version) {
     Object changed = store_->Get(key).value();
     changed.spec["version"] = version;

@@ -1,5 +1,5 @@
 // The current manifest files of a directory, together with what a controller has applied from them. For the command
-// line: this only reads, and works without a controller.
+// line: only reads files, and works without a running controller.
 #pragma once
 
 #include <set>
@@ -18,12 +18,12 @@ struct ManifestFile {
   std::string text;              // "" if the file cannot be read.
   bool is_taken = false;         // Whether a controller has read this text.
   std::string mistake;           // Why a controller cannot apply this text, with file and line; "": it can.
-  std::set<api::Key> objects;    // The objects of the text that a controller read last, as far as they were applied.
+  std::set<api::Key> objects;    // The objects that were applied from the text that a controller read last.
   std::set<api::Key> refused;    // The objects of this text that a controller could not apply.
   std::set<api::Key> not_taken;  // The objects of this text, if no controller has read it yet.
 };
 
-// Returns the files ordered by name. Does not parse a text that a controller has read.
+// Returns the files ordered by name. Does not parse a text that a controller has read already.
 std::vector<ManifestFile> ReadManifestFiles(const Path& dir);
 
 // Returns the objects that the file defines, or InvalidArgument with the message in ManifestFile::mistake.

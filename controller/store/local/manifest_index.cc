@@ -26,7 +26,7 @@ Json KeysToJson(const std::set<api::Key>& keys) {
   return json;
 }
 
-// Index files of earlier releases do not have meanings.
+// Reads the field "meaning" of each object. Index files of earlier releases do not have this field.
 std::map<api::Key, std::string> MeaningsFromJson(const Json& objects) {
   std::map<api::Key, std::string> meanings;
   for (const Json& entry : objects) {

@@ -1,5 +1,5 @@
-// The index of what was taken from the manifest files of a directory. It has one file for each manifest file:
-// <dir>/.longshore/manifests/<file>.json.
+// The index: a record of what a controller has taken from the manifest files of a directory. It has one file for each
+// manifest file: <dir>/.longshore/manifests/<file>.json.
 #pragma once
 
 #include <map>
@@ -19,15 +19,16 @@ struct TakenManifest {
   std::set<api::Key> objects;                  // The objects that the text defines.
   std::set<api::Key> gone;                     // Objects of earlier texts only; they stay in the store.
   std::set<api::Key> refused;                  // Objects that the text defines and that were not applied yet.
-  std::map<api::Key, std::string> meanings{};  // MeaningOf the applied ones of `objects`, as they were applied.
+  std::map<api::Key, std::string> meanings{};  // MeaningOf each applied object of `objects`, as it was applied.
 };
 
 Path ManifestIndexOf(const Path& dir);
 
-// The names of the manifest files of a directory: *.yaml and *.yml, without hidden ones.
+// Returns the names of the manifest files of a directory: *.yaml and *.yml, without hidden ones.
 std::set<std::string> ManifestNames(const Path& dir);
 
-// Returns nullopt if nothing was taken from the file, and DataLoss with the path of the index file if it is damaged.
+// Returns nullopt if nothing was taken from the file, and DataLoss, which names the index file, if the index file is
+// damaged.
 Result<std::optional<TakenManifest>> ReadTaken(const Path& index, const std::string& file);
 Status WriteTaken(const Path& index, const std::string& file, const TakenManifest& taken);
 

@@ -79,7 +79,7 @@ void Manifests::ReadOne(const std::string& file, Store& store) {
   const bool is_done = !is_new_text && before->second.refused.empty() && before->second.saved;
   if (is_done && before->second.refreshed) return;
   const auto objects = api::ParseManifests(file, *text);
-  if (is_done && !objects) return;  // An earlier release accepted this text.
+  if (is_done && !objects) return;  // This text was taken by an earlier release, which accepted it.
   if (!objects) return Report(file, "Invalid", objects.error().message, ObjectsEverIn(file));
   if (is_new_text) TakeNewText(file, digest, *objects);
   if (!is_new_text && !before->second.refreshed) Refresh(file, *objects);
@@ -118,8 +118,8 @@ void Manifests::Refresh(const std::string& file, const std::vector<api::ParsedOb
   if (taken.meanings != before) Save(file);
 }
 
-// Applies each object once. Objects that another file defines, or that the store rejected, are retried at every Read,
-// because the reason may no longer exist.
+// Applies the objects in `refused`, which are not applied yet. An object that another file defines, or that the store
+// rejects, stays in `refused` and is tried again at every Read, because the reason may no longer exist.
 void Manifests::ApplyRefused(const std::string& file, const std::vector<api::ParsedObject>& objects, Store& store) {
   Taken& taken = taken_.at(file);
   const std::set<api::Key> refused = std::exchange(taken.refused, {});

@@ -24,8 +24,8 @@ class Manifests {
  public:
   Manifests(Path dir, Path index) : dir_(std::move(dir)), index_(std::move(index)) {}
 
-  // Applies every object whose meaning changed since it was last applied from its file. A failure becomes a problem of
-  // its manifest and does not block the others.
+  // Applies every object whose meaning changed since it was last applied from its file. An object that cannot be
+  // applied becomes a problem of its manifest and does not block the other objects.
   Status Read(Store& store);
 
   std::optional<ManifestProblem> ProblemOf(const api::Key& key) const;
@@ -54,9 +54,9 @@ class Manifests {
   Path index_;
   bool index_loaded_ = false;
   std::set<std::string> unread_;                            // Manifest files whose index file could not be read.
-  std::map<std::string, Taken> taken_;                      // By file name.
+  std::map<std::string, Taken> taken_;                      // Key: file name.
   std::set<std::string> present_;                           // File names in the directory now.
-  std::map<std::string, ManifestProblem> problems_;         // By file name and message.
+  std::map<std::string, ManifestProblem> problems_;         // Key: file name and message.
   std::map<std::string, ManifestProblem> problems_before_;  // Problems of the previous Read, which were logged.
   std::map<api::Key, ManifestProblem> problems_of_objects_;
 };

@@ -13,7 +13,7 @@
 
 namespace longshore::store::local {
 
-// Shows whether a record changed without reading it, because every write creates a new file.
+// Identifies the state of a record: every write creates a new file, so a change is visible without reading the record.
 struct RecordStamp {
   uint64_t inode = 0;
   int64_t changed_ns = 0;
@@ -31,7 +31,7 @@ class Records {
   Status Write(const Object& object) const;
   Status Remove(const api::Key& key) const;
 
-  // Returns all records in the order of their keys.
+  // Returns the stamps of all records, in the order of their keys.
   std::map<api::Key, RecordStamp> All() const;
   // Returns the keys of one kind, ordered by namespace and name.
   std::vector<api::Key> Keys(const std::string& kind) const;

@@ -13,7 +13,8 @@
 namespace longshore::store::local {
 
 // Calls `on_change` once at the start and after every burst of changes, on a separate thread and one call at a time.
-// Watches the directories themselves, and the `trees` with all folders below them, including later ones.
+// Watches the `directories` without their subfolders, and the `trees` with all folders below them, also those that are
+// created later.
 class Watcher {
  public:
   static Result<std::unique_ptr<Watcher>> Start(std::vector<Path> directories, std::vector<Path> trees,

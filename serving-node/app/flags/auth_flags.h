@@ -15,7 +15,7 @@ struct AuthFlags {
   Path peer_tokens_file;  // Tokens between the nodes of a fleet.
 
   void AddTo(CLI::App& app);
-  // InvalidArgument if the flags do not fit together. `peers`: this node has a --peer_address.
+  // Returns InvalidArgument if a flag that these flags need is missing. `peers`: this node has a --peer_address.
   Status Check(bool peers) const;
 };
 

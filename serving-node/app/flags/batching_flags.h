@@ -1,5 +1,5 @@
 // The flags of batching on a standalone node; all are TensorFlow Serving's. On a managed node each Model configures its
-// batching.
+// own batching.
 #pragma once
 
 #include <optional>
@@ -21,15 +21,17 @@ struct BatchingFlags {
   batching::Options options{};  // For every version without options of its own; set by Read.
 
   void AddTo(CLI::App& app);
-  // InvalidArgument if a parameter file or parameters per model are given without --enable_batching.
+  // Returns InvalidArgument if a parameter file or parameters per model are given without --enable_batching.
   Status Check() const;
-  // Reads the file into `options` and returns its num_batch_threads, the number of batches that run at once; 0 if the
-  // file does not set it. InvalidArgument or NotFound name the flag, the file, the line and the field.
+  // Reads --batching_parameters_file into `options` and returns its num_batch_threads, the number of batches that run
+  // at once; 0 if the file does not set it. An error is InvalidArgument or NotFound and names the flag, the file, the
+  // line and the field.
   Result<int> Read();
 };
 
-// Reads the batching parameters from the directory of the version; nullopt if it has no such file: the version is then
-// not batched. InvalidArgument names the file, the line and the field; the version then does not load.
+// Reads the batching parameters from the directory of the version. Returns nullopt if it contains no such file; the
+// version is then not batched. If the file is wrong, returns InvalidArgument, which names the file, the line and the
+// field; the version then does not load.
 Result<std::optional<batching::Options>> BatchingOfVersion(const Path& version_dir);
 
 }  // namespace longshore::app::flags

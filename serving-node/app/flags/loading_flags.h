@@ -21,7 +21,7 @@ struct LoadingFlags {
   int num_unload_threads = 0;  // 0: one thread.
   bool flush_filesystem_caches = true;
   // Longshore's.
-  std::string version_transition = "availability";  // Or "resource".
+  std::string version_transition = "availability";  // "availability" or "resource".
   int64_t model_memory_bytes_max = 0;               // 0: no limit.
 
   void AddTo(CLI::App& app);

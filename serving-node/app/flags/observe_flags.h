@@ -18,14 +18,14 @@ struct ObserveFlags {
   std::string log_level = "info";
   Path monitoring_config_file;
   std::string metrics_path;  // The path of metrics on the REST port, set from that file; "": no metrics there.
-  // For the one model that --model_name and --model_base_path name.
+  // The request log of the one model that --model_name and --model_base_path name.
   requestlog::Policy request_log{.prefix = {}, .sampling_rate = 1};
   requestlog::RecordFileLimits request_log_files;
   replay::CaptureOptions capture;  // An empty directory: no requests are captured.
 
   void AddTo(CLI::App& app);
-  // InvalidArgument if the request log options are wrong. `one_model`: the flags name a single model. Without it,
-  // --request_log is refused, because several models would share the log.
+  // Returns InvalidArgument if the options of the request log are not valid. `one_model`: the flags name a single
+  // model. If they do not, --request_log is an error, because several models would share the log.
   Status Check(bool one_model) const;
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 struct Refused {
   const char* name;
-  const char* harmless;  // The values that change nothing, separated by bars.
+  const char* harmless;  // The values that change nothing, separated by "|".
   const char* why;
 };
 

@@ -18,7 +18,7 @@ class RefusedFlags {
   // Adds the flags, hidden from --help. This object must outlive the app.
   void AddTo(CLI::App& app);
 
-  // Call after parsing. Unimplemented names the first flag with an unsupported value.
+  // Call it after parsing. Returns Unimplemented, which names the first flag with an unsupported value.
   Status Check() const;
 
  private:

@@ -21,7 +21,7 @@ struct SourceFlags {
   Path source_ca_file;
 
   void AddTo(CLI::App& app);
-  // The names of those flags that the user gave. Only a managed node supports them.
+  // Returns the names of those flags of this struct that the user gave. Only a managed node supports them.
   static std::vector<const char*> Given(const CLI::App& app);
   sources::SourcesOptions Options(const Path& state_dir) const;
 };

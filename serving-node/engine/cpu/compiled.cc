@@ -11,9 +11,9 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// A body that was called with this many different shapes, more than a batcher has buckets, is taken to have new shapes
-// in every call: later shapes share one program for unknown shapes. Less than kProgramsMax, so that the programs for
-// the first shapes are not evicted.
+// How many different sets of input shapes of a body get a program of their own. Later sets share one program for
+// unknown shapes, because the body is then expected to get new shapes in every call. More than the buckets of a
+// batcher. Less than kProgramsMax, so that the programs for the first shapes are not evicted.
 constexpr size_t kBodyShapesMax = 24;
 static_assert(kBodyShapesMax < kProgramsMax);
 
@@ -49,7 +49,7 @@ void MoveToPackedStore(graph::Graph* graph, Weights* weights) {
   }
 }
 
-// The name under which a program is fed an argument of a body.
+// The name under which a program of a body is fed the argument at `position`.
 std::string ArgumentName(size_t position) { return fmt::format("{:04}", position); }
 
 void NameArguments(graph::Graph* body) {
@@ -86,7 +86,7 @@ Compiled::Compiled(graph::Graph graph, ExecutionOptions options, std::shared_ptr
   }
 }
 
-// One run: runs the bodies of its nodes as programs.
+// Runs the bodies of one run (of loops and branches) as programs.
 class Compiled::Bodies : public kernels::Bodies {
  public:
   Bodies(const Compiled& compiled, Resources& resources, size_t memory_bytes_max)
@@ -106,7 +106,7 @@ class Compiled::Bodies : public kernels::Bodies {
   const size_t memory_bytes_max_;  // The limit of the whole run.
 
  private:
-  // One run of a body.
+  // Runs the program of a body.
   virtual kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
                                    size_t room_bytes) {
     return RunWith(program, fed, room_bytes);
@@ -121,7 +121,7 @@ class Compiled::Bodies : public kernels::Bodies {
     for (size_t i = 0; i < arguments.size(); ++i) fed.emplace_hint(fed.end(), ArgumentName(i), std::move(arguments[i]));
     const auto program =
         compiled_.bodies_[static_cast<size_t>(body)]->For(fed, {}, *context_.resources, memory_bytes_max_);
-    context_.is_body = true;  // Every program after the first one runs within a step of the main program.
+    context_.is_body = true;  // Every program but the first runs within a step of the main program.
     return RunBody(*program, fed, room_bytes);
   }
 
@@ -144,7 +144,7 @@ class Compiled::Profiling final : public Compiled::Bodies {
 
   Result<std::vector<Tensor>> RunWatched(const Program& program, const std::map<std::string, Tensor>& fed,
                                          size_t room_bytes) {
-    // Initial value: the time that earlier bodies of this step took, for example previous iterations of a loop.
+    // Starts with the time that earlier bodies of this step took, for example previous iterations of a loop.
     auto steps_took = std::exchange(within_, Clock::duration(0));
     auto outputs = RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, const StepTime& time) {
       NoteWhereMemorySuffices(program, at, frame, time);
@@ -206,12 +206,13 @@ Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor
   return bodies.RunWatched(*program, fed, memory_bytes_max);
 }
 
-// A run that tracks the origins of NaN and Inf, through bodies too.
+// A run that tracks the origins of NaN and Inf, also within bodies.
 class Compiled::Tracing final : public Compiled::Bodies {
  public:
   using Bodies::Bodies;
 
-  // `origins`: on entry those of the fed values, on return those of all values.
+  // Runs the program and tracks origins. On entry, `origins` has the origins of the fed values; on return, those of all
+  // values.
   Result<std::vector<Tensor>> RunTraced(const Program& program, const std::map<std::string, Tensor>& fed,
                                         interpreter::Origins<ValueId>* origins, size_t room_bytes) {
     return RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, auto) {
@@ -262,9 +263,9 @@ class Compiled::Tracing final : public Compiled::Bodies {
     }
   }
 
-  // A maker without a name: the value was non-finite before it entered the loop or branch.
-  std::vector<interpreter::Maker> returned_;       // For the outputs of the last body that ran in the current step.
-  interpreter::Origins<const std::byte*> across_;  // For all values that bodies returned, by address.
+  // In both members, a maker has no name if no node of a body made the value non-finite.
+  std::vector<interpreter::Maker> returned_;       // The makers of the outputs of the last body in this step.
+  interpreter::Origins<const std::byte*> across_;  // The makers of all values that bodies returned, by address.
 };
 
 // Fusion is off, so that errors name original nodes. Programs of bodies are shared with normal runs and stay fused.

@@ -16,10 +16,10 @@ namespace longshore::engine::cpu {
 struct ExecutionOptions {
   int threads = 1;                        // Threads of one run.
   kernels::RunLimits limits = {};         // Limits for runs with loops or branches.
-  std::set<std::string> passes_off = {};  // Passes to skip, by graph::passes::Names.
+  std::set<std::string> passes_off = {};  // Names of passes to skip, of those in graph::passes::Names.
   // The most bytes that a step may read and write if a run is cut into slices: about half of a last-level cache.
   int64_t slice_bytes = int64_t{16} << 20;
-  bool by_row = false;  // Slices have one row whatever the cost: see LoadOptions::deterministic.
+  bool by_row = false;  // Slices have one row each, whatever the cost: see LoadOptions::deterministic.
 };
 
 class Compiled final : public interpreter::Executable {
@@ -53,7 +53,7 @@ class Compiled final : public interpreter::Executable {
   std::vector<graph::passes::ShapePass> passes_;
   graph::Graph graph_;
   std::unique_ptr<Programs> programs_;
-  std::vector<std::unique_ptr<Programs>> bodies_;  // Same positions as graph_.bodies.
+  std::vector<std::unique_ptr<Programs>> bodies_;  // The programs of each body, by its index in graph_.bodies.
 };
 
 }  // namespace longshore::engine::cpu

@@ -117,7 +117,8 @@ class Mutator {
   std::mt19937 random_{seeds::First()};
 };
 
-// Whether both results agree. If one of them reached a limit of memory or time, the other may have succeeded.
+// Whether both results agree. Also true if one of them reached a limit of memory or time, because the other may then
+// have succeeded.
 bool AreAlike(const Result<std::vector<Tensor>>& of_plan, const Result<std::vector<Tensor>>& of_programs) {
   const auto is_at_limit = [](const auto& result) {
     return !result && result.error().code == Code::kResourceExhausted;

@@ -1,4 +1,5 @@
-// Branches, loops, recursion and lists in hand-made graphs: their results and their limits, in plans and in programs.
+// Tests branches, loops, recursion and lists in hand-made graphs: their results and their limits, in plans and in
+// programs.
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -89,7 +90,7 @@ class Control : public testing::TestWithParam<MakeExecutable> {
                      executable->Run({{"x:0", Tensor::Of<float>({}, {x})}}, {}, resources, given.bytes_max));
     return outputs[0].values<float>()[0];
   }
-  // The node that made the NaN, "all is finite", or the error.
+  // Returns the node that made the NaN, "all is finite", or the error.
   static std::string MakerOfNan(const Given& given, float x) {
     auto plan = MakePlan(given);
     if (!plan) return ToString(plan.error());
@@ -226,7 +227,7 @@ TEST_P(Control, RejectsBodiesWithWrongResults) {
               HasSubstr("op \"Reshape\" (node \"body/less\")"));
 }
 
-// The loop doubles a vector in every step.
+// The loop doubles a vector in every iteration.
 TEST_P(Control, StopsALoopThatExceedsTheMemoryOfARun) {
   const std::string doubling =
       Function("true", "a", Number("one", 1), {"one:output:0"}) +
@@ -252,7 +253,7 @@ TEST(Plans, RejectUnsupportedOpsInBodiesAtLoad) {
   EXPECT_EQ(plan.error().message, "unsupported ops: \"Unheard\" (node \"no/out\")");
 }
 
-// The check is before all passes, so that the error names original nodes.
+// Outputs are checked before all passes, so that the error names original nodes.
 TEST(Outputs, ThatDoNotExistAreRejectedAtLoad) {
   const auto made = MakePlan({Op("i", "Identity", {"x"}, "", false) + Op("y", "Neg", {"i:1"}, "", false)});
   ASSERT_FALSE(made);
@@ -280,7 +281,7 @@ TEST_P(Control, RejectsASplitAlongAnInvalidAxis) {
   }
 }
 
-// The condition runs after the last step; it must not count as the origin.
+// The condition of the loop runs once more after the last iteration. It must not be reported as the origin of the NaN.
 TEST_P(Control, NamesTheNodeInALoopThatMadeANan) {
   const Given given{
       Number("first", 0, false) +

@@ -1,4 +1,5 @@
-// Runs every op, compiled, with inputs that have no elements but large sizes: runs must use little memory.
+// Runs every op, compiled, with inputs that have no elements but large sizes in other dimensions: a run must use little
+// memory.
 #include <gtest/gtest.h>
 
 #include "common/heap_testing/heap.h"

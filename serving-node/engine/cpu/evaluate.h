@@ -6,8 +6,8 @@
 
 namespace longshore::engine::cpu {
 
-// Evaluates only ops that are deterministic and stateless, and returns nullopt for others and for results above
-// `bytes_max`. `resources` must outlive the returned function.
+// The returned function evaluates only ops that are deterministic and stateless. It returns nullopt for other ops and
+// for results of more than `bytes_max` bytes. `resources` must outlive it.
 graph::Evaluate EvaluateByKernels(kernels::Resources& resources, size_t bytes_max);
 
 }  // namespace longshore::engine::cpu

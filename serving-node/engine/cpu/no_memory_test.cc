@@ -27,7 +27,8 @@ struct Answer {
   std::binary_semaphore is_there{0};
 };
 
-// Runs the request with allocations on this thread failing after `successes` successful ones. Returns how many failed.
+// Runs the request; on this thread, allocations fail after `successes` successful ones. Returns how many allocations
+// failed.
 int64_t RunWithoutMemory(LoadedModel& model, RunRequest request, int64_t successes,
                          const std::shared_ptr<Answer>& answer) {
   RunDone done = [answer](Result<RunResult> result) {
@@ -40,8 +41,8 @@ int64_t RunWithoutMemory(LoadedModel& model, RunRequest request, int64_t success
   return no_memory.failures();
 }
 
-// Repeats the run with more and more successful allocations until none fails. Tries each number at first, then larger
-// and larger steps.
+// Repeats the run with more and more successful allocations until none fails. Increases their number by one at first,
+// then in larger and larger steps.
 void FailEachAllocation(LoadedModel& model, const RunRequest& request) {
   int64_t failures = 1;
   for (int64_t successes = 0; failures > 0; successes += 1 + successes / 64) {

@@ -9,7 +9,7 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// "DT_INT32" -> "int32".
+// Converts "DT_INT32" to "int32".
 std::string ShortName(DType type) {
   std::string name(tensor::DTypeName(type).substr(3));
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

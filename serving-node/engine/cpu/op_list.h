@@ -8,8 +8,8 @@ namespace longshore::engine::cpu {
 
 struct OpSupport {
   std::string op;
-  std::string types;      // The supported values of the attribute T: "float, int32"; "any".
-  bool has_fast = false;  // Whether it has a faster implementation than the reference kernel, for float.
+  std::string types;      // The supported values of the attribute T, such as "float, int32", or "any".
+  bool has_fast = false;  // Whether the op has a faster implementation than the reference kernel, for float.
 };
 
 // All supported ops, sorted by name.

@@ -1,4 +1,4 @@
-// The profile of a run, and that profiling does not change its outputs.
+// Tests the profile of a run, and that profiling does not change the outputs.
 #include <gmock/gmock.h>
 
 #include "serving-node/engine/cpu/cpu.h"

@@ -58,7 +58,7 @@ class ProgramMaker {
     return first_[static_cast<size_t>(edge.node)] + static_cast<size_t>(std::max(edge.output, 0));
   }
 
-  // Numbers the values: for each node as many as its outputs that are read, at least one.
+  // Numbers the values. A node has one value for each output up to the last one that is read, and at least one.
   void NumberValues() {
     std::vector<size_t> counts(graph_.nodes.size(), 1);
     const auto count = [&](const Edge& edge) {
@@ -199,8 +199,8 @@ class ProgramMaker {
   const graph::Types& types_;
   Weights& weights_;
   std::unique_ptr<Program> program_;
-  std::vector<ValueId> first_;      // By node: its first value; the last entry is the number of values.
-  std::vector<size_t> step_nodes_;  // By step.
+  std::vector<ValueId> first_;      // The first value of each node; at the end, the number of values.
+  std::vector<size_t> step_nodes_;  // The node of each step.
 };
 
 struct Program::OwnFrame : Frame {
@@ -212,8 +212,8 @@ Program::~Program() = default;
 
 namespace {
 
-// Whether the input shapes of every fused op are known. The inference after a pass may reach its limits earlier than
-// the one before it, and then know less.
+// Whether the input shapes of every fused op are known. Type inference after a pass may reach its limits earlier than
+// the inference before the pass did, and then know fewer shapes.
 bool HaveShapes(const Graph& graph, const graph::Types& types) {
   return std::ranges::all_of(graph.nodes, [&](const graph::Node& node) {
     return !graph::FindOp(node.op).is_fused ||
@@ -371,7 +371,7 @@ Result<std::vector<Tensor>> Program::RunSlices(const std::map<std::string, Tenso
   std::vector<Tensor> whole;
   for (int64_t first = 0; first < slices_->rows; first += slices_->each) {
     std::map<std::string, Tensor> some;
-    for (const auto& [name, value] : fed)  // A scalar belongs to all rows.
+    for (const auto& [name, value] : fed)  // Every slice gets a scalar as a whole.
       some.emplace_hint(some.end(), name, value.rank() == 0 ? value : value.Rows(first, first + slices_->each));
     ASSIGN_OR_RETURN(const auto outputs, RunWhole(some, frame, on_step));
     for (size_t i = 0; i < outputs.size(); ++i) {

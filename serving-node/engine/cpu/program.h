@@ -28,38 +28,39 @@ struct StepTime {
 // Called after each step, with the frame that holds its outputs.
 using OnStep = std::function<void(size_t step, const Frame& frame, const StepTime& time)>;
 
-// Immutable and thread-safe: any number of concurrent runs, each with its own frame.
+// Immutable and thread-safe: any number of runs may be active at once, each with its own frame.
 class Program {
  public:
   ~Program();
 
   struct Options {
     std::span<const graph::passes::ShapePass> passes = {};  // The passes to run; must outlive these options.
-    int64_t slice_bytes = 0;  // See ExecutionOptions::slice_bytes; 0: do not slice for size.
+    int64_t slice_bytes = 0;  // See ExecutionOptions::slice_bytes; 0 if runs must not be sliced for their size.
     bool by_row = false;      // Cut runs into slices of one row if rows are independent.
   };
 
-  // `bodies`: those of the main graph. `fed`: the types of the fed tensors, by the names in Graph::fed; shapes may be
-  // unknown. `bytes_max`: the memory limit of a run and of any value computed here. oneDNN primitives are made for the
-  // number of threads that OpenMP has set for the calling thread.
+  // `bodies` has the bodies of the main graph. `fed` has the types of the fed tensors, by the names in Graph::fed;
+  // shapes may be unknown. `bytes_max` is the memory limit of a run, and of any value that Make computes. oneDNN
+  // primitives are made for the number of threads that OpenMP has set for the calling thread.
   static std::unique_ptr<Program> Make(const graph::Graph& graph, std::span<const graph::Graph> bodies,
                                        const std::map<std::string, graph::Type>& fed, Weights& weights,
                                        Resources& resources, const Options& options, size_t bytes_max);
 
-  // Returns all outputs of the graph, in order. `on_step` is called for the steps of each slice; it costs nothing if
-  // not set. Errors: that of the kernel that failed; ResourceExhausted if the run would hold more than bytes_max.
+  // Returns all outputs of the graph, in order. `on_step` is called for the steps of each slice; without it, this costs
+  // nothing. Returns the error of a kernel that fails, or ResourceExhausted if the run would hold more than bytes_max.
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, const RunContext& context,
                                   RunMemory& memory, size_t bytes_max, const OnStep& on_step = nullptr) const;
 
-  const std::vector<PlanStep>& lines() const { return lines_; }    // The steps, as descriptions.
-  const std::optional<Slices>& slices() const { return slices_; }  // nullopt: runs are not sliced.
+  const std::vector<PlanStep>& lines() const { return lines_; }    // Descriptions of the steps.
+  const std::optional<Slices>& slices() const { return slices_; }  // nullopt if runs are not sliced.
   // The memory of a run in bytes, without values whose shapes are known only in the run.
   size_t run_bytes() const;
 
   // The memory of the constants that are not in Weights.
   int64_t memory_bytes(kernels::CountedBuffers* counted) const;
 
-  // For profiling and tracing. Values that share memory under different shapes have one id.
+  // The values that a step reads and makes, for profiling and tracing. Values that share memory under different shapes
+  // have one id.
   struct StepValues {
     std::vector<ValueId> read;
     std::vector<ValueId> made;
@@ -67,7 +68,7 @@ class Program {
   const StepValues& ValuesOf(size_t step) const { return step_values_[step]; }
   const std::map<std::string, ValueId>& fed() const { return fed_; }
   std::vector<ValueId> outputs() const;
-  // A view of the frame's memory; an empty tensor if the frame does not hold the value.
+  // Returns a view of the value in the frame's memory; an empty tensor if the frame does not hold the value.
   Tensor ValueIn(const Frame& frame, ValueId id) const;
 
  private:
@@ -82,7 +83,7 @@ class Program {
   };
   struct Spot {
     Storage storage = Storage::kAllocated;
-    size_t offset = 0;  // In bytes, in the arena.
+    size_t offset = 0;  // The offset of a value in the arena, in bytes.
     Tensor constant;
     graph::Type type;
   };
@@ -99,16 +100,16 @@ class Program {
   Result<std::vector<Tensor>> RunSlices(const std::map<std::string, Tensor>& fed, OwnFrame& frame,
                                         const OnStep& on_step) const;
 
-  std::vector<Spot> spots_;     // By value.
-  std::vector<ValueId> roots_;  // By value: the value whose memory it shares; mostly itself.
+  std::vector<Spot> spots_;     // Indexed by value.
+  std::vector<ValueId> roots_;  // For each value, the value whose memory it shares; mostly itself.
   std::vector<StepPtr> steps_;
   std::vector<PlanStep> lines_;
   std::vector<StepValues> step_values_;
-  std::vector<std::vector<ValueId>> freed_after_;  // By step: kAllocated values that no later step reads.
+  std::vector<std::vector<ValueId>> freed_after_;  // For each step, the kAllocated values that no later step reads.
   std::map<std::string, ValueId> fed_;
   std::vector<ValueId> outputs_;
   std::vector<ValueId> in_arena_;
-  std::optional<Slices> slices_;  // If set, everything else here is for one slice.
+  std::optional<Slices> slices_;  // If set, all other members are for one slice.
   size_t arena_bytes_ = 0;
   size_t scratch_bytes_ = 0;
 

@@ -60,7 +60,7 @@ std::shared_ptr<const Program> Programs::For(const std::map<std::string, Tensor>
       return Program::Make(graph, bodies_, TypesOf(fed, with_shapes), weights_, resources, options_.program, bytes_max);
     };
     auto program = wanted.empty() ? make(graph_) : make(Only(graph_, wanted));
-    const std::lock_guard lock(mutex_);  // memory_bytes reads slots.
+    const std::lock_guard lock(mutex_);  // Because memory_bytes reads `slot.program`.
     slot.program = std::move(program);
   });
   return slot->program;

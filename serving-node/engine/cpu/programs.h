@@ -15,7 +15,7 @@
 
 namespace longshore::engine::cpu {
 
-inline constexpr size_t kProgramsMax = 32;  // Programs of one graph; the least recently used one is evicted.
+inline constexpr size_t kProgramsMax = 32;  // The most programs of one graph; the least recently used one is evicted.
 
 // Thread-safe.
 class Programs {
@@ -30,13 +30,13 @@ class Programs {
   Programs(const graph::Graph& graph, std::span<const graph::Graph> bodies, Weights& weights, const Options& options)
       : graph_(graph), bodies_(bodies), weights_(weights), options_(options) {}
 
-  // The program for the fed types and shapes. `wanted` as in Executable::Run; `bytes_max`: the memory limit of a run.
-  // If the program does not exist yet, the first caller makes it and other callers for the same program wait; callers
-  // for other programs do not.
+  // Returns the program for the fed types and shapes. `wanted` is as in Executable::Run; `bytes_max` is the memory
+  // limit of a run. If the program does not exist yet, the first caller makes it and other callers for the same program
+  // wait; callers for other programs do not.
   std::shared_ptr<const Program> For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                      Resources& resources, size_t bytes_max) const;
 
-  // A program without shape passes, so that steps are original nodes; for tracing. Not cached.
+  // Makes a program without shape passes, for tracing: its steps are original nodes. It is not cached.
   std::unique_ptr<const Program> ForTracing(const std::map<std::string, Tensor>& fed, Resources& resources,
                                             size_t bytes_max) const;
 
@@ -49,8 +49,8 @@ class Programs {
     std::shared_ptr<const Program> program;
   };
   struct Entry {
-    std::vector<DType> types;   // The types of the fed tensors, in the order of names.
-    std::vector<Shape> shapes;  // Likewise; empty if the program is for unknown shapes.
+    std::vector<DType> types;   // The types of the fed tensors, in the order of the tensors' names.
+    std::vector<Shape> shapes;  // Their shapes, in the same order; empty if the program is for unknown shapes.
     std::vector<size_t> wanted;
     std::shared_ptr<Slot> slot;
 
@@ -66,7 +66,7 @@ class Programs {
   Weights& weights_;
   const Options options_;
   mutable std::mutex mutex_;
-  mutable std::list<Entry> entries_;  // The most recently used one first.
+  mutable std::list<Entry> entries_;  // The most recently used entry first.
   mutable size_t shapes_met_ = 0;
 };
 

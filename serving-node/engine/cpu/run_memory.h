@@ -14,7 +14,7 @@ class RunMemory {
  public:
   // A free buffer is released if it is more than this many times larger than recent runs needed.
   static constexpr size_t kSpareMax = 4;
-  static constexpr size_t kWindow = 1024;  // In runs: "recent" are the runs of this window and of the last one.
+  static constexpr size_t kWindow = 1024;  // In runs. Recent runs are those of the current and the last window.
 
   // The buffer of one run; its destructor gives it back to the pool.
   class Buffer {
@@ -23,7 +23,7 @@ class RunMemory {
     Buffer(Buffer&&) = default;
     Buffer& operator=(Buffer&&) = delete;
     ~Buffer() {
-      if (bytes_) owner_->GiveBack(std::move(bytes_), size_);  // Needs no memory: Take reserved the place.
+      if (bytes_) owner_->GiveBack(std::move(bytes_), size_);  // Allocates nothing: Take reserved the place.
     }
     std::byte* data() const { return bytes_.get(); }
 
@@ -33,7 +33,8 @@ class RunMemory {
     size_t size_;
   };
 
-  // Bodies may run thousands of times within one run, so their sizes do not count for kWindow and kSpareMax.
+  // Whether a buffer is for a run or for a body within a run. Bodies may run thousands of times within one run, so
+  // their sizes do not count for kWindow and kSpareMax.
   enum class Of { kRun, kBody };
 
   // A buffer of at least this many bytes, aligned to kAlignment, not initialised. Throws std::bad_alloc.
@@ -53,9 +54,9 @@ class RunMemory {
 
   mutable std::mutex mutex_;
   std::vector<Free> free_;  // Sorted by size, smallest first. Its capacity is at least its size plus taken_.
-  size_t taken_ = 0;        // Buffers that runs hold.
+  size_t taken_ = 0;        // The number of buffers that runs hold now.
   size_t takes_ = 0;
-  std::array<size_t, 2> needed_{};  // The largest size that a run asked for in this window and in the last one.
+  std::array<size_t, 2> needed_{};  // The largest size that a run asked for, in the current and the last window.
 };
 
 }  // namespace longshore::engine::cpu

@@ -7,8 +7,8 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// The number of rows of the fed tensors, scalars aside; nullopt if it differs between them, is not known, or if all
-// rows are empty: a client can ask for any number of empty rows.
+// Returns the number of rows of the fed tensors, not counting scalars. Returns nullopt if the number is not known or
+// differs between tensors, or if all rows are empty, because a client can ask for any number of empty rows.
 std::optional<int64_t> RowCount(const graph::Graph& graph, const graph::Types& types) {
   std::optional<int64_t> rows;
   bool has_elements = false;
@@ -23,11 +23,11 @@ std::optional<int64_t> RowCount(const graph::Graph& graph, const graph::Types& t
   return has_elements ? rows : std::nullopt;
 }
 
-// Bytes that one run of the graph reads and writes.
+// The bytes that one run of the graph reads and writes.
 struct Moved {
   int64_t weights = 0;
-  int64_t made = 0;  // The outputs of all steps.
-  int64_t most = 0;  // The largest step: its inputs and outputs, without weights.
+  int64_t made = 0;  // The bytes of the outputs of all steps.
+  int64_t most = 0;  // The bytes of the inputs and outputs of the largest step, without weights.
 };
 
 std::optional<Moved> MovedBy(const graph::Graph& graph, const graph::Types& types) {
@@ -44,7 +44,7 @@ std::optional<Moved> MovedBy(const graph::Graph& graph, const graph::Types& type
       continue;
     }
     const std::string& op = graph.nodes[i].op;
-    if (op == "Placeholder" || graph::FindOp(op).alias == graph::Alias::kYes) continue;  // It has no step.
+    if (op == "Placeholder" || graph::FindOp(op).alias == graph::Alias::kYes) continue;  // Such a node has no step.
     int64_t by_step = bytes_of(made);
     moved.made += by_step;
     for (const graph::Edge& input : graph.nodes[i].inputs) {
@@ -65,7 +65,7 @@ std::optional<Slices> SlicesThatPay(const graph::Graph& graph, const graph::Type
   const int64_t fitting = std::max<int64_t>(1, bytes / std::max<int64_t>(1, moved->most / *rows));
   int64_t each = std::min(fitting, *rows / 2);
   while (*rows % each != 0) --each;
-  if (2 * each < fitting) return std::nullopt;  // Too small a divisor: 1 if the number of rows is prime.
+  if (2 * each < fitting) return std::nullopt;  // The largest divisor is too small (1 for a prime number of rows).
   if (moved->weights > moved->made / *rows * each) return std::nullopt;
   return Slices{*rows, each};
 }

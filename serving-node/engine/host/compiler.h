@@ -1,4 +1,4 @@
-// How another engine runs the graphs of a model that the host has loaded.
+// The functions with which another engine compiles the graphs of a model that the host has loaded.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ class Executable;
 
 namespace longshore::engine::host {
 
-// Folds constants, for passes that make new ones.
+// Computes the nodes that depend only on constants. For passes that make new constants.
 using Fold = std::function<graph::Graph(graph::Graph graph)>;
 // Makes another engine's executable for the graph of a signature. Called for each signature of one model.
 using MakeExecutable = std::function<std::unique_ptr<interpreter::Executable>(graph::Graph graph, const Fold& fold)>;

@@ -28,8 +28,8 @@ bool HasVariables(const tensorflow::MetaGraphDef& meta) {
   return std::any_of(meta.graph_def().node().begin(), meta.graph_def().node().end(), is_variable);
 }
 
-// The node that initialises tables. TensorFlow 2 names it in a signature, TensorFlow 1 in a collection. "": the model
-// has no such node.
+// Returns the node that initialises tables. TensorFlow 2 names it in a signature, TensorFlow 1 in a collection. Returns
+// "" if the model has no such node.
 std::string InitNode(const tensorflow::MetaGraphDef& meta) {
   const auto signature = meta.signature_def().find(kInitSignature);
   if (signature != meta.signature_def().end() && !signature->second.outputs().empty()) {
@@ -99,7 +99,7 @@ Status CheckInput(const std::string& name, const SignaturePlan::Input& wanted, c
   return {};
 }
 
-// The signature, still without its executable.
+// Returns the signature, still without its executable.
 Result<SignaturePlan> Describe(const tensorflow::SignatureDef& def) {
   SignaturePlan signature;
   for (const auto& [name, info] : def.inputs()) {
@@ -279,7 +279,7 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
 }
 
 int64_t Model::memory_bytes() const {
-  kernels::CountedBuffers counted;  // Signatures share the bytes of variables that were read at load.
+  kernels::CountedBuffers counted;  // Signatures share variables that were read at load; these count once.
   int64_t sum = resources_.memory_bytes(&counted);
   for (const auto& [name, signature] : plans_) {
     if (signature.executable) sum += signature.executable->memory_bytes(&counted);
@@ -356,14 +356,14 @@ Result<PlanView> Model::Explain(const RunRequest& request) try {
 template <typename Answer>
 void Model::Post(RunRequest request, std::function<void(Result<Answer>)> done,
                  Result<Answer> (Model::*compute)(const RunRequest& request)) {
-  // Shared by the two callbacks, only one of which is called.
+  // Shared by the two callbacks of Pool::Post, only one of which is called.
   std::shared_ptr<std::function<void(Result<Answer>)>> shared_done;
   try {
     shared_done = std::make_shared<std::function<void(Result<Answer>)>>(std::move(done));
     pool_.Post(
         [this, request = std::move(request), shared_done, compute] { (*shared_done)((this->*compute)(request)); },
         [shared_done] { (*shared_done)(Unavailable("too many runs are queued for a thread")); });
-  } catch (...) {  // There is no memory to queue the run. `done` is moved from only after it was copied.
+  } catch (...) {  // Memory did not suffice to queue the run. If make_shared failed, `done` was not moved from.
     (shared_done ? *shared_done : done)(FromThrown("a run that would be queued for a thread"));
   }
 }

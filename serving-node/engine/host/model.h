@@ -24,9 +24,9 @@ struct SignaturePlan {
     std::optional<tensor::Shape> pattern;
     std::optional<tensor::Tensor> otherwise;  // The default value, used if the request has no such input.
   };
-  std::optional<Error> refusal;  // Set if this signature cannot run; others of the model may.
+  std::optional<Error> refusal;  // Set if this signature cannot run; other signatures of the model may.
   std::map<std::string, Input> inputs;
-  std::vector<std::string> outputs;  // In the order of the graph's outputs.
+  std::vector<std::string> outputs;  // Names, in the order of the graph's outputs.
   std::unique_ptr<interpreter::Executable> executable;
   std::unique_ptr<ShortRuns> short_runs = std::make_unique<ShortRuns>();
 };
@@ -54,11 +54,11 @@ class Model final : public LoadedModel {
 
  private:
   Model(Pool& pool, size_t run_bytes_max) : pool_(pool), run_bytes_max_(run_bytes_max) {}
-  // A request as the executable of its signature takes it.
+  // A request in the form that the executable of its signature takes.
   struct ResolvedRequest {
     const SignaturePlan* signature = nullptr;
     std::map<std::string, tensor::Tensor> fed;
-    std::vector<size_t> positions;  // The positions of the wanted outputs; empty: all.
+    std::vector<size_t> positions;  // The positions of the wanted outputs; all if empty.
   };
   Result<ResolvedRequest> Take(const RunRequest& request) const;
   bool IsShort(const RunRequest& request) const;

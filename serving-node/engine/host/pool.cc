@@ -20,8 +20,8 @@ Pool::~Pool() {
 void Pool::Post(std::function<void()> work, std::function<void()> refuse) {
   {
     const std::lock_guard lock(mutex_);
-    // A rejection goes first: it is quick and holds no inputs. It runs on a thread of the pool, because the caller may
-    // hold a lock.
+    // A rejection goes to the front of the queue, because it is quick and holds no inputs. It runs on a thread of the
+    // pool, because the caller may hold a lock.
     if (waiting_.size() >= waiting_max_)
       waiting_.push_front(std::move(refuse));
     else
@@ -42,7 +42,7 @@ void Pool::Loop() {
     }
     try {
       work();
-    } catch (...) {  // An answer is lost, for example because its receiver ran out of memory. The pool continues.
+    } catch (...) {  // An answer was lost, for example because its receiver ran out of memory.
     }
   }
 }

@@ -19,7 +19,7 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   // Calls `work` on a thread of the pool, or `refuse` if waiting_max others are queued already. Throws std::bad_alloc
-  // if there is no memory to queue it; then neither is called. The pool catches exceptions of both and continues.
+  // if memory does not suffice to queue it; then neither is called. The pool catches exceptions of both and continues.
   void Post(std::function<void()> work, std::function<void()> refuse);
 
  private:

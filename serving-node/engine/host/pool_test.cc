@@ -24,7 +24,7 @@ TEST(Pool, CallsNeitherWorkNorRefusalIfThereIsNoMemoryToQueueThem) {
   {
     Pool pool(1, 1'000'000);
     const auto count = [&calls] { ++calls; };
-    // The deque allocates a block for several at once, so one of these has to fail.
+    // The deque allocates one block for several entries, so not every call allocates, but at least one has to fail.
     for (int i = 0; i < 1000; ++i) {
       const heap_testing::FailingNew no_memory;
       try {

@@ -8,8 +8,8 @@
 
 namespace longshore::engine::host {
 
-// For one signature. Learns from past runs up to which input size runs are short. Thread-safe; one of two concurrent
-// notes may be lost, which later notes correct.
+// The prediction for one signature. Learns from past runs up to which input size runs are short. Thread-safe; one of
+// two concurrent calls of Note may have no effect, which later calls correct.
 class ShortRuns {
  public:
   static constexpr std::chrono::microseconds kShort{50};

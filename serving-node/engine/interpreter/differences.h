@@ -1,4 +1,4 @@
-// For tests: finds where an answer differs from TensorFlow's.
+// For tests: finds where an answer differs from TensorFlow's answer.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,8 @@
 
 namespace longshore::engine::interpreter {
 
-// Relative tolerance 1e-5, plus an absolute tolerance of at most 1e-6 for values near zero, which may be sums of larger
-// ones that cancel. NaN equals NaN, and 0 equals -0.
+// Whether the values differ by at most 1e-5 of `wanted`, plus an absolute tolerance of at most 1e-6, because values
+// near zero may be sums of larger ones that cancel. NaN equals NaN, and 0 equals -0.
 inline bool IsClose(double given, double wanted) {
   if (std::isnan(wanted) || std::isinf(wanted)) return std::isnan(wanted) ? std::isnan(given) : given == wanted;
   return std::fabs(given - wanted) <= 1e-5 * std::fabs(wanted) + 1e-6 * std::min(1.0, std::fabs(wanted) + 1e-3);
@@ -28,7 +28,7 @@ std::string FirstDifference(const tensor::Tensor& given, const tensor::Tensor& w
   return "";
 }
 
-// For half and bfloat16: values must be equal. NaN equals NaN, and 0 equals -0.
+// For half and bfloat16, whose values must be equal. NaN equals NaN, and 0 equals -0.
 inline std::string FirstDifferenceOfShort(const tensor::Tensor& given, const tensor::Tensor& wanted) {
   const auto widen = wanted.type() == tensor::DType::kHalf ? tensor::HalfToFloat : tensor::Bfloat16ToFloat;
   for (int64_t i = 0; i < wanted.elements(); ++i) {

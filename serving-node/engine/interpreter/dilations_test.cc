@@ -1,5 +1,5 @@
-// Dilations that TensorFlow's own CPU kernels do not support and only its oneDNN kernels do, so that there are no
-// golden answers. A dilated filter must compute the same as a larger filter with zeros in between.
+// Tests dilations that only TensorFlow's oneDNN kernels support, not its own CPU kernels, so that golden answers do not
+// exist. A dilated filter must compute the same as a larger filter with zeros in between.
 #include <gtest/gtest.h>
 
 #include "serving-node/engine/interpreter/one_op.h"

@@ -1,4 +1,5 @@
-// For tests: inputs without elements but with large sizes. A client can send such tensors in a few bytes.
+// For tests: inputs without elements that have large sizes in other dimensions. A client can send such tensors in a few
+// bytes.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 namespace longshore::engine::interpreter {
 
-// The same seed gives the same inputs.
+// Changes inputs at random; the same seed gives the same inputs.
 class EmptyShapes {
  public:
   explicit EmptyShapes(uint64_t seed) : random_(seed) {}

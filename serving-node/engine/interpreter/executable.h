@@ -1,4 +1,4 @@
-// The interface through which a signature runs: implemented by the reference plan and by other engines.
+// The interface for running a signature. The reference plan and other engines implement it.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace longshore::engine::interpreter {
 
-// Thread-safe: any number of runs at once.
+// Thread-safe: any number of runs may be active at once.
 class Executable {
  public:
   virtual ~Executable() = default;

@@ -20,7 +20,7 @@ using tensor::Shape;
 using tensor::Tensor;
 
 constexpr int kTriesPerCase = 40;
-constexpr size_t kRunBytesMax = 64 << 10;  // Inputs may be sizes: ops that would allocate more must fail at once.
+constexpr size_t kRunBytesMax = 64 << 10;  // An input may be a size, so ops that would allocate more must fail at once.
 
 // All element types that tensors support.
 std::vector<DType> AllTypes() {
@@ -35,7 +35,7 @@ class Mutator {
  public:
   explicit Mutator(uint64_t seed) : random_(seed) {}
 
-  // A tensor with another shape, type or other values; sometimes the same one.
+  // Returns a tensor with another shape or type, or with other values; sometimes the given one.
   Tensor Mutate(const Tensor& tensor) {
     switch (Below(5)) {
       case 0: return WithShape(tensor.type(), AnyShape());
@@ -124,7 +124,9 @@ TEST(Fuzz, InvalidInputsCrashNoOp) {
   EXPECT_GT(answered, 1000U);
 }
 
-// Enough for a table of a few words for each index that CheckEmptyInputs permits; independent of the run's memory.
+// The memory that a kernel may use for inputs without elements: enough for a table with a few machine words for each
+// position along an axis of the largest such input that CheckEmptyInputs permits (for example, of shape [N, 0]). It does
+// not depend on the memory limit of the run.
 constexpr size_t kPeakBytesMax = size_t{16} << 20;
 constexpr int kEmptyTriesPerCase = 8;
 

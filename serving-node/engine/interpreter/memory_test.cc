@@ -1,4 +1,4 @@
-// The memory limit of a run: an op that makes a large output from small inputs fails before it allocates.
+// Tests the memory limit of a run: an op that makes a large output from small inputs fails before it allocates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ constexpr size_t kRunBytesMax = size_t{1} << 20;
 
 struct Large {
   const char* op;
-  const char* json;  // In the format of tests/golden/engine/ops. Its output would have 4 MiB or more.
+  const char* json;  // In the format of tests/golden/engine/ops. The output of the op would have 4 MiB or more.
 };
 
 // Makes gtest print the op.
@@ -266,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(
     EmptyInputs, MemoryOfTables,
     testing::Values(CASE("TopKV2", OF_FLOATS, NUMBERS(1, "[0,2147483648]", "[]") "," NUMBERS(3, "[]", "[1]")),
                     CASE("RaggedGather", "", RAGGED("[1000000000,0]")),
-                    CASE("RaggedGather", "", RAGGED("[100000,1,0]")),  // Each split alone would fit.
+                    CASE("RaggedGather", "", RAGGED("[100000,1,0]")),  // Each row-splits output alone would fit.
                     CASE("RaggedTensorToSparse", "",
                          NUMBERS(9, "[2]", "[0, 1000000000]") "," NUMBERS(1, "[1000000000,0]", "[]")),
                     CASE("ReduceJoin", "", TEXTS("[0,1000000000]", "[]") "," NUMBERS(3, "[1]", "[1]")),
@@ -277,7 +277,7 @@ INSTANTIATE_TEST_SUITE_P(
                          NUMBERS(1, "[9000000000000000000,0,9000000000000000000]", "[]") "," NUMBERS(3, "[1]", "[1]"))),
     [](const auto& each) { return fmt::format("{}_{}", each.index, each.param.op); });
 
-// Sizes of the result, which the client chooses as well.
+// Small inputs that ask for a large result.
 INSTANTIATE_TEST_SUITE_P(
     SizesOfResults, MemoryOfTables,
     testing::Values(

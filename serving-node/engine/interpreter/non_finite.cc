@@ -40,7 +40,7 @@ Result<std::optional<Origin>> Plan::FindNonFinite(const std::map<std::string, Te
     const Maker* blamed = bad == inputs.end() ? nullptr : origins.Of(bad->data());
     const Maker maker = blamed == nullptr ? MakerOf(node) : *blamed;
     for (const auto& output : outputs) {
-      // Outputs of a body have an origin already.
+      // An output that a body made has an origin already.
       if (node.bodies.empty() || origins.Of(output.data()) == nullptr) note(output, maker);
     }
   };

@@ -16,7 +16,7 @@ struct Maker {
 
 // The origin of a non-finite output.
 struct Origin {
-  size_t output = 0;  // Its position in the graph's outputs.
+  size_t output = 0;  // The position of the output in the graph's outputs.
   Maker maker;
 };
 
@@ -33,7 +33,7 @@ class Origins {
     else
       made_.erase(key);
   }
-  // nullptr if the value is finite or was computed at load.
+  // Returns the maker of a value; nullptr if the value is finite or was computed at load.
   const Maker* Of(const Key& key) const {
     const auto found = made_.find(key);
     return found == made_.end() ? nullptr : &found->second;

@@ -24,9 +24,9 @@ bool TakesType(const Kernel& kernel, DType type) {
   return bit < 32 && (kernel.types & kernels::Only(type)) != 0;
 }
 
-// The limits of constant folding at load. Values above them are computed in each run.
+// The limits of constant folding at load. Values that would exceed them are computed in each run.
 constexpr kernels::RunLimits kFoldLimits{.time_max = std::chrono::seconds(2)};  // For each loop or branch.
-constexpr size_t kFoldBytesMax = size_t{2} << 30;  // For a whole load, without constants and variables.
+constexpr size_t kFoldBytesMax = size_t{2} << 30;  // For the values of a whole load, without constants and variables.
 
 bool ReadsVariable(const std::string& op) {
   return op == "ReadVariableOp" || op == "VariableShape" || op == "ResourceGather" || op == "ResourceGatherNd";
@@ -128,8 +128,8 @@ bool Plan::IsFoldable(size_t at, Folding folding, const std::vector<bool>& pure_
   return std::ranges::all_of(node.bodies, [&](int body) { return pure_bodies[static_cast<size_t>(body)]; });
 }
 
-// By body: whether it is pure, that is whether its results depend only on its arguments. A body is not pure if one of
-// its nodes is not foldable or uses a body that is not pure.
+// Returns for each body whether it is pure, that is, whether its results depend only on its arguments. A body is not
+// pure if one of its nodes is not foldable or uses a body that is not pure.
 std::vector<bool> Plan::PureBodies(Folding folding) const {
   std::vector<bool> pure(bodies_.size(), true);
   for (bool changed = true; changed;) {
@@ -177,7 +177,7 @@ Status Plan::Fold(Folding folding, kernels::Resources& resources) {
   return {};
 }
 
-// A node that fails here is not an error: the body may never run.
+// A node that fails here is not an error, because the body may never run.
 void Plan::FoldInBody(Folding folding, kernels::Resources& resources) {
   const auto is_known = [this](const graph::Edge& input) { return is_folded_[static_cast<size_t>(input.node)]; };
   const AfterNode no_observer;
@@ -194,7 +194,7 @@ void Plan::FoldInBody(Folding folding, kernels::Resources& resources) {
   FreeUnreadFolded();
 }
 
-// Frees folded values that only other folded nodes read.
+// Frees the folded values that only other folded nodes read.
 void Plan::FreeUnreadFolded() {
   std::set<int> held;
   for (const size_t i : order_) {
@@ -269,7 +269,7 @@ Status Plan::Execute(const std::vector<bool>& needed, size_t memory_bytes_max, R
     for (const int freed : freed_after_[i]) {
       auto& outputs = (*values)[static_cast<size_t>(freed)];
       if (kernels_[static_cast<size_t>(freed)] != nullptr)
-        held_bytes -= kernels::HeldBytes(outputs);  // Fed tensors were not counted.
+        held_bytes -= kernels::HeldBytes(outputs);  // Fed tensors have no kernel and were not counted.
       outputs.clear();
     }
   }

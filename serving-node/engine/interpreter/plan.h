@@ -1,5 +1,5 @@
-// A signature ready to run: constant parts are computed once at load, the other nodes in order in each run. A run frees
-// each buffer after its last use.
+// A signature ready to run. Constant parts are computed once at load; each run computes the other nodes in order. A run
+// frees each buffer after its last use.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class Unsupported {
   // Adds the unsupported ops of the graph and its bodies.
   void Check(const graph::Graph& graph);
 
-  // Unimplemented with a message that names every unsupported op; ok if no op is unsupported.
+  // Returns Unimplemented with a message that names every unsupported op; ok if no op is unsupported.
   Status ToStatus() const;
   std::vector<UnsupportedOp> ToList() const;
 
@@ -32,21 +32,23 @@ class Unsupported {
   std::map<std::string, UnsupportedOp> seen_;
 };
 
-// Immutable and thread-safe: any number of concurrent runs. The graph must have passed Unsupported::Check.
+// Immutable and thread-safe: any number of runs may be active at once. The graph must have passed Unsupported::Check.
 class Plan {
  public:
-  // `fold`: compute nodes that depend on no feed now. `fold_variables`: also those that read variables.
+  // `fold`: Make computes the nodes that depend on no feed, so that a run need not compute them. `fold_variables`: Make
+  // also computes the nodes that read variables.
   struct Folding {
     bool fold = false;
     bool fold_variables = false;
   };
   static Result<Plan> Make(graph::Graph graph, Folding folding, kernels::Resources& resources);
 
-  // `fed`: exactly the graph's feeds, by tensor name. `wanted`: positions in the graph's outputs; empty: all. The
-  // result has one tensor for each of them, in that order. `after`, if given, is called after every node, those of
-  // bodies included. Errors name the op and the node: InvalidArgument if it rejects its inputs; ResourceExhausted if
-  // its outputs would bring the memory of the run above memory_bytes_max (checked before it allocates them), or if a
-  // loop or recursion reaches its limits.
+  // Runs the graph. `fed` has exactly the graph's feeds, by tensor name. `wanted` has positions in the graph's outputs;
+  // if it is empty, all outputs are wanted. The result has one tensor for each wanted output, in that order. `after`,
+  // if given, is called after every node, also after the nodes of bodies. Errors name the op and the node:
+  // InvalidArgument if the op rejects its inputs.
+  // ResourceExhausted if the outputs of the op would bring the memory of the run above memory_bytes_max (checked before
+  // the op allocates them), or if a loop or recursion reaches its limits.
   using AfterNode = std::function<void(const graph::Node& node, std::span<const tensor::Tensor> inputs,
                                        const std::vector<tensor::Tensor>& outputs)>;
   Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
@@ -54,8 +56,8 @@ class Plan {
                                           size_t memory_bytes_max = SIZE_MAX, const AfterNode& after = nullptr,
                                           const kernels::RunLimits& limits = {}) const;
 
-  // Finds the node that made the first NaN or Inf of the first output that has one. nullopt: all outputs are finite.
-  // Errors as for Run.
+  // Finds the node that made the first NaN or Inf of the first output that has one. Returns nullopt if all outputs are
+  // finite. Returns the errors of Run.
   Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
                                               kernels::Resources& resources, size_t memory_bytes_max,
                                               const kernels::RunLimits& limits = {}) const;
@@ -69,13 +71,15 @@ class Plan {
   // The memory of the values computed at load.
   int64_t folded_bytes(kernels::CountedBuffers* counted) const;
 
-  // The graph in which nodes computed at load are constants, for passes and other engines. Shares the values.
+  // Returns the graph with constants in place of the nodes that were computed at load, for passes and other engines.
+  // Shares their values.
   graph::Graph ToGraph() const;
-  // The nodes in order, each run by its reference kernel.
+  // Returns the nodes in the order of a run. Each is run by its reference kernel.
   PlanView Explain() const;
 
  private:
-  // The values of one run of the graph or of a body. Indexed by node: its outputs, released after their last use.
+  // The values of one run of the graph or of a body: for each node its outputs, which are released after their last
+  // use.
   using Values = std::vector<std::vector<tensor::Tensor>>;
   class RunState;
 
@@ -98,11 +102,11 @@ class Plan {
 
   graph::Graph graph_;
   std::vector<Plan> bodies_;                         // In the order of the graph's bodies.
-  std::vector<const kernels::Kernel*> kernels_;      // By node; nullptr for fed nodes and constants.
-  std::vector<std::vector<tensor::Tensor>> folded_;  // By node: outputs computed at load; empty for other nodes.
+  std::vector<const kernels::Kernel*> kernels_;      // The kernel of each node; nullptr for fed nodes and constants.
+  std::vector<std::vector<tensor::Tensor>> folded_;  // For each node, its outputs computed at load; else empty.
   std::vector<bool> is_folded_;
-  std::vector<size_t> order_;                  // The nodes that a run computes.
-  std::vector<std::vector<int>> freed_after_;  // By node: the nodes whose outputs it is the last to read.
+  std::vector<size_t> order_;                  // The nodes that a run computes, in this order.
+  std::vector<std::vector<int>> freed_after_;  // For each node, the nodes whose outputs it is the last to read.
 };
 
 }  // namespace longshore::engine::interpreter

@@ -1,4 +1,4 @@
-// Profiles a run: the cost of every node, and the memory held at once.
+// Measures the cost of every node of a run, and the memory that the run holds at once.
 #include <algorithm>
 #include <new>
 
@@ -25,7 +25,7 @@ std::string OutputText(std::span<const Tensor> outputs) { return outputs.empty()
 Result<std::vector<Tensor>> Plan::Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                           kernels::Resources& resources, size_t memory_bytes_max, RunProfile* profile,
                                           const kernels::RunLimits& limits) const {
-  std::vector<size_t> held(graph_.nodes.size(), 0);  // By node: bytes of its outputs.
+  std::vector<size_t> held(graph_.nodes.size(), 0);  // The bytes of each node's outputs.
   size_t held_bytes = 0;
   auto began = Clock::now();
   const auto watch = [&](const graph::Node& node, std::span<const Tensor> inputs, const std::vector<Tensor>& outputs) {
@@ -51,7 +51,7 @@ Result<std::vector<Tensor>> Plan::Profile(const std::map<std::string, Tensor>& f
     }
     for (const int freed : is_own_node ? freed_after_[at] : std::vector<int>())
       held_bytes -= held[static_cast<size_t>(freed)];
-    began = Clock::now();  // Excludes the time spent in this function.
+    began = Clock::now();  // The next step then excludes the time spent in this function.
   };
   return Run(fed, wanted, resources, memory_bytes_max, watch, limits);
 }

@@ -1,4 +1,4 @@
-// Random ops beyond the numbers for a given seed, which ops_test.cc compares with TensorFlow's.
+// Tests properties of random ops. ops_test.cc compares the numbers for a given seed with TensorFlow's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Restoring variables at load: each part of a tensor is read once, and all parts together are limited to a small
-// multiple of the stored bytes.
+// Tests that restoring variables at load reads each part of a tensor once, and that all parts together are limited to a
+// small multiple of the stored bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,10 +13,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A variable of shape [128,10], nearly half of the stored bytes of the version.
+// The name of a variable of shape [128,10], which has nearly half of the stored bytes of the version.
 constexpr char kLargest[] = "variables/2/.ATTRIBUTES/VARIABLE_VALUE";
 
-// A part of a variable; "": all of it.
+// A part of a variable; if `part` is "", the whole variable.
 struct Part {
   std::string name = kLargest;
   std::string part;

@@ -1,4 +1,5 @@
-// Lookup tables while a model serves: tables filled at load do not change, and tables made in a run belong to that run.
+// Tests lookup tables while a model serves: tables filled at load do not change, and tables made in a run belong to
+// that run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,7 +85,7 @@ Result<std::vector<tensor::Tensor>> RunWithin(size_t bytes_max, const OneOp& one
 }
 
 TEST(Tables, MadeInARunAreLimitedByItsMemory) {
-  constexpr size_t kBesides = 100;  // For the handles and the sizes.
+  constexpr size_t kBesides = 100;  // The bytes of the handles and the sizes of the tables.
   EXPECT_TRUE(RunWithin(kTableBytes + kBesides, Filling(1, 1)));
   EXPECT_TRUE(RunWithin(kTableBytes + kBesides, Filling(1, 3))) << "replacing rows needs no more memory";
   EXPECT_TRUE(RunWithin(2 * kTableBytes + kBesides, Filling(2, 1)));

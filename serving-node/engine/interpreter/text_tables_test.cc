@@ -1,4 +1,4 @@
-// Tables that are filled from a text file. tests/judge/judge_text_tables_test.py compares the same rows with
+// Tests tables that are filled from a text file. tests/judge/judge_text_tables_test.py compares the same rows with
 // TensorFlow's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class TextTables : public testing::Test {
                       {"fetches", {"rows:0", "rows:1"}}});
   }
 
-  // "a=1 b=2 ", or the error's message.
+  // Returns the rows, such as "a=1 b=2 ", or the error message.
   std::string Rows(std::string_view content, const How& how = {}) const {
     EXPECT_TRUE(WriteFileAtomically(file_, content));
     const OneOp one = GraphOf(how);

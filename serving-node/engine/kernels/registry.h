@@ -8,10 +8,10 @@
 
 namespace longshore::engine::kernels {
 
-// nullptr if the op is not supported.
+// Returns the kernel of the op; nullptr if the op is not supported.
 const Kernel* FindKernel(std::string_view op);
 
-// All kernels, sorted by op.
+// All kernels, sorted by the name of their op.
 std::span<const Kernel> AllKernels();
 
 }  // namespace longshore::engine::kernels

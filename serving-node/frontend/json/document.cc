@@ -9,7 +9,7 @@ namespace longshore::frontend::json {
 
 using Stream = rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream>;
 
-// Receives the library's parse events and fills a JsonBody.
+// Receives RapidJSON's parse events and fills a JsonBody.
 class Outline {
  public:
   Outline(const Stream& stream, JsonBody* body) : stream_(stream), body_(*body) {}
@@ -54,7 +54,7 @@ class Outline {
   JsonBody& body_;
   size_t depth_ = 0;
   bool is_object_ = false;
-  bool is_rows_ = false;  // In the first "instances".
+  bool is_rows_ = false;  // True inside the value of the first key "instances".
 };
 
 bool Outline::Key(const char* text, rapidjson::SizeType size, bool) {
@@ -65,15 +65,15 @@ bool Outline::Key(const char* text, rapidjson::SizeType size, bool) {
   if (known == keys.end()) return true;
   auto& offset = body_.offsets_[static_cast<size_t>(known - keys.begin())];
   if (offset) return true;
-  offset = stream_.Tell();  // The offset of the colon, or of a blank before it.
+  offset = stream_.Tell();  // The offset of the colon after the key, or of a blank before it.
   is_rows_ = *known == "instances";
   return true;
 }
 
 namespace {
 
-// After the words NaN and Infinity the library tries to read a fraction or exponent, finds no digits and aborts the
-// process. Finds such a word in the first value of the text, outside of strings.
+// RapidJSON takes ".", "e" or "E" after the words NaN and Infinity for a fraction or an exponent, finds no digits and
+// aborts the process. Returns the offset of the first such word in the first value of the text, outside of strings.
 std::optional<size_t> WordWithExponent(std::string_view json) {
   if (json.find("NaN") == json.npos && json.find("Inf") == json.npos) return std::nullopt;
   size_t depth = 0;

@@ -1,4 +1,4 @@
-// The outline of a REST request's body: the positions of its top-level values.
+// The outline of the body of a REST request: the positions of its top-level values.
 #pragma once
 
 #include <array>
@@ -13,23 +13,24 @@
 
 namespace longshore::frontend::json {
 
-// The maximum nesting of lists and objects. Valid bodies nest less, because the rank of a tensor is limited.
+// The maximum nesting of lists and objects. Valid bodies are nested less deeply, because the rank of a tensor is
+// limited.
 inline constexpr size_t kJsonDepthMax = 512;
 
-// The positions of the values of the known keys.
+// The positions in a body of the values of the keys in kKeys.
 class JsonBody {
  public:
-  // Reads the text once, with constant memory. InvalidArgument, with TensorFlow Serving's text, if it is not a JSON
-  // object or nests too deeply. Bytes after the first value are ignored. The text must outlive the result.
+  // Reads the text once, with constant memory. InvalidArgument, with TensorFlow Serving's message, if the text is not a
+  // JSON object or is nested too deeply. Bytes after the first value are ignored. The text must outlive the result.
   static Result<JsonBody> Parse(std::string_view json);
 
-  // Returns a reader positioned on the first event of the key's value (the first value, if the key occurs twice);
-  // nullptr if the body does not have the key. Requires: the key is in kKeys.
+  // Returns a reader that is on the first event of the key's value, or of the first value if the key occurs twice;
+  // nullptr if the body does not have the key. Requires that the key is in kKeys.
   std::unique_ptr<JsonReader> Find(std::string_view key) const;
 
   // The number of scalars (numbers, strings, true, false, null) in the body, without keys.
   size_t scalars() const { return scalars_; }
-  // The number of elements of "instances", if it is a list.
+  // The number of elements of "instances" if that is a list.
   size_t rows() const { return rows_; }
   // The body, shortened for an error message.
   std::string ForMessage() const { return json::ForMessage(json_); }
@@ -47,7 +48,7 @@ class JsonBody {
   size_t rows_ = 0;
 };
 
-// Sets the signature name from "signature_name", if the body has it.
+// Sets the signature name to the value of "signature_name", if the body has it.
 Status ReadSignatureName(const JsonBody& body, tensorflow::serving::ModelSpec* spec);
 
 }  // namespace longshore::frontend::json

@@ -11,7 +11,7 @@ using tensorflow::Feature;
 
 enum class Kind { kBytes, kInteger, kFloat, kNone };
 
-// The kind of the value that begins at this event.
+// Returns the kind of the value that begins at this event.
 Kind KindOf(const JsonReader& at) {
   if (at.event() == Event::kString || IsBase64Object(at)) return Kind::kBytes;
   if (at.event() != Event::kScalar) return Kind::kNone;
@@ -43,7 +43,8 @@ Status AddValue(JsonReader* reader, Kind kind, Feature* feature) {
   }
 }
 
-// The kind that fits all values; nullopt if no kind does.
+// Returns the kind that fits all values of the list; kNone for an empty list. InvalidArgument if no kind fits all
+// values.
 Result<Kind> CommonKind(const JsonReader& list) {
   JsonReader reader(list.json(), list.offset());
   reader.Next();
@@ -63,7 +64,8 @@ Result<Kind> CommonKind(const JsonReader& list) {
   return common;
 }
 
-// Requires: the reader is on the first event of the value. Leaves it on the last one.
+// Reads the value of a feature. Requires that the reader is on the first event of the value, and leaves it on the last
+// one.
 Status ReadFeature(JsonReader* reader, Feature* feature) {
   if (reader->event() != Event::kStartArray) {
     const Kind kind = KindOf(*reader);

@@ -1,4 +1,4 @@
-// The JSON bodies of REST classify and regress: tf.Examples in, results out.
+// Converts the JSON bodies of the REST methods classify and regress: requests into tf.Examples, and results into JSON.
 //
 //   {"signature_name": "s", "context": {"c": "shared"}, "examples": [{"x": 1.5, "words": ["a", {"b64": "Yg=="}]}]}
 //
@@ -13,14 +13,14 @@
 
 namespace longshore::frontend::json {
 
-// Fills signature name and input. A feature is a value or a list of values of one kind: strings and {"b64": ..} are
-// bytes, whole numbers and booleans are integers, other numbers are floats; a list with a float is a list of floats.
-// InvalidArgument, with the example and the feature, for other values.
+// Fills the signature name of `spec`, and `input`. A feature is a value or a list of values of one kind: strings and
+// {"b64": ..} are bytes, whole numbers and booleans are integers, and other numbers are floats. A list that contains a
+// float is a list of floats. For other values, returns InvalidArgument, which names the example and the feature.
 Status ExamplesFromJson(std::string_view json, tensorflow::serving::ModelSpec* spec, tensorflow::serving::Input* input);
 
-// {"results": [[["label", score], ...], ...]}
+// Returns {"results": [[["label", score], ...], ...]}.
 std::string ClassificationsToJson(const tensorflow::serving::ClassificationResult& result);
-// {"results": [value, ...]}
+// Returns {"results": [value, ...]}.
 std::string RegressionsToJson(const tensorflow::serving::RegressionResult& result);
 
 }  // namespace longshore::frontend::json

@@ -20,7 +20,7 @@ Result<Parsed> Parse(const std::string& json) {
   return parsed;
 }
 
-// The features of the only example, sorted by name.
+// Returns the features of the only example as text, sorted by name.
 std::string FeaturesOf(const std::string& example) {
   const auto parsed = Parse("{\"examples\": [" + example + "]}");
   if (!parsed) return ToString(parsed.error());

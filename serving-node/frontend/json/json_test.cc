@@ -47,7 +47,7 @@ struct Good {
   std::string about;
   std::string json;
   Types types;
-  std::string expect;  // "name type shape: elements" of each input.
+  std::string expect;  // The expected inputs, each as "name type shape: elements".
 };
 
 std::string Print(const std::map<std::string, Tensor>& inputs) {

@@ -17,10 +17,10 @@ using tensor::DType;
 
 constexpr size_t kLevelsMax = 16;
 
-// The contents of a body that has only the known keys, each at most once.
+// The contents of a body whose only keys are "signature_name" and either "instances" or "inputs", each at most once.
 struct NumbersBody {
   std::string_view form;  // "instances" or "inputs".
-  std::string_view list;  // From the first bracket to the last.
+  std::string_view list;  // The value of that key, from its first bracket to its last.
   std::string signature;
 };
 
@@ -58,7 +58,7 @@ class NumbersBodyReader {
     return true;
   }
 
-  // A string without escapes.
+  // Takes a string. Returns false if it has escapes.
   bool TakeText(std::string_view* text) {
     if (!Take('"')) return false;
     const size_t end = rest_.find('"');
@@ -68,7 +68,8 @@ class NumbersBodyReader {
     return std::all_of(text->begin(), text->end(), [](char c) { return c >= ' ' && c != '\\'; });
   }
 
-  // A list of numbers contains no strings or objects, so it ends at the last bracket before the next quote or brace.
+  // Takes a list of numbers. It contains no strings or objects, so it ends at the last bracket before the next quote or
+  // brace.
   bool TakeList() {
     if (!Take('[')) return false;
     const char* begin = rest_.data() - 1;
@@ -95,24 +96,25 @@ struct Literal {
   bool is_whole = true;  // It has neither a fraction nor an exponent.
   int digits = 0;
   uint64_t mantissa = 0;  // Meaningless with more than 19 digits.
-  int64_t exponent = 0;   // Power of ten.
+  int64_t exponent = 0;   // The power of ten.
 };
 
-// Whether all eight characters are digits. The first character is in the lowest byte.
+// Returns whether all eight characters are digits. The first character is in the lowest byte.
 bool AreDigits(uint64_t eight) {
   constexpr uint64_t kHigh = 0xf0f0f0f0f0f0f0f0;
   return ((eight & kHigh) | (((eight + 0x0606060606060606) & kHigh) >> 4)) == 0x3333333333333333;
 }
 
-// Combines digits into pairs, fours and eights; each step halves the count of numbers and doubles their width.
+// Returns the number that eight digits stand for. Combines them into four numbers of two digits, then into two of four
+// digits, and then into one of eight.
 uint64_t ValueOf(uint64_t eight) {
   eight = (eight & 0x0f0f0f0f0f0f0f0f) * (10 * 256 + 1) >> 8;
   eight = (eight & 0x00ff00ff00ff00ff) * (100 * 65536 + 1) >> 16;
   return (eight & 0x0000ffff0000ffff) * ((uint64_t{10000} << 32) + 1) >> 32;
 }
 
-// Reads the digits at `at` into the mantissa and returns the position after them. Requires: the bytes up to `end` are
-// readable, and a byte that is not a digit follows the digits.
+// Reads the digits at `at` into the mantissa and returns the position after them. Requires that the bytes up to `end`
+// are readable, and that a byte that is not a digit follows the digits.
 const char* TakeDigits(const char* at, const char* end, Literal* literal) {
   static_assert(std::endian::native == std::endian::little);
   const char* begin = at;
@@ -126,8 +128,8 @@ const char* TakeDigits(const char* at, const char* end, Literal* literal) {
   return at;
 }
 
-// Returns false if the text is not a valid number. Requires: a byte that cannot be part of a number follows before
-// `end`.
+// Reads the number at `at`. Returns false if the text there is not a valid number. Requires that before `end` a byte
+// follows that cannot be part of a number.
 bool ReadLiteral(const char* at, const char* end, Literal* literal) {
   literal->begin = at;
   literal->is_negative = *at == '-';
@@ -158,9 +160,9 @@ bool ReadLiteral(const char* at, const char* end, Literal* literal) {
   return true;
 }
 
-// Multiplies or divides the digits by a power of ten. If a double holds the digits exactly, the result is the double
-// nearest to the text; otherwise its error is at most two ULPs. Returns false if a double cannot hold the power
-// exactly.
+// Multiplies or divides the mantissa by a power of ten. If a double holds the mantissa exactly, the result is the
+// double nearest to the text; otherwise its error is at most two ULPs. Returns false if a double cannot hold the power
+// exactly, or if the mantissa has more than 19 digits.
 bool Scale(const Literal& literal, double* value) {
   static constexpr std::array kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                          1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -173,7 +175,8 @@ bool Scale(const Literal& literal, double* value) {
   return true;
 }
 
-// The double nearest to the text: computed fast if that is exact, by the library otherwise.
+// Sets `value` to the double nearest to the text. Uses Scale if its result is exactly that, and the standard library
+// otherwise.
 bool ToReal(const Literal& literal, double* value) {
   constexpr uint64_t kExactMax = uint64_t{1} << std::numeric_limits<double>::digits;
   if (literal.mantissa <= kExactMax && Scale(literal, value)) return true;
@@ -181,9 +184,10 @@ bool ToReal(const Literal& literal, double* value) {
   return error == std::errc{} && end == literal.end;
 }
 
-// Rounds the double of Scale to a float. Its error of two ULPs can change the float only near the midpoint between two
-// floats. The double is there if its 29 lowest mantissa bits, which a float does not have, are near 2^28. This holds
-// for normal floats, and all results of Scale are in their range.
+// Sets `value` to the float nearest to the double nearest to the text. Scale is fast, but its error of up to two ULPs
+// can change the float if its double is near the midpoint between two floats: if the 29 lowest mantissa bits of the
+// double, which a float does not have, are near 2^28. Only then, the exact double is computed. Subnormal floats have
+// fewer bits, but no result of Scale is so small.
 bool ToReal(const Literal& literal, float* value) {
   constexpr uint64_t kHalf = uint64_t{1} << 28;
   constexpr uint64_t kStepsMax = 4;
@@ -202,7 +206,7 @@ bool ToReal(const Literal& literal, float* value) {
 template <typename T>
 bool ToNumber(const Literal& literal, T* number) {
   if constexpr (std::is_floating_point_v<T>) {
-    // PredictRequestFromJson reads "-0" as an integer, without a sign.
+    // PredictRequestFromJson reads "-0" as an integer, which has no sign, so it must read zeros with a minus.
     return ToReal(literal, number) && (*number != 0 || !literal.is_negative);
   } else {
     int64_t value = 0;
@@ -214,7 +218,7 @@ bool ToNumber(const Literal& literal, T* number) {
   }
 }
 
-// An upper bound of the number of elements: the number of commas plus one.
+// An upper bound of the number of elements in the list: the number of commas plus one.
 size_t ElementsOf(std::string_view list) {
   constexpr size_t kBlock = 64;  // A fixed size and a counter of one byte let the compiler vectorize the loop.
   size_t elements = 1;
@@ -232,10 +236,11 @@ size_t ElementsOf(std::string_view list) {
 template <typename T>
 class ListReader {
  public:
-  // Requires: the list begins and ends with a bracket, and has at most `elements` elements.
+  // Requires that the list begins and ends with a bracket, and has at most `elements` elements.
   ListReader(std::string_view list, size_t elements, std::string* content)
       : at_(list.data()), end_(list.data() + list.size()), content_(*content) {
-    content_.resize(elements * sizeof(T));  // Allocated once, because growing needs twice the memory.
+    // Allocated only once, because growing would need twice the memory.
+    content_.resize(elements * sizeof(T));
     number_ = content_.data();
   }
 
@@ -250,12 +255,13 @@ class ListReader {
   tensor::Shape shape() const { return {sizes_.begin(), sizes_.begin() + static_cast<std::ptrdiff_t>(levels_)}; }
 
  private:
-  // The last byte of the list is a bracket, so after any other byte another byte follows.
+  // Reads a list at this level. The last byte of the text is a bracket, so after any other byte there is another byte
+  // to read.
   bool ReadLevel(size_t level) {
     if (level == kLevelsMax) return false;
     int64_t size = 0;
     do {
-      ++at_;  // The bracket, or the comma.
+      ++at_;  // Skips the bracket or the comma.
       SkipBlanks();
       if (!ReadElement(level)) return false;
       ++size;
@@ -275,7 +281,8 @@ class ListReader {
     T number{};
     if (level + 1 != levels_ || !ReadLiteral(at_, end_, &literal) || !ToNumber(literal, &number)) return false;
     at_ = literal.end;
-    std::memcpy(number_, &number, sizeof number);  // Within content_, because a comma is between two numbers.
+    // This is within content_, because a comma is between two numbers, and so there are at most `elements` of them.
+    std::memcpy(number_, &number, sizeof number);
     number_ += sizeof number;
     return true;
   }
@@ -288,7 +295,7 @@ class ListReader {
   const char* const end_;
   std::string& content_;
   char* number_ = nullptr;  // Where the next number is written.
-  size_t levels_ = 0;       // 0 until the first number.
+  size_t levels_ = 0;       // How deeply the numbers are nested; 0 before the first number.
   std::array<int64_t, kLevelsMax> sizes_{};
 };
 
@@ -320,8 +327,8 @@ std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignatu
   const auto parsed = NumbersBodyReader(body).Read();
   if (!parsed) return std::nullopt;
   const size_t elements = ElementsOf(parsed->list);
-  if (elements > std::min(elements_max, parsed->list.size() / 2))
-    return std::nullopt;  // A number takes two bytes with its comma; a list of only commas must not allocate memory.
+  // Each number takes at least two bytes with its comma. A list with more commas is invalid and must not get memory.
+  if (elements > std::min(elements_max, parsed->list.size() / 2)) return std::nullopt;
   const auto signature = find_signature(inference::SignatureName(parsed->signature));
   if (!signature || (*signature)->inputs_size() != 1) return std::nullopt;
   const auto& [name, info] = *(*signature)->inputs().begin();

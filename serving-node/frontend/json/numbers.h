@@ -14,7 +14,7 @@
 
 namespace longshore::frontend::json {
 
-// Fills signature name and input of the request. Returns nullopt and leaves the request unchanged if
+// Fills the signature name and the input of the request. Returns nullopt and leaves the request unchanged if
 // PredictRequestFromJson must read the body, for example because it has more than elements_max elements.
 std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
                                         tensorflow::serving::PredictRequest* request,

@@ -48,7 +48,7 @@ Outcome Plain(const std::string& body, const tensorflow::SignatureDef& signature
   return outcome;
 }
 
-// NumbersFromJson may give up; if it does not, its result must equal that of PredictRequestFromJson.
+// NumbersFromJson may return nullopt. If it does not, its result must equal that of PredictRequestFromJson.
 void ExpectSame(const std::string& body, const tensorflow::SignatureDef& signature) {
   const Outcome quick = Quick(body, signature);
   if (!quick.form) {
@@ -138,8 +138,8 @@ TEST(JsonNumbers, NeverDiffersFromPredictRequestFromJsonOnDamagedBodies) {
   }
 }
 
-// A random number as clients write it: short ones, 16 and 17 digits as in Python's json, integers up to and beyond 64
-// bits, powers of ten outside the range of a double, and midpoints between two floats.
+// A random number as clients may write it: short ones, ones with 16 or 17 digits as from Python's json, integers up to
+// and beyond 64 bits, powers of ten outside the range of a double, and numbers near the midpoint between two floats.
 std::string AnyNumber(std::mt19937_64& random) {
   const auto any = [&](int64_t below) { return std::uniform_int_distribution<int64_t>(0, below - 1)(random); };
   const std::string sign = any(3) == 0 ? "-" : "";

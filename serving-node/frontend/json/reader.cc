@@ -50,10 +50,10 @@ class BoundedWriter {
   rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
 };
 
-// Flags for parsing a single scalar or string; JsonReader itself follows lists and objects.
+// The flags with which RapidJSON parses a single scalar or string. JsonReader itself follows lists and objects.
 constexpr unsigned kTokenFlags = kJsonFlags & ~unsigned{rapidjson::kParseIterativeFlag};
 
-// Whether the text begins with a number rather than a word such as NaN or -Infinity.
+// Returns whether the text begins with a number rather than a word such as NaN or -Infinity.
 bool IsNumber(std::string_view text) {
   const size_t digit = text.starts_with('-') ? 1 : 0;
   return digit < text.size() && text[digit] >= '0' && text[digit] <= '9';
@@ -96,7 +96,8 @@ void JsonReader::ReadToken() {
   event_ = next_ < json_.size() && json_[next_] == ':' ? Event::kKey : Event::kString;
 }
 
-// The number nearest to the text. Does not use the library's conversion, because some texts violate its assertions.
+// Reads a number as the integer or double nearest to the text. Does not use RapidJSON's conversion, because some texts
+// violate its assertions.
 void JsonReader::ReadNumber() {
   const size_t size = std::min(json_.find_first_not_of("+-.0123456789Ee", next_), json_.size()) - next_;
   const std::string_view text = json_.substr(next_, size);
@@ -113,7 +114,8 @@ void JsonReader::ReadNumber() {
   } else if (std::from_chars(text.data(), end, number).ec == std::errc{}) {
     token_.scalar = rapidjson::Value(number);
   } else {
-    token_.scalar = rapidjson::Value(std::strtod(std::string(text).c_str(), nullptr));  // Out of range for a double.
+    // The number is out of range for a double. strtod gives infinity or a number near zero.
+    token_.scalar = rapidjson::Value(std::strtod(std::string(text).c_str(), nullptr));
   }
 }
 
@@ -142,10 +144,10 @@ bool IsBase64Object(const JsonReader& at) {
 }
 
 Result<std::string> ReadBase64Object(JsonReader* reader) {
-  reader->Next();  // The key.
+  reader->Next();  // Moves to the key.
   reader->Next();
   auto bytes = FromBase64(reader->text());
-  reader->Next();  // The end of the object.
+  reader->Next();  // Moves to the end of the object.
   if (!bytes) return InvalidArgument("Unable to base64 decode");
   return std::move(*bytes);
 }

@@ -19,8 +19,8 @@
 
 namespace longshore::frontend::json {
 
-// As in TensorFlow Serving: NaN and Infinity are accepted, and text after the first value is ignored. Iterative
-// parsing, so that nesting does not use the stack.
+// As in TensorFlow Serving, NaN and Infinity are accepted, and text after the first value is ignored. Parsing is
+// iterative, so that deep nesting does not use up the stack.
 inline constexpr unsigned kJsonFlags =
     rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag | rapidjson::kParseStopWhenDoneFlag;
 
@@ -28,7 +28,7 @@ class JsonReader {
  public:
   enum class Event { kScalar, kString, kKey, kStartObject, kEndObject, kStartArray, kEndArray };
 
-  // The text must outlive the reader. Requires: a valid value begins at the offset, possibly after blanks.
+  // The text must outlive the reader. Requires that a valid value begins at the offset, possibly after blanks.
   explicit JsonReader(std::string_view json, size_t offset = 0) : json_(json), next_(offset) {}
 
   // Moves to the next event; returns false after the last event of the value.
@@ -37,11 +37,11 @@ class JsonReader {
   Event event() const { return event_; }
   bool begins() const { return event_ == Event::kStartObject || event_ == Event::kStartArray; }
   bool ends() const { return event_ == Event::kEndObject || event_ == Event::kEndArray; }
-  // For kScalar: null, a boolean or a number.
+  // The null, boolean or number of an event kScalar.
   const rapidjson::Value& scalar() const { return token_.scalar; }
-  // For kString and kKey; valid until the next event.
+  // The text of an event kString or kKey. It is valid until the next event.
   std::string_view text() const { return token_.text; }
-  // Where the token of the event begins.
+  // The offset in the text where the token of the event begins.
   size_t offset() const { return offset_; }
   std::string_view json() const { return json_; }
 
@@ -49,7 +49,7 @@ class JsonReader {
   void SkipRest();
 
  private:
-  // Receives one token from the library.
+  // Receives one token from RapidJSON.
   struct Token : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Token> {
     bool Null() { return Take(rapidjson::Value()); }
     bool Bool(bool value) { return Take(rapidjson::Value(value)); }
@@ -82,14 +82,14 @@ class JsonReader {
 inline constexpr size_t kShownBytesMax = 256;
 inline std::string_view Shown(std::string_view name) { return name.substr(0, kShownBytesMax); }
 
-// The value at the offset as text for an error message, at most kShownBytesMax bytes.
+// Returns the value at the offset as text for an error message, at most kShownBytesMax bytes.
 std::string ForMessage(std::string_view json, size_t offset = 0);
 inline std::string ForMessage(const JsonReader& at) { return ForMessage(at.json(), at.offset()); }
 
-// Whether the value that begins at this event is {"b64": "..."}: bytes of a string tensor.
+// Returns whether the value that begins at this event is {"b64": "..."}, which stands for the bytes of a string.
 bool IsBase64Object(const JsonReader& at);
 
-// Reads such an object to its end and returns its bytes; InvalidArgument if they are not valid base64.
+// Reads an object {"b64": "..."} to its end and returns its bytes. InvalidArgument if they are not valid base64.
 Result<std::string> ReadBase64Object(JsonReader* reader);
 
 }  // namespace longshore::frontend::json

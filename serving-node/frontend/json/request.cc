@@ -21,13 +21,14 @@ TensorBuilder BuilderFor(const tensorflow::TensorInfo& info, TensorBuilder::Expe
   return TensorBuilder(static_cast<tensor::DType>(info.dtype()), expected);
 }
 
-// The tensors under construction, by the name of the input.
+// The tensors that are being built, by the name of the input.
 struct Builders {
   TensorBuilder::Expected expected;
   std::map<std::string, TensorBuilder> by_name = {};
 };
 
-// Requires: the reader is on the first event of a value. Leaves it on the last one.
+// Appends a value to the tensor of the input `name`. Requires that the reader is on the first event of the value, and
+// leaves it on the last one.
 Status AppendItem(JsonReader* reader, const std::string& name, const InputInfos& infos, Builders* builders) {
   const auto info = infos.find(name);
   if (info == infos.end()) return InvalidArgument("JSON object: does not have named input: {}", Shown(name));
@@ -72,7 +73,7 @@ Status ReadRow(JsonReader* reader, bool objects, int index, const InputInfos& in
   return objects ? AppendObject(reader, index, infos, builders) : AppendPlain(reader, index, infos, builders);
 }
 
-// Requires: the reader is on the first event of "instances".
+// Reads the value of "instances". Requires that the reader is on its first event.
 Status ReadRows(const JsonBody& body, JsonReader* reader, const InputInfos& infos, Inputs* inputs) {
   if (reader->event() != Event::kStartArray) {
     return InvalidArgument("JSON Value: {} Excepting 'instances' to be an list/array", body.ForMessage());
@@ -103,7 +104,7 @@ Status ReadColumn(JsonReader* reader, const std::string& name, const tensorflow:
   return {};
 }
 
-// The offsets of the columns by name; the first one if a name occurs twice.
+// Returns, for each input, the offset of its value in the object. If a name occurs twice, its first value counts.
 std::map<std::string, size_t> ColumnsOf(const JsonReader& object, const InputInfos& infos) {
   JsonReader reader(object.json(), object.offset());
   reader.Next();
@@ -117,7 +118,7 @@ std::map<std::string, size_t> ColumnsOf(const JsonReader& object, const InputInf
   return columns;
 }
 
-// Requires: the reader is on the first event of "inputs".
+// Reads the value of "inputs". Requires that the reader is on its first event.
 Status ReadColumns(const JsonBody& body, JsonReader* reader, const InputInfos& infos, Inputs* inputs) {
   size_t elements_left = body.scalars();
   const TensorBuilder::Expected expected{.elements_left = &elements_left};
@@ -152,7 +153,7 @@ Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignatu
   if (infos.empty()) {
     return InvalidArgument("Failed to get input map for signature: {}", named.empty() ? "DEFAULT" : named);
   }
-  // The scalars include the signature name.
+  // One of the scalars may be the signature name.
   if (body.scalars() > elements_max + 1)
     return ResourceExhausted("the inputs have more than {} elements", elements_max);
   auto rows = body.Find("instances");

@@ -21,9 +21,9 @@ enum class JsonForm { kRow, kColumnar };
 // Returns the signature with this name, which is never "". The pointer must stay valid during the conversion.
 using FindSignature = std::function<Result<const tensorflow::SignatureDef*>(const std::string& name)>;
 
-// Fills signature name and inputs of the request. InvalidArgument if the text is invalid; Unimplemented for a type that
-// JSON cannot represent; ResourceExhausted for more than elements_max elements, before memory is allocated for them.
-// Bytes after the first JSON value are ignored. The recursion depth is limited by kRankMax.
+// Fills the signature name and the inputs of the request. Returns InvalidArgument if the text is invalid, Unimplemented
+// for a type that JSON cannot represent, and ResourceExhausted for more than elements_max elements, before it allocates
+// memory for them. Bytes after the first JSON value are ignored. The recursion depth is limited by kRankMax.
 Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignature& find_signature,
                                         tensorflow::serving::PredictRequest* request,
                                         size_t elements_max = Budget().elements_max);

@@ -11,7 +11,7 @@
 #include "serving-node/frontend/json/text.h"
 #include "serving-node/tensor/half.h"
 
-// Must come after reader.h, which configures the library.
+// This header must be included after reader.h, which configures RapidJSON.
 #include <rapidjson/stringbuffer.h>
 
 namespace longshore::frontend::json {
@@ -41,7 +41,7 @@ void WriteBytes(const std::string& bytes, bool base64, std::string* out) {
   out->append("{\"b64\": \"").append(ToBase64(bytes)).append("\"}");
 }
 
-// Writes one output element by element.
+// Writes one output of a model, element by element.
 class TensorWriter {
  public:
   TensorWriter(std::string_view name, const Tensor& tensor, JsonBytes bytes)
@@ -67,7 +67,8 @@ class TensorWriter {
     }
   }
 
-  // Writes the dimensions from `axis` on, beginning with the element at `offset`. The recursion depth is the rank.
+  // Writes the dimensions from `axis` on, beginning with the element at `offset`. The depth of the recursion is the
+  // rank.
   void Write(int axis, int64_t offset, std::string* out) const {
     if (axis == tensor_.rank()) return WriteElement(static_cast<size_t>(offset), out);
     int64_t stride = 1;
@@ -108,7 +109,7 @@ class TensorWriter {
       case DType::kUint64: return WriteInteger(At<uint64_t>(index), out);
       case DType::kBool: out->append(At<bool>(index) ? "true" : "false"); return;
       case DType::kString: return WriteText(tensor_.values<std::string>()[index], out);
-      default: CHECK(false);  // CanWrite excludes other types.
+      default: CHECK(false);  // CanWrite returns false for other types.
     }
   }
 

@@ -11,18 +11,18 @@
 
 namespace longshore::frontend::json {
 
-// Which strings are written as {"b64": "..."}. kByName: those of outputs named *_bytes, as in TensorFlow Serving.
-// kByContent: also every string that is not valid UTF-8, so that the result is always valid JSON.
+// Which strings are written as {"b64": "..."}. kByName: the strings of outputs whose names end with "_bytes", as in
+// TensorFlow Serving. kByContent: also every string that is not valid UTF-8, so that the result is always valid JSON.
 enum class JsonBytes { kByName, kByContent };
 
-// {"predictions": ...} for rows, {"outputs": ...} for columns; the name of a single output is omitted. A float is
-// written as the shortest text that parses to the same value, with ".0" if it is whole; NaN, Infinity and -Infinity are
-// written without quotes. InvalidArgument for a type that JSON cannot represent, or if the outputs differ in the number
-// of rows.
+// Returns {"predictions": ...} for rows and {"outputs": ...} for columns. If there is only one output, its name is
+// omitted. A float is written as the shortest text that parses to the same value, with ".0" if it is whole; NaN,
+// Infinity and -Infinity are written without quotes. InvalidArgument for a type that JSON cannot represent, or if the
+// outputs differ in the number of rows.
 Result<std::string> PredictionsToJson(const engine::TensorMap& outputs, JsonForm form,
                                       JsonBytes bytes = JsonBytes::kByName);
 
-// {"error": "..."}
+// Returns {"error": "..."}.
 std::string ErrorToJson(std::string_view message);
 
 std::string StatusToJson(const tensorflow::serving::GetModelStatusResponse& status);

@@ -30,13 +30,14 @@ tl::unexpected<Error> TypeError(const JsonReader& at, DType type) {
                          TypeName(type));
 }
 
-// The sizes of the lists that contain the value's first scalar. One pass: the size of a list is known at its end.
+// Returns the sizes of the nested lists that contain the value's first scalar, the outermost first. The value is read
+// once, because the size of a list is known at its end.
 Shape ShapeOf(const JsonReader& at) {
   if (at.event() != Event::kStartArray) return {};
   JsonReader reader(at.json(), at.offset());
   Shape shape;
-  size_t level = 0;  // Lists around the next event.
-  size_t open = 0;   // Lists around the first scalar that are still open.
+  size_t level = 0;  // How many lists are around the next event.
+  size_t open = 0;   // How many of the lists around the first scalar are still open.
   while (reader.Next() && shape.size() <= size_t{tensor::kRankMax}) {
     if (reader.event() == Event::kStartArray) {
       const bool is_first = level == shape.size() && level == open && (level == 0 || shape.back() == 0);
@@ -46,7 +47,7 @@ Shape ShapeOf(const JsonReader& at) {
       continue;
     }
     if (reader.event() == Event::kEndArray) open = std::min(open, --level);
-    reader.SkipRest();  // An object counts as a scalar.
+    reader.SkipRest();  // An object is skipped and counts as a scalar.
     if (level == 0) break;
     if (level <= open) ++shape[level - 1];
   }
@@ -58,7 +59,7 @@ void AppendNumber(T value, std::string* content) {
   content->append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Returns false if the JSON value is not the kind of number that the type needs.
+// Appends a number of the type. Returns false if the JSON value is not the kind of number that the type needs.
 bool AppendNumberAs(DType type, const Value& value, std::string* content) {
   switch (type) {
     case DType::kFloat: return value.IsNumber() && (AppendNumber(static_cast<float>(value.GetDouble()), content), true);
@@ -95,7 +96,7 @@ bool HasJsonForm(DType type) {
 }  // namespace
 
 std::string TypeName(DType type) {
-  std::string name(tensor::DTypeName(type).substr(3));  // Without "DT_".
+  std::string name(tensor::DTypeName(type).substr(3));  // The name without "DT_".
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name;
 }
@@ -133,7 +134,7 @@ void TensorBuilder::Reserve(const Shape& shape) {
 }
 
 Status TensorBuilder::AppendAll(JsonReader* reader, const Shape& shape) {
-  std::vector<int64_t> sizes;  // Sizes of the open lists so far.
+  std::vector<int64_t> sizes;  // For each open list, the number of its elements so far.
   do {
     const size_t level = sizes.size();
     if (reader->event() == Event::kStartArray) {

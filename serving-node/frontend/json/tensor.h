@@ -11,26 +11,27 @@
 
 namespace longshore::frontend::json {
 
-// "float", "string": how TensorFlow's messages name a type.
+// Returns the name of the type in TensorFlow's messages, such as "float" or "string".
 std::string TypeName(tensor::DType type);
 
 // Collects values of the same type and shape into one tensor.
 class TensorBuilder {
  public:
-  // The expected size, so that memory is allocated once: growing needs twice the memory for a moment.
+  // The expected size. With it, memory is allocated once, whereas growing needs twice the memory for a moment.
   struct Expected {
-    size_t values = 1;      // Number of values; all have as many elements as the first one.
-    size_t* elements_left;  // Elements of the body that no tensor has reserved yet; reserving reduces it.
+    size_t values = 1;  // How many values follow, each with as many elements as the first.
+    // How many elements of the body no tensor has reserved yet. A tensor that reserves elements reduces the number.
+    size_t* elements_left;
   };
   TensorBuilder(tensor::DType type, Expected expected) : type_(type), expected_(expected) {}
 
-  // Appends all elements of the value whose first event the reader is on; leaves the reader on its last event.
-  // InvalidArgument if the shape differs from that of the first value.
+  // Appends all elements of a value. Requires that the reader is on the first event of the value, and leaves it on the
+  // last one. InvalidArgument if the shape differs from that of the first value.
   Status Append(JsonReader* reader);
 
-  // Moves out the tensor of the single appended value.
+  // Moves the tensor of the only appended value to `proto`.
   void MoveValueTo(tensorflow::TensorProto* proto);
-  // Moves out the tensor of all values, stacked along a new first dimension.
+  // Moves the tensor of all values, stacked along a new first dimension, to `proto`.
   void MoveRowsTo(tensorflow::TensorProto* proto);
 
  private:
@@ -43,8 +44,8 @@ class TensorBuilder {
   const tensor::DType type_;
   const Expected expected_;
   int64_t values_ = 0;
-  int64_t elements_ = 0;        // In all values.
-  int64_t elements_first_ = 0;  // In the first value.
+  int64_t elements_ = 0;        // How many elements all values have.
+  int64_t elements_first_ = 0;  // How many elements the first value has.
   tensor::Shape shape_;         // The shape of one value.
   std::string content_;         // The numbers in the memory layout of the tensor.
   tensorflow::TensorProto strings_;

@@ -71,8 +71,8 @@ class Matching {
     return found->second;
   }
 
-  // Finds s + mask. An operand with one axis is a bias and one as large as the scores a residual; the elementwise pass
-  // fuses these into the product that computes the scores.
+  // Finds s + mask. An operand with one axis is not a mask but a bias, and one with the shape of the scores is a
+  // residual: the pass `elementwise` fuses these into the product that computes the scores.
   std::optional<Attention> Added(const Edge& whole) const {
     const Node* sum = Producer(whole, "AddV2", 2);
     if (sum == nullptr) return std::nullopt;

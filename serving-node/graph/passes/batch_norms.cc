@@ -24,7 +24,8 @@ const Tensor* FloatsOf(const Graph& graph, const Edge& edge) {
 std::optional<Affine> AffineOf(const Graph& graph, const Node& node) {
   if (node.attributes.Bool("is_training", true) || node.inputs.size() != 5) return std::nullopt;
   if (node.attributes.Text("data_format", "NHWC") != "NHWC") return std::nullopt;
-  if (node.attributes.Type("T", DType::kFloat) != DType::kFloat) return std::nullopt;  // Statistics are always floats.
+  // The result must be float, like the statistics.
+  if (node.attributes.Type("T", DType::kFloat) != DType::kFloat) return std::nullopt;
   const Tensor* given[4];
   for (size_t i = 0; i < 4; ++i) {
     given[i] = FloatsOf(graph, node.inputs[i + 1]);

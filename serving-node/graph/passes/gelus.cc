@@ -88,11 +88,11 @@ class Matching {
     }
   }
 
-  // Adds the factors of a product. Returns false if the node is not a product.
+  // Adds the factors of a product to `factors`. Returns false if the node is not a product.
   bool Split(const Node& node, int depth, Factors& factors) const {
     const size_t inputs = node.inputs.size();
     const double number = inputs == 2 ? NumberOf(types_, node.inputs[1]).value_or(0) : 0;
-    int times = 1;  // The first input.
+    int times = 1;  // How often the first input is a factor.
     if (node.op == "Mul" && inputs == 2) {
       Add(node.inputs[1], depth - 1, factors);
     } else if (node.op == "RealDiv" && number != 0) {
@@ -118,7 +118,7 @@ class Matching {
     if (sum == nullptr) sum = Producer(edge, "Add");
     return sum != nullptr && sum->inputs.size() == 2 ? sum : nullptr;
   }
-  // The value b if `edge` is number + b.
+  // Returns the value b if `edge` is number + b.
   std::optional<Edge> LessNumber(const Edge& edge, double number) const {
     const Node* sum = Sum(edge);
     if (sum == nullptr) return std::nullopt;
@@ -128,7 +128,7 @@ class Matching {
     return std::nullopt;
   }
 
-  // The shape check matters because a constant of higher rank would add axes to the result.
+  // Also compares the shapes of x and of the result, because a constant of higher rank would add axes to the result.
   bool IsOfFloats(const Edge& x, const Edge& result) const {
     const Type& type = types_.at(x);
     return type.is_static() && type.type == DType::kFloat && type.shape == types_.at(result).shape &&

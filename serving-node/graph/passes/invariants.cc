@@ -14,7 +14,7 @@ constexpr size_t kCopiedNodesMax = 200'000;
 
 bool IsLoop(const Node& node) { return node.op == "While" || node.op == "StatelessWhile"; }
 
-// An argument of a body with a constant value: output `output` of a node with these values.
+// An argument of a body that is a constant: output `output` of the constant node `name`, whose outputs are `values`.
 struct Known {
   size_t argument = 0;
   std::string name;
@@ -22,8 +22,8 @@ struct Known {
   int output = 0;
 };
 
-// A copy of the body in which nodes read constants instead of these arguments. A body that returns one of the arguments
-// still returns it.
+// Returns a copy of the body in which nodes read constants instead of the arguments in `known`. A body that returns one
+// of these arguments still returns it.
 Graph WithKnown(const Graph& body, const std::vector<Known>& known) {
   Graph made = body;
   const int moved = static_cast<int>(known.size());
@@ -81,7 +81,7 @@ class InvariantFolding {
     }
   }
 
-  // The constant arguments. For a loop only loop invariants: arguments that every step returns unchanged.
+  // Returns the arguments that are constants. For a loop these are only arguments that every step returns unchanged.
   std::vector<Known> KnownArguments(const Graph& graph, const Node& node) {
     const bool is_loop = IsLoop(node);
     const size_t first = is_loop ? 0 : 1;
@@ -141,7 +141,7 @@ class InvariantFolding {
   }
 
   Graph whole_;
-  std::vector<bool> recurs_;  // By body, from Recurring.
+  std::vector<bool> recurs_;  // By body: the result of Recurring.
   bool is_full_ = false;
   size_t copies_ = 0;
   size_t copied_nodes_ = 0;

@@ -39,7 +39,7 @@ class Matching {
   }
 
  private:
-  // (x - mean) * factor.
+  // Matches (x - mean) * factor.
   std::optional<LayerNorm> Centred(const Edge& result) const {
     const Node& root = NodeOf(result);
     if (root.op != "Mul" || root.inputs.size() != 2) return std::nullopt;
@@ -52,7 +52,7 @@ class Matching {
     return std::nullopt;
   }
 
-  // (x - mean) * factor * gamma + beta.
+  // Matches (x - mean) * factor * gamma + beta.
   std::optional<LayerNorm> Scaled(const Node& root) const {
     for (const auto& [scaled, beta] : Terms(root)) {
       const Node* product = Producer(scaled, "Mul", 2);
@@ -81,7 +81,7 @@ class Matching {
     return std::nullopt;
   }
 
-  // x * slope + shift.
+  // Matches x * slope + shift, where slope is factor * gamma.
   std::optional<LayerNorm> Spread(const Edge& x, const Edge& slope, const Edge& shift) const {
     const Node* product = Producer(slope, "Mul", 2, 2);
     if (product == nullptr) return std::nullopt;
@@ -135,7 +135,7 @@ class Matching {
     return std::nullopt;
   }
 
-  // Whether `edge` is the mean over the last axis with keep_dims.
+  // Whether `edge` is a mean over the last axis, computed with keep_dims.
   bool IsMean(const Edge& edge, int readers) const {
     const Node* mean = Producer(edge, "Mean", 2, readers);
     if (mean == nullptr || !mean->attributes.Bool("keep_dims", false)) return false;

@@ -10,7 +10,7 @@
 namespace longshore::graph::passes {
 namespace {
 
-// The names between backticks in the first column of a row: "| `gelus`, `silus` | ... |".
+// Adds the names between backticks in the first column of a table row such as "| `gelus`, `silus` | ... |".
 void AddNames(const std::string& row, std::vector<std::string>* names) {
   const std::string cell = row.substr(1, row.find('|', 1) - 1);
   for (size_t begin = cell.find('`'); begin != std::string::npos; begin = cell.find('`', begin)) {

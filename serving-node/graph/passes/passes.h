@@ -13,34 +13,34 @@
 
 namespace longshore::graph::passes {
 
-// Load passes run once, when the model is loaded. Constants are nodes with values. These look at one graph, a body or
-// the main graph, and do not look into its bodies:
+// Load passes run once, when the model is loaded. In their input, constants are nodes with `values`. The next five
+// passes each take one graph, a body or the main graph, and do not visit its bodies.
 Graph RemoveIdentities(const Graph& graph);  // Readers of Identity, StopGradient, ... read the input of these instead.
-Graph MergeRepeats(const Graph& graph);      // Common subexpressions: masks and sizes that each layer computes again.
+Graph MergeRepeats(const Graph& graph);      // Merges equal nodes, such as masks that each layer computes again.
 Graph SplitBatchNorms(const Graph& graph);   // FusedBatchNorm outside of training becomes x * scale + shift.
-Graph FuseScales(const Graph& graph);        // * scale + shift after Conv2D, MatMul, ...: scaled weights and a bias.
-Graph FusePads(const Graph& graph);          // Pad with zeros before a convolution becomes its explicit padding.
+Graph FuseScales(const Graph& graph);        // A scale and shift after Conv2D, MatMul, ... changes weights and bias.
+Graph FusePads(const Graph& graph);          // A Pad of zeros before a convolution becomes the convolution's padding.
 // This one takes the main graph with its bodies:
 Graph FoldInvariants(const Graph& graph);  // Constant arguments of a body become constants in a copy of the body.
 
 struct LoadPass {
   std::string_view name;
   Graph (*run)(const Graph& graph);  // Takes the main graph with its bodies.
-  bool makes_constants = false;      // Nodes may have become computable: constants are to be folded again.
+  bool makes_constants = false;      // Nodes may have got constant inputs: fold constants again after this pass.
 };
 std::span<const LoadPass> LoadPasses();
 
 // Shape passes run once for each combination of input shapes. They return nullopt if they changed nothing.
 //
-// Nodes whose values follow from shapes become constants. Nodes that are unused afterwards are removed; the errors that
-// they would have raised are not reported.
+// FillInKnown turns nodes whose values follow from shapes into constants. It removes nodes that are then unused; the
+// errors that these would have raised are not reported.
 std::optional<Graph> FillInKnown(const Graph& graph, const Types& types);
-// The next four replace several nodes by one fused op (Op::is_fused):
+// Each of the next four passes replaces several nodes by one fused op (Op::is_fused):
 // Gelu, GeluTanh and Silu of x; LayerNorm of x, gamma and beta with the attribute "epsilon"; AttentionWeights of scores
 // and a mask with the attributes "scale" and "masked".
 std::optional<Graph> FuseGelus(const Graph& graph, const Types& types);
 std::optional<Graph> FuseSilus(const Graph& graph, const Types& types);
-std::optional<Graph> FuseLayerNorms(const Graph& graph, const Types& types);  // Over the last axis.
+std::optional<Graph> FuseLayerNorms(const Graph& graph, const Types& types);  // Normalisations over the last axis.
 // Softmax over the last axis of scores * scale, with a boolean mask that selects scores or a mask that is added.
 std::optional<Graph> FuseAttentions(const Graph& graph, const Types& types);
 // Fuses element-wise ops into the product before them (Node::then), and chains of other element-wise ops into one node.
@@ -52,10 +52,10 @@ struct ShapePass {
 };
 std::span<const ShapePass> ShapePasses();
 
-// Not a pass, but it can be switched off like one: the engine may run a large batch a few rows at a time.
+// Slices are not a pass but can be switched off like one: the engine may run a large batch a few rows at a time.
 inline constexpr std::string_view kSlices = "slices";
 
-// The names of all passes and kSlices: the names that switch them off.
+// Returns everything that can be switched off by name: all passes and kSlices.
 std::vector<std::string> Names();
 
 }  // namespace longshore::graph::passes

@@ -24,8 +24,8 @@ class Merging {
   }
 
  private:
-  // At most this many nodes with equal ops and inputs but different attributes are compared with a new one. Real models
-  // have fewer; the limit bounds the time for others.
+  // A node is compared with at most this many earlier nodes that have the same op and inputs but other attributes. Real
+  // models have fewer; the limit bounds the time for other graphs.
   static constexpr size_t kAlikeMax = 16;
   using Key = std::pair<std::string, std::vector<std::pair<int, int>>>;
 
@@ -63,7 +63,7 @@ class Merging {
     if (!is_new) equal_[node] = first->second;
   }
 
-  // The type, shape and values of a small constant as a key; "" for every other node.
+  // Returns the type, shape and values of a small constant as a string, to be used as a key; "" for every other node.
   static std::string BytesOf(const Node& node) {
     constexpr size_t kBytesMax = 256;
     if (node.values.size() != 1) return "";
@@ -76,9 +76,9 @@ class Merging {
   }
 
   Rewrite rewrite_;
-  std::map<Key, std::vector<int>> made_;  // Nodes of the new graph.
-  std::map<std::string, int> constants_;  // By BytesOf: the first such constant in the new graph.
-  std::map<int, int> equal_;              // Other constants: the first one that is equal.
+  std::map<Key, std::vector<int>> made_;  // Nodes of the new graph, by KeyOf.
+  std::map<std::string, int> constants_;  // By BytesOf: the first constant in the new graph with these bytes.
+  std::map<int, int> equal_;              // Key: another constant. Value: the first constant that is equal to it.
 };
 
 }  // namespace

@@ -19,8 +19,9 @@ class Rewrite {
   // How many node inputs and graph outputs read this edge of `from`, and whether a graph output does.
   int uses(const Edge& edge) const;
   bool is_output(const Edge& edge) const;
-  size_t outputs_read(size_t node) const { return uses_[node].size(); }  // One more than the last output that is read.
-  // Whether exactly one node input reads it and no graph output does.
+  // One more than the number of the last output of the node that is read; 0 if none is read.
+  size_t outputs_read(size_t node) const { return uses_[node].size(); }
+  // Whether exactly one node input reads the edge and no graph output does.
   bool has_one_reader(const Edge& edge) const { return uses(edge) == 1 && !is_output(edge); }
 
   // The edge of the new graph that replaces an edge of the old one. Requires: its node was kept or replaced.
@@ -44,7 +45,7 @@ class Rewrite {
  private:
   const Graph& from_;
   Graph to_;
-  std::vector<std::vector<int>> uses_;  // By old node and output.
+  std::vector<std::vector<int>> uses_;  // The number of readers, by old node and output.
   std::vector<std::vector<bool>> is_output_;
   std::vector<int> moved_;  // By old node: its position in the new graph; -1: it was not kept.
   bool has_replaced_ = false;
@@ -67,10 +68,10 @@ std::optional<Graph> Replaced(const Graph& graph, const Types& types, const Writ
   return rewrite.has_replaced() ? std::optional(rewrite.Take()) : std::nullopt;
 }
 
-// The value if it is known and a single float.
+// Returns the value of the edge if it is known and a single float, nullopt otherwise.
 std::optional<float> NumberOf(const Types& types, const Edge& edge);
 
-// The value if the node is a constant, nullptr otherwise.
+// Returns the value of the edge if its node is a constant, nullptr otherwise.
 const tensor::Tensor* ConstOf(const Graph& graph, const Edge& edge);
 
 }  // namespace longshore::graph::passes

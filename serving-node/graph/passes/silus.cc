@@ -13,7 +13,7 @@ class Matching {
  public:
   Matching(const Rewrite& rewrite, const Types& types) : rewrite_(rewrite), types_(types) {}
 
-  // Returns x.
+  // Returns x if the node is the Mul of such a product.
   std::optional<Edge> At(size_t node) const {
     const Node& product = rewrite_.from().nodes[node];
     if (product.op != "Mul" || product.inputs.size() != 2) return std::nullopt;
@@ -35,7 +35,7 @@ class Matching {
   bool IsTimesOne(const Edge& edge, const Edge& x) const {
     const Node& product = NodeOf(edge);
     if (product.op != "Mul" || product.inputs.size() != 2 || !rewrite_.has_one_reader(edge)) return false;
-    if (types_.at(edge).shape != types_.at(x).shape) return false;  // A one of higher rank adds axes.
+    if (types_.at(edge).shape != types_.at(x).shape) return false;  // A constant 1 of higher rank adds axes.
     const Edge &a = product.inputs[0], &b = product.inputs[1];
     return (a == x && NumberOf(types_, b) == 1.0F) || (b == x && NumberOf(types_, a) == 1.0F);
   }

@@ -27,11 +27,11 @@ struct Recorder::ActiveRecording {
   Recording recording;
   MonotonicPoint until;
   int begun = 0;
-  std::atomic<int64_t> left_out = 0;  // Runs of `begun` that are not part of the recording.
+  std::atomic<int64_t> left_out = 0;  // How many of the `begun` runs are not part of the recording.
   std::atomic<int64_t> room_bytes;
 };
 
-// A run that is being recorded. If it is destroyed before it was recorded, it counts as left out.
+// A run that is being recorded. If it is destroyed without having been recorded, it counts as left out.
 struct Recorder::ActiveRun : batching::WatchedRun {
   ~ActiveRun() {
     if (active) active->left_out += 1;
@@ -39,7 +39,7 @@ struct Recorder::ActiveRun : batching::WatchedRun {
 
   std::string model;
   int64_t version = 0;
-  std::shared_ptr<ActiveRecording> active;  // Null once it is recorded.
+  std::shared_ptr<ActiveRecording> active;  // Null once the run is recorded.
 };
 
 class Recorder::Watch final : public batching::RunWatch {
@@ -116,10 +116,10 @@ std::shared_ptr<batching::WatchedRun> Recorder::Begin(const std::string& model, 
 void Recorder::Ended(const std::shared_ptr<batching::WatchedRun>& run) {
   ActiveRun& taken = static_cast<ActiveRun&>(*run);
   if (!taken.profile.TakeRoom(TextsBytes(taken.model, taken))) std::string().swap(taken.inputs);
-  taken.profile.room_bytes = nullptr;  // The profile may outlive the counter.
+  taken.profile.room_bytes = nullptr;  // The profile may outlive the recording, which owns this counter.
   auto recorded = std::make_shared<const RecordedRun>(
       RecordedRun{taken.model, taken.version, std::move(static_cast<batching::WatchedRun&>(taken))});
-  const std::shared_ptr<ActiveRecording> active = taken.active;  // Freed after the unlock.
+  const std::shared_ptr<ActiveRecording> active = taken.active;  // Frees the recording, if at all, after the unlock.
   const std::lock_guard lock(mutex_);
   active->recording.runs.push_back(std::move(recorded));
   taken.active = nullptr;

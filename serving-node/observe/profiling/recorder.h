@@ -1,7 +1,7 @@
-// Records what each node of a graph does in the next runs of this serving node.
+// Records what each graph node does in the next runs on this serving node.
 //
 //   RETURN_IF_ERROR(recorder.Start({.model = "digits", .runs = 20}));
-//   ... it ends by itself after 20 runs or 30 seconds ...
+//   ... the recording ends by itself after 20 runs or 30 seconds ...
 //   const std::string trace = ToTrace(*recorder.recording());
 #pragma once
 
@@ -21,8 +21,8 @@ class Recorder {
  public:
   Recorder(const Clock& clock, const MonotonicClock& timer) : clock_(clock), timer_(timer) {}
 
-  // Starts a recording. FailedPrecondition while another one is in progress, which lasts until all its runs have ended,
-  // but at most until kGrace after its time.
+  // Starts a recording. Returns FailedPrecondition while another one is in progress. A recording is in progress until
+  // all its runs have ended, but at most until kGrace after the requested time.
   Status Start(const RecordingRequest& wanted);
   // Returns the current or last recording; nullopt if none was started.
   std::optional<Recording> recording() const;

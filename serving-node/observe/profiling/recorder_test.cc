@@ -150,7 +150,7 @@ TEST_F(RecorderTest, LimitsTheRecordedNodesAndCountsTheRest) {
   EXPECT_EQ(StateToJson(recording)["nodes_left_out"], recording.runs[0]->run.profile.left_out + 10);
 }
 
-// The bytes of the run in memory.
+// Returns how many bytes the recorded run occupies in memory.
 size_t BytesOf(const RecordedRun& recorded) {
   const batching::WatchedRun& run = recorded.run;
   size_t bytes = sizeof(recorded) + engine::TextBytes(run.inputs);

@@ -1,4 +1,4 @@
-// A recording of the runs of a node: plain values, and their conversion from and to JSON.
+// A recording of the runs on a serving node: plain values, and their conversion from and to JSON.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace longshore::profiling {
 inline constexpr int kRunsMax = 1000;
 inline constexpr std::chrono::seconds kTimeMax{300};
 inline constexpr std::chrono::seconds kGrace{10};                 // Extra time for runs in progress at the end.
-inline constexpr int64_t kRecordingBytesMax = int64_t{32} << 20;  // Memory of all runs and their nodes.
+inline constexpr int64_t kRecordingBytesMax = int64_t{32} << 20;  // Memory of all recorded runs and their nodes.
 
 struct RecordingRequest {
   std::string model;  // "": all models.
@@ -36,13 +36,13 @@ struct RecordedRun {
 };
 
 struct Recording {
-  int64_t id = 0;  // 1, 2, ...
+  int64_t id = 0;  // The first recording of the process has 1, the next one 2.
   RecordingRequest wanted;
   bool done = false;
   TimePoint at{};                                        // The start of the recording.
-  std::chrono::steady_clock::time_point began{};         // The same by the clock of the runs.
-  std::vector<std::shared_ptr<const RecordedRun>> runs;  // In the order of their ends.
-  int64_t runs_left_out = 0;                             // Not recorded: memory was short, or their end is unknown.
+  std::chrono::steady_clock::time_point began{};         // The same time on the clock that times the runs.
+  std::vector<std::shared_ptr<const RecordedRun>> runs;  // In the order in which they ended.
+  int64_t runs_left_out = 0;                             // Runs without memory for a record, or without a known end.
 };
 
 // {"id": 1, "state": "recording", "model": "digits", "runs": 3, "runs_wanted": 20, "seconds": 30, "nodes": 120,

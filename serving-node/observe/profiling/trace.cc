@@ -18,7 +18,7 @@ struct Span {
 
 struct Slice {
   Span span;
-  std::string text;  // The fields of the event except process, row and times.
+  std::string text;  // The JSON fields of the event except process, row and times.
 };
 
 std::string Quoted(const std::string& text) {
@@ -35,8 +35,8 @@ std::back_insert_iterator<std::string> Next(std::string* trace) {
 
 double Microseconds(nanoseconds time) { return static_cast<double>(time.count()) / 1000; }
 
-// The time of the run since the start of the recording. Times that the engine does not report come from its caller:
-// start and end if the engine does not profile runs, only the end if the run threw an exception.
+// Returns the times of the run since the start of the recording. Times that the engine does not report are taken from
+// its caller: start and end if the engine does not profile runs, only the end if the run threw an exception.
 Span SpanOf(const RecordedRun& recorded, const Recording& recording) {
   const batching::WatchedRun& run = recorded.run;
   const engine::RunProfile& profile = run.profile;
@@ -140,8 +140,8 @@ class Process {
   const Recording& recording_;
   const int id_;
   Runs runs_;
-  std::vector<nanoseconds> rows_;             // For each row the end of its last run.
-  std::multimap<nanoseconds, int64_t> held_;  // The changes of the memory in bytes, by time.
+  std::vector<nanoseconds> rows_;             // For each row, the end of its last run.
+  std::multimap<nanoseconds, int64_t> held_;  // The changes of the memory of runs in bytes, by time.
 };
 
 }  // namespace

@@ -62,7 +62,7 @@ Recording Of(std::vector<std::shared_ptr<const RecordedRun>> runs) {
           .runs = std::move(runs)};
 }
 
-// The events of one kind.
+// Returns the events with this value of "ph", such as "X".
 std::vector<Json> EventsOf(const Recording& recording, const std::string& kind) {
   std::vector<Json> events;
   const Json trace = ParseJson(ToTrace(recording)).value();
@@ -143,7 +143,7 @@ TEST(Trace, ShowsErrorsAndTheNumberOfNodesLeftOut) {
 TEST(Trace, ShowsTheNodesOfARunThatThrew) {
   const auto run = LoopRun(microseconds(50));
   run->run.profile.took = nanoseconds(0);
-  run->run.began = kBegan + microseconds(20);  // It waited in the engine.
+  run->run.began = kBegan + microseconds(20);  // From here until 50 us the run waited in the engine.
   run->run.ended = kBegan + microseconds(90);
   run->run.error = "RESOURCE_EXHAUSTED";
   const auto slices = EventsOf(Of({run}), "X");

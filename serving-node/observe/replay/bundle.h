@@ -17,8 +17,8 @@ inline constexpr size_t kBundleBytesMax = size_t{64} << 20;
 // ResourceExhausted above kBundleBytesMax.
 Result<std::string> ToText(const capture::Bundle& bundle);
 
-// InvalidArgument, which names the file and the line, if the file is not a valid bundle or has no request;
-// ResourceExhausted above kBundleBytesMax.
+// Returns InvalidArgument, which names the file and the line, if the file is not a valid bundle or has no request;
+// ResourceExhausted if it has more than kBundleBytesMax bytes.
 Result<capture::Bundle> ReadBundle(const Path& file);
 
 }  // namespace longshore::replay

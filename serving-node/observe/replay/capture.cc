@@ -157,7 +157,8 @@ capture::Bundle Capture::BundleOf(const Kept& kept) const {
 }
 
 Status Capture::Keep(const Kept& kept) {
-  // Check the size of the request first: BundleOf runs the model again to find the op. Write checks the larger bundle.
+  // Check the size of the request first, because BundleOf may run the model again, to find the op that made a NaN or
+  // Inf. Write checks the size of the bundle, which is larger.
   RETURN_IF_ERROR(CheckRoom(kept.request->ByteSizeLong()));
   const models::ReadyVersion& ready = *kept.ready;
   const capture::Bundle bundle = BundleOf(kept);

@@ -1,6 +1,6 @@
 // Stores failed requests, in limited number and size, so that they can be replayed with `longshore-node replay`. Only
-// failures of the version are stored: a request that missed its deadline or met an overloaded node fails only under
-// load, which a replay cannot reproduce.
+// failures that the version caused are stored. A request that missed its deadline or came to an overloaded node failed
+// because of the load, which a replay cannot reproduce.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,8 @@ namespace longshore::replay {
 struct CaptureOptions {
   Path dir;                              // Created if it is missing; only its owner may use it.
   size_t files_max = 100;                // Bundles in the directory, existing ones included.
-  size_t bytes_max = size_t{256} << 20;  // Bytes of these bundles.
-  size_t per_cause_max = 5;              // Bundles of one version with one error code within cause_time.
+  size_t bytes_max = size_t{256} << 20;  // The bytes of these bundles together.
+  size_t per_cause_max = 5;              // Bundles of one version with the same error code within cause_time.
   std::chrono::seconds cause_time{3600};
   std::chrono::milliseconds pause_on_error{10'000};  // The time between a failed write and the next attempt.
   capture::Bundle every{};  // The fields that all bundles have: node, software version, tags, flags.
@@ -39,7 +39,7 @@ struct CaptureOptions {
 class Capture final : public routing::FailureSink {
  public:
   static constexpr size_t kWaitingMax = 16;
-  static constexpr size_t kWaitingBytesMax = kBundleBytesMax;  // Bytes of the waiting requests.
+  static constexpr size_t kWaitingBytesMax = kBundleBytesMax;  // Bytes of all requests that wait to be written.
   static constexpr size_t kCausesMax = 1000;
 
   Capture(CaptureOptions options, const models::ModelStore& store, routing::OriginSearch& origins, const Clock& clock,
@@ -58,7 +58,7 @@ class Capture final : public routing::FailureSink {
   struct Spent {
     size_t kept = 0;
     size_t waiting = 0;
-    TimePoint since;  // When the first of them was offered.
+    TimePoint since;  // When the first request with this cause was offered.
   };
   bool Admit(const Cause& cause, size_t bytes, TimePoint now);
   void Settle(const Cause& cause, size_t bytes, bool is_kept);

@@ -24,7 +24,7 @@ using testing::Not;
 
 const Path kDigits = source_tree::Root() / "tests" / "models" / "digits";
 
-// The number of an image for which version 4 of digits answers NaN. For image 0 it does not.
+// Returns the number of an image for which version 4 of digits answers NaN. It does not do so for image 0.
 int64_t NanImage() {
   std::ifstream file(kDigits / "traffic_nan.txt");
   int64_t first = -1;
@@ -52,7 +52,7 @@ class ReplayTest : public testing::Test {
   }
   ~ReplayTest() override { std::filesystem::remove_all(dir_); }
 
-  // Loads version 4 and waits for it.
+  // Loads version 4 of digits and waits until it is available.
   models::Handle Digits() {
     store_.Apply({{.name = "digits", .base_path = kDigits, .versions = {4}}});
     std::unique_lock lock(mutex_);

@@ -12,7 +12,7 @@ namespace longshore::requestlog {
 // Unimplemented for a custom_logging_config.
 Result<Policies> PoliciesOf(const tensorflow::serving::ModelServerConfig& config);
 
-// InvalidArgument for a sampling rate outside of 0 to 1, or a prefix that is not absolute or ends with a slash.
+// Returns InvalidArgument for a sampling rate outside of 0 to 1, or a prefix that is not absolute or ends with a slash.
 Status Check(const Policy& policy);
 
 }  // namespace longshore::requestlog

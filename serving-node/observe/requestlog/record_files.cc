@@ -27,7 +27,7 @@ tl::unexpected<Error> Refused(const Path& path, int error) {
               strerror(error));
 }
 
-// Example: "digits-000012.tfrecord" with the prefix "digits" gives 12. nullopt for other names.
+// Returns the number in a file name: 12 for "digits-000012.tfrecord" with the prefix "digits". nullopt for other names.
 std::optional<int64_t> NumberOf(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix) || !name.ends_with(kEnding)) return std::nullopt;
   name.remove_prefix(prefix.size());
@@ -69,10 +69,10 @@ std::vector<int64_t> RecordFiles::Numbers() const {
   return numbers;
 }
 
-// Takes the first free name by locking its file. The system releases the lock when the process ends, even after a
+// Takes the first free name by locking its .lock file. The system releases the lock when the process ends, even after a
 // crash.
 Status RecordFiles::Own() {
-  std::error_code ignored;  // If this fails, opening the file fails, too.
+  std::error_code ignored;  // If the directory cannot be created, opening the file fails, too.
   std::filesystem::create_directories(named_.parent_path(), ignored);
   for (int i = 1; i <= kSameNameMax; ++i) {
     own_ = named_;
@@ -156,7 +156,7 @@ Status RecordFiles::Write(std::string_view record) {
     const int error = errno;
     if (ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) {
       spdlog::error("a file of {} ends with an incomplete record that cannot be removed", own_.string());
-      file_.Reset();  // Records after an incomplete one could not be read.
+      file_.Reset();  // The next record starts a new file: in this one it could not be read after an incomplete one.
     }
     return Refused(own_, error);
   }

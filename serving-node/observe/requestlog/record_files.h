@@ -18,8 +18,8 @@ namespace longshore::requestlog {
 
 struct RecordFileLimits {
   size_t file_bytes_max = size_t{64} << 20;
-  size_t file_records_max = 1000;  // The limit of TensorFlow Serving for warm-up files.
-  size_t files_max = 10;           // With more, the oldest file is removed.
+  size_t file_records_max = 1000;  // TensorFlow Serving's limit for a warm-up file.
+  size_t files_max = 10;           // If there are more files, the oldest one is removed.
 };
 
 // Not thread-safe.
@@ -27,8 +27,8 @@ class RecordFiles {
  public:
   static constexpr int kSameNameMax = 16;
 
-  // Does not touch the disk before the first record. Existing files of this owner count; the newest one is continued
-  // after its last complete record if it is not full.
+  // Does not access the disk before the first record. Existing files of this owner count towards files_max. The newest
+  // one is continued after its last complete record if it is not full.
   RecordFiles(Path prefix, const std::string& owner, RecordFileLimits limits);
 
   // Adds one record. ResourceExhausted if the disk is full or the record is larger than a file may be; Unavailable for

@@ -127,7 +127,7 @@ bool RequestLog::Samples(const std::string& model) {
 
 void RequestLog::Offer(std::string request, const routing::PredictAnswer& answer) {
   const auto log = Find(answer.model_spec.name());
-  if (!log) return;  // Its policy was removed meanwhile.
+  if (!log) return;  // The policy of the model was removed meanwhile.
   if (waiting_bytes_ + request.size() > options_.waiting_bytes_max) return counts_->Add(log->model, kDropped);
   Entry entry{std::move(request), Serialized(answer)};
   const size_t bytes = entry.request.size() + entry.response.size();

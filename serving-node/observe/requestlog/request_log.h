@@ -27,13 +27,13 @@ struct Policy {
 
   friend bool operator==(const Policy&, const Policy&) = default;
 };
-using Policies = std::map<std::string, Policy>;  // By model.
+using Policies = std::map<std::string, Policy>;  // Key: the name of the model.
 
 struct Options {
   std::string node;  // The name of this node, which is part of the file names.
   RecordFileLimits files{};
-  size_t waiting_max = 1000;                         // Records that may wait to be written.
-  size_t waiting_bytes_max = size_t{64} << 20;       // Bytes of all waiting records.
+  size_t waiting_max = 1000;                         // How many records may wait to be written.
+  size_t waiting_bytes_max = size_t{64} << 20;       // How many bytes all waiting records together may have.
   std::chrono::milliseconds pause_on_error{10'000};  // The time between a failed write and the next attempt.
 };
 
@@ -43,7 +43,7 @@ class RequestLog {
   RequestLog(Options options, metrics::Registry& registry);
   ~RequestLog();  // Writes the waiting records.
 
-  // Applies to later requests. A model with an unchanged policy continues its file.
+  // Sets the policies for later requests. A model with an unchanged policy continues its file.
   void SetPolicies(const Policies& policies);
 
   // Returns true if this request belongs to the sample. Call it exactly once per request.

@@ -214,7 +214,7 @@ TEST_F(RequestLogTest, LimitsTheRecordsPerFileAndTheNumberOfFiles) {
 
 TEST_F(RequestLogTest, LimitsTheBytesPerFile) {
   RecordFiles files(dir_ / "a", "n", {.file_bytes_max = 100, .file_records_max = 1000, .files_max = 3});
-  const std::string payload(30, 'x');  // 46 bytes as a record.
+  const std::string payload(30, 'x');  // A record with this payload has 46 bytes.
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(files.Append(payload));
   EXPECT_THAT(Files(), ElementsAre("a-n-000001.tfrecord", "a-n-000002.tfrecord"));
   const Status refused = files.Append(std::string(100, 'x'));

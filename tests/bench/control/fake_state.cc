@@ -70,7 +70,7 @@ FakeState::Model FakeState::ModelOf(const longshore::control::ModelState& state)
   return model;
 }
 
-// Keeps the counts of the versions that it replaces.
+// Replaces the model's state and keeps the evidence of the versions that remain.
 void FakeState::Put(const longshore::control::ModelState& state) {
   Model model = ModelOf(state);
   Model& known = models_[state.served_name()];

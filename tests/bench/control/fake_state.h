@@ -3,7 +3,7 @@
 // A thousand nodes of one fleet are in one process, and each gets the list of a thousand peers. Nodes with the same
 // list share one copy, and a list that did not change is not digested again.
 //
-// For a model with a candidate it reports evidence of requests that all take the same short time.
+// For a model with a candidate the node reports evidence of requests that all take the same short time.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct FleetPart {
 };
 using FleetPartPtr = std::shared_ptr<const FleetPart>;
 
-// Thread-safe. A part lives as long as a node has it, and may outlive this object.
+// Thread-safe. A part exists as long as a node holds it, and may outlive this object.
 class FleetParts {
  public:
   FleetPartPtr Of(const longshore::control::FleetState& fleet);
@@ -40,7 +40,7 @@ class FleetParts {
       known_;
 };
 
-// Belongs to one thread at a time. `parts` outlives it.
+// Used by one thread at a time. `parts` must outlive this object.
 class FakeState {
  public:
   explicit FakeState(FleetParts& parts) : parts_(parts), fleet_(parts.Of({})) {}
@@ -51,11 +51,11 @@ class FakeState {
   int64_t epoch() const { return epoch_; }
   int64_t revision() const { return revision_; }
   std::string Digest() const;  // "" before the first message.
-  // Reports every version that it should load as loaded.
+  // Reports every version that the node should load as loaded.
   longshore::control::Report Report() const;
   // Whether the report changes with time.
   bool has_candidate() const { return candidates_ > 0; }
-  // Counts `requests` answers for each model that has a candidate and has versions with weight on this node.
+  // Counts `requests` answers for each model that has a candidate, divided among the versions on this node by weight.
   void Answer(int64_t requests);
   std::chrono::milliseconds report_again() const;
 

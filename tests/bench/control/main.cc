@@ -17,7 +17,7 @@ namespace {
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// Runs until its input ends; it answers each line of input with a line of counts.
+// Runs the fake nodes until standard input ends. Answers each line of input with a line of counts.
 Status RunNodes(const std::string& target, const std::string& ca_file, const std::string& logins_file) {
   ASSIGN_OR_RETURN(const std::string ca, ReadFile(ca_file));
   ASSIGN_OR_RETURN(std::vector<NodeLogin> logins, ReadLogins(logins_file));

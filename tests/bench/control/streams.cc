@@ -36,7 +36,7 @@ struct Shared {
   size_t dialled = 0;
 };
 
-// One stream. gRPC calls it; when it has ended it adds its number to `shared`.
+// One fake node with its stream. gRPC calls it back; when the stream has ended, the node adds its number to `shared`.
 class FakeNode final
     : public grpc::ClientBidiReactor<longshore::control::FromNode, longshore::control::FromController> {
  public:
@@ -125,7 +125,7 @@ class FakeNode final
     WriteNext();
   }
 
-  // Requires: the caller holds the mutex. The same holds for NextReport.
+  // Requires: the caller holds mutex_. The same holds for NextReport.
   void WriteNext() {
     if (writing_) return;
     if (!queue_.empty()) {
@@ -137,8 +137,8 @@ class FakeNode final
     writing_ = true;
     StartWrite(&outgoing_);
   }
-  // Reports as a real node does: changes at once, and the same report again after a while. Returns false if nothing is
-  // to be sent.
+  // Reports as a real node does: a changed report at once, and an unchanged one again after report_again(). Returns
+  // false if nothing is to be sent.
   bool NextReport() {
     if (!std::exchange(report_due_, false)) return false;
     outgoing_.Clear();

@@ -18,23 +18,23 @@ struct NodeLogin {
   std::string token;
 };
 
-// Parses lines "FLEET NODE TOKEN". InvalidArgument names the line.
+// Parses lines "FLEET NODE TOKEN". The message of InvalidArgument names the line.
 Result<std::vector<NodeLogin>> ReadLogins(const Path& file);
 
 struct StreamCounts {
-  int64_t streams = 0;   // Number of open streams.
+  int64_t streams = 0;   // Number of open streams that have received a message.
   int64_t messages = 0;  // Number of received messages, including heartbeats.
   int64_t bytes = 0;     // The size of those messages.
 };
 
-// Each has its own connection. A stream that ends is opened again.
+// The streams of all fake nodes. Each has its own connection. A stream that ends is opened again.
 class Streams {
  public:
   virtual ~Streams() = default;
   virtual StreamCounts counts() const = 0;
 };
 
-// `ca`: PEM.
+// `ca` is the certificate of the authority of the controller, as PEM.
 std::unique_ptr<Streams> StartStreams(const std::string& target, const std::string& ca, std::vector<NodeLogin> logins);
 
 }  // namespace longshore::bench::control

@@ -39,7 +39,7 @@ Json ModelOf(int i, const WriteOptions& options) {
             {"replicas", 1}}}};
 }
 
-// The status that the controller writes for a Model that is served.
+// A status like the one that the controller writes for a Model that is served.
 Json StatusOf() {
   Json conditions = Json::array();
   for (const char* type : {"Ready", "Reconciling", "Stalled", "Progressing", "FleetFound", "NameAccepted", "FilesAgree",

@@ -7,7 +7,7 @@
 
 namespace {
 
-// Constant-initialised: malloc is called before any constructor.
+// Constant-initialised, because malloc is called before any constructor.
 std::atomic<int64_t> allocations{0};
 
 void Count() { allocations.fetch_add(1, std::memory_order_relaxed); }
@@ -52,8 +52,8 @@ int Aligned(std::align_val_t alignment) { return MALLOCX_ALIGN(static_cast<size_
 
 }  // namespace
 
-// In the program these replace jemalloc's functions, and return blocks that its free and delete accept. jemalloc's new
-// does not call malloc, so every form of it is replaced as well.
+// In the program these functions replace jemalloc's. jemalloc's free and delete accept the blocks that they return.
+// jemalloc's operator new does not call malloc, so every form of it is replaced as well.
 extern "C" {
 
 void* malloc(size_t bytes) noexcept { return Take(bytes); }

@@ -5,7 +5,8 @@
 
 namespace longshore::bench::engine {
 
-// Calls of malloc, calloc, realloc, posix_memalign (which oneDNN uses) and operator new in all forms, since the start.
+// Returns the number of calls of malloc, calloc, realloc, posix_memalign (which oneDNN uses) and operator new in all
+// forms since the start.
 int64_t Allocations();
 
 }  // namespace longshore::bench::engine

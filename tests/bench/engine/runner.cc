@@ -44,7 +44,7 @@ class Runner {
       ASSIGN_OR_RETURN(inputs[entry.path().stem().string()], tensor::ParseNpy(bytes));
     }
     inputs_[name] = std::move(inputs);
-    return std::string("0");  // The first run of these shapes includes preparation.
+    return std::string("0");  // Not measured: the first run of these shapes includes preparation.
   }
 
   Result<longshore::engine::TensorMap> Run(const std::string& name) {
@@ -61,7 +61,7 @@ class Runner {
     return seconds;
   }
 
-  // Making the request is not measured; making the answer is.
+  // Counts the allocations of running the model and making the answer, but not those of making the request.
   Result<std::string> AllocationsOfRun(const std::string& name) {
     longshore::engine::RunRequest request{.signature = kSignature, .inputs = inputs_[name], .outputs = {}};
     request.thread = longshore::engine::Thread::kCallers;

@@ -14,7 +14,7 @@ struct Placed {
   size_t value = 0;
 };
 
-// The lowest offset with `bytes` free bytes. Requires: `taken` is sorted by begin.
+// Returns the lowest offset at which `bytes` bytes are free. Requires: `taken` is sorted by begin.
 size_t LowestPlace(const std::vector<Placed>& taken, size_t bytes) {
   size_t at = 0;
   for (const Placed& placed : taken) {

@@ -1,4 +1,4 @@
-// The arena: at which offset of a run's buffer each value is stored.
+// The arena: decides at which offset of a run's buffer each value is stored.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Lifetime {
 };
 
 struct ArenaPlan {
-  std::vector<size_t> offsets;  // By value, multiples of kAlignment.
+  std::vector<size_t> offsets;  // The offset of each value, a multiple of kAlignment.
   size_t bytes = 0;
 };
 

@@ -7,7 +7,7 @@ namespace {
 using dnnl::memory;
 using dnnl::prop_kind;
 
-// The filter with dimensions in oneDNN's order.
+// Descriptions of the filter, with its dimensions in oneDNN's order.
 struct Filter {
   memory::desc plain;  // With the layout that TensorFlow's filter has in memory.
   memory::desc any;    // With the layout left to the primitive.

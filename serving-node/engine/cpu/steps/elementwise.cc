@@ -17,7 +17,7 @@ class Tile {
 
   Tile(const Operand& row, int64_t size, size_t offset) : row_(row), size_(size), offset_(offset) {}
 
-  // The end offset in the step's scratch memory, in bytes.
+  // Where the tile ends in the step's scratch memory, in bytes.
   size_t end() const { return offset_ + RoundedUp(static_cast<size_t>(size_) * sizeof(float)); }
 
   const float* In(const Frame& frame) const { return reinterpret_cast<const float*>(frame.scratch + offset_); }
@@ -71,11 +71,12 @@ class ElementwiseStep final : public Step {
   std::string how() const override { return "loops"; }
 
  private:
-  // If the only broadcast operands are short rows, such as the three colours of an image, replaces them by tiles and
-  // uses larger blocks.
+  // If the only broadcast operands are scalars and short rows, such as the three colours of an image, replaces the rows
+  // by tiles and uses larger blocks.
   void LayTiles() {
     if (first_.kind == graph::BroadcastKind::kTrailing) return;
-    int64_t period = 0;  // The longest row. All are last axes of the result, so the others divide it.
+    // The number of elements of the longest row. All rows are last axes of the result, so the shorter ones divide it.
+    int64_t period = 0;
     for (const Operand& operand : OperandsOf(first_, links_)) {
       if (operand.kind == graph::BroadcastKind::kFull || operand.kind == graph::BroadcastKind::kScalar) continue;
       if (operand.kind != graph::BroadcastKind::kTrailing || operand.count >= Tile::kNarrow) return;
@@ -120,7 +121,7 @@ class ElementwiseStep final : public Step {
   size_t scratch_bytes_ = 0;
 };
 
-// nullopt if the op has no loop, or the operand is broadcast in another way.
+// Returns nullopt if the op has no loop, or if OperandOf does not support the second operand.
 std::optional<Link> LinkOf(const std::string& op, const Value* second, const Value& out) {
   Link link;
   if (second == nullptr) {
@@ -140,7 +141,7 @@ StepPtr MakeElementwise(const StepContext& context) {
   const Value& out = context.outputs[0];
   const size_t own = context.inputs.size() - context.fused_operands();
   if (own < 1 || own > 2 || !out.is_static() || out.type.type != DType::kFloat || out.elements() == 0) return nullptr;
-  if (context.node.attributes.Text("data_format", "NHWC") != "NHWC") return nullptr;  // For BiasAdd.
+  if (context.node.attributes.Text("data_format", "NHWC") != "NHWC") return nullptr;  // A BiasAdd over axis 1.
   const auto first = OperandOf(context.inputs[0], DType::kFloat, out);
   auto link = LinkOf(context.node.op, own == 2 ? &context.inputs[1] : nullptr, out);
   if (!first || !link || (first->is_number() && (own == 1 || link->second.is_number()))) return nullptr;

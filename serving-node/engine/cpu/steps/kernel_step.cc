@@ -34,7 +34,7 @@ class KernelStep final : public Step {
     }
     ASSIGN_OR_RETURN(auto made, Compute(node_, std::span(inputs).first(own_inputs_), frame));
     for (size_t i = 0; i < then_.size(); ++i) {
-      if (graph::FindOp(then_[i].op).is_fused) {  // It has no kernel.
+      if (graph::FindOp(then_[i].op).is_fused) {  // A fused op has no kernel.
         ASSIGN_OR_RETURN(made[0], ByLoop(*FindUnaryLoop(then_[i].op), made[0]));
         continue;
       }
@@ -47,8 +47,8 @@ class KernelStep final : public Step {
   std::string how() const override { return "kernel"; }
 
  private:
-  // A list or variable keeps its tensors longer than the run's memory holds them, so it must get tensors that own their
-  // memory.
+  // Whether the output cannot hold tensors, as a list or variable does. A list or variable may keep its tensors longer
+  // than the memory of the run exists, so it must get tensors that own their memory.
   static bool HoldsNoTensors(const Value& output) {
     return tensor::ElementBytes(output.type.type) > 0 || output.type.type == DType::kString;
   }
@@ -84,13 +84,13 @@ class KernelStep final : public Step {
 
   static Tensor TensorAt(const Frame& frame, const Value& value) {
     if (value.type.value) return *value.type.value;
-    if (!frame.made[value.id].empty()) return frame.made[value.id];  // Allocated by the run, or fed.
+    if (!frame.made[value.id].empty()) return frame.made[value.id];  // The run allocated it, or it was fed.
     if (frame.data[value.id] == nullptr) return {};                  // The node does not have this output.
     return Tensor::Wrap(value.type.type, value.shape(), frame.data[value.id], nullptr);
   }
 
   Status Put(std::vector<Tensor> made, Frame& frame) const {
-    if (made.empty()) return {};  // An op that runs for its effect.
+    if (made.empty()) return {};  // The op has an effect and no outputs.
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (i >= made.size()) return DataLoss("op \"{}\" (node \"{}\") has no output {}", node_.op, node_.name, i);
       const Value& output = outputs_[i];

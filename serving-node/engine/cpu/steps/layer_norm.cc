@@ -19,7 +19,7 @@ class LayerNormStep final : public Step {
         beta_(context.inputs[2].id),
         out_(context.outputs[0].id) {}
 
-  // Reads the input again after writing to the output, so they must not share memory; the arena makes sure of it.
+  // Reads the input again after writing to the output, so the two must not share memory; the arena ensures that.
   Status Run(Frame& frame) const override {
     const float* in = frame.As<const float>(in_);
     const float* gamma = frame.As<const float>(gamma_);

@@ -1,6 +1,6 @@
 // Plain loops that the compiler vectorises: no calls and no branches inside. Approximations have an error of at most
-// 2e-7, relative to the value or to 1. Their constants are from the Cephes library (S. Moshier), for erfc from the
-// Chebyshev fit in Numerical Recipes (W. H. Press et al.), 6.2.
+// 2e-7, relative to the value or to 1. Their constants are from the Cephes library (S. Moshier), and those of erfc from
+// the Chebyshev fit in Numerical Recipes (W. H. Press et al.), 6.2.
 #include "serving-node/engine/cpu/steps/loops.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #ifdef LONGSHORE_SANITIZER
-#define LONGSHORE_LOOP  // The loader chooses the clone before the sanitizers are initialised, so there are no clones.
+#define LONGSHORE_LOOP  // No clones: the loader would choose one before the sanitizers are initialised.
 #else
 #define LONGSHORE_LOOP __attribute__((target_clones("avx512f", "arch=x86-64-v3", "default")))
 #endif
@@ -19,8 +19,9 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// a * b + c with a single rounding. Explicit, because the compiler would contract only the vectorised part of a loop,
-// and the bits of a result would depend on its position. Below x86-64-v3 this is a slow library call.
+// a * b + c with a single rounding. Calls the builtin explicitly, because the compiler would contract only the
+// vectorised part of a loop, and the bits of a result would depend on its position. Below x86-64-v3 this is a slow
+// library call.
 LONGSHORE_INLINE float Fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
 // x * 2^n for -252 <= n <= 254; any n if x is NaN. Uses two factors so that neither exceeds the range of exponents.

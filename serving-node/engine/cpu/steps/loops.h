@@ -16,16 +16,17 @@ struct BinaryLoops {
   void (*of_number)(float a, const float* b, float* out, int64_t count) = nullptr;
 };
 
-// nullptr for ops without a loop.
+// Return nullptr for ops without a loop.
 UnaryLoop FindUnaryLoop(std::string_view op);
 const BinaryLoops* FindBinaryLoops(std::string_view op);
 
-// The sum of `count` numbers, in an order that depends only on `count`; and the largest number, NaN if one is NaN.
+// SumOf adds `count` numbers in an order that depends only on `count`. MaxOf returns the largest number, or NaN if one
+// of the numbers is NaN.
 float SumOf(const float* in, int64_t count);
 float MaxOf(const float* in, int64_t count);
 // out[i] = exp(in[i] - shift).
 void ExpOf(const float* in, float shift, float* out, int64_t count);
-// An array (step 1), or one number for all positions (step 0).
+// The values that SelectOf may choose: an array (step 1), or one number for all positions (step 0).
 struct Choice {
   const float* values = nullptr;
   int64_t step = 1;

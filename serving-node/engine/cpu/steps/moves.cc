@@ -7,7 +7,7 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// A part of a tensor along one axis. The rows of the whole tensor consist of a row of each part in turn.
+// A part of a tensor along one axis. Each row of the whole tensor consists of one row of every part, in order.
 struct Part {
   ValueId id = 0;
   size_t row_bytes = 0;
@@ -81,7 +81,7 @@ class PadStep final : public Step {
   ValueId from_, to_;
 };
 
-// Element `i` of the value; nullopt if the value is not an integer constant with more than `i` elements.
+// Returns element `i` of the value; nullopt if the value is not an integer constant with more than `i` elements.
 std::optional<int64_t> IntAt(const Value& value, int64_t i) {
   if (!value.is_const() || i >= value.type.value->elements()) return std::nullopt;
   const Tensor& tensor = *value.type.value;
@@ -117,7 +117,7 @@ StepPtr MakeConcat(const StepContext& context) {
   return MakeConcatSplit(context, ConcatSplitStep::Mode::kJoin, parts, context.outputs[0], context.inputs.back());
 }
 
-// context.outputs may lack the last outputs, if nothing reads them.
+// context.outputs does not have the last outputs of the node if nothing reads them.
 StepPtr MakeSplit(const StepContext& context) {
   if (context.inputs.size() != 2) return nullptr;
   return MakeConcatSplit(context, ConcatSplitStep::Mode::kSplit, context.outputs, context.inputs[1], context.inputs[0]);

@@ -8,11 +8,11 @@
 
 namespace longshore::engine::cpu {
 
-// In elements. With less work than this per thread, starting a thread costs more than it saves.
+// With fewer elements of work per thread than this, starting a thread costs more than it saves.
 inline constexpr int64_t kWorkPerThreadMin = 16 * 1024;
 
-// Splits [0, count) and calls work(begin, end) for each part. `each`: the work of one item, in elements. Results must
-// not depend on how the range is split.
+// Splits [0, count) into parts and calls work(begin, end) for each part, on the threads of the run. `each` is the work
+// of one item, in elements. Results must not depend on how the range is split.
 template <typename Work>
 void ForParts(int64_t count, int64_t each, const Work& work) {
   const int64_t wanted = std::max<int64_t>(1, count * std::max<int64_t>(each, 1) / kWorkPerThreadMin);

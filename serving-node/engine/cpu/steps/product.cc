@@ -20,18 +20,18 @@ bool IsSupported(const StepContext& context) {
   return std::min(rank_a, rank_b) >= 2 && std::max(rank_a, rank_b) <= 6;
 }
 
-// The shapes of a, b and the result for oneDNN, which needs equal ranks.
+// The shapes of a, b and the result as oneDNN gets them: it needs equal ranks.
 struct Shapes {
   Shape a, b, result;
 };
 
-// Adds axes of size 1 in front.
+// Adds axes of size 1 in front until the shape has this rank.
 Shape OfRank(Shape shape, size_t rank) {
   shape.insert(shape.begin(), rank - shape.size(), 1);
   return shape;
 }
 
-// A batch of matrices as one matrix with all their rows; valid if all are multiplied by the same matrix.
+// Views a batch of matrices as one matrix with all their rows. Valid if all of them are multiplied by the same matrix.
 Shape AsRows(const Shape& shape) {
   return {std::accumulate(shape.begin(), shape.end() - 1, int64_t{1}, std::multiplies<>()), shape.back()};
 }

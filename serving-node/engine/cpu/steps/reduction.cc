@@ -17,8 +17,8 @@ struct Extents {
   int64_t inner = 1;
 };
 
-// By axis: whether it is reduced. nullopt if an axis is given twice: the kernel rejects that. Requires: axes within the
-// rank.
+// Returns for each axis whether it is reduced; nullopt if an axis is given twice, which the kernel then rejects.
+// Requires: all axes are within the rank.
 std::optional<std::vector<bool>> AxesOf(const Tensor& axes, size_t rank) {
   std::vector<bool> reduced(rank);
   for (size_t i = 0; i < static_cast<size_t>(axes.elements()); ++i) {
@@ -30,7 +30,7 @@ std::optional<std::vector<bool>> AxesOf(const Tensor& axes, size_t rank) {
   return reduced;
 }
 
-// nullopt if the reduced axes are not adjacent.
+// Returns nullopt if the reduced axes are not adjacent.
 std::optional<Extents> ExtentsOf(const Shape& shape, const std::vector<bool>& reduced) {
   const auto first = std::ranges::find(reduced, true);
   const auto end = std::find(first, reduced.end(), false);

@@ -16,14 +16,15 @@ namespace longshore::engine::cpu {
 struct Operand {
   ValueId id = 0;
   graph::BroadcastKind kind = graph::BroadcastKind::kFull;
-  int64_t count = 1;    // How many elements it has; for kMiddle: in its trailing axes.
+  int64_t count = 1;    // The number of elements; for kMiddle, of the last axes, which are not repeated.
   int64_t repeats = 1;  // For kMiddle: how often each part of `count` elements is repeated.
 
-  // Whether a whole row of the result is combined with one element of it.
+  // Whether a whole row of the result is combined with one element of the operand.
   bool is_number() const { return kind == graph::BroadcastKind::kScalar || kind == graph::BroadcastKind::kPerRow; }
 };
 
-// nullopt if the value has another type, an unknown shape, or is broadcast in another way.
+// Returns nullopt if the value has another type or an unknown shape, or if BroadcastKind does not describe its
+// broadcast.
 inline std::optional<Operand> OperandOf(const Value& value, DType type, const Value& out) {
   if (!value.is_static() || value.type.type != type) return std::nullopt;
   const auto kind = graph::BroadcastKindOf(value.shape(), out.shape());
@@ -36,16 +37,16 @@ inline std::optional<Operand> OperandOf(const Value& value, DType type, const Va
   return Operand{value.id, *kind, size, out.elements() / value.elements()};
 }
 
-// The result divided into blocks ("rows") of equal size, the last one possibly shorter. Within a block each operand is
-// contiguous or a single number.
+// Divides the result into blocks ("rows") of equal size, of which the last one may be shorter. Within a block each
+// operand is contiguous or a single number.
 class Rows {
  public:
   Rows(const Shape& shape, std::span<const Operand> operands) : total_(tensor::ElementCount(shape).value_or(0)) {
-    size_ = std::min(kBlock, total_);  // Used if no operand is broadcast.
+    size_ = std::min(kBlock, total_);  // The size if no operand is broadcast.
     bool repeats = false;
     for (const Operand& operand : operands) {
       if (operand.kind == graph::BroadcastKind::kFull || operand.kind == graph::BroadcastKind::kScalar) continue;
-      // All sizes are products of trailing axes, so the smallest one divides the others.
+      // All of these sizes are products of trailing axes, so the smallest one divides the others.
       const bool is_long = operand.kind == graph::BroadcastKind::kPerRow || operand.count > kBlock;
       const int64_t size = is_long ? shape.back() : operand.count;
       size_ = repeats ? std::min(size_, size) : size;
@@ -54,10 +55,10 @@ class Rows {
     count_ = (total_ + size_ - 1) / size_;
   }
 
-  // Blocks of `size` elements. Requires: all operands are scalars or full-size.
+  // Makes blocks of `size` elements. Requires: all operands are scalars or full-size.
   Rows(int64_t total, int64_t size) : total_(total), size_(size), count_((total + size - 1) / size) {}
 
-  // Blocks are the rows along the last axis. Requires: the last axis is not empty.
+  // Makes each row along the last axis a block. Requires: the last axis is not empty.
   explicit Rows(const Shape& shape) : total_(tensor::ElementCount(shape).value_or(0)), size_(shape.back()) {
     count_ = total_ / size_;
   }

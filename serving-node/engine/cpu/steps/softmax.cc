@@ -34,8 +34,8 @@ class SoftmaxStep final : public Step {
         in_(in),
         out_(out) {}
 
-  // LogSoftmax reads the input again after writing to the output, so they must not share memory; the arena makes sure
-  // of it.
+  // LogSoftmax reads the input again after writing to the output, so the two must not share memory; the arena ensures
+  // that.
   Status Run(Frame& frame) const override {
     const float* in = frame.As<const float>(in_);
     float* out = frame.As<float>(out_);

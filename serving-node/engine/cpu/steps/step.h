@@ -1,4 +1,4 @@
-// A step of a program: one node of the graph, prepared for known shapes.
+// A step of a program runs one node of the graph. It is prepared for known shapes.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-// The number of a value of a program: an output of a node, a constant, or a fed tensor.
+// Numbers the values of a program. A value is an output of a node, a constant, or a fed tensor.
 using ValueId = size_t;
 
 // Data of a step that only one run at a time may use, such as views of the frame's memory.
@@ -29,7 +29,7 @@ class StepState {
   virtual ~StepState() = default;
 };
 
-// The part of a run that it shares with the runs of its bodies.
+// The state that a run shares with the runs of its bodies.
 struct RunContext {
   Resources* resources = nullptr;
   kernels::RunTables* tables = nullptr;
@@ -40,13 +40,13 @@ struct RunContext {
 // The memory of one run. Values of known shape are in the arena, in constants, or in fed tensors; `data` has their
 // addresses. Other values are tensors that the run allocates.
 struct Frame {
-  std::vector<std::byte*> data;                    // By value; nullptr for values that the run allocates.
-  std::vector<Tensor> made;                        // By value: fed tensors and those that the run allocated.
-  std::byte* scratch = nullptr;                    // Scratch memory of the current step: its scratch_bytes().
-  std::vector<std::unique_ptr<StepState>> states;  // By step.
-  StepState* state = nullptr;                      // That of the current step.
+  std::vector<std::byte*> data;                    // The address of each value; nullptr if the run allocates the value.
+  std::vector<Tensor> made;                        // Indexed by value: fed tensors, and tensors that the run allocated.
+  std::byte* scratch = nullptr;                    // Scratch memory of the current step: scratch_bytes() bytes.
+  std::vector<std::unique_ptr<StepState>> states;  // The state of each step.
+  StepState* state = nullptr;                      // The state of the current step.
   RunContext context;
-  size_t room_bytes = 0;  // How many bytes the run may still allocate.
+  size_t room_bytes = 0;  // The bytes that the run may still allocate.
 
   template <typename T>
   T* As(ValueId value) const {
@@ -63,12 +63,12 @@ class Step {
 
   virtual size_t scratch_bytes() const { return 0; }
   virtual std::unique_ptr<StepState> MakeState() const { return nullptr; }
-  // The implementation, for PlanStep::how: "onednn brgconv:avx512_core", "loops", "kernel".
+  // The implementation, for PlanStep::how, such as "onednn brgconv:avx512_core", "loops" or "kernel".
   virtual std::string how() const = 0;
 };
 using StepPtr = std::unique_ptr<Step>;
 
-// A value with what is known about it when steps are made.
+// A value of the program, with what is known about it when the steps are made.
 struct Value {
   graph::Type type;
   ValueId id = 0;
@@ -87,20 +87,20 @@ struct StepContext {
   std::vector<Value> outputs;
   Weights& weights;
 
-  // How many inputs are operands of fused ops. They come last.
+  // How many inputs are operands of fused ops. These are the last inputs.
   size_t fused_operands() const;
 };
 
-// Makes a step for the node; nullptr if it does not support the node's types, layout or shapes.
+// Makes a step for the node. Returns nullptr if the step does not support the types, layout or shapes of the node.
 using MakeStep = StepPtr (*)(const StepContext& context);
 
-// Makes the fast step for an op; nullptr for most ops.
+// Returns the function that makes the fast step for an op; nullptr for most ops, which have no fast step.
 MakeStep FindFastStep(std::string_view op);
 
 // A step that runs the op's reference kernel and then those of the fused ops. Never returns nullptr.
 StepPtr MakeKernelStep(const StepContext& context);
 
-// The fast steps, each family in its own file. fast_steps.cc has a row for each op.
+// The fast steps, each family in its own file. fast_steps.cc maps ops to these functions.
 StepPtr MakeConvolution(const StepContext& context);
 StepPtr MakeProduct(const StepContext& context);
 StepPtr MakeEinsum(const StepContext& context);

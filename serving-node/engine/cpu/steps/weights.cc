@@ -68,7 +68,7 @@ Tensor Weights::PlainOf(const Entry& entry) {
   return std::move(*plain);
 }
 
-// nullptr if this form does not exist.
+// Returns the form in the layout `wanted`; nullptr if no caller holds it.
 Weights::Form Weights::FormOf(const Entry& entry, const memory::desc& plain, const memory::desc& wanted) {
   for (const Made& made : entry.made) {
     if (made.plain == plain && made.layout == wanted) {
@@ -88,7 +88,7 @@ void Weights::KeepForm(Entry& entry, const Form& form, const memory::desc& plain
 
 Weights::Form Weights::In(const Tensor& constant, const memory::desc& plain, const memory::desc& wanted) {
   struct Held {
-    Tensor plain;  // Owns the memory of `packed` if both layouts are equal.
+    Tensor plain;  // Owns the memory of `packed` if plain == wanted.
     memory packed;
   };
   const std::lock_guard lock(mutex_);

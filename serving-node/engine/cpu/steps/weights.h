@@ -1,4 +1,4 @@
-// The packed store: the constants of a model's products, held in the layouts that oneDNN primitives need.
+// The packed store: the constant operands of a model's matrix products, in the layouts that oneDNN primitives need.
 #pragma once
 
 #include <map>
@@ -15,28 +15,29 @@
 namespace longshore::engine::cpu {
 
 const dnnl::engine& OneDnnEngine();
-// The stream of the calling thread.
+// Returns the oneDNN stream of the calling thread.
 dnnl::stream& OneDnnStream();
 
-// Shared by all programs of a model. The store keeps each stored constant in one layout: first in its original one,
-// then in the first one requested through In. When no caller holds that form any more, the next request replaces the
-// kept layout. Forms in other layouts live as long as their callers hold them. Thread-safe.
+// Shared by all programs of a model. Thread-safe. A form is a constant in one layout. The store keeps each stored
+// constant in one layout: first in its original one, then in the first one requested through In. When no caller holds
+// the kept form any more, the next request replaces it. Other forms live as long as their callers hold them.
 class Weights {
  public:
   using Form = std::shared_ptr<const dnnl::memory>;
 
   // Stores the constant and returns its placeholder: a tensor of the same type and shape on Device::Kind::kPacked. The
-  // same buffer with the same shape gets the same placeholder while its original layout is held. Requires: float, not
-  // empty.
+  // same buffer with the same shape gets the same placeholder while the store holds its original layout. Requires: the
+  // constant is of floats and not empty.
   tensor::Tensor Store(const tensor::Tensor& constant);
 
-  // The constant in the layout `wanted`; `plain` is its original layout. Callers for the same layout share one form.
+  // Returns the constant in the layout `wanted`; `plain` is its original layout. Callers for the same layout share one
+  // form.
   Form In(const tensor::Tensor& constant, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
 
-  // The constant as a normal tensor in CPU memory.
+  // Returns the constant as a normal tensor in CPU memory.
   tensor::Tensor Plain(const tensor::Tensor& constant);
 
-  int64_t memory_bytes(kernels::CountedBuffers* counted) const;  // In all layouts.
+  int64_t memory_bytes(kernels::CountedBuffers* counted) const;  // Counts the constants in all layouts.
 
  private:
   struct Made {
@@ -45,9 +46,9 @@ class Weights {
     std::weak_ptr<const dnnl::memory> form;
   };
   struct Entry {
-    tensor::Tensor constant;  // The placeholder, or the constant if it is not stored. Keeps the key's address in use.
-    tensor::Tensor plain;     // The original; empty once `kept` holds the constant.
-    Form kept;                // The form that the store keeps.
+    tensor::Tensor constant;  // The placeholder, or the unstored constant. Keeps the address that is the key in use.
+    tensor::Tensor plain;     // The original constant; empty once `kept` has it.
+    Form kept;                // The form that the store holds itself.
     dnnl::memory::desc kept_plain;
     std::vector<Made> made;
   };
@@ -59,8 +60,8 @@ class Weights {
   static int64_t Count(const Entries& entries, kernels::CountedBuffers* counted);
 
   mutable std::mutex mutex_;
-  Entries stored_;    // By the placeholder's address.
-  Entries unstored_;  // Constants that are not stored, by address, while a caller holds a form of them.
+  Entries stored_;    // Stored constants, by the address of the placeholder.
+  Entries unstored_;  // Constants that are not stored, by their address, while a caller holds a form of them.
   // Placeholders by the address and shape of the original, while the store holds the original.
   std::map<std::pair<const std::byte*, tensor::Shape>, tensor::Tensor> placeholders_;
 };

@@ -76,7 +76,7 @@ TEST(Weights, ForgetsAConstantThatIsNotStoredAfterItsLastForm) {
   auto form = weights.In(matrix.constant, kPlain, kBlocked);
   EXPECT_EQ(weights.Plain(matrix.constant).data(), matrix.constant.data());
   matrix.constant = Tensor();
-  EXPECT_FALSE(matrix.held.expired());  // Its address is the key of the form.
+  EXPECT_FALSE(matrix.held.expired());  // `form` keeps the constant, whose address is its key.
   form.reset();
   weights.In(other.constant, kPlain, kBlocked);
   EXPECT_TRUE(matrix.held.expired());

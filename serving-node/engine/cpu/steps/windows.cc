@@ -5,7 +5,8 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// oneDNN computes positions of windows with 32 bits. The reference kernel computes windows with a larger reach.
+// oneDNN computes positions in windows with 32-bit integers. So the reference kernel computes windows that span more
+// than this number of positions.
 constexpr int64_t kReachMax = int64_t{1} << 28;
 
 int64_t At(const std::vector<int64_t>& values, size_t i, int64_t absent) {

@@ -10,13 +10,13 @@ namespace longshore::engine::cpu {
 // Each list has the value for height, then for width.
 struct Windows {
   dnnl::memory::dims strides;
-  dnnl::memory::dims dilations;  // 0 is dense.
+  dnnl::memory::dims dilations;  // 0 if the window is dense.
   dnnl::memory::dims before;
   dnnl::memory::dims after;
 };
 
-// nullopt if the window does not slide only over height and width of [batch, height, width, channels], or if its
-// dilation is so large that oneDNN cannot compute its places. `rows`, `columns`: the size of the window.
+// Returns nullopt if the window does not slide only over height and width of [batch, height, width, channels], or if it
+// spans too many positions for oneDNN because of its dilation. `rows` and `columns` are the size of the window.
 std::optional<Windows> WindowsOf(const graph::Node& node, const Shape& image, const Shape& result, int64_t rows,
                                  int64_t columns);
 

@@ -5,7 +5,8 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// The window parameters of a convolution with stride 1 over an image of 4 by 4, padded to a result of the same size.
+// Returns the window parameters of a convolution with stride 1 over an image of 4 by 4, padded to a result of the same
+// size.
 std::optional<Windows> OfDilated(int64_t window, int64_t dilation) {
   graph::Node node{.name = "y", .op = "Conv2D"};
   tensorflow::AttrValue padding, dilations;

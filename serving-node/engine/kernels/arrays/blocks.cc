@@ -1,4 +1,4 @@
-// Moves blocks of places to the batch or to the channels, and back.
+// Kernels that move blocks of image places to the batch (SpaceToBatch) or to the channels (SpaceToDepth), and back.
 #include <algorithm>
 #include <numeric>
 
@@ -8,8 +8,8 @@
 namespace longshore::engine::kernels::arrays {
 namespace {
 
-// One axis that is cut into blocks. `before` and `after` are the places that are added as padding, or cropped, at its
-// ends.
+// One axis that is cut into blocks. `before` and `after` are the numbers of places that are added as padding, or
+// cropped, at its ends.
 struct Cut {
   int64_t block = 1;
   int64_t before = 0;
@@ -130,7 +130,7 @@ Outputs ForNd(const Call& call) {
   return kMove(call, block_shape, call.in(2));
 }
 
-// The older ops: for images, with one block size for height and width.
+// The older ops SpaceToBatch and BatchToSpace: for images only, with one block size for height and width.
 template <Move kMove>
 Outputs ForImages(const Call& call) {
   if (call.in(0).rank() != 4)

@@ -8,7 +8,7 @@
 namespace longshore::engine::kernels::arrays {
 namespace {
 
-// out[..., i, ...] = in[..., from[axis][i], ...] along every axis: `from` has a list of indices for each axis.
+// out[..., i, ...] = in[..., from[axis][i], ...] along every axis. `from` has a list of indices for each axis.
 Outputs Picked(const Call& call, const std::vector<std::vector<int64_t>>& from) {
   const Tensor& in = call.in(0);
   const auto strides = Strides(in.shape());
@@ -62,7 +62,7 @@ Outputs ReverseV2(const Call& call) {
   return Reversed(call, reversed);
 }
 
-// The older op, with a bool for each axis.
+// The older op Reverse, which has a bool for each axis.
 Outputs Reverse(const Call& call) {
   const Tensor& dims = call.in(1);
   if (dims.type() != DType::kBool || dims.shape() != Shape{call.in(0).rank()})
@@ -116,13 +116,13 @@ Outputs Roll(const Call& call) {
   for (size_t i = 0; i < places.size(); ++i) {
     auto& along = from[static_cast<size_t>(places[i])];
     const auto size = static_cast<int64_t>(along.size());
-    const int64_t shift = (static_cast<int32_t>(shifts[i]) % size + size) % size;  // TensorFlow computes with 32 bits.
+    const int64_t shift = (static_cast<int32_t>(shifts[i]) % size + size) % size;  // TensorFlow uses 32 bits of it.
     std::rotate(along.begin(), along.end() - shift, along.end());
   }
   return Picked(call, from);
 }
 
-// One axis with mirrored padding at both ends, which includes the edge itself (SYMMETRIC) or not (REFLECT).
+// One axis with mirrored padding at both ends. The padding includes the edge itself (SYMMETRIC) or does not (REFLECT).
 struct Mirror {
   int64_t size = 0, before = 0, after = 0;
   bool has_edge = false;

@@ -94,7 +94,7 @@ Outputs OneHot(const Call& call) {
   });
 }
 
-// The k largest values of each row and their indices. Of equal values the one with the lower index comes first.
+// The k largest values of each row and their indices. If values are equal, the one with the lower index comes first.
 Outputs TopK(const Call& call) {
   const Tensor& in = call.in(0);
   ASSIGN_OR_RETURN(const int64_t k, IntOf(call.in(1), "k"));

@@ -1,4 +1,4 @@
-// Moves elements: transposes, pads and repeats.
+// Kernels that move elements: they transpose, pad and repeat.
 #include <algorithm>
 
 #include "serving-node/engine/kernels/arrays/families.h"

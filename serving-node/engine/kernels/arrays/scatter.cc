@@ -8,11 +8,11 @@
 namespace longshore::engine::kernels::arrays {
 namespace {
 
-// The slices of a tensor that the rows of `indices` name: the offset of each in elements, and their size.
+// The slices of a tensor that the rows of `indices` name: the offset of each slice in elements, and the size of all.
 struct Slices {
   std::vector<int64_t> firsts;
   int64_t size = 0;
-  Shape outer;  // The shape of indices without its last axis.
+  Shape outer;  // The shape of `indices` without its last axis.
   Shape inner;  // The shape of a slice.
 };
 
@@ -27,7 +27,8 @@ Result<Slices> SlicesOf(const Call& call, const Tensor& indices, const Shape& sh
   slices.size = Product(shape, depth, shape.size());
   slices.outer = {indices.shape().begin(), indices.shape().end() - 1};
   slices.inner = {shape.begin() + static_cast<std::ptrdiff_t>(depth), shape.end()};
-  // An empty row names the whole tensor. Indices with empty rows need no memory, so their number is limited here.
+  // An empty row of `indices` names the whole tensor. A client can send any number of empty rows, so it is limited
+  // here.
   if (depth == 0) RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, slices.outer));
   slices.firsts.resize(static_cast<size_t>(Product(slices.outer, 0, slices.outer.size())));
   for (size_t i = 0; i < slices.firsts.size(); ++i) {
@@ -143,7 +144,7 @@ Outputs ScatterNd(const Call& call) {
   });
 }
 
-// A copy of the tensor with its slices changed.
+// Returns a copy of the tensor in which the updates are applied to the slices.
 template <typename F, typename T>
 Outputs TensorScatter(const Call& call) {
   const Tensor& in = call.in(0);

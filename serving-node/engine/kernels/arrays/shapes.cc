@@ -1,4 +1,4 @@
-// Shapes of tensors, and reshaped tensors, which share the buffer of their input.
+// Kernels that return shapes of tensors, or reshaped tensors, which share the buffer of their input.
 #include <algorithm>
 #include <set>
 
@@ -35,7 +35,8 @@ Outputs ShapeN(const Call& call) {
 Outputs Rank(const Call& call) { return One(Tensor::Of<int32_t>({}, {call.in(0).rank()})); }
 Outputs Size(const Call& call) { return One(IntVector(call, {}, {call.in(0).elements()})); }
 
-// The size that replaces -1 in `wanted`: elements / known. If `wanted` has zeros, both products leave out zero sizes.
+// Returns the size that replaces -1 in `wanted`: the number of elements of `given`, divided by the product of the other
+// sizes of `wanted`. If `wanted` has zeros, sizes of zero do not count in either product.
 Result<int64_t> InferredSize(const Shape& given, const Shape& wanted) {
   const auto mismatch = [&] {
     return InvalidArgument("a tensor of shape {} cannot become {}", ToString(given), ToString(wanted));

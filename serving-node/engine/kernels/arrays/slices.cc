@@ -27,7 +27,7 @@ Outputs Slice(const Call& call) {
   return One(StridedCopy(in, first, size, strides));
 }
 
-// One entry of a StridedSlice, begin:end:step as in Python. Masks say which parts are left out.
+// One entry of a StridedSlice, begin:end:step as in Python. The op's masks say whether begin or end is left out.
 struct Cut {
   int64_t begin = 0;
   int64_t count = 0;
@@ -66,7 +66,7 @@ Result<SliceSpec> SpecOf(const Call& call) {
                    a.Int("new_axis_mask", 0), a.Int("shrink_axis_mask", 0)};
 }
 
-// How many axes of the input the ellipsis covers. Without an ellipsis, one at the end is assumed.
+// Returns how many axes of the input the ellipsis covers. Without an ellipsis, one at the end is assumed.
 Result<int64_t> EllipsisSize(const SliceSpec& spec, int rank) {
   if ((spec.ellipsis_mask & (spec.ellipsis_mask - 1)) != 0)
     return InvalidArgument("Multiple ellipses in slice spec not allowed");
@@ -79,7 +79,7 @@ Result<int64_t> EllipsisSize(const SliceSpec& spec, int rank) {
 
 struct Sliced {
   int64_t first = 0;
-  Shape shape;  // The copied part: shrunk axes have size 1, and new axes are missing.
+  Shape shape;  // The shape of the copied part: shrunk axes have size 1, and new axes are missing.
   Shape out_shape;
   std::vector<int64_t> strides;
 };

@@ -1,5 +1,5 @@
-// A matrix product computed in blocks that fit into the vector registers. Each source that includes this header
-// compiles it for its own set of processors, by its compiler flags.
+// A matrix product computed in blocks that fit into the vector registers. Each source file that includes this header
+// compiles it with its own compiler flags, for its own set of processors.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ constexpr int64_t kRegisterBytes = 32;
 constexpr int64_t kRegisterBytes = 16;
 #endif
 constexpr int64_t kRows = 4;
-// Two registers hold a part of a row of b. With the sums for four rows of a (eight registers) and one register that
-// holds a factor of a in all lanes, 11 of the 16 registers are in use.
+// The columns of a block. Two registers hold a part of a row of b. With the sums for four rows of a (eight registers)
+// and one register that holds a factor of a in all lanes, 11 of the 16 registers are in use.
 template <typename T>
 constexpr int64_t kColumns = 2 * kRegisterBytes / static_cast<int64_t>(sizeof(T));
 
@@ -55,7 +55,7 @@ void EdgeBlock(const T* a, const T* b, T* out, int64_t rows, int64_t columns, in
 
 template <typename T>
 void BlockedProduct(const T* a, const T* b, T* out, int64_t m, int64_t k, int64_t n) {
-  if (k == 0) {  // The operands may be null pointers.
+  if (k == 0) {  // Then the operands may be null pointers.
     std::fill_n(out, m * n, T{0});
     return;
   }

@@ -22,8 +22,8 @@ namespace longshore::engine::kernels {
 struct RunLimits {
   std::chrono::nanoseconds time_max =
       std::chrono::minutes(1);      // Checked before every body: a single op may take longer.
-  int64_t steps_max = 100'000'000;  // Steps of one While.
-  int depth_max = 200;              // Bodies nested within bodies.
+  int64_t steps_max = 100'000'000;  // The most iterations of one While.
+  int depth_max = 200;              // The most levels of bodies within bodies.
 };
 
 // Runs bodies and enforces the limits. An object belongs to one run and is used by one thread at a time.
@@ -35,7 +35,8 @@ class Bodies {
 
   // Runs a body and returns its outputs. `body` is an index into the bodies of the whole graph (see
   // graph::Node::bodies); `arguments` has one value for each argument of the body. Everything else that the body
-  // allocates must fit into room_bytes. ResourceExhausted if a limit is reached; otherwise the body's own errors.
+  // allocates must fit into room_bytes. Returns ResourceExhausted if a limit is reached; otherwise the body's own
+  // errors.
   Outputs Run(int body, std::vector<Tensor> arguments, size_t room_bytes);
 
   const RunLimits& limits() const { return limits_; }
@@ -49,8 +50,8 @@ class Bodies {
   int depth_ = 0;
 };
 
-// The error of a kernel, prefixed with its op and node. If bodies are nested, only the innermost and the outermost node
-// are named.
+// Returns the error of a kernel, prefixed with its op and node. If bodies are nested, only the innermost and the
+// outermost node are named.
 tl::unexpected<Error> AtNode(const Error& error, const graph::Node& node, const Bodies* bodies);
 
 }  // namespace longshore::engine::kernels

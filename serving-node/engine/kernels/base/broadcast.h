@@ -8,11 +8,11 @@
 
 namespace longshore::engine::kernels {
 
-// The shape to which `a` and `b` broadcast. InvalidArgument if they are incompatible.
+// Returns the shape to which `a` and `b` broadcast; InvalidArgument if they are incompatible.
 Result<Shape> BroadcastShape(const Shape& a, const Shape& b);
 
-// For each dimension of `out`: the distance in elements between neighbours in a tensor of `shape` that is broadcast to
-// `out`; 0 where the dimension stretches.
+// Returns for each dimension of `out` the distance in elements between neighbours in a tensor of `shape` that is
+// broadcast to `out`; 0 where the dimension stretches.
 std::vector<int64_t> BroadcastStrides(const Shape& shape, const Shape& out);
 
 // Calls row(out_offset, offsets, count) for each innermost row of `out`, where `offsets` has the offset of the row's

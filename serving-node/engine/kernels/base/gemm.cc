@@ -8,7 +8,7 @@
 namespace longshore::engine::kernels {
 namespace {
 
-// Integers are summed as unsigned numbers, so that they wrap around.
+// Integers are summed as unsigned numbers, so that an overflow wraps around.
 template <typename T>
 void PlainProduct(const T* a, const T* b, T* out, int64_t m, int64_t k, int64_t n) {
   using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;

@@ -13,7 +13,8 @@ namespace {
 struct Sizes {
   int64_t m, k, n;
 };
-// Whole blocks; with remaining rows, remaining columns, or both; smaller than a block; nothing to sum.
+// In order: whole blocks only; with remaining rows; with remaining columns; with both; smaller than a block; nothing to
+// sum; no rows.
 const std::vector<Sizes> kSizes = {{8, 5, 32}, {7, 9, 16}, {4, 3, 21}, {9, 33, 50}, {1, 1, 1}, {3, 0, 17}, {0, 4, 4}};
 
 std::vector<float> Numbers(int64_t count, unsigned seed) {
@@ -29,7 +30,7 @@ std::vector<float> SumInOrder(const std::vector<float>& a, const std::vector<flo
   for (int64_t i = 0; i < sizes.m; ++i) {
     for (int64_t p = 0; p < sizes.k; ++p) {
       for (int64_t j = 0; j < sizes.n; ++j) {
-        // volatile: keeps the compiler from fusing the multiplication and the addition.
+        // volatile keeps the compiler from fusing the multiplication and the addition.
         volatile float product = a[static_cast<size_t>(i * sizes.k + p)] * b[static_cast<size_t>(p * sizes.n + j)];
         out[static_cast<size_t>(i * sizes.n + j)] += product;
       }
@@ -56,7 +57,8 @@ TEST(Gemm, SumsInOrderToTheLastBitForEveryRegisterWidth) {
   }
 }
 
-// A register holds fewer doubles than floats, and doubles are not computed by AVX2.
+// Doubles have a test of their own: a register holds fewer doubles than floats, and ProductByAvx2 does not compute
+// doubles.
 TEST(Gemm, SumsDoublesInBlocks) {
   for (const Sizes& sizes : kSizes) {
     const auto a = Numbers(sizes.m * sizes.k, 3);

@@ -7,13 +7,13 @@
 
 namespace longshore::engine::kernels {
 
-// The values of an int32 or int64 tensor of any rank. `what` names the input in errors.
+// Returns the values of an int32 or int64 tensor of any rank. `what` names the input in errors.
 inline Result<std::vector<int64_t>> AllIntsOf(const Tensor& tensor, std::string_view what) {
   ASSIGN_OR_RETURN(const Tensor flat, tensor.Reshaped({tensor.elements()}));
   return IntsOf(flat, what, tensor::kTensorBytesMax);
 }
 
-// A tensor of `values`. `type` is DT_INT32 or DT_INT64; otherwise InvalidArgument.
+// Makes a tensor of `values`. Returns InvalidArgument if `type` is neither DT_INT32 nor DT_INT64.
 inline Result<Tensor> IntTensor(DType type, Shape shape, std::span<const int64_t> values) {
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, std::move(shape)));
   if (type != DType::kInt32 && type != DType::kInt64)
@@ -27,8 +27,8 @@ inline Result<Tensor> IntTensor(DType type, Shape shape, std::span<const int64_t
   return out;
 }
 
-// InvalidArgument unless `splits` are row splits of a ragged tensor with `values` values: they begin with 0, never
-// decrease, and end with `values`.
+// Returns InvalidArgument unless `splits` are row splits of a ragged tensor with `values` values: they begin with 0,
+// never decrease, and end with `values`.
 inline Status CheckSplits(std::span<const int64_t> splits, int64_t values) {
   if (splits.empty() || splits.front() != 0 || splits.back() != values || !std::ranges::is_sorted(splits))
     return InvalidArgument("row splits must begin with 0, never decrease and end with {}, the number of values",

@@ -11,7 +11,7 @@ size_t Call::LeftBytes() const {
 
 namespace {
 
-// The product of the sizes, with zeros counted as one; SIZE_MAX if the product does not fit into 64 bits.
+// Returns the product of the sizes, with zeros counted as one; SIZE_MAX if the product does not fit into 64 bits.
 size_t PlacesIn(const Shape& shape) {
   size_t places = 1;
   for (const int64_t size : shape) {

@@ -32,23 +32,24 @@ struct Call {
   std::span<const Tensor> inputs;
   Resources& resources;
   size_t room_bytes = SIZE_MAX;  // The part of the run's memory limit that this call may use.
-  RunTables* tables = nullptr;   // Counts the tables that the run made; nullptr if it makes none.
+  RunTables* tables = nullptr;   // Counts the tables that the run made; nullptr if the run makes none.
   Bodies* bodies = nullptr;      // Runs the bodies of the node; see bodies.h.
 
   // The same call with other inputs.
   Call With(std::span<const Tensor> others) const { return {node, others, resources, room_bytes, tables, bodies}; }
 
-  // The bytes that this call may still allocate: room_bytes without the tables that the run made.
+  // Returns the bytes that this call may still allocate: room_bytes minus the memory of the tables that the run made.
   size_t LeftBytes() const;
 
-  // ResourceExhausted if such a tensor does not fit into LeftBytes(). Call it before making an output that may be more
-  // than a few times as large as the inputs. For a tensor without elements, counts sizes of zero as one and each place
-  // as one number: such tensors cost a client nothing, but before kernels look at elements, they multiply the sizes and
-  // make tables as long as a dimension. Up to kEmptyBytesMin there is always room.
+  // Returns ResourceExhausted if a tensor of this type and shape does not fit into LeftBytes(). Call it before making
+  // an output that may be more than a few times as large as the inputs.
+  // A tensor without elements is checked as if its sizes of zero were one and its elements were 64-bit numbers. Such a
+  // tensor costs a client nothing, but before kernels look at elements, they multiply the sizes and make tables with an
+  // entry for each index of a dimension. Up to kEmptyBytesMin bytes of such elements there is always room.
   Status HasRoomFor(DType type, const Shape& shape) const;
   static constexpr size_t kEmptyBytesMin = size_t{1} << 20;
 
-  // HasRoomFor for each input without elements.
+  // Checks HasRoomFor for each input without elements.
   Status CheckEmptyInputs() const;
 
   const Tensor& in(size_t index) const { return inputs[index]; }
@@ -59,7 +60,7 @@ using Outputs = Result<std::vector<Tensor>>;
 using Compute = Outputs (*)(const Call& call);
 using Check = Status (*)(const graph::Node& node);
 
-// Element types as bits: 1 << type.
+// A set of element types: bit 1 << type for each.
 using TypeSet = uint32_t;
 constexpr TypeSet Only(DType type) { return TypeSet{1} << static_cast<int>(type); }
 inline constexpr TypeSet kAnyType = ~TypeSet{0};
@@ -77,34 +78,34 @@ struct Kernel {
   Compute compute = nullptr;
   int inputs_min = 0;
   TypeSet types = kAnyType;  // The supported values of the attribute T.
-  Check check = nullptr;     // Runs at load: Unimplemented for unsupported attributes.
-  bool is_foldable = true;   // A pure function: same inputs, same outputs, no side effects.
+  Check check = nullptr;     // Runs at load. Returns Unimplemented for unsupported attributes.
+  bool is_foldable = true;   // Same inputs give the same outputs, without side effects.
 };
 
 // Runs the kernel. Returns the kernel's errors, those of CheckEmptyInputs, or ResourceExhausted if its outputs exceed
 // call.LeftBytes().
 Outputs RunKernel(const Kernel& kernel, const Call& call);
 
-// The outputs of a kernel with a single output.
+// Return the outputs of a kernel with a single output.
 inline Outputs One(Tensor tensor) { return std::vector<Tensor>{std::move(tensor)}; }
 inline Outputs One(Result<Tensor> tensor) {
   if (!tensor) return tl::make_unexpected(tensor.error());
   return One(std::move(*tensor));
 }
 
-// The values of an int32 or int64 tensor of rank 0 or 1, at most `count_max` of them; otherwise InvalidArgument. `what`
-// names the input in errors.
+// Returns the values of an int32 or int64 tensor of rank 0 or 1; InvalidArgument for other tensors and for more than
+// `count_max` values. `what` names the input in errors.
 Result<std::vector<int64_t>> IntsOf(const Tensor& tensor, std::string_view what, size_t count_max = tensor::kRankMax);
 Result<int64_t> IntOf(const Tensor& tensor, std::string_view what);
 
-// Converts an axis in [-rank, rank) to one in [0, rank): negative ones count from the end. InvalidArgument if out of
-// range.
+// Converts an axis in [-rank, rank) to one in [0, rank): negative axes count from the end. Returns InvalidArgument if
+// the axis is out of range.
 Result<int> AxisOf(int64_t axis, int rank);
 
-// A tensor of the same type with the given shape. Numbers in it are not initialised.
+// Makes a tensor of the type of `like` with the given shape. Numbers in it are not initialised.
 Result<Tensor> MakeLike(const Tensor& like, Shape shape);
 
-// The product of the sizes of the dimensions [begin, end).
+// Returns the product of the sizes of the dimensions [begin, end).
 int64_t Product(const Shape& shape, size_t begin, size_t end);
 
 }  // namespace longshore::engine::kernels

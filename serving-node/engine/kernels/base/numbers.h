@@ -10,8 +10,8 @@
 
 namespace longshore::engine::kernels {
 
-// Parses a float as C does, including hexadecimal. Values out of range become infinity or zero. nullopt if any
-// character remains.
+// Parses a float as C does, including hexadecimal. Values out of range become infinity or zero. Returns nullopt if any
+// character remains after the number.
 template <typename T>
 std::optional<T> FloatOf(const std::string& text) {
   char* end = nullptr;
@@ -30,7 +30,7 @@ std::optional<T> IntegerOf(std::string_view text) {
   return value;
 }
 
-// Parses the whole text, without the white space around it, as one number. nullopt if it is not a valid T.
+// Parses the whole text, without the white space around it, as one number. Returns nullopt if it is not a valid T.
 template <typename T>
 std::optional<T> NumberOf(const std::string& text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";

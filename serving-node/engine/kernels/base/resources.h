@@ -1,5 +1,5 @@
-// The state that a model keeps between runs: variables, tables and random streams. Also the files that its initialiser
-// may read while the model loads.
+// The state that a model keeps between runs: variables, tables and random streams. Also the files that the initialiser
+// of the model may read while it loads.
 #pragma once
 
 #include <atomic>
@@ -40,10 +40,10 @@ struct Table final : Resource {
   tensor::DType key_type = tensor::DType::kInvalid;
   tensor::DType value_type = tensor::DType::kInvalid;
   tensor::Shape value_shape;
-  bool is_mutable = false;  // Accepts more rows, and new values for its keys; otherwise it is filled once.
+  bool is_mutable = false;  // If true, rows can be added and replaced at any time; else the table is filled once.
   bool is_filled = false;
   std::string name;                     // The name of the node that made the table, for error messages.
-  std::set<std::string> reserved_keys;  // Reserved keys: lookups and inserts of them are errors.
+  std::set<std::string> reserved_keys;  // Lookups and inserts of these keys are errors.
   TableRows rows;
 
   int64_t value_elements() const;
@@ -60,12 +60,12 @@ class RunTables {
   }
 
  private:
-  std::shared_ptr<size_t> bytes_;  // Allocated with the first table: most runs make no table.
+  std::shared_ptr<size_t> bytes_;  // Allocated with the first table, because most runs make no table.
 };
 
-// Buffers that are already counted: several tensors may share one buffer.
+// The buffers that are already counted. Several tensors may share one buffer.
 using CountedBuffers = std::set<const std::byte*>;
-// The bytes of the tensor's buffer; 0 if the buffer is already in `counted`. Adds it to `counted`.
+// Returns the bytes of the tensor's buffer and adds the buffer to `counted`; returns 0 if the buffer is already there.
 int64_t UncountedBytes(const tensor::Tensor& tensor, CountedBuffers* counted);
 
 // The position of a random op in the stream of its seed. Thread-safe.
@@ -78,7 +78,8 @@ class RandomStream final : public Resource {
   std::atomic<uint64_t> next_ = 0;
 };
 
-// One per loaded model. Thread-safe, except for the public members, which are only written while the model loads.
+// One object per loaded model. Thread-safe, except for the public members, which are only written while the model
+// loads.
 class Resources {
  public:
   std::shared_ptr<Variable> FindOrMakeVariable(const std::string& name);
@@ -90,11 +91,11 @@ class Resources {
 
   // The variables on disk. Set only while the model loads, so that requests never read files.
   std::optional<saved_model::Bundle> bundle;
-  size_t restored_bytes = 0;             // Restored from the bundle by all restore ops.
-  size_t read_bytes = 0;                 // Read from disk for that, which may be more.
-  size_t folded_bytes = 0;               // Results computed at load, without constants and variables.
+  size_t restored_bytes = 0;             // Bytes of the tensors that restore ops made from `bundle`.
+  size_t read_bytes = 0;                 // Bytes read from disk for restored_bytes; may be more.
+  size_t folded_bytes = 0;               // Bytes of results computed at load, without constants and variables.
   std::set<std::string> readable_files;  // The files of the model that an initialiser may read.
-  bool is_serving = false;               // Tables of the model must not change any more.
+  bool is_serving = false;               // If true, tables of the model must not change any more.
 
  private:
   mutable std::mutex mutex_;
@@ -103,10 +104,10 @@ class Resources {
   std::map<std::string, std::shared_ptr<RandomStream>> random_streams_;
 };
 
-// A handle of the resource: a scalar tensor of DT_RESOURCE, which keeps the resource alive.
+// Returns a handle of the resource: a scalar tensor of DT_RESOURCE, which keeps the resource alive.
 tensor::Tensor HandleOf(std::shared_ptr<Resource> resource);
 
-// The resource of a handle; nullptr if the tensor is not a handle of a T.
+// Returns the resource of a handle; nullptr if the tensor is not a handle of a T.
 template <typename T>
 T* ResourceOf(const tensor::Tensor& handle) {
   if (handle.type() != tensor::DType::kResource || handle.data() == nullptr) return nullptr;

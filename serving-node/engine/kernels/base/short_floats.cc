@@ -28,7 +28,7 @@ Result<Tensor> ToShortFloat(const Tensor& in, DType to) {
   return out;
 }
 
-// Mixed float types are errors, even though all of them would be floats here.
+// Inputs of different float types are an error, although this function could convert all of them to float.
 Outputs ComputeInFloat(const Call& call, Compute compute) {
   const DType type = std::ranges::find_if(call.inputs, IsShort)->type();
   std::vector<Tensor> wide(call.inputs.begin(), call.inputs.end());

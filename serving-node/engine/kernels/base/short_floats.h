@@ -5,7 +5,7 @@
 
 namespace longshore::engine::kernels {
 
-// True if any input is of kShortFloats.
+// Whether the type of any input is in kShortFloats.
 bool HasShortFloats(std::span<const Tensor> inputs);
 
 // Converts the short floats of the inputs to float, calls `compute`, and rounds its float outputs to the type of the

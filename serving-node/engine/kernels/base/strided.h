@@ -5,11 +5,11 @@
 
 namespace longshore::engine::kernels {
 
-// The strides, in elements, of a dense row-major tensor of `shape`.
+// Returns the strides, in elements, of a dense row-major tensor of `shape`.
 std::vector<int64_t> Strides(const Shape& shape);
 
 // out[i, j, ...] = in[first + i * strides[0] + j * strides[1] + ...] for a new tensor of `shape`. Requires: all these
-// places are inside `in`. ResourceExhausted if the new tensor would exceed the size limit of tensors.
+// places are inside `in`. Returns ResourceExhausted if the new tensor would exceed the size limit of tensors.
 Result<Tensor> StridedCopy(const Tensor& in, int64_t first, const Shape& shape, const std::vector<int64_t>& strides);
 
 // Copies `in` into `out`, beginning at out[first]. `strides` are the strides of `out` along the axes of `in`.

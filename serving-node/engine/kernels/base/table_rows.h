@@ -20,8 +20,8 @@ struct RowValue {
 // Rows are numbered in the order in which they were added. Not thread-safe.
 class TableRows {
  public:
-  // `run_bytes` counts the memory of all tables that a run made, and this table adds itself to it. nullptr for a table
-  // of the model.
+  // `run_bytes` counts the memory of all tables that a run made, and this table adds itself to it. It is nullptr for a
+  // table that belongs to the model.
   explicit TableRows(std::shared_ptr<size_t> run_bytes) : run_bytes_(std::move(run_bytes)) {}
   ~TableRows() { Clear(); }
   TableRows(const TableRows&) = delete;
@@ -36,7 +36,7 @@ class TableRows {
   void Clear();
 
   const std::unordered_map<std::string, int64_t>& by_key() const { return by_key_; }
-  // Requires: the row was added since the last Clear.
+  // Returns the value of the row. Requires: the row was added since the last Clear.
   RowValue At(int64_t row) const;
   // The values of all rows, concatenated.
   const std::vector<std::string>& texts() const { return texts_; }
@@ -50,7 +50,7 @@ class TableRows {
   bool Count(size_t more, size_t less, size_t room_bytes);
 
   const std::shared_ptr<size_t> run_bytes_;
-  std::unordered_map<std::string, int64_t> by_key_;  // Keys are strings or bytes of numbers.
+  std::unordered_map<std::string, int64_t> by_key_;  // The row of each key (a string, or bytes of a number).
   int64_t rows_added_ = 0;
   std::vector<std::string> texts_;
   std::vector<std::byte> numbers_;

@@ -14,7 +14,7 @@ size_t BytesOf(const std::vector<std::string>& texts) {
 }
 
 TEST(TableRows, CountsTheBytesOfItsRows) {
-  const auto run_bytes = std::make_shared<size_t>(7);  // Counted by another table.
+  const auto run_bytes = std::make_shared<size_t>(7);  // Another table has counted 7 bytes.
   const auto expect = [&](const TableRows& rows, size_t bytes) {
     EXPECT_EQ(rows.bytes(), bytes);
     EXPECT_EQ(*run_bytes, 7 + bytes);

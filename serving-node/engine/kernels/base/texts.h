@@ -7,7 +7,7 @@
 
 namespace longshore::engine::kernels {
 
-// InvalidArgument unless input `index` holds strings.
+// Returns InvalidArgument unless input `index` holds strings.
 inline Status CheckText(const Call& call, size_t index) {
   if (call.in(index).type() == DType::kString) return {};
   return InvalidArgument("input {} must be of DT_STRING, not {}", index, DTypeName(call.in(index).type()));
@@ -18,7 +18,7 @@ inline Status CheckTexts(const Call& call) {
   return {};
 }
 
-// The string in input `index`, which must be a scalar. `what` names the input in errors.
+// Returns the string in input `index`, which must be a scalar. `what` names the input in errors.
 inline Result<std::string> TextOf(const Call& call, size_t index, std::string_view what) {
   RETURN_IF_ERROR(CheckText(call, index));
   if (call.in(index).rank() != 0)
@@ -29,12 +29,12 @@ inline Result<std::string> TextOf(const Call& call, size_t index, std::string_vi
 // True if the byte is a continuation byte of a UTF-8 character.
 inline bool ContinuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// ResourceExhausted if `count` strings of `bytes` bytes each do not fit into the memory of the run.
+// Returns ResourceExhausted if `count` strings of `bytes` bytes each do not fit into the memory of the run.
 inline Status HasRoomForText(const Call& call, int64_t count, size_t bytes) {
   return call.HasRoomFor(DType::kUint8, {count, static_cast<int64_t>(bytes)});
 }
 
-// The length of the longest string in bytes. Requires: the tensor holds strings.
+// Returns the length of the longest string in bytes. Requires: the tensor holds strings.
 inline size_t LongestOf(const Tensor& texts) {
   size_t longest = 0;
   for (const auto& text : texts.values<std::string>()) longest = std::max(longest, text.size());

@@ -46,7 +46,7 @@ Outputs ForNumbers(DType type, F f) {
   return (Only(type) & kIntegers) != 0 ? ForIntegers(type, f) : ForFloats(type, f);
 }
 
-// Calls f(TypeTag<T>) for a T of the element's size, to move elements without interpreting them.
+// Calls f(TypeTag<T>) for a T of the size of the elements, to move elements without interpreting them.
 template <typename F>
 Outputs ForMoves(DType type, F f) {
   if (type == DType::kString) return f(TypeTag<std::string>{});

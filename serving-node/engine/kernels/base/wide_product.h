@@ -5,8 +5,8 @@
 
 namespace longshore::engine::kernels {
 
-// The same results as Gemm, to the last bit: multiplications and additions are not fused. Requires: the processor has
-// AVX2.
+// Computes the same results as Gemm, to the last bit, because multiplications and additions are not fused. Requires:
+// the processor has AVX2.
 void ProductByAvx2(const float* a, const float* b, float* out, int64_t m, int64_t k, int64_t n);
 
 }  // namespace longshore::engine::kernels

@@ -5,7 +5,7 @@
 namespace longshore::engine::kernels {
 namespace {
 
-// An entry of a list of strides or dilations; 1 if the list is left out.
+// Returns an entry of a list of strides or dilations; 1 if the list is left out.
 int64_t Entry(const std::vector<int64_t>& list, size_t at) { return at < list.size() ? list[at] : 1; }
 
 }  // namespace
@@ -21,7 +21,8 @@ Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Sl
   }
   slide->before = before;
   const int64_t room = slide->size + before + after - reach;
-  // If the window exceeds the values by at most a stride, the result is empty; if by more, that is an error.
+  // If the window is longer than the padded image by at most a stride, the result is empty; if by more, that is an
+  // error.
   if (room + slide->stride < 0)
     return InvalidArgument("a window that spans {} places does not fit {} values", reach, slide->size + before + after);
   slide->out = (room + slide->stride) / slide->stride;

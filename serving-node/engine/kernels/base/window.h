@@ -7,16 +7,16 @@ namespace longshore::engine::kernels {
 
 // One direction, height or width, of an image and of the window on it.
 struct Slide {
-  int64_t size = 0;    // Places of the image.
-  int64_t window = 1;  // Places of the window, before dilation.
+  int64_t size = 0;    // The number of places of the image.
+  int64_t window = 1;  // The number of places of the window, before dilation.
   int64_t stride = 1;
   int64_t dilation = 1;
   int64_t before = 0;  // Padding before the image.
-  int64_t out = 0;     // Places of the result.
+  int64_t out = 0;     // The number of places of the result.
 };
 
-// Sets `before` and `out` from the other members. SAME: the result has ceil(size / stride) places, and the padding is
-// split evenly, with an odd one after the image. VALID and EXPLICIT: the padding is `before` and `after`.
+// Sets `before` and `out` from the other members. SAME: the result has ceil(size / stride) places, and half of the
+// padding, rounded down, is before the image. VALID and EXPLICIT: the padding is `before` and `after`.
 Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Slide* slide);
 
 // The upper limit of strides, dilations and explicit paddings, so that computations with them fit into 64 bits.
@@ -24,19 +24,19 @@ inline constexpr int64_t kStepMax = 1 << 24;
 // True if all values are in [1, kStepMax].
 bool AreSteps(const std::vector<int64_t>& list);
 
-// The shape of an image given as a tensor of sizes. For ops that compute backwards from a result to the image that a
-// convolution would have had.
+// Reads the shape of an image from a tensor of sizes. For ops that compute back from the result of a convolution to its
+// image, such as Conv2DBackpropInput.
 Result<Shape> ImageShapeOf(const Tensor& sizes);
 
-// Both directions, with the strides, dilations and padding of the node. Requires: CheckWindow succeeded, and an image
-// of rank 4.
+// Both directions of a window, with the strides, dilations and padding of the node. WindowOf requires that CheckWindow
+// succeeded and that the image is of rank 4.
 struct Window {
   Slide rows;
   Slide columns;
 };
 Result<Window> WindowOf(const Call& call, const Shape& image, int64_t window_rows, int64_t window_columns);
 
-// Unimplemented unless images are NHWC, strides apply to height and width only, and the padding is a known one.
+// Returns Unimplemented unless images are NHWC, strides apply to height and width only, and the padding is a known one.
 Status CheckWindow(const graph::Node& node);
 
 }  // namespace longshore::engine::kernels

@@ -6,8 +6,8 @@ namespace longshore::engine::kernels::control {
 
 namespace {
 
-// TensorFlow's rule: a scalar is true if it is true, not zero or not an empty string; another tensor is true if it has
-// elements.
+// TensorFlow's rule: a boolean scalar is its own value, another number is true if it is not zero, and a string if it is
+// not empty. A tensor of higher rank is true if it has elements.
 Result<bool> IsTrue(const Tensor& condition) {
   if (condition.rank() > 0) return condition.elements() > 0;
   switch (condition.type()) {
@@ -24,7 +24,7 @@ Result<bool> IsTrue(const Tensor& condition) {
   }
 }
 
-// InvalidArgument unless the outputs have the types that the node declares.
+// Returns InvalidArgument unless the outputs have the types that the node declares.
 Status CheckTypes(const Call& call, const char* attribute, const std::vector<Tensor>& outputs) {
   const auto* types = call.attributes().Find(attribute);
   if (types == nullptr || types->value_case() != tensorflow::AttrValue::kList) return {};

@@ -1,4 +1,4 @@
-// The families of kernels for branches, loops and lists of tensors. Each function returns the rows of its own file.
+// The families of kernels for branches, loops and lists of tensors. Each function returns the kernels of its own file.
 #pragma once
 
 #include <span>

@@ -14,7 +14,7 @@ Status CheckPlace(const TensorList& list, int64_t at) {
   return InvalidArgument("index {} is out of range for a list of {} elements", at, list.size());
 }
 
-// A tensor of zeros, or of empty strings.
+// Makes a tensor of zeros, or of empty strings.
 Result<Tensor> Zeros(const Call& call, DType type, const Shape& shape) {
   RETURN_IF_ERROR(call.HasRoomFor(type, shape));
   ASSIGN_OR_RETURN(Tensor zeros, Tensor::Make(type, shape));
@@ -22,7 +22,8 @@ Result<Tensor> Zeros(const Call& call, DType type, const Shape& shape) {
   return zeros;
 }
 
-// The shape of the elements at `places`, as far as the list, `shape` and those elements that are set determine it.
+// Returns the shape of the elements at `places`, as far as the list, `shape` and those elements that are set determine
+// it.
 Result<PartialShape> ShapeOfElements(const TensorList& list, const std::vector<int64_t>& places,
                                      const PartialShape& shape) {
   ASSIGN_OR_RETURN(PartialShape known, Merge(list.element_shape, shape));

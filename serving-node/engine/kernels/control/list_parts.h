@@ -8,7 +8,7 @@
 
 namespace longshore::engine::kernels::control {
 
-// The list in the given input of the call. InvalidArgument if the input is not a list.
+// Returns the list in the given input of the call; InvalidArgument if the input is not a list.
 Result<const TensorList*> ListAt(const Call& call, size_t input);
 
 // Reads a shape from an input: -1 means an unknown size, and the scalar -1 an unknown rank.
@@ -16,12 +16,12 @@ Result<PartialShape> ShapeAt(const Call& call, size_t input);
 // Reads a shape from an attribute. Returns an unknown shape if the attribute is absent.
 PartialShape ShapeOf(const Call& call, const char* attribute);
 
-// Returns the list with the element at index `at` replaced. InvalidArgument if its type or shape contradicts the
-// list's.
+// Returns the list with the element at index `at` replaced; InvalidArgument if the type or shape of `element`
+// contradicts that of the list.
 Result<TensorList> Put(const TensorList& list, int64_t at, const Tensor& element);
 
 // Returns the element at index `at`, or zeros if it was never set. Zeros need a complete shape, which comes from
-// `shape`, from the list, or from the list's other elements; otherwise InvalidArgument.
+// `shape`, from the list, or from the list's other elements; otherwise returns InvalidArgument.
 Outputs ElementOf(const Call& call, const TensorList& list, int64_t at, const PartialShape& shape);
 
 // Stacks the elements at the indices `places` along a new first dimension.

@@ -1,8 +1,8 @@
 // TensorArray ops of TensorFlow 1.
 //
 // In TensorFlow an array is stored outside the graph, and a number, the "flow", is passed through its ops to order
-// them. Here the flow is the array itself, as an immutable list: a write returns a new list. So a loop needs only its
-// variables, and the array ends with the run.
+// them. Here the flow is the array itself, as an immutable list: a write returns a new list. So a loop has the array in
+// its variables, and no array outlives the run.
 #include "serving-node/engine/kernels/control/families.h"
 #include "serving-node/engine/kernels/control/list_parts.h"
 

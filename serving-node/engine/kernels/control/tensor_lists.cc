@@ -133,7 +133,8 @@ Outputs TensorListGather(const Call& call) {
   return StackOf(call, *list, places, shape);
 }
 
-// Both versions: V2 has the length of the list as an input; with -1 the indices determine it.
+// Both versions of the op. V2 has the length of the list as an input. Without this input, or if it is -1, the indices
+// determine the length.
 Outputs TensorListScatter(const Call& call) {
   ASSIGN_OR_RETURN(const auto places, PlacesAt(call, 1));
   ASSIGN_OR_RETURN(const PartialShape shape, ShapeAt(call, 2));
@@ -159,7 +160,7 @@ Outputs TensorListScatterIntoExistingList(const Call& call) {
   return One(HandleOf(std::move(scattered)));
 }
 
-// The first version has the shape as an attribute, V2 as an input.
+// The first version has the shape of the elements as an attribute, V2 as an input.
 Outputs TensorListConcat(const Call& call) {
   ASSIGN_OR_RETURN(const TensorList* list, ListAt(call, 0));
   if (call.inputs.size() < 2) return ConcatOf(call, *list, ShapeOf(call, "element_shape"));

@@ -65,7 +65,7 @@ Result<std::string> ContentsOf(const Call& call) {
   return bytes;
 }
 
-// DecodeJpeg and DecodePng both accept JPEG, PNG, and GIF with a single image.
+// The ops DecodeJpeg and DecodePng both accept JPEG, PNG, and GIF files with a single image.
 Outputs DecodeStill(const Call& call, DType type) {
   ASSIGN_OR_RETURN(const std::string bytes, ContentsOf(call));
   const int64_t channels = call.attributes().Int("channels", 0);
@@ -83,7 +83,7 @@ Outputs DecodeStill(const Call& call, DType type) {
 Outputs DecodeJpeg(const Call& call) { return DecodeStill(call, DType::kUint8); }
 Outputs DecodePng(const Call& call) { return DecodeStill(call, call.attributes().Type("dtype", DType::kUint8)); }
 
-// JPEG and PNG become one frame of three channels.
+// The op accepts JPEG and PNG files too: each gives one frame of three channels.
 Outputs DecodeGif(const Call& call) {
   ASSIGN_OR_RETURN(const std::string bytes, ContentsOf(call));
   Result<Tensor> image = InvalidArgument("Unknown image file format. One of JPEG, PNG, GIF required.");
@@ -128,7 +128,7 @@ Outputs DecodeImage(const Call& call) {
   return Converted(call, *image, type);
 }
 
-// crop_window is [y, x, height, width] and must be within the image.
+// The input crop_window is [y, x, height, width] and must be within the image.
 Outputs DecodeAndCropJpeg(const Call& call) {
   ASSIGN_OR_RETURN(const std::string bytes, ContentsOf(call));
   ASSIGN_OR_RETURN(const auto window, IntsOf(call.in(1), "crop_window"));

@@ -1,6 +1,6 @@
-// Decodes image files into pixels with the library of each format. InvalidArgument for damaged files and for variants
-// that the op does not support. ResourceExhausted, before anything is decoded, if the result does not fit into the
-// memory of the run.
+// Decodes image files into pixels. The functions return InvalidArgument for damaged files and for variants that the op
+// does not support. If the result does not fit into the memory of the run, they return ResourceExhausted before they
+// decode anything.
 #pragma once
 
 #include <optional>
@@ -15,28 +15,31 @@ struct Window {
 };
 
 struct JpegOptions {
-  int64_t channels = 0;  // 1 or 3; 0: as many as the file has.
-  int64_t ratio = 1;     // Divides height and width by 1, 2, 4 or 8.
+  int64_t channels = 0;  // 1 or 3, or 0 for as many as the file has.
+  int64_t ratio = 1;     // Height and width are divided by it: 1, 2, 4 or 8.
   bool fancy_upscaling = true;
-  bool fast = true;                   // A faster, less exact transform: TensorFlow's default.
-  std::optional<Window> window = {};  // In the reduced image. InvalidArgument if outside it.
+  bool fast = true;  // Use a faster, less exact inverse DCT, as TensorFlow does by default.
+  // The part to decode, in pixels of the image after its division by `ratio`. InvalidArgument if it is not inside the
+  // image.
+  std::optional<Window> window = {};
 };
 
 struct JpegSize {
   int64_t height = 0, width = 0, channels = 0;
 };
 
-// [height, width, channels] of uint8.
+// Returns a tensor [height, width, channels] of uint8.
 Result<Tensor> DecodeJpeg(const Call& call, const std::string& bytes, const JpegOptions& options);
 Result<JpegSize> SizeOfJpeg(const std::string& bytes);
 
-// [height, width, channels] of uint8, or of uint16 if `wide`. `channels` is 1 to 4; 0: as many as the file has.
+// Returns a tensor [height, width, channels] of uint8, or of uint16 if `wide`. `channels` is 1 to 4, or 0 for as many
+// as the file has.
 Result<Tensor> DecodePng(const Call& call, const std::string& bytes, int64_t channels, bool wide);
 
-// [frames, height, width, 3] of uint8; decodes at most frames_max frames.
+// Returns a tensor [frames, height, width, 3] of uint8. Decodes at most frames_max frames.
 Result<Tensor> DecodeGif(const Call& call, const std::string& bytes, int64_t frames_max);
 
-// [height, width, channels] of uint8. `channels` is 1, 3 or 4; 0: as many as the file has.
+// Returns a tensor [height, width, channels] of uint8. `channels` is 1, 3 or 4, or 0 for as many as the file has.
 Result<Tensor> DecodeBmp(const Call& call, const std::string& bytes, int64_t channels);
 
 }  // namespace longshore::engine::kernels::images

@@ -1,4 +1,4 @@
-// The families of kernels for images. Each function returns the rows of its own file.
+// The families of kernels for images. Each function returns the kernels that its own .cc file defines.
 #pragma once
 
 #include <span>

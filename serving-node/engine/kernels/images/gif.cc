@@ -32,7 +32,7 @@ struct Color {
   uint8_t red = 0, green = 0, blue = 0;
 };
 
-// One frame: a rectangle of the image, with pixels as indices into its palette.
+// One frame: a rectangle of the image, whose pixels are indices into `palette`.
 struct Frame {
   int left = 0, top = 0, width = 0, height = 0;
   int transparent = NO_TRANSPARENT_COLOR;
@@ -41,8 +41,8 @@ struct Frame {
   std::vector<uint8_t> pixels = {};
 };
 
-// The order in which lines are stored: top to bottom, or for interlaced frames every eighth line first and then those
-// between.
+// The order in which the lines of a frame are stored: top to bottom, or for interlaced frames every eighth line first
+// and then the lines between them.
 std::vector<int> LinesOf(const Frame& frame) {
   std::vector<int> lines;
   if (!frame.interlaced) {
@@ -55,7 +55,7 @@ std::vector<int> LinesOf(const Frame& frame) {
   return lines;
 }
 
-// Reads an extension. Sets `transparent` if it is the one that names the transparent colour.
+// Reads an extension. If it is a graphics control extension, sets `transparent` to the index of its transparent colour.
 Status ReadExtension(GifFileType* file, int* transparent) {
   int code = 0;
   GifByteType* block = nullptr;
@@ -88,7 +88,8 @@ Result<Frame> ReadFrame(const Call& call, GifFileType* file, int transparent) {
   return frame;
 }
 
-// Reads the frames. All of them together must fit into the memory of the run, as palette indices and as decoded pixels.
+// Reads the frames. ResourceExhausted unless all of them together fit into the memory of the run, as palette indices
+// and as decoded pixels.
 Result<std::vector<Frame>> ReadFrames(const Call& call, GifFileType* file, int64_t frames_max) {
   std::vector<Frame> frames;
   int transparent = NO_TRANSPARENT_COLOR;

@@ -10,7 +10,7 @@
 namespace longshore::engine::kernels::images {
 namespace {
 
-// Scales the distance of each value to the mean of its channel and image.
+// Multiplies the difference between each value and the mean of its channel in its image by the contrast factor.
 Outputs AdjustContrast(const Call& call) {
   const Tensor& images = call.in(0);
   const Tensor& factor = call.in(1);
@@ -82,7 +82,7 @@ Outputs Colours(const Call& call) {
   });
 }
 
-// Converts to HSV, applies `change`, and converts back to RGB.
+// Converts the image to HSV, applies `change` to each pixel, and converts the image back to RGB.
 template <typename F>
 Outputs Adjusted(const Call& call, F change) {
   const Tensor& in = call.in(0);
@@ -120,7 +120,8 @@ Slide PatchSlide(const Call& call, int64_t size, size_t at) {
           .dilation = call.attributes().Ints("rates")[at]};
 }
 
-// Each place of the result has the values under its window, concatenated; zeros outside the image.
+// Each pixel of the result holds all values under its window of the image, one after the other. Values outside the
+// image are zero.
 Outputs ExtractImagePatches(const Call& call) {
   const Tensor& image = call.in(0);
   if (image.rank() != 4) return InvalidArgument("images must be of rank 4, not of shape {}", ToString(image.shape()));
@@ -160,7 +161,7 @@ Status CheckPatches(const graph::Node& node) {
   return padding == "SAME" || padding == "VALID" ? Status{} : Unimplemented("{} with padding {}", node.op, padding);
 }
 
-// Divides each value by a norm of the values in neighbouring channels.
+// Divides each value by a norm of the values of the same pixel in neighbouring channels.
 Outputs LocalResponse(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.rank() != 4 || in.type() != DType::kFloat)

@@ -12,9 +12,10 @@
 namespace longshore::engine::kernels::images {
 namespace {
 
-constexpr int kScansMax = 500;  // A scan of few bytes can cost as much as the whole image.
+// The limit of scans per file, because even a scan of few bytes can take as much time as the whole image.
+constexpr int kScansMax = 500;
 
-// The state for the callbacks of the library. Only plain data after construction, because longjmp skips destructors.
+// The state that the callbacks of libjpeg use. Its members have no destructors, because longjmp skips destructors.
 struct Reader {
   jpeg_decompress_struct info;
   jpeg_error_mgr errors;
@@ -35,7 +36,7 @@ Reader* ReaderOf(j_common_ptr info) { return static_cast<Reader*>(info->client_d
   std::longjmp(ReaderOf(info)->failed, 1);
 }
 
-// Without this, the library fills up the pixels that a truncated file lacks.
+// Makes a truncated file an error. Otherwise the library would fill in the missing pixels.
 void OnMessage(j_common_ptr info, int level) {
   if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) Fail(info);
 }
@@ -44,7 +45,8 @@ void OnProgress(j_common_ptr info) {
   if (ReaderOf(info)->info.input_scan_number > kScansMax) Fail(info);
 }
 
-// Runs a step. The only target of longjmp. Returns false if the step failed.
+// Runs a step of the decoder. Returns false if the step failed. Only this function calls setjmp, so every longjmp ends
+// here.
 bool Try(Reader* reader, void (*step)(Reader*)) {
   if (setjmp(reader->failed) != 0) return false;
   step(reader);
@@ -89,8 +91,8 @@ void CmykToRgb(Reader* reader) {
 
 int PixelBytes(const Reader& reader) { return reader.info.out_color_space == JCS_GRAYSCALE ? 1 : 3; }
 
-// Only the blocks that overlap the window are decoded: as in TensorFlow, pixels at the edges of the window may differ
-// slightly from those of a full decode.
+// Decodes only the blocks that overlap the window. As in TensorFlow, pixels at the edges of the window may therefore
+// differ slightly from those of a full decode.
 void ReadLines(Reader* reader) {
   auto& info = reader->info;
   const auto& window = reader->window;
@@ -110,7 +112,7 @@ void ReadLines(Reader* reader) {
   }
 }
 
-// Owns the decompressor of the library.
+// Owns a decompressor of libjpeg.
 class Jpeg {
  public:
   explicit Jpeg(const std::string& bytes, const JpegOptions& options = {}) {
@@ -164,7 +166,7 @@ Result<Tensor> DecodeJpeg(const Call& call, const std::string& bytes, const Jpeg
   const Window window = options.window.value_or(whole);
   RETURN_IF_ERROR(CheckWindow(window, whole));
   const Shape shape = {window.height, window.width, PixelBytes(jpeg.reader())};
-  // The library holds the coefficients of a whole image if it comes in several scans.
+  // For an image in several scans, the library holds the coefficients of the whole image in memory.
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt16, {info.image_height, info.image_width, info.num_components}));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kUint8, shape));
   std::vector<uint8_t> line(size_t{4} * info.output_width);

@@ -10,7 +10,7 @@
 namespace longshore::engine::kernels::images {
 namespace {
 
-// The state for the callbacks of the library. Only plain data after construction, because longjmp skips destructors.
+// The state that the callbacks of libpng use. Its members have no destructors, because longjmp skips destructors.
 struct Reader {
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -37,7 +37,8 @@ void Read(png_structp png, png_bytep to, size_t count) {
   reader->left.remove_prefix(count);
 }
 
-// Runs a step. The only target of longjmp. Returns false if the step failed.
+// Runs a step of the decoder. Returns false if the step failed. Only this function calls setjmp, so every longjmp ends
+// here.
 bool Try(Reader* reader, void (*step)(Reader*)) {
   if (setjmp(reader->failed) != 0) return false;
   step(reader);
@@ -88,7 +89,7 @@ void ReadRows(Reader* reader) {
   png_read_end(reader->png, reader->info);
 }
 
-// Owns the reader of the library.
+// Owns the structures that libpng needs to read one image.
 class Png {
  public:
   Png(const std::string& bytes, int64_t channels, bool wide) {
@@ -113,7 +114,7 @@ class Png {
   Reader reader_;
 };
 
-// Widens 8 bits to 16 bits, in place.
+// Widens 8-bit values to 16 bits, in place.
 void Widen(Tensor* image) {
   auto* wide = Raw<uint16_t>(*image);
   const auto* narrow = Raw<uint8_t>(*image);

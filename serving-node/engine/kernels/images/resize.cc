@@ -11,14 +11,14 @@
 namespace longshore::engine::kernels::images {
 namespace {
 
-// One direction, height or width.
+// One direction of an image, height or width, with the sizes before (`in`) and after (`out`) the resizing.
 struct Axis {
   int64_t in = 0;
   int64_t out = 0;
-  float scale = 1;  // Places of the image per place of the result.
+  float scale = 1;  // Pixels of the image per pixel of the result.
   bool has_half_centers = false;
 
-  // The position in the image of the centre of a place of the result.
+  // The position in the image, in this direction, of the centre of a pixel of the result.
   float At(int64_t place) const {
     const auto at = static_cast<float>(place);
     return has_half_centers ? (at + 0.5F) * scale - 0.5F : at * scale;
@@ -38,7 +38,7 @@ struct Plan {
   Shape shape;
 };
 
-// `place_bytes`: the bytes of the op's tables for each row and each column of the result.
+// `place_bytes` is the number of bytes that the op's tables need for each row and for each column of the result.
 Result<Plan> PlanOf(const Call& call, DType out_type, size_t place_bytes) {
   const Tensor& image = call.in(0);
   ASSIGN_OR_RETURN(const auto size, IntsOf(call.in(1), "size"));
@@ -56,7 +56,8 @@ Result<Plan> PlanOf(const Call& call, DType out_type, size_t place_bytes) {
   return Plan{AxisFor(call, image.dim(1), size[0]), AxisFor(call, image.dim(2), size[1]), shape};
 }
 
-// Calls at(image, row, column, to) for each place of the result.
+// Calls at(image, row, column, to) for each pixel of the result. `image` points to the input image and `to` to the
+// values of the pixel.
 template <typename T, typename R, typename F>
 void ForEachPlace(const Plan& plan, const Tensor& image, Tensor* out, F at) {
   R* to = Raw<R>(*out);
@@ -68,7 +69,7 @@ void ForEachPlace(const Plan& plan, const Tensor& image, Tensor* out, F at) {
   }
 }
 
-// Places of the image and their weights.
+// The N rows or columns of the image from which one row or column of the result is computed, and their weights.
 template <size_t N>
 struct Taps {
   std::array<int64_t, N> at{};
@@ -78,7 +79,8 @@ struct Taps {
 template <size_t N>
 using TapsAt = Taps<N> (*)(const Axis& axis, int64_t place);
 
-// Interpolation between two places: weights[1] is the weight of the second one. weights[0] is unused.
+// Interpolates between two rows or columns of the image. weights[1] is the weight of the second one; weights[0] is
+// unused.
 Taps<2> LinearTaps(const Axis& axis, int64_t place) {
   const float at = axis.At(place);
   const float below = std::floor(at);
@@ -95,7 +97,7 @@ std::vector<Taps<N>> AllTaps(const Axis& axis, TapsAt<N> taps_at) {
   return all;
 }
 
-// The result is DT_FLOAT for every type of image.
+// The result is DT_FLOAT, whatever the type of the image.
 Outputs Bilinear(const Call& call) {
   const Tensor& image = call.in(0);
   ASSIGN_OR_RETURN(const Plan plan, PlanOf(call, DType::kFloat, sizeof(Taps<2>)));
@@ -149,21 +151,21 @@ Outputs NearestNeighbor(const Call& call) {
   });
 }
 
-// Keys' cubic convolution kernel. Distances are multiples of 1/1024, as in TensorFlow's table.
+// The cubic convolution kernel of Keys. Distances are multiples of 1/1024, as in TensorFlow's table of weights.
 struct Cubic {
   float a;
-  float Near(int64_t step) const {  // 0 <= distance <= 1.
+  float Near(int64_t step) const {  // For a distance from 0 to 1, which is step / 1024.
     const float x = static_cast<float>(static_cast<double>(step) / kSteps);
     return static_cast<float>(((a + 2.0) * x - (a + 3.0)) * x * x + 1.0);
   }
-  float Far(int64_t step) const {  // 1 <= distance <= 2.
+  float Far(int64_t step) const {  // For a distance from 1 to 2, which is 1 + step / 1024.
     const float x = static_cast<float>(static_cast<double>(step) / kSteps) + 1.0F;
     return static_cast<float>(((static_cast<double>(a) * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a);
   }
   static constexpr int64_t kSteps = 1024;
 };
 
-// Places outside the image repeat its edge, or have the weight 0 with half-pixel centres.
+// Rows and columns outside the image repeat its edge. With half-pixel centres they have the weight 0 instead.
 Taps<4> CubicTaps(const Axis& axis, int64_t place) {
   const float at = axis.At(place);
   const auto below = static_cast<int64_t>(std::floor(at));
@@ -211,16 +213,19 @@ Outputs Bicubic(const Call& call) {
   });
 }
 
-// How much of each place of the image, from `first` on, one place of the result covers.
+// The rows or columns of the image, from `first` on, that one row or column of the result covers, and how much of each
+// it covers.
 struct Cover {
   int64_t first = 0;
   std::vector<float> shares;
 };
 
-// The memory of a Cover together with the heap block of its shares, if the result is larger than the image.
+// The memory of a Cover with the heap block of its `shares`, which has few elements if the result is larger than the
+// image.
 constexpr size_t kCoverBytes = sizeof(Cover) + 32;
 
-// A scale of 0 (align_corners on an image with a single place) covers that place fully.
+// If the scale is 0 (align_corners and an image with a single row or column), the result covers that row or column
+// fully.
 Cover CoverOf(const Axis& axis, int64_t place) {
   if (axis.scale == 0) return {0, {1}};
   const float begin = static_cast<float>(place) * axis.scale;

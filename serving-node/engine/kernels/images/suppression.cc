@@ -1,4 +1,5 @@
-// Non-maximum suppression: keeps the best of overlapping boxes. Boxes are [y1, x1, y2, x2], any two opposite corners.
+// Non-maximum suppression: keeps the best of overlapping boxes. A box is given by any two opposite corners: [y1, x1,
+// y2, x2].
 #include <algorithm>
 #include <cmath>
 #include <queue>
@@ -19,7 +20,7 @@ Box BoxOf(const float* corners) {
           std::max(corners[1], corners[3])};
 }
 
-// Intersection over union: 0 to 1.
+// The intersection over union of two boxes: 0 to 1.
 float Overlap(const Box& a, const Box& b) {
   if (a.Area() <= 0 || b.Area() <= 0) return 0;
   const float height = std::max(std::min(a.top, b.top) - std::max(a.bottom, b.bottom), 0.0F);
@@ -32,13 +33,13 @@ struct Limits {
   int64_t count_max = 0;
   float overlap_max = 0.5F;
   float score_min = 0;
-  float sigma = 0;  // If above 0, overlapping boxes lose some of their score instead of being dropped.
+  float sigma = 0;  // If above 0, a box that overlaps a chosen one loses some of its score and is not dropped.
 };
 
 struct Candidate {
   int box = 0;
   float score = 0;
-  size_t compared = 0;  // How many of the chosen boxes it was compared with.
+  size_t compared = 0;  // How many of the chosen boxes this box has been compared with.
 };
 
 struct Chosen {
@@ -46,14 +47,15 @@ struct Chosen {
   std::vector<float> scores;
 };
 
-// The factor by which a chosen box with this overlap reduces a score.
+// The factor by which a chosen box reduces the score of a box that overlaps it by `overlap`.
 float ScoreFactor(float overlap, const Limits& limits) {
   if (limits.sigma > 0) return std::exp(-0.5F / limits.sigma * overlap * overlap);
   return overlap <= limits.overlap_max ? 1.0F : 0.0F;
 }
 
-// Chooses boxes by score, the best first; of equal scores, the first box. A box that lost some of its score goes back
-// into the queue. A box with a NaN score is dropped; otherwise it would return to the queue forever.
+// Chooses the boxes with the best scores, the best first. Of boxes with equal scores, the first one is chosen first. A
+// box that lost some of its score goes back into the queue. A box with a NaN score is dropped, because it would return
+// to the queue forever.
 Chosen Suppress(const std::vector<Box>& boxes, std::span<const float> scores, const Limits& limits) {
   const auto is_worse = [](const Candidate& a, const Candidate& b) {
     return a.score < b.score || (a.score == b.score && a.box > b.box);
@@ -122,7 +124,7 @@ Result<Limits> LimitsOf(const Call& call) {
 
 struct Found {
   Chosen chosen;
-  int32_t count = 0;  // Without padding.
+  int32_t count = 0;  // How many boxes are chosen, without padding.
 };
 
 Result<Found> Find(const Call& call) {
@@ -160,7 +162,7 @@ struct Combined {
   Tensor boxes, scores, classes, counts;
 };
 
-// boxes [batch, n, 1 or classes, 4], scores [batch, n, classes].
+// InvalidArgument unless boxes are [batch, n, 1 or classes, 4] and scores are [batch, n, classes].
 Status CheckCombined(const Call& call) {
   const Tensor& boxes = call.in(0);
   const Tensor& scores = call.in(1);
@@ -172,7 +174,7 @@ Status CheckCombined(const Call& call) {
                          DTypeName(scores.type()), ToString(scores.shape()));
 }
 
-// The chosen boxes of all classes of one image, ordered by score.
+// Returns the chosen boxes of all classes of one image, ordered by score.
 std::vector<Detection> BestOfImage(const Tensor& boxes, const Tensor& scores, int64_t image, const Limits& limits) {
   const int64_t count = scores.dim(1), classes = scores.dim(2), per_box = boxes.dim(2);
   std::vector<Detection> best;
@@ -206,7 +208,8 @@ void PutBest(const Tensor& boxes, const std::vector<Detection>& best, int64_t im
   }
 }
 
-// Limits the boxes of each class and, over all classes, of each image. Unused outputs are zero.
+// Chooses a limited number of boxes for each class, and over all classes for each image. Elements of the outputs that
+// stand for no box are zero.
 Outputs CombinedNonMaxSuppression(const Call& call) {
   RETURN_IF_ERROR(CheckCombined(call));
   Limits limits;

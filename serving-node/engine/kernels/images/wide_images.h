@@ -1,4 +1,4 @@
-// Images of half and bfloat16, for ops whose results are floats for every type of image.
+// Support for DT_HALF and DT_BFLOAT16 images in ops whose results are DT_FLOAT for every type of image.
 #pragma once
 
 #include "serving-node/engine/kernels/base/room.h"
@@ -6,7 +6,7 @@
 
 namespace longshore::engine::kernels::images {
 
-// Extends a kernel to images, the first input, of kShortFloats.
+// Extends a kernel to images of a type in kShortFloats. The image is the first input.
 template <Compute kCompute>
 Outputs AlsoShortImages(const Call& call) {
   if (!HasShortFloats(call.inputs.first(1))) return kCompute(call);

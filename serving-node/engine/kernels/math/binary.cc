@@ -11,7 +11,8 @@
 namespace longshore::engine::kernels::math {
 namespace {
 
-// Computes f(a, b). Integers wrap around, as in TensorFlow. C++ allows that only for unsigned types.
+// Computes f(a, b). Integers wrap around, as in TensorFlow; they are computed as unsigned, because in C++ only unsigned
+// types wrap around.
 template <typename T, typename F>
 T Wrapping(T a, T b, F f) {
   if constexpr (std::is_integral_v<T>) {
@@ -182,7 +183,7 @@ Outputs Floats(const Call& call) {
   return ForFloats(call.in(0).type(), [&](auto tag) { return BinaryOf<typename decltype(tag)::type>(call, F{}); });
 }
 
-// Kernels that divide: InvalidArgument if an integer divisor is zero.
+// Runs a kernel that divides. InvalidArgument if an integer divisor is zero.
 template <typename F>
 Outputs Dividing(const Call& call) {
   return ForNumbers(call.in(0).type(), [&](auto tag) -> Outputs {
@@ -216,7 +217,7 @@ Outputs AddOf(const Call& call) {
   return BinaryOf<std::string>(call, [](const std::string& a, const std::string& b) { return a + b; });
 }
 
-// Short floats are rounded after the subtraction and after the multiplication, as in TensorFlow.
+// DT_HALF and DT_BFLOAT16 are rounded after the subtraction and after the multiplication, as in TensorFlow.
 Outputs SquaredDifferenceOf(const Call& call) {
   if (!HasShortFloats(call.inputs)) return Numbers<SquaredDifference>(call);
   ASSIGN_OR_RETURN(const auto apart, AlsoShort<Numbers<Sub>>(call));

@@ -1,4 +1,4 @@
-// Conversions of numbers from other types and from bytes.
+// Converts numbers to other types, and bytes to numbers.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,14 +12,14 @@
 namespace longshore::engine::kernels::math {
 namespace {
 
-// Calls f(TypeTag<T>) for a type of kNumbers or for bool.
+// Calls f(TypeTag<T>), where T is the C++ type of `type`, which must be bool or in kNumbers.
 template <typename F>
 Outputs ForPlain(DType type, F f) {
   return type == DType::kBool ? f(TypeTag<bool>{}) : ForNumbers(type, f);
 }
 
-// Converting a float out of range to an integer is undefined in C++. This function returns the smallest integer, as x86
-// does; narrow types are converted through int64.
+// Converting a float that is out of range to an integer is undefined in C++. This function then returns the smallest
+// integer, as x86 does. Types narrower than int32 are converted through int64.
 template <typename To, typename From>
 To Cast(From value) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -62,7 +62,7 @@ Outputs CastOf(const Call& call) {
   return One(ToShortFloat(wide[0], to));
 }
 
-// Wider elements consume the last dimension; narrower ones add one.
+// If the new elements are wider, they use up the last dimension; if they are narrower, a new last dimension is added.
 Outputs Bitcast(const Call& call) {
   const DType to = call.attributes().Type("type");
   const auto from_bytes = static_cast<int64_t>(tensor::ElementBytes(call.in(0).type()));
@@ -88,8 +88,8 @@ void SwapBytes(size_t element_bytes, Tensor* out) {
   for (std::byte* at = data; at != data + out->bytes(); at += element_bytes) std::reverse(at, at + element_bytes);
 }
 
-// Reads the bytes of each string as numbers, little-endian unless the attribute says otherwise. All strings must have
-// the same length.
+// Reads the bytes of each string as numbers, little-endian unless the attribute little_endian is false. All strings
+// must have the same length.
 Outputs DecodeRaw(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.type() != DType::kString) return WrongType(in.type());
@@ -127,7 +127,7 @@ Status CheckCast(const graph::Node& node) {
   return {};
 }
 
-// DecodeRaw with a given length: longer strings are cut, shorter ones are padded with zeros.
+// Like DecodeRaw, but with a given length: longer strings are cut, and shorter ones are padded with zeros.
 Outputs DecodePaddedRaw(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.type() != DType::kString) return WrongType(in.type());

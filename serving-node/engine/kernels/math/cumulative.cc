@@ -10,7 +10,7 @@
 namespace longshore::engine::kernels::math {
 namespace {
 
-// Integers wrap around, as in TensorFlow. C++ allows that only for unsigned types.
+// Integers wrap around, as in TensorFlow; they are added as unsigned, because in C++ only unsigned types wrap around.
 struct Sum {
   template <typename T>
   static T Start() {
@@ -35,7 +35,8 @@ struct Prod {
       return static_cast<T>(static_cast<uint64_t>(so_far) * static_cast<uint64_t>(x));
   }
 };
-// The log-sum-exp of no values is -inf. A NaN is replaced by the number that it is combined with, as in TensorFlow.
+// The log-sum-exp of no values is -inf. As in TensorFlow, a NaN counts as if it were the number that it is combined
+// with.
 struct LogSumExp {
   template <typename T>
   static T Start() {
@@ -48,7 +49,7 @@ struct LogSumExp {
   }
 };
 
-// The shape as [rows, count, inner], where `count` is the size of the axis.
+// The shape of the input as [rows, count, inner], where `count` is the size of the axis.
 struct Layout {
   int64_t rows = 0;
   int64_t count = 0;

@@ -1,4 +1,4 @@
-// Diagonals of matrices. Diagonal d has the places (i, i + d): it is above the main diagonal if d > 0.
+// Diagonals of matrices. Diagonal d has the elements (i, i + d): it is above the main diagonal if d > 0.
 #include <algorithm>
 
 #include "serving-node/engine/kernels/base/types.h"
@@ -7,12 +7,14 @@
 namespace longshore::engine::kernels::math {
 namespace {
 
-// A band of adjacent diagonals and its packed form: one row per diagonal, the highest first, each as long as the
-// longest diagonal.
+// A band of adjacent diagonals. Its packed form has one row for each diagonal, the highest diagonal first. Each row has
+// the length of the longest diagonal.
 struct Band {
   int64_t low = 0, high = 0;
-  int64_t rows = 0, columns = 0;  // Size of each matrix.
-  bool lefts_above = true;        // Short diagonals above the main one are aligned left; otherwise right.
+  int64_t rows = 0, columns = 0;  // The size of each matrix.
+  // If true, short diagonals above the main one are aligned left in their rows; otherwise right. `lefts_below` is the
+  // same for those below.
+  bool lefts_above = true;
   bool lefts_below = true;
 
   int64_t count() const { return high - low + 1; }
@@ -22,15 +24,15 @@ struct Band {
   int64_t packed_length() const {
     return std::max<int64_t>(std::min(rows + std::min<int64_t>(high, 0), columns - std::max<int64_t>(low, 0)), 0);
   }
-  // The index in the packed row where diagonal d begins.
+  // The index in its packed row where diagonal d begins.
   int64_t offset(int64_t d) const {
     const bool is_left = (d >= 0 && lefts_above) || (d <= 0 && lefts_below);
     return is_left ? 0 : packed_length() - length(d);
   }
 };
 
-// The band of the op: the main diagonal (first version, `k` is nullptr), the diagonals `k` (V2), or the same with the
-// attribute "align" (V3).
+// The band that an op works on. The first version of an op (`k` is nullptr) works on the main diagonal, and V2 on the
+// diagonals `k`. V3 also aligns the diagonals by the attribute "align".
 Result<Band> BandOf(const Call& call, const Tensor* k) {
   Band band;
   if (k == nullptr) return band;
@@ -61,8 +63,8 @@ Shape PackedShape(const Shape& batch, const Band& band) {
   return shape;
 }
 
-// Calls pair(packed, in_matrix) for each value of the band of one matrix, with its index in the packed form and in the
-// matrix.
+// Calls pair(packed, in_matrix) for each value of the band of one matrix. The arguments are the value's index in the
+// packed form and its index in the matrix.
 template <typename F>
 void ForEachInBand(const Band& band, F pair) {
   for (int64_t d = band.low; d <= band.high; ++d) {
@@ -104,7 +106,7 @@ Outputs DiagPartOf(const Call& call, const Tensor* k, const Tensor* padding) {
 Outputs MatrixDiagPart(const Call& call) { return DiagPartOf(call, nullptr, nullptr); }
 Outputs MatrixDiagPartV2(const Call& call) { return DiagPartOf(call, &call.in(1), &call.in(2)); }
 
-// Writes the packed diagonals into `out`, which is already filled.
+// Writes the packed diagonals into `out`, which already has the values of all other elements.
 Outputs WriteBand(const Tensor& packed, const Band& band, Tensor out) {
   const int64_t packed_size = band.count() * band.packed_length();
   return ForMoves(out.type(), [&](auto tag) {
@@ -142,11 +144,11 @@ Outputs MatrixSetDiag(const Call& call) { return SetDiagOf(call, nullptr); }
 Outputs MatrixSetDiagV2(const Call& call) { return SetDiagOf(call, &call.in(2)); }
 
 struct Wanted {
-  int64_t rows = -1, columns = -1;  // -1: the smallest size that holds the diagonals.
+  int64_t rows = -1, columns = -1;  // -1 stands for the smallest size that holds the diagonals.
 };
 
 // Sets the size of the matrices: the wanted size, or the smallest that holds the diagonals. InvalidArgument unless the
-// diagonals reach the last row or the last column.
+// diagonals fit and reach the last row or the last column.
 Status SetSize(const Wanted& wanted, int64_t packed_length, Band* band) {
   const int64_t rows = packed_length - std::min<int64_t>(band->high, 0);
   const int64_t columns = packed_length + std::max<int64_t>(band->low, 0);
@@ -221,7 +223,8 @@ Outputs DiagPart(const Call& call) {
   });
 }
 
-// Sets values outside the band to zero. A negative limit keeps all values on its side.
+// Sets values outside the band to zero. A negative num_lower or num_upper keeps all values on its side of the main
+// diagonal.
 Outputs MatrixBandPart(const Call& call) {
   const Tensor& in = call.in(0);
   ASSIGN_OR_RETURN(int64_t lower, IntOf(call.in(1), "num_lower"));

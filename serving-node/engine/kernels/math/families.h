@@ -1,4 +1,5 @@
-// The families of kernels for numbers, matrices and reductions. Each function returns the rows of its own file.
+// The families of kernels for numbers, matrices and reductions. Each function returns the kernels that its own .cc file
+// defines.
 #pragma once
 
 #include <span>

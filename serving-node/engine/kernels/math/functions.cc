@@ -1,4 +1,4 @@
-// Less common element-wise functions of one, two or three numbers.
+// Less common element-wise functions with one, two or three arguments.
 #include <bit>
 #include <cmath>
 #include <type_traits>
@@ -46,7 +46,7 @@ struct Lgamma {
       return static_cast<T>(expression);   \
     }                                      \
   };
-// If x is 0, the result is 0, even if y is not finite.
+// The results of Xdivy, Xlogy and Xlog1py are 0 if x is 0, even if y is not finite.
 LONGSHORE_BINARY(Xdivy, x == 0 ? T{0} : x / y)
 LONGSHORE_BINARY(Xlogy, x == 0 ? T{0} : x * std::log(y))
 LONGSHORE_BINARY(Xlog1py, x == 0 ? T{0} : x * std::log1p(y))
@@ -114,8 +114,8 @@ Outputs ApproximateEqual(const Call& call) {
   });
 }
 
-// Computes f(x, y, z) for each element of three tensors of one type. They have one shape, except that scalars are
-// combined with every element.
+// Computes f(x, y, z) for each element of three tensors of one type. The tensors must have the same shape, but a scalar
+// is combined with every element.
 template <typename T, typename F>
 Outputs TernaryOf(const Call& call, F f) {
   const Tensor* shaped = &call.in(0);

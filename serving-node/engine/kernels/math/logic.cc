@@ -16,7 +16,8 @@ Outputs Compares(const Call& call) {
   });
 }
 
-// Incompatible shapes are an error, unless incompatible_shape_error is false: then the tensors count as different.
+// Incompatible shapes are an error if the attribute incompatible_shape_error is true, the default. Otherwise, tensors
+// of such shapes count as different.
 template <template <typename> typename F>
 Outputs Equates(const Call& call) {
   if (!call.attributes().Bool("incompatible_shape_error", true) &&
@@ -46,7 +47,7 @@ Status CheckChoice(const Call& call) {
                          DTypeName(call.in(2).type()));
 }
 
-// All three inputs broadcast.
+// All three inputs are broadcast to one shape.
 Outputs SelectV2(const Call& call) {
   RETURN_IF_ERROR(CheckChoice(call));
   ASSIGN_OR_RETURN(const Shape values, BroadcastShape(call.in(1).shape(), call.in(2).shape()));
@@ -69,7 +70,8 @@ Outputs SelectV2(const Call& call) {
   });
 }
 
-// The older op: the inputs have one shape, but the condition may be a scalar, or a vector that selects rows.
+// The op that SelectV2 replaced. The two values must have the same shape. The condition has this shape too, or is a
+// scalar, or is a vector that selects rows.
 Outputs Select(const Call& call) {
   RETURN_IF_ERROR(CheckChoice(call));
   const Shape& condition = call.in(0).shape();

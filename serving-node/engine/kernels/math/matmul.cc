@@ -19,7 +19,7 @@ Outputs ForProducts(DType type, F f) {
   }
 }
 
-// The matrix, or its transpose, which is written into `buffer`.
+// Returns the matrix, or if `transpose` its transpose, which is written into `buffer`.
 template <typename T>
 const T* TransposedIf(const T* matrix, int64_t rows, int64_t columns, bool transpose, std::vector<T>* buffer) {
   if (!transpose) return matrix;
@@ -86,7 +86,7 @@ Outputs BatchMatMul(const Call& call) {
   return Product(call, {call.attributes().Bool("adj_x", false), call.attributes().Bool("adj_y", false)});
 }
 
-// Unimplemented unless both inputs and the result have the same supported type.
+// Unimplemented unless both inputs and the result have the same type and this type is supported.
 Status CheckOneType(const graph::Node& node) {
   const DType type = node.attributes.Type("Ta");
   if ((Only(type) & (kProducts | Only(DType::kBfloat16))) == 0 || node.attributes.Type("Tb") != type ||

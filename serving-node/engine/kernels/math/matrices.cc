@@ -1,4 +1,5 @@
-// Inverts, decomposes and solves matrices or batches of matrices. Computes in double, for float as well.
+// Inverts, decomposes and solves matrices or batches of matrices. All computations are in double, even for float
+// inputs.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -48,7 +49,7 @@ int64_t MatricesIn(const Tensor& tensor) {
 }
 
 // Gaussian elimination with row pivoting: replaces `right` by the solution of left * x = right. Returns the determinant
-// of `left`; 0 if it is singular, and then there is no solution.
+// of `left`. If it is 0, `left` is singular and `right` is not a solution.
 double Eliminate(Matrix left, Matrix* right) {
   const int64_t n = left.rows;
   double determinant = 1;
@@ -94,11 +95,12 @@ Outputs MatrixDeterminant(const Call& call) {
   const Tensor& in = call.in(0);
   RETURN_IF_ERROR(CheckSquare(in));
   const Shape shape(in.shape().begin(), in.shape().end() - 2);
-  RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));  // A batch of empty matrices may have any size.
+  // Checked because a batch of any number of empty matrices is a small input with a large result.
+  RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, shape));
   return ForFloats(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::fill_n(Raw<T>(out), out.elements(), T{1});  // The determinant of an empty matrix.
+    std::fill_n(Raw<T>(out), out.elements(), T{1});  // An empty matrix has the determinant 1.
     for (int64_t m = 0; m < MatricesIn(in); ++m) {
       Matrix nothing{in.dim(in.rank() - 1), 0, {}};
       Raw<T>(out)[m] = static_cast<T>(Eliminate(MatrixAt<T>(in, m), &nothing));
@@ -128,7 +130,8 @@ Outputs MatrixSolve(const Call& call) {
   });
 }
 
-// Solves a triangular system by substitution. Ignores the other half of the matrix.
+// Solves left * x = right by substitution and replaces `right` by x. `left` is lower or upper triangular; its other
+// half is not read.
 void Substitute(const Matrix& left, bool lower, Matrix* right) {
   const int64_t n = left.rows;
   for (int64_t k = 0; k < n; ++k) {
@@ -174,7 +177,7 @@ Outputs MatrixTriangularSolve(const Call& call) {
 }
 
 // The Cholesky decomposition, in place: the lower triangle L with L * transpose(L) = matrix. Reads only the lower half
-// of the matrix. NaN if the matrix is not positive definite.
+// of the matrix. The result contains NaN if the matrix is not positive definite.
 void Decompose(Matrix* matrix) {
   for (int64_t i = 0; i < matrix->rows; ++i) {
     for (int64_t j = 0; j < matrix->rows; ++j) {

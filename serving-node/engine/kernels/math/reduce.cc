@@ -11,7 +11,8 @@
 namespace longshore::engine::kernels::math {
 namespace {
 
-// The type of sums: double for floats, unsigned for integers, which wrap around.
+// The type in which sums are computed: double for floats, and uint64_t for integers, because sums of integers must wrap
+// around.
 template <typename T>
 using Wide = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
 
@@ -67,7 +68,7 @@ struct Prod {
     return static_cast<T>(product);
   }
 };
-// NaN if any value is NaN. The maximum of no values is the lowest value of the type, or -inf.
+// The maximum is NaN if any value is NaN. The maximum of no values is -inf, or the lowest value of an integer type.
 struct Max {
   template <typename T>
   static T Start() {
@@ -122,9 +123,9 @@ struct Any : All {
 };
 
 struct Axes {
-  Shape kept;  // The input's shape with 1 where it is reduced.
+  Shape kept;  // The input's shape, but with size 1 for each reduced axis.
   Shape out_shape;
-  int64_t count = 1;  // Values per result.
+  int64_t count = 1;  // How many values of the input make up one result.
 };
 
 Result<Axes> AxesOf(const Call& call) {
@@ -153,10 +154,11 @@ template <typename F, typename T>
 Outputs Reduce(const Call& call) {
   ASSIGN_OR_RETURN(const Axes axes, AxesOf(call));
   const Tensor& in = call.in(0);
-  RETURN_IF_ERROR(call.HasRoomFor(in.type(), axes.out_shape));  // There may be any number of empty rows.
+  // Checked because any number of empty rows is a small input with a large result.
+  RETURN_IF_ERROR(call.HasRoomFor(in.type(), axes.out_shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, axes.out_shape));
   using State = decltype(F::template Start<T>());
-  // Not a std::vector, because references to elements of vector<bool> are proxies.
+  // An array instead of a std::vector, because references to elements of vector<bool> are proxies.
   const auto states = std::make_unique<State[]>(static_cast<size_t>(out.elements()));
   std::fill_n(states.get(), out.elements(), F::template Start<T>());
   const std::array strides = {BroadcastStrides(axes.kept, in.shape())};
@@ -187,8 +189,8 @@ Outputs Bools(const Call& call) {
   return call.in(0).type() == DType::kBool ? Reduce<F, bool>(call) : Outputs(WrongType(call.in(0).type()));
 }
 
-// The index of the best value: of equal ones the first. NaN is never the best. 0 if no value is better than the worst
-// number of the type.
+// The index of the largest value (or of the smallest, unless kIsMax), the first one of equal values. NaN is never
+// chosen. 0 if all values are NaN or the worst number of the type.
 template <bool kIsMax, typename T>
 int64_t Best(const T* values, int64_t count, int64_t stride) {
   int64_t best = 0;

@@ -16,12 +16,12 @@ double IncompleteBeta(double a, double b, double x);
 // The inverse of the cumulative distribution function of the standard normal distribution: -inf at 0, inf at 1, NaN
 // outside [0, 1].
 double NormalQuantile(double p);
-// The inverse of erf, for x in [-1, 1]; NaN outside.
+// The inverse of erf: -inf at -1, inf at 1, NaN outside [-1, 1].
 double InverseErf(double x);
 
-// Hurwitz' zeta, the sum of 1 / (k + q)^x over k >= 0, for x > 1.
+// Hurwitz' zeta function: the sum of 1 / (k + q)^x over k >= 0, for x > 1.
 double HurwitzZeta(double x, double q);
-// The n-th derivative of Digamma, for a whole n >= 0.
+// The n-th derivative of Digamma, for an integer n >= 0.
 double Polygamma(double n, double x);
 
 }  // namespace longshore::engine::kernels::math

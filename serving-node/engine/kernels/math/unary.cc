@@ -1,4 +1,4 @@
-// Element-wise functions of one number.
+// Element-wise functions with one argument.
 #include <cmath>
 #include <type_traits>
 
@@ -17,7 +17,7 @@ namespace {
       return static_cast<T>(expression);  \
     }                                     \
   };
-// Integers are computed as unsigned numbers, which wrap around.
+// Integers are computed as unsigned numbers, because those wrap around.
 LONGSHORE_UNARY(Neg, (std::is_floating_point_v<T> ? -x : static_cast<T>(uint64_t{0} - static_cast<uint64_t>(x))))
 LONGSHORE_UNARY(Square,
                 (std::is_floating_point_v<T> ? x * x
@@ -54,7 +54,7 @@ LONGSHORE_UNARY(Softsign, x / (1 + std::fabs(x)))
 LONGSHORE_UNARY(Elu, x < 0 ? std::expm1(x) : x)
 LONGSHORE_UNARY(Selu,
                 x < 0 ? T(1.7580993408473768599402175208123) * std::expm1(x) : T(1.0507009873554804934193349852946) * x)
-// The comparisons are written so that NaN stays NaN.
+// If x is NaN, both comparisons are false, so the result is NaN.
 LONGSHORE_UNARY(Relu, x < 0 ? T{0} : x)
 LONGSHORE_UNARY(Relu6, x < 0 ? T{0} : (x > 6 ? T{6} : x))
 #undef LONGSHORE_UNARY

@@ -1,4 +1,4 @@
-// Norms, products and checks of vectors and whole tensors, and generated vectors.
+// Norms, products and checks of vectors and whole tensors, and ops that generate vectors.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace longshore::engine::kernels::math {
 namespace {
 
-// Half of the sum of the squares of all values.
+// Returns half of the sum of the squares of all values.
 Outputs L2Loss(const Call& call) {
   return ForFloats(call.in(0).type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -42,7 +42,7 @@ Outputs Cross(const Call& call) {
   });
 }
 
-// The last value is exactly `stop`.
+// The last value is set to exactly `stop`.
 Outputs LinSpace(const Call& call) {
   const Tensor& start = call.in(0);
   const Tensor& stop = call.in(1);
@@ -91,7 +91,7 @@ Outputs CheckNumerics(const Call& call) {
   });
 }
 
-// Returns the tensor if its shape matches the attribute, in which -1 matches any size.
+// Returns the tensor if its shape matches the attribute `shape`, in which -1 matches any size.
 Outputs EnsureShape(const Call& call) {
   const auto* value = call.attributes().Find("shape");
   if (value == nullptr || value->shape().unknown_rank()) return One(call.in(0));

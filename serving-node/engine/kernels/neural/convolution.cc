@@ -10,15 +10,15 @@
 namespace longshore::engine::kernels::neural {
 namespace {
 
-// How many places of the result are unrolled at once: few enough that their patches stay in the cache.
+// How many pixels of the result are computed at once: few enough that their unrolled patches stay in the cache.
 constexpr int64_t kPlacesAtOnce = 64;
 
 // Grouped convolution: the channels and the filters are split into equal groups, and the filters of a group see only
 // the channels of that group.
 struct Groups {
   int64_t count = 1;
-  int64_t depth = 0;    // Channels per group.
-  int64_t filters = 0;  // Filters per group.
+  int64_t depth = 0;    // How many channels each group has.
+  int64_t filters = 0;  // How many filters each group has.
 };
 
 Result<Groups> GroupsOf(int64_t channels, const Tensor& filter) {
@@ -33,8 +33,9 @@ Result<Groups> GroupsOf(int64_t channels, const Tensor& filter) {
   return Groups{.count = count, .depth = depth, .filters = filter.dim(3) / count};
 }
 
-// Copies the values under the window at (row, column) of the result, zeros outside the image: [window, window, taken].
-// A place of the image has `channels` values, of which the first `taken` are copied.
+// Copies the values of the image under the window at (row, column) of the result to `patch`, whose shape is [window
+// rows, window columns, taken]. Values outside the image are zero. A pixel of the image has `channels` values, of which
+// the first `taken` are copied.
 template <typename T>
 void CopyPatch(const T* image, const Window& window, int64_t channels, int64_t taken, int64_t row, int64_t column,
                T* patch) {
@@ -58,7 +59,8 @@ Status CheckShapes(const Tensor& image, const Tensor& filter) {
                          ToString(image.shape()), ToString(filter.shape()));
 }
 
-// Makes the filters of each group contiguous: [taps, filters] becomes [group, taps, filters of the group].
+// Makes the filters of each group contiguous: [taps, filters] becomes [group, taps, filters of the group]. A tap is one
+// place of a filter's window and channels.
 template <typename T>
 std::vector<T> FiltersByGroup(const Tensor& filter, const Groups& groups) {
   const int64_t taps = filter.elements() / filter.dim(3);
@@ -72,8 +74,9 @@ std::vector<T> FiltersByGroup(const Tensor& filter, const Groups& groups) {
   return sorted;
 }
 
-// Convolves one image with one group: places are unrolled into patches, and patches times filters is a matrix product.
-// `image` and `out` point to the group's first channel; their places have the channels of all groups.
+// Convolves the channels of one group of one image: unrolls the image into one patch per pixel of the result, and
+// multiplies the matrix of patches by the matrix of filters. `image` and `out` point to the first channel of the group;
+// consecutive pixels are as many values apart as all groups have channels.
 template <typename T>
 void ConvolveGroup(const T* image, const T* filters, const Window& window, const Groups& groups, T* out) {
   const int64_t patch_size = window.rows.window * window.columns.window * groups.depth;
@@ -126,7 +129,7 @@ Outputs Conv2D(const Call& call) {
   });
 }
 
-// filter [rows, columns, channels, multiplier]: every channel has its own filters.
+// The filter is [rows, columns, channels, multiplier]: every channel has `multiplier` filters of its own.
 Outputs DepthwiseConv2D(const Call& call) {
   const Tensor& image = call.in(0);
   const Tensor& filter = call.in(1);

@@ -1,5 +1,5 @@
 // The families of kernels for neural networks: convolutions, pools, recurrent cells and quantised numbers. Each
-// function returns the rows of its own file.
+// function returns the kernels that its own .cc file defines.
 #pragma once
 
 #include <span>

@@ -10,7 +10,7 @@
 namespace longshore::engine::kernels::neural {
 namespace {
 
-// Channels are the last axis, or the second one for data_format NCHW.
+// The bias has one value per channel. Channels are the last axis, or the second one if data_format is NCHW.
 Outputs BiasAdd(const Call& call) {
   const Tensor& in = call.in(0);
   const Tensor& bias = call.in(1);
@@ -30,8 +30,8 @@ Outputs BiasAdd(const Call& call) {
   });
 }
 
-// y = (x - mean) * scale / sqrt(variance + epsilon) + offset. The other outputs repeat the mean and variance inputs, as
-// in TensorFlow at inference.
+// The first output is (x - mean) * scale / sqrt(variance + epsilon) + offset. The other outputs repeat the mean and
+// variance inputs, as in TensorFlow at inference.
 Outputs FusedBatchNorm(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.type() != DType::kFloat || in.rank() != 4)
@@ -58,7 +58,7 @@ Outputs FusedBatchNorm(const Call& call) {
   return std::vector<Tensor>{out, call.in(3), call.in(4), call.in(3), call.in(4), call.in(4)};
 }
 
-// The image may have short floats; scale, offset, mean and variance are always DT_FLOAT.
+// The image may be DT_HALF or DT_BFLOAT16; scale, offset, mean and variance are always DT_FLOAT.
 Outputs FusedBatchNormOfAnyFloat(const Call& call) {
   if (!HasShortFloats(call.inputs.first(1))) return FusedBatchNorm(call);
   std::vector<Tensor> wide(call.inputs.begin(), call.inputs.end());

@@ -10,7 +10,7 @@
 namespace longshore::engine::kernels::neural {
 namespace {
 
-// The part of a window that is inside the image: [begin, end).
+// The rows or columns [begin, end) of a window that are inside the image.
 struct Span {
   int64_t begin = 0;
   int64_t end = 0;
@@ -21,8 +21,8 @@ Span Inside(const Slide& slide, int64_t place) {
   return {std::max<int64_t>(begin, 0), std::min(begin + slide.window, slide.size)};
 }
 
-// MaxAt and MeanAt read only places inside the image. As in TensorFlow, the maximum of no values is the lowest number,
-// and a maximum ignores NaN; a mean does not.
+// MaxAt and MeanAt read only pixels inside the image. As in TensorFlow, MaxAt ignores NaN and gives the lowest number
+// if there are no other values; MeanAt does not ignore NaN.
 template <typename T>
 void MaxAt(const T* image, Span rows, Span columns, int64_t width, int64_t channels, T* out) {
   std::fill_n(out, channels, std::numeric_limits<T>::lowest());
@@ -76,7 +76,7 @@ Outputs PoolOver(const Call& call, const Window& window) {
     return One(out);
   };
   if constexpr (kIsMax) return ForNumbers(image.type(), fill);
-  if constexpr (!kIsMax) return ForFloats(image.type(), fill);  // The mean of an empty window divides by zero.
+  if constexpr (!kIsMax) return ForFloats(image.type(), fill);  // Floats only: an empty window divides by zero.
 }
 
 template <bool kIsMax>
@@ -85,7 +85,7 @@ Outputs Pool(const Call& call) {
   return PoolOver<kIsMax>(call, window);
 }
 
-// The size of the window and its strides are inputs.
+// Like MaxPool, but the window size and the strides are inputs instead of attributes.
 Outputs MaxPoolV2(const Call& call) {
   const Tensor& image = call.in(0);
   ASSIGN_OR_RETURN(const auto size, IntsOf(call.in(1), "ksize"));
@@ -109,12 +109,12 @@ Outputs MaxPoolV2(const Call& call) {
 
 struct Largest {
   Tensor values;
-  Tensor places;  // The indices of the values in the image, DT_INT64.
+  Tensor places;  // The index of each value in its image or batch, DT_INT64.
 };
 
-// Finds the largest value under each window and its index, which counts within its image, or within the batch if
-// count_batch. Begins with the first value and replaces it by each larger one: of equal values the first is kept, and a
-// NaN in the first place stays.
+// Finds the largest value under each window and its index, which counts from the start of its image, or from the start
+// of the batch if count_batch. Of equal values the first is taken. NaN is taken only if it is the first value under the
+// window.
 template <typename T>
 void FindLargest(const Tensor& image, const Window& window, bool count_batch, Largest* found) {
   const int64_t channels = image.dim(3), places = window.rows.out * window.columns.out;

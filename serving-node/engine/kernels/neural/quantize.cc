@@ -10,7 +10,7 @@
 namespace longshore::engine::kernels::neural {
 namespace {
 
-// Equal steps from `low` to `high`; one of them is zero.
+// The values that the quantised model can represent: from `low` to `high` in steps of `size`. One of them is zero.
 struct Steps {
   float low = 0, high = 0;
   float size = 0;
@@ -25,7 +25,7 @@ struct Steps {
   }
 };
 
-// The steps of the range, which is shifted so that zero is one of the steps.
+// The steps from `low` to `high`, after this range is shifted so that zero is one of the steps.
 Steps StepsOf(float low, float high, const graph::Attributes& attributes) {
   if (low == 0 && high == 0) return {};
   const auto first = static_cast<float>(attributes.Bool("narrow_range", false) ? 1 : 0);
@@ -46,7 +46,7 @@ Status CheckArgs(const graph::Node& node) {
   return low < high ? Status{} : Unimplemented("{} with min {} and max {}", node.op, low, high);
 }
 
-// `steps` has one entry for each index of the last axis, or a single entry for all values.
+// `steps` has one entry for each index of the last axis of `in`, or a single entry for all values.
 Outputs Stepped(const Tensor& in, const std::vector<Steps>& steps) {
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   for (int64_t i = 0; i < in.elements(); ++i)
@@ -85,7 +85,7 @@ Outputs FakeQuantChannels(const Call& call) {
   return steps.empty() ? One(in) : Stepped(in, steps);
 }
 
-// The range of the quantised integers.
+// The lowest and the highest of the quantised integers.
 struct Integers {
   double low = 0, high = 0;
 };
@@ -102,7 +102,7 @@ struct Range {
 };
 
 // Rounds a value by scaling it to integers and back. The end of the range with the larger magnitude determines the
-// scale. If the range is given, values beyond it are clamped to it.
+// scale. If the node is given a range, values beyond it are clamped to it.
 template <typename T>
 struct Rounding {
   Rounding(Range<T> range, const Integers& integers, bool is_given, bool half_up)
@@ -173,14 +173,15 @@ Outputs QuantizeAndDequantize(const Call& call) {
   return ForFloats(call.in(0).type(), [&](auto tag) { return Rounded<typename decltype(tag)::type>(call, bits); });
 }
 
-// The version in which the number of bits is an input.
+// Like QuantizeAndDequantizeV2, but the number of bits is an input instead of an attribute.
 Outputs QuantizeAndDequantizeV3(const Call& call) {
   ASSIGN_OR_RETURN(const int64_t bits, IntOf(call.in(3), "num_bits"));
   if (bits < 1 || bits > 62) return InvalidArgument("num_bits {} is out of range", bits);
   return ForFloats(call.in(0).type(), [&](auto tag) { return Rounded<typename decltype(tag)::type>(call, bits); });
 }
 
-// Ranges along an axis cannot be given in TensorFlow either: its checks contradict each other.
+// Unimplemented if the node is given ranges along an axis. TensorFlow does not accept that either: its checks
+// contradict each other.
 Status CheckRanges(const graph::Node& node) {
   if (!node.attributes.Bool("range_given", false) || node.attributes.Int("axis", -1) == -1) return {};
   return Unimplemented("{} with input_min and input_max along an axis", node.op);

@@ -12,7 +12,7 @@
 namespace longshore::engine::kernels::neural {
 namespace {
 
-// Calls f(TypeTag<T>) for a type of kQuantized, where T is the integer that is stored.
+// Calls f(TypeTag<T>) for a type in kQuantized. T is the integer type in which its values are stored.
 template <typename F>
 Outputs ForQuantized(DType type, F f) {
   switch (type) {
@@ -34,7 +34,7 @@ constexpr T kHighest = std::numeric_limits<T>::max();
 template <typename T>
 constexpr double kSteps = static_cast<double>(kHighest<T>) - static_cast<double>(kLowest<T>);
 
-// The offset that makes the lowest integer 0.
+// The number that is added to the lowest integer of T to make it 0.
 template <typename T>
 constexpr float kOffset = std::is_signed_v<T> ? static_cast<float>((kSteps<T> + 1) / 2) : 0.0F;
 
@@ -49,7 +49,7 @@ int32_t ToInt32(float x) {
   return x >= -kEnd && x < kEnd ? static_cast<int32_t>(x) : INT32_MIN;
 }
 
-// Converts to an integer. NaN becomes 0; TensorFlow's result for NaN varies, because its vectorised code returns the
+// Converts to an integer. NaN becomes 0. TensorFlow's result for NaN is not always 0: its vectorised code gives the
 // lowest number.
 template <typename T>
 T ToInteger(float x) {
@@ -59,7 +59,7 @@ T ToInteger(float x) {
 // Clamps x to the range. NaN stays NaN.
 float Between(float x, Range range) { return x > range.high ? range.high : x < range.low ? range.low : x; }
 
-// Mode MIN_COMBINED: the lowest integer represents the low end of the range, the highest the high end.
+// Mode MIN_COMBINED: the lowest integer represents the low end of the range, and the highest integer the high end.
 template <typename T>
 struct MinCombined {
   explicit MinCombined(Range ends)
@@ -72,7 +72,7 @@ struct MinCombined {
   float scale;
 };
 
-// Mode MIN_FIRST: like MinCombined, but zero is one of the steps.
+// Mode MIN_FIRST: like MinCombined, but zero is one of the represented numbers.
 template <typename T>
 struct MinFirst {
   explicit MinFirst(Range range)
@@ -86,7 +86,7 @@ struct MinFirst {
   float scale, first;
 };
 
-// Mode SCALED: the integer zero represents zero.
+// Mode SCALED: the integer 0 represents the number 0.
 template <typename T, bool kToEven>
 struct Scaled {
   explicit Scaled(Range ends) : range(ends) {}
@@ -98,14 +98,14 @@ struct Scaled {
   float scale = 1;
 };
 
-// The lowest integer that is used: one more than the lowest of the type with narrow_range.
+// The lowest integer that is used: the lowest of T, or one more if narrow_range is true.
 template <typename T>
 float FirstOf(const Call& call) {
   return static_cast<float>(static_cast<int>(kLowest<T>) + (call.attributes().Bool("narrow_range", false) ? 1 : 0));
 }
 
-// The factor from floats to integers, of which `first` is the lowest. The end of the range with the larger magnitude
-// determines it. Sets the range to what the integers can represent.
+// The factor by which floats become integers; `first` is the lowest integer. The end of the range with the larger
+// magnitude determines the factor. Sets `range` to the floats that the integers can represent.
 template <typename T>
 float ScaleOf(float first, Range* range) {
   constexpr auto kLast = static_cast<float>(kHighest<T>);
@@ -130,7 +130,7 @@ Status CheckEnds(const Tensor& ends, const RangeLayout& layout, bool is_vector) 
                          ToString(ends.shape()), layout.ranges, is_vector ? "floats in a vector" : "floats");
 }
 
-// Applies functions[i] to the values of range i.
+// Applies functions[i] to the values of `in` that have the range i.
 template <typename From, typename To, typename F>
 Tensor Each(const Call& call, const RangeLayout& layout, const std::vector<F>& functions, Tensor out) {
   const Tensor& in = call.in(0);
@@ -143,7 +143,8 @@ Tensor Each(const Call& call, const RangeLayout& layout, const std::vector<F>& f
   return out;
 }
 
-// Widens the range so that it contains zero, and so that its width is at least `closest` times the larger end.
+// Widens the range so that it contains zero, and so that its width is at least `closest` times the largest of 1 and the
+// magnitudes of its ends.
 Result<Range> Widened(Range range, float closest) {
   if (range.low > range.high) return InvalidArgument("input_max_range must be larger than input_min_range");
   const float least = std::max(1.0F, std::max(std::fabs(range.low), std::fabs(range.high))) * closest;
@@ -173,7 +174,8 @@ std::vector<Scaled<T, kToEven>> AllScaled(const Call& call, std::vector<Range>* 
   return all;
 }
 
-// Quantises by the attribute `mode`. In mode SCALED, sets the ranges to what the integers can represent.
+// Quantises in the mode that the attribute `mode` names. Mode SCALED also sets `ranges` to what the integers can
+// represent.
 template <typename T>
 Tensor QuantizedBy(const Call& call, const RangeLayout& layout, Tensor out, std::vector<Range>* ranges) {
   const std::string mode = call.attributes().Text("mode", "MIN_COMBINED");
@@ -210,8 +212,8 @@ template <typename T>
 struct Line {
   float operator()(T x) const { return (FloatOf(x) + before) * scale + after; }
 
-  // In mode SCALED with a single range, TensorFlow converts float to int32 and back: the largest integers, which float
-  // rounds up to 2^31, become negative.
+  // Like TensorFlow in mode SCALED with a single range, converts the float to int32 and back. The largest integers,
+  // which float rounds up to 2^31, thus become negative.
   float FloatOf(T x) const {
     const auto value = static_cast<float>(x);
     return wraps ? static_cast<float>(ToInt32(value)) : value;
@@ -227,7 +229,7 @@ Line<T> LineOf(const Call& call, Range range, bool is_only) {
   constexpr auto kLast = static_cast<float>(kHighest<T>);
   if (mode == "SCALED") {
     const float by_high = range.high / kLast;
-    // For unsigned integers the low end is ignored.
+    // For unsigned integers the low end of the range is ignored.
     return {0, std::is_signed_v<T> ? std::max(range.low / FirstOf<T>(call), by_high) : by_high, 0, is_only};
   }
   if (mode == "MIN_FIRST") {

@@ -23,7 +23,7 @@ Status CheckInput(const Tensor& in, std::string_view name, const Shape& wanted) 
                          ToString(wanted));
 }
 
-// The weights of the gates and their bias, with the names of the inputs.
+// The weights of the gates and their bias, and the names of these two inputs for error messages.
 struct GateInputs {
   const Tensor& weights;
   std::string_view weights_name;
@@ -31,8 +31,8 @@ struct GateInputs {
   std::string_view bias_name;
 };
 
-// InvalidArgument unless weights are [inputs + cells, times * cells] and the bias has as many columns. Compares by
-// division, because products might overflow.
+// InvalidArgument unless the weights are [inputs + cells, times * cells] and the bias is a vector with as many elements
+// as the weights have columns. Compares by division, because products might overflow.
 Status CheckWeights(const GateInputs& gates, const Sizes& sizes, int64_t times) {
   const Tensor& weights = gates.weights;
   const bool is_matrix = weights.type() == DType::kFloat && weights.rank() == 2;
@@ -45,7 +45,8 @@ Status CheckWeights(const GateInputs& gates, const Sizes& sizes, int64_t times) 
 }
 
 // ResourceExhausted unless the outputs, for `steps` steps, and the buffers of one step fit into memory. The buffers are
-// the joined rows and their products: 4 per cell for LSTM; 2 and the reset state for GRU.
+// the joined rows of x and h, and their products with the weights: for each cell 4 values in an LSTM, and in a GRU 2
+// and the reset state.
 Status HasRoomForSteps(const Call& call, const Sizes& sizes, int64_t steps, int64_t outputs) {
   ASSIGN_OR_RETURN(const Call rest, ReserveRoom(call, DType::kFloat, {outputs, steps, sizes.batch, sizes.cells}));
   return rest.HasRoomFor(DType::kFloat, {sizes.batch, sizes.inputs + 5 * sizes.cells});
@@ -59,12 +60,13 @@ void Concatenate(const float* x, const float* h, const Sizes& sizes, float* out)
   }
 }
 
-// The results of a step, in the order of the outputs.
+// The outputs of one step, in the order of the op's outputs.
 enum LstmOutput : size_t { kInputGate, kState, kForgetGate, kOutputGate, kCandidate, kSquashed, kHidden, kLstmOutputs };
 using LstmStep = std::array<float*, kLstmOutputs>;
 
-// The differences between the LSTM ops: which quarter of the columns of the weights belongs to the candidate and to the
-// forget gate (the input gate has the first and the output gate the last), and the defaults of attributes.
+// The differences between the LSTM ops. `candidate` and `forget` say which quarter of the columns of the weights
+// belongs to the candidate and to the forget gate (the input gate has the first quarter and the output gate the last).
+// The other two are defaults of attributes.
 struct LstmKind {
   int64_t candidate = 1;
   int64_t forget = 2;
@@ -72,7 +74,7 @@ struct LstmKind {
   float clip = 3;
 };
 
-// `in`: x, cs_prev, h_prev, w, wci, wcf, wco, b.
+// `in` has the op's inputs x, cs_prev, h_prev, w, wci, wcf, wco, b.
 class Lstm {
  public:
   Lstm(const graph::Attributes& attributes, std::span<const Tensor> in, const Sizes& sizes, const LstmKind& kind)
@@ -115,7 +117,7 @@ class Lstm {
     return has_peepholes_ ? state * Raw<float>(in_[weights])[cell] : 0;
   }
 
-  // NaN stays NaN.
+  // Clips the state to [-clip_, clip_] if clip_ is positive. NaN stays NaN.
   float Clipped(float state) const {
     if (!(clip_ > 0)) return state;
     return state > clip_ ? clip_ : state < -clip_ ? -clip_ : state;
@@ -131,8 +133,8 @@ class Lstm {
   std::vector<float> gates_;
 };
 
-// `in` has the inputs of Lstm, with x of shape [.., batch, inputs]. Checks peepholes if they are used; unused ones may
-// be vectors of any size.
+// `in` has the inputs of Lstm; x is [.., batch, inputs]. The peephole weights must have the right size only if they are
+// used; otherwise they may be vectors of any size.
 Status CheckLstm(std::span<const Tensor> in, const Sizes& sizes, bool has_peepholes) {
   RETURN_IF_ERROR(CheckInput(in[2], "h_prev", {sizes.batch, sizes.cells}));
   RETURN_IF_ERROR(CheckWeights({in[3], "w", in[7], "b"}, sizes, 4));
@@ -144,7 +146,7 @@ Status CheckLstm(std::span<const Tensor> in, const Sizes& sizes, bool has_peepho
   return {};
 }
 
-// The sizes from x, which must have the given rank, and from the input `state`, which is called `name`.
+// Reads the sizes from x, which must have the given rank, and from the input `state`. `name` is the name of this input.
 Result<Sizes> SizesOf(const Tensor& x, int rank, const Tensor& state, std::string_view name) {
   if (x.type() != DType::kFloat || x.rank() != rank)
     return InvalidArgument("x must be DT_FLOAT of rank {}, not {}{}", rank, DTypeName(x.type()), ToString(x.shape()));
@@ -154,7 +156,7 @@ Result<Sizes> SizesOf(const Tensor& x, int rank, const Tensor& state, std::strin
   return sizes;
 }
 
-// Makes `count` outputs of zeros.
+// Makes `count` tensors of zeros.
 Result<std::vector<Tensor>> Zeros(size_t count, const Shape& shape) {
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < count; ++i) {
@@ -182,8 +184,8 @@ Outputs LstmCell(const Call& call) {
   return outputs;
 }
 
-// Steps beyond seq_len_max give zeros. TensorFlow promises that only for the state and the hidden values; its other
-// outputs are uninitialised memory there.
+// Outputs of steps beyond seq_len_max are zero. TensorFlow promises that only for the state and the hidden values; in
+// its other outputs, these elements are uninitialised memory.
 Outputs LstmSequence(const Call& call, const LstmKind& kind) {
   const auto in = call.inputs.subspan(1);
   const Tensor& x = in[0];
@@ -214,8 +216,8 @@ Outputs BlockLstmV2(const Call& call) {
   return LstmSequence(call, {.candidate = 2, .forget = 1, .forget_bias = 0, .clip = 0});
 }
 
-// Inputs: x, h_prev, w_ru, w_c, b_ru, b_c. Outputs: the reset gate (how much of h_prev the candidate sees), the update
-// gate (how much of h_prev stays), the candidate, h.
+// The inputs are x, h_prev, w_ru, w_c, b_ru and b_c. The outputs are the reset gate (how much of h_prev the candidate
+// sees), the update gate (how much of h_prev stays), the candidate, and h.
 Outputs GruCell(const Call& call) {
   ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(call.in(0), 2, call.in(1), "h_prev"));
   RETURN_IF_ERROR(CheckWeights({call.in(2), "w_ru", call.in(4), "b_ru"}, sizes, 2));

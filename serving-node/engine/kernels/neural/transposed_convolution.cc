@@ -1,5 +1,5 @@
-// Transposed convolution (Keras' Conv2DTranspose): spreads each value through the filters over its window of the image,
-// and adds up what overlaps.
+// Transposed convolution (Keras' Conv2DTranspose): multiplies each value of the input by the filters, and adds the
+// products to the result under the window of that value.
 #include <algorithm>
 
 #include "serving-node/engine/kernels/base/gemm.h"
@@ -11,13 +11,13 @@
 namespace longshore::engine::kernels::neural {
 namespace {
 
-// How many places are spread at once: few enough that their patches stay in the cache.
+// How many pixels of the input are processed at once: few enough that their patches stay in the cache.
 constexpr int64_t kPlacesAtOnce = 64;
 
 struct Sizes {
   int64_t batch = 0;
-  int64_t channels = 0;  // Channels of the image that is computed.
-  int64_t filters = 0;   // Channels of the input that is spread.
+  int64_t channels = 0;  // Channels of the result, an image or volume.
+  int64_t filters = 0;   // Channels of the input.
 };
 
 // Transposes [taps * channels, filters] to [filters, taps * channels].
@@ -32,7 +32,8 @@ std::vector<T> Transposed(const Tensor& filter, int64_t filters) {
   return transposed;
 }
 
-// Computes one image: places times transposed filters are patches, and patches are added at their windows.
+// Computes one image: multiplies the matrix of the input's pixels (`places`) by the transposed filters, which gives a
+// patch for each pixel, and adds each patch to the image under its window.
 template <typename T>
 void Spread(const T* places, const std::vector<T>& transposed, const Volume& window, const Sizes& sizes, T* image) {
   const int64_t patch_size = static_cast<int64_t>(transposed.size()) / sizes.filters;
@@ -75,8 +76,8 @@ Status CheckTypesAndRanks(const Call& call, int rank) {
       ToString(filter.shape()), ToString(places.shape()));
 }
 
-// InvalidArgument unless the forward convolution turns the image [batch, sizes..., channels] into the shape of
-// `places`.
+// InvalidArgument unless `places` has the shape `wanted`, into which the forward convolution turns an image of the
+// shape [batch, sizes..., channels], and the batch and the channels match.
 Status CheckFits(const Shape& image, const Tensor& filter, const Tensor& places, const Shape& wanted) {
   if (image[0] == places.dim(0) && image.back() == filter.dim(filter.rank() - 2) && places.shape() == wanted) return {};
   return InvalidArgument("input_sizes {} and filter {} require out_backprop of shape {}, not {}", ToString(image),
@@ -112,7 +113,7 @@ Outputs Conv3DBackpropInput(const Call& call) {
   return SpreadAll(filter, places, window, {image[0], filter.dim(3), filter.dim(4)}, out);
 }
 
-// Every channel has its own filters: filter [rows, columns, channels, multiplier].
+// The filter is [rows, columns, channels, multiplier]: every channel has `multiplier` filters of its own.
 Outputs DepthwiseBackpropInput(const Call& call) {
   RETURN_IF_ERROR(CheckTypesAndRanks(call, 4));
   const Tensor& filter = call.in(1);

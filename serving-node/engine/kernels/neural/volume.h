@@ -8,19 +8,20 @@
 
 namespace longshore::engine::kernels::neural {
 
-// The directions depth, height, width. An image is a volume of depth 1.
+// How a window slides in the directions depth, height and width. For an image, the depth is 1.
 using Volume = std::array<Slide, 3>;
 
-// The volume with the strides, dilations and padding of the node. Requires: CheckVolume succeeded, and a volume of rank
-// 5.
+// How a window of the given size slides over the volume, with the node's strides, dilations and padding. Requires that
+// CheckVolume succeeded and that the volume has rank 5.
 Result<Volume> VolumeOf(const Call& call, const Shape& volume, const std::array<int64_t, 3>& window);
 
-// Unimplemented unless volumes are NDHWC, strides apply to depth, height and width only, and the padding is a known
-// one.
+// Unimplemented unless volumes are NDHWC, strides apply to depth, height and width only, and the padding is SAME or
+// VALID.
 Status CheckVolume(const graph::Node& node);
 
-// Calls inside(place, offset) for each place of the window at position `at` of the result, if the place is inside the
-// volume. `place` is the index within the window, `offset` the index within the volume, both in row-major order.
+// Puts the window at position `at` of the result, and calls inside(place, offset) for each of its elements that is
+// inside the volume. `place` is the element's index in the window and `offset` its index in the volume, both in
+// row-major order.
 template <typename F>
 void ForEachInside(const Volume& volume, const std::array<int64_t, 3>& at, F inside) {
   std::array<int64_t, 3> first{};
@@ -39,13 +40,13 @@ void ForEachInside(const Volume& volume, const std::array<int64_t, 3>& at, F ins
   }
 }
 
-// The position of the result's place with the row-major index `place`.
+// Converts the row-major index `place` of a position in the result into its coordinates.
 inline std::array<int64_t, 3> PlaceAt(const Volume& volume, int64_t place) {
   const int64_t plane = volume[1].out * volume[2].out;
   return {place / plane, place % plane / volume[2].out, place % volume[2].out};
 }
 
-// How many places the result has.
+// How many positions the result has.
 inline int64_t PlacesOf(const Volume& volume) { return volume[0].out * volume[1].out * volume[2].out; }
 
 }  // namespace longshore::engine::kernels::neural

@@ -11,10 +11,11 @@
 namespace longshore::engine::kernels::neural {
 namespace {
 
-// How many places of the result are unrolled at once: few enough that their patches stay in the cache.
+// How many positions of the result are computed at once: few enough that their unrolled patches stay in the cache.
 constexpr int64_t kPlacesAtOnce = 64;
 
-// Convolves one volume: places are unrolled into patches, and patches times filters is a matrix product.
+// Convolves one volume: unrolls it into one patch per position of the result, and multiplies the matrix of patches by
+// the matrix of filters.
 template <typename T>
 void Convolve(const T* volume, const T* filters, const Volume& window, int64_t channels, int64_t filter_count, T* out) {
   const int64_t patch_size = window[0].window * window[1].window * window[2].window * channels;
@@ -57,7 +58,8 @@ Outputs Conv3D(const Call& call) {
   });
 }
 
-// Reads only places inside the volume. The maximum of no values is the lowest number, and a maximum ignores NaN.
+// Reads only positions inside the volume. The maximum ignores NaN; if there are no other values, it is the lowest
+// number.
 template <bool kIsMax, typename T>
 void PoolAt(const T* volume, const Volume& window, const std::array<int64_t, 3>& at, int64_t channels, T* out) {
   std::fill_n(out, channels, kIsMax ? std::numeric_limits<T>::lowest() : T{0});

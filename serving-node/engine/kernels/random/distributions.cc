@@ -8,7 +8,7 @@
 namespace longshore::engine::kernels::random {
 namespace {
 
-// How many values a block of random numbers makes: four, or two of 8 bytes.
+// How many values one block of the Philox stream gives: four, or two if a value has 8 bytes.
 template <typename T>
 constexpr int64_t kPerBlock = sizeof(T) == 8 ? 2 : 4;
 
@@ -28,7 +28,7 @@ std::array<T, 4> NormalOf(const Philox::Block& x) {
   return {first[0], first[1], second[0], second[1]};
 }
 
-// Draws normal numbers until enough of them are in (-2, 2).
+// Draws normal numbers until one block of them is in (-2, 2), and returns these.
 template <typename T>
 std::array<T, 4> TruncatedOf(const Philox& philox) {
   PhiloxNumbers numbers(philox);
@@ -46,7 +46,8 @@ std::array<T, 4> TruncatedOf(const Philox& philox) {
   }
 }
 
-// Fills `out` with blocks of values; the last block may be cut.
+// Fills `out` with the values that block_at(0), block_at(1), and so on return. Values of the last block that do not fit
+// are dropped.
 template <typename T, typename F>
 void FillBlocks(Tensor* out, F block_at) {
   constexpr int64_t kCount = kPerBlock<T>;
@@ -61,7 +62,8 @@ void FillFloats(Distribution distribution, Philox philox, Tensor* out) {
   FillBlocks<T>(out, [&](int64_t block) {
     if (distribution == Distribution::kUniform) return UniformOf<T>(philox.Next());
     if (distribution == Distribution::kNormal) return NormalOf<T>(philox.Next());
-    Philox own = philox;  // Each block reads its own part of the stream, which is long enough for it.
+    // Each block of values reads a part of the stream of its own, which is long enough for it.
+    Philox own = philox;
     own.Skip(static_cast<uint64_t>(block * kPerBlock<T> * (kBlocksPerValue / 4)));
     return TruncatedOf<T>(own);
   });
@@ -81,7 +83,7 @@ Result<Tensor> ShortFloats(const Call& call, DType type, const Shape& shape, Dis
   return out;
 }
 
-// Fills `out` with random integers, each from as many bits of the stream as the type has.
+// Fills `out` with make(random), where `random` has as many bits of the stream as the type U.
 template <typename U, typename F>
 void FillInts(Philox philox, Tensor* out, F make) {
   PhiloxNumbers numbers(philox);
@@ -91,7 +93,7 @@ void FillInts(Philox philox, Tensor* out, F make) {
   }
 }
 
-// The cumulative probabilities of the classes, not normalised. Classes with a logit that is not finite have probability
+// The cumulative sums of the classes' probabilities, not normalised. A class whose logit is not finite has probability
 // 0.
 std::vector<double> EndsOf(const float* logits, int64_t classes) {
   float most = std::numeric_limits<float>::lowest();

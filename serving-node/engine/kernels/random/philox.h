@@ -74,7 +74,7 @@ class PhiloxNumbers {
   size_t used_ = 4;
 };
 
-// Uniform numbers from [0, 1): the random bits become the mantissa of a number in [1, 2), from which 1 is subtracted.
+// Uniform numbers from [0, 1). The random bits become the mantissa of a number in [1, 2), from which 1 is subtracted.
 inline float UniformFloat(uint32_t x) { return std::bit_cast<float>((x & 0x7fffffU) | 0x3f800000U) - 1.0F; }
 inline double UniformDouble(uint32_t high, uint32_t low) {
   return std::bit_cast<double>(uint64_t{high & 0xfffffU} << 32 | low | uint64_t{1023} << 52) - 1.0;
@@ -86,7 +86,7 @@ inline uint16_t UniformBfloat16(uint32_t x) {
   return tensor::FloatToBfloat16(tensor::Bfloat16ToFloat(static_cast<uint16_t>((x & 0x7fU) | 127U << 7)) - 1.0F);
 }
 
-// The Box-Muller transform: two normal numbers from two uniform ones.
+// The Box-Muller transform, which makes two normal numbers from two uniform ones.
 template <typename T>
 std::array<T, 2> NormalPair(T first, T second) {
   const T radius = std::sqrt(T{-2} * std::log(std::max(first, static_cast<T>(1.0e-7F))));

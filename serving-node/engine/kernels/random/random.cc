@@ -1,5 +1,6 @@
-// Stateful random ops. With a seed, each run continues TensorFlow's stream where the last run ended; loading a model
-// begins it again. Without seeds, the stream differs from load to load (std::random_device).
+// Stateful random ops. If a node has a seed, it has TensorFlow's stream of numbers for this seed: the stream begins
+// when the model is loaded, and each run continues it where the last run ended. Without a seed, every run reads another
+// stream, which std::random_device chooses.
 #include <algorithm>
 #include <random>
 
@@ -15,7 +16,8 @@ uint64_t RandomSeed() {
   return uint64_t{device()} << 32 | device();
 }
 
-// Reserves `blocks` blocks of the node's stream and returns the stream at the first of them.
+// Returns the stream of the node at the next `blocks` blocks, which this call reserves. Without a seed, returns a new
+// stream.
 Philox Take(const Call& call, int64_t blocks) {
   const auto seed = static_cast<uint64_t>(call.attributes().Int("seed", 0));
   const auto seed2 = static_cast<uint64_t>(call.attributes().Int("seed2", 0));
@@ -25,7 +27,7 @@ Philox Take(const Call& call, int64_t blocks) {
   return philox;
 }
 
-// Reserves as many blocks as the values of the tensor may need.
+// Reserves as many blocks of the stream as the values of a tensor with this shape may need.
 Result<Philox> TakeFor(const Call& call, DType type, const Shape& shape) {
   RETURN_IF_ERROR(call.HasRoomFor(type, shape));
   ASSIGN_OR_RETURN(const int64_t count, tensor::ElementCount(shape));
@@ -49,7 +51,7 @@ Outputs RandomUniformInt(const Call& call) {
   return One(RandomInts(call, call.in(1), call.in(2), shape, philox));
 }
 
-// Shuffles rows: swaps each row with itself or one of the rows after it.
+// Shuffles the rows of a tensor: swaps each row, from the first on, with itself or a random row after it.
 Outputs RandomShuffle(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.rank() == 0 || in.elements() == 0 || in.dim(0) < 2) return One(in);
@@ -76,7 +78,8 @@ Outputs Multinomial(const Call& call) {
   if (logits.rank() != 2 || count < 0 || count > INT32_MAX)
     return InvalidArgument("cannot draw {} samples from logits of shape {}", count, ToString(logits.shape()));
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {logits.dim(0), count}));
-  // Each sample needs two numbers of the stream; samples are rounded up to a multiple of four, as in TensorFlow.
+  // Each sample needs two numbers of the stream. The number of samples per row is rounded up to a multiple of four, as
+  // in TensorFlow.
   ASSIGN_OR_RETURN(const Philox philox, TakeFor(call, DType::kInt8, {logits.dim(0), (count + 3) / 4 * 8}));
   const DType type = call.attributes().Type("output_dtype", DType::kInt64);
   return One(RandomColumns(call, logits, count, type, philox));
@@ -94,7 +97,7 @@ Status CheckIntegers(const graph::Node& node) {
                                                         : Unimplemented("{} of {}", node.op, DTypeName(type));
 }
 
-// In these ops the attribute T is the type of the shape.
+// In the ops that have a shape as an input, the attribute T is the type of the shape and may be any type.
 constexpr Kernel kKernels[] = {
     {"Multinomial", Multinomial, 2, kFloats, nullptr, false},
     {"RandomShuffle", RandomShuffle, 1, kAnyType, nullptr, false},

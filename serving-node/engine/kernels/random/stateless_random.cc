@@ -1,4 +1,4 @@
-// Stateless random ops: the same seed gives the same values, which are TensorFlow's.
+// Stateless random ops: the same seed always gives the same values, which equal TensorFlow's.
 #include "serving-node/engine/kernels/base/types.h"
 #include "serving-node/engine/kernels/random/distributions.h"
 #include "serving-node/engine/kernels/random/families.h"
@@ -14,10 +14,11 @@ uint64_t Joined(uint32_t low, uint32_t high) { return uint64_t{high} << 32 | low
 
 struct KeyAndCounter {
   uint64_t key = 0;
-  uint64_t counter_high = 0;  // The lower half of the counter is zero.
+  uint64_t counter_high = 0;  // The high 64 bits of the counter; its low 64 bits are zero.
 };
 
-// Scrambles the two numbers of a seed with a block of another stream, as TensorFlow does.
+// Makes a key and a counter from the two numbers of a seed, with a block of a Philox stream that has a fixed key, as
+// TensorFlow does.
 Result<KeyAndCounter> Scrambled(const Tensor& seed) {
   if (seed.rank() != 1) return InvalidArgument("seed must have shape [2], not {}", ToString(seed.shape()));
   ASSIGN_OR_RETURN(const auto numbers, IntsOf(seed, "seed", 2));
@@ -38,7 +39,7 @@ Result<Philox> FromSeed(const Tensor& seed) {
   return PhiloxOf(scrambled.key, 0, scrambled.counter_high);
 }
 
-// Reads the inputs key, counter and alg of the V2 ops, from input 1 on.
+// Makes the stream from the inputs key, counter and alg of the V2 ops, which are the inputs 1 to 3.
 Result<Philox> FromKey(const Call& call) {
   const Tensor& key = call.in(1);
   const Tensor& counter = call.in(2);
@@ -113,7 +114,7 @@ constexpr TypeSet kWideIntegers =
 constexpr auto kCheckFloats = CheckType<kFloats | kShortFloats>;
 constexpr auto kCheckInts = CheckType<kWideIntegers>;
 
-// In these ops the attribute T is the type of the shape.
+// In the ops that have a shape as an input, the attribute T is the type of the shape and may be any type.
 constexpr Kernel kKernels[] = {
     {"StatelessMultinomial", Multinomial, 3, kFloats},
     {"StatelessRandomGetAlg", Algorithm, 0},

@@ -1,4 +1,4 @@
-// Counts how often numbers occur, and finds the buckets that they are in.
+// Counts how often each integer occurs in a tensor (Bincount), and maps numbers to buckets (Bucketize).
 #include <algorithm>
 
 #include "serving-node/engine/kernels/base/ints.h"
@@ -8,11 +8,11 @@
 namespace longshore::engine::kernels::sparse {
 namespace {
 
-// Numbers, and for each of them the row of the counts where it is counted.
+// The numbers that are counted. Each of them is counted in one row of the result.
 struct Counted {
   std::vector<int64_t> numbers;
-  std::vector<int64_t> rows;  // One per number.
-  Shape shape;                // The counts: [bins] or [rows, bins].
+  std::vector<int64_t> rows;  // For each number, the row in which it is counted.
+  Shape shape;                // The shape of the result: [bins] or [rows, bins].
   int64_t bins = 0;
 };
 
@@ -23,7 +23,8 @@ Result<int64_t> BinsOf(const Tensor& size) {
   return bins;
 }
 
-// Adds the weight of each number, or 1 without weights, to its bin. With `binary`, a bin is 1 if its number occurs.
+// Adds to the bin of each number the number's weight, or 1 if there are no weights. If `binary`, the bin of a number
+// that occurs is 1 instead.
 Outputs Count(const Call& call, const Counted& counted, const Tensor& weights, bool binary) {
   const bool has_weights = weights.elements() > 0;
   if (has_weights && weights.elements() != static_cast<int64_t>(counted.numbers.size()))
@@ -89,7 +90,7 @@ Outputs RaggedBincount(const Call& call) {
   return Count(call, counted, call.in(3), IsBinary(call));
 }
 
-// Counts a sparse vector, or each row of a sparse matrix.
+// Counts the values of a sparse vector, or of each row of a sparse matrix.
 Outputs SparseBincount(const Call& call) {
   Counted counted;
   const Tensor& indices = call.in(0);
@@ -113,7 +114,7 @@ Outputs SparseBincount(const Call& call) {
   return Count(call, counted, call.in(4), IsBinary(call));
 }
 
-// For each number, how many boundaries are less than or equal to it.
+// Returns for each number how many boundaries are less than or equal to it.
 Outputs Bucketize(const Call& call) {
   const auto* attribute = call.attributes().Find("boundaries");
   std::vector<float> boundaries;

@@ -1,4 +1,5 @@
-// The families of kernels for sparse, ragged and segmented tensors. Each function returns the rows of its own file.
+// The families of kernels for sparse, ragged and segmented tensors. Each function returns the kernels that its own .cc
+// file defines.
 #pragma once
 
 #include <span>

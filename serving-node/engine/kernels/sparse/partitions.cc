@@ -1,4 +1,4 @@
-// Distributes rows to several tensors, and merges them again.
+// Distributes the rows of a tensor over several tensors, and merges them again.
 #include <algorithm>
 
 #include "serving-node/engine/kernels/base/ints.h"
@@ -59,8 +59,8 @@ Status CheckPartitions(const graph::Node& node) {
   return {};
 }
 
-// The inputs are n tensors of indices and n tensors of data. indices[i][j] is the row of the result that data[i][j]
-// becomes; if an index occurs several times, the last one wins.
+// The inputs of DynamicStitch: n tensors of indices and n tensors of data. Row j of data[i] becomes row indices[i][j]
+// of the result. If an index occurs several times, its last row is used.
 struct Stitch {
   std::vector<std::vector<int64_t>> indices;
   Shape row;
@@ -91,7 +91,7 @@ Result<Stitch> StitchOf(const Call& call) {
   return stitch;
 }
 
-// Rows without an index are zero.
+// Rows of the result whose number is not among the indices are zero.
 Outputs DynamicStitch(const Call& call) {
   if (call.inputs.size() % 2 != 0)
     return InvalidArgument("{} inputs: the numbers of indices and of data differ", call.inputs.size());

@@ -1,4 +1,4 @@
-// Reduces rows by segments, with sorted or unsorted segment ids.
+// Reduces the rows of each segment to one row. Segment ids are sorted or unsorted.
 #include "serving-node/engine/kernels/sparse/segments.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::vector<int64_t> CountsOf(const std::vector<int64_t>& ids, int64_t rows) {
 
 enum class Divide { kNot, kByCount };
 
-// The number of rows is the last id plus 1. Segments without rows become 0, or 1 for products.
+// The number of rows of the result is the last id plus 1. The rows of segments without values are 0, or 1 for products.
 template <typename Op, Divide kDivide = Divide::kNot>
 Outputs Sorted(const Call& call) {
   const Tensor& data = call.in(0);
@@ -60,7 +60,7 @@ Outputs Sorted(const Call& call) {
   });
 }
 
-// The ids have the leading dimensions of the data; num_segments is the third input.
+// The shape of the ids is the beginning of the shape of the data. The third input is num_segments.
 template <typename Op>
 Outputs Unsorted(const Call& call) {
   const Tensor& data = call.in(0);

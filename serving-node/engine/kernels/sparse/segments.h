@@ -9,7 +9,8 @@
 
 namespace longshore::engine::kernels::sparse::segments {
 
-// Computes f(a, b). Integers wrap around. C++ allows that only for unsigned types.
+// Computes f(a, b). Integers wrap around; they are computed as unsigned, because in C++ only unsigned types wrap
+// around.
 template <typename T, typename F>
 T Wrapped(T a, T b, F f) {
   if constexpr (std::is_integral_v<T>)
@@ -36,7 +37,7 @@ struct Prod {
   }
 };
 
-// As in TensorFlow, a value replaces a maximum that is NaN, and a NaN replaces a maximum that is a number.
+// As in TensorFlow, if the maximum so far (`a`) or the next value (`b`) is NaN, the result is the next value.
 struct Max {
   template <typename T>
   static constexpr T kEmpty = std::numeric_limits<T>::lowest();
@@ -55,7 +56,8 @@ struct Min {
   }
 };
 
-// The shape of `rows` rows of `data`, where a row spans all but the first `leading` dimensions.
+// Returns the shape of a tensor that has `rows` rows like those of `data`. A row of `data` has all dimensions but the
+// first `leading` ones.
 inline Shape RowsLike(const Tensor& data, size_t leading, int64_t rows) {
   Shape shape(data.shape().begin() + static_cast<std::ptrdiff_t>(leading), data.shape().end());
   shape.insert(shape.begin(), rows);

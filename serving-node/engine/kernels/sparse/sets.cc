@@ -1,5 +1,5 @@
-// Kernels that find unique elements, the positions of elements that are not zero, differences of lists,
-// and targets that are among the k largest predictions.
+// Kernels that find unique elements, elements that are not zero, elements of one list that are not in another, and
+// targets that are among the k largest predictions.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -14,12 +14,12 @@ namespace {
 
 template <typename T>
 std::string PlainBytes(T value) {
-  if (value == T{0}) value = T{0};  // -0.0 and 0.0 are equal.
+  if (value == T{0}) value = T{0};  // Makes -0.0 and 0.0 equal.
   return {reinterpret_cast<const char*>(&value), sizeof(value)};
 }
 
-// Bytes that are equal if and only if the elements are equal. NaN equals nothing, so its bytes contain `name`, which is
-// different for each element.
+// Returns bytes that are equal for two elements if and only if the elements are equal. NaN does not equal any element,
+// so its bytes contain `name`, which is different for each element.
 std::string KeyOf(const Tensor& values, int64_t at, int64_t name) {
   const auto of_float = [&](auto value) {
     return std::isnan(value) ? "not a number " + std::to_string(name) : PlainBytes(value);
@@ -31,7 +31,7 @@ std::string KeyOf(const Tensor& values, int64_t at, int64_t name) {
   return {reinterpret_cast<const char*>(values.data()) + static_cast<size_t>(at) * bytes, bytes};
 }
 
-// A view of a tensor as [outer, count, inner]; slices along the middle axis are compared.
+// A view of a tensor as [outer, count, inner]. Its slices along the middle axis are compared with each other.
 struct Slices {
   int64_t outer = 1, count = 0, inner = 1;
 
@@ -124,7 +124,7 @@ Outputs UniqueV2(const Call& call) {
   return UniqueAlong(call, axis, kWithCounts);
 }
 
-// For each element, true if it is not zero. NaN is true.
+// For each element, true if it is not zero. NaN counts as not zero.
 std::vector<bool> TruthOf(const Tensor& values) {
   std::vector<bool> truth(static_cast<size_t>(values.elements()));
   const size_t bytes = tensor::ElementBytes(values.type());
@@ -140,7 +140,7 @@ std::vector<bool> TruthOf(const Tensor& values) {
   return truth;
 }
 
-// The coordinates of all elements that are not zero, in order.
+// Returns the coordinates of all elements that are not zero, in row-major order.
 Outputs Where(const Call& call) {
   const Tensor& in = call.in(0);
   const auto rank = static_cast<int64_t>(in.rank());
@@ -161,7 +161,7 @@ Outputs Where(const Call& call) {
   return One(out);
 }
 
-// The elements of x that are not in y, and their indices in x.
+// Returns the elements of x that are not in y, and their indices in x.
 Outputs ListDiff(const Call& call) {
   const Tensor& x = call.in(0);
   if (x.rank() != 1 || call.in(1).rank() != 1 || x.type() != call.in(1).type())
@@ -180,7 +180,7 @@ Outputs ListDiff(const Call& call) {
   return std::vector<Tensor>{out, indices};
 }
 
-// True if fewer than k classes have a higher score than the target. False if any score is not finite.
+// Returns true if fewer than k classes have a higher score than the target; false if any score is not finite.
 bool IsAmongTop(const float* scores, int64_t classes, int64_t target, int64_t k) {
   if (target < 0 || target >= classes) return false;
   if (!std::all_of(scores, scores + classes, [](float score) { return std::isfinite(score); })) return false;

@@ -1,4 +1,5 @@
-// Sparse tensors: a matrix with the index of each value as a row, the values, and the dense shape.
+// Ops on sparse tensors. A sparse tensor consists of a matrix with the index of each value as a row, the values, and
+// the dense shape.
 #include <algorithm>
 #include <numeric>
 
@@ -10,7 +11,7 @@ namespace longshore::engine::kernels::sparse {
 namespace {
 
 struct Sparse {
-  std::vector<int64_t> indices;  // [count, shape.size()], row-major.
+  std::vector<int64_t> indices;  // A row-major matrix [count, shape.size()].
   Shape shape;
   int64_t count = 0;
 
@@ -19,7 +20,7 @@ struct Sparse {
   }
 };
 
-// The row-major offset of an index in the dense shape; -1 if it is out of range.
+// The row-major offset of an index in a dense tensor of the shape; -1 if the index is out of range.
 int64_t OffsetOf(std::span<const int64_t> index, const Shape& shape) {
   int64_t offset = 0;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -29,7 +30,8 @@ int64_t OffsetOf(std::span<const int64_t> index, const Shape& shape) {
   return offset;
 }
 
-// InvalidArgument if the shape has too many elements, or if the indices have another rank.
+// Reads a sparse tensor without its values. InvalidArgument if the shape has too many elements, or if the indices do
+// not have as many columns as the shape has sizes.
 Result<Sparse> SparseOf(const Tensor& indices, const Tensor& shape) {
   Sparse sparse;
   ASSIGN_OR_RETURN(sparse.shape, IntsOf(shape, "the shape"));
@@ -73,7 +75,7 @@ Outputs SparseToDense(const Call& call) {
   });
 }
 
-// The values in the given order, with `default_value` for -1.
+// Returns the values with the indices in `order`, in this order, and `default_value` for each -1.
 Outputs TakeValues(const Tensor& values, const Tensor& default_value, const std::vector<int64_t>& order) {
   ASSIGN_OR_RETURN(Tensor out, MakeLike(values, {static_cast<int64_t>(order.size())}));
   return ForMoves(values.type(), [&](auto tag) {
@@ -84,7 +86,7 @@ Outputs TakeValues(const Tensor& values, const Tensor& default_value, const std:
   });
 }
 
-// The indices of the values ordered by row, with -1 for each row without values.
+// Returns the indices of the values ordered by the values' rows, and -1 in the place of each row that has no values.
 Result<std::vector<int64_t>> OrderByRow(const Sparse& sparse) {
   std::vector<std::vector<int64_t>> rows(static_cast<size_t>(sparse.shape[0]));
   for (int64_t i = 0; i < sparse.count; ++i) {
@@ -132,7 +134,7 @@ Outputs SparseFillEmptyRows(const Call& call) {
   return std::vector<Tensor>{indices, values[0], is_empty, reverse};
 }
 
-// One size may be -1: it is inferred from the others.
+// Returns the shape `to` of a reshaped tensor. If one of its sizes is -1, that size is computed from the others.
 Result<Shape> NewShape(const Shape& from, Shape to) {
   ASSIGN_OR_RETURN(const int64_t elements, tensor::ElementCount(from));
   const auto inferred = std::ranges::find(to, -1);
@@ -185,7 +187,8 @@ Outputs SparseReorder(const Call& call) {
   return std::vector<Tensor>{indices, values[0]};
 }
 
-// The values inside a block of the tensor, with indices relative to the first corner of the block.
+// Returns the values inside the block that begins at `start` and has the size `size`. Their indices are relative to
+// `start`.
 Outputs SparseSlice(const Call& call) {
   ASSIGN_OR_RETURN(const Sparse sparse, SparseOf(call.in(0), call.in(2)));
   RETURN_IF_ERROR(CheckVectorOf(call.in(1), sparse.count));
@@ -212,8 +215,8 @@ Outputs SparseSlice(const Call& call) {
                              Tensor::Of<int64_t>({rank}, size)};
 }
 
-// Sparse tensors to concatenate along a dimension. The inputs are the indices of all, then their values, then their
-// shapes.
+// Sparse tensors to concatenate along a dimension. The op's inputs are first the indices of all tensors, then all
+// values, then all shapes.
 struct Parts {
   std::vector<Sparse> sparse;
   Shape shape;

@@ -8,7 +8,7 @@
 namespace longshore::engine::kernels::sparse {
 namespace {
 
-// A place of the sparse matrix, after transposition if the op asks for it.
+// The position of a value in the sparse matrix, or in the transposed matrix if the op multiplies by that.
 struct Place {
   int64_t row = 0, column = 0;
 };

@@ -1,5 +1,5 @@
-// Fills lookup tables with the lines of a text file. The file is an asset of the version and is read only while the
-// version loads.
+// Fills lookup tables with the lines of a text file. The file is an asset of the model version and is read only while
+// the version loads.
 #include <sstream>
 #include <string_view>
 
@@ -12,7 +12,8 @@
 namespace longshore::engine::kernels::state {
 namespace {
 
-constexpr int64_t kLineNumber = -1, kWholeLine = -2;  // Otherwise the index of a field.
+// Values of Columns::key and Columns::value that are not the index of a field of the line.
+constexpr int64_t kLineNumber = -1, kWholeLine = -2;
 
 struct Columns {
   int64_t key = kWholeLine, value = kLineNumber;
@@ -21,7 +22,7 @@ struct Columns {
 
 struct Line {
   std::string_view text;
-  int64_t number = 0;  // Includes the offset.
+  int64_t number = 0;  // The line number plus the attribute `offset`.
 };
 
 Status CheckColumn(std::string_view what, int64_t column, DType type) {
@@ -43,7 +44,7 @@ Result<std::string_view> Field(std::string_view line, int64_t column, char delim
   return line.substr(0, line.find(delimiter));
 }
 
-// Parses a number. Ignores everything from a zero byte on, as TensorFlow does.
+// Parses a number. Ignores a zero byte and everything after it, as TensorFlow does.
 template <typename T>
 Result<Tensor> Number(std::string_view field) {
   if (const auto number = NumberOf<T>(std::string(field.substr(0, field.find('\0')))))
@@ -95,7 +96,8 @@ Result<std::string> FileName(const Call& call) {
   return FailedPrecondition("\"{}\" is not an asset of this version", name);
 }
 
-// Adds the first vocab_size lines, or all lines. The offset is added to line numbers; it skips no lines.
+// Adds the first vocab_size lines, or all lines if vocab_size is -1. The attribute `offset` is only added to line
+// numbers; no lines are skipped.
 Status AddLines(const Call& call, const std::string& file, const Columns& columns, Table* table) {
   const int64_t rows = call.attributes().Int("vocab_size", -1);
   if (rows < -1 || rows == 0) return InvalidArgument("vocab_size must be positive or -1, not {}", rows);

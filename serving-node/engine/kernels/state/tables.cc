@@ -1,4 +1,4 @@
-// Lookup tables: filled by the model's initialiser, and only read by requests.
+// Lookup tables. The model's initialiser fills them, and requests only read them.
 #include "serving-node/engine/kernels/state/tables.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Outputs Make(const Call& call) {
   return One(HandleOf(std::move(table)));
 }
 
-// Reserves the two keys of a dense hash table; no row may have them.
+// Reserves empty_key and deleted_key of a dense hash table. No row may have one of these keys.
 Status Reserve(const Call& call, Table* table) {
   for (const auto& key : call.inputs.first(2)) {
     if (key.type() != table->key_type || key.elements() != 1)
@@ -86,7 +86,7 @@ Status CheckShapes(const Tensor& keys, const Tensor& values, const Table& table)
                          ToString(wanted), ToString(keys.shape()));
 }
 
-// Row `at` of `values`.
+// Returns row `at` of `values`.
 RowValue ValueAt(const Tensor& values, int64_t at, const Table& table) {
   const auto count = static_cast<size_t>(table.value_elements()), row = static_cast<size_t>(at);
   if (values.type() == DType::kString)
@@ -128,7 +128,7 @@ Outputs Insert(const Call& call) {
   return std::vector<Tensor>{};
 }
 
-// Replaces all rows of a mutable table, or initialises a table that is filled once.
+// Replaces all rows of a mutable table. For a table that is filled only once, does the same as Initialize.
 Outputs Import(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, TableOf(call));
   if (!table->is_mutable) return Initialize(call);
@@ -153,7 +153,7 @@ Outputs Remove(const Call& call) {
   return std::vector<Tensor>{};
 }
 
-// The default is one value for all keys, or one value for each key.
+// Checks the types, and that the default is one value for all keys, or one value for each key.
 Status CheckDefault(const Tensor& default_value, const Tensor& keys, const Table& table) {
   if (keys.type() != table.key_type)
     return InvalidArgument("keys of {} do not fit a table with keys of {}", DTypeName(keys.type()),
@@ -164,7 +164,7 @@ Status CheckDefault(const Tensor& default_value, const Tensor& keys, const Table
   return default_value.shape() == table.value_shape ? Status() : CheckShapes(keys, default_value, table);
 }
 
-// The row of each key; -1 if the table does not have the key.
+// Returns the index of the row of each key; -1 if the table does not have the key.
 Result<std::vector<int64_t>> RowsOf(const Tensor& keys, const Table& table) {
   std::vector<int64_t> rows;
   for (int64_t i = 0; i < keys.elements(); ++i) {
@@ -176,7 +176,8 @@ Result<std::vector<int64_t>> RowsOf(const Tensor& keys, const Table& table) {
   return rows;
 }
 
-// The value of each row, or for -1 the default (of all keys, or of this key).
+// Returns the value of each row. For a row of -1, returns the default, which is one value for all keys or one for each
+// key.
 Result<Tensor> ValuesAt(const Call& call, const Table& table, const std::vector<int64_t>& rows, Shape shape,
                         const Tensor& default_value) {
   const int64_t count = table.value_elements();
@@ -213,7 +214,7 @@ Outputs SizeOf(const Call& call) {
   return One(Tensor::Of<int64_t>({}, {static_cast<int64_t>(table->rows.by_key().size())}));
 }
 
-// Keys are exported in the order in which they were added; TensorFlow promises no order.
+// Exports the rows in the order in which their keys were added. TensorFlow does not promise any order.
 Outputs Export(const Call& call) {
   ASSIGN_OR_RETURN(const Table* table, TableOf(call));
   std::vector<std::pair<int64_t, std::string>> ordered;

@@ -1,11 +1,11 @@
-// Variables, which are restored from the bundle while the model loads.
+// Variables. Their values are restored from the bundle (the checkpoint files) while the model loads.
 #include "serving-node/engine/kernels/base/kernel.h"
 #include "serving-node/engine/kernels/state/families.h"
 
 namespace longshore::engine::kernels::state {
 namespace {
 
-// Variables with the same name in different containers are different variables.
+// Variables that have the same name but different containers are different variables.
 Outputs VarHandleOp(const Call& call) {
   const std::string container = call.attributes().Text("container", "");
   const std::string shared = call.attributes().Text("shared_name", "");
@@ -56,8 +56,8 @@ constexpr size_t kReadTimesMax =
     64;  // If each part of a tensor has its own restore node, a tensor that is stored whole is read once for each part.
 constexpr size_t kReadBytesMin = size_t{1} << 30;
 
-// A graph normally restores each tensor once, or in parts that do not overlap. Limits what is restored and read,
-// because a malicious graph could otherwise use any amount of memory and time.
+// Limits how many bytes are restored and read, because a malicious graph could otherwise use any amount of memory and
+// time. A normal graph restores each tensor once, or in parts that do not overlap.
 Status CountRestored(const Call& call, const saved_model::Bundle::Cost& cost) {
   auto& resources = call.resources;
   const auto stored = static_cast<size_t>(resources.bundle->stored_bytes());
@@ -76,8 +76,8 @@ Status CountRestored(const Call& call, const saved_model::Bundle::Cost& cost) {
   return {};
 }
 
-// For each slice of a tensor, the indices of the outputs that are restored from it. The key is the text of the slice,
-// or "" for the whole tensor.
+// For each slice of one tensor, the indices of the outputs that get this slice. The key is the text of the slice, or ""
+// for the whole tensor.
 using OutputsBySlice = std::map<std::string, std::vector<size_t>>;
 
 Status RestoreTensor(const Call& call, const std::string& name, const OutputsBySlice& outputs_by_slice,
@@ -98,7 +98,7 @@ Status RestoreTensor(const Call& call, const std::string& name, const OutputsByS
   return {};
 }
 
-// Ignores the prefix, which is the first input: always restores from the bundle of this version.
+// Ignores its first input, the prefix of the bundle: it always restores from the bundle of the version that is loading.
 Outputs RestoreV2(const Call& call) {
   if (!call.resources.bundle) return FailedPrecondition("variables are only restored while the model loads");
   if (call.in(1).type() != DType::kString || call.in(2).type() != DType::kString ||

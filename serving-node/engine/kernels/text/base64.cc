@@ -23,8 +23,8 @@ std::string Encoded(const std::string& bytes, bool pad) {
   return text;
 }
 
-// Decodes text with or without the one or two "=" that pad the last group. Ignores surplus bits at the end. nullopt if
-// the text is not valid.
+// Decodes text with or without the one or two "=" that pad the last group. Ignores surplus bits at the end. Returns
+// nullopt if the text is not valid.
 std::optional<std::string> Decoded(std::string_view text) {
   if (text.size() % 4 == 0 && text.ends_with("=")) text.remove_suffix(text.ends_with("==") ? 2 : 1);
   if (text.size() % 4 == 1) return std::nullopt;

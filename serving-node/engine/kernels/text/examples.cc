@@ -14,7 +14,7 @@ using tensorflow::Feature;
 
 struct Examples {
   std::vector<tensorflow::Example> rows;
-  bool is_batch = true;  // False for a scalar: the tensors then have no batch dimension.
+  bool is_batch = true;  // False if the input is a scalar: the output tensors then have no batch dimension.
 };
 
 Result<Examples> ParseAll(const Tensor& serialized) {
@@ -32,7 +32,8 @@ Result<Examples> ParseAll(const Tensor& serialized) {
   return examples;
 }
 
-// How many values the feature has; nullopt if the example does not have the feature, or has it without a list.
+// Returns how many values the feature has; nullopt if the example does not have the feature, or has it without a list
+// of values.
 Result<std::optional<int64_t>> CountOf(const Feature* feature, const std::string& key, DType type) {
   if (feature == nullptr || feature->kind_case() == Feature::KIND_NOT_SET) return std::nullopt;
   DType found = DType::kString;
@@ -49,7 +50,7 @@ Result<std::optional<int64_t>> CountOf(const Feature* feature, const std::string
                          DTypeName(found));
 }
 
-// Copies the values into `out` from index `at` on. Requires: they have the tensor's type and fit.
+// Copies the values of a feature into `out`, from index `at` on. Requires that they have the tensor's type and fit.
 void CopyTo(const Feature& feature, Tensor* out, int64_t at) {
   switch (out->type()) {
     case DType::kFloat: std::ranges::copy(feature.float_list().value(), Raw<float>(*out) + at); return;
@@ -58,7 +59,8 @@ void CopyTo(const Feature& feature, Tensor* out, int64_t at) {
   }
 }
 
-// One feature, for all examples.
+// One feature: its values in each example, and how many they are. There are no values if the example does not have the
+// feature.
 struct Column {
   std::vector<const Feature*> features;
   std::vector<std::optional<int64_t>> counts;
@@ -83,7 +85,7 @@ Result<Column> ColumnOf(const Examples& examples, const std::string& key, DType 
   return column;
 }
 
-// The values of all examples, concatenated.
+// Concatenates the values of all examples.
 Result<Tensor> Joined(const Column& column, DType type) {
   int64_t total = 0;
   for (size_t row = 0; row < column.counts.size(); ++row) total += column.count(row);
@@ -96,7 +98,8 @@ Result<Tensor> Joined(const Column& column, DType type) {
   return out;
 }
 
-// Fills `count` elements from index `at` on with the default: element by element, or repeated if it is a single value.
+// Fills `count` elements of `out`, from index `at` on, with the default: with its elements one by one, or with its
+// value if it has only one.
 void FillIn(const Tensor& default_value, int64_t at, int64_t count, Tensor* out) {
   const auto fill = [&](const auto* from, auto* to) {
     for (int64_t i = 0; i < count; ++i)
@@ -110,8 +113,8 @@ void FillIn(const Tensor& default_value, int64_t at, int64_t count, Tensor* out)
   }
 }
 
-// InvalidArgument unless an example has a suitable number of values, or none and there is a default for it. `unit` is
-// the size of one row of values.
+// InvalidArgument if the example `row` has an unsuitable number of values, or lacks the feature although it has no
+// default. `unit` is the number of elements of dense.shape.
 Status CheckRow(const DenseFeature& dense, const Column& column, size_t row, int64_t unit) {
   if (dense.is_variable) {
     if (unit > 0 && column.count(row) % unit == 0) return {};
@@ -137,7 +140,8 @@ Result<Tensor> ReadDense(const Call& call, const Examples& examples, const Dense
   Shape shape = dense.shape;
   if (dense.is_variable) shape.insert(shape.begin(), unit == 0 ? 0 : width / unit);
   if (examples.is_batch) shape.insert(shape.begin(), static_cast<int64_t>(rows));
-  RETURN_IF_ERROR(call.HasRoomFor(dense.type, shape));  // Rows are padded to the longest one.
+  // Checked because each example is padded to the length of the longest one.
+  RETURN_IF_ERROR(call.HasRoomFor(dense.type, shape));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(dense.type, shape));
   for (size_t row = 0; row < rows; ++row) {
     const int64_t at = static_cast<int64_t>(row) * width;
@@ -171,7 +175,8 @@ Result<Sparse> ReadSparse(const Examples& examples, const ListFeature& listed) {
   return sparse;
 }
 
-// The row splits: where the values of each example begin, and the end of the last. Empty for a single example.
+// Returns the row splits: the index at which the values of each example begin, and at the end the number of all values.
+// Empty if the input is a single example.
 Result<Tensor> RowSplits(const Examples& examples, const Column& column, DType type) {
   std::vector<int64_t> splits;
   if (examples.is_batch) splits.push_back(0);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kWidthMax = 1024;
 
-// A printf format: "%", fill, width and precision, and the letters of the type, such as "%+12.3f".
+// Returns a printf format, such as "%+12.3f", that is made of "%", fill, width, precision, and the letters of the type.
 std::string FormatOf(const graph::Attributes& attributes, std::string_view letters) {
   const int64_t width = attributes.Int("width", -1), precision = attributes.Int("precision", -1);
   return fmt::format("%{}{}{}{}", width > -1 ? attributes.Text("fill", "") : "",
@@ -33,7 +33,7 @@ std::string Printed(const std::string& format, T value) {
   return text;
 }
 
-// The default formats are %d and %f, as in TensorFlow.
+// Without attributes, numbers have the formats %d and %f, as in TensorFlow.
 Outputs AsString(const Call& call) {
   const Tensor& in = call.in(0);
   const auto& attributes = call.attributes();

@@ -64,7 +64,8 @@ void Write(uint64_t hash, uint8_t* to) {
   for (int i = 0; i < 8; ++i) to[i] = static_cast<uint8_t>(hash >> (8 * i));
 }
 
-// The bytes that Fingerprint hashes for a row: the bytes of its numbers, the string, or the hashes of several strings.
+// Returns the bytes of a row that Fingerprint hashes: those of its numbers or of its string. If the row has several
+// strings, they are the bytes of the strings' hashes.
 std::string HashedBytes(const Tensor& data, int64_t row, int64_t row_elements) {
   if (data.type() != DType::kString) {
     const auto row_bytes = static_cast<size_t>(row_elements) * tensor::ElementBytes(data.type());

@@ -6,7 +6,7 @@
 namespace longshore::engine::kernels::text {
 namespace {
 
-// The types of a list attribute; empty if the attribute is absent.
+// Returns the types in a list attribute; an empty list if the attribute is absent.
 std::vector<DType> TypesOf(const graph::Attributes& attributes, const std::string& name) {
   std::vector<DType> types;
   if (const auto* found = attributes.Find(name)) {
@@ -48,7 +48,8 @@ Result<DenseFeature> DenseFeatureOf(std::string key, DType type, const tensorflo
   return dense;
 }
 
-// The keys of ParseExample: one scalar input per feature. (ParseExampleV2 has one vector for all.)
+// Reads the keys of a ParseExample node, which has one scalar input per feature. (ParseExampleV2 has one vector for
+// all.)
 Result<std::vector<std::string>> Scalars(std::span<const Tensor> inputs) {
   std::vector<std::string> keys;
   for (const Tensor& input : inputs) {

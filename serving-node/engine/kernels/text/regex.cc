@@ -1,4 +1,4 @@
-// Regular expressions, by RE2 as in TensorFlow.
+// Regular expressions, matched by RE2 as in TensorFlow.
 #include <re2/re2.h>
 
 #include "serving-node/engine/kernels/base/texts.h"
@@ -7,13 +7,13 @@
 namespace longshore::engine::kernels::text {
 namespace {
 
-// An upper bound of the references to groups in the rewrite.
+// An upper bound of the number of references to groups in the rewrite.
 size_t ReferencesIn(const std::string& rewrite) {
   return static_cast<size_t>(std::count(rewrite.begin(), rewrite.end(), '\\'));
 }
 
-// A string of n bytes has at most n + 1 matches. Each match writes the rewrite. Over all matches, each reference to a
-// group writes at most the n bytes of the string.
+// Checks the memory for the result of replacing all matches. A string of n bytes has at most n + 1 matches, and each
+// match writes the rewrite once. Each reference to a group writes at most n bytes over all matches of the string.
 Status HasRoomForRewrites(const Call& call, const std::string& rewrite) {
   const size_t longest = LongestOf(call.in(0));
   RETURN_IF_ERROR(HasRoomForText(call, static_cast<int64_t>(longest) + 1, rewrite.size()));

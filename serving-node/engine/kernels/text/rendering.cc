@@ -1,4 +1,4 @@
-// Formats tensors as text for people.
+// Formats tensors as text that people read.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +10,8 @@
 namespace longshore::engine::kernels::text {
 namespace {
 
-// Prints with the lower of two precisions if the text then parses to the number. Prints subnormal numbers as zero.
+// Prints the number with 6 digits (a double with 15) if this text parses to the same number, otherwise with 9 (17).
+// Prints subnormal numbers as zero.
 template <typename T>
 std::string Printed(T value) {
   constexpr bool kIsFloat = std::is_same_v<T, float>;
@@ -25,8 +26,8 @@ std::string Printed(T value) {
   return text;
 }
 
-// Appends the text in quotes with C escapes; bytes outside ASCII stay. Stops early once `out` has more than bytes_max
-// bytes.
+// Appends the text in quotes, with C escapes; bytes outside ASCII are not escaped. Stops early once `out` has more than
+// bytes_max bytes.
 void AddQuoted(const std::string& text, size_t bytes_max, std::string* out) {
   *out += '"';
   for (size_t i = 0; i < text.size() && out->size() <= bytes_max; ++i) {
@@ -72,11 +73,11 @@ std::string NumberText(const Tensor& tensor, int64_t at) {
   }
 }
 
-// Types that TensorFlow prints without brackets for the dimensions.
+// True for types whose values TensorFlow prints without a bracket for each dimension.
 bool IsUnknown(DType type) { return type == DType::kComplex64 || type == DType::kQint32; }
 
-// Appends the values of a tensor to `text`: of each dimension at most `shown_max` at the beginning and at the end; all
-// if it is negative. Stops early once `text` has more than bytes_max bytes.
+// Appends the values of a tensor to `text`. Of each dimension, shows at most shown_max values at the beginning and as
+// many at the end; if shown_max is negative, shows all values. Stops early once `text` has more than bytes_max bytes.
 class Rendering {
  public:
   Rendering(const Tensor& tensor, int64_t shown_max, size_t bytes_max, std::string* text)
@@ -114,12 +115,12 @@ class Rendering {
     if (tensor_.rank() > 0) text_ += ']';
   }
 
-  // The rank bounds the recursion.
+  // Appends the values of one dimension. The depth of the recursion is at most the rank.
   void AddDimension(int axis, int64_t offset) {
     if (IsFull()) return;
     if (axis == tensor_.rank()) return AddElement(offset);
     const int64_t size = tensor_.dim(axis);
-    // If no element is shown, the product of the sizes may overflow.
+    // The product is not computed if no element is shown, because it may then overflow.
     const int64_t inner =
         shown_ == 0 ? 0 : Product(tensor_.shape(), static_cast<size_t>(axis) + 1, tensor_.shape().size());
     text_ += '[';
@@ -138,8 +139,8 @@ class Rendering {
     text_ += ']';
   }
 
-  // Separates values of the last dimension by a space, and those of other dimensions by as many newlines as there are
-  // inner dimensions.
+  // Appends what separates two values: in the last dimension a space, in another one as many newlines as it has inner
+  // dimensions, and then the indentation.
   void AddSpace(int axis) {
     const int below = tensor_.rank() - axis - 1;
     text_.append(static_cast<size_t>(below), '\n').append(below == 0 ? 1 : static_cast<size_t>(axis) + 1, ' ');
@@ -156,7 +157,8 @@ struct Template {
   explicit Template(const graph::Attributes& attributes)
       : text(attributes.Text("template", "%s")), placeholder(attributes.Text("placeholder", "%s")) {}
 
-  // The texts between the placeholders, as views of `text`. An empty placeholder matches between all bytes.
+  // Returns the texts between the placeholders, as views of `text`. An empty placeholder is found between any two
+  // bytes.
   std::vector<std::string_view> Parts() const {
     const std::string_view all = text;
     std::vector<std::string_view> parts;

@@ -1,4 +1,4 @@
-// Splits strings into a sparse matrix with a row for each string, and makes n-grams of words.
+// Splits strings into a sparse matrix with one row per string, and makes n-grams of words.
 #include <optional>
 
 #include "serving-node/engine/kernels/base/ints.h"
@@ -12,8 +12,8 @@ using Pieces = std::vector<std::string_view>;
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
 
-// Splits at each byte that is a delimiter, or between all bytes if there are no delimiters. An empty text has no
-// pieces.
+// Splits the text at each byte that is a delimiter, or after every byte if there are no delimiters. An empty text has
+// no pieces.
 Pieces SplitAtAny(std::string_view text, const std::string& delimiters, bool skip_empty) {
   Pieces pieces;
   if (text.empty()) return pieces;
@@ -29,8 +29,8 @@ Pieces SplitAtAny(std::string_view text, const std::string& delimiters, bool ski
   }
 }
 
-// Splits at runs of white space. After splits_max pieces, if that is above 0, the rest is the last piece, even if it is
-// empty.
+// Splits the text at each run of white space. If splits_max is above 0, splits off at most splits_max pieces. The rest
+// of the text is then the last piece, even if it is empty.
 Pieces SplitAtSpace(std::string_view text, int64_t splits_max) {
   Pieces pieces;
   const auto skip_space = [&] { text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size())); };
@@ -48,7 +48,7 @@ Pieces SplitAtSpace(std::string_view text, int64_t splits_max) {
   return pieces;
 }
 
-// Splits at each occurrence of the separator, at most splits_max times if that is above 0.
+// Splits the text at each occurrence of the separator, or at the first splits_max ones if splits_max is above 0.
 Pieces SplitAtText(std::string_view text, const std::string& separator, int64_t splits_max) {
   Pieces pieces;
   for (size_t end = text.find(separator); end != text.npos; end = text.find(separator)) {
@@ -60,7 +60,7 @@ Pieces SplitAtText(std::string_view text, const std::string& separator, int64_t 
   return pieces;
 }
 
-// Makes the outputs from the pieces of each row: the indices, values and shape of a sparse matrix.
+// Makes the op's outputs from the pieces of each row: the indices, values and shape of a sparse matrix.
 Outputs AsSparse(const Call& call, const std::vector<Pieces>& rows) {
   size_t count = 0, longest = 0;
   for (const auto& row : rows) {
@@ -114,7 +114,7 @@ Outputs StringSplitV2(const Call& call) {
 
 struct Padding {
   std::string separator, left, right;
-  int64_t width = -1;  // -1: the width of the n-gram minus 1.
+  int64_t width = -1;  // The number of padding words on each side; -1 stands for the width of the n-gram minus 1.
 
   explicit Padding(const graph::Attributes& attributes)
       : separator(attributes.Text("separator", "")),
@@ -126,7 +126,7 @@ struct Padding {
   }
 };
 
-// The n-gram that begins at word `begin`. Positions outside the words are padding.
+// Returns the n-gram that begins at the word with the index `begin`. Positions before and after the words are padding.
 std::string NGram(std::span<const std::string> words, int64_t begin, int64_t width, const Padding& padding) {
   std::string text;
   for (int64_t i = begin; i < begin + width; ++i) {
@@ -159,8 +159,8 @@ struct NGrams {
     return {};
   }
 
-  // Adds the n-grams of one sequence. A sequence that is too short for every width becomes a single n-gram if
-  // preserve_short_sequences.
+  // Adds the n-grams of one sequence of words. If preserve_short_sequences is true, a sequence that is too short for
+  // every width becomes a single n-gram.
   Status AddRow(std::span<const std::string> words) {
     const size_t before = made.size();
     for (const int64_t width : widths) RETURN_IF_ERROR(Add(words, width, padding.of(width)));

@@ -12,7 +12,7 @@
 namespace longshore::engine::kernels::text {
 namespace {
 
-// Without an encoding, only ASCII letters change their case.
+// Used if the op has no encoding: only ASCII letters change their case.
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
@@ -59,8 +59,8 @@ Outputs Length(const Call& call) {
   });
 }
 
-// Moves `count` characters forward from `at`, or to the end of the text. Returns the new index; `count` becomes the
-// number of characters that were missing.
+// Moves forward by `count` characters from the index `at`, but not beyond the end of the text. Returns the new index.
+// Sets `count` to the number of characters that were missing.
 size_t Forward(const std::string& text, size_t at, int64_t* count) {
   for (; *count > 0 && at < text.size(); --*count) {
     do ++at;
@@ -77,7 +77,8 @@ size_t Back(const std::string& text, size_t at, int64_t* count) {
   return at;
 }
 
-// A part of a text: from `pos` on (negative ones count from the end), at most `len` long (negative: no limit).
+// A part of a text. It begins at `pos`, counted from the end if negative, and has at most `len` bytes or characters; a
+// negative `len` is no limit.
 struct Part {
   int64_t pos = 0;
   int64_t len = 0;

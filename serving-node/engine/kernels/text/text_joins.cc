@@ -1,4 +1,5 @@
-// Joins strings: element by element, along dimensions, and by segments.
+// Joins strings: those at the same index of several tensors, those along dimensions of a tensor, and those of a
+// segment.
 #include <numeric>
 
 #include "serving-node/engine/kernels/base/ints.h"
@@ -34,7 +35,7 @@ Outputs Join(const Call& call) {
   return One(out);
 }
 
-// The dimensions in the order in which they are joined: the first one varies fastest.
+// Returns the dimensions to join. In the joined string, the index along the first of them varies fastest.
 Result<std::vector<size_t>> AxesOf(const Call& call) {
   ASSIGN_OR_RETURN(const auto given, AllIntsOf(call.in(1), "reduction_indices"));
   std::vector<size_t> axes;
@@ -50,7 +51,8 @@ Result<std::vector<size_t>> AxesOf(const Call& call) {
   return axes;
 }
 
-// The offsets of all elements along `axes`, relative to the first one; the first axis varies fastest.
+// Returns the offsets of all elements along `axes`, relative to the first one. The index along the first axis varies
+// fastest.
 std::vector<int64_t> OffsetsAlong(const Shape& shape, const std::vector<size_t>& axes) {
   std::vector<int64_t> offsets = {0};
   for (const size_t axis : axes) {
@@ -78,7 +80,8 @@ Outputs ReduceJoin(const Call& call) {
   RETURN_IF_ERROR(call.HasRoomFor(DType::kString, out_shape));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kString, out_shape));
   if (call.in(0).elements() == 0) return One(out);
-  std::ranges::reverse(kept);  // The result is row-major: its last dimension varies fastest.
+  // OffsetsAlong varies the first axis fastest, but a row-major result varies its last dimension fastest.
+  std::ranges::reverse(kept);
   const auto bases = OffsetsAlong(shape, kept), offsets = OffsetsAlong(shape, axes);
   const std::string separator = call.attributes().Text("separator", "");
   for (size_t i = 0; i < bases.size(); ++i) {
@@ -106,7 +109,8 @@ Outputs UnsortedSegmentJoin(const Call& call) {
   RETURN_IF_ERROR(call.HasRoomFor(DType::kString, shape));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kString, shape));
   const std::string separator = call.attributes().Text("separator", "");
-  RETURN_IF_ERROR(call.HasRoomFor(DType::kUint8, {count}));  // There may be any number of empty segments.
+  // Checked because a client can ask for any number of empty segments.
+  RETURN_IF_ERROR(call.HasRoomFor(DType::kUint8, {count}));
   std::vector<bool> has_text(static_cast<size_t>(count));
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= count)

@@ -15,7 +15,8 @@ namespace {
 
 using Converter = std::unique_ptr<UConverter, decltype(&ucnv_close)>;
 
-// Accepts only letters, digits, dashes and underscores as the name of an encoding, so that it cannot be a path.
+// Opens ICU's converter for an encoding. A name may have only letters, digits, dashes and underscores, so that it
+// cannot be a path.
 Result<Converter> Open(const std::string& encoding) {
   const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'; };
   UErrorCode status = U_ZERO_ERROR;
@@ -38,7 +39,7 @@ void NoteAndSubstitute(const void* context, UConverterToUnicodeArgs* args, const
   UCNV_TO_U_CALLBACK_SUBSTITUTE(nullptr, args, bytes, length, reason, status);
 }
 
-// How bytes that are not a valid character, and control characters, are handled.
+// What the op does with bytes that are not a valid character, and with control characters.
 struct OnError {
   std::string errors;
   UChar32 replacement = 0xFFFD;
@@ -52,8 +53,8 @@ struct OnError {
 
 using AddPoint = std::function<void(UChar32 point, int64_t byte_offset)>;
 
-// Calls `add` for each code point. With errors "strict", returns InvalidArgument if the text has bytes that are not a
-// valid character.
+// Calls `add` for each code point of the text. If the attribute `errors` is "strict", returns InvalidArgument for bytes
+// that are not a valid character.
 Status ForEachPoint(const std::string& text, UConverter* converter, const OnError& on_error, const AddPoint& add) {
   bool is_wrong = false;
   UErrorCode status = U_ZERO_ERROR;
@@ -74,7 +75,7 @@ Status ForEachPoint(const std::string& text, UConverter* converter, const OnErro
   return {};
 }
 
-// True for code points that can be encoded: all except surrogates.
+// Returns true for code points that can be encoded: all except surrogates.
 bool IsScalar(int64_t point) { return point >= 0 && point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF); }
 
 void AppendUnit(uint32_t unit, int bytes, std::string* text) {
@@ -88,7 +89,7 @@ void AppendUtf8(UChar32 point, std::string* text) {
   text->append(bytes, static_cast<size_t>(length));
 }
 
-// Appends the code point in UTF-8, UTF-16-BE or UTF-32-BE.
+// Appends the code point to `text` in the encoding: UTF-8, UTF-16-BE or UTF-32-BE.
 void Append(UChar32 point, const std::string& encoding, std::string* text) {
   if (!IsScalar(point)) point = 0xFFFD;
   if (encoding == "UTF-32-BE") return AppendUnit(static_cast<uint32_t>(point), 4, text);
@@ -112,7 +113,8 @@ Outputs Transcode(const Call& call) {
   return One(out);
 }
 
-// Returns the row splits, the code points, and if with_offsets, the byte offset of each in its string.
+// Returns the row splits and the code points, and if with_offsets also the byte offset of each code point in its
+// string.
 Outputs DecodePoints(const Call& call, bool with_offsets) {
   RETURN_IF_ERROR(CheckTexts(call));
   const auto& attributes = call.attributes();
@@ -138,7 +140,7 @@ Outputs DecodePoints(const Call& call, bool with_offsets) {
 Outputs Decode(const Call& call) { return DecodePoints(call, false); }
 Outputs DecodeWithOffsets(const Call& call) { return DecodePoints(call, true); }
 
-// Returns a string for each row of code points.
+// Returns one encoded string for each row of code points.
 Outputs Encode(const Call& call) {
   ASSIGN_OR_RETURN(const auto points, AllIntsOf(call.in(0), "input_values"));
   ASSIGN_OR_RETURN(const auto splits, AllIntsOf(call.in(1), "input_splits"));
@@ -159,7 +161,7 @@ Outputs Encode(const Call& call) {
   return One(out);
 }
 
-// The script of each code point; -1 if the number is not a code point.
+// Returns the script of each code point, as ICU numbers them; -1 if the number is not a code point.
 Outputs Script(const Call& call) {
   if (call.in(0).type() != DType::kInt32) return WrongType(call.in(0).type());
   return UnaryOf<int32_t>(call, [](int32_t point) -> int32_t {
