@@ -1,9 +1,9 @@
-// Tests the resources that an answer holds until its client has read it, and the disconnection of clients that do not
-// read, on both protocols.
+// Tests that an answer holds its resources until its client has read it, and that clients that do not read are
+// disconnected, for gRPC and REST.
 #include <gmock/gmock.h>
-#include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 
+#include <array>
 #include <future>
 #include <thread>
 
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr milliseconds kNever = std::chrono::hours(1);
-constexpr size_t kLongElements = size_t{4} << 20;  // Far more than fits into the buffers of a connection.
+constexpr size_t kLongElements = size_t{4} << 20;  // Far more bytes than the buffers of a connection hold.
 
 PredictRequest RequestOf(size_t elements) {
   PredictRequest request;
@@ -36,18 +36,13 @@ PredictRequest RequestOf(size_t elements) {
   return request;
 }
 
-std::shared_ptr<::grpc::Channel> ChannelTo(int port) {
-  ::grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A separate connection for every channel.
-  arguments.SetMaxReceiveMessageSize(-1);
-  return ::grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port), ::grpc::InsecureChannelCredentials(),
-                                     arguments);
-}
+std::shared_ptr<::grpc::Channel> ChannelToPort(int port) { return ChannelTo("127.0.0.1:" + std::to_string(port)); }
 
-// A prediction whose client does not ask for the answer: the stream's flow-control window closes after 64 KiB of it.
+// A prediction whose client does not read the answer: after the first 64 KiB, the flow-control window of the HTTP/2
+// stream is closed.
 class UnreadCall {
  public:
-  explicit UnreadCall(int port, size_t elements = kLongElements) : channel_(ChannelTo(port)) {
+  explicit UnreadCall(int port, size_t elements = kLongElements) : channel_(ChannelToPort(port)) {
     reader_ = PredictionService::NewStub(channel_)->AsyncPredict(&context_, RequestOf(elements), &queue_);
     reader_->ReadInitialMetadata(nullptr);  // This sends the request.
     thread_ = std::thread([this] {
@@ -91,7 +86,8 @@ class GrpcAnswers : public testing::Test {
   ::grpc::Status Ask(size_t elements = 1) {
     PredictResponse response;
     ::grpc::ClientContext context;
-    return PredictionService::NewStub(ChannelTo(server_->port()))->Predict(&context, RequestOf(elements), &response);
+    return PredictionService::NewStub(ChannelToPort(server_->port()))
+        ->Predict(&context, RequestOf(elements), &response);
   }
   void AwaitCalls(size_t count) const {
     while (predictor_.calls() < count) std::this_thread::yield();
@@ -111,8 +107,8 @@ TEST_F(GrpcAnswers, ARequestKeepsItsSlotUntilItsClientHasReadTheAnswer) {
     EXPECT_EQ(Ask().error_code(), ::grpc::StatusCode::RESOURCE_EXHAUSTED);
   }
   EXPECT_TRUE(unread.Finish().ok());
-  while (Ask().error_code() ==
-         ::grpc::StatusCode::RESOURCE_EXHAUSTED) {  // The client sees the end of the call before the slot is released.
+  // The client may see the end of the call before the server releases the slot.
+  while (Ask().error_code() == ::grpc::StatusCode::RESOURCE_EXHAUSTED) {
   }
   EXPECT_TRUE(Ask().ok());
 }
@@ -147,9 +143,81 @@ TEST_F(GrpcAnswers, AStreamThatIsNotReadDelaysADrainByItsTimeoutAtMost) {
   }
 }
 
-// Sends raw bytes as the request of a method.
+// Two calls through one connection to a server that allows one request in flight for each connection.
+class CallsOfOneConnection : public testing::Test {
+ protected:
+  void Start(GrpcOptions options) {
+    const std::string listen = options.listen;
+    options.in_flight = &in_flight_;
+    auto started = GrpcServer::Start(std::move(options), predictor_, catalog_);
+    ASSERT_TRUE(started) << started.error().message;
+    server_ = std::move(*started);
+    predictor_.Hold();
+    stub_ = PredictionService::NewStub(
+        ChannelTo(listen.starts_with("unix:") ? listen : "127.0.0.1:" + std::to_string(server_->port())));
+  }
+  void Send(size_t call) {
+    Call& sent = calls_[call];
+    stub_->async()->Predict(&sent.context, &sent.request, &sent.response,
+                            [&sent](::grpc::Status status) { sent.ended.set_value(std::move(status)); });
+  }
+  void AwaitRuns(size_t count) const {
+    while (predictor_.calls() < count) std::this_thread::yield();
+  }
+  ::grpc::Status EndOf(size_t call) { return calls_[call].ended.get_future().get(); }
+  void Release() {
+    for (auto& done : predictor_.TakeHeld()) done(FakePredictor::Answer(RequestOf(1)));
+  }
+  void ExpectBothToRun() {
+    Send(0);
+    Send(1);
+    AwaitRuns(2);
+    Release();
+    EXPECT_TRUE(EndOf(0).ok());
+    EXPECT_TRUE(EndOf(1).ok());
+  }
+
+ private:
+  struct Call {
+    ::grpc::ClientContext context;
+    PredictRequest request = RequestOf(1);
+    PredictResponse response;
+    std::promise<::grpc::Status> ended;
+  };
+
+  FakePredictor predictor_;
+  FakeCatalog catalog_;
+  InFlight in_flight_{{.connection_requests_max = 1}};
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<PredictionService::Stub> stub_;
+  std::array<Call, 2> calls_;
+};
+
+TEST_F(CallsOfOneConnection, AreLimitedOverTcp) {
+  Start({.listen = "127.0.0.1:0"});
+  Send(0);
+  AwaitRuns(1);
+  Send(1);
+  const ::grpc::Status refused = EndOf(1);
+  EXPECT_EQ(refused.error_code(), ::grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(refused.error_message(), "too many requests are in flight on this connection: the limit is 1");
+  Release();
+  EXPECT_TRUE(EndOf(0).ok());
+}
+
+TEST_F(CallsOfOneConnection, AreNotLimitedOverAUnixSocketBecauseAllItsClientsHaveOneName) {
+  Start({.listen = "unix:" + testing::TempDir() + "calls_of_one_connection.sock"});
+  ExpectBothToRun();
+}
+
+TEST_F(CallsOfOneConnection, AreNotLimitedForAPeerWhichForwardsForManyClients) {
+  Start({.listen = "127.0.0.1:0", .protocol = routing::Protocol::kPeer});
+  ExpectBothToRun();
+}
+
+// Calls a method with raw bytes as the request.
 ::grpc::Status AskRaw(int port, const std::string& method, const std::string& bytes) {
-  ::grpc::GenericStub stub(ChannelTo(port));
+  ::grpc::GenericStub stub(ChannelToPort(port));
   ::grpc::ClientContext context;
   const ::grpc::Slice slice(bytes);
   const ::grpc::ByteBuffer request(&slice, 1);
@@ -164,10 +232,10 @@ class Methods : public GrpcAnswers, public testing::WithParamInterface<std::stri
 
 TEST_P(Methods, ARequestWithoutASlotIsRefusedBeforeItIsParsed) {
   Start({});
-  const InFlight::Slot taken = in_flight_.Enter();
+  const InFlight::Slot taken = *in_flight_.Enter();
   const ::grpc::Status refused = AskRaw(server_->port(), GetParam(), "\xff");
   EXPECT_EQ(refused.error_code(), ::grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(refused.error_message(), NoFreeSlot().message);
+  EXPECT_EQ(refused.error_message(), "too many requests are in flight on this node");
 }
 
 TEST_P(Methods, AMalformedRequestIsRefusedWithItsType) {
@@ -179,7 +247,7 @@ TEST_P(Methods, AMalformedRequestIsRefusedWithItsType) {
 
 INSTANTIATE_TEST_SUITE_P(All, Methods, testing::Values("Predict", "Classify", "Regress", "MultiInference"));
 
-// A model that only another node can describe.
+// A catalog of a model that only another node can describe.
 class LateCatalog final : public Catalog {
  public:
   Result<Described> Describe(const tensorflow::serving::ModelSpec&) const override { return Unavailable("not here"); }
@@ -199,7 +267,7 @@ std::string PostOf(const std::string& body) {
                      body);
 }
 
-// AddressSanitizer detects a use of the destroyed server.
+// If the request used the destroyed server, AddressSanitizer would report it.
 TEST(RestRequests, ARequestThatWaitsForAnotherNodeMayOutliveItsClientAndTheServer) {
   FakePredictor predictor;
   LateCatalog catalog;
@@ -245,7 +313,7 @@ TEST_F(RestAnswers, ARequestKeepsItsSlotUntilItsAnswerIsWrittenOrItsClientIsGone
   auto slow = std::make_unique<http::RawClient>(server_->port());
   slow->Send(PostOf(LongBody()));
   slow->ReadUntil("2.0");
-  EXPECT_THAT(Ask(), AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr(NoFreeSlot().message)));
+  EXPECT_THAT(Ask(), AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr("too many requests are in flight on this node")));
   slow.reset();
   while (Ask().starts_with("HTTP/1.1 429 ")) {
   }

@@ -1,7 +1,6 @@
 #include "serving-node/frontend/grpc_server.h"
 
 #include <gmock/gmock.h>
-#include <grpcpp/create_channel.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -28,12 +27,6 @@ PredictRequest RequestFor(const std::string& model, float x) {
   request.mutable_model_spec()->set_name(model);
   tensor::ToProto(tensor::Tensor::Of<float>({1}, {x}), &(*request.mutable_inputs())["x"]);
   return request;
-}
-
-std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target) {
-  ::grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A separate connection for every channel.
-  return ::grpc::CreateCustomChannel(target, ::grpc::InsecureChannelCredentials(), arguments);
 }
 
 class Grpc : public testing::Test {
@@ -89,7 +82,7 @@ TEST_F(Grpc, PredictKeepsBytesHeadersAndDeadlineAndNamesVersionAndNode) {
   EXPECT_EQ(call.protocol, routing::Protocol::kGrpc);
 }
 
-// A call between nodes: the forwarder sends the token that the gate requires.
+// A forwarder, which calls other nodes, must send the token that their gates require.
 TEST_F(Grpc, TheGateRequiresATokenFromForwardersToo) {
   std::string seen;
   Start({.credentials = {.gate = [&seen](const rpc::CallHead& head) -> Status {
@@ -321,7 +314,7 @@ TEST_F(GrpcHealth, AServerDestroyedWithoutADrainEndsItsWatches) {
   EXPECT_FALSE(watch->Finish().ok());
 }
 
-// A client that sends requests until it is stopped, and counts the failed ones.
+// Sends requests on several threads until it is stopped, and counts those that failed.
 class Traffic {
  public:
   Traffic(int port, int threads) {

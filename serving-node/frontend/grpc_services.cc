@@ -64,7 +64,7 @@ const tensorflow::serving::ModelSpec& SpecOf(const Message& answer) {
   return answer.model_spec();
 }
 
-// The name of the request's model.
+// Returns the name of the request's model.
 template <typename Request>
 const std::string& ModelOf(const Request& request) {
   return request.model_spec().name();
@@ -103,14 +103,14 @@ void AddRetryHint(CallbackServerContext* context) {
   context->AddTrailingMetadata(kRetryHeader, std::to_string(http::RetryAfterMs()));
 }
 
-// One call. The client's cancellation and the answer race: the first of them finishes the call. A later answer must
-// read nothing but `finished`, because the context may be destroyed. Deletes itself at the end of the call, when the
-// answer is written or the connection is closed. AnswerDeadlines cancels the call if the client does not read the
-// answer.
+// Handles one call. Either the client's cancellation or the answer finishes the call, whichever comes first. An answer
+// after a cancellation must read nothing but `finished`, because the context may be destroyed. The object deletes
+// itself at the end of the call: when the answer is written or the connection is closed. If the client does not read
+// the answer, AnswerDeadlines cancels the call.
 template <typename Response>
 class Reactor final : public ServerUnaryReactor {
  public:
-  // `sends_version`: send the version that answered as x-longshore-version.
+  // If `sends_version`, the number of the version that answered is sent as x-longshore-version.
   Reactor(CallbackServerContext* context, Response* response, AnswerDeadlines& deadlines, bool sends_version,
           MeteredRequest metered = {}, InFlight::Slot slot = {})
       : context_(context),
@@ -122,14 +122,14 @@ class Reactor final : public ServerUnaryReactor {
 
   template <typename Answer>
   std::function<void(Result<Answer>)> Done() {
-    // A cancelled call's run continues and keeps its in-flight slot.
+    // If the call is cancelled, its run continues, and the run keeps the in-flight slot until it ends.
     return [this, finished = finished_, slot = slot_](Result<Answer> answer) mutable {
       slot.reset();
       if (!finished->exchange(true)) Take(std::move(answer));
     };
   }
 
-  // A stop is requested when the client cancels or disconnects.
+  // Returns a token by which a stop is requested when the client cancels or disconnects.
   std::stop_token cancelled() const { return cancelled_.get_token(); }
 
   void OnCancel() override {
@@ -177,7 +177,7 @@ class Reactor final : public ServerUnaryReactor {
   std::stop_source cancelled_;
 };
 
-// Finishes a call with the answer's bytes, or its error. May run on a thread of the engine, which catches no
+// Calls `done` with the encoded answer or with its error. May run on a thread of the engine, which catches no
 // exceptions.
 template <typename Answer, typename ToEncoded>
 void FinishEncoded(Result<Answer> answer, const std::function<void(Result<Encoded>)>& done, const ToEncoded& encode) {
@@ -201,22 +201,21 @@ tl::unexpected<Error> Malformed(const google::protobuf::MessageLite& request, si
 }
 
 // Rejects a request that got no in-flight slot.
-ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest& metered) {
-  const Error error = NoFreeSlot();
+ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest& metered, const Error& error) {
   metered.End(error.code, {});
   AddRetryHint(context);
   return Refuse(context, tl::make_unexpected(error));
 }
 
-// The catalog that answers the query. Unavailable for a node of another fleet.
+// Returns the catalog that answers the query. Unavailable if the query comes from a node of another fleet.
 Result<const Catalog*> CatalogFor(const CallbackServerContext& context, const Catalog& catalog, const HomeNode& home) {
   if (home.catalog == nullptr) return &catalog;
   ASSIGN_OR_RETURN(const bool to_home, routing::IsToHome(HeadersOf(context), home.fleet));
   return to_home ? home.catalog : &catalog;
 }
 
-// The name of the connection for InFlight: "" where many clients share one name (a unix socket) or one connection (a
-// peer).
+// Returns the name of the connection for InFlight. It is "" if many clients share the name (a unix socket) or the
+// connection (a peer).
 std::string ConnectionOf(const CallbackServerContext& context, routing::Protocol protocol) {
   if (protocol == routing::Protocol::kPeer) return {};
   std::string peer = context.peer();
@@ -225,17 +224,16 @@ std::string ConnectionOf(const CallbackServerContext& context, routing::Protocol
 
 }  // namespace
 
-bool PredictionService::Enter(const CallbackServerContext& context, InFlight::Slot* slot) const {
-  if (options_.in_flight == nullptr) return true;
-  *slot = options_.in_flight->Enter(ConnectionOf(context, options_.protocol));
-  return *slot != nullptr;
+Result<InFlight::Slot> PredictionService::Enter(const CallbackServerContext& context) const {
+  if (options_.in_flight == nullptr) return InFlight::Slot();
+  return options_.in_flight->Enter(ConnectionOf(context, options_.protocol));
 }
 
 void PredictionService::Begin(CallbackServerContext* context) const {
   if (!options_.node.empty()) context->AddInitialMetadata(kNodeHeader, options_.node);
 }
 
-// For requests whose model is unknown until they are parsed.
+// Begins to meter a request whose model is unknown until the request is parsed.
 MeteredRequest PredictionService::Metered(routing::Api api) const {
   return options_.meter == nullptr ? MeteredRequest() : options_.meter->Begin(api, options_.protocol, "");
 }
@@ -248,8 +246,8 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
                                                ByteBuffer* response) {
   Begin(context);
   MeteredRequest metered = Metered(routing::Api::kPredict);
-  InFlight::Slot slot;
-  if (!Enter(*context, &slot)) return Refuse(context, metered);
+  auto slot = Enter(*context);
+  if (!slot) return Refuse(context, metered, slot.error());
   routing::PredictCall call = ToCall(InfoOf(*context), {});
   call.serialized = rpc::ToBytes(*request);
   const bool is_read = call.request.ParseFromString(call.serialized);
@@ -259,7 +257,7 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
     return Refuse(context, Malformed(call.request, call.serialized.size()));
   }
   auto* reactor =
-      new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(slot));
+      new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(*slot));
   call.cancelled = reactor->cancelled();
   predictor_.Predict(std::move(call), [done = reactor->Done<Encoded>(),
                                        encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
@@ -288,8 +286,8 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
                                              InferMethod<Request, Response> method) const {
   Begin(context);
   MeteredRequest metered = Metered(api);
-  InFlight::Slot slot;
-  if (!Enter(*context, &slot)) return Refuse(context, metered);
+  auto slot = Enter(*context);
+  if (!slot) return Refuse(context, metered, slot.error());
   const std::string bytes = rpc::ToBytes(request);
   Request message;
   const bool is_read = message.ParseFromString(bytes);
@@ -300,7 +298,7 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
     return Refuse(context, Malformed(message, bytes.size()));
   }
   auto* reactor =
-      new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(slot));
+      new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(*slot));
   CallInfo info = InfoOf(*context);
   info.cancelled = reactor->cancelled();
   (calls_.*method)(std::move(info), std::move(message),

@@ -1,4 +1,4 @@
-// The two gRPC services of TensorFlow Serving, over a Predictor and a Catalog.
+// The two gRPC services of TensorFlow Serving. A Predictor and a Catalog answer their requests.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -16,8 +16,8 @@
 
 namespace longshore::frontend {
 
-// Predictions receive the raw bytes, so that an overloaded node rejects them before they are parsed, and a Predict that
-// is forwarded to a peer is sent unchanged.
+// The prediction methods receive raw bytes, so that an overloaded node rejects a request before it is parsed, and a
+// Predict request that is forwarded to a peer is sent unchanged.
 using PredictionServiceBase = tensorflow::serving::PredictionService::WithRawCallbackMethod_Predict<
     tensorflow::serving::PredictionService::WithRawCallbackMethod_Classify<
         tensorflow::serving::PredictionService::WithRawCallbackMethod_Regress<
@@ -25,14 +25,15 @@ using PredictionServiceBase = tensorflow::serving::PredictionService::WithRawCal
                 tensorflow::serving::PredictionService::WithCallbackMethod_GetModelMetadata<
                     tensorflow::serving::PredictionService::Service>>>>>;
 
-// Replaces the served models; calls done once, on any thread. Empty in cluster mode, where a controller decides.
+// Replaces the served models, and calls `done` once, on any thread. The function is empty in cluster mode, where a
+// controller decides which models are served.
 using ReloadFunction =
     std::function<void(tensorflow::serving::ModelServerConfig config, std::chrono::steady_clock::time_point deadline,
                        std::function<void(Status)> done)>;
 
 // How this node answers nodes that query it as the home node of a model (routing/hop.h).
 struct HomeNode {
-  const Catalog* catalog = nullptr;  // Null: not a home node.
+  const Catalog* catalog = nullptr;  // Null: this node is not a home node.
   std::string fleet{};               // Nodes of other fleets are rejected.
 };
 
@@ -40,14 +41,15 @@ class PredictionService final : public PredictionServiceBase {
  public:
   struct Options {
     routing::Protocol protocol;
-    std::string node;         // "": answers have neither x-longshore-node nor x-longshore-version.
-    bool check_method_names;  // Reject calls to a signature with another method name.
-    tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // For the outputs of Predict.
+    // The node's name. "": answers have neither x-longshore-node nor x-longshore-version.
+    std::string node;
+    bool check_method_names;  // Reject a call if the signature's method_name is another.
+    tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // How the outputs of Predict are encoded.
     const RequestMeter* meter = nullptr;                         // Null: requests are not counted.
-    InFlight* in_flight = nullptr;                               // Limits predictions; null: no limit.
+    InFlight* in_flight = nullptr;                               // Limits the predictions in flight. Null: no limit.
     HomeNode home{};
   };
-  // All of them outlive the service.
+  // Everything that the constructor gets by reference must outlive the service.
   PredictionService(routing::Predictor& predictor, const Catalog& catalog, AnswerDeadlines& deadlines, Options options)
       : predictor_(predictor),
         catalog_(catalog),
@@ -75,9 +77,10 @@ class PredictionService final : public PredictionServiceBase {
                                     ::grpc::ByteBuffer* response, routing::Api api,
                                     InferMethod<Request, Response> method) const;
   void Begin(::grpc::CallbackServerContext* context) const;
-  bool sends_version() const { return !options_.node.empty(); }  // Only nodes in a fleet have a name.
+  // Only nodes in a fleet have a name here.
+  bool sends_version() const { return !options_.node.empty(); }
   MeteredRequest Metered(routing::Api api) const;
-  bool Enter(const ::grpc::CallbackServerContext& context, InFlight::Slot* slot) const;
+  Result<InFlight::Slot> Enter(const ::grpc::CallbackServerContext& context) const;
   CallInfo InfoOf(const ::grpc::CallbackServerContext& context) const;
 
   routing::Predictor& predictor_;

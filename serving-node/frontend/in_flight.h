@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,34 +16,36 @@
 
 namespace longshore::frontend {
 
-// Thread-safe. Must outlive its slots.
+// Thread-safe. Must outlive all its slots.
 class InFlight {
  public:
   struct Limits {
-    size_t requests_max = 10000;
-    // HTTP/2 stops counting a request when its client resets it, but gRPC may end its call much later. Without a limit
-    // of its own, a connection that opens and resets requests would take all slots.
-    size_t connection_requests_max = 2000;
-    size_t answer_bytes_max = size_t{4} << 30;  // For all unwritten answers together.
+    size_t requests_max = std::numeric_limits<size_t>::max();
+    // HTTP/2 no longer counts a request that its client has reset, but gRPC may end the request's call much later.
+    // Without this limit, one connection that opens and resets requests could take all slots.
+    size_t connection_requests_max = std::numeric_limits<size_t>::max();
+    // The maximum size of all answers together that are not written yet.
+    size_t answer_bytes_max = std::numeric_limits<size_t>::max();
   };
   explicit InFlight(const Limits& limits);
 
   class Request;
-  // A slot for one prediction, released with the last copy of the pointer.
+  // A slot for one prediction. It is released with the last copy of the pointer.
   using Slot = std::shared_ptr<Request>;
-  // Null if all slots, or all slots of this connection, are taken. `connection` is the name of a gRPC connection; ""
-  // for requests without a limit per connection, such as those by REST, which has one request per connection.
-  Slot Enter(std::string_view connection = {});
+  // ResourceExhausted if all slots, or all slots of this connection, are taken; the request may succeed later.
+  // `connection` is the name of a gRPC connection; "" for requests without a limit per connection, such as those by
+  // REST, which has one request per connection.
+  Result<Slot> Enter(std::string_view connection = {});
 
  private:
-  bool Take(const std::string& connection);
+  Status Take(const std::string& connection);
   void Release(const std::string& connection);
 
   const Limits limits_;
   const std::shared_ptr<http::BytePool> answers_;
   std::mutex mutex_;
   size_t taken_ = 0;
-  std::unordered_map<std::string, size_t> taken_by_connection_;  // No value is 0.
+  std::unordered_map<std::string, size_t> taken_by_connection_;  // Only connections that have slots.
 };
 
 // The slot and the answer memory that one request holds.
@@ -54,8 +57,8 @@ class InFlight::Request {
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
-  // Counts the bytes of the answer until the slot is released. Unavailable if the unwritten answers would exceed the
-  // limit; the answer must then be dropped. Not thread-safe.
+  // Counts the bytes of the answer until the slot is released. Returns Unavailable if all answers that are not written
+  // yet would exceed the limit; the answer must then be dropped. Not thread-safe.
   Status HoldAnswer(size_t bytes);
 
  private:
@@ -64,10 +67,7 @@ class InFlight::Request {
   http::HeldBytes answer_;
 };
 
-// The error for a request that gets no slot; it may succeed later.
-Error NoFreeSlot();
-
-// Whether the error code says that the same request may succeed a little later, on this node or another.
+// Returns whether the error code says that the same request may succeed a little later, on this node or another.
 inline bool MayRetry(const Error& error) { return error.code == Code::kUnavailable; }
 
 }  // namespace longshore::frontend

@@ -7,11 +7,11 @@ namespace {
 
 TEST(InFlight, RefusesRequestsAboveTheLimitUntilOneEnds) {
   InFlight in_flight({.requests_max = 2});
-  auto first = in_flight.Enter();
-  const auto second = in_flight.Enter();
+  auto first = *in_flight.Enter();
+  const auto second = *in_flight.Enter();
   const auto copy = second;
-  EXPECT_TRUE(first && second);
-  EXPECT_FALSE(in_flight.Enter());
+  EXPECT_EQ(in_flight.Enter().error(),
+            (Error{Code::kResourceExhausted, "too many requests are in flight on this node"}));
   EXPECT_FALSE(in_flight.Enter());
   first.reset();
   const auto third = in_flight.Enter();
@@ -21,10 +21,11 @@ TEST(InFlight, RefusesRequestsAboveTheLimitUntilOneEnds) {
 
 TEST(InFlight, LeavesSlotsToOthersWhenOneConnectionTakesAllItMay) {
   InFlight in_flight({.requests_max = 3, .connection_requests_max = 2});
-  auto first = in_flight.Enter("ipv4:127.0.0.1:5001");
+  auto first = *in_flight.Enter("ipv4:127.0.0.1:5001");
   const auto second = in_flight.Enter("ipv4:127.0.0.1:5001");
-  EXPECT_TRUE(first && second);
-  EXPECT_FALSE(in_flight.Enter("ipv4:127.0.0.1:5001"));
+  EXPECT_TRUE(second);
+  EXPECT_EQ(in_flight.Enter("ipv4:127.0.0.1:5001").error(),
+            (Error{Code::kResourceExhausted, "too many requests are in flight on this connection: the limit is 2"}));
   EXPECT_TRUE(in_flight.Enter("ipv4:127.0.0.1:5002"));
   EXPECT_TRUE(in_flight.Enter());
   first.reset();
@@ -40,8 +41,8 @@ TEST(InFlight, RequestsWithoutAConnectionHaveOnlyTheCommonLimit) {
 
 TEST(InFlight, LimitsTheTotalSizeOfUnwrittenAnswers) {
   InFlight in_flight({.requests_max = 10, .answer_bytes_max = 100});
-  auto first = in_flight.Enter();
-  const auto second = in_flight.Enter();
+  auto first = *in_flight.Enter();
+  const auto second = *in_flight.Enter();
   EXPECT_TRUE(first->HoldAnswer(60));
   const Status refused = second->HoldAnswer(60);
   ASSERT_FALSE(refused);
@@ -54,7 +55,7 @@ TEST(InFlight, LimitsTheTotalSizeOfUnwrittenAnswers) {
 
 TEST(InFlight, OnlyErrorsThatMayPassAreRetried) {
   EXPECT_TRUE(MayRetry({Code::kUnavailable, "x"}));
-  EXPECT_FALSE(MayRetry({Code::kResourceExhausted, NoFreeSlot().message}));  // The text of an error is ignored.
+  EXPECT_FALSE(MayRetry({Code::kResourceExhausted, "x"}));
   EXPECT_FALSE(MayRetry({Code::kInternal, "x"}));
 }
 

@@ -44,13 +44,13 @@ Response JsonResponse(Result<std::string> body) {
   return {.body = std::move(*body)};
 }
 
-// The answer of a model, and the model spec that answered.
+// The body of an answer, and the model spec with the version that answered.
 struct Inferred {
   std::string body;
   ModelSpec spec;
 };
 
-// For a classification or a regression.
+// Converts the answer of a classification or a regression.
 template <typename Answer, typename Write>
 Result<Inferred> ResultText(const Result<Answer>& answer, Write write) {
   if (!answer) return tl::make_unexpected(answer.error());
@@ -93,8 +93,8 @@ class Reply {
   }
   void SetExamples(int64_t examples) const { state_->metered.SetExamples(examples); }
 
-  // Does a part of the request's work. Catches all exceptions, because it may run on a thread of the engine, which does
-  // not.
+  // Runs a part of the request's work. If memory does not suffice, answers the request with an error, because the work
+  // may run on a thread of the engine, which does not catch exceptions.
   template <typename Work>
   void Guard(Work work) const {
     try {
@@ -111,7 +111,7 @@ class Reply {
     Responder respond;
     MeteredRequest metered;
     InFlight::Slot slot;
-    std::atomic<bool> answered = false;  // The work may have answered before it threw.
+    std::atomic<bool> answered = false;  // The work may have answered before it threw an exception.
   };
 
   void Fail(const Error& error, Response response) const {
@@ -129,8 +129,8 @@ class Reply {
 // Whether pages of other origins may read the answers, and whether requests need a token.
 enum class Cors { kNone, kOpen, kWithToken };
 
-// Answers requests. Shared, because a request that waits for another node's description of a model may outlive the
-// server.
+// Answers requests. The object is shared, because a request that waits for another node's description of a model may
+// outlive the server.
 class Api final : public std::enable_shared_from_this<Api> {
  public:
   Api(RestOptions options, routing::Predictor& predictor, const Catalog& catalog, std::function<std::string()> metrics)
@@ -140,8 +140,8 @@ class Api final : public std::enable_shared_from_this<Api> {
         calls_(predictor, catalog, options_.check_method_names),
         metrics_(std::move(metrics)) {}
 
-  // Called before the body is read. Admits CORS preflights without a token, because browsers send none with them; they
-  // have no body.
+  // Returns the answer to a request that is refused. Called before the body is read. Admits CORS preflights without a
+  // token, because browsers send none with them, but only if they have no body.
   std::optional<Response> Admit(const Request& head) const {
     const auto length = head.Header("content-length");
     const bool is_bare = head.Header("transfer-encoding").empty() && (length.empty() || length == "0");
@@ -173,7 +173,7 @@ class Api final : public std::enable_shared_from_this<Api> {
   }
 
  private:
-  // Adds the node's name and, if the flag is set, the CORS headers to every answer.
+  // Adds to an answer the node's name, and the CORS headers if the option `cors` is set.
   static void Complete(const std::string& node, Cors cors, Response* response) {
     if (!node.empty()) response->headers.emplace_back(kNodeHeader, node);
     if (cors == Cors::kNone) return;
@@ -196,12 +196,12 @@ class Api final : public std::enable_shared_from_this<Api> {
     };
   }
 
-  // The body is not parsed before the request has an in-flight slot.
+  // Takes an in-flight slot before it parses the body.
   void Run(routing::Api api, Request request, const ModelSpec& spec, const Responder& respond) {
-    auto slot = options_.in_flight == nullptr ? nullptr : options_.in_flight->Enter();
-    const bool refused = options_.in_flight != nullptr && slot == nullptr;
-    const Reply reply(respond, Metered(api, spec), std::move(slot));
-    if (refused) return reply.RefuseWithRetry(NoFreeSlot());
+    Result<InFlight::Slot> slot;
+    if (options_.in_flight != nullptr) slot = options_.in_flight->Enter();
+    const Reply reply(respond, Metered(api, spec), slot.value_or(nullptr));
+    if (!slot) return reply.RefuseWithRetry(slot.error());
     reply.Guard([&] {
       if (api == routing::Api::kPredict) return Predict(std::move(request), spec, reply);
       if (api == routing::Api::kClassify)
@@ -284,8 +284,8 @@ class Api final : public std::enable_shared_from_this<Api> {
     return json::PredictRequestFromJson(body, find, request, elements_max);
   }
 
-  // A version on another node most likely has the same signature as a version on this node; the node that runs the
-  // request checks the inputs again.
+  // Returns the signatures of the version, or of another version of the model on this node. A version on another node
+  // most likely has the same signatures; the node that runs the request checks the inputs again.
   Result<Described> DescribeAny(const ModelSpec& spec) const {
     auto exact = catalog_.Describe(spec);
     if (exact) return exact;

@@ -1,11 +1,14 @@
-// Test doubles for the frontends: a predictor that doubles "x", a catalog of one model, and an HTTP client.
+// Test doubles for the frontends: a predictor that doubles "x", a catalog of one model, a gRPC channel and an HTTP
+// client.
 #pragma once
 
 #include <arpa/inet.h>
+#include <grpcpp/create_channel.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -18,6 +21,14 @@
 namespace longshore::frontend {
 
 inline constexpr int64_t kVersion = 3;
+
+// Returns a channel that shares no connection with other channels and accepts answers of any size.
+inline std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target) {
+  ::grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(-1);
+  return ::grpc::CreateCustomChannel(target, ::grpc::InsecureChannelCredentials(), arguments);
+}
 
 class FakePredictor final : public routing::Predictor {
  public:
@@ -113,7 +124,7 @@ class FakeCatalog final : public Catalog {
   std::shared_ptr<engine::LoadedModel> loaded_ = std::make_shared<FakeModel>();
 };
 
-// Sends one request on a new connection and returns the whole answer with its headers.
+// Sends one request on a new connection, and returns the whole answer with its headers.
 inline std::string Fetch(int port, const std::string& method, const std::string& target, const std::string& body = "",
                          const std::string& headers = "") {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);

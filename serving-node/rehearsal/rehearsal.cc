@@ -20,7 +20,7 @@ namespace {
 using process::Descriptor;
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-constexpr int kResultDescriptor = 3;  // In the child.
+constexpr int kResultDescriptor = 3;  // The file descriptor to which the child writes its result.
 constexpr size_t kResultBytesMax = 1 << 20;
 
 std::vector<std::string> Arguments(const RehearsalOptions& options) {
@@ -58,7 +58,7 @@ std::string Encode(const Result<control::GoldenResult>& result) {
   return "0\n" + result->SerializeAsString();
 }
 
-// Returns nullopt if the child did not write its complete result.
+// Parses the result of the child. Returns nullopt if the child did not write it completely.
 std::optional<Result<control::GoldenResult>> Decode(const std::string& text) {
   const size_t line = text.find('\n');
   if (line == std::string::npos) return std::nullopt;
@@ -74,16 +74,18 @@ std::chrono::milliseconds TimeLeft(SteadyTime deadline) {
   return std::max(left, std::chrono::milliseconds(0));
 }
 
-// Waits until `fd` has something to read or its other end is closed. DeadlineExceeded, or Cancelled through stop_fd.
+// Waits until `fd` has something to read or its other end is closed. Returns DeadlineExceeded at the deadline, and
+// Cancelled if stop_fd becomes readable.
 Status AwaitReadable(int fd, int stop_fd, SteadyTime deadline) {
   pollfd waiting[] = {{fd, POLLIN, 0}, {stop_fd, POLLIN, 0}};  // poll ignores negative descriptors.
   const int ready = poll(waiting, 2, static_cast<int>(TimeLeft(deadline).count()));
   if (ready == 0) return DeadlineExceeded("the time is up");
-  if (waiting[1].revents != 0) return Cancelled("it was stopped");
+  if (waiting[1].revents != 0) return Cancelled("the rehearsal was stopped");
   return {};
 }
 
-// Reads everything that the child writes until it closes its end. DeadlineExceeded, or Cancelled through stop_fd.
+// Reads everything that the child writes until it closes its end. Returns DeadlineExceeded at the deadline, and
+// Cancelled if stop_fd becomes readable.
 Status ReadUntilClosed(int fd, int stop_fd, SteadyTime deadline, std::string* text) {
   while (true) {
     RETURN_IF_ERROR(AwaitReadable(fd, stop_fd, deadline));

@@ -33,5 +33,12 @@ TEST_F(SeedsTest, AreTheOnesOfTheEnvironmentVariable) {
             "seeds 5000000000 to 5000000002; LONGSHORE_SEED=5000000000 repeats them\n");
 }
 
+TEST_F(SeedsTest, RefusesATextThatIsNotANumber) {
+  for (const char* text : {"", "abc", "12x", "-1", " 1", "18446744073709551616"}) {
+    setenv("LONGSHORE_SEED", text, 1);
+    EXPECT_DEATH(First(), "is not a whole number");
+  }
+}
+
 }  // namespace
 }  // namespace longshore::seeds

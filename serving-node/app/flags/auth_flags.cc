@@ -12,7 +12,9 @@ void AuthFlags::AddTo(CLI::App& app) {
          "tokens; health checks need none. The file is read again when it changes")
       ->group(group);
   app.add_option("--peer_tokens_file", peer_tokens_file,
-                 "such a file for calls between the nodes of a fleet: this node sends the first token and accepts all")
+                 "file with lines \"NAME TOKEN\" for calls between the nodes of a fleet: this node sends the first "
+                 "token, and accepts "
+                 "all tokens of the file")
       ->group(group);
 }
 

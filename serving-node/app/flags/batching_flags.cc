@@ -18,7 +18,7 @@ void BatchingFlags::AddTo(CLI::App& app) {
       ->group(group);
   app.add_flag("--enable_per_model_batching_parameters", enable_per_model_batching_parameters,
                "read the parameters of each version from its batching_params.pbtxt; versions without that file are not "
-               "batched. Of --batching_parameters_file, only num_batch_threads is then used")
+               "batched, and only num_batch_threads of --batching_parameters_file is used")
       ->group(group);
 }
 

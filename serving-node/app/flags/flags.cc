@@ -135,9 +135,10 @@ void AddManagedFlags(CLI::App& app, Flags& flags) {
   app.add_option("--controller", flags.controller,
                  "address of the controller: unix:/path, host:port or dns:///host:port")
       ->group(group);
-  app.add_option("--controller_ca_file", flags.controller_ca_file,
-                 "PEM certificates of the authority that signs the certificates of the controller and of other nodes; "
-                 "without it connections to both are in plain text")
+  app.add_option(
+         "--controller_ca_file", flags.controller_ca_file,
+         "PEM certificates of the CA that signs the certificates of the controller and of other nodes; without this "
+         "flag, connections to both are in plain text")
       ->group(group);
   app.add_option("--controller_token_file", flags.controller_token_file,
                  "token with which this node authenticates to the controller")
@@ -258,6 +259,21 @@ void ReadEnvironment(const Environment& environment, const CLI::App& app, Flags&
 
 std::string SoftwareVersion() { return LONGSHORE_VERSION; }
 
+void Flags::AddTo(CLI::App& app) {
+  AddServingFlags(app, *this);
+  AddNodeFlags(app, *this);
+  AddManagedFlags(app, *this);
+  batching.AddTo(app);
+  loading.AddTo(app);
+  tls.AddTo(app);
+  auth.AddTo(app);
+  listeners.AddTo(app);
+  observe.AddTo(app);
+  limits.AddTo(app);
+  warm_up.AddTo(app);
+  sources.AddTo(app);
+}
+
 Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const Environment& environment) {
   ParsedFlags parsed;
   Flags& flags = parsed.flags;
@@ -267,18 +283,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   app.footer(
       "The other flags of tensorflow_model_server are accepted only with values that change nothing; other values are "
       "rejected with an explanation.");
-  AddServingFlags(app, flags);
-  AddNodeFlags(app, flags);
-  AddManagedFlags(app, flags);
-  flags.batching.AddTo(app);
-  flags.loading.AddTo(app);
-  flags.tls.AddTo(app);
-  flags.auth.AddTo(app);
-  flags.listeners.AddTo(app);
-  flags.observe.AddTo(app);
-  flags.limits.AddTo(app);
-  flags.warm_up.AddTo(app);
-  flags.sources.AddTo(app);
+  flags.AddTo(app);
   RefusedFlags refused;
   refused.AddTo(app);
   try {
@@ -301,7 +306,6 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   ResolveParallelism(flags);
   RETURN_IF_ERROR(refused.Check());
   if (flags.managed()) RETURN_IF_ERROR(CheckManaged(app, flags));
-  RETURN_IF_ERROR(flags.limits.Check());
   RETURN_IF_ERROR(flags.batching.Check());
   RETURN_IF_ERROR(flags.tls.Check());
   RETURN_IF_ERROR(flags.auth.Check(!flags.peer_address.empty()));

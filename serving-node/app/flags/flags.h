@@ -18,13 +18,17 @@
 #include "serving-node/app/flags/tls_flags.h"
 #include "serving-node/app/flags/warm_up_flags.h"
 
+namespace CLI {
+class App;
+}
+
 namespace longshore::app::flags {
 
 // The value of a port that the node does not open.
 inline constexpr int kPortOff = -1;
 
 struct Flags {
-  // TensorFlow Serving's.
+  // Flags of TensorFlow Serving.
   int port = 8500;  // For gRPC. kPortOff: no gRPC; 0: any free port.
   int rest_api_port = kPortOff;
   int rest_api_num_threads = 0;  // 0: one per processor.
@@ -32,13 +36,13 @@ struct Flags {
   bool rest_api_enable_cors_support = false;
   std::string model_name = "default";
   Path model_base_path;
-  Path model_config_file;                          // If set, the two above are ignored.
+  Path model_config_file;                          // If set, model_name and model_base_path are ignored.
   double model_config_file_poll_wait_seconds = 0;  // 0: read once.
   bool allow_version_labels_for_unavailable_models = false;
   bool enable_signature_method_name_check = false;
   bool enable_serialization_as_tensor_content = false;
   std::vector<std::string> saved_model_tags = {"serve"};
-  int tensorflow_session_parallelism = 0;   // The default of the next two.
+  int tensorflow_session_parallelism = 0;   // The default of the next two flags.
   int tensorflow_intra_op_parallelism = 0;  // The same as `threads`.
   int tensorflow_inter_op_parallelism = 0;  // The same as `max_concurrent_runs`.
   Path tensorflow_session_config_file;
@@ -50,7 +54,7 @@ struct Flags {
   ListenerFlags listeners;
   ObserveFlags observe;
   WarmUpFlags warm_up;
-  // Longshore's, for every node.
+  // Flags of Longshore, for every node.
   std::string host = "0.0.0.0";
   std::string admin_host = "127.0.0.1";
   int admin_port = 8502;  // 0: any free port.
@@ -61,7 +65,7 @@ struct Flags {
   int64_t connection_age_max_ms = 10000;
   LimitFlags limits;
   std::string node;  // The name of this node. Default: the name of the host.
-  // Longshore's, for a managed node.
+  // Flags of Longshore, for a managed node.
   std::string controller;
   Path controller_ca_file;
   Path controller_token_file;
@@ -71,9 +75,11 @@ struct Flags {
   int grpc_listen_fd = -1;
   int rest_listen_fd = -1;
   std::string peer_address;
-  std::vector<std::string> peers;  // gRPC targets that supply the desired state if the node and the controller cannot.
+  std::vector<std::string> peers;  // gRPC targets that supply a state if the node has none and no controller answers.
 
   bool managed() const { return !controller.empty(); }
+  // Adds all flags except those that only RefusedFlags knows.
+  void AddTo(CLI::App& app);
 };
 
 struct ParsedFlags {
@@ -89,8 +95,8 @@ struct Environment {
   std::string model_base_path;
 };
 
-// Parses and checks the flags. InvalidArgument names the flag and the problem; Unimplemented is returned for a flag of
-// TensorFlow Serving that requests an unsupported feature. The environment supplies defaults:
+// Parses and checks the flags. An error names the flag and the problem. It is Unimplemented for a flag of TensorFlow
+// Serving that requests an unsupported feature, and otherwise InvalidArgument. The environment supplies defaults:
 // --model_name=$MODEL_NAME and --model_base_path=$MODEL_BASE_PATH/$MODEL_NAME.
 Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const Environment& environment = {});
 

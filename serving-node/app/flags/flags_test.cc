@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <CLI/CLI.hpp>
+
 namespace longshore::app::flags {
 namespace {
 
@@ -165,6 +167,34 @@ INSTANTIATE_TEST_SUITE_P(
               "the controller decides when a version is unloaded"},
         Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--grpc_channel_arguments=x"},
               "is not name=value"}));
+
+// The number in brackets at the end of a help text; "" if it does not end with brackets.
+std::string DefaultInHelp(const std::string& text) {
+  const size_t begin = text.rfind('[');
+  return begin == text.npos || text.back() != ']' ? "" : text.substr(begin + 1, text.size() - begin - 2);
+}
+
+bool IsNumber(const std::string& text) { return text.find_first_not_of("0123456789.") == text.npos; }
+
+TEST(Flags, TheHelpNamesTheDefaultValues) {
+  CLI::App app;
+  app.option_defaults()->always_capture_default();
+  Flags flags;
+  flags.AddTo(app);
+  int compared = 0;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string written = DefaultInHelp(option->get_description());
+    const std::string value = option->get_default_str();
+    if (!written.empty() && IsNumber(written)) {
+      EXPECT_EQ(value, written) << option->get_name();
+      ++compared;
+    } else if (!value.empty() && IsNumber(value) && value != "0") {
+      EXPECT_FALSE(written.empty()) << option->get_name() << " is " << value
+                                    << " by default, and its help does not say so";
+    }
+  }
+  EXPECT_GT(compared, 25);
+}
 
 TEST(Flags, PrintHelpAndVersion) {
   EXPECT_THAT(ParseFlags({"--help"})->print, HasSubstr("curl -d"));

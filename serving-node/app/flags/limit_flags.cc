@@ -8,20 +8,17 @@ void LimitFlags::AddTo(CLI::App& app) {
   const std::string group = "Limits of a request";
   app.add_option("--request_inflated_bytes_max", budget.inflated_bytes_max,
                  "largest size of a gzipped body after decompression, in bytes [104857600]")
-      ->group(group);
+      ->group(group)
+      ->check(CLI::PositiveNumber);
   app.add_option("--request_elements_max", budget.elements_max,
                  "largest number of elements in all input tensors of a request together [268435456]")
-      ->group(group);
+      ->group(group)
+      ->check(CLI::PositiveNumber);
   app.add_option("--run_memory_bytes_max", budget.run_bytes_max,
                  "memory that one run may use in addition to its inputs, in bytes; if an op needs more, the request "
                  "fails [2147483648]")
-      ->group(group);
-}
-
-Status LimitFlags::Check() const {
-  if (budget.inflated_bytes_max > 0 && budget.elements_max > 0 && budget.run_bytes_max > 0) return {};
-  return InvalidArgument(
-      "--request_inflated_bytes_max, --request_elements_max and --run_memory_bytes_max must be at least 1");
+      ->group(group)
+      ->check(CLI::PositiveNumber);
 }
 
 }  // namespace longshore::app::flags

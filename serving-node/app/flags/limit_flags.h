@@ -2,7 +2,6 @@
 #pragma once
 
 #include "common/base/budget.h"
-#include "common/base/error.h"
 
 namespace CLI {
 class App;
@@ -14,8 +13,6 @@ struct LimitFlags {
   Budget budget;
 
   void AddTo(CLI::App& app);
-  // InvalidArgument for a limit below 1, which no request could meet.
-  Status Check() const;
 };
 
 }  // namespace longshore::app::flags

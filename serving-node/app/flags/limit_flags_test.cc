@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "serving-node/app/flags/flags.h"
 
 namespace longshore::app::flags {
@@ -19,7 +21,8 @@ TEST(LimitFlags, RefuseALimitOfZero) {
   for (const char* flag : {"--request_elements_max=0", "--run_memory_bytes_max=0", "--request_inflated_bytes_max=0"}) {
     const auto parsed = Parse(flag);
     ASSERT_FALSE(parsed) << flag;
-    EXPECT_NE(parsed.error().message.find("must be at least 1"), std::string::npos) << parsed.error().message;
+    const std::string name(flag, std::strlen(flag) - 2);
+    EXPECT_EQ(parsed.error().message.find(name), 0U) << parsed.error().message;
   }
 }
 

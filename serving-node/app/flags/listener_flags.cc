@@ -24,7 +24,9 @@ void ListenerFlags::AddTo(CLI::App& app) {
       "largest gRPC request in bytes; a larger one is refused [268435456]")
       ->check(CLI::PositiveNumber);
   add("--grpc_max_concurrent_streams", grpc_streams_max,
-      "largest number of requests in flight on one gRPC connection; further ones wait at the client [1000]")
+      "largest number of requests in flight on one gRPC connection; further ones wait at the client. A client that "
+      "resets "
+      "requests and sends others is refused at twice this number of requests that have not ended [1000]")
       ->check(CLI::PositiveNumber);
   add("--grpc_max_connections", grpc_connections_max,
       "largest number of open gRPC connections; further ones wait in the system's backlog [10000]")
@@ -54,7 +56,7 @@ void ListenerFlags::AddTo(CLI::App& app) {
       "time that a REST body or answer in transfer has to finish when the node shuts down [30000]")
       ->check(CLI::PositiveNumber);
   add("--rest_gzip_min_bytes", rest_gzip_bytes_min,
-      "REST answers of at least this many bytes are gzipped for clients that accept it; 0: no answer is [4096]");
+      "REST answers of at least this many bytes are gzipped for clients that accept it; 0: never [4096]");
 }
 
 }  // namespace longshore::app::flags

@@ -24,8 +24,7 @@ void SourceFlags::AddTo(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->group(group);
   app.add_option(kSourceCaFile, source_ca_file,
-                 "PEM certificates of the only authorities that may sign the certificates of archive hosts [the "
-                 "system's authorities]")
+                 "PEM certificates of the only CAs that may sign the certificates of archive hosts [the system's CAs]")
       ->group(group);
 }
 

@@ -60,14 +60,15 @@ void TlsFlags::AddTo(CLI::App& app) {
   app.add_flag("--rest_api_tls", rest_api_tls,
                "use TLS for REST too, with the certificate of --ssl_config_file [false]")
       ->group(group);
-  app.add_option(
-         "--tls_cert_file", cert_file,
-         "PEM certificate chain for gRPC and REST over TLS; this file and the next two are read again when they "
-         "change")
+  app.add_option("--tls_cert_file", cert_file,
+                 "PEM certificate chain for gRPC and REST over TLS; it is read again when it changes, as are "
+                 "--tls_key_file and "
+                 "--tls_client_ca_file")
       ->group(group);
-  app.add_option("--tls_key_file", key_file, "PEM key of that certificate, without a password")->group(group);
+  app.add_option("--tls_key_file", key_file, "PEM key of the certificate in --tls_cert_file, without a password")
+      ->group(group);
   app.add_option("--tls_client_ca_file", client_ca_file,
-                 "PEM certificates of the authority that must have signed the clients' certificates")
+                 "PEM certificates of the CA that must have signed the clients' certificates")
       ->group(group);
 }
 
