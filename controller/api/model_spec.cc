@@ -14,7 +14,8 @@ constexpr size_t kStepsMax = 50;
 constexpr size_t kBatchSizesMax = 32;
 constexpr size_t kLabelsMax = 64;
 constexpr int kBatchSizeMax = 65536;
-// The values of `mode: Auto`. Batches of this size use a processor fully, and the delay is short compared to a run.
+// The batch size and the delay for `mode: Auto`. Batches of this size use a processor fully, and the delay is short
+// compared to a run.
 constexpr int kAutoBatchSize = 16;
 constexpr Duration kAutoDelay = milliseconds(1);
 
@@ -57,10 +58,13 @@ void ReadBatchSizes(Fields& batching, Batching& out) {
     Reader& reader = batching.reader();
     if (!item.is_number_integer()) return reader.Refuse(path, fmt::format("{} is not a whole number", Shown(item)));
     const int64_t size = item.get<int64_t>();
-    const int before = out.allowed_batch_sizes.empty() ? 0 : out.allowed_batch_sizes.back();
-    if (size <= before || size > out.max_batch_size) {
-      return reader.Refuse(path, fmt::format("{} is not above the previous size {}, or is above maxBatchSize {}", size,
-                                             before, out.max_batch_size));
+    if (size < 1) return reader.Refuse(path, fmt::format("{} is below 1", size));
+    if (!out.allowed_batch_sizes.empty() && size <= out.allowed_batch_sizes.back()) {
+      return reader.Refuse(path,
+                           fmt::format("{} is not above the previous size, {}", size, out.allowed_batch_sizes.back()));
+    }
+    if (size > out.max_batch_size) {
+      return reader.Refuse(path, fmt::format("{} is above maxBatchSize, {}", size, out.max_batch_size));
     }
     out.allowed_batch_sizes.push_back(static_cast<int>(size));
   });
@@ -118,7 +122,7 @@ void ReadAssignment(Fields& assignment, Rollout& out) {
 Step ReadStep(Reader& reader, const Json& item, const std::string& path) {
   Step out;
   Fields step(reader, item, path);
-  // The smallest weight that can be assigned.
+  // 0.01 % is the smallest weight that can be assigned.
   step.Number("weight", out.weight_percent, 0.01, 100, Need::kRequired);
   if (step.Has("hold")) {
     out.hold = Duration(0);

@@ -59,7 +59,8 @@ std::string MessageOf(const std::string& text) {
   return objects ? "" : objects.error().message;
 }
 
-// A model with the given lines of spec after the required ones; the first of them is line 5.
+// Returns the manifest of a Model with these lines after the required lines of its spec. The first of `lines` is line 5
+// of the manifest.
 std::string WithSpec(const std::string& lines) {
   return "apiVersion: longshore.dev/v1alpha1\nkind: Model\nmetadata: {name: digits}\n"
          "spec: \n" +
@@ -161,7 +162,10 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
       {WithSpec("  slo: {latency: {quantile: 0.9}}"), "spec.slo.latency.target: is required"},
       {WithSpec("  batching: {mode: Auto, maxBatchSize: 4}"), "mode sets this field"},
       {WithSpec("  batching: {maxBatchSize: 4, allowedBatchSizes: [2, 8]}"),
-       "8 is not above the previous size 2, or is above maxBatchSize 4"},
+       "allowedBatchSizes[1]: 8 is above maxBatchSize, 4"},
+      {WithSpec("  batching: {maxBatchSize: 4, allowedBatchSizes: [2, 2, 4]}"),
+       "[1]: 2 is not above the previous size, 2"},
+      {WithSpec("  batching: {maxBatchSize: 4, allowedBatchSizes: [0, 4]}"), "allowedBatchSizes[0]: 0 is below 1"},
       {WithSpec("  validation: {goldenSet: {path: /etc/passwd}}"), "is not below the source"},
       {WithSpec("  servedName: a/b"), "\"a/b\" is not a name of letters, digits, _ - ."},
       {WithSpec("  labels: {a: x}"), "m.yaml:5: spec.labels.a: \"x\" is not a whole number"},
@@ -227,7 +231,8 @@ TEST(Parse, RefusesAliasesThatExpandTooFar) {
 
 TEST(Parse, ShowsALongValueCutBetweenCharacters) {
   for (const char* character : {"ж", "模", "😀"}) {
-    for (std::string value = "a"; value.size() < 5; value += "a") {  // So that byte 80 is within a character.
+    // In some of the texts, byte 80 is within a character.
+    for (std::string value = "a"; value.size() < 5; value += "a") {
       std::string text = value;
       while (text.size() < 100) text += character;
       const std::string message = MessageOf(WithSpec("  version: \"" + text + "\""));

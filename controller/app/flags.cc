@@ -104,7 +104,9 @@ void AddClusterFlags(CLI::App& app, RawFlags& raw, ClusterOptions& cluster) {
   option("--ca_cert_file", raw.ca_cert_file, "PEM file: the CA that signs the certificates of controller and nodes");
   option("--ca_key_file", raw.ca_key_file, "PEM file: the key of that CA");
   option("--api_requests_per_second", cluster.api.requests_per_second,
-         "Limit of requests per second to the API server, for each kind of client; a burst may have twice as many")
+         "Limit of requests per second to the API server, for each of the controller's clients (one for each kind of "
+         "object "
+         "in each watched namespace); a burst may have twice as many")
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1e6));
   option("--lease_duration", raw.lease_duration,

@@ -36,7 +36,7 @@ struct NodeView {
   // Why the node refused the newest message, or that its state differs from the one sent; "" if it accepted the
   // message.
   std::string ack_error;
-  MonotonicPoint refused_at;  // The time of the last refusal. After it `sent` is null and the node needs a snapshot.
+  MonotonicPoint refused_at;  // The time of the last refusal. Then `sent` is null and the node needs a snapshot.
   // The state that the node should hold after all sent messages. Null until a snapshot is sent on this stream, unless
   // the hello showed that the node still holds exactly the state sent before; also null after the node refused a
   // message.
@@ -62,8 +62,8 @@ struct Identity {
 
   friend bool operator==(const Identity&, const Identity&) = default;
 };
-// Identifies the node from the header Authorization of a new stream ("" if absent). An error refuses the stream. Called
-// on any thread; must not block.
+// Identifies the node from the header Authorization of a new stream ("" if absent). If it returns an error, the stream
+// is refused. Called on any thread; must not block.
 using Identify = std::function<Result<Identity>(std::string_view authorization)>;
 // Issues a certificate for a node from its request. Called on any thread; must not block.
 using Certify = std::function<Result<control::Certificate>(const Identity& node, const std::string& request)>;
@@ -77,11 +77,11 @@ struct Options {
   std::shared_ptr<tls::Identities> tls{};  // Null: plaintext.
   Identify identify{};                     // Empty: every client is accepted as the node that its hello names.
   Certify certify{};                       // Empty: requests for certificates are refused. Requires identify.
-  std::chrono::milliseconds certify_interval{10'000};  // Minimum time between two requests on a stream.
+  std::chrono::milliseconds certify_interval{10'000};  // Minimum time between certificate requests.
   int64_t epoch = 1;                                   // The term of this controller.
   // Called if a node holds an epoch that is not below this controller's and at most kEpochAheadMax above it. Returns an
-  // epoch above `above`, which it must store where the next controller finds it. If it returns an error, only the
-  // stream of this node ends. Called under the lock of the registry.
+  // epoch above `above`, which the callback must store where the next controller finds it. If the callback returns an
+  // error, only the stream of this node ends. Called under the lock of the registry.
   std::function<Result<int64_t>(int64_t above)> raise_epoch{};
   // Called before each message except heartbeats; empty: always allowed. Thread-safe.
   std::function<bool()> may_send{};
@@ -106,7 +106,7 @@ class Registry {
   // The port that it listens on; 0 for a unix socket.
   virtual int port() const = 0;
 
-  // The term of this controller; raised when a node reports a higher one.
+  // The epoch of this controller's term; raised when a node reports a higher epoch.
   virtual int64_t epoch() const = 0;
 
   // Ends all streams and stops listening.

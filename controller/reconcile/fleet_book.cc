@@ -8,31 +8,32 @@
 namespace longshore::reconcile {
 namespace {
 
-// A verdict counts only if the report is fresh, so a report with a verdict counts as changed when it becomes fresh.
+// Whether the report contains a verdict on the version, such as a failure. Verdicts are used only from fresh reports
+// (see IsFresh), so a report with a verdict counts as changed when it becomes fresh.
 bool HasVerdict(const control::VersionReport& version) {
   using control::VersionReport;
   return version.has_golden() || version.guard().tripped() || version.state() == VersionReport::FAILED ||
          version.state() == VersionReport::QUARANTINED || version.state() == VersionReport::NOT_FOUND;
 }
 
-// The properties of a node that affect all its Models.
+// The properties of a node whose changes affect all its Models.
 auto StandingOf(const KnownNode& node) {
   return std::tuple(node.attached, IsDraining(node), std::string_view(node.view->hello.peer_address()));
 }
 
 }  // namespace
 
-Changes FleetBook::Update(const std::vector<nodes::ViewPtr>& views, const std::vector<fleet::NodeInfo>& machines,
+Changes FleetBook::Update(const std::vector<nodes::ViewPtr>& views, const std::vector<fleet::NodeInfo>& node_infos,
                           MonotonicPoint now) {
-  std::map<std::string, bool> leaving;  // By node: whether it is leaving.
-  for (const fleet::NodeInfo& machine : machines) leaving[machine.node] = fleet::IsLeaving(machine);
+  std::map<std::string, bool> leaving;  // Key: node. Value: whether it is leaving.
+  for (const fleet::NodeInfo& node_info : node_infos) leaving[node_info.node] = fleet::IsLeaving(node_info);
   Changes changes;
   std::set<std::string> attached;
   for (const nodes::ViewPtr& view : views) {
-    const auto machine = leaving.find(view->hello.node());
-    if (machine == leaving.end() || !view->connected || !view->reported) continue;
-    attached.insert(machine->first);
-    Take(view, machine->second, changes);
+    const auto node_info = leaving.find(view->hello.node());
+    if (node_info == leaving.end() || !view->connected || !view->reported) continue;
+    attached.insert(node_info->first);
+    Take(view, node_info->second, changes);
   }
   for (auto at = nodes_.begin(); at != nodes_.end();) {
     auto& [name, node] = *at++;
@@ -92,7 +93,7 @@ void FleetBook::TakeReport(const std::string& name, const KnownNode& node, Chang
   for (const auto& [model, _] : before) RemoveReport(name, model, changes);
 }
 
-// Removes the report of a node that no longer reports this model.
+// Removes the report of the node `name` on `model`.
 void FleetBook::RemoveReport(const std::string& name, const std::string& model, Changes& changes) {
   changes.models.insert(model);
   const auto reports = reports_.find(model);

@@ -1,5 +1,5 @@
-// The known nodes of one fleet and what they report. Updates are incremental: if one of a thousand nodes sends a
-// report, the cost is about that of one node. No I/O.
+// The known nodes of one fleet and what they report. Updates are incremental: only the reports that are new are read,
+// so the cost depends little on the size of the fleet. No I/O.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +18,41 @@
 
 namespace longshore::reconcile {
 
-// What an update changed.
+// What a call of Update changed.
 struct Changes {
-  // Served names with a changed report. Evidence counts are ignored: while they matter, a Model is reconciled
-  // periodically.
+  // Served names whose reports changed. A change of only the evidence counts is ignored, because a Model whose decision
+  // needs evidence is reconciled periodically anyway.
   std::set<std::string> models{};
-  std::set<std::string> nodes{};           // Nodes that joined or left, or whose ability to get work changed.
-  std::vector<nodes::ViewPtr> reported{};  // Views with a new report.
+  std::set<std::string> nodes{};           // Nodes that joined, left, or changed connection, draining or address.
+  std::vector<nodes::ViewPtr> reported{};  // Views of the nodes that sent a new report.
 };
 
-// Belongs to one thread.
+// Not thread-safe.
 class FleetBook {
  public:
-  // how long a disconnected node keeps its last report, so that a node that restarts or reconnects does not cause
-  // Models to move.
+  // `reconnect_grace`: how long a disconnected node keeps its last report, so that a node that restarts or reconnects
+  // does not cause Models to move.
   explicit FleetBook(Duration reconnect_grace) : reconnect_grace_(reconnect_grace) {}
 
-  // `machines`: the nodes of the fleet. Nodes that are not in it are removed at once.
-  Changes Update(const std::vector<nodes::ViewPtr>& views, const std::vector<fleet::NodeInfo>& machines,
+  // `node_infos`: the nodes of the fleet. Nodes that are not in `node_infos` are removed at once.
+  Changes Update(const std::vector<nodes::ViewPtr>& views, const std::vector<fleet::NodeInfo>& node_infos,
                  MonotonicPoint now);
-  // When to call Update because the grace time of a disconnected node ends; nullopt if all are connected.
+  // Returns when the grace time of a disconnected node ends, so that Update must be called; nullopt if all are
+  // connected.
   std::optional<MonotonicPoint> grace_until() const;
 
   const std::map<std::string, KnownNode>& nodes() const { return nodes_; }
-  // nullptr if the node is unknown.
+  // Returns nullptr if the node is unknown.
   const KnownNode* Find(const std::string& node) const;
-  // The nodes that are not draining and not leaving. The pointer changes only if the list does.
+  // Returns the nodes that are not draining and not leaving. The pointer changes only if the list does.
   const std::shared_ptr<const rollout::NodeNames>& staying() const { return staying_; }
 
-  // The reports on a model, by node; nullptr if there are none. Valid until the next Update.
   struct ModelReports {
     std::vector<const control::VersionReport*> versions{};
     const control::SourceReport* source = nullptr;  // Set if the model comes from an archive source.
   };
   using ReportsByNode = std::map<std::string, ModelReports>;
+  // Returns the reports on a model, by node; nullptr if there are none. Valid until the next Update.
   const ReportsByNode* ReportsFor(const std::string& served_name) const;
 
  private:
@@ -65,8 +66,8 @@ class FleetBook {
 
   const Duration reconnect_grace_;
   std::map<std::string, KnownNode> nodes_;
-  std::map<std::string, ReportHashes> hashes_;    // By node.
-  std::map<std::string, ReportsByNode> reports_;  // By served name.
+  std::map<std::string, ReportHashes> hashes_;    // Key: node.
+  std::map<std::string, ReportsByNode> reports_;  // Key: served name.
   std::shared_ptr<const rollout::NodeNames> staying_ = rollout::MakeNodeNames({});
 };
 

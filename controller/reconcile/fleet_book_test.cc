@@ -33,10 +33,10 @@ nodes::ViewPtr Gone(const nodes::ViewPtr& view) {
 }
 
 fleet::NodeInfo Machine(const std::string& name, fleet::NodeState state = fleet::NodeState::kRunning) {
-  fleet::NodeInfo machine;
-  machine.node = name;
-  machine.state = state;
-  return machine;
+  fleet::NodeInfo node_info;
+  node_info.node = name;
+  node_info.state = state;
+  return node_info;
 }
 
 const control::VersionReport kReady = Version("m", 1, control::VersionReport::READY);

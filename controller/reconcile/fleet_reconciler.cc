@@ -39,8 +39,8 @@ Outcome CheckAgainIn(const api::ServingFleet& fleet, const Result<fleet::Address
 
 }  // namespace
 
-// Reconciling a large fleet takes milliseconds and its nodes report constantly. The pause limits the share of time that
-// this takes to about a tenth.
+// Reconciling a large fleet takes milliseconds and its nodes report constantly. A pause between the reconciliations of
+// a fleet limits their share of the time to about a tenth.
 Result<Reconciliation> FleetReconciler::Begin(const api::Key& key) {
   constexpr int kRestsMin = 9;  // Pause, as a multiple of the duration of the reconciliation.
   constexpr Duration kRestMax = std::chrono::milliseconds(200);
@@ -64,28 +64,28 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   const api::ServingFleet& wanted = **memory.object;
 
   const Result<fleet::Addresses> addresses = shared_.deps.fleet.Ensure(wanted);
-  std::vector<fleet::NodeInfo> machines = shared_.deps.fleet.Nodes(fleet);
-  shared_.ReadNodes(fleet, memory, machines);
+  std::vector<fleet::NodeInfo> node_infos = shared_.deps.fleet.Nodes(fleet);
+  shared_.ReadNodes(fleet, memory, node_infos);
   api::ServingFleet next = wanted;
   next.status.autoscale = Autoscale(wanted, memory);
   const int replicas = wanted.spec.autoscaling ? next.status.autoscale.desired : wanted.spec.replicas_min;
   Status scaled;
   if (addresses) {
-    const bool too_many = replicas < CountStaying(machines);
+    const bool too_many = replicas < CountStaying(node_infos);
     scaled = shared_.deps.fleet.Scale(
-        fleet, replicas, too_many ? RemovalOrder(memory.book.nodes(), machines) : std::vector<std::string>());
-    if (replicas != CountStaying(machines)) machines = shared_.deps.fleet.Nodes(fleet);
+        fleet, replicas, too_many ? RemovalOrder(memory.book.nodes(), node_infos) : std::vector<std::string>());
+    if (replicas != CountStaying(node_infos)) node_infos = shared_.deps.fleet.Nodes(fleet);
   }
   const bool waited = !memory.awaited.empty();
-  const bool waits = IsWaitingForNodes(memory, machines);
-  if (waited && !waits) memory.object_seen.clear();  // Its Models can be reconciled now.
+  const bool waits = IsWaitingForNodes(memory, node_infos);
+  if (waited && !waits) memory.object_seen.clear();  // Makes QueueChangedModels schedule all Models.
   if (!waits) SendToNodes(wanted, memory);
   WriteTargets();
   if (!waits) QueueChangedModels(memory, fmt::format("{} {}", wanted.metadata.uid, wanted.metadata.generation));
-  // Last, so that a failing status write does not block the steps above.
-  next.status = DescribeFleet(next, FleetSeenOf(wanted, machines, addresses, scaled), shared_.deps.clock.Now());
+  // The status comes last, so that a failing status write does not block the steps above.
+  next.status = DescribeFleet(next, FleetSeenOf(wanted, node_infos, addresses, scaled), shared_.deps.clock.Now());
   const MonotonicPoint now = shared_.deps.timer.Now();
-  const MonotonicPoint may_write_at = memory.status_at + PauseOf(machines.size());
+  const MonotonicPoint may_write_at = memory.status_at + PauseOf(node_infos.size());
   Reconciliation reconciliation;
   if (next.status != wanted.status && now < may_write_at) {
     shared_.deps.queue(key, may_write_at - now);
@@ -104,11 +104,12 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   return reconciliation;
 }
 
-FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& machines,
+FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& node_infos,
                                        const Result<fleet::Addresses>& addresses, const Status& scaled) const {
   const api::Key key{api::kServingFleetKind, object.metadata.namespace_, object.metadata.name};
   const FleetBook& book = shared_.fleets.at(key.namespace_ + "/" + key.name).book;
-  FleetSeen seen{shared_.deps.nodes.epoch(), machines, &book.nodes(), addresses, scaled, shared_.deps.problem_of(key)};
+  FleetSeen seen{shared_.deps.nodes.epoch(),  node_infos, &book.nodes(), addresses, scaled,
+                 shared_.deps.problem_of(key)};
   for (const auto& [model, why] : shared_.unreadable) {
     if (Allows(object, model.namespace_)) seen.unreadable.push_back({ToString(model) + ": ", why});
   }
@@ -126,7 +127,7 @@ void FleetReconciler::QueueChangedModels(FleetMemory& memory, const std::string&
     const auto models = memory.models.find(name);
     if (models != memory.models.end()) shared_.QueueAll(models->second);
   }
-  if (!changes.nodes.empty()) shared_.QueueAll(memory.elastic);
+  if (!changes.nodes.empty()) shared_.QueueAll(memory.placed_by_nodes);
   for (const std::string& node : changes.nodes) {
     const auto models = memory.of_node.find(node);
     if (models != memory.of_node.end()) shared_.QueueAll(models->second);
@@ -142,15 +143,15 @@ Outcome FleetReconciler::RemoveFleet(const std::string& fleet) {
   shared_.ReadNodes(fleet, memory, shared_.deps.fleet.Nodes(fleet));
   memory.awaited.clear();
   QueueChangedModels(memory, "gone");
-  // While nodes remain, the fleet reports each exit, and this runs again.
+  // As long as nodes remain, `fleet` reports each exit of a node, which causes another call of RemoveFleet.
   const Status removed = shared_.deps.fleet.Remove(fleet);
   WriteTargets();
   RETURN_IF_ERROR(removed);
   return std::nullopt;
 }
 
-// Latency objectives of the Models that have a stable version. Other Models get no requests, so their latency would
-// stay unknown.
+// Returns the latency objectives of the Models that have a stable version. Other Models get no requests, so their
+// latency would stay unknown.
 std::vector<signals::LatencyObjective> FleetReconciler::ObjectivesOf(const FleetMemory& memory) const {
   std::vector<signals::LatencyObjective> objectives;
   for (const auto& [served_name, models] : memory.models) {
@@ -188,13 +189,13 @@ api::AutoscaleStatus FleetReconciler::Autoscale(const api::ServingFleet& object,
   return autoscale::Decide(object.spec, object.status.autoscale, input, now);
 }
 
-// A node that was started before this controller and has not reported yet would seem to hold no versions, and all
-// Models would be moved away from it.
-bool FleetReconciler::IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines) const {
+// Whether to wait for nodes that were started before this controller and have not reported yet. Without waiting, such a
+// node would seem to hold no versions, and all Models would be moved away from it.
+bool FleetReconciler::IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) const {
   if (memory.awaited.empty()) return false;
   std::set<std::string> running;
-  for (const fleet::NodeInfo& machine : machines) {
-    if (machine.state == fleet::NodeState::kRunning) running.insert(machine.node);
+  for (const fleet::NodeInfo& node_info : node_infos) {
+    if (node_info.state == fleet::NodeState::kRunning) running.insert(node_info.node);
   }
   std::erase_if(memory.awaited,
                 [&](const std::string& node) { return memory.book.Find(node) != nullptr || !running.contains(node); });
@@ -202,7 +203,8 @@ bool FleetReconciler::IsWaitingForNodes(FleetMemory& memory, const std::vector<f
   return !memory.awaited.empty();
 }
 
-// Nodes that join at the same time are announced in one message.
+// Makes the part of the desired state that all nodes share, such as the list of peers. Between two changes it waits for
+// PauseOf, so that nodes that join at the same time are announced in one message.
 void FleetReconciler::MakePart(const api::ServingFleet& object, FleetMemory& memory) {
   const MonotonicPoint now = shared_.deps.timer.Now();
   std::vector<control::Peer> peers;
@@ -228,7 +230,8 @@ void FleetReconciler::MakePart(const api::ServingFleet& object, FleetMemory& mem
   }
 }
 
-// A Model that cannot be read keeps its last decision and is not reconciled, so its recipients are updated here.
+// After a change of the set of peers, schedules the Model if other nodes must receive its state now. A Model that
+// cannot be read is not reconciled and keeps its last decision, so its recipients are updated here.
 void FleetReconciler::MoveHomes(const api::Key& key, ModelMemory& model, const rollout::NodeNames& peers) {
   if (!model.blueprint || model.refused) return;
   std::set<std::string> nodes = plan::RecipientNodes(model.served_name, model.blueprint->placement, peers);
@@ -243,7 +246,7 @@ void FleetReconciler::MoveHomes(const api::Key& key, ModelMemory& model, const r
 void FleetReconciler::SendToNodes(const api::ServingFleet& object, FleetMemory& memory) {
   const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
   MakePart(object, memory);
-  // By the part that nodes have: the change to the part that they should have.
+  // Key: the fleet part that a node has. Value: the change to the part that the node should have.
   std::map<const nodes::FleetPart*, control::FromController> changes;
   for (const auto& [name, node] : memory.book.nodes()) {
     const nodes::ViewPtr view = shared_.deps.nodes.Node(fleet, name);
@@ -267,9 +270,10 @@ void FleetReconciler::SendToNodes(const api::ServingFleet& object, FleetMemory& 
   }
 }
 
-// No snapshot until each Model that this node may affect, or that it reports, is decided. A Model that became
-// unreadable keeps its last decision. If a Model was never readable, its served name is unknown, so nodes that report
-// an unknown name get no snapshot and keep serving it.
+// Returns nullopt, so that the node gets no snapshot yet, until each Model whose placement may depend on the node, or
+// that the node reports, is decided. A Model that became unreadable keeps its last decision. The served name of a Model
+// that was never readable is unknown. While there is such a Model, a node that reports an unknown served name gets no
+// snapshot, so that it keeps serving that model.
 std::optional<control::DesiredState> FleetReconciler::SnapshotFor(const api::ServingFleet& object,
                                                                   const FleetMemory& memory,
                                                                   const nodes::NodeView& view) const {
@@ -281,7 +285,8 @@ std::optional<control::DesiredState> FleetReconciler::SnapshotFor(const api::Ser
     });
     if (waits) return std::nullopt;
   }
-  // The fleet of an unreadable Model is unknown, but it can only be in a namespace that this fleet allows.
+  // The fleet of a Model that was never readable is unknown, but only Models in namespaces that this fleet allows can
+  // be of this fleet.
   const bool one_is_unknown = std::ranges::any_of(shared_.unreadable, [&](const auto& entry) {
     return !shared_.models.contains(entry.first) && Allows(object, entry.first.namespace_);
   });
@@ -300,7 +305,7 @@ std::optional<control::DesiredState> FleetReconciler::SnapshotFor(const api::Ser
   return state;
 }
 
-// The file from which Prometheus discovers the nodes (file_sd_configs). Written only if it changed.
+// Writes the file from which Prometheus discovers the nodes (file_sd_configs), if its content changed.
 void FleetReconciler::WriteTargets() {
   if (shared_.options.prometheus_targets.empty()) return;
   Json targets = Json::array();

@@ -29,11 +29,11 @@ class FleetReconciler final : public KindReconciler {
   void SendToNodes(const api::ServingFleet& object, FleetMemory& memory);
   std::optional<control::DesiredState> SnapshotFor(const api::ServingFleet& object, const FleetMemory& memory,
                                                    const nodes::NodeView& view) const;
-  FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& machines,
+  FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& node_infos,
                         const Result<fleet::Addresses>& addresses, const Status& scaled) const;
   void QueueChangedModels(FleetMemory& memory, const std::string& object_seen);
   void WriteTargets();
-  bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines) const;
+  bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) const;
 
   Shared& shared_;
   std::map<std::string, std::pair<signals::Query, std::unique_ptr<signals::Source>>> sources_;

@@ -10,15 +10,19 @@ namespace {
 
 class AutoscaledFleet : public ReconcilerTest {
  protected:
-  // A fleet of `count` nodes that serve version 1 of the models "fast", "slow" and "free".
+  // Starts a fleet of `count` nodes that serve version 1 of the models "fast", "slow" and "free".
   void StartNodes(int count) {
-    Apply(api::kServingFleetKind, "cpu",
-          {{"replicas", {{"min", count}, {"max", 10}}},
-           {"autoscaling", {{"queueDelay", "10ms"}, {"utilization", "70%"}}}});
+    ApplyFleet(count, {{"queueDelay", "10ms"}, {"utilization", "70%"}});
     Settle();
     for (const auto& [node, _] : processes_.nodes) nodes_.Attach(node, {{"fast", 1}, {"slow", 1}, {"free", 1}});
     Settle();
-    Settle();  // With the nodes that the reconciliation before has seen.
+    Settle();  // Autoscaling uses the nodes that the previous reconciliation has seen.
+  }
+  void ApplyFleet(int min, const Json& autoscaling) {
+    Json spec = {{"replicas", {{"min", min}, {"max", 10}}}};
+    if (!autoscaling.is_null()) spec["autoscaling"] = autoscaling;
+    if (autoscaling.is_null()) spec["replicas"]["max"] = min;
+    Apply(api::kServingFleetKind, "cpu", spec);
   }
   void ApplyModelWithTarget(const std::string& name, const std::string& target, double quantile) {
     Apply(api::kModelKind, name,
@@ -52,8 +56,8 @@ TEST_F(AutoscaledFleet, AsksForTheLatencyOfEachModelWithATargetAndAStableVersion
   EXPECT_EQ(queries_.size(), sources) << "the same query keeps its source";
 }
 
-// With a utilization of 90 % and a target of 70 %, four nodes need six. If only two of the four are measured, the
-// others may be idle.
+// With a utilization of 90 % and a target of 70 %, the load of four nodes needs six nodes. If the metrics cover only
+// two of the four nodes, the other two may be idle.
 TEST_F(AutoscaledFleet, TheDecisionCountsTheNodesThatTheMetricsCover) {
   ApplyModel("free");
   metrics_.utilization = {autoscale::Presence::kValue, 0.9, {}};
@@ -67,6 +71,47 @@ TEST_F(AutoscaledFleet, TheDecisionCountsTheNodesThatTheMetricsCover) {
   metrics_.nodes_missing = 0;
   Settle();
   EXPECT_EQ(Decision().desired, 6) << Decision().message;
+}
+
+TEST_F(AutoscaledFleet, WithoutASourceOfMetricsItKeepsItsSizeAndRequestsTheSourceAgain) {
+  ApplyModel("free");
+  has_source_ = false;
+  metrics_.utilization = {autoscale::Presence::kValue, 0.9, {}};
+  metrics_.queue_delay_seconds = {autoscale::Presence::kIdle, 0, {}};
+  metrics_.nodes_measured = 4;
+  StartNodes(4);
+  EXPECT_EQ(Decision().desired, 4) << Decision().message;
+  const size_t requests = queries_.size();
+  Settle();
+  EXPECT_GT(queries_.size(), requests);
+  has_source_ = true;
+  Settle();
+  EXPECT_EQ(Decision().desired, 6) << Decision().message;
+}
+
+TEST_F(AutoscaledFleet, ChangedObjectivesGetANewSource) {
+  ApplyModelWithTarget("fast", "20ms", 0.99);
+  StartNodes(2);
+  const size_t requests = queries_.size();
+  ApplyModelWithTarget("fast", "30ms", 0.99);
+  Settle();
+  Settle();
+  ASSERT_GT(queries_.size(), requests);
+  EXPECT_THAT(queries_.back().latencies,
+              ::testing::ElementsAre(signals::LatencyObjective{"fast", 0.99, std::chrono::milliseconds(30)}));
+}
+
+TEST_F(AutoscaledFleet, WithoutAutoscalingInItsSpecTheDecisionIsClearedAndTheSourceIsClosed) {
+  ApplyModel("free");
+  StartNodes(2);
+  ASSERT_EQ(Decision().desired, 2);
+  ApplyFleet(2, nullptr);
+  Settle();
+  EXPECT_EQ(Decision(), api::AutoscaleStatus());
+  const size_t requests = queries_.size();
+  ApplyFleet(2, {{"queueDelay", "10ms"}, {"utilization", "70%"}});
+  Settle();
+  EXPECT_EQ(queries_.size(), requests + 1) << "the source of before would have old metrics";
 }
 
 }  // namespace

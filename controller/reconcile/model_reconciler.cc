@@ -18,7 +18,7 @@ bool HasEnded(const api::RolloutStatus& before, const api::RolloutStatus& now) {
 
 api::Key KeyOf(const api::Model& model) { return {api::kModelKind, model.metadata.namespace_, model.metadata.name}; }
 
-// A reconciliation without a write.
+// Returns a reconciliation that writes nothing.
 Reconciliation Done(std::optional<Duration> check_again_in) {
   return {std::nullopt, [=](const Status&) { return check_again_in; }};
 }
@@ -38,7 +38,8 @@ api::ModelStatus WithoutCommand(api::ModelStatus status) {
   return status;
 }
 
-// A new generation keeps collected evidence, but a first rollout without evidence starts again.
+// Whether the unwritten decision can still be used for `model`. If the spec has changed since, which makes a new
+// generation, a decision with evidence can be used; the decision of a first rollout without evidence is made again.
 bool StillApplies(const Unwritten& unwritten, const api::Model& model) {
   const bool same_status = unwritten.uid == model.metadata.uid && unwritten.from == WithoutCommand(model.status);
   return same_status &&
@@ -82,7 +83,8 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
   memory.refused = refusal || !conflict.empty();
   FleetMemory& of_fleet = shared_.FleetOf(fleet);
   if (!of_fleet.nodes_were_read) shared_.ReadNodes(fleet, of_fleet, shared_.deps.fleet.Nodes(fleet));
-  // The fleet's reconciliation schedules this Model when the nodes have connected; the returned time is the fallback.
+  // The fleet's reconciliation schedules this Model when the nodes have connected. The returned time is for the case
+  // that they never connect.
   const Duration grace_left = shared_.began + shared_.options.adoption_grace - shared_.deps.timer.Now();
   if (!of_fleet.awaited.empty() && grace_left > Duration(0)) return Done(grace_left);
 
@@ -102,7 +104,8 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
   return Apply(model, decision, observed);
 }
 
-// If the fleet or served name changed, or the Model is refused now, it is first removed from its old place.
+// Returns the memory of the Model, which is created if the Model is new. If its fleet or its served name has changed,
+// or if it is refused now and was not before, the Model is first removed with RemoveModel.
 ModelMemory& ModelReconciler::MemoryOf(const api::Model& model, bool refused) {
   const api::Key key = KeyOf(model);
   const std::string fleet = api::FleetOf(model.metadata, model.spec);
@@ -120,7 +123,7 @@ ModelMemory& ModelReconciler::MemoryOf(const api::Model& model, bool refused) {
   NoteModel(model, memory);
   FleetMemory& of_fleet = shared_.FleetOf(fleet);
   of_fleet.models[memory.served_name].insert(key);
-  of_fleet.elastic.insert(key);
+  of_fleet.placed_by_nodes.insert(key);
   return memory;
 }
 
@@ -131,7 +134,7 @@ void ModelReconciler::NoteModel(const api::Model& model, ModelMemory& memory) {
   memory.latency_quantile = model.spec.slo.latency_quantile;
 }
 
-// How long the status of this decision may stay unwritten.
+// How long the status in this decision may stay unwritten.
 Duration ModelReconciler::MayWaitFor(const api::Model& model, const rollout::Decision& decision) const {
   const api::ModelStatus& status = decision.status;
   const ModelMemory& memory = shared_.models.at(KeyOf(model));
@@ -185,7 +188,7 @@ Reconciliation ModelReconciler::Apply(const api::Model& model, const rollout::De
   return reconciliation;
 }
 
-// The nodes have the decision; its status is written when the next phase begins, or after `at_most`.
+// Records a decision that the nodes have already. Its status is written when the next phase begins, or after `at_most`.
 Reconciliation ModelReconciler::DeferWrite(const api::Model& model, const rollout::Decision& decision,
                                            const rollout::Observed& observed, Duration at_most) {
   const api::Key key = KeyOf(model);
@@ -204,8 +207,8 @@ Outcome ModelReconciler::FinishModel(const api::Model& model, const rollout::Dec
                                      const rollout::Observed& observed, const Status& written) {
   const api::Key key = KeyOf(model);
   if (!written) {
-    // New nodes must get a snapshot even if the disk is full: it contains the stored decision, or the new one if that
-    // was sent before the write because it is safer.
+    // New nodes must get a snapshot even if the write failed, for example because the disk is full. The snapshot
+    // contains the stored decision, or the new one if that was sent before the write because it is safer.
     const bool heard = decision.safety || shared_.models.at(key).refused;
     Remember(key, heard ? WithStatus(model, decision.status) : model,
              heard ? decision.placement : rollout::PlacementNow(model, observed, shared_.deps.clock.Now()));
@@ -244,8 +247,8 @@ void ModelReconciler::Remember(const api::Key& key, const api::Model& model, con
   const bool counts_nodes = IsUnderWay(model.status.rollout.phase) || model.status.stable_version == 0 ||
                             !model.spec.replicas ||
                             *model.spec.replicas > static_cast<int>(fleet.book.staying()->names.size());
-  if (counts_nodes && !memory.refused) fleet.elastic.insert(key);
-  if (!counts_nodes || memory.refused) fleet.elastic.erase(key);
+  if (counts_nodes && !memory.refused) fleet.placed_by_nodes.insert(key);
+  if (!counts_nodes || memory.refused) fleet.placed_by_nodes.erase(key);
   for (auto& [_, models] : fleet.undecided) {
     if (models.erase(key) > 0 && models.empty()) shared_.deps.queue(api::FleetKey(memory.fleet), Duration(0));
   }
@@ -278,7 +281,7 @@ void ModelReconciler::RemoveModel(const api::Key& key) {
     }
   }
   shared_.SetRecipients(key, memory, {});
-  fleet.elastic.erase(key);
+  fleet.placed_by_nodes.erase(key);
   for (auto& [_, models] : fleet.undecided) {
     if (models.erase(key) > 0 && models.empty()) shared_.deps.queue(api::FleetKey(memory.fleet), Duration(0));
   }
@@ -286,7 +289,7 @@ void ModelReconciler::RemoveModel(const api::Key& key) {
   same_name->second.erase(key);
   if (same_name->second.empty()) fleet.models.erase(same_name);
   shared_.models.erase(known);
-  // Its served name, or its place in a quota, may now be free for a refused Model.
+  // The served name of the removed Model, or its place in a quota, may now be free for a Model that was refused.
   for (const auto& [_, models] : fleet.models) {
     for (const api::Key& other : models) {
       if (shared_.models.at(other).refused) shared_.deps.queue(other, Duration(0));
@@ -294,8 +297,9 @@ void ModelReconciler::RemoveModel(const api::Key& key) {
   }
 }
 
-// A fleet that does not exist refuses nothing. If the fleet cannot be read, Models of the fleet's own namespace
-// continue; for Models of other namespaces it is an error.
+// Returns why the fleet refuses the Model; nullopt if it does not. A fleet that does not exist refuses no Model. If the
+// fleet cannot be read, a Model of the fleet's own namespace is not refused, and for a Model of another namespace the
+// error is returned.
 Result<std::optional<Refusal>> ModelReconciler::RefusalByFleet(const api::Model& model, const std::string& fleet) {
   const Result<api::ServingFleet>& object = shared_.ObjectOf(fleet);
   if (!object && object.error().code == Code::kNotFound) return std::nullopt;
@@ -316,7 +320,8 @@ Result<std::optional<Refusal>> ModelReconciler::RefusalByFleet(const api::Model&
   return RefusalOf(*object, applicant, others);
 }
 
-// A Model with a stable version keeps the name; otherwise the first in the order of keys gets it.
+// Returns an error message if another Model has the served name and precedence; otherwise "". A Model with a stable
+// version has precedence over one without; otherwise the order of the keys decides.
 std::string ModelReconciler::ConflictOf(const api::Key& key, const ModelMemory& memory) const {
   for (const api::Key& other : shared_.fleets.at(memory.fleet).models.at(memory.served_name)) {
     if (other == key) continue;
@@ -327,8 +332,8 @@ std::string ModelReconciler::ConflictOf(const api::Key& key, const ModelMemory& 
   return "";
 }
 
-// Collects what the nodes report about the model. Compares each report with the registry's current view, not with the
-// copy of this reconcile, because another message may have been sent since.
+// Collects what the nodes report about the model. Whether a report is fresh depends on the last message that was sent
+// to the node. This is read from the registry, because the view in the FleetBook may be from before that message.
 rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelMemory& memory) const {
   const FleetMemory& fleet = shared_.fleets.at(memory.fleet);
   rollout::Observed observed;
@@ -354,12 +359,13 @@ void ModelReconciler::Send(const api::Key& key, const plan::SendModel& send, con
   message.mutable_change()->set_served_name(send.served_name);
   if (send.state) *message.mutable_change()->mutable_model() = *send.state;
   const Status sent = shared_.deps.nodes.Send(fleet, send.node, std::move(message));
-  // A node that has just left gets a snapshot when it comes back.
+  // Sending fails if the node has just left. This is not an error: the node gets a snapshot when it comes back.
   if (!sent) spdlog::debug("{}: {}", ToString(key), sent.error().message);
 }
 
-// What the current and future recipients of the Model hold. Nodes without a snapshot on their stream are left out,
-// because the fleet's reconciliation sends them one. Draining nodes keep their state for the remaining requests.
+// Returns which state of the Model its current recipients and the new `recipients` hold. Nodes without a snapshot on
+// their stream are left out, because the fleet's reconciliation sends them one. Draining nodes are left out because
+// they keep their state for their remaining requests.
 std::vector<plan::NodeHolds> ModelReconciler::HoldsOf(const ModelMemory& memory,
                                                       const std::set<std::string>& recipients) const {
   std::set<std::string> all = recipients;

@@ -30,7 +30,8 @@ bool EndsARollout(rollout::NodeState state) {
          state == rollout::NodeState::kNotFound;
 }
 
-// Drops the verdicts: which versions exist is still true in an old report, but its conclusions may be outdated.
+// Removes the verdicts. In a report that is not fresh, the list of versions is still true, but the verdicts may be
+// about an earlier attempt.
 rollout::VersionSeen WithoutVerdicts(rollout::VersionSeen seen) {
   seen.golden.reset();
   seen.guard.reset();
@@ -101,10 +102,10 @@ bool IsReady(const nodes::NodeView& view) {
 }
 
 std::vector<std::string> RemovalOrder(const std::map<std::string, KnownNode>& nodes,
-                                      std::vector<fleet::NodeInfo> machines) {
+                                      std::vector<fleet::NodeInfo> node_infos) {
   using Version = std::pair<std::string, int64_t>;
   std::map<Version, int> holders;
-  std::map<std::string, std::vector<Version>> held;  // By node name.
+  std::map<std::string, std::vector<Version>> held;  // Key: node. Value: its ready versions.
   for (const auto& [name, node] : nodes) {
     for (const control::VersionReport& version : node.view->report->versions()) {
       if (version.state() != control::VersionReport::READY) continue;
@@ -112,17 +113,17 @@ std::vector<std::string> RemovalOrder(const std::map<std::string, KnownNode>& no
       held[name].emplace_back(version.served_name(), version.version());
     }
   }
-  const auto alone = [&](const fleet::NodeInfo& machine) {
-    const auto& versions = held[machine.node];
+  const auto alone = [&](const fleet::NodeInfo& node_info) {
+    const auto& versions = held[node_info.node];
     return std::count_if(versions.begin(), versions.end(),
                          [&](const Version& version) { return holders[version] == 1; });
   };
-  std::erase_if(machines, fleet::IsLeaving);
-  std::stable_sort(machines.begin(), machines.end(), [&](const auto& a, const auto& b) {
+  std::erase_if(node_infos, fleet::IsLeaving);
+  std::stable_sort(node_infos.begin(), node_infos.end(), [&](const auto& a, const auto& b) {
     return std::tuple(alone(a), b.started_at, b.node) < std::tuple(alone(b), a.started_at, a.node);
   });
   std::vector<std::string> names;
-  for (const fleet::NodeInfo& machine : machines) names.push_back(machine.node);
+  for (const fleet::NodeInfo& node_info : node_infos) names.push_back(node_info.node);
   return names;
 }
 

@@ -16,14 +16,14 @@ namespace longshore::reconcile {
 
 // A node that can be given work: it has reported on its stream, or its stream ended less than the grace time ago.
 struct KnownNode {
-  nodes::ViewPtr view{};     // Always with a report.
+  nodes::ViewPtr view{};     // Always contains a report.
   bool attached = false;     // Whether it is connected, so that messages can be sent to it.
   bool leaving = false;      // Whether the fleet is stopping it.
   MonotonicPoint lost_at{};  // When its stream ended; set if not attached.
-  bool ready = false;        // IsReady of this view.
+  bool ready = false;        // The result of IsReady for this view.
 };
 
-// Whether it is leaving or draining. Such a node gets no new work.
+// Whether the node is leaving or draining, and therefore gets no new work.
 bool IsDraining(const KnownNode& node);
 
 // Whether the report reflects the last state that the node was sent. If not, its verdicts may be about an earlier
@@ -42,12 +42,12 @@ std::optional<int64_t> LatestVersion(const std::vector<const control::VersionRep
 // Whether each version that should answer requests on the node is ready.
 bool IsReady(const nodes::NodeView& view);
 
-// The nodes of a fleet in the order in which to remove them: first the nodes with the fewest versions that no other
-// node has; among equals, the node that was started last.
+// Returns the nodes of a fleet in the order in which to remove them: first the nodes with the fewest versions that no
+// other node has; among equals, the node that was started last.
 std::vector<std::string> RemovalOrder(const std::map<std::string, KnownNode>& nodes,
-                                      std::vector<fleet::NodeInfo> machines);
+                                      std::vector<fleet::NodeInfo> node_infos);
 
-// The entry for this node in the list of peers, which may forward requests to it.
+// Returns the entry of this node in the list of peers. The nodes in the list may forward requests to each other.
 control::Peer PeerOf(const nodes::NodeView& view);
 
 }  // namespace longshore::reconcile

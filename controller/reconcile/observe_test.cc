@@ -5,8 +5,8 @@
 namespace longshore::reconcile {
 namespace {
 
-// A node that was last sent (epoch 2, revision 5). It reports that version 1 is ready, that version 2 has failed, and
-// for both a failed golden set and a tripped guard.
+// A node that was last sent the state (epoch 2, revision 5). Its report is about the state (`epoch`, `revision`) and
+// says that version 1 is ready, that version 2 has failed, and for both a failed golden set and a tripped guard.
 nodes::NodeView Node(int64_t epoch, int64_t revision) {
   nodes::NodeView view;
   view.hello.set_node("a");
@@ -84,17 +84,18 @@ TEST(Observe, RemovesNodesWithoutUniqueVersionsFirstAndTheNewestOfEquals) {
     }
     return std::pair(name, KnownNode{.view = std::make_shared<const nodes::NodeView>(std::move(view))});
   };
-  const auto machine = [](const std::string& name, int started_s) {
+  const auto node_info = [](const std::string& name, int started_s) {
     fleet::NodeInfo info;
     info.node = name;
     info.started_at = TimePoint(std::chrono::seconds(started_s));
     return info;
   };
-  fleet::NodeInfo leaving = machine("leaving", 9);
+  fleet::NodeInfo leaving = node_info("leaving", 9);
   leaving.state = fleet::NodeState::kStopping;
   // Version 2, a candidate, is only on "newest"; "silent" has not reported yet.
-  EXPECT_EQ(RemovalOrder({holds("old", {1}), holds("young", {1}), holds("newest", {1, 2})},
-                         {machine("newest", 4), machine("old", 1), machine("silent", 3), machine("young", 2), leaving}),
+  EXPECT_EQ(RemovalOrder(
+                {holds("old", {1}), holds("young", {1}), holds("newest", {1, 2})},
+                {node_info("newest", 4), node_info("old", 1), node_info("silent", 3), node_info("young", 2), leaving}),
             (std::vector<std::string>{"silent", "young", "old", "newest"}));
 }
 

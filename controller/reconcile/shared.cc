@@ -60,9 +60,9 @@ void Shared::SetRecipients(const api::Key& key, ModelMemory& memory, std::set<st
   memory.recipients = std::move(nodes);
 }
 
-void Shared::ReadNodes(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines) {
+void Shared::ReadNodes(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) {
   const std::vector<nodes::ViewPtr> views = deps.nodes.Nodes(fleet);
-  Changes changes = memory.book.Update(views, machines, deps.timer.Now());
+  Changes changes = memory.book.Update(views, node_infos, deps.timer.Now());
   for (const nodes::ViewPtr& view : changes.reported) {
     evidence.Take(fleet, view->hello.node(), view->hello.incarnation(), *view->report);
   }
@@ -70,19 +70,19 @@ void Shared::ReadNodes(const std::string& fleet, FleetMemory& memory, const std:
   if (const auto until = memory.book.grace_until()) {
     deps.queue(api::FleetKey(fleet), std::max(Duration(0), *until - deps.timer.Now()) + Duration(1));
   }
-  ForgetGoneNodes(fleet, views, machines);
+  ForgetGoneNodes(fleet, views, node_infos);
   memory.changes.models.merge(changes.models);
   memory.changes.nodes.merge(changes.nodes);
   memory.nodes_were_read = true;
 }
 
-// A new node gets its snapshot only after a decision on each Model that depends on the set of nodes or that the node
-// reports.
+// Records the Models that a new node waits for: it gets its snapshot only after a decision on each Model that depends
+// on the set of nodes or that the node reports.
 void Shared::AwaitDecisions(FleetMemory& memory, const std::string& node) {
   memory.undecided.erase(node);
   const KnownNode* known = memory.book.Find(node);
   if (known == nullptr || known->view->sent) return;
-  std::set<api::Key> affected = memory.elastic;
+  std::set<api::Key> affected = memory.placed_by_nodes;
   for (const control::VersionReport& version : known->view->report->versions()) {
     const auto of_name = memory.models.find(version.served_name());
     if (of_name != memory.models.end()) affected.insert(of_name->second.begin(), of_name->second.end());
@@ -92,9 +92,9 @@ void Shared::AwaitDecisions(FleetMemory& memory, const std::string& node) {
 
 // A node that left the fleet does not come back with the same name and state, so its entries can be removed.
 void Shared::ForgetGoneNodes(const std::string& fleet, const std::vector<nodes::ViewPtr>& views,
-                             const std::vector<fleet::NodeInfo>& machines) {
+                             const std::vector<fleet::NodeInfo>& node_infos) {
   std::set<std::string_view> there;
-  for (const fleet::NodeInfo& machine : machines) there.insert(machine.node);
+  for (const fleet::NodeInfo& node_info : node_infos) there.insert(node_info.node);
   for (const nodes::ViewPtr& view : views) {
     const std::string& node = view->hello.node();
     if (view->connected || there.contains(node)) continue;

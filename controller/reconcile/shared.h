@@ -1,8 +1,8 @@
 // What the reconcilers of all kinds share: their dependencies, and the state of Models and fleets between
 // reconciliations. A Model's reconciliation reads the state of its fleet, and a fleet's that of its Models.
 //
-// State that must survive a restart of the controller is in the status of the objects; this is only what the nodes have
-// reported since the controller started, and what was decided from it.
+// State that must survive a restart of the controller is in the status of the objects. The state here is only what the
+// nodes have reported since the controller started, and what was decided from it.
 #pragma once
 
 #include <functional>
@@ -39,9 +39,9 @@ struct Deps {
   std::function<std::unique_ptr<signals::Source>(const signals::Query&)> make_metrics;
   // Schedules a reconciliation of the object after at most this time.
   std::function<void(const api::Key&, Duration)> queue;
-  // Publishes an event of a change that is stored already. Must not block.
+  // Publishes an event about a change that is stored already. Must not block.
   std::function<void(const Event&)> record_event;
-  // Called when a promotion or rollback of a Model is stored.
+  // Called when the status that ends a rollout of a Model, by promotion or rollback, is stored.
   std::function<void(const api::Key&, const api::RolloutStatus&)> rollout_ended;
 };
 
@@ -54,15 +54,16 @@ struct Options {
   Duration refused_pause = std::chrono::seconds(1);
   // How long the status of a Model's first rollout may stay unwritten.
   Duration unwritten_max = std::chrono::seconds(1);
-  // How long new evidence of a rollout step may stay unwritten if it does not change the decision: the time is the age
-  // of the step at the last write of evidence, limited to this range. A minimum of 0 writes evidence immediately.
+  // How long new evidence of a rollout step may stay unwritten if it does not change the decision: as long as the step
+  // had lasted when evidence was last written, but at least evidence_unwritten_min and at most evidence_unwritten_max.
+  // A minimum of 0 writes evidence immediately.
   Duration evidence_unwritten_min{0};
   Duration evidence_unwritten_max = std::chrono::seconds(60);  // Must be at least evidence_unwritten_min.
 };
 
-// A decision whose status is not written yet. Two cases allow this: the short states of a first rollout, which a
-// controller that decides from the stored status would reach again; and new evidence of a step that changes no
-// decision: without it, such a controller only has less evidence.
+// A decision whose status is not written to the store yet. This is allowed in two cases. (1) The early phases of a
+// first rollout: a controller that restarts and continues from the stored status reaches them again. (2) New evidence
+// of a step that does not change the decision: without it, a restarted controller only has less evidence.
 struct Unwritten {
   std::string uid;
   int64_t generation = 0;
@@ -86,22 +87,23 @@ struct ModelMemory {
   std::unique_ptr<Unwritten> unwritten{};
 };
 
-// State of one fleet between reconciliations, also if its object does not exist.
+// State of one fleet between reconciliations. It exists also if the object of the fleet does not exist.
 struct FleetMemory {
   explicit FleetMemory(Duration reconnect_grace) : book(reconnect_grace) {}
 
-  std::optional<Result<api::ServingFleet>> object{};  // The last read; NotFound if it does not exist.
-  std::string object_seen{};        // Its uid and generation when its Models were last scheduled because of it.
+  std::optional<Result<api::ServingFleet>> object{};  // Result of the last read; NotFound if it does not exist.
+  std::string object_seen{};        // Uid and generation of the object for which all Models were last scheduled.
   std::set<std::string> awaited{};  // Nodes started before this controller that have not reported yet.
   FleetBook book;
   bool nodes_were_read = false;
   Changes changes{};                                    // Changes for which the affected Models are not scheduled yet.
-  std::map<std::string, std::set<api::Key>> models{};   // By served name; includes refused Models.
-  std::set<api::Key> elastic{};                         // Models whose placement depends on which nodes exist.
-  std::map<std::string, std::set<api::Key>> of_node{};  // By node: the Models whose state it receives.
-  // By node: Models to decide before the node gets its snapshot; a snapshot without them would unload them.
+  std::map<std::string, std::set<api::Key>> models{};   // Key: served name. Includes refused Models.
+  std::set<api::Key> placed_by_nodes{};                 // Models whose placement depends on which nodes exist.
+  std::map<std::string, std::set<api::Key>> of_node{};  // Key: node. Value: the Models whose state it receives.
+  // Key: node. Value: the Models that must be decided before the node gets its snapshot. The node would unload a Model
+  // that its snapshot lacks.
   std::map<std::string, std::set<api::Key>> undecided{};
-  // The fleet part of the state that nodes should have, and below its peers and the time it was made.
+  // The fleet part of the state that nodes should have. `peers` are the nodes in it, `part_at` is when it was made.
   std::shared_ptr<const nodes::FleetPart> part{};
   std::shared_ptr<const rollout::NodeNames> peers = rollout::MakeNodeNames({});
   MonotonicPoint part_at{};
@@ -115,11 +117,11 @@ struct Shared {
   Shared(Deps dependencies, Options settings);
 
   FleetMemory& FleetOf(const std::string& fleet);
-  // The object as of the fleet's last reconciliation; each change of the object triggers one.
+  // Returns the fleet's object as of the last reconciliation of the fleet; each change of the object triggers one.
   const Result<api::ServingFleet>& ObjectOf(const std::string& fleet);
   Result<api::ServingFleet> ReadFleet(const std::string& fleet) const;
   // Reads the new reports of the nodes.
-  void ReadNodes(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines);
+  void ReadNodes(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos);
   void SetRecipients(const api::Key& key, ModelMemory& memory, std::set<std::string> nodes);
   void QueueAll(const std::set<api::Key>& keys) const;
   void RecordEvents(const std::vector<Event>& events) const;
@@ -128,7 +130,7 @@ struct Shared {
   const Options options;
   const MonotonicPoint began;
   EvidenceBook evidence;
-  bool models_are_known = false;  // Each Model that the store had when the controller started is in one of the maps.
+  bool models_are_known = false;  // Each Model that was in the store at start is in `models` or `unreadable`.
   std::map<std::string, FleetMemory> fleets;
   std::map<api::Key, ModelMemory> models;
   std::map<api::Key, std::string> unreadable;  // Models that exist but cannot be read, and why.
@@ -136,7 +138,7 @@ struct Shared {
  private:
   void AwaitDecisions(FleetMemory& memory, const std::string& node);
   void ForgetGoneNodes(const std::string& fleet, const std::vector<nodes::ViewPtr>& views,
-                       const std::vector<fleet::NodeInfo>& machines);
+                       const std::vector<fleet::NodeInfo>& node_infos);
 };
 
 }  // namespace longshore::reconcile

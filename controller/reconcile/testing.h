@@ -1,4 +1,5 @@
-// For tests of the Reconciler: fake nodes and processes that obey at once, and a fixture with a fleet of one node.
+// For tests of the Reconciler: fake nodes and processes that carry out each command at once, and a fixture with a fleet
+// of one node.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -56,7 +57,7 @@ class FakeRegistry final : public nodes::Registry {
     if (const auto found = views.find(node); found != views.end() && !found->second.connected) views.erase(found);
   }
 
-  // The node connects and reports versions: {"m", 1} is served.
+  // Connects the node, which reports the versions in `ready`, for example {"m", 1}, as ready.
   void Attach(const std::string& node, const std::vector<std::pair<std::string, int64_t>>& ready = {}) {
     nodes::NodeView& view = views[node];
     view.hello.set_fleet(kFleet);
@@ -72,7 +73,7 @@ class FakeRegistry final : public nodes::Registry {
       version.set_state(control::VersionReport::READY);
     }
   }
-  // Counts since the node started, for each of its versions.
+  // Sets how many requests each version of the node has answered since the node started.
   void Answered(const std::string& node, int64_t requests) {
     for (control::VersionReport& version : *nodes::Unshared(views.at(node).report).mutable_versions()) {
       version.mutable_evidence()->set_requests(requests);
@@ -83,7 +84,7 @@ class FakeRegistry final : public nodes::Registry {
   void Leave(const std::string& node) { views.at(node).connected = views.at(node).reported = false; }
 
   std::map<std::string, nodes::NodeView> views;
-  std::map<std::string, std::vector<control::FromController>> messages;  // By node.
+  std::map<std::string, std::vector<control::FromController>> messages;  // Key: node.
 
  private:
   int64_t revision_ = 0;
@@ -124,7 +125,7 @@ class FakeFleet final : public fleet::Fleet {
   std::map<std::string, fleet::NodeInfo> nodes;
 };
 
-// A fake of signals::Source: the same metrics at every time.
+// A fake of signals::Source that returns the same metrics at every time.
 class FakeSource final : public signals::Source {
  public:
   FakeSource(const autoscale::FleetMetrics& metrics, size_t& ready) : metrics_(metrics), ready_(ready) {}
@@ -178,7 +179,7 @@ class ReconcilerTest : public ::testing::Test {
               [](const api::Key&) { return std::nullopt; },
               [this](const signals::Query& query) {
                 queries_.push_back(query);
-                return std::make_unique<FakeSource>(metrics_, ready_nodes_);
+                return has_source_ ? std::make_unique<FakeSource>(metrics_, ready_nodes_) : nullptr;
               },
               [this](const api::Key& key, Duration) { due_.insert(key); },
               [this](const Event& event) { events_.push_back(event); },
@@ -202,7 +203,7 @@ class ReconcilerTest : public ::testing::Test {
     Apply(api::kModelKind, name, {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/" + name}}}, {"version", 1}});
     due_.insert(ModelKey(name));
   }
-  // A Model of namespace "team" for the fleet of namespace "default".
+  // Applies a Model of namespace "team" for the fleet of namespace "default".
   void ApplyGuest(const std::string& name) {
     Apply(api::kModelKind, name, {{"fleet", kFleet}, {"source", {{"uri", "file:///models/" + name}}}, {"version", 1}},
           "team");
@@ -213,11 +214,11 @@ class ReconcilerTest : public ::testing::Test {
     const auto found = std::ranges::find(status.conditions, type, &api::Condition::type);
     return found == status.conditions.end() ? "none" : found->status + ": " + found->reason;
   }
-  // Reconciles all objects that are due, and those that become due by it, until nothing changes. Ignores failures.
+  // Reconciles all objects that are due, and those that become due meanwhile, until nothing changes. Ignores failures.
   void Settle(std::set<api::Key> first = {kFleetKey}) {
     due_.merge(first);
-    constexpr int kLooksMax = 1000;
-    for (int i = 0; i < kLooksMax && !due_.empty(); ++i) {
+    constexpr int kReconcilesMax = 1000;
+    for (int i = 0; i < kReconcilesMax && !due_.empty(); ++i) {
       const api::Key key = due_.extract(due_.begin()).value();
       const auto outcome = reconciler_->Reconcile(key);
       if (outcome && *outcome && **outcome == Duration(0)) due_.insert(key);
@@ -236,7 +237,7 @@ class ReconcilerTest : public ::testing::Test {
     for (const auto& [name, _] : nodes_.views.at(node).sent->models) names.push_back(name);
     return names;
   }
-  // "False: Reason: message".
+  // Returns the condition of the fleet as "<status>: <reason>: <message>".
   std::string ConditionOf(const std::string& type) {
     const auto status = api::ServingFleetStatusFromJson(disk_->Get(kFleetKey)->status).value();
     for (const api::Condition& condition : status.conditions) {
@@ -254,10 +255,11 @@ class ReconcilerTest : public ::testing::Test {
   FakeFleet processes_;
   std::set<api::Key> due_;
   std::vector<Event> events_;
-  std::vector<signals::Query> queries_;  // The queries for which a source of metrics was made.
-  autoscale::FleetMetrics metrics_;      // What each source gives.
-  size_t ready_nodes_ = 0;               // The number of nodes that a source was last asked about.
-  std::vector<std::string> ended_;       // Rollouts that ended.
+  std::vector<signals::Query> queries_;  // The queries for which a source of metrics was requested.
+  bool has_source_ = true;               // Whether such a request succeeds.
+  autoscale::FleetMetrics metrics_;      // The metrics that each source returns.
+  size_t ready_nodes_ = 0;               // The number of ready nodes in the newest request to a source.
+  std::vector<std::string> ended_;       // Rollouts that ended: "<key>: <phase>".
   std::unique_ptr<Reconciler> reconciler_;
 };
 

@@ -69,7 +69,10 @@ INVALID_VALUES = [
     ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": [], "ingress": {}}]}, "/routes/0/hosts"),
     ({"routes": [{"fleet": "cpu", "protocol": "HTTP", "hosts": ["a.b"], "ingress": {}}]}, "/routes/0/protocol"),
     ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"], "ingress": {}, "gateway": {"name": "a"}}]}, "/routes/0"),
-    ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"], "ingress": {}}] * 2}, "routes: fleet cpu of namespace ops has two"),
+    ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"], "ingress": {}}] * 2},
+     "routes: fleet cpu of namespace ops has two REST routes through an Ingress; combine them"),
+    ({"routes": [{"fleet": "cpu", "protocol": "gRPC", "hosts": ["a.b"], "gateway": {"name": "a"}}] * 2},
+     "routes: fleet cpu of namespace ops has two gRPC routes through a Gateway; combine them"),
 ]
 
 # WHOLE: values that are not split into their fields. EFFECTS: for each value a change of it; a tuple has the other values that

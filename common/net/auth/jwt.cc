@@ -32,7 +32,7 @@ struct Free {
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
-// Base64url without padding (RFC 4648, section 5).
+// Decodes Base64url without padding (RFC 4648, section 5).
 std::optional<std::string> FromBase64Url(std::string text) {
   for (char& c : text) {
     if (c == '+' || c == '/' || c == '=') return std::nullopt;
@@ -69,7 +69,7 @@ Owned<EVP_PKEY> RsaKey(const Json& json) {
   return KeyOf("RSA", builder.get());
 }
 
-// For the curve P-256 only.
+// Supports only the curve P-256.
 Owned<EVP_PKEY> EcKey(const Json& json) {
   const auto x = FromBase64Url(TextAt(json, {"x"}));
   const auto y = FromBase64Url(TextAt(json, {"y"}));
@@ -81,7 +81,8 @@ Owned<EVP_PKEY> EcKey(const Json& json) {
   return KeyOf("EC", builder.get());
 }
 
-// Converts the signature from its two numbers in a row, 32 bytes each, to the ASN.1 form that OpenSSL expects.
+// Converts an ECDSA signature from the form that it has in a token, two numbers of 32 bytes each, to the ASN.1 form
+// that OpenSSL expects.
 std::optional<std::string> AsDer(const std::string& pair) {
   if (pair.size() != 64) return std::nullopt;
   const auto* bytes = reinterpret_cast<const unsigned char*>(pair.data());
@@ -180,8 +181,9 @@ Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const std
   if (!decoded) return Refused("is not a JSON Web Token");
   const auto key = keys.keys_.find(TextAt(decoded->header, {"kid"}));
   if (key == keys.keys_.end()) return Refused("is signed with an unknown key");
-  if (TextAt(decoded->header, {"alg"}) != key->second->algorithm || decoded->header.contains("crit"))
-    return Refused("is signed with another algorithm than its key's, or requires unsupported extensions");
+  if (decoded->header.contains("crit")) return Refused("requires extensions that are not supported");
+  if (TextAt(decoded->header, {"alg"}) != key->second->algorithm)
+    return Refused("is signed with another algorithm than that of its key");
   if (!key->second->HasSigned(decoded->signed_text, decoded->signature)) return Refused("is not signed by the issuer");
   if (!IsFor(decoded->claims, audience)) return Refused("is for another audience");
   const auto expires = TimeAt(decoded->claims, "exp");

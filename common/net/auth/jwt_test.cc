@@ -149,7 +149,7 @@ TEST_F(Jwt, DoesNotLetTheTokenChooseHowItIsVerified) {
   EXPECT_THAT(ErrorFor(rsa_.Token(Claims(), {{"alg", "HS256"}})), HasSubstr("algorithm"));
   EXPECT_THAT(ErrorFor(rsa_.Token(Claims(), {{"alg", "ES256"}})), HasSubstr("algorithm"));
   EXPECT_THAT(ErrorFor(rsa_.Token(Claims(), {{"kid", "e"}})), HasSubstr("algorithm"));
-  EXPECT_THAT(ErrorFor(rsa_.Token(Claims(), {{"crit", {"x"}}})), HasSubstr("algorithm"));
+  EXPECT_THAT(ErrorFor(rsa_.Token(Claims(), {{"crit", {"x"}}})), HasSubstr("extensions that are not supported"));
 }
 
 TEST_F(Jwt, RefusesMalformedTokensWithoutRepeatingThem) {

@@ -14,12 +14,13 @@ struct Known {
 inline constexpr const char* kPlain = "is not imported";
 inline constexpr const char* kOwnContainer = "is not imported: the controller defines the node's container";
 
-// Fields of the predictor: of the component itself, and of its pods.
+// Fields of the predictor component and of its pods.
 inline constexpr std::array kOfPredictor = {
     Known{"timeout", "is not imported: each request has its own deadline"},
     Known{"logger", "is not imported: nodes log requests with their flag --request_log"},
     Known{"deploymentStrategy",
-          "is not imported: a new version of a model restarts no pod; for other changes, see spec.rollout.surge"},
+          "is not imported: a new version of a model restarts no pod; for other changes, see spec.rollout.surge of the "
+          "ServingFleet"},
     Known{"scaleMetricType", "is not imported: a fleet scales by the queue delay and the utilization of its nodes"},
     Known{"autoScaling", "is not imported: a fleet scales by the queue delay and the utilization of its nodes"},
     Known{"canary", "is not imported: set spec.rollout.steps of the Model, which need no extra pods"},
@@ -60,7 +61,7 @@ inline constexpr std::array kOfPredictor = {
     Known{"subdomain", kPlain},
 };
 
-// Fields of the model server: of the server itself, and of its container.
+// Fields of the model server and of its container.
 inline constexpr std::array kOfRuntime = {
     Known{"runtime", "is not imported: models run on longshore-node"},
     Known{"runtimeVersion",
@@ -91,7 +92,7 @@ inline constexpr std::array kOfRuntime = {
     Known{"workingDir", kOwnContainer},
 };
 
-// The fields for predictors of other frameworks.
+// Fields of the predictor that contain a model server for another framework.
 inline constexpr std::array kOtherFormats = {"sklearn", "xgboost",     "pytorch", "triton",  "onnx",
                                              "pmml",    "huggingface", "paddle",  "lightgbm"};
 

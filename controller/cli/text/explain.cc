@@ -51,7 +51,7 @@ std::string WhyNotTheWanted(const api::Model& model, TimePoint now) {
   return text;
 }
 
-// A sentence for each value of RolloutStatus::paused_reason.
+// Returns the sentence that explains a value of RolloutStatus::paused_reason.
 std::string PauseSentence(const std::string& reason) {
   if (reason == "Manual") return "The step waits for `longshore promote`.";
   if (reason == "Command") return "It is paused by a command.";
@@ -70,8 +70,8 @@ std::string StepReason(const api::Model& model, const api::Step& step, TimePoint
   return fmt::format("The step is held for {}s more.", std::max<int64_t>(1, left / std::chrono::seconds(1)));
 }
 
-// The reports of the nodes about a candidate that is not ready. In the condition's message they follow the weight and
-// "; ".
+// The reports of the nodes about a candidate that is not ready: the part after "; " in the message of the condition
+// Progressing.
 std::string NodeReportText(const api::ModelStatus& status) {
   for (const api::Condition& condition : status.conditions) {
     const size_t report = condition.type == "Progressing" ? condition.message.find("; ") : std::string::npos;
@@ -117,7 +117,7 @@ std::string CommandsText(const api::Model& model) {
     const bool by_command = model.status.rollout.paused_reason == "Command";
     if (by_command) text += "  longshore resume " + target + "    continue as the evidence allows\n";
     if (model.status.rollout.paused_reason.empty()) text += "  longshore pause " + target + "     keep this weight\n";
-    text += "  longshore abort " + target + "     all traffic back to version " +
+    text += "  longshore abort " + target + "     move all traffic back to version " +
             std::to_string(model.status.rollout.stable) + "\n";
   }
   std::set<int64_t> wanted;

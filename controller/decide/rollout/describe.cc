@@ -37,8 +37,8 @@ void DescribeNodes(Draft& draft) {
   }
 }
 
-// Pins the first reported digest of each version, which all nodes must match, and keeps the source that the version
-// came from.
+// Pins the first reported digest of each current version, which all nodes must match. Removes the digests and sources
+// of versions that are no longer current.
 void PinDigests(Draft& draft) {
   api::ModelStatus& status = draft.status();
   const auto is_current = [&](int64_t version) {
@@ -68,7 +68,7 @@ void DescribeFiles(Draft& draft) {
   }
   // One sentence for each version in which a node differs.
   const std::string message = api::JoinSentences(differences, {.noun = "difference"});
-  draft.Trouble("FilesAgree", message.empty() ? "" : "DigestDiffers", message);
+  draft.SetProblemCondition("FilesAgree", message.empty() ? "" : "DigestDiffers", message);
 }
 
 void SetCondition(Draft& draft, const std::string& type, const std::string& value, const std::string& reason,
@@ -86,7 +86,7 @@ void DescribeReady(Draft& draft) {
   if (draft.NodesCount() == 0)
     return SetCondition(draft, "Ready", "False", "NoNodes", fmt::format("fleet {} has no nodes", draft.spec().fleet));
   if (!draft.Target()) {
-    const auto source = draft.TroubleOfSource();
+    const auto source = draft.FindSourceProblem();
     return SetCondition(draft, "Ready", "False", "NoVersion",
                         fmt::format("no node has found a version under {}{}", draft.spec().source_uri,
                                     source ? "; " + source->message : ""));
@@ -96,8 +96,9 @@ void DescribeReady(Draft& draft) {
       stable == 0 ? "no version has been loaded yet" : fmt::format("version {} is not ready on any node", stable));
 }
 
-// No rollout can start because no node has the archive.
-void DescribeBlocked(Draft& draft, const Draft::SourceTrouble& source) {
+// Sets the conditions of a model that cannot start a rollout because of its source, for example because no node has the
+// archive.
+void DescribeBlocked(Draft& draft, const Draft::SourceProblem& source) {
   const bool on_its_way = source.reason == "Fetching";
   SetCondition(draft, "Reconciling", on_its_way ? "True" : "False", source.reason, source.message);
   SetCondition(draft, "Stalled", on_its_way ? "False" : "True", on_its_way ? "None" : source.reason,
@@ -105,8 +106,8 @@ void DescribeBlocked(Draft& draft, const Draft::SourceTrouble& source) {
 }
 
 void DescribeSource(Draft& draft) {
-  const auto source = draft.TroubleOfSource();
-  draft.Trouble("SourceReady", source ? source->reason : "", source ? source->message : "");
+  const auto source = draft.FindSourceProblem();
+  draft.SetProblemCondition("SourceReady", source ? source->reason : "", source ? source->message : "");
 }
 
 void DescribeProgress(Draft& draft) {
@@ -122,8 +123,9 @@ void DescribeProgress(Draft& draft) {
   SetCondition(draft, "Progressing", resting ? "False" : "True", phase, message);
   // For tools that follow kstatus: Reconciling is True until the object matches its spec.
   SetCondition(draft, "Reconciling", resting ? "False" : "True", phase, "");
-  const auto source = draft.TroubleOfSource();
-  if (resting && source && (source->nowhere || source->reason == "OtherSource")) return DescribeBlocked(draft, *source);
+  const auto source = draft.FindSourceProblem();
+  if (resting && source && (source->is_on_no_node || source->reason == "OtherSource"))
+    return DescribeBlocked(draft, *source);
   if (resting && failed != nullptr && *target != draft.status().stable_version) {
     return SetCondition(draft, "Stalled", "True", failed->reason,
                         fmt::format("version {} failed: {}", failed->version, failed->message));

@@ -62,7 +62,7 @@ std::vector<std::string> Draft::NodesIn(int64_t version, NodeState state) const 
 std::vector<std::string> Draft::Choose(int64_t version, int count) const {
   if (count >= NodesCount()) return fleet_->names;
   const uint64_t model = node_contract::HashOfName(spec().served_name);
-  // Only a node that runs both versions can show whether the candidate is worse than stable.
+  // A candidate prefers nodes with stable: only a node that runs both versions can show whether the candidate is worse.
   const int64_t paired = version == status_.rollout.candidate ? status_.rollout.stable : 0;
   std::vector<std::tuple<int, int, uint64_t, std::string_view>> order;
   for (const NodeSeen* node : nodes_) {
@@ -77,7 +77,7 @@ std::vector<std::string> Draft::Choose(int64_t version, int count) const {
   for (const auto& [progress, paired_progress, nearness, name] : order) {
     if (static_cast<int>(names.size()) < count) names.emplace_back(name);
   }
-  // The other nodes, nearest first. Some of the nearest may be in the list already, so ask for more than `count`.
+  // Adds other nodes, nearest first. Some of the nearest may be in `names` already, so this asks for more than `count`.
   for (const size_t i :
        node_contract::Nearest(fleet_->hashes, model, static_cast<size_t>(std::max(count, 0)) + order.size())) {
     if (static_cast<int>(names.size()) >= count) break;
@@ -93,32 +93,32 @@ int Draft::ShareOf(int nodes, double percent) {
   return std::max(1, static_cast<int>(std::ceil(percent / 100 * nodes - 1e-9)));
 }
 
-std::optional<Draft::SourceTrouble> Draft::TroubleOfSource() const {
+std::optional<Draft::SourceProblem> Draft::FindSourceProblem() const {
   const std::string& sha256 = spec().source_sha256;
   const auto serves = status_.sources.find(status_.stable_version);
   if (serves != status_.sources.end() && Target() == status_.stable_version && serves->second.sha256 != sha256 &&
       serves->second.sha256 + sha256 != "") {
-    return SourceTrouble{
+    return SourceProblem{
         "OtherSource",
         fmt::format("version {} already serves from {}; the files of a version never change: give the one from {} "
                     "another number",
                     status_.stable_version, serves->second.uri, spec().source_uri)};
   }
   if (sha256.empty()) return std::nullopt;
-  SourceTrouble trouble{.reason = "Fetching", .message = "", .nowhere = true};
+  SourceProblem problem{.reason = "Fetching", .message = "", .is_on_no_node = true};
   std::vector<api::Sentence> without;
   for (const NodeSeen* node : nodes_) {
     // The node has not received this source yet, or does not need it.
     if (!node->source || node->source->sha256 != sha256) continue;
-    if (node->source->state == SourceState::kReady) trouble.nowhere = false;
+    if (node->source->state == SourceState::kReady) problem.is_on_no_node = false;
     if (node->source->state == SourceState::kReady) continue;
-    if (node->source->state == SourceState::kFailed) trouble.reason = "FetchFailed";
+    if (node->source->state == SourceState::kFailed) problem.reason = "FetchFailed";
     without.push_back({fmt::format("node {}: ", node->name), node->source->message});
   }
-  trouble.message = api::JoinSentences(without, {.count_max = kNodesNamedMax});
-  if (without.empty() && !trouble.nowhere) return std::nullopt;
-  if (without.empty()) trouble.message = fmt::format("no node has reported on {} yet", spec().source_uri);
-  return trouble;
+  problem.message = api::JoinSentences(without, {.count_max = kNodesNamedMax});
+  if (without.empty() && !problem.is_on_no_node) return std::nullopt;
+  if (without.empty()) problem.message = fmt::format("no node has reported on {} yet", spec().source_uri);
+  return problem;
 }
 
 const api::FailedVersion* Draft::FailureOf(int64_t version) const {
@@ -144,7 +144,7 @@ void Draft::Remember(int64_t version, const std::string& reason, const std::stri
   Keep(status_.failed, api::kFailedMax);
 }
 
-void Draft::Trouble(const std::string& type, const std::string& reason, const std::string& message) {
+void Draft::SetProblemCondition(const std::string& type, const std::string& reason, const std::string& message) {
   const bool known = std::ranges::count(status_.conditions, type, &api::Condition::type) > 0;
   if (reason.empty() && !known) return;
   const bool good = reason.empty();

@@ -32,7 +32,7 @@ class Draft {
   std::vector<std::string> NodesIn(int64_t version, NodeState state) const;
   int ReadyNodes(int64_t version) const { return static_cast<int>(NodesIn(version, NodeState::kReady).size()); }
   // The messages of nodes on which a version is not ready, as a suffix for a sentence: "; node a: no directory of
-  // version 2 in /m". "" if there are none. Limited as in api::JoinSentences.
+  // version 2 in /m". "" if there are none. The length is limited as in api::JoinSentences.
   std::string ReportsFor(int64_t version) const;
   // Chooses `count` nodes for a version: first nodes that have it already, so that nothing moves without need; then,
   // for a candidate, nodes that have stable; then the nodes nearest to the model by hash, which spreads models over the
@@ -40,32 +40,32 @@ class Draft {
   std::vector<std::string> Choose(int64_t version, int count) const;
   // Number of nodes for the stable version: all, or spec.replicas.
   int StableNodes() const;
-  // How many nodes must hold the candidate before it may get this weight: its share of StableNodes(), at least one.
+  // How many nodes must hold the candidate before it may get this weight: that share of StableNodes(), at least one.
   int NodesFor(double weight_percent) const { return ShareOf(StableNodes(), weight_percent); }
-  // The same share of the nodes on which stable is ready now: a candidate that already has the weight must not lose
-  // these.
+  // The same share, but of the nodes on which stable is ready now. Used for a candidate that already has the weight.
   int NodesForNow(double weight_percent) const { return ShareOf(ReadyNodes(status_.rollout.stable), weight_percent); }
 
-  // Why the archive of the spec is not on all nodes that should have it; nullopt if it is, or if the source is a
-  // folder.
-  struct SourceTrouble {
-    std::string reason;    // "Fetching", "FetchFailed", "OtherSource".
-    std::string message;   // Names up to kNodesNamedMax nodes.
-    bool nowhere = false;  // Whether no node has it.
+  // Why the source of the spec cannot be used, or its archive is not on all nodes that should have it; nullopt if there
+  // is no such problem.
+  struct SourceProblem {
+    std::string reason;          // "Fetching", "FetchFailed", "OtherSource".
+    std::string message;         // Names up to kNodesNamedMax nodes.
+    bool is_on_no_node = false;  // Whether no node has it.
   };
   static constexpr size_t kNodesNamedMax = 3;
-  std::optional<SourceTrouble> TroubleOfSource() const;
+  std::optional<SourceProblem> FindSourceProblem() const;
 
   const api::FailedVersion* FailureOf(int64_t version) const;
-  // Marks the version as failed: it is not tried again in this generation.
+  // Marks the version as failed: it is not tried again in this generation unless its files change.
   void Remember(int64_t version, const std::string& reason, const std::string& message);
   void Forget(int64_t version);
 
-  // Adds a line of history for the candidate or another version, and its event.
+  // Adds an entry to the history and an event, for the candidate or for `version`.
   void Record(const std::string& what, const std::string& message, bool warning = false);
   void RecordOf(int64_t version, const std::string& what, const std::string& message, bool warning);
-  // Sets a condition that exists only after its first problem: False with the reason, or True if `reason` is "".
-  void Trouble(const std::string& type, const std::string& reason, const std::string& message);
+  // Sets a condition to False with the reason, or to True if `reason` is "". A condition that had no problem yet is not
+  // added as True.
+  void SetProblemCondition(const std::string& type, const std::string& reason, const std::string& message);
   void SetPhase(api::RolloutPhase phase);
   // Ends the rollout and gives all weight back to stable. `remember`: mark the version as failed.
   void RollBack(const std::string& reason, const std::string& message, bool remember);

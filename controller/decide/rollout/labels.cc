@@ -34,7 +34,8 @@ std::optional<Failure> FailureOfLabelled(const Draft& draft, int64_t version) {
   return std::nullopt;
 }
 
-// Whether a node serves the version or may come to serve it. Then a failure on another node is a problem of that node.
+// Whether a node serves the version or may come to serve it. If one does, a failure on another node concerns only that
+// node, not the version.
 bool MayServeOnANode(const Draft& draft, int64_t version) {
   return std::ranges::any_of(draft.nodes(), [&](const NodeSeen* node) {
     const auto seen = node->versions.find(version);
@@ -45,7 +46,8 @@ bool MayServeOnANode(const Draft& draft, int64_t version) {
   });
 }
 
-// Why a labelled version is not served everywhere; nullopt if it is ready.
+// Why a labelled version is not served, or fails on a node; nullopt if it is ready on a node and no node reports a
+// failure.
 std::optional<Failure> TroubleOf(const Draft& draft, int64_t version) {
   if (const api::FailedVersion* failed = draft.FailureOf(version)) return Failure{failed->reason, failed->message};
   if (auto failure = FailureOfLabelled(draft, version)) return failure;
@@ -81,13 +83,13 @@ void DescribeLabels(Draft& draft) {
   for (const auto& [label, version] : draft.spec().version_labels) {
     const std::optional<Failure> trouble = TroubleOf(draft, version);
     if (!trouble) continue;
-    // The first failure gives the reason; versions that are only not ready yet come after failures.
+    // The condition has the reason of the first failure; NotReady only if there is no failure.
     if (reason.empty() || reason == "NotReady") reason = trouble->reason;
     troubles.push_back({Named(label, version) + ": ", trouble->message});
   }
-  // The sentence of one label may list many nodes.
+  // The sentence about one label may list many nodes, so the limits are high.
   const api::SentenceLimits limits{.noun = "label", .bytes_max = 9000, .sentence_bytes_max = 4500};
-  draft.Trouble("LabelsServed", reason, api::JoinSentences(troubles, limits));
+  draft.SetProblemCondition("LabelsServed", reason, api::JoinSentences(troubles, limits));
 }
 
 }  // namespace longshore::rollout

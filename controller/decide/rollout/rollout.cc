@@ -27,19 +27,19 @@ void Start(Draft& draft, int64_t candidate) {
   status.sources[candidate] = {draft.spec().source_uri, draft.spec().source_sha256};
   draft.SetPhase(RolloutPhase::kValidating);
   draft.Record("Started", status.stable_version == 0
-                              ? fmt::format("version {} is the first", candidate)
+                              ? fmt::format("version {} is the first version", candidate)
                               : fmt::format("version {} is to replace {}", candidate, status.stable_version));
 }
 
-// Why no rollout starts; "" if one can.
+// Why no rollout can start; "" if one can.
 std::string WhyNone(const Draft& draft) {
   const std::optional<int64_t> target = draft.Target();
-  const auto source = draft.TroubleOfSource();
+  const auto source = draft.FindSourceProblem();
   if (!target)
     return "no version has been found under " + draft.spec().source_uri + (source ? "; " + source->message : "");
   if (*target == draft.status().stable_version) return fmt::format("version {} serves already", *target);
   if (draft.NodesCount() == 0) return fmt::format("fleet {} has no nodes", draft.spec().fleet);
-  if (source && source->nowhere) return source->message;
+  if (source && source->is_on_no_node) return source->message;
   const api::FailedVersion* failed = draft.FailureOf(*target);
   if (failed == nullptr) return "";
   return fmt::format(
@@ -56,7 +56,8 @@ bool FailedOnANode(Draft& draft) {
 
 void Load(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
-  // The candidate already has weight if its strategy lost its steps while a step was under way.
+  // If a user removed the steps while the rollout was at one of them, the candidate already has weight here. So it can
+  // lose its nodes here, too.
   if (LostItsNodes(draft)) return;
   const int ready = draft.ReadyNodes(rollout.candidate);
   if (SkipsSteps(draft, rollout)) {
@@ -87,8 +88,8 @@ void Validate(Draft& draft) {
   CheckDeadline(draft, "the rehearsal");
 }
 
-// Continues with validation at once, because a node may have the version ready already. Reports of an earlier attempt
-// do not count.
+// Starts a rollout if one is wanted and possible. Validates the candidate at once, because a node may have it ready
+// already. Reports of an earlier attempt do not count.
 void MaybeStart(Draft& draft) {
   if (!WhyNone(draft).empty()) return;
   Start(draft, *draft.Target());
@@ -116,7 +117,8 @@ void Advance(Draft& draft) {
   }
 }
 
-// Nodes report their own changes, but new evidence and the passing of time require periodic decisions.
+// When to decide again. Nodes report their own changes, but new evidence and the passing of time require periodic
+// decisions.
 std::optional<Duration> CheckAgainIn(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   if (CarriesWeight(rollout)) return kDecideInterval;
@@ -133,7 +135,8 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
 
 }  // namespace
 
-// Rolls back if the rollout has waited for nodes longer than the progress deadline, with the last reports of the nodes.
+// Rolls back if the rollout has waited for nodes longer than the progress deadline. The message contains the last
+// reports of the nodes.
 void CheckDeadline(Draft& draft, const std::string& waiting_for) {
   const Duration waited = draft.now() - draft.rollout().step_started_at;
   if (draft.NodesCount() == 0 || waited <= draft.policy().progress_deadline) return;
@@ -159,7 +162,7 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
   Advance(draft);
   FailLabelled(draft);
   Describe(draft);
-  // The first window starts when the candidate first gets weight.
+  // The first window starts when the candidate first gets weight, so the counts before that are treated as used.
   evidence_used = evidence_used || (before.analysis.is_null() && !draft.rollout().analysis.is_null());
   Decision decision;
   decision.safety = CarriesWeight(before) && draft.status().stable_version == model.status.stable_version &&
