@@ -10,7 +10,6 @@
 #include "serving-node/graph/build.h"
 #include "serving-node/graph/names.h"
 #include "serving-node/graph/outputs.h"
-#include "serving-node/graph/shapes.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::graph {
@@ -21,7 +20,7 @@ using testing::HasSubstr;
 
 tensorflow::GraphDef Def(const std::string& text) {
   tensorflow::GraphDef def;
-  // MergeFromString, because the text may have several `library` fields.
+  // MergeFromString and not ParseFromString, because the text may have several `library` fields.
   EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(text, &def));
   return def;
 }
@@ -57,7 +56,7 @@ constexpr char kFunction[] = R"(
     ret { key: 'r' value: 'out:activations:0' } } }
 )";
 
-// A function of `a` with a single op.
+// Returns a library with a function of `a` that has a single node.
 std::string Function(const std::string& name, const std::string& op, const std::string& output = "y:0") {
   return fmt::format(
       "library {{ function {{ signature {{ name: '{}' input_arg {{ name: 'a' type: DT_FLOAT }} output_arg {{ name: 'r' "
@@ -122,7 +121,7 @@ TEST(Outputs, HaveThePositionsThatTensorFlowGivesThem) {
       graph.outputs = {{0, static_cast<int>(output)}};
       return graph;
     };
-    if (op == "IdentityN") continue;  // It has as many outputs as inputs, and this node has no inputs.
+    if (op == "IdentityN") continue;  // An IdentityN has as many outputs as inputs, and this node has no inputs.
     EXPECT_EQ(offset == 0, !CheckOutputs(reads(0))) << op;
     EXPECT_TRUE(offset == 0 || CheckOutputs(reads(offset - 1))) << op;
     EXPECT_FALSE(CheckOutputs(reads(offset))) << op;
@@ -313,7 +312,7 @@ TEST(Graph, CountsReadsOfTensorFlow1VariablesAsNodes) {
               HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 1000000 nodes"));
 }
 
-// The CPU time of f in seconds: other processes may use the machine too.
+// Returns the CPU time of f in seconds. Other processes may use the machine too, so the wall time would be useless.
 template <typename F>
 double SecondsOf(const F& f) {
   const std::clock_t began = std::clock();
@@ -358,7 +357,7 @@ TEST(Graph, RejectsANodeThatReadsManyConditionsInLinearTime) {
   EXPECT_LT(SecondsOf(refuse), kSoonSeconds);
 }
 
-// Many control inputs of a node, and the nodes that they name.
+// WaitedFor returns kWaitedFor control inputs for a node, NodesWaitedFor the nodes that they name.
 constexpr int kWaitedFor = 30'000;
 std::string WaitedFor() {
   std::string inputs;
@@ -621,22 +620,6 @@ TEST(Graph, BuildsAVeryLongChainWithoutRecursion) {
   for (int i = 0; i < 20'000; ++i)
     text += fmt::format("node {{ name: 'n{}' op: 'Neg' input: '{}' }} ", i, i == 0 ? "x" : fmt::format("n{}", i - 1));
   EXPECT_EQ(BuildOrFail(text, {{"x:0"}, {"n19999:0"}, {}}).nodes.size(), 20'001U);
-}
-
-TEST(BroadcastKindOf, ClassifiesHowAnOperandIsBroadcast) {
-  const tensor::Shape result = {2, 3, 4, 8};
-  const auto kind = [&](const tensor::Shape& operand) { return BroadcastKindOf(operand, result); };
-  EXPECT_EQ(kind({2, 3, 4, 8}), BroadcastKind::kFull);
-  EXPECT_EQ(kind({1, 1}), BroadcastKind::kScalar);
-  EXPECT_EQ(kind({8}), BroadcastKind::kTrailing);
-  EXPECT_EQ(kind({1, 1, 4, 8}), BroadcastKind::kTrailing);
-  EXPECT_EQ(kind({2, 3, 4, 1}), BroadcastKind::kPerRow);
-  EXPECT_EQ(kind({2, 1, 1, 8}), BroadcastKind::kMiddle);
-  EXPECT_EQ(kind({2, 3, 1, 8}), BroadcastKind::kMiddle);
-  EXPECT_EQ(kind({2, 1, 4, 8}), BroadcastKind::kMiddle);
-  for (const tensor::Shape& other : {tensor::Shape{2, 1, 4, 1}, {1, 3, 1, 8}, {2, 3, 1, 1}, {3, 1, 8}, {1, 2, 3, 4, 8}})
-    EXPECT_EQ(kind(other), std::nullopt) << tensor::ToString(other);
-  EXPECT_EQ(BroadcastKindOf({2, 3, 8}, {2, 3, 1}), std::nullopt) << "the operand is larger than the result";
 }
 
 }  // namespace

@@ -12,18 +12,20 @@ using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-// A dry run executes an op on zeros to find its output shape. These limits bound its cost, because types are inferred
-// for every new batch size. Elements of one input of zeros:
+// The number of elements that one input of a dry run may have. A dry run executes an op on zeros to find its output
+// shape. It must be cheap, because types are inferred for every new batch size.
 constexpr int64_t kDryRunInputElementsMax = int64_t{1} << 28;
 
-// Elements that all dry runs of one inference may read and write: nodes in a loop's body are inferred repeatedly.
+// The number of elements that all dry runs of one inference together may read and write. A limit for each dry run is
+// not enough, because nodes in a loop's body are inferred repeatedly.
 constexpr int64_t kDryRunElementsMax = int64_t{1} << 31;
 
-// Bytes of all values that depend on shapes alone (index tables, masks). Values above the limit are computed in the
-// run.
+// The bytes that all inferred values together may have. These are values that depend on shapes alone, such as index
+// tables and masks. Values beyond this limit are computed in each run instead.
 constexpr size_t kKnownBytesMax = size_t{64} << 20;
 
-// Nodes of bodies, counted at every visit, and the nesting depth of bodies. Above the limits the types stay unknown.
+// Limits for the number of nodes in bodies, counted at every visit, and for the nesting depth of bodies. Beyond them,
+// the types of the outputs of If, Case and While stay unknown.
 constexpr size_t kBodyNodesMax = 500'000;
 constexpr int kBodyDepthMax = 8;
 
@@ -60,7 +62,7 @@ Type WithoutValue(Type type) {
 
 bool IsSame(const Type& a, const Type& b) { return a.type == b.type && a.shape == b.shape && a.element == b.element; }
 
-// The most specific type that covers both.
+// Returns the most specific type that covers both `a` and `b`.
 Type Either(const Type& a, const Type& b) {
   if (a.type != b.type) return {};
   return {.type = a.type,
@@ -90,7 +92,7 @@ class Inference {
     return Run();
   }
 
-  // For a body: the types that it returns for these argument types, without values.
+  // For a body: infers the types, without values, that the body returns for arguments of these types.
   std::vector<Type> Run(std::span<const Type> arguments) {
     for (size_t i = 0; i < std::min(arguments.size(), graph_.arguments.size()); ++i)
       types_.Set(static_cast<size_t>(graph_.arguments[i]), {arguments[i]});
@@ -127,7 +129,7 @@ class Inference {
     return TypesOf(std::move(values), are_kept);
   }
 
-  // An empty list if the budget is spent.
+  // Returns the types that the body returns; an empty list if the budget is spent.
   std::vector<Type> TypesOfBody(int body, std::span<const Type> arguments) {
     const Graph& of = bodies_[static_cast<size_t>(body)];
     if (of.nodes.size() >= budget_.nodes_of_bodies || budget_.depth >= kBodyDepthMax) return {};
@@ -148,8 +150,8 @@ class Inference {
     return either;
   }
 
-  // A fixed point: widens the types until the step maps them to themselves. Ends because types only become less
-  // specific.
+  // Finds a fixed point: widens the types of the loop variables until the loop's body maps them to themselves. This
+  // ends because types only become less specific.
   std::vector<Type> TypesOfLoop(const Node& node, std::span<const Type> inputs) {
     std::vector<Type> always;
     for (const Type& input : inputs) always.push_back(WithoutValue(input));
@@ -163,7 +165,8 @@ class Inference {
     }
   }
 
-  // The outputs, if all inputs are known, or if the op reads only shapes and these are known.
+  // Returns the values of the outputs if those of all inputs are known, or if the op reads only shapes and all input
+  // shapes are known.
   std::optional<std::vector<Tensor>> ValuesOf(const Node& node, const Op& op, std::span<const Type> inputs) {
     std::vector<Tensor> values;
     for (const Type& input : inputs) {
@@ -175,7 +178,7 @@ class Inference {
     return Evaluated(node, values);
   }
 
-  // nullopt if the op cannot be evaluated or the budget is spent.
+  // Computes the outputs. Returns nullopt if the op cannot be evaluated or the budget is spent.
   std::optional<std::vector<Tensor>> Evaluated(const Node& node, std::span<const Tensor> values) {
     if (budget_.dry_run_elements <= 0) return std::nullopt;
     auto outputs = evaluate_(node, values);
@@ -191,7 +194,7 @@ class Inference {
   }
 
   static bool IsMoved(const Op& op, size_t input, size_t inputs) {
-    if (op.moved_inputs == kAllInputsButLast && input + 1 == inputs) return false;
+    if (op.needs_last_input && input + 1 == inputs) return false;
     return input < 32 && ((op.moved_inputs >> input) & 1) != 0;
   }
 

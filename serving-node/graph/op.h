@@ -1,7 +1,8 @@
 // An op as the graph layer and the CPU engine know it: one row of the tables in ops_*.cc.
 //
-// Two other tables have a row per op: outputs.cc, with the names of outputs, because a test compares all of it with
-// TensorFlow; and the list of kernels (engine/kernels/registry.h), because an op needs no row here to run.
+// Two tables with a row per op are separate from this one: the names of outputs in outputs.cc, because a test compares
+// that whole table with TensorFlow; and the kernels (engine/kernels/registry.h), because an op with a kernel can run
+// without a row here.
 #pragma once
 
 #include <cstdint>
@@ -16,64 +17,78 @@ namespace longshore::graph {
 
 struct NodeRows;
 
-// The types of a node's outputs for given input types. An empty list: they cannot be told.
+// Returns the types of a node's outputs for given input types; an empty list if they are unknown.
 using TypeRule = std::vector<Type> (*)(const Node& node, std::span<const Type> inputs);
 
-// Whether row i of the first output depends only on row i of the inputs that have rows, and on inputs that are the same
-// for all rows.
+// Returns whether row i of the first output depends only on row i of the inputs that have rows, and on inputs that are
+// the same for all rows.
 using RowRule = bool (*)(const NodeRows& of);
 
-// The number of arithmetic operations for these shapes in a run; the output has elements. nullopt: one for each element
-// of the output.
+// Returns the number of arithmetic operations of a run with these shapes; nullopt means one for each element of the
+// output. Requires: the output has at least one element.
 using FlopsRule = std::optional<int64_t> (*)(const Node& node, const std::vector<tensor::Shape>& inputs,
                                              const tensor::Shape& output);
 
-// For ops that only move elements.
+// The FlopsRule of ops that only move or copy elements, and of ops that read only shapes.
 inline std::optional<int64_t> NoFlops(const Node& /*node*/, const std::vector<tensor::Shape>& /*inputs*/,
                                       const tensor::Shape& /*output*/) {
   return 0;
 }
 
-// Whether the first output has the bytes of the first input and only another shape.
+// Whether the first output has the same bytes as the first input, in the same order, and only its shape may differ.
 enum class Alias {
   kNo,
   kYes,
-  kIfInOrder,  // If the axes of more than one element keep their order: Transpose.
+  kIfInOrder,  // Only if the axes with more than one element keep their order, as in some uses of Transpose.
+};
+
+// The part that an op takes in a product with ops fused into it, such as activation(a * b + bias + residual).
+enum class ProductPart {
+  kNone,
+  kProduct,     // The product itself: sums and activations after it can be fused into it.
+  kSum,         // Adds its second operand. The CPU engine computes every op with this part as the same addition.
+  kActivation,  // A function of one operand that the CPU engine can apply to the results of a product.
 };
 
 // How the pass `elementwise` fuses the op with others.
 struct Fusing {
-  bool is_product = false;    // Ops that are `into_product` can be fused into it.
+  ProductPart part = ProductPart::kNone;
   int operands = 0;           // How many operands the element-wise op has: 1 or 2. 0: it is not element-wise.
-  bool into_product = false;  // Can be fused into a product: an activation or a sum.
-  bool into_chain = false;    // Can be fused with other ops that are `into_chain`: the CPU engine has a loop for it.
-  bool is_symmetric = false;  // f(a, b) is f(b, a).
+  bool into_chain = false;    // Can be fused with other ops with `into_chain`: the CPU engine has a loop for this op.
+  bool is_symmetric = false;  // f(a, b) equals f(b, a).
+
+  bool into_product() const { return part == ProductPart::kSum || part == ProductPart::kActivation; }
 };
 
-// Inputs as bits: bit i is input i.
+// Sets of inputs as bit masks: bit i stands for input i.
 inline constexpr uint32_t kAllInputs = ~0U;
-inline constexpr uint32_t kAllInputsButLast = ~0U >> 1;
 
 struct Op {
   std::string_view name;
-  TypeRule type = nullptr;    // nullptr: a dry run finds the types if `moved_inputs` has a bit.
+  TypeRule type = nullptr;    // nullptr: a dry run finds the types if `moved_inputs` is not 0.
   RowRule rows = nullptr;     // nullptr: rows may influence each other.
-  FlopsRule flops = nullptr;  // nullptr: one for each element of the first output.
+  FlopsRule flops = nullptr;  // nullptr: one operation for each element of the first output.
   int weight_input = -1;      // The input that the CPU engine may keep in a packed layout if it is a constant.
-  // For ops that only move elements, such as Reshape: the inputs of whose values the output shape does not depend, so
-  // that a dry run may replace them by zeros of the same shape. Inputs from 32 on are not replaced.
+  // A mask of the inputs whose values do not determine the output shape: for Reshape input 0, but not input 1. A dry
+  // run replaces these by zeros of the same shape. Inputs 32 and above have no bit and are not replaced.
   uint32_t moved_inputs = 0;
+  bool needs_last_input = false;  // A dry run does not replace the last input, whatever `moved_inputs` says.
   Alias alias = Alias::kNo;
   Fusing fusing = {};
-  bool has_channels = false;  // Each channel of the result has its own weights in input 1: they can contain a factor.
-  bool has_padding = false;   // Has the attributes "padding" and "explicit_paddings" of a convolution.
-  bool is_identity = false;   // Output i is input i.
-  // The pass `repeats` merges equal nodes. Set for pure functions that layers tend to repeat: masks, positions, sizes.
-  // Not set for ops that other passes fuse with their only reader: merged, these would have several readers.
+  // A factor for each index of the result's last axis can be multiplied into the weights, which are input 1, because
+  // each such index has weights of its own there: along the last axis of input 1, for DepthwiseConv2dNative along the
+  // last two axes, for MatMul with transpose_b along the first axis.
+  bool may_absorb_scale = false;
+  // A Pad with zeros before the op can become the op's own padding, the attributes "padding" and "explicit_paddings".
+  // Set only for convolutions.
+  bool may_absorb_pad = false;
+  bool is_identity = false;  // Output i is input i.
+  // The pass `repeats` merges equal nodes of this op. Set for pure functions that layers tend to repeat: masks,
+  // positions, sizes. Not set for ops that other passes fuse with their only reader: a merged node has several readers.
   bool may_merge = false;
-  bool reads_shapes = false;  // Depends only on the shapes of its inputs.
+  bool reads_shapes = false;  // The result depends only on the shapes of the inputs.
   bool has_effect = false;    // See Node::has_effect.
-  bool is_fused = false;      // Only passes make it: no model has it, and only the CPU engine can compute it.
+  bool is_fused = false;      // Only passes make this op: no model has it, and only the CPU engine can compute it.
 };
 
 }  // namespace longshore::graph

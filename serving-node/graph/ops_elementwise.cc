@@ -72,11 +72,12 @@ std::vector<Type> CsvColumns(const Node& /*node*/, std::span<const Type> inputs)
   return columns;
 }
 
-constexpr Fusing kProductActivation{.operands = 1, .into_product = true};  // The CPU engine has no loop for it.
-constexpr Fusing kActivation{.operands = 1, .into_product = true, .into_chain = true};
+// Not `into_chain`: the CPU engine has no loop for such an op.
+constexpr Fusing kProductActivation{.part = ProductPart::kActivation, .operands = 1};
+constexpr Fusing kActivation{.part = ProductPart::kActivation, .operands = 1, .into_chain = true};
 constexpr Fusing kUnary{.operands = 1, .into_chain = true};
-constexpr Fusing kBiasSum{.operands = 2, .into_product = true, .into_chain = true};
-constexpr Fusing kSum{.operands = 2, .into_product = true, .into_chain = true, .is_symmetric = true};
+constexpr Fusing kBiasSum{.part = ProductPart::kSum, .operands = 2, .into_chain = true};
+constexpr Fusing kSum{.part = ProductPart::kSum, .operands = 2, .into_chain = true, .is_symmetric = true};
 constexpr Fusing kBinary{.operands = 2, .into_chain = true};
 constexpr Fusing kSymmetric{.operands = 2, .into_chain = true, .is_symmetric = true};
 
@@ -108,7 +109,7 @@ constexpr Op kOps[] = {
     {.name = "DecodeCSV", .type = CsvColumns},
     {.name = "Dequantize", .type = Dequantized},
     {.name = "Digamma", .type = LikeFirst},
-    {.name = "Div", .type = Broadcasted, .rows = ByRowOfAll},
+    {.name = "Div", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kBinary},
     {.name = "DivNoNan", .type = Broadcasted},
     {.name = "Elu", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kActivation},
     {.name = "Equal", .type = Compared, .rows = ByRowOfAll, .may_merge = true},
@@ -123,12 +124,12 @@ constexpr Op kOps[] = {
     {.name = "FusedBatchNorm", .type = LikeFirst},
     {.name = "FusedBatchNormV2", .type = LikeFirst},
     {.name = "FusedBatchNormV3", .type = LikeFirst},
-    {.name = "Gelu", .type = LikeFirst, .is_fused = true},
-    {.name = "GeluTanh", .type = LikeFirst, .is_fused = true},
+    {.name = "Gelu", .type = LikeFirst, .fusing = kUnary, .is_fused = true},
+    {.name = "GeluTanh", .type = LikeFirst, .fusing = kUnary, .is_fused = true},
     {.name = "Greater", .type = Compared, .rows = ByRowOfAll, .may_merge = true},
     {.name = "GreaterEqual", .type = Compared, .rows = ByRowOfAll, .may_merge = true},
     {.name = "Identity", .type = LikeFirst, .flops = NoFlops, .is_identity = true},
-    {.name = "Inv", .type = LikeFirst},
+    {.name = "Inv", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
     {.name = "Invert", .type = LikeFirst},
     {.name = "IsFinite", .type = Predicate},
     {.name = "IsInf", .type = Predicate},
@@ -153,15 +154,15 @@ constexpr Op kOps[] = {
     {.name = "Ndtri", .type = LikeFirst},
     {.name = "Neg", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
     {.name = "NotEqual", .type = Compared, .rows = ByRowOfAll, .may_merge = true},
-    {.name = "OnesLike", .type = LikeFirst},
+    {.name = "OnesLike", .type = LikeFirst, .flops = NoFlops},
     {.name = "Pow", .type = Broadcasted, .rows = ByRowOfAll},
-    {.name = "PreventGradient", .type = LikeFirst, .is_identity = true},
+    {.name = "PreventGradient", .type = LikeFirst, .flops = NoFlops, .is_identity = true},
     {.name = "QuantizeV2", .type = Quantized},
     {.name = "RealDiv", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kBinary},
     {.name = "Reciprocal", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
     {.name = "Relu", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kActivation},
     {.name = "Relu6", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kActivation},
-    {.name = "ReverseV2", .type = LikeFirst},
+    {.name = "ReverseV2", .type = LikeFirst, .flops = NoFlops},
     {.name = "Rint", .type = LikeFirst},
     {.name = "Round", .type = LikeFirst, .rows = ByRowOfAll},
     {.name = "Rsqrt", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
@@ -173,14 +174,14 @@ constexpr Op kOps[] = {
     {.name = "Silu", .type = LikeFirst, .fusing = kActivation, .is_fused = true},
     {.name = "Sin", .type = LikeFirst, .rows = ByRowOfAll, .may_merge = true},
     {.name = "Sinh", .type = LikeFirst},
-    {.name = "Snapshot", .type = LikeFirst, .is_identity = true},
+    {.name = "Snapshot", .type = LikeFirst, .flops = NoFlops, .is_identity = true},
     {.name = "Softmax", .type = LikeFirst, .rows = ByRowOfSoftmax},
     {.name = "Softplus", .type = LikeFirst, .rows = ByRowOfAll},
     {.name = "Softsign", .type = LikeFirst, .rows = ByRowOfAll},
     {.name = "Sqrt", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
     {.name = "Square", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kUnary},
     {.name = "SquaredDifference", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kSymmetric},
-    {.name = "StopGradient", .type = LikeFirst, .is_identity = true},
+    {.name = "StopGradient", .type = LikeFirst, .flops = NoFlops, .is_identity = true},
     {.name = "Sub", .type = Broadcasted, .rows = ByRowOfAll, .fusing = kBinary},
     {.name = "Tan", .type = LikeFirst},
     {.name = "Tanh", .type = LikeFirst, .rows = ByRowOfAll, .fusing = kActivation},
@@ -189,7 +190,7 @@ constexpr Op kOps[] = {
     {.name = "Xdivy", .type = Broadcasted},
     {.name = "Xlog1py", .type = Broadcasted},
     {.name = "Xlogy", .type = Broadcasted},
-    {.name = "ZerosLike", .type = LikeFirst},
+    {.name = "ZerosLike", .type = LikeFirst, .flops = NoFlops},
 };
 
 }  // namespace

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <initializer_list>
 #include <map>
-#include <unordered_map>
 
+#include "serving-node/graph/einsum_equation.h"
 #include "serving-node/graph/op_families.h"
 #include "serving-node/graph/row_rules.h"
 #include "serving-node/graph/shapes.h"
@@ -34,7 +34,7 @@ std::vector<Type> MatrixProduct(const Node& node, std::span<const Type> inputs) 
 int64_t WindowPositions(int64_t size, int64_t window, int64_t stride, int64_t dilation, const std::string& padding) {
   if (size < 0 || window < 1 || stride < 1 || dilation < 1) return -1;
   if (padding == "SAME") return size == 0 ? 0 : (size - 1) / stride + 1;
-  int64_t reach = 0;  // From the first to the last element of the window.
+  int64_t reach = 0;  // The distance from the first to the last element of the window.
   if (__builtin_mul_overflow(window - 1, dilation, &reach)) return -1;
   return size <= reach ? 0 : (size - reach - 1) / stride + 1;
 }
@@ -42,10 +42,10 @@ int64_t WindowPositions(int64_t size, int64_t window, int64_t stride, int64_t di
 struct Direction {
   int64_t stride = 1;
   int64_t dilation = 1;
-  int64_t padded = 0;  // -1: the attribute's values are not valid.
+  int64_t padded = 0;  // The explicit padding before plus after the axis; -1: it is not valid.
 };
 
-// For axis `axis` of [batch, height, width, channels].
+// Returns stride, dilation and explicit padding along axis `axis` of [batch, height, width, channels].
 Direction DirectionOf(const Node& node, size_t axis) {
   const auto at = [&](const char* name, size_t i, int64_t absent) {
     const auto values = node.attributes.Ints(name);
@@ -57,7 +57,7 @@ Direction DirectionOf(const Node& node, size_t axis) {
   return direction;
 }
 
-// [batch, height', width', channels] of a window of `rows` by `columns`.
+// Returns the type of [batch, height', width', channels] after a window of `rows` by `columns` slid over the image.
 std::vector<Type> Windowed(const Node& node, const Type& image, int64_t rows, int64_t columns, int64_t channels) {
   if (!image.shape || image.shape->size() != 4) return {};
   if (node.attributes.Text("data_format", "NHWC") != "NHWC") return {};
@@ -104,7 +104,7 @@ std::vector<Type> GruCell(const Node&, std::span<const Type> inputs) {
   return inputs.size() < 2 ? std::vector<Type>() : LikeState(inputs[1], 4);
 }
 
-// Each output is a state for each time step of x.
+// Each output has the state after each time step: the time steps of x are an additional first axis.
 std::vector<Type> LstmSequence(const Node&, std::span<const Type> inputs) {
   if (inputs.size() < 3 || !inputs[1].shape || inputs[1].shape->empty() || !inputs[2].shape) return {};
   Shape shape = *inputs[2].shape;
@@ -112,35 +112,30 @@ std::vector<Type> LstmSequence(const Node&, std::span<const Type> inputs) {
   return LikeState({inputs[1].type, std::move(shape), std::nullopt}, 7);
 }
 
-// An equation such as "abc,cd->abd"; unknown if it has an ellipsis.
+// Infers the type from an equation such as "abc,cd->abd". The type is unknown if ParseEinsum cannot read the equation.
 std::vector<Type> EinsteinSum(const Node& node, std::span<const Type> inputs) {
-  const std::string equation = node.attributes.Text("equation", "");
-  const size_t arrow = equation.find("->");
-  if (arrow == std::string::npos || equation.find('.') != std::string::npos) return {};
-  std::unordered_map<char, int64_t> sizes;
-  size_t input = 0, axis = 0;
-  for (const char label : equation.substr(0, arrow)) {
-    if (label == ' ') continue;
-    if (label == ',') {
-      ++input;
-      axis = 0;
-      continue;
+  const auto labels = ParseEinsum(node.attributes.Text("equation", ""));
+  if (!labels || labels->operands.size() != inputs.size()) return {};
+  std::map<char, int64_t> sizes;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].shape || inputs[i].shape->size() != labels->operands[i].size()) return {};
+    for (size_t axis = 0; axis < inputs[i].shape->size(); ++axis) {
+      const int64_t size = (*inputs[i].shape)[axis];
+      int64_t& known = sizes.try_emplace(labels->operands[i][axis], size).first->second;
+      known = std::max(known, size);
     }
-    if (input >= inputs.size() || !inputs[input].shape || axis >= inputs[input].shape->size()) return {};
-    const int64_t size = (*inputs[input].shape)[axis++];
-    int64_t& known = sizes.try_emplace(label, size).first->second;
-    known = std::max(known, size);
   }
   Shape shape;
-  for (const char label : equation.substr(arrow + 2)) {
-    if (label != ' ') shape.push_back(sizes.contains(label) ? sizes[label] : -1);
+  for (const char label : labels->result) {
+    if (!sizes.contains(label)) return {};
+    shape.push_back(sizes[label]);
   }
   return One(inputs[0].type, std::move(shape));
 }
 
 int64_t Elements(const Shape& shape) { return tensor::ElementCount(shape).value_or(0); }
 
-// nullopt if the product is zero or does not fit into 64 bits.
+// Returns nullopt if the product is zero or does not fit into 64 bits.
 std::optional<int64_t> Product(std::initializer_list<int64_t> factors) {
   int64_t product = 1;
   for (const int64_t factor : factors) {
@@ -149,8 +144,8 @@ std::optional<int64_t> Product(std::initializer_list<int64_t> factors) {
   return product > 0 ? std::optional(product) : std::nullopt;
 }
 
-// The inner size is the number of elements of the first operand per row of the output, whether or not an operand is
-// transposed.
+// A product of [m, k] and [k, n] has 2 m n k operations. k is the number of elements of the first matrix, transposed or
+// not, divided by the number of rows of the output.
 std::optional<int64_t> MatMulFlops(const Node&, const std::vector<Shape>& inputs, const Shape& output) {
   if (inputs.size() < 2 || inputs[0].size() < 2 || output.size() < 2) return std::nullopt;
   const Shape& a = inputs[0];
@@ -174,32 +169,28 @@ std::optional<int64_t> DepthwiseFlops(const Node&, const std::vector<Shape>& inp
   return Product({2, Elements(output), inputs[1][0], inputs[1][1]});
 }
 
-// A transposed convolution multiplies every input element with the window and the output channels.
+// A transposed convolution multiplies every input element with one weight for each window position and output channel.
 std::optional<int64_t> TransposedFlops(const Node&, const std::vector<Shape>& inputs, const Shape&) {
   return inputs.size() < 3 ? std::nullopt : FilterFlops(inputs[1], inputs[2]);
 }
 
-// Twice the product of the sizes of all labels; nullopt for an equation with an ellipsis.
+// Returns twice the product of the sizes of all labels; nullopt if there is only one operand, which is not multiplied
+// with anything, or if ParseEinsum cannot read the equation.
 std::optional<int64_t> EinsumFlops(const Node& node, const std::vector<Shape>& inputs, const Shape&) {
-  const std::string equation = node.attributes.Text("equation", "");
+  const auto labels = ParseEinsum(node.attributes.Text("equation", ""));
+  if (!labels || inputs.size() < 2 || labels->operands.size() != inputs.size()) return std::nullopt;
   std::map<char, int64_t> sizes;
-  size_t input = 0, at = 0;
-  for (const char c : equation.substr(0, equation.find("->"))) {
-    if (c == '.') return std::nullopt;
-    if (c == ',') {
-      ++input;
-      at = 0;
-    } else if (c != ' ' && input < inputs.size() && at < inputs[input].size()) {
-      sizes[c] = inputs[input][at++];
-    }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].size() != labels->operands[i].size()) return std::nullopt;
+    for (size_t axis = 0; axis < inputs[i].size(); ++axis) sizes[labels->operands[i][axis]] = inputs[i][axis];
   }
   std::optional<int64_t> flops = 2;
   for (const auto& [_, size] : sizes) flops = Product({flops.value_or(0), size});
   return flops;
 }
 
-// Each row of [x, h_prev] is multiplied with the weights of shape [inputs + cells, gates]. Steps beyond the length of a
-// sequence count too, because shapes do not tell it. Element-wise work of the cells is not counted.
+// Each row of [x, h_prev] is multiplied with the weights of shape [inputs + cells, gates]. Steps after the end of a
+// sequence count too, because its length is not part of a shape. Element-wise work of the cells is not counted.
 std::optional<int64_t> CellFlops(const Shape& x, const Shape& weights) {
   if (x.empty()) return std::nullopt;
   return Product({2, Elements(Shape(x.begin(), x.end() - 1)), Elements(weights)});
@@ -213,7 +204,7 @@ std::optional<int64_t> LstmSequenceFlops(const Node&, const std::vector<Shape>& 
   return inputs.size() < 5 ? std::nullopt : CellFlops(inputs[1], inputs[4]);
 }
 
-// Two products: one for the gates, with h_prev, and one for the candidate, with the gated h_prev.
+// A GRU cell has two products: one for the gates, with h_prev, and one for the candidate, with the gated h_prev.
 std::optional<int64_t> GruCellFlops(const Node&, const std::vector<Shape>& inputs, const Shape&) {
   if (inputs.size() < 4) return std::nullopt;
   const auto gates = CellFlops(inputs[0], inputs[2]), candidate = CellFlops(inputs[0], inputs[3]);
@@ -222,7 +213,7 @@ std::optional<int64_t> GruCellFlops(const Node&, const std::vector<Shape>& input
   return both;
 }
 
-constexpr Fusing kProduct{.is_product = true};
+constexpr Fusing kProduct{.part = ProductPart::kProduct};
 
 constexpr Op kOps[] = {
     {.name = "AvgPool", .type = Pooling, .rows = ByRowOfFirst},
@@ -247,8 +238,8 @@ constexpr Op kOps[] = {
      .flops = ConvolutionFlops,
      .weight_input = 1,
      .fusing = kProduct,
-     .has_channels = true,
-     .has_padding = true},
+     .may_absorb_scale = true,
+     .may_absorb_pad = true},
     {.name = "Conv2DBackpropInput", .flops = TransposedFlops},
     {.name = "Conv3D", .flops = ConvolutionFlops},
     {.name = "DepthwiseConv2dNative",
@@ -257,8 +248,8 @@ constexpr Op kOps[] = {
      .flops = DepthwiseFlops,
      .weight_input = 1,
      .fusing = kProduct,
-     .has_channels = true,
-     .has_padding = true},
+     .may_absorb_scale = true,
+     .may_absorb_pad = true},
     {.name = "Einsum", .type = EinsteinSum, .rows = ByRowOfEinsum, .flops = EinsumFlops, .weight_input = 1},
     {.name = "GRUBlockCell", .type = GruCell, .flops = GruCellFlops},
     {.name = "LSTMBlockCell", .type = LstmCell, .flops = LstmCellFlops},
@@ -268,7 +259,7 @@ constexpr Op kOps[] = {
      .flops = MatMulFlops,
      .weight_input = 1,
      .fusing = kProduct,
-     .has_channels = true},
+     .may_absorb_scale = true},
     {.name = "MaxPool", .type = Pooling, .rows = ByRowOfFirst},
 };
 

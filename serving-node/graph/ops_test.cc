@@ -17,7 +17,7 @@ TEST(Ops, HaveOneRowEach) {
   EXPECT_GT(seen.size(), 100U);
 }
 
-TEST(Ops, HaveARowInWhichNothingIsKnownIfTheyAreUnknown) {
+TEST(Ops, UnknownOpsGetAnEmptyRow) {
   const Op& op = FindOp("NoSuchOp");
   EXPECT_EQ(op.name, "");
   EXPECT_EQ(op.type, nullptr);
@@ -26,13 +26,15 @@ TEST(Ops, HaveARowInWhichNothingIsKnownIfTheyAreUnknown) {
   EXPECT_FALSE(op.has_effect);
 }
 
-// The element-wise pass relies on these.
-TEST(Ops, AreFusedIntoOthersOnlyIfTheirNumberOfOperandsIsKnown) {
+// The pass `elementwise` relies on these properties.
+TEST(Ops, HaveOperandsExactlyIfTheyAreFusedIntoOthers) {
   for (const Op& op : AllOps()) {
     const Fusing& fusing = op.fusing;
-    EXPECT_EQ(fusing.operands == 1 || fusing.operands == 2, fusing.into_product || fusing.into_chain) << op.name;
+    EXPECT_EQ(fusing.operands == 1 || fusing.operands == 2, fusing.into_product() || fusing.into_chain) << op.name;
     EXPECT_TRUE(fusing.operands == 2 || !fusing.is_symmetric) << op.name;
-    EXPECT_FALSE(fusing.is_product && fusing.operands != 0) << op.name;
+    EXPECT_TRUE(fusing.operands == 2 || fusing.part != ProductPart::kSum) << op.name;
+    EXPECT_TRUE(fusing.operands == 1 || fusing.part != ProductPart::kActivation) << op.name;
+    EXPECT_TRUE(fusing.operands == 0 || fusing.part != ProductPart::kProduct) << op.name;
   }
 }
 

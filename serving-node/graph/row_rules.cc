@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "serving-node/graph/einsum_equation.h"
+
 namespace longshore::graph {
 namespace {
 
@@ -12,7 +14,7 @@ bool IsSame(const RowInput& input) { return input.kind == RowKind::kSame; }
 
 size_t RankOf(const Type& type) { return type.shape->size(); }
 
-// Input `at` has rows, all others are the same for all rows.
+// Whether input `at` has rows and all other inputs are the same for all rows.
 bool ByRowOf(size_t at, const NodeRows& of) {
   for (size_t i = 0; i < of.inputs.size(); ++i) {
     if (i == at ? !HasRows(of.inputs[i]) : !IsSame(of.inputs[i])) return false;
@@ -60,23 +62,19 @@ bool ByRowOfConcat(const NodeRows& of) {
          LeavesFirstAxis(inputs.back(), RankOf(inputs[0].type));
 }
 
-// The first label of the result is the first label of every operand with rows and occurs in no other operand. Example:
-// "abc,cd->abd" with rows in the first operand.
+// Whether the first label of the result is the first label of every operand with rows and occurs in no other operand.
+// True, for example, of "abc,cd->abd" if only the first operand has rows.
 bool ByRowOfEinsum(const NodeRows& of) {
-  const std::string equation = of.node.attributes.Text("equation", "");
-  const size_t arrow = equation.find("->");
-  if (arrow == std::string::npos || arrow + 2 == equation.size() || equation.find_first_of(". ") != std::string::npos)
-    return false;
-  const char row = equation[arrow + 2];
-  size_t at = 0;  // Where the labels of the operand begin.
-  for (const RowInput& input : of.inputs) {
-    const size_t end = std::min(equation.find(',', at), arrow);
-    if (at > end) return false;
-    const std::string labels = equation.substr(at, end - at);
-    if (HasRows(input) ? labels.rfind(row) != 0 : !IsSame(input) || labels.find(row) != std::string::npos) return false;
-    at = end + 1;
+  const auto labels = ParseEinsum(of.node.attributes.Text("equation", ""));
+  if (!labels || labels->result.empty() || labels->operands.size() != of.inputs.size()) return false;
+  const char row = labels->result.front();
+  for (size_t i = 0; i < of.inputs.size(); ++i) {
+    const std::string& own = labels->operands[i];
+    const bool is_by_row =
+        HasRows(of.inputs[i]) ? own.rfind(row) == 0 : IsSame(of.inputs[i]) && own.find(row) == std::string::npos;
+    if (!is_by_row) return false;
   }
-  return at == arrow + 1;
+  return true;
 }
 
 bool ByRowOfGather(const NodeRows& of) {
@@ -94,7 +92,7 @@ bool ByRowOfReshape(const NodeRows& of) { return of.inputs.size() == 2 && HasRow
 
 bool ByRowOfSoftmax(const NodeRows& of) { return ByRowOf(0, of) && RankOf(of.output) > 1; }
 
-// The slice takes the whole first axis and keeps it first.
+// Whether the slice takes the whole first axis and keeps it first.
 bool ByRowOfStridedSlice(const NodeRows& of) {
   if (of.inputs.size() != 4 || !ByRowOf(0, of)) return false;
   const auto& attributes = of.node.attributes;
@@ -104,7 +102,7 @@ bool ByRowOfStridedSlice(const NodeRows& of) {
          !has_first("shrink_axis_mask") && !has_first("new_axis_mask") && attributes.Int("ellipsis_mask", 0) == 0;
 }
 
-// The first axis stays first.
+// Whether the first axis stays first.
 bool ByRowOfTranspose(const NodeRows& of) {
   const auto order = of.inputs.size() == 2 && ByRowOf(0, of) ? IntsOf(of.inputs[1]) : std::nullopt;
   return order && !order->empty() && order->front() == 0;

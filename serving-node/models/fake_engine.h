@@ -26,7 +26,7 @@ inline constexpr float kPoison = 666;
 // A run with this value in any row fails with Unavailable.
 inline constexpr float kOverload = 777;
 
-// Controls and records what the models of a FakeEngine do. Outlives them.
+// Controls and records what the models of a FakeEngine do. The record outlives the models.
 struct FakeRecord {
   struct Ran {
     int64_t version;
@@ -36,7 +36,7 @@ struct FakeRecord {
   std::condition_variable changed;
   std::chrono::milliseconds row_time{0};  // Run time per row.
   bool holding = false;                   // While true, runs wait.
-  bool searching = true;                  // While false, searches for NaN wait.
+  bool searching = true;                  // While false, searches for the origin of a NaN wait.
   bool scalars = false;                   // Outputs are scalars, contrary to the signature.
   std::vector<Ran> runs;                  // Runs that have begun.
   int64_t loads = 0;
@@ -110,7 +110,7 @@ class FakeModel final : public engine::LoadedModel {
     }
   }
 
-  // Holding imitates a busy device: the wait does not count as run time.
+  // While `holding` is true, runs wait as on a busy device. This wait does not count as run time.
   Result<engine::RunResult> Compute(const engine::RunRequest& request) {
     if (request.signature != "serving_default") return NotFound("no signature {}", request.signature);
     const auto x = request.inputs.find("x");
@@ -151,10 +151,10 @@ class FakeEngine final : public engine::Engine {
  public:
   std::vector<tensor::Device> devices() const override { return {tensor::Device{}}; }
   Result<engine::Estimate> EstimateLoad(const Path&, const engine::LoadOptions&) const override {
-    return engine::Estimate{1000, 0};
+    return engine::Estimate{1000};
   }
 
-  // NotFound without a saved_model.pb, DataLoss if its content is "bad".
+  // Returns NotFound if the directory has no saved_model.pb, DataLoss if the content of this file is "bad".
   Result<std::shared_ptr<engine::LoadedModel>> Load(const Path& version_dir, const engine::LoadOptions&) override {
     {
       const std::lock_guard lock(record_->mutex);
@@ -173,7 +173,7 @@ class FakeEngine final : public engine::Engine {
   const std::shared_ptr<FakeRecord> record_ = std::make_shared<FakeRecord>();
 };
 
-// A request with these numbers, two per row.
+// Returns a request with these numbers as x, two in each row.
 inline engine::RunRequest RowsRequest(const std::vector<float>& numbers) {
   const auto rows = static_cast<int64_t>(numbers.size() / 2);
   return {"serving_default", {{"x", tensor::Tensor::Of<float>({rows, 2}, numbers)}}, {}};

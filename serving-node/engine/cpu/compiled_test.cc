@@ -1,18 +1,18 @@
-// Compares compiled programs with TensorFlow's answers, op by op, and with the reference plan, on random graphs and
-// whole models.
+// Compares compiled programs with the reference plan, on random graphs and whole models.
 #include "serving-node/engine/cpu/compiled.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <random>
+#include <set>
 
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/host/host.h"
-#include "serving-node/engine/interpreter/differences.h"
-#include "serving-node/engine/interpreter/error_difference.h"
+#include "serving-node/engine/interpreter/plan.h"
 #include "serving-node/graph/build.h"
 #include "serving-node/graph/passes/passes.h"
 #include "tests/seeds/seeds.h"
@@ -20,44 +20,6 @@
 
 namespace longshore::engine::cpu {
 namespace {
-
-std::string DifferenceFromTensorFlow(const Json& json, interpreter::OneOp::Fed fed, interpreter::ErrorRows& rows) {
-  const interpreter::OneOp one(json, fed);
-  const auto plan = one.MakePlan({.fold = fed == interpreter::OneOp::Fed::kFirst});
-  if (!plan) return json.contains("error") ? rows.Difference(json, plan.error()) : ToString(plan.error());
-  Resources resources;
-  const Compiled compiled(plan->ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
-                          std::make_shared<Weights>());
-  const auto answer = compiled.Run(one.fed, {}, resources, SIZE_MAX);
-  if (json.contains("error"))
-    return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>())
-                  : rows.Difference(json, answer.error());
-  return answer ? interpreter::FirstDifferenceOfAll(*answer, json.at("outputs")) : ToString(answer.error());
-}
-
-TEST(Compiled, AnswersEveryOpAsTensorFlowDoes) {
-  interpreter::ErrorRows rows;
-  for (const auto& json : interpreter::OpCases()) {
-    EXPECT_EQ(DifferenceFromTensorFlow(json, interpreter::OneOp::Fed::kAll, rows), "")
-        << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
-  }
-}
-
-// All inputs except the first are constants, so that passes and steps know their values.
-TEST(Compiled, AnswersEveryOpOfConstantsAsTensorFlowDoes) {
-  interpreter::ErrorRows rows;
-  const Json row = {{"op", "FusedBatchNormV3"},
-                    {"tensorflow", "^scale must"},
-                    {"ours", "incompatible shapes"},
-                    {"reason", "A pass replaces the op by a multiplication and an addition."}};
-  rows.Add(row);
-  for (const auto& json : interpreter::OpCases()) {
-    if (json.contains("graph") || json.at("inputs").size() < 2) continue;
-    EXPECT_EQ(DifferenceFromTensorFlow(json, interpreter::OneOp::Fed::kFirst, rows), "")
-        << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
-  }
-  EXPECT_THAT(rows.Unused(), testing::Not(testing::Contains(row.dump())));
-}
 
 TEST(Loops, ALongSumIsAsExactAsAShortOne) {
   EXPECT_NEAR(SumOf(std::vector<float>(1'000'000, 0.1F).data(), 1'000'000), 100'000.0F, 0.1F);
@@ -94,8 +56,8 @@ interpreter::Plan PlanOf(const std::string& text, const graph::Wanted& wanted, R
   return std::move(*plan);
 }
 
-// x: [2, 3] with a NaN in its second row; MatMul, BiasAdd and the activation become one step. Relu is not tested:
-// oneDNN turns NaN to zero there, in TensorFlow too.
+// MatMul, BiasAdd and the activation become one step, which must keep the NaN in the second row of x, [2, 3]. Relu is
+// not tested, because oneDNN turns NaN to zero there, in TensorFlow too.
 TEST(Compiled, FusedOpsKeepNan) {
   for (const char* activation : {"Elu", "LeakyRelu", "Sigmoid", "Tanh"}) {
     Resources resources;
@@ -123,23 +85,13 @@ TEST(Compiled, FusedOpsKeepNan) {
   }
 }
 
-// `terms`: the size of the numbers that cancel each other out in sums.
-bool IsNear(const Tensor& a, const Tensor& b, float terms = 1) {
+bool IsNear(const Tensor& a, const Tensor& b, float tolerance = 1e-4F) {
   if (a.shape() != b.shape()) return false;
-  const auto near = [terms](float x, float y) {
+  const auto near = [tolerance](float x, float y) {
     if (std::isnan(y)) return std::isnan(x);
-    return x == y || std::fabs(x - y) <= 1e-4F * std::max(terms, std::fabs(y));
+    return x == y || std::fabs(x - y) <= tolerance * std::max(1.0F, std::fabs(y));
   };
   return std::ranges::equal(a.values<float>(), b.values<float>(), near);
-}
-
-// The largest finite absolute value, and at least 1.
-float LargestOf(const Tensor& tensor) {
-  float largest = 1;
-  for (const float x : tensor.values<float>()) {
-    if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
-  }
-  return largest;
 }
 
 std::string Node(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
@@ -176,7 +128,8 @@ void ExpectOneStep(const std::string& graph, const std::map<std::string, Tensor>
   EXPECT_TRUE(IsNear((*given)[0], (*plain)[0])) << op;
 }
 
-// The output that is read does not exist, although the node's other outputs are known from shapes.
+// Node y reads an output of s that does not exist, although type inference knows the shapes of the outputs of s that
+// exist.
 TEST(Compiled, RejectsAReadOfAMissingOutput) {
   Resources resources;
   const auto plan = PlanOf(
@@ -195,16 +148,24 @@ Tensor ManyNumbers() {
   return Tensor::Of<float>({static_cast<int64_t>(x.size()) / 8, 8}, x);
 }
 
+// The nodes of y = GELU(x) with Erfc, without x.
+std::string GeluOf(const std::string& x) {
+  return Number("half", "0.5") + Number("root", "0.70710678") + Node("n", "Neg", {x}) +
+         Node("d", "Mul", {"n", "root"}) + Node("e", "Erfc", {"d"}) + Node("h", "Mul", {"half", x}) +
+         Node("y", "Mul", {"h", "e"});
+}
+
+// The nodes of y = GELU(x) with Tanh, without x.
+std::string GeluTanhOf(const std::string& x) {
+  return Number("half", "0.5") + Number("one", "1") + Number("three", "3") + Number("c", "0.044715") +
+         Number("root", "0.79788456") + Node("p", "Pow", {x, "three"}) + Node("q", "Mul", {"c", "p"}) +
+         Node("w", "AddV2", {x, "q"}) + Node("v", "Mul", {"root", "w"}) + Node("t", "Tanh", {"v"}) +
+         Node("s", "AddV2", {"one", "t"}) + Node("h", "Mul", {"half", x}) + Node("y", "Mul", {"h", "s"});
+}
+
 TEST(Compiled, AGeluIsOneStep) {
-  ExpectOneStep(Fed("x") + Number("half", "0.5") + Number("root", "0.70710678") + Node("n", "Neg", {"x"}) +
-                    Node("d", "Mul", {"n", "root"}) + Node("e", "Erfc", {"d"}) + Node("h", "Mul", {"half", "x"}) +
-                    Node("y", "Mul", {"h", "e"}),
-                {{"x", ManyNumbers()}}, "Gelu");
-  ExpectOneStep(Fed("x") + Number("half", "0.5") + Number("one", "1") + Number("three", "3") + Number("c", "0.044715") +
-                    Number("root", "0.79788456") + Node("p", "Pow", {"x", "three"}) + Node("q", "Mul", {"c", "p"}) +
-                    Node("w", "AddV2", {"x", "q"}) + Node("v", "Mul", {"root", "w"}) + Node("t", "Tanh", {"v"}) +
-                    Node("s", "AddV2", {"one", "t"}) + Node("h", "Mul", {"half", "x"}) + Node("y", "Mul", {"h", "s"}),
-                {{"x", ManyNumbers()}}, "GeluTanh");
+  ExpectOneStep(Fed("x") + GeluOf("x"), {{"x", ManyNumbers()}}, "Gelu");
+  ExpectOneStep(Fed("x") + GeluTanhOf("x"), {{"x", ManyNumbers()}}, "GeluTanh");
 }
 
 TEST(Compiled, ASiluIsOneStep) {
@@ -213,17 +174,22 @@ TEST(Compiled, ASiluIsOneStep) {
                 {{"x", ManyNumbers()}}, "Silu");
 }
 
-// BiasAdd with channels in another axis runs as a reference kernel. Silu has no kernel, so a loop computes it.
-TEST(Compiled, ASiluIsFusedIntoAKernelStep) {
-  ExpectOneStep(
-      Fed("x") + Fed("bias") +
-          Node("b", "BiasAdd", {"x", "bias"}, "attr { key: \"data_format\" value { s: \"NCHW\" } }") +
-          Node("s", "Sigmoid", {"b"}) + Node("y", "Mul", {"b", "s"}),
-      {{"x", Tensor::Of<float>({1, 2, 3, 1}, {1, -2, 3, -4, 5, -6})}, {"bias", Tensor::Of<float>({2}, {-1, 7})}},
-      "BiasAdd");
+// BiasAdd runs as a loop, or as a reference kernel if its channels are in axis 1. Silu and Gelu have no kernel, so a
+// loop computes them in both cases.
+TEST(Compiled, ASiluOrAGeluIsFusedIntoTheStepBeforeIt) {
+  for (const std::string& after :
+       {Node("s", "Sigmoid", {"b"}) + Node("y", "Mul", {"b", "s"}), GeluOf("b"), GeluTanhOf("b")}) {
+    for (const char* format : {"NCHW", "NHWC"}) {
+      const auto attribute = fmt::format(R"(attr {{ key: "data_format" value {{ s: "{}" }} }})", format);
+      ExpectOneStep(Fed("x") + Fed("bias") + Node("b", "BiasAdd", {"x", "bias"}, attribute) + after,
+                    {{"x", Tensor::Of<float>({1, 2, 1, 2}, {1, -2, 3, -4})}, {"bias", Tensor::Of<float>({2}, {-1, 7})}},
+                    "BiasAdd");
+    }
+  }
 }
 
-// The normalisation of images: operands are rows of three numbers, which are too short for a loop, and of two axes.
+// The normalisation of images. Operands are rows of three numbers, which are too short for a fast loop, an array of two
+// axes, or a scalar.
 TEST(Compiled, ShortRowsThatAreBroadcastToALargeValueAreOneStep) {
   auto image = Tensor::Make(DType::kFloat, {2, 450, 7, 3});
   for (float next = 0; float& x : image->mutable_values<float>()) x = std::fmod(next += 7.3F, 255.0F);
@@ -238,7 +204,7 @@ TEST(Compiled, ShortRowsThatAreBroadcastToALargeValueAreOneStep) {
   ExpectOneStep(nodes, {{"x", *image}, {"mean", Tensor::Of<float>({1, 1}, {9})}, {"deviation", short_row}}, "Mul");
 }
 
-// A layer normalisation of this width in the form of Keras.
+// The nodes of a Keras layer normalisation over `width` numbers.
 std::string LayerNormOf(int64_t width) {
   const auto row = [&](const std::string& name, float first) {
     std::string values;
@@ -285,7 +251,7 @@ TEST(Compiled, AttentionWeightsAreOneStep) {
                              Node("s", "SelectV2", {"mask", "m", "masked"}) + Node("y", "Softmax", {"s"});
   const std::string added = Number("number", "3") + Node("m", "RealDiv", {"x", "number"}) +
                             Node("s", "AddV2", {"mask", "m"}) + Node("y", "Softmax", {"s"});
-  for (const int64_t width : {2, 7, 16, 65, 600}) {  // The last one is enough work for two threads.
+  for (const int64_t width : {2, 7, 16, 65, 600}) {  // 600 is enough work for two threads.
     Tensor x = fed(DType::kFloat, {2, 3, 5, width});
     x.mutable_values<float>()[0] = std::nanf("");
     x.mutable_values<float>()[static_cast<size_t>(width)] = -std::numeric_limits<float>::infinity();
@@ -330,8 +296,8 @@ TEST(Compiled, AKernelThatKeepsItsInputsGetsCopies) {
   EXPECT_THAT((*other)[1].values<float>(), testing::ElementsAre(10, 4, 6, 8));
 }
 
-// Values that depend only on shapes are computed before a run unless they are too large. The limit holds for them, for
-// the arena, and for values whose shape is known only in the run.
+// Values that depend only on shapes are computed before a run unless they are too large. The memory limit of a run
+// holds for these values, for the arena, and for values whose shape is known only in the run.
 TEST(Compiled, AllValuesCountAgainstTheMemoryLimitOfARun) {
   constexpr char kGraph[] = R"(
       node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
@@ -355,7 +321,7 @@ TEST(Compiled, AllValuesCountAgainstTheMemoryLimitOfARun) {
     return answer ? "" : ToString(answer.error());
   };
   EXPECT_EQ(run(1000, 1000), "");
-  EXPECT_EQ(run(1000, 120'000), "");  // Holds two tensors of this size at once.
+  EXPECT_EQ(run(1000, 120'000), "");  // The run holds two tensors of this size at once.
   EXPECT_THAT(run(1000, 140'000), testing::HasSubstr("op \"AddV2\" (node \"both\")"));
   EXPECT_THAT(run(1000, 300'000), testing::HasSubstr("op \"Fill\" (node \"of_value\")"));
   EXPECT_THAT(run(300'000, 1000), testing::HasSubstr("op \"Fill\" (node \"of_shape\")"));
@@ -363,7 +329,8 @@ TEST(Compiled, AllValuesCountAgainstTheMemoryLimitOfARun) {
 
 class RandomGraph {
  public:
-  // Element-wise nodes over [2, 3, 8] and shapes that broadcast to it. Each reads earlier nodes; two are outputs.
+  // A graph of element-wise nodes over [2, 3, 8] and over shapes that broadcast to it. Each node reads earlier nodes;
+  // two nodes are outputs.
   static RandomGraph OfElements(uint64_t seed) {
     RandomGraph graph(seed);
     for (const Shape& shape : {Shape{2, 3, 8}, Shape{8}, Shape{2, 3, 1}, Shape{}, Shape{1, 1, 8}, Shape{2, 1, 8}})
@@ -373,13 +340,13 @@ class RandomGraph {
     return graph;
   }
 
-  // Dense layers over the last axis of [1 or 2, 1 or 2, 8] in the form of Keras: a product, a Reshape, and element-wise
-  // ops with operands that are broadcast in many ways and with the layer's own input.
+  // A graph of dense layers, as Keras makes them, over the last axis of [1 or 2, 1 or 2, 8]: a product, a Reshape, and
+  // element-wise ops, whose operands are broadcast in many ways or are the layer's own input.
   static RandomGraph OfLayers(uint64_t seed) {
     RandomGraph graph(seed);
     const int64_t batch = 1 + graph.random_() % 2, rows = 1 + graph.random_() % 2;
     const Shape heads = graph.random_() % 2 == 0 ? Shape{batch, rows, 8} : Shape{batch, rows, 2, 4};
-    Shape numbers = heads;  // One number for each row.
+    Shape numbers = heads;  // The shape of one number for each row.
     numbers.back() = 1;
     for (const Shape& shape : {Shape{batch * rows, 8}, Shape{8, 8}, heads, Shape{heads.back()}, numbers, Shape{},
                                Shape(heads.end() - 2, heads.end()), Shape(heads.begin() + 2, heads.end())})
@@ -397,7 +364,7 @@ class RandomGraph {
     return graph;
   }
 
-  // Ops over [6, 3, 4]. In some graphs the six rows are independent, in others they are not.
+  // A graph of ops over [6, 3, 4]. In some graphs the six rows are independent, in others they are not.
   static RandomGraph OfRows(uint64_t seed) {
     RandomGraph graph(seed);
     std::vector<Shaped> values;
@@ -433,7 +400,7 @@ class RandomGraph {
     switch (random_() % 9) {
       case 0: return values.push_back({Apply("Tanh", {from.name}), shape});
       case 1: return values.push_back({Apply("AddV2", {Name(2), from.name}), shape});
-      case 2: {  // A number for each index of the axis, or for each element.
+      case 2: {  // Multiplies by a number for each index of the axis, or for each element.
         const bool of_all = random_() % 2 == 0;
         Shape factors(of_all ? shape : Shape(shape.size(), 1));
         factors[static_cast<size_t>(axis)] = shape[static_cast<size_t>(axis)];
@@ -469,7 +436,10 @@ class RandomGraph {
       }
       case 6: {
         if (rank < 2) return;
-        const std::string made = Apply("BatchMatMulV2", {from.name, from.name});
+        // The Tanh keeps the terms of the sums small. Products of products would have large terms, and a small element
+        // of the result could be their difference.
+        const std::string factor = Apply("Tanh", {from.name});
+        const std::string made = Apply("BatchMatMulV2", {factor, factor});
         (*last()->mutable_attr())["adj_y"].set_b(true);
         shape.back() = shape[shape.size() - 2];
         return values.push_back({made, shape});
@@ -596,7 +566,7 @@ INSTANTIATE_TEST_SUITE_P(Compiled, Random, testing::Values(&RandomGraph::OfEleme
 
 // Covers slices of one, two and three rows.
 TEST(Compiled, IndependentRowsAreComputedInSlicesWithTheSameResult) {
-  std::map<int64_t, int> sliced;  // The number of graphs, by the rows of a slice; 0: not sliced.
+  std::map<int64_t, int> sliced;  // Key: rows of a slice, 0 if not sliced. Value: number of graphs.
   constexpr uint64_t kGraphs = 1500;
   const uint64_t first = seeds::First(kGraphs);
   for (uint64_t seed = first; seed < first + kGraphs; ++seed) {
@@ -609,10 +579,12 @@ TEST(Compiled, IndependentRowsAreComputedInSlicesWithTheSameResult) {
     const Compiled compiled(plan->ToGraph(), ExecutionOptions{.slice_bytes = 1 + 60 * static_cast<int64_t>(seed % 10)},
                             std::make_shared<RunMemory>(), std::make_shared<Weights>());
     const auto given = compiled.Run(random.fed, {}, resources, SIZE_MAX);
-    ASSERT_TRUE(wanted && given) << seed << random.def.DebugString();
-    // Products of products of a matrix have large terms, and a small element of the result may be their difference.
-    ASSERT_TRUE(IsNear((*given)[0], (*wanted)[0], LargestOf((*wanted)[0])))
-        << "seed " << seed << " " << random.def.DebugString();
+    const auto whole = Compiled(plan->ToGraph(), ExecutionOptions{.slice_bytes = 0}, std::make_shared<RunMemory>(),
+                                std::make_shared<Weights>())
+                           .Run(random.fed, {}, resources, SIZE_MAX);
+    ASSERT_TRUE(wanted && given && whole) << seed << random.def.DebugString();
+    ASSERT_TRUE(IsNear((*given)[0], (*whole)[0], 1e-6F)) << "seed " << seed << " " << random.def.DebugString();
+    ASSERT_TRUE(IsNear((*given)[0], (*wanted)[0])) << "seed " << seed << " " << random.def.DebugString();
     ++sliced[compiled.Explain(random.fed, {}, resources).rows_at_once];
   }
   for (const int64_t rows : {0, 1, 2, 3}) EXPECT_GT(sliced[rows], 10) << rows;
@@ -623,7 +595,7 @@ std::string NameOf(const Result<std::optional<interpreter::Origin>>& found) {
   return *found ? fmt::format("{} {} {}", (*found)->output, (*found)->maker.node, (*found)->maker.op) : "finite";
 }
 
-// Inputs have numbers whose squares are infinite; some have an infinity themselves.
+// The inputs have numbers whose squares are infinite; some inputs have an infinity themselves.
 TEST(Compiled, FindsTheSameOriginOfAnInfinityAsThePlan) {
   std::set<std::string> ops;
   constexpr uint64_t kGraphs = 300;

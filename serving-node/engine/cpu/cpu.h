@@ -11,12 +11,12 @@
 namespace longshore::engine {
 
 struct CpuOptions {
-  int runs = 0;                            // Concurrent runs (inter-op parallelism); 0: one per processor.
+  int runs = 0;                            // Concurrent runs (inter-op parallelism); 0 means one per processor.
   int threads_per_run = 1;                 // Intra-op parallelism.
-  int waiting_runs_max = 10'000;           // Queued runs; further ones fail with Unavailable.
-  size_t run_bytes_max = size_t{2} << 30;  // Memory of one run without its inputs; above: ResourceExhausted.
+  int waiting_runs_max = 10'000;           // The most queued runs; further ones fail with Unavailable.
+  size_t run_bytes_max = size_t{2} << 30;  // Runs that need more memory (inputs aside) fail with ResourceExhausted.
   std::chrono::milliseconds loop_time_max = std::chrono::minutes(1);  // Time limit of one run with branches or loops.
-  std::set<std::string> passes_off = {};  // Passes to skip, by graph::passes::Names, to find a faulty one.
+  std::set<std::string> passes_off = {};  // Names in graph::passes::Names of passes to skip, to find a faulty one.
 };
 
 // The engine must outlive the models that it loaded.

@@ -187,7 +187,7 @@ TEST(HostEngine, ReportsTheDurationOfARunWithoutItsWaitForAThread) {
   model->Run(request, [freed = release.get_future().share()](const auto&) { freed.wait(); });
   std::promise<Result<RunResult>> promise;
   model->Run(request, [&promise](auto result) { promise.set_value(std::move(result)); });
-  for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(RunAndWait(*model, request));  // Far longer than one run.
+  for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(RunAndWait(*model, request));  // Takes far longer than one run.
   const auto free = std::chrono::steady_clock::now();
   release.set_value();
   const auto result = promise.get_future().get();
@@ -277,7 +277,7 @@ TEST(HostEngine, ReturnsAnExceptionInALoadAsAnError) {
             (Error{Code::kInternal, fmt::format("the load of {}: too long", dir.string())}));
 }
 
-// While it exists, the process can allocate at most 64 MiB of address space more than it has.
+// While an object exists, the process can allocate at most 64 MiB of address space more than it has.
 class NoMoreMemory {
  public:
   NoMoreMemory() {

@@ -125,8 +125,8 @@ TEST(Fuzz, InvalidInputsCrashNoOp) {
 }
 
 // The memory that a kernel may use for inputs without elements: enough for a table with a few machine words for each
-// position along an axis of the largest such input that CheckEmptyInputs permits (for example, of shape [N, 0]). It does
-// not depend on the memory limit of the run.
+// position along an axis of the largest such input that CheckEmptyInputs permits (for example, of shape [N, 0]). It
+// does not depend on the memory limit of the run.
 constexpr size_t kPeakBytesMax = size_t{16} << 20;
 constexpr int kEmptyTriesPerCase = 8;
 

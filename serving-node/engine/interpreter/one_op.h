@@ -18,7 +18,7 @@
 
 namespace longshore::engine::interpreter {
 
-// Adds the cases of a file. Sets "at" of each case to its file and line: "basics.json:12".
+// Adds the cases of a file. Sets "at" of each case to its file and line, such as "basics.json:12".
 inline void AddOpCases(const Path& file, Json* all) {
   const auto text = ReadFile(file);
   if (!text) ADD_FAILURE() << ToString(text.error());
@@ -80,11 +80,10 @@ inline tensor::Tensor TensorOf(const Json& json) {
   return made.value_or(tensor::Tensor());
 }
 
-// A graph with the node "op" and a placeholder for each of its inputs. Cases with state between ops bring their own
-// graph.
+// A graph with the node "op" and a placeholder for each of its inputs. A case with state between ops has its own graph.
 struct OneOp {
   // Which inputs of the node are fed. Other inputs are constants.
-  enum class Fed { kAll, kFirst };
+  enum class Fed { kAll, kFirst, kSecond, kAllButLast };
 
   explicit OneOp(const Json& json, Fed fed_inputs = Fed::kAll) {
     if (json.contains("graph"))
@@ -104,7 +103,7 @@ struct OneOp {
     for (const auto& input : json.at("inputs")) {
       const std::string name = fmt::format("in{}", node.input_size());
       node.add_input(name);
-      if (fed_inputs == Fed::kAll || node.input_size() == 1) {
+      if (IsFed(fed_inputs, static_cast<size_t>(node.input_size()) - 1, json.at("inputs").size())) {
         AddPlaceholder(name, TensorOf(input));
       } else {
         AddConstant(name, TensorOf(input));
@@ -113,6 +112,15 @@ struct OneOp {
     *def.add_node() = node;
     const size_t outputs = json.contains("outputs") ? json.at("outputs").size() : 1;
     for (size_t i = 0; i < outputs; ++i) wanted.outputs.push_back(fmt::format("op:{}", i));
+  }
+
+  static bool IsFed(Fed fed_inputs, size_t input, size_t inputs) {
+    switch (fed_inputs) {
+      case Fed::kFirst: return input == 0;
+      case Fed::kSecond: return input == 1;
+      case Fed::kAllButLast: return input + 1 < inputs;
+      default: return true;
+    }
   }
 
   void AddPlaceholder(const std::string& name, tensor::Tensor value) {
@@ -141,7 +149,7 @@ struct OneOp {
     wanted.outputs = json.at("fetches").get<std::vector<std::string>>();
   }
 
-  // Unimplemented if the op or one of its attributes is not supported.
+  // Returns Unimplemented if the op or one of its attributes is not supported.
   Result<Plan> MakePlan(Plan::Folding folding = {}) const {
     ASSIGN_OR_RETURN(graph::Graph graph, graph::Build(def, wanted));
     Unsupported unsupported;

@@ -12,6 +12,7 @@ namespace {
 using tensor::DType;
 
 const Fusing& FusingOf(const Node& node) { return FindOp(node.op).fusing; }
+bool IsProduct(const Node& node) { return FusingOf(node).part == ProductPart::kProduct; }
 
 class ElementwiseFusion {
  public:
@@ -27,7 +28,8 @@ class ElementwiseFusion {
  private:
   bool Fuse(size_t i) {
     const Node& node = graph_.nodes[i];
-    if (!node.then.empty() || types_.at({static_cast<int>(i), 0}).value) return false;  // A known value needs no step.
+    // A node whose value is known is not computed in a run.
+    if (!node.then.empty() || types_.at({static_cast<int>(i), 0}).value) return false;
     if (node.op == "BiasAdd" && node.attributes.Text("data_format", "NHWC") != "NHWC") return false;
     const Fusing& fusing = FusingOf(node);
     if (fusing.operands == 0 || std::ssize(node.inputs) != fusing.operands) return false;
@@ -62,12 +64,13 @@ class ElementwiseFusion {
   }
 
   // Fuses node `i` into a product in front of a Reshape. Keras writes a dense layer over the last of several axes as
-  // MatMul, Reshape, BiasAdd, activation, and the heads of an attention with a bias of two axes. An activation can move
-  // before the Reshape, as can a sum with one number for each column or for each element of the product.
+  // MatMul, Reshape, BiasAdd, activation. It writes the heads of an attention in the same way, with a bias of two axes.
+  // An activation can move before the Reshape. A sum can too, if its other operand has one number for each column or
+  // for each element of the product.
   bool FuseBeforeReshape(size_t i, const Edge& edge, const Edge* other) {
     Node reshape = rewrite_.At(rewrite_.Mapped(edge));
     const Node& product = rewrite_.At(reshape.inputs[0]);
-    if (!FusingOf(product).is_product || !FusingOf(graph_.nodes[i]).into_product || !BelongsTo(edge, reshape.inputs[0]))
+    if (!IsProduct(product) || !FusingOf(graph_.nodes[i]).into_product() || !BelongsTo(edge, reshape.inputs[0]))
       return false;
     const tensor::Shape shape = products_.at(reshape.inputs[0].node);
     std::optional<Edge> operand;
@@ -83,7 +86,7 @@ class ElementwiseFusion {
     return true;
   }
 
-  // Whether the product is read only by this Reshape, so that ops may be fused into it. Notes the product's shape.
+  // Whether only this Reshape reads the product, so that ops may be fused into the product. Records its shape.
   bool BelongsTo(const Edge& shaped, const Edge& product) {
     if (products_.contains(product.node)) return true;
     const Node& reshape = graph_.nodes[static_cast<size_t>(shaped.node)];
@@ -94,8 +97,8 @@ class ElementwiseFusion {
     return true;
   }
 
-  // The shape that an operand, which is added after the Reshape, needs before it: [columns] or the product's shape.
-  // nullopt if it is broadcast in another way.
+  // Returns the shape that the other operand of a sum needs if the sum moves before the Reshape: [columns] or the shape
+  // of the product. nullopt if the operand is broadcast in another way.
   std::optional<tensor::Shape> ShapeBeforeReshape(const tensor::Shape& product, const Edge& shaped,
                                                   const Edge& operand) const {
     const Type& whole = types_.at(shaped);
@@ -122,14 +125,14 @@ class ElementwiseFusion {
     const Type& whole = types_.at(value);
     if (!whole.is_static() || whole.type != DType::kFloat || whole.shape->empty() || !maker.values.empty())
       return false;
-    const bool by_product = FusingOf(maker).is_product;
-    if (by_product ? !fusing.into_product : !fusing.into_chain || !FusingOf(maker).into_chain) return false;
+    const bool by_product = IsProduct(maker);
+    if (by_product ? !fusing.into_product() : !fusing.into_chain || !FusingOf(maker).into_chain) return false;
     if (other == nullptr) return true;
     const Type& operand = types_.at(*other);
     if (!operand.is_static() || operand.type != DType::kFloat) return false;
     const auto kind = BroadcastKindOf(*operand.shape, *whole.shape);
     if (!by_product) return kind.has_value();
-    // A product takes a residual of its own shape, or one number for each column or channel.
+    // In a product, the other operand must be a residual of the same shape, or one number for each column or channel.
     return kind == BroadcastKind::kFull || (kind == BroadcastKind::kTrailing && operand.shape->size() == 1);
   }
 

@@ -10,7 +10,7 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr int64_t kPaddingMax = 1 << 24;  // The limit of convolutions. A larger Pad stays, and its kernel rejects it.
+constexpr int64_t kPaddingMax = 1 << 24;  // The limit of the convolution kernels. A larger Pad is not fused.
 
 // The padding before and after each axis, such as [0,0,1,1,1,1,0,0]; empty unless only height and width are padded.
 std::vector<int64_t> PaddingOf(const Graph& graph, const Node& pad) {
@@ -28,7 +28,7 @@ std::vector<int64_t> PaddingOf(const Graph& graph, const Node& pad) {
 }
 
 bool IsUnpadded(const Node& node) {
-  return FindOp(node.op).has_padding && node.attributes.Text("padding", "") == "VALID" &&
+  return FindOp(node.op).may_absorb_pad && node.attributes.Text("padding", "") == "VALID" &&
          node.attributes.Text("data_format", "NHWC") == "NHWC";
 }
 

@@ -8,6 +8,7 @@
 #include "serving-node/graph/build.h"
 #include "serving-node/graph/infer_types.h"
 #include "serving-node/graph/passes/rewrite.h"
+#include "serving-node/graph/testing.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::graph::passes {
@@ -47,7 +48,7 @@ std::string Op(const std::string& op, const std::string& name, const std::vector
   return text + attributes + "}";
 }
 
-// Builds the graph with feeds "x" and, if it exists, "r". Constants get their values, as after constant folding.
+// Builds the graph. Its fed tensors are "x" and, if it exists, "r". Constants have values, as after constant folding.
 Graph Read(const std::vector<std::string>& nodes, const std::vector<std::string>& outputs = {"y"}) {
   std::string text;
   for (const auto& node : nodes) text += node + "\n";
@@ -63,7 +64,7 @@ Graph Read(const std::vector<std::string>& nodes, const std::vector<std::string>
   return std::move(*graph);
 }
 
-// The ops of the graph with the ops fused into them, such as "MatMul+BiasAdd"; without constants and inputs.
+// Returns the ops of all nodes that are not constants or inputs, each with the ops fused into it: "MatMul+BiasAdd".
 std::vector<std::string> Ops(const Graph& graph) {
   std::vector<std::string> ops;
   for (const Node& node : graph.nodes) {
@@ -248,7 +249,8 @@ TEST(Elementwise, DoesNotMoveABiasThatEnlargesTheResultBeforeAReshape) {
   EXPECT_THAT(Ops(FusedElementwise(Read(nodes), {{"x", {3, 2}}})), ElementsAre("MatMul", "Reshape", "AddV2"));
 }
 
-// The result's channel axis is not the product's column axis, although both have two elements.
+// With the format NCHW, the channel axis of the result is not the column axis of the product, although both have two
+// elements.
 TEST(Elementwise, DoesNotMoveABiasOfOtherChannelsBeforeAReshape) {
   const auto nodes =
       Layer() + std::vector<std::string>{
@@ -261,6 +263,12 @@ TEST(Elementwise, FusesAChainIntoOneNode) {
   const Graph graph = Read({Input("x"), Input("r"), Op("Sub", "d", {"x", "r"}), Op("Square", "s", {"d"}),
                             Op("Mul", "m", {"r", "s"}), Op("Tanh", "y", {"m"})});
   EXPECT_THAT(Ops(FusedElementwise(graph, {{"x", {4, 8}}, {"r", {8}}})), ElementsAre("Sub+Square+Mul+Tanh"));
+}
+
+// Div and Inv are older names of RealDiv and Reciprocal.
+TEST(Elementwise, FusesOpsUnderTheirOlderNames) {
+  const Graph graph = Read({Input("x"), Input("r"), Op("Div", "d", {"x", "r"}), Op("Inv", "y", {"d"})});
+  EXPECT_THAT(Ops(FusedElementwise(graph, {{"x", {4, 8}}, {"r", {8}}})), ElementsAre("Div+Inv"));
 }
 
 // x * sigmoid(beta * x) as tf.nn.silu writes it.
@@ -297,7 +305,7 @@ TEST(Silus, StayIfTheSigmoidHasAnotherArgument) {
               ElementsAre("Neg", "Sigmoid", "Mul"));
 }
 
-// x * 0.5 * (1 + erf(x / sqrt 2)), with the factors in some order.
+// x * 0.5 * (1 + erf(x / sqrt 2)), with the factors in another order.
 std::vector<std::string> GeluOfErf(const tensor::Shape& half = {}) {
   return {Input("x"),
           Floats("half", half, "0.5"),
@@ -386,7 +394,8 @@ std::vector<std::string> Statistics(const std::string& axis = "-1", const std::s
           Op("Rsqrt", "factor", {"sum"})};
 }
 
-// The forms of Keras 3, of tf.nn.batch_normalization, which Keras 2 calls, and of code written by hand.
+// The nodes of a layer normalisation as written by Keras 3 (OfKeras), by tf.nn.batch_normalization, which Keras 2 calls
+// (OfTf), and by hand (ByHand).
 std::vector<std::string> OfKeras() {
   return {Op("Mul", "slope", {"factor", "gamma"}), Op("Neg", "n", {"mean"}),       Op("Mul", "m", {"n", "slope"}),
           Op("AddV2", "shift", {"m", "beta"}),     Op("Mul", "s", {"x", "slope"}), Op("AddV2", "y", {"s", "shift"})};
@@ -482,7 +491,7 @@ TEST(Attentions, AreFusedWithEachKindOfMask) {
   EXPECT_EQ(Only(added, "AttentionWeights").attributes.Float("scale", 0), 4);
 }
 
-// Keras combines the given mask with one of its own that is true everywhere.
+// Keras combines the given mask with a mask of its own, which is true everywhere.
 TEST(Attentions, IgnoreASecondMaskThatIsTrueEverywhere) {
   for (const char* own : {"true, true, true, true", "true, true, false, true"}) {
     std::string text = Floats("own", {4}, own);
@@ -543,7 +552,7 @@ TEST(Known, ValuesBecomeConstantsWithoutInputs) {
   EXPECT_FALSE(FillInKnown(*filled, TypesFor(*filled, {{"x", {2, 6}}})));
 }
 
-// A reader of an output that does not exist: the run reports the error.
+// If a node reads an output that does not exist, the pass leaves it to the run to report the error.
 TEST(Known, ValuesStayIfAMissingOutputIsRead) {
   const auto evaluate = [](const Node& node, std::span<const tensor::Tensor> inputs) {
     return node.op == "ShapeN" ? std::optional(std::vector<tensor::Tensor>{inputs[0]}) : std::nullopt;
@@ -619,33 +628,6 @@ TEST(Repeats, StayAvailableAsOutputsUnderEachOfTheirNames) {
   EXPECT_EQ(merged.outputs.at(0), merged.outputs.at(1));
 }
 
-// while (a < b) a = a + b, with a = x and b a constant. `returned`: the argument that a step returns as b.
-Graph LoopOf(int returned) {
-  const auto node = [](const std::string& name, const std::string& op, std::vector<Edge> inputs = {}) {
-    Node made{.name = name, .op = op, .inputs = std::move(inputs)};
-    tensorflow::AttrValue type;
-    type.set_type(tensorflow::DT_FLOAT);
-    made.attributes.Set("T", type);
-    return made;
-  };
-  const auto body = [&](const std::string& op) {
-    return Graph{.nodes = {node("a", "Placeholder"), node("b", "Placeholder"), node(op, op, {{0, 0}, {1, 0}})},
-                 .fed = {},
-                 .outputs = {{2, 0}},
-                 .arguments = {0, 1},
-                 .bodies = {}};
-  };
-  Graph whole{.nodes = {node("x", "Placeholder"), node("c", "Const"), node("y", "While", {{0, 0}, {1, 0}})},
-              .fed = {{"x", 0}},
-              .outputs = {{2, 0}},
-              .arguments = {},
-              .bodies = {body("Less"), body("AddV2")}};
-  whole.nodes[1].values = {tensor::Tensor::Of<float>({3}, {1, 2, 3})};
-  whole.nodes[2].bodies = {0, 1};
-  whole.bodies[1].outputs.push_back({returned, 0});
-  return whole;
-}
-
 TEST(Invariants, BecomeConstantsOfTheBodies) {
   const Graph fused = FoldInvariants(LoopOf(1));
   for (const int body : fused.nodes.back().bodies) {
@@ -668,48 +650,6 @@ TEST(Invariants, LeaveBodiesThatCallThemselvesUnchanged) {
   loop.bodies[1].nodes[2].op = "If";
   loop.bodies[1].nodes[2].bodies = {1, 1};
   EXPECT_THAT(FoldInvariants(loop).nodes.back().bodies, ElementsAre(0, 1));
-}
-
-// The inferred shape of an element of a list: first of the list of x's rows, then of this list with `item` appended.
-std::vector<std::string> ShapesOfElements(const tensor::Shape& x, const tensor::Shape& item) {
-  Graph lists{.nodes = {{.name = "x", .op = "Placeholder"},
-                        {.name = "item", .op = "Placeholder"},
-                        {.name = "at", .op = "Placeholder"},
-                        {.name = "l", .op = "TensorListFromTensor", .inputs = {{0, 0}, {2, 0}}},
-                        {.name = "m", .op = "TensorListPushBack", .inputs = {{3, 0}, {1, 0}}},
-                        {.name = "y", .op = "TensorListGetItem", .inputs = {{3, 0}, {2, 0}, {2, 0}}},
-                        {.name = "z", .op = "TensorListGetItem", .inputs = {{4, 0}, {2, 0}, {2, 0}}}},
-              .fed = {{"x", 0}, {"item", 1}},
-              .outputs = {{5, 0}, {6, 0}},
-              .arguments = {},
-              .bodies = {}};
-  const auto nothing = [](const Node&, auto) { return std::optional<std::vector<tensor::Tensor>>(); };
-  const Types types = InferTypes(
-      lists, {}, {{"x", {DType::kFloat, x, std::nullopt}}, {"item", {DType::kFloat, item, std::nullopt}}}, nothing);
-  std::vector<std::string> shapes;
-  for (const Edge& output : lists.outputs) {
-    const auto& shape = types.at(output).shape;
-    shapes.push_back(shape ? tensor::ToString(*shape) : "?");
-  }
-  return shapes;
-}
-
-TEST(Types, OfListElementsCoverAllElements) {
-  EXPECT_THAT(ShapesOfElements({5, 32, 16}, {32, 16}), ElementsAre("[32,16]", "[32,16]"));
-  EXPECT_THAT(ShapesOfElements({5, 32, 16}, {31, 16}), ElementsAre("[32,16]", "?"));
-}
-
-std::string ShapeOfLoop(const tensor::Shape& x) {
-  const Graph loop = LoopOf(1);
-  const auto nothing = [](const Node&, auto) { return std::optional<std::vector<tensor::Tensor>>(); };
-  const Type type = InferTypes(loop, loop.bodies, {{"x", {DType::kFloat, x, std::nullopt}}}, nothing).at({2, 0});
-  return type.shape ? tensor::ToString(*type.shape) : "?";
-}
-
-TEST(Types, OfALoopCoverEveryStep) {
-  EXPECT_EQ(ShapeOfLoop({2, 3}), "[2,3]");
-  EXPECT_EQ(ShapeOfLoop({1}), "[-1]") << "3 after the first step";
-  EXPECT_EQ(ShapeOfLoop({}), "?");
 }
 
 TEST(Names, ListsEveryPass) {

@@ -18,7 +18,7 @@ struct Weights {
 };
 
 std::optional<Weights> WeightsOf(const Graph& graph, const Node& node) {
-  if (!FindOp(node.op).has_channels || node.inputs.size() < 2) return std::nullopt;
+  if (!FindOp(node.op).may_absorb_scale || node.inputs.size() < 2) return std::nullopt;
   if (node.attributes.Text("data_format", "NHWC") != "NHWC") return std::nullopt;
   const Tensor* value = ConstOf(graph, node.inputs[1]);
   if (value == nullptr || value->type() != DType::kFloat || value->rank() < 2) return std::nullopt;
@@ -29,8 +29,8 @@ std::optional<Weights> WeightsOf(const Graph& graph, const Node& node) {
   return weights;
 }
 
-// The value if it is a constant with one number, or with one number per channel along the last axis. `rank`: the rank
-// of the product; a constant of higher rank would add axes to the result.
+// Returns the value of a constant with one number, or with one number per channel along the last axis; nullptr for
+// other values. `rank`: the rank of the product; a constant of higher rank would add axes to the result.
 const Tensor* PerChannel(const Graph& graph, const Edge& edge, int64_t channels, int rank) {
   const Tensor* value = ConstOf(graph, edge);
   if (value == nullptr || value->type() != DType::kFloat) return nullptr;
@@ -56,7 +56,7 @@ Tensor Scaled(const Weights& weights, const Tensor& scale) {
   return Tensor::Of<float>(weights.tensor->shape(), scaled);
 }
 
-// bias * scale + sign * shift. nullptr means 0, 1 and 0.
+// Returns bias * scale + sign * shift. If a pointer is null, the bias is 0, the scale 1 or the shift 0.
 Tensor Bias(int64_t channels, const Tensor* bias, const Tensor* scale, const Tensor* shift, float sign) {
   std::vector<float> values(static_cast<size_t>(channels), 0.0F);
   for (int64_t i = 0; i < channels; ++i) {
@@ -86,11 +86,11 @@ class ScaleFusion {
     if (WeightsOf(graph_, node)) parts_[i] = Part{.product = i, .bias = {}, .weights = {}};
   }
 
-  // An old node as a product, possibly with other weights and a bias.
+  // A node of the old graph, expressed as a product that may have other weights and a bias.
   struct Part {
     size_t product = 0;  // The node of the product.
     std::optional<Tensor> bias;
-    std::optional<Tensor> weights;  // Set if they differ from the product's.
+    std::optional<Tensor> weights;  // Set if the weights differ from those of the product node.
   };
 
   bool Fuse(size_t i) {
@@ -98,7 +98,7 @@ class ScaleFusion {
     const bool scales = node.op == "Mul";
     const bool shifts = node.op == "AddV2" || node.op == "Add" || node.op == "BiasAdd" || node.op == "Sub";
     if ((!scales && !shifts) || node.inputs.size() != 2 || !node.then.empty()) return false;
-    if (node.attributes.Text("data_format", "NHWC") != "NHWC") return false;  // For BiasAdd.
+    if (node.attributes.Text("data_format", "NHWC") != "NHWC") return false;  // A BiasAdd may have another format.
     for (const size_t first : {size_t{0}, size_t{1}}) {
       if (first == 1 && (node.op == "Sub" || node.op == "BiasAdd")) continue;
       if (FuseInto(i, node.inputs[first], node.inputs[1 - first], scales)) return true;

@@ -432,5 +432,22 @@ def examples() -> None:
     listed(np.array(words[0], object), kinds, splits=tf.int64)
 
 
-for family in (unary, binary, logic, reduce, casts, windows, products, softmax, shapes, moves, gathers, strings, examples):
+def batches() -> None:
+    """Batches of several rows, because the CPU engine can compute rows separately, and other cases of these ops cannot be separated."""
+    window = {"ksize": [1, 3, 2, 1], "strides": [1, 2, 1, 1], "padding": "SAME"}
+    case("MaxPool", input=ramp(3, 5, 4, 2), **window)
+    case("AvgPool", value=ramp(3, 5, 4, 2), **window)
+    case("DepthwiseConv2dNative", input=ramp(3, 5, 4, 2), filter=ramp(3, 3, 2, 2), strides=[1, 1, 1, 1], padding="SAME")
+    case("Squeeze", input=ramp(3, 1, 2, 1), axis=[1])
+    case("Reshape", tensor=ramp(3, 4), shape=i32(-1, 2, 2))
+    every_row = {"strides": i32(1, 1), "begin_mask": 1, "end_mask": 1}
+    case("StridedSlice", input=ramp(3, 4), begin=i32(1, 1), end=i32(2, 3), **every_row)
+    case("StridedSlice", input=ramp(3, 4), begin=i32(1, 2), end=i32(2, 3), shrink_axis_mask=2, **every_row)
+    case("Softmax", logits=ramp(4))
+    case("LogSoftmax", logits=ramp(4))
+    case("Pad", input=ramp(3, 2), paddings=i32([[0, 0], [1, 2]]))
+    case("PadV2", input=ramp(3, 2), paddings=i32([[0, 0], [1, 2]]), constant_values=f32(7.0))
+
+
+for family in (unary, binary, logic, reduce, casts, windows, products, softmax, shapes, moves, gathers, strings, examples, batches):
     family()

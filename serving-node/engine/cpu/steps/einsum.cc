@@ -6,6 +6,7 @@
 #include <string>
 
 #include "serving-node/engine/cpu/steps/onednn.h"
+#include "serving-node/graph/einsum_equation.h"
 
 namespace longshore::engine::cpu {
 namespace {
@@ -37,27 +38,25 @@ struct Equation {
   Labelled a, b, out;
 };
 
-// nullopt if the equation has an ellipsis, uses a label twice in one tensor, or does not have two operands.
-std::optional<Equation> Parse(std::string text, const StepContext& context) {
-  std::erase(text, ' ');
-  const size_t comma = text.find(','), arrow = text.find("->");
-  if (comma == std::string::npos || arrow == std::string::npos || arrow < comma) return std::nullopt;
-  if (text.find('.') != std::string::npos || text.find(',', comma + 1) != std::string::npos) return std::nullopt;
-  auto a = Label(text.substr(0, comma), context.inputs[0].shape());
-  auto b = Label(text.substr(comma + 1, arrow - comma - 1), context.inputs[1].shape());
-  auto out = Label(text.substr(arrow + 2), context.outputs[0].shape());
+// Returns nullopt if the equation has an ellipsis, uses a label twice in one tensor, or does not have two operands.
+std::optional<Equation> Parse(const std::string& text, const StepContext& context) {
+  const auto labels = graph::ParseEinsum(text);
+  if (!labels || labels->operands.size() != 2) return std::nullopt;
+  auto a = Label(labels->operands[0], context.inputs[0].shape());
+  auto b = Label(labels->operands[1], context.inputs[1].shape());
+  auto out = Label(labels->result, context.outputs[0].shape());
   if (!a || !b || !out) return std::nullopt;
   return Equation{std::move(*a), std::move(*b), std::move(*out)};
 }
 
-// Several labels merged to one axis that two tensors have in common: its size, and its stride in each of them.
+// One axis, merged from several labels that two tensors have in common: its size, and its stride in each tensor.
 struct Axis {
   memory::dim size = 1;
   memory::dim first_stride = 1;
   memory::dim second_stride = 1;
 };
 
-// nullopt if the labels are not adjacent, in this order, in both tensors.
+// Merges the labels into one axis. Returns nullopt if they are not adjacent, in this order, in both tensors.
 std::optional<Axis> Merge(const std::string& labels, const Labelled& first, const Labelled& second) {
   Axis axis;
   for (size_t i = labels.size(); i-- > 0;) {
@@ -143,7 +142,7 @@ StepPtr Make(const StepContext& context, const Matrices& matrices, const Value& 
 
 }  // namespace
 
-// oneDNN needs the columns as the last axis of the result, so this tries a * b and then b * a.
+// oneDNN needs the columns as the last axis of the result, so MakeEinsum tries a * b and then b * a.
 StepPtr MakeEinsum(const StepContext& context) {
   if (context.inputs.size() != 2 || !context.node.then.empty()) return nullptr;
   const Value& a = context.inputs[0];

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "serving-node/graph/ops.h"
+
 namespace longshore::engine::cpu {
 
 using dnnl::memory;
@@ -68,7 +70,7 @@ struct Activation {
   dnnl::algorithm algorithm;
   float alpha = 0;
   float beta = 0;
-  bool has_own_alpha = false;  // Fused::alpha takes the place of `alpha`.
+  bool has_own_alpha = false;  // If true, Fused::alpha is used instead of `alpha`.
 };
 
 constexpr Activation kActivations[] = {
@@ -81,10 +83,20 @@ constexpr Activation kActivations[] = {
     {.op = "Tanh", .algorithm = dnnl::algorithm::eltwise_tanh},
 };
 
-// Returns false if oneDNN does not have the op.
-bool Append(const graph::Fused& fused, dnnl::post_ops* operations) {
-  const auto found = std::ranges::find(kActivations, fused.op, &Activation::op);
-  if (found == std::end(kActivations)) return false;
+// Returns nullptr if oneDNN does not have the op.
+const Activation* FindActivation(std::string_view op) {
+  const auto found = std::ranges::find(kActivations, op, &Activation::op);
+  return found == std::end(kActivations) ? nullptr : found;
+}
+
+bool IsSum(const graph::Fused& fused) {
+  return fused.operand >= 0 && graph::FindOp(fused.op).fusing.part == graph::ProductPart::kSum;
+}
+
+// Returns false if the op is not an activation of oneDNN.
+bool AppendActivation(const graph::Fused& fused, dnnl::post_ops* operations) {
+  const Activation* found = fused.operand < 0 ? FindActivation(fused.op) : nullptr;
+  if (found == nullptr) return false;
   operations->append_eltwise(found->algorithm, found->has_own_alpha ? fused.alpha : found->alpha, found->beta);
   return true;
 }
@@ -103,8 +115,8 @@ std::optional<PostOps> MakePostOps(const StepContext& context, const memory::des
   PostOps made;
   dnnl::post_ops operations;
   for (const graph::Fused& fused : context.node.then) {
-    if (fused.operand < 0) {
-      if (!Append(fused, &operations)) return std::nullopt;
+    if (!IsSum(fused)) {
+      if (!AppendActivation(fused, &operations)) return std::nullopt;
       continue;
     }
     const Value& operand = context.inputs[static_cast<size_t>(fused.operand)];
@@ -121,5 +133,7 @@ std::optional<PostOps> MakePostOps(const StepContext& context, const memory::des
   made.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return made;
 }
+
+bool HasActivation(std::string_view op) { return FindActivation(op) != nullptr; }
 
 }  // namespace longshore::engine::cpu

@@ -1,9 +1,10 @@
-// Steps that run a oneDNN primitive: made once, and executed on the memory of a frame.
+// Steps that run a oneDNN primitive, which is made once and executed on the memory of a frame.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "serving-node/engine/cpu/steps/step.h"
@@ -11,12 +12,12 @@
 
 namespace longshore::engine::cpu {
 
-// An argument of a primitive and the value for it.
+// An argument of a primitive, and the value that is passed for it.
 struct Binding {
-  int argument = 0;  // DNNL_ARG_SRC.
+  int argument = 0;  // Such as DNNL_ARG_SRC.
   dnnl::memory::desc layout;
   ValueId value = 0;
-  Weights::Form fixed = nullptr;  // A constant in this layout; if set, `value` is not used.
+  Weights::Form fixed = nullptr;  // If set, a constant in this layout, used instead of `value`.
 };
 
 // Binds a value to an argument. A constant is bound in the layout `layout`, to which it is converted from its own
@@ -52,14 +53,18 @@ StepPtr MakeOneDnnStep(const Descriptor& descriptor, std::vector<Binding> bindin
 // {0, 2, 3, 1}.
 dnnl::memory::desc Dense(const dnnl::memory::dims& sizes, const std::vector<size_t>& order);
 
-// The ops fused into the node as oneDNN post-operations; nullopt if a primitive cannot do one of them. A bias that
-// comes first is returned in `bias`, for the primitive's own bias argument; the other operands are bound. An operand of
-// rank 1 has a number for each index of `channels`, a dimension of the result in oneDNN's order.
+// The ops fused into the node, as oneDNN post-operations. MakePostOps returns nullopt if a primitive cannot do one of
+// them. A bias that comes first is returned in `bias`, for the primitive's own bias argument; `operands` binds the
+// other operands. An operand of rank 1 has one number for each index of `channels`, which is a dimension of the result
+// in oneDNN's order.
 struct PostOps {
   dnnl::primitive_attr attributes;
   std::optional<Value> bias;
   std::vector<Binding> operands;
 };
 std::optional<PostOps> MakePostOps(const StepContext& context, const dnnl::memory::desc& result, size_t channels);
+
+// Whether oneDNN can apply the op to the results of a product.
+bool HasActivation(std::string_view op);
 
 }  // namespace longshore::engine::cpu

@@ -40,7 +40,7 @@ float ValueAt(const T* image, float y, float x, bool is_nearest, int64_t width, 
 
 struct Boxes {
   const Tensor& boxes;
-  std::vector<int64_t> images;  // The image of each box.
+  std::vector<int64_t> images;  // The index of the image of each box.
   int64_t height = 0, width = 0;
 };
 
@@ -53,8 +53,8 @@ Result<Boxes> BoxesOf(const Call& call) {
     return InvalidArgument("image must be of rank 4 and not empty, not of shape {}", ToString(image.shape()));
   if (boxes.type() != DType::kFloat || call.in(2).rank() != 1 ||
       boxes.shape() != Shape{static_cast<int64_t>(images.size()), 4})
-    return InvalidArgument("boxes {} must be DT_FLOAT [n, 4] with as many box_ind, not {}", ToString(boxes.shape()),
-                           images.size());
+    return InvalidArgument("boxes must be DT_FLOAT of shape [{}, 4], with one row for each element of box_ind, not {}",
+                           images.size(), ToString(boxes.shape()));
   const auto is_invalid_size = [](int64_t side) { return side < 1 || side > INT32_MAX; };
   if (size.size() != 2 || std::ranges::any_of(size, is_invalid_size))
     return InvalidArgument("crop_size must be two positive numbers, not {}", ToString(size));
@@ -95,7 +95,7 @@ Status CheckMethod(const graph::Node& node) {
   return method == "bilinear" || method == "nearest" ? Status{} : Unimplemented("{} with method {}", node.op, method);
 }
 
-// The weight of a place at a distance, which is measured in places of the image.
+// A filter of the resampling: the weight of a place of the image by its distance from the sampled point.
 struct Filter {
   const char* name;
   float radius;
@@ -158,7 +158,7 @@ struct Taps {
   std::vector<float> weights;
 };
 
-// The memory of Taps together with the heap block of its weights, if there are few.
+// The memory of a Taps together with the heap block of its weights, if it has few weights.
 constexpr size_t kTapsBytes = sizeof(Taps) + 32;
 
 // Returns no weights if the place is outside the image.

@@ -1,4 +1,4 @@
-// Einsum of one or two tensors by its definition: the sum over every label that the result does not have.
+// Einsum of one or two tensors, computed as it is defined: the sum over every label that the result does not have.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -17,7 +17,7 @@ struct Equation {
   std::string output;
 };
 
-// Splits "abc,cd->abd" into its parts. nullopt if the text does not have this form.
+// Splits "abc,cd->abd" into its parts. Returns nullopt if the text does not have this form.
 std::optional<Equation> Parse(const std::string& text) {
   const size_t arrow = text.find("->");
   if (arrow == std::string::npos) return std::nullopt;
@@ -35,7 +35,8 @@ std::optional<Equation> Parse(const std::string& text) {
   return equation;
 }
 
-// Labels for the axes that "..." stands for, counted from the last one. They differ from all letters.
+// Returns one label for each of the `count` axes that "..." stands for. The last axis always has the same label, the
+// one before it too, and so on. No label is a letter.
 std::string DotLabels(size_t count) {
   std::string labels;
   for (size_t i = count; i-- > 0;) labels += static_cast<char>(i - 128);
@@ -43,7 +44,7 @@ std::string DotLabels(size_t count) {
 }
 constexpr size_t kDotsMax = 64;
 
-// Replaces each "..." by a label for each axis that it stands for.
+// Replaces each "..." by labels, one for each axis that it stands for.
 Result<Equation> WithoutDots(Equation equation, std::span<const Tensor> inputs) {
   size_t most = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -51,8 +52,12 @@ Result<Equation> WithoutDots(Equation equation, std::span<const Tensor> inputs) 
     const size_t dots = labels.find("...");
     if (dots == labels.npos) continue;
     const size_t named = labels.size() - 3, rank = inputs[i].shape().size();
-    if (rank < named || rank - named > kDotsMax)
+    if (rank < named)
       return InvalidArgument("\"{}\" has more axes than the shape {}", labels, ToString(inputs[i].shape()));
+    if (rank - named > kDotsMax)
+      return InvalidArgument(
+          "the ellipsis of \"{}\" would stand for {} axes of the shape {}, but at most {} are allowed", labels,
+          rank - named, ToString(inputs[i].shape()), kDotsMax);
     labels.replace(dots, 3, DotLabels(rank - named));
     most = std::max(most, rank - named);
   }
@@ -67,11 +72,12 @@ bool IsDotLabel(char label) { return static_cast<unsigned char>(label) >= 128; }
 
 struct Loop {
   size_t kept = 0;                              // How many different labels the result has.
-  Shape sizes;                                  // Sizes of the result's labels, then of the summed labels.
+  Shape sizes;                                  // The sizes of the result's labels, then of the summed labels.
   std::array<std::vector<int64_t>, 2> strides;  // For each input, the stride along each label.
 };
 
-// The size of each label. Axes of "..." broadcast: they stretch where their size is 1.
+// The size of each label. The axes that "..." stands for are broadcast: an axis of size 1 takes the size that the other
+// input has.
 Result<std::map<char, int64_t>> SizesOf(const Equation& equation, std::span<const Tensor> inputs) {
   std::map<char, int64_t> sizes;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -97,7 +103,8 @@ std::string Distinct(const std::string& labels) {
   return distinct;
 }
 
-// The stride of an input along each of `labels`; the strides of a label that the input has twice add up.
+// The stride of an input along each of `labels`. If the input has a label twice, the stride is the sum of the two axes'
+// strides.
 std::vector<int64_t> StepsAlong(const std::string& labels, const std::string& own, const Shape& shape) {
   std::vector<int64_t> steps(labels.size(), 0);
   for (size_t axis = 0; axis < own.size(); ++axis) {
@@ -145,7 +152,8 @@ double SumAt(const Loop& loop, size_t summed_from, std::array<int64_t, 2> offset
   return sum;
 }
 
-// Expands a result with repeated labels: the values are on a diagonal, and all other elements are zero.
+// Expands `compact`, which has each label of the result once, if the result repeats labels: the values are on a
+// diagonal, and all other elements are zero.
 Outputs Inflate(const Call& call, const Tensor& compact, const std::string& output) {
   const std::string labels = Distinct(output);
   if (labels.size() == output.size()) return One(compact);

@@ -12,18 +12,18 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kTiny = 1e-300;
 constexpr double kPrecision = 1e-16;
-constexpr int kStepsMax = 100'000;  // Far more than series and fractions need.
+constexpr int kStepsMax = 100'000;  // The limit of iterations: far more than any series or fraction below needs.
 
-// Not std::lgamma, which writes to a global variable and so is not thread-safe.
+// Uses lgamma_r, because std::lgamma writes to a global variable and so is not thread-safe.
 double LogGamma(double x) {
   int sign = 0;
   return lgamma_r(x, &sign);
 }
 
-// x^a * e^-x / Gamma(a).
+// Returns x^a * e^-x / Gamma(a).
 double GammaFactor(double a, double x) { return std::exp(a * std::log(x) - x - LogGamma(a)); }
 
-// DLMF 8.11.4: a series, for x below a + 1.
+// P(a, x) as a series, for x < a + 1. See 8.11.4 in DLMF, NIST's Digital Library of Mathematical Functions.
 double LowerGammaSeries(double a, double x) {
   double term = 1 / a, sum = term;
   for (int n = 1; n < kStepsMax && std::fabs(term) > std::fabs(sum) * kPrecision; ++n) sum += term *= x / (a + n);
@@ -34,7 +34,7 @@ double LowerGammaSeries(double a, double x) {
 class Fraction {
  public:
   explicit Fraction(double b0) : value_(b0 == 0 ? kTiny : b0), c_(value_) {}
-  // Adds a term. Returns false if the value has converged.
+  // Adds the next a and b of the fraction. Returns false if the value has converged.
   bool Add(double a, double b) {
     d_ = b + a * d_;
     c_ = b + a / c_;
@@ -50,14 +50,14 @@ class Fraction {
   double value_, c_, d_ = 0;
 };
 
-// DLMF 8.9.2: a continued fraction, for x >= a + 1.
+// Q(a, x) as a continued fraction, for x >= a + 1. See DLMF 8.9.2.
 double UpperGammaFraction(double a, double x) {
   Fraction fraction(x + 1 - a);
   for (int n = 1; n < kStepsMax && fraction.Add(-n * (n - a), x + 2 * n + 1 - a); ++n) continue;
   return GammaFactor(a, x) / fraction.value();
 }
 
-// DLMF 8.17.22: the continued fraction of the incomplete beta function.
+// The continued fraction of the incomplete beta function. See DLMF 8.17.22.
 double BetaFraction(double a, double b, double x) {
   Fraction fraction(1);
   for (int m = 0; m < kStepsMax; ++m) {
@@ -71,7 +71,8 @@ double BetaFraction(double a, double b, double x) {
 
 }  // namespace
 
-// Negative x by reflection; small x by recurrence up to 10 or more; from there the asymptotic series.
+// Reduces a negative x to a positive one by reflection, and a small x to one of at least 10 by recurrence; then uses
+// the asymptotic series.
 double Digamma(double x) {
   if (x <= 0 && x == std::floor(x)) return kNan;
   if (x < 0) return Digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * x);
@@ -107,7 +108,7 @@ double IncompleteBeta(double a, double b, double x) {
   return 1 - front / b * BetaFraction(b, a, 1 - x);
 }
 
-// Newton's method on log Phi, which is concave for p <= 0.5, so that the iteration converges even far in the tail.
+// Solves log Phi(x) = log p by Newton's method. log Phi is concave, so the iteration converges even far in the tail.
 double NormalQuantile(double p) {
   if (!(p >= 0 && p <= 1)) return kNan;
   if (p == 0 || p == 1) return p == 0 ? -kInf : kInf;
@@ -130,7 +131,7 @@ double InverseErf(double x) {
   return y;
 }
 
-// The Euler-Maclaurin formula: the first terms, an integral, and a correction with Bernoulli numbers.
+// Uses the Euler-Maclaurin formula: the sum of the first terms, an integral, and a correction with Bernoulli numbers.
 double HurwitzZeta(double x, double q) {
   if (x == 1) return kInf;
   if (!(x > 1) || (q <= 0 && x != std::floor(x))) return kNan;

@@ -1,4 +1,4 @@
-// Ragged tensors: values, and the row splits of each ragged dimension.
+// Ops on ragged tensors. A ragged tensor consists of its values and of the row splits of each ragged dimension.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,8 @@ namespace {
 
 using Splits = std::vector<int64_t>;
 
-// Reads and checks the splits of each dimension, the outermost first. The innermost splits must end with `values`.
+// Reads and checks the row splits of each ragged dimension, the outermost first. The last of the innermost splits must
+// be `values`, the number of values.
 Result<std::vector<Splits>> NestedSplits(std::span<const Tensor> tensors, int64_t values) {
   std::vector<Splits> nested;
   for (const auto& tensor : tensors) {
@@ -26,29 +27,31 @@ Result<std::vector<Splits>> NestedSplits(std::span<const Tensor> tensors, int64_
   return nested;
 }
 
-// How many numbers a range from `start` in steps of `delta` has before `limit`.
+// How many numbers a range has that begins at `start`, has steps of `delta` and ends before `limit`.
 template <typename T>
 Result<int64_t> RangeSize(T start, T limit, T delta) {
   if (delta == T{0}) return InvalidArgument("Requires delta != 0");
   if ((delta > 0) == (limit < start) || limit == start) return 0;
+  const auto too_large = [&](auto count) {
+    return InvalidArgument("a range of {} numbers is too large: start {}, limit {}, delta {}", count, start, limit,
+                           delta);
+  };
   if constexpr (std::is_integral_v<T>) {
     const uint64_t distance = delta > 0 ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start)
                                         : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
     const uint64_t step = delta > 0 ? static_cast<uint64_t>(delta) : uint64_t{0} - static_cast<uint64_t>(delta);
     const uint64_t width = sizeof(T) == 4 ? distance & UINT32_MAX : distance;
     const uint64_t count = (width - 1) / (sizeof(T) == 4 ? step & UINT32_MAX : step) + 1;
-    if (count > tensor::kTensorBytesMax)
-      return InvalidArgument("a range of {} numbers is too large: limit, start or delta is unsuitable", count);
+    if (count > tensor::kTensorBytesMax) return too_large(count);
     return static_cast<int64_t>(count);
   } else {
     const double count = std::ceil(std::abs((static_cast<double>(limit) - static_cast<double>(start)) / delta));
-    if (!(count <= static_cast<double>(tensor::kTensorBytesMax)))
-      return InvalidArgument("a range of {} numbers is too large: limit, start or delta is unsuitable", count);
+    if (!(count <= static_cast<double>(tensor::kTensorBytesMax))) return too_large(count);
     return static_cast<int64_t>(count);
   }
 }
 
-// The number of rows. Scalars apply to every row.
+// The number of ranges that the op makes, one per row. A scalar input applies to every row.
 Result<int64_t> RowsOfRanges(const Call& call) {
   int64_t rows = -1;
   for (const auto& input : call.inputs.first(3)) {
@@ -100,14 +103,14 @@ Outputs RaggedRange(const Call& call) {
   }
 }
 
-// The state of a gather, which descends from the outermost ragged dimension to the values.
+// The state of RaggedGather, which goes from the outermost ragged dimension to the values.
 struct Taken {
-  std::vector<std::pair<int64_t, int64_t>> ranges;  // [begin, end) in the current dimension.
+  std::vector<std::pair<int64_t, int64_t>> ranges;  // The gathered rows [begin, end) of the current dimension.
   std::vector<Splits> splits;
 };
 
-// The dimensions of the indices, except the first, become ragged dimensions with rows of equal length. The room is
-// checked because a client can ask for any number of empty rows.
+// Adds the splits of the ragged dimensions that all dimensions of the indices except the first become; their rows have
+// equal lengths. Checks the memory, because a client can ask for any number of empty rows.
 Status AddEvenSplits(const Call& call, const Shape& indices, Taken* taken) {
   int64_t rows = 1, all_splits = 0;
   for (size_t axis = 0; axis + 1 < indices.size(); ++axis) {
@@ -155,7 +158,7 @@ Result<Tensor> TakeValues(const Call& call, const Tensor& values, const Taken& t
   return out;
 }
 
-// Inputs: the splits of each dimension, the values, the indices.
+// The inputs are the splits of each ragged dimension, the values, and the indices.
 Outputs RaggedGather(const Call& call) {
   const size_t ranks = call.inputs.size() - 2;
   const Tensor& values = call.in(ranks);
@@ -190,7 +193,7 @@ int64_t LongestRow(const Splits& splits) {
   return longest;
 }
 
-// For each value its row and its position in the row.
+// Returns for each value its row and its position in the row.
 std::vector<std::pair<int64_t, int64_t>> PlacesOf(const Splits& splits) {
   std::vector<std::pair<int64_t, int64_t>> places;
   for (size_t row = 0; row + 1 < splits.size(); ++row) {
@@ -199,7 +202,7 @@ std::vector<std::pair<int64_t, int64_t>> PlacesOf(const Splits& splits) {
   return places;
 }
 
-// The sparse tensor has an index for each value, including the inner dimensions of the values.
+// The sparse tensor has an entry for each number of the values, which may have inner dimensions.
 Outputs RaggedTensorToSparse(const Call& call) {
   const size_t ranks = call.inputs.size() - 1;
   const Tensor& values = call.in(ranks);
@@ -214,7 +217,7 @@ Outputs RaggedTensorToSparse(const Call& call) {
   shape.insert(shape.begin(), static_cast<int64_t>(nested[0].size()) - 1);
   const auto rank = static_cast<int64_t>(shape.size());
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {values.elements(), rank}));
-  // If the rows of values are empty, there may be any number of them, and there is nothing to place.
+  // If the rows of `values` have no elements, there may be any number of rows, and no element needs a place.
   if (values.elements() > 0) {
     for (const auto& splits : nested) places.push_back(PlacesOf(splits));
   }

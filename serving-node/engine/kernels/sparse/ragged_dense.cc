@@ -1,4 +1,4 @@
-// Converts ragged tensors to dense ones, padded with a default.
+// Converts ragged tensors to dense ones, which are padded with a default value.
 #include <algorithm>
 
 #include "serving-node/engine/kernels/base/broadcast.h"
@@ -9,15 +9,16 @@
 namespace longshore::engine::kernels::sparse {
 namespace {
 
-// The number of rows of a ragged tensor, and for each ragged dimension the row of each of its values.
+// The row partitions of a ragged tensor: its number of rows, and for each ragged dimension the number of the row to
+// which each of the dimension's values belongs.
 struct Partitions {
   int64_t rows = 0;
   std::vector<std::vector<int64_t>> parents;
 };
 
-// The row of each value, from row splits.
+// Converts row splits into the number of the row to which each value belongs.
 Result<std::vector<int64_t>> ParentsOfSplits(const Call& call, const std::vector<int64_t>& splits) {
-  if (splits.empty()) return InvalidArgument("the row splits of the first partition must not be empty");
+  if (splits.empty()) return InvalidArgument("the row splits of a partition must not be empty");
   RETURN_IF_ERROR(CheckSplits(splits, splits.back()));
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {splits.back()}));
   std::vector<int64_t> parents;
@@ -26,7 +27,8 @@ Result<std::vector<int64_t>> ParentsOfSplits(const Call& call, const std::vector
   return parents;
 }
 
-// InvalidArgument unless the row ids, which are the row of each value, never decrease and are in [0, rows).
+// InvalidArgument unless the row ids never decrease and are in [0, rows). A row id is the number of the row to which a
+// value belongs.
 Status CheckRowIds(const std::vector<int64_t>& ids, int64_t rows) {
   if (ids.empty() || (std::ranges::is_sorted(ids) && ids.front() >= 0 && ids.back() < rows)) return {};
   return InvalidArgument("row ids must never decrease and be in [0, {})", rows);
@@ -81,7 +83,8 @@ int64_t LongestRun(const std::vector<int64_t>& parents) {
   return longest;
 }
 
-// The smallest shape that holds the values, with the sizes that `wanted` gives instead.
+// Returns the smallest shape that holds the values, except that the sizes in `wanted` that are not -1 replace its
+// sizes.
 Result<Shape> DenseShape(const Tensor& wanted, const Partitions& partitions, const Tensor& values) {
   Shape shape = {partitions.rows};
   for (const auto& parents : partitions.parents) shape.push_back(LongestRun(parents));
@@ -103,8 +106,8 @@ Result<Shape> DenseShape(const Tensor& wanted, const Partitions& partitions, con
   return shape;
 }
 
-// For each value the row of the dense tensor that it becomes, where rows are counted over all dimensions up to the
-// innermost ragged one; -1 if the value is cut off.
+// Returns for each value the row of the dense tensor where it is written; -1 if the value is cut off. The rows are
+// those of a matrix into which all dimensions up to the innermost ragged one are flattened.
 std::vector<int64_t> RowsOf(const Partitions& partitions, const Shape& shape) {
   std::vector<int64_t> rows;
   for (int64_t i = 0; i < partitions.rows; ++i) rows.push_back(i < shape[0] ? i : -1);
@@ -122,8 +125,8 @@ std::vector<int64_t> RowsOf(const Partitions& partitions, const Shape& shape) {
   return rows;
 }
 
-// For each number of one element of the innermost ragged dimension, its index in the default, which broadcasts to the
-// element.
+// Returns for each number of one element of the innermost ragged dimension the index of its default in `default_value`,
+// which is broadcast to the shape of the element.
 Result<std::vector<int64_t>> DefaultOffsets(const Tensor& default_value, const Shape& element) {
   ASSIGN_OR_RETURN(const Shape both, BroadcastShape(default_value.shape(), element));
   if (both != element)
@@ -138,7 +141,7 @@ Result<std::vector<int64_t>> DefaultOffsets(const Tensor& default_value, const S
   return offsets;
 }
 
-// Inputs: the shape, the values, the default, the row partitions.
+// The inputs are the shape, the values, the default value, and the row partitions.
 Outputs RaggedTensorToTensor(const Call& call) {
   const Tensor& values = call.in(1);
   const Tensor& default_value = call.in(2);
@@ -146,10 +149,10 @@ Outputs RaggedTensorToTensor(const Call& call) {
     return InvalidArgument("values {} and default_value {} do not fit, or differ in type", ToString(values.shape()),
                            ToString(default_value.shape()));
   ASSIGN_OR_RETURN(const Partitions partitions, PartitionsOf(call));
-  // Surplus values, which belong to no row, are ignored.
+  // Values after those of the last row belong to no row and are ignored.
   if (static_cast<int64_t>(partitions.parents.back().size()) > values.dim(0))
-    return InvalidArgument("the row partitions have {} values, but there are only {}", partitions.parents.back().size(),
-                           values.dim(0));
+    return InvalidArgument("the row partitions describe {} values, but the tensor has only {}",
+                           partitions.parents.back().size(), values.dim(0));
   ASSIGN_OR_RETURN(const Shape shape, DenseShape(call.in(0), partitions, values));
   RETURN_IF_ERROR(call.HasRoomFor(values.type(), shape));
   const Shape element(values.shape().begin() + 1, values.shape().end());

@@ -1,4 +1,4 @@
-// Sums of rows of a table by segments, as for embeddings of sparse features.
+// Selects rows of a table and sums the rows of each segment, as it is done for embeddings of sparse features.
 #include <algorithm>
 #include <cmath>
 
@@ -30,8 +30,8 @@ Result<Rows> RowsOf(const Call& call) {
   Rows rows;
   const Tensor& data = call.in(0);
   if (data.rank() < 1 || call.in(1).rank() != 1 || call.in(1).shape() != call.in(2).shape()) {
-    return InvalidArgument("indices {} and segment_ids {} must be vectors of one length", ToString(call.in(1).shape()),
-                           ToString(call.in(2).shape()));
+    return InvalidArgument("indices {} and segment_ids {} must be vectors of the same length",
+                           ToString(call.in(1).shape()), ToString(call.in(2).shape()));
   }
   ASSIGN_OR_RETURN(rows.indices, AllIntsOf(call.in(1), "indices"));
   ASSIGN_OR_RETURN(rows.ids, AllIntsOf(call.in(2), "segment_ids"));

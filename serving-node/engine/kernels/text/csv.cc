@@ -11,9 +11,9 @@ namespace {
 struct Format {
   char delimiter = ',';
   bool has_quotes = true;
-  std::string missing;           // A field with this text, or without text, is missing.
-  std::vector<int64_t> columns;  // Indices of the fields to read, ascending; empty: all fields.
-  size_t wanted = 0;             // How many fields must be read per record.
+  std::string missing;           // A field is missing if it is empty or has this text.
+  std::vector<int64_t> columns;  // Ascending indices of the fields to read; if empty, all fields are read.
+  size_t wanted = 0;             // How many fields each record must have, of those to read.
 };
 
 Format FormatOf(const Call& call) {
@@ -25,7 +25,7 @@ Format FormatOf(const Call& call) {
           .wanted = call.inputs.size() - 1};
 }
 
-// Reads up to the next delimiter and moves `at` behind it.
+// Reads a field up to the next delimiter and moves `at` behind the delimiter.
 Result<std::string> PlainField(const std::string& record, const Format& format, size_t* at) {
   const size_t end = std::min(record.find(format.delimiter, *at), record.size());
   std::string field = record.substr(*at, end - *at);
@@ -51,7 +51,7 @@ Result<std::string> QuotedField(const std::string& record, const Format& format,
   return field;
 }
 
-// Reads the selected fields of a record and counts them. Keeps at most `wanted` of them.
+// Reads the selected fields of a record. Counts all of them, but keeps only the first `wanted` ones.
 class Fields {
  public:
   explicit Fields(const Format& format) : format_(format) {}
@@ -77,7 +77,7 @@ class Fields {
   const std::string& operator[](size_t index) const { return values_[index]; }
 
  private:
-  // Fields behind the last selected one are not even parsed.
+  // True if all selected fields are read; the fields behind them are not even parsed.
   bool IsDone() const { return !format_.columns.empty() && count_ == format_.columns.size(); }
 
   void Add(std::string field) {
@@ -94,7 +94,7 @@ class Fields {
   size_t count_ = 0;
 };
 
-// Position in the outputs: the column and the record.
+// The position of a field in the outputs: its column and its record.
 struct Place {
   size_t column = 0;
   int64_t record = 0;
@@ -123,7 +123,7 @@ Status Put(const std::string& field, const Format& format, const Tensor& default
 
 using PutField = Status (*)(const std::string&, const Format&, const Tensor&, Place, Tensor*);
 
-// nullptr if fields cannot have the type.
+// Returns the function that writes a field of the type; nullptr if fields cannot have the type.
 PutField PutOf(DType type) {
   switch (type) {
     case DType::kFloat: return Put<float>;
@@ -135,7 +135,8 @@ PutField PutOf(DType type) {
   }
 }
 
-// The default of a column is a scalar, or a vector with one value, or empty for a required column.
+// InvalidArgument unless the default of a column is a scalar, a vector with one value, or empty, which makes the column
+// required.
 Status CheckDefault(const Call& call, size_t column) {
   const Tensor& default_value = call.in(column + 1);
   if (PutOf(default_value.type()) == nullptr)
@@ -146,7 +147,7 @@ Status CheckDefault(const Call& call, size_t column) {
   return {};
 }
 
-// Checks the room for all columns, assuming that each string is as long as its default.
+// Checks that all columns fit into memory, assuming that each string has the length of its default.
 Status CheckRoom(const Call& call, size_t columns) {
   int64_t bytes = 0;
   for (size_t i = 0; i < columns; ++i) {
@@ -188,7 +189,8 @@ Status CheckColumns(const graph::Node& node) {
   if (columns.empty()) return {};
   const bool rises = std::ranges::adjacent_find(columns, std::greater_equal<>()) == columns.end();
   if (columns.size() + 1 == node.inputs.size() && columns[0] >= 0 && rises) return {};
-  return Unimplemented("{} with select_cols {} for {} fields", node.op, ToString(columns), node.inputs.size() - 1);
+  return Unimplemented("{} with select_cols {}, which do not select {} fields in rising order", node.op,
+                       ToString(columns), node.inputs.size() - 1);
 }
 
 constexpr Kernel kKernels[] = {

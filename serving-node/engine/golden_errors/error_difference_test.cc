@@ -1,8 +1,8 @@
-#include "serving-node/engine/interpreter/error_difference.h"
+#include "serving-node/engine/golden_errors/error_difference.h"
 
 #include <gmock/gmock.h>
 
-namespace longshore::engine::interpreter {
+namespace longshore::engine::golden_errors {
 namespace {
 
 using testing::ElementsAre;
@@ -17,7 +17,8 @@ TEST(Subjects, AreWordsNumbersAndShapes) {
   EXPECT_FALSE(ShareASubject("input must be a tensor with 2 values", "the input is invalid: 2 values are expected"));
 }
 
-// Each of our messages begins with the op's name, which TensorFlow's may have, too.
+// Each message of this engine begins with the op's name, which TensorFlow's message may have, too. The name must not
+// count as a shared subject.
 TEST(Subjects, AreNotInThePlaceOfAnError) {
   EXPECT_FALSE(ShareASubject("Einsum failed", R"(op "Einsum" (node "Einsum"): a label is missing)"));
   EXPECT_FALSE(ShareASubject("Rint failed", R"(unsupported ops: "Rint" of DT_HALF (node "Rint"))"));
@@ -51,4 +52,4 @@ TEST(ErrorRows, JustifyDifferencesAndReportTheUnused) {
 }
 
 }  // namespace
-}  // namespace longshore::engine::interpreter
+}  // namespace longshore::engine::golden_errors
