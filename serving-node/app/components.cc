@@ -117,9 +117,9 @@ Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, c
   auto components = std::make_unique<Components>();
   const flags::Parallelism parallelism =
       flags::ParallelismOf(flags, static_cast<int>(std::thread::hardware_concurrency()));
-  components->engine = engine::MakeCpuEngine({.runs = parallelism.runs,
-                                              .threads_per_run = parallelism.threads_per_run,
-                                              .run_bytes_max = flags.limits.budget.run_bytes_max});
+  components->engine = engine::cpu::MakeEngine({.runs = parallelism.runs,
+                                                .threads_per_run = parallelism.threads_per_run,
+                                                .run_bytes_max = flags.limits.budget.run_bytes_max});
   components->admission = std::make_unique<batching::Admission>(
       batching::Limits{.concurrent_runs_max = flags.max_concurrent_runs,
                        .simulated_run = std::chrono::milliseconds(flags.simulated_run_ms)});

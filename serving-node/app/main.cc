@@ -63,11 +63,11 @@ std::string Variable(const char* name) {
 
 int Main(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments.front() == "rehearse") {
-    const auto engine = engine::MakeCpuEngine();
+    const auto engine = engine::cpu::MakeEngine();
     return rehearsal::Main({arguments.begin() + 1, arguments.end()}, *engine);
   }
   if (!arguments.empty() && arguments.front() == "replay") {
-    const auto engine = engine::MakeCpuEngine();
+    const auto engine = engine::cpu::MakeEngine();
     return replay::Main({arguments.begin() + 1, arguments.end()}, *engine, std::cout);
   }
   const auto parsed = flags::ParseFlags(

@@ -27,20 +27,20 @@ Result<int> Show(const Options& options, const Path& version_dir, std::ostream& 
 }
 
 Result<int> Check(const Options& options, const Path& version_dir, std::ostream& out) {
-  const auto engine = engine::MakeCpuEngine();
+  const auto engine = engine::cpu::MakeEngine();
   ASSIGN_OR_RETURN(const CheckResult result, CheckModel(*engine, version_dir, options.tags));
   out << ToText(result, options.ops);
   return result.is_supported() ? kExitOk : kExitFailed;
 }
 
 Result<int> Explain(const Options& options, const Path& version_dir, std::ostream& out) {
-  const auto engine = engine::MakeCpuEngine({.passes_off = options.passes_off});
+  const auto engine = engine::cpu::MakeEngine({.passes_off = options.passes_off});
   RETURN_IF_ERROR(ExplainSignature(*engine, version_dir, options, out));
   return kExitOk;
 }
 
 Result<int> RunModel(const Options& options, const Path& version_dir, std::ostream& out, std::ostream& notes) {
-  const auto engine = engine::MakeCpuEngine({.threads_per_run = options.threads, .passes_off = options.passes_off});
+  const auto engine = engine::cpu::MakeEngine({.threads_per_run = options.threads, .passes_off = options.passes_off});
   RETURN_IF_ERROR(RunSignature(*engine, version_dir, options, out, notes));
   return kExitOk;
 }

@@ -10,7 +10,7 @@ const longshore::fuzz::Allowance longshore::fuzz::kAllowance{.per_byte = 2, .fix
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace longshore;
   static const std::unique_ptr<engine::Engine> engine =
-      engine::MakeCpuEngine({.runs = 1, .loop_time_max = std::chrono::milliseconds(100)});
+      engine::cpu::MakeEngine({.runs = 1, .loop_time_max = std::chrono::milliseconds(100)});
   static const fuzz::Folder folder;
   static const bool has_variables = [] {
     const Path from = source_tree::Root() / "tests" / "models" / "half_plus_two_tf1" / "1" / "variables";

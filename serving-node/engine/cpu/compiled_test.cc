@@ -635,7 +635,7 @@ RunRequest Images(int64_t count) {
 class WithoutPass : public testing::TestWithParam<std::string> {};
 
 TEST_P(WithoutPass, AnswersLikeTheReferenceEngine) {
-  const auto cpu = MakeCpuEngine({.runs = 1, .passes_off = {GetParam()}});
+  const auto cpu = MakeEngine({.runs = 1, .passes_off = {GetParam()}});
   const auto plain = host::MakeEngine({.threads = 1});
   for (const char* version : {"digits/1", "digits/2", "digits/5"}) {
     const auto fast = Load(*cpu, version), slow = Load(*plain, version);
@@ -660,7 +660,7 @@ INSTANTIATE_TEST_SUITE_P(CpuEngine, WithoutPass, testing::ValuesIn(NoneAndEachPa
 
 // Moves the tenth image of a batch to other positions.
 TEST(CpuEngine, ARowHasTheSameBitsWithOtherNeighboursAndAtOtherPositions) {
-  const auto engine = MakeCpuEngine({.runs = 1, .threads_per_run = 2});
+  const auto engine = MakeEngine({.runs = 1, .threads_per_run = 2});
   const auto model = Load(*engine, "digits/2");
   RunRequest all = Images(32);
   const auto whole = RunAndWait(*model, all);

@@ -8,9 +8,9 @@
 
 #include "serving-node/engine/engine.h"
 
-namespace longshore::engine {
+namespace longshore::engine::cpu {
 
-struct CpuOptions {
+struct Options {
   int runs = 0;                            // Concurrent runs (inter-op parallelism); 0 means one per processor.
   int threads_per_run = 1;                 // Intra-op parallelism.
   int waiting_runs_max = 10'000;           // The most queued runs; further ones fail with Unavailable.
@@ -20,6 +20,6 @@ struct CpuOptions {
 };
 
 // The engine must outlive the models that it loaded.
-std::unique_ptr<Engine> MakeCpuEngine(const CpuOptions& options = {});
+std::unique_ptr<Engine> MakeEngine(const Options& options = {});
 
-}  // namespace longshore::engine
+}  // namespace longshore::engine::cpu

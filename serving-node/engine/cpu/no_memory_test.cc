@@ -10,7 +10,7 @@
 #include "serving-node/engine/host/host.h"
 #include "tests/source_tree/source_tree.h"
 
-namespace longshore::engine {
+namespace longshore::engine::cpu {
 namespace {
 
 RunRequest Images(int64_t count, Thread thread) {
@@ -76,7 +76,7 @@ TEST_F(NoMemory, ARunOfTheReferenceEngineIsAnswered) {
 // A run that compiles its program is not tested: oneDNN 3 ends the process if an allocation fails while it makes a
 // primitive, because a std::promise of its cache allocates in its destructor.
 TEST_F(NoMemory, ARunOfACompiledProgramIsAnswered) {
-  const auto engine = MakeCpuEngine({.runs = 1});
+  const auto engine = MakeEngine({.runs = 1});
   const auto model = Load(*engine);
   ASSERT_TRUE(RunAndWait(*model, Images(2, Thread::kCallers)));
   FailEachAllocation(*model, Images(2, Thread::kCallers));
@@ -88,4 +88,4 @@ TEST_F(NoMemory, ARunThatCannotBeQueuedIsAnswered) {
 }
 
 }  // namespace
-}  // namespace longshore::engine
+}  // namespace longshore::engine::cpu

@@ -4,7 +4,7 @@
 #include "serving-node/engine/cpu/cpu.h"
 #include "tests/source_tree/source_tree.h"
 
-namespace longshore::engine {
+namespace longshore::engine::cpu {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -21,7 +21,7 @@ class CpuProfile : public testing::Test {
     return RunAndWait(*model_, std::move(request)).value();
   }
 
-  const std::unique_ptr<Engine> engine_ = MakeCpuEngine({.runs = 1});
+  const std::unique_ptr<Engine> engine_ = MakeEngine({.runs = 1});
   const std::shared_ptr<LoadedModel> model_ = engine_->Load(source_tree::Root() / "tests/models/digits/2", {}).value();
 };
 
@@ -78,4 +78,4 @@ TEST_F(CpuProfile, LeavesOutNodesAboveItsMemoryLimit) {
 }
 
 }  // namespace
-}  // namespace longshore::engine
+}  // namespace longshore::engine::cpu

@@ -105,7 +105,7 @@ int EngineMain(int argc, char** argv) {
     return 2;
   }
   const auto began = Steady::now();
-  const auto engine = longshore::engine::MakeCpuEngine({.runs = 1, .threads_per_run = std::stoi(argv[2])});
+  const auto engine = longshore::engine::cpu::MakeEngine({.runs = 1, .threads_per_run = std::stoi(argv[2])});
   auto model = engine->Load(argv[1], {});
   if (!model) {
     std::cout << "error: " << ToString(model.error()) << std::endl;
