@@ -17,9 +17,9 @@ inline constexpr const char* kAbout = R"(Show models and fleets, change them, an
   longshore promote digits              go to the next step of the rollout now
   longshore abort digits                send all traffic back to the stable version now
 
-It works with the cluster that kubectl would use. For a controller on this host, name its directory of manifests with
---manifests or the environment variable LONGSHORE_MANIFESTS. With a link to it named kubectl-longshore in the PATH,
-`kubectl longshore` works too.)";
+longshore works with the cluster that kubectl would use. For a controller on this host, name its directory of manifests
+with --manifests or the environment variable LONGSHORE_MANIFESTS. If the PATH has a link to longshore with the name
+kubectl-longshore, `kubectl longshore` works too.)";
 
 inline constexpr const char* kFooter =
     "Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 not found, 4 timed out. "

@@ -15,7 +15,7 @@ constexpr mode_t kOwnerOnly = 0600;
 
 // Checks that TLS accepts the certificate, the key and the authorities.
 Status CheckUsable(const PeerIdentity& identity) {
-  if (identity.fleet_name.empty()) return InvalidArgument("the answer lacks the name of the fleet");
+  if (identity.fleet_name.empty()) return InvalidArgument("the certificate comes without the name of the fleet");
   return tls::MakeServerContext(
              {identity.own.certificate, identity.own.key, identity.authorities, /*verify_client=*/true})
       .map([](const auto&) {});

@@ -60,7 +60,9 @@ std::string RefusalText(const CheckResult& result) {
 }
 
 std::string RowText(const std::string& signature, const Result<RowRun>& row) {
-  if (!row) return fmt::format("  one row    {}: fails with zeros: {}\n", signature, row.error().message);
+  if (!row)
+    return fmt::format("  one row    {}: a run with zeros as inputs fails (real inputs may succeed): {}\n", signature,
+                       row.error().message);
   return fmt::format("  one row    {}: {}, {}, {} of memory besides the weights; {}\n", signature, TimeText(row->took),
                      FlopsText(TotalFlops(row->profile)), BytesText(static_cast<int64_t>(row->profile.bytes_peak)),
                      MostlyText(row->profile));

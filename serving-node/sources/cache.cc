@@ -204,7 +204,7 @@ Status Cache::Reserve(const std::string& sha256, int64_t bytes, int64_t there) {
     ASSIGN_OR_RETURN(const int64_t free, FreeOnDisk(dir_));
     if (bytes - there <= free) break;
     if (EvictOne(sha256)) continue;
-    return ResourceExhausted("the disk of the cache {} is full: {} bytes are free, {} more are needed", dir_.string(),
+    return ResourceExhausted("the disk of the cache {} is full: {} bytes are free, but {} are needed", dir_.string(),
                              free, bytes - there);
   }
   reserved_[sha256] = bytes;
