@@ -33,8 +33,10 @@ class Converter {
   explicit Converter(Origin& origin) : origin_(origin) {}
 
   Result<Json> Convert(const YAML::Node& node, const std::string& path, int depth) {
-    if (depth > kYamlDepthMax) return InvalidArgument("{}nested deeper than {}", origin_.At(path), kYamlDepthMax);
-    if (++nodes_ > kYamlNodesMax) return ResourceExhausted("{}more than {} values", origin_.At(path), kYamlNodesMax);
+    if (depth > kYamlDepthMax)
+      return InvalidArgument("{}nested deeper than {} levels", origin_.At(path), kYamlDepthMax);
+    if (++nodes_ > kYamlNodesMax)
+      return ResourceExhausted("{}the document has more than {} values", origin_.At(path), kYamlNodesMax);
     origin_.lines.try_emplace(path, node.Mark().line + 1);
     if (node.IsMap()) return Mapping(node, path, depth);
     if (node.IsSequence()) return Sequence(node, path, depth);

@@ -85,7 +85,7 @@ void ReadBatching(Fields& batching, Batching& out) {
   }
   for (const char* key : {"maxBatchSize", "maxDelay", "allowedBatchSizes"}) {
     if (mode != Mode::kSizes && batching.Has(key))
-      batching.Refuse(key, "mode sets this field: leave out one of the two");
+      batching.Refuse(key, "mode sets this field: leave out this field or mode");
   }
   batching.Integer("maxBatchSize", out.max_batch_size, 1, kBatchSizeMax);
   batching.Time("maxDelay", out.max_delay, Duration(0), seconds(10));

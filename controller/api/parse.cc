@@ -15,7 +15,7 @@ void ReadMetadata(Fields& metadata, Metadata& out) {
   metadata.TextMap("labels", out.labels);
   metadata.TextMap("annotations", out.annotations);
   for (const char* key : {"uid", "generation", "resourceVersion", "creationTimestamp", "managedFields"}) {
-    if (metadata.Has(key)) metadata.Refuse(key, "is set by the store; leave it out");
+    if (metadata.Has(key)) metadata.Refuse(key, "is set when the object is stored; leave it out");
   }
 }
 

@@ -175,7 +175,7 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
       {Replaced(kFull, "  fleet: cpu\n", ""), "spec.fleet: is required"},
       {Replaced(kFull, "kind: Model", "kind: Modell"), "m.yaml:2: kind: \"Modell\" is not one of Model, ServingFleet"},
       {Replaced(kFull, "name: digits", "name: Digits"), "m.yaml:3: metadata.name: \"Digits\" is not a name"},
-      {Replaced(kFull, "name: digits", "name: digits, uid: x"), "is set by the store"},
+      {Replaced(kFull, "name: digits", "name: digits, uid: x"), "is set when the object is stored"},
       {std::string(kFull) + "status: {a: 1}\n", "status: is written by the controller"},
       {std::string(kFull) + "---\n" + kFull, "Model vision/digits is in this file twice"},
       {"a: [1", "m.yaml:"},

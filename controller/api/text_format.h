@@ -13,26 +13,27 @@ struct TextFormat {
 };
 
 inline constexpr TextFormat kServedName = {"a name of letters, digits, _ - .", 253, "^[A-Za-z0-9_.-]+$"};
-inline constexpr TextFormat kFleetName = {"NAME or NAMESPACE/NAME, each up to 63 of a-z 0-9 -", 127,
+inline constexpr TextFormat kFleetName = {"NAME or NAMESPACE/NAME, each up to 63 characters of a-z 0-9 -", 127,
                                           "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"};
 inline constexpr TextFormat kSourceUri = {"file:///FOLDER or https://HOST/ARCHIVE", 1024,
                                           "^(file:///.*|https://[^/?#\\s]+/[^\\s]*)$"};
-inline constexpr TextFormat kSha256 = {"64 of 0-9 a-f", 64, "^[0-9a-f]{64}$"};
+inline constexpr TextFormat kSha256 = {"64 characters of 0-9 a-f", 64, "^[0-9a-f]{64}$"};
 inline constexpr TextFormat kSourcePath = {"a path of at most 512 characters", 512, nullptr};
 inline constexpr TextFormat kHeaderName = {"a header's or cookie's name", 256, "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"};
-inline constexpr TextFormat kHttpUrl = {"http://HOST or https://HOST with a path", 1024,
-                                        "^https?://[^/?#\\s]+[^?#\\s]*$"};
-inline constexpr TextFormat kNamespace = {"a name: up to 63 of a-z 0-9 -, beginning and ending with a-z 0-9", 63,
-                                          "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"};
-inline constexpr TextFormat kVolumeName = {"a name: up to 50 of a-z 0-9 -, beginning and ending with a-z 0-9", 50,
-                                           kNamespace.pattern};
-inline constexpr TextFormat kObjectName = {"a name: up to 253 of a-z 0-9 - ., beginning and ending with a-z 0-9", 253,
-                                           "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"};
+inline constexpr TextFormat kHttpUrl = {"http://HOST or https://HOST, optionally with a path, and without a query",
+                                        1024, "^https?://[^/?#\\s]+[^?#\\s]*$"};
+inline constexpr TextFormat kNamespace = {"a name: up to 63 characters of a-z 0-9 -, beginning and ending with a-z 0-9",
+                                          63, "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"};
+inline constexpr TextFormat kVolumeName = {
+    "a name: up to 50 characters of a-z 0-9 -, beginning and ending with a-z 0-9", 50, kNamespace.pattern};
+inline constexpr TextFormat kObjectName = {
+    "a name: up to 253 characters of a-z 0-9 - ., beginning and ending with a-z 0-9", 253,
+    "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"};
 inline constexpr TextFormat kImage = {"an image, as in registry/name:tag", 512, "^[A-Za-z0-9][A-Za-z0-9._:/@-]*$"};
 inline constexpr TextFormat kLabelName = {
     "a label's name, as in topology.kubernetes.io/zone", 317,
     "^([a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"};
-inline constexpr TextFormat kLabelValue = {"a label's value: up to 63 of letters, digits, _ - .", 63,
+inline constexpr TextFormat kLabelValue = {"a label's value: up to 63 characters: letters, digits, _ - .", 63,
                                            "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"};
 inline constexpr TextFormat kAnnotationValue = {"a text of at most 2048 characters", 2048, nullptr};
 inline constexpr TextFormat kQuantity = {"an amount, as in 2, 500m or 20Gi", 24,

@@ -112,7 +112,8 @@ class ClusterController final : public Controller {
 
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
-  std::string not_ready_ = "not connected yet";  // Guarded by the mutex, as are `stopping_` and `epoch_raises_`.
+  // The mutex guards `not_ready_`, `stopping_` and `epoch_raises_`.
+  std::string not_ready_ = "not connected to the API server yet";
   bool stopping_ = false;
   nodes::EpochRaises epoch_raises_;      // Limits the raises in all terms of this process.
   std::stop_source stop_;                // Cancels the API requests of reconciliations.
@@ -139,7 +140,7 @@ Status ClusterController::Start() {
   RETURN_IF_ERROR(ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
   metrics_.BeforeText([this] { RefreshMetrics(); });
   ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_, [this] { return NotReady(); }));
-  spdlog::info("controller of {} with the API server {}, administration on port {}",
+  spdlog::info("the controller has started for {}, with the API server {} and administration on port {}",
                options_.watch_namespaces.empty() ? "all namespaces"
                                                  : fmt::format("{}", fmt::join(options_.watch_namespaces, ", ")),
                cluster_.server, admin_->port());
@@ -166,7 +167,7 @@ Status ClusterController::Run() {
 
 void ClusterController::Stop() {
   if (!connected_) {  // Exits at once: Connect may block, and there is no Lease to release.
-    spdlog::info("the controller exits before it was connected");
+    spdlog::info("the controller exits before it has connected to the API server");
     std::_Exit(0);
   }
   {
@@ -187,7 +188,7 @@ bool ClusterController::ConnectUntilStopped() {
       not_ready_ = reason;
       if (connected && !stopping_) return true;
     }
-    if (!connected) spdlog::error("cannot connect, will retry: {}", reason);
+    if (!connected) spdlog::error("the controller cannot begin its work yet, will retry: {}", reason);
     Pause();
   }
   return false;

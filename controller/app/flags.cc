@@ -70,11 +70,13 @@ void AddHostFlags(CLI::App& app, RawFlags& raw, HostOptions& host) {
   option("--manifests", raw.manifests, "Directory of manifests (*.yaml); watched for changes");
   option("--node_binary", raw.node_binary, "The longshore-node program; default: next to this one");
   option("--host", host.host, "Address on which fleets listen for clients")->capture_default_str();
-  option("--node_log_level", host.node_log_level, "Log level of the nodes it starts: debug, info, warning or error")
+  option("--node_log_level", host.node_log_level,
+         "Log level of the nodes that the controller starts: debug, info, warning or error")
       ->capture_default_str();
   option("--node_flag", host.node_flags,
-         "NAME=VALUE or NAME, a flag of longshore-node for the nodes it starts; may be repeated, {node} is replaced by "
-         "the node's name: --node_flag=tls_cert_file=/etc/node.crt --node_flag=capture_dir=/var/captures/{node}");
+         "NAME=VALUE or NAME, a flag of longshore-node for the nodes that the controller starts; may be repeated, "
+         "{node} is replaced by the node's name: --node_flag=tls_cert_file=/etc/node.crt "
+         "--node_flag=capture_dir=/var/captures/{node}");
   app.add_flag("--stop-nodes-on-exit", host.stop_nodes_on_exit,
                "On SIGTERM, let the nodes finish their work and stop them")
       ->group(kOnHost);
@@ -88,7 +90,7 @@ void AddClusterFlags(CLI::App& app, RawFlags& raw, ClusterOptions& cluster) {
   };
   app.add_flag("--kubernetes", raw.kubernetes, "Fleets are Deployments of a cluster")->group(kOnCluster);
   option("--kubeconfig", raw.kubeconfig,
-         "File with the cluster and the credentials; default: those of the pod this runs in");
+         "File with the cluster and the credentials; default: those of the controller's own pod");
   option("--context", cluster.context, "Context of the kubeconfig; default: its current one");
   option("--namespace", cluster.namespace_,
          "Namespace of the Lease for the leader election; default: the controller's own namespace");

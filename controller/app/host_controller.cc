@@ -122,8 +122,9 @@ Status HostController::Start() {
                                         [this] { return std::string(working_ ? "" : "not reconciling yet"); }));
   for (const std::string& fleet : fleet_->Fleets()) queue_.Add(api::FleetKey(fleet));
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
-  spdlog::info("controller of {} with manifests in {}, epoch {}, administration on port {}",
-               options_.state_dir.string(), options_.manifests.string(), nodes_->epoch(), admin_->port());
+  spdlog::info(
+      "the controller has started with state directory {}, manifests in {}, epoch {} and administration on port {}",
+      options_.state_dir.string(), options_.manifests.string(), nodes_->epoch(), admin_->port());
   return {};
 }
 

@@ -37,7 +37,9 @@ Result<std::optional<std::string>> Withdraw(store::Store& store, const api::Key&
     if (written) return std::nullopt;
     if (written.error().code != Code::kAborted) return tl::make_unexpected(written.error());
   }
-  return Aborted("{}: the command could not be withdrawn", api::ToString(key));
+  return Aborted(
+      "{}: no controller took the command in time, and it could not be withdrawn, so a controller may still execute it",
+      api::ToString(key));
 }
 
 }  // namespace

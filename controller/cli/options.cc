@@ -166,19 +166,21 @@ void AddImports(CLI::App& app, Flags& flags) {
       AddImport(*imports, "tfserving", "TensorFlow Serving's model config files", Verb::kImportTfServing, flags);
   tfserving->add_option("--fleet", flags.options.fleet, "Name of the fleet; default: main");
   tfserving->add_option("--batching_parameters_file", flags.options.batching_file,
-                        "The file of this flag of tensorflow_model_server");
+                        "The file that tensorflow_model_server gets with this flag");
   tfserving->add_option("--monitoring_config_file", flags.options.monitoring_file,
-                        "The file of this flag of tensorflow_model_server");
+                        "The file that tensorflow_model_server gets with this flag");
   CLI::App* kserve =
       AddImport(*imports, "kserve", "InferenceServices of TensorFlow models, v1beta1", Verb::kImportKserve, flags);
-  kserve->add_option("--fleet", flags.options.fleet,
-                     "One fleet of this name for each namespace; default: one for each service, with its name");
+  kserve->add_option(
+      "--fleet", flags.options.fleet,
+      "One fleet of this name for each namespace; default: one for each InferenceService, with its name");
 }
 
 void AddInstallation(CLI::App& app, Flags& flags) {
   CLI::App* ca = app.add_subcommand("ca", "Manage the certificate authority of an installation in a cluster");
   ca->require_subcommand(1);
-  CLI::App* ensure = ca->add_subcommand("ensure", "Create it if its Secret is empty; the chart's Job does this");
+  CLI::App* ensure = ca->add_subcommand(
+      "ensure", "Create the certificate authority if its Secret is empty; the chart's Job does this");
   ensure->callback([&] { flags.options.verb = Verb::kEnsureCa; });
   ensure->add_option("--secret", flags.options.secret, "Name of the Secret")->required();
   AddNamespace(*ensure, flags);
@@ -256,7 +258,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   app.add_option("--manifests", flags.options.manifests, "The directory of manifests of a controller on this host")
       ->envname("LONGSHORE_MANIFESTS");
   app.add_option("--kubeconfig", flags.options.kubeconfig, "File with the address of a cluster and credentials for it");
-  app.add_option("--context", flags.options.context, "Context of that file; default: its current one");
+  app.add_option("--context", flags.options.context, "Context of the kubeconfig; default: its current one");
   AddStatus(app, flags);
   AddReading(app, flags);
   AddWriting(app, flags);

@@ -18,9 +18,11 @@ constexpr Name kWanted{"longshore_fleet_replicas_wanted", "Number of nodes that 
 constexpr Name kReplicas{"longshore_fleet_replicas", "Number of nodes of the fleet, without nodes that are leaving."};
 constexpr Name kReady{"longshore_fleet_replicas_ready", "Number of nodes that are ready."};
 constexpr Name kNodes{"longshore_fleet_nodes", "Number of nodes by state, including nodes that are leaving."};
-constexpr Name kReason{"longshore_fleet_autoscale_reason", "1, with the reason for the wanted number of nodes."};
-constexpr Name kPressure{"longshore_fleet_autoscale_pressure_ratio",
-                         "The signal of the reason divided by its target: above 1, more nodes are wanted."};
+constexpr Name kReason{"longshore_fleet_autoscale_reason",
+                       "Always 1; the labels have the reason for the wanted number of nodes."};
+constexpr Name kPressure{
+    "longshore_fleet_autoscale_pressure_ratio",
+    "The signal that decided the number of nodes divided by its target: above 1, more nodes are wanted."};
 
 void ShowAutoscaling(const api::AutoscaleStatus& status, const Labels& fleet, Exposition* out) {
   Labels labels = fleet;

@@ -25,7 +25,8 @@ constexpr Name kSloErrors{"longshore_model_slo_error_ratio",
                           "The share of failed requests that the slo of the spec allows."};
 
 constexpr Name kPhase{"longshore_model_rollout_phase", "1 for the current phase of the last rollout."};
-constexpr Name kVerdict{"longshore_model_rollout_verdict", "1, with the result and reason of the last verdict."};
+constexpr Name kVerdict{"longshore_model_rollout_verdict",
+                        "Always 1; the labels have the result and reason of the last verdict."};
 constexpr Name kAttempts{"longshore_model_rollout_attempts_total", "Number of rollouts since the Model was created."};
 constexpr Name kEnded{"longshore_model_rollouts_total", "Rollouts that ended since the controller started, by result."};
 constexpr Name kStep{"longshore_model_rollout_step", "The current or last step of the last rollout, from 1."};
@@ -38,8 +39,9 @@ constexpr Name kErrors{"longshore_model_rollout_errors",
 constexpr Name kNonFinite{"longshore_model_rollout_nonfinite",
                           "Answers of the candidate with NaN or Inf for inputs to which stable gave finite ones."};
 constexpr Name kRunSeconds{"longshore_model_rollout_run_seconds", "Run times in the analysis, by quantile."};
-constexpr Name kEvidence{"longshore_model_rollout_evidence_ratio",
-                         "Evidence against the candidate divided by the limit of the test: at 1 the test fails."};
+constexpr Name kEvidence{
+    "longshore_model_rollout_evidence_ratio",
+    "Evidence against the candidate divided by the limit of the test: at 1 the candidate fails the test."};
 
 // The metric for each number of a verdict. Missing numbers are not shown.
 struct Shown {

@@ -138,7 +138,7 @@ class Kubeconfig {
     for (const char* key : keys) {
       const auto found = entry.find(key);
       if (found == entry.end() || found->is_null() || *found == false || *found == "") continue;
-      return InvalidArgument("{}: a {} with {} is not supported", file_.string(), kind, key);
+      return InvalidArgument("{}: a {} with the field \"{}\" is not supported", file_.string(), kind, key);
     }
     return {};
   }

@@ -30,14 +30,14 @@ Result<std::string> ReadAll(int fd, steady_clock::time_point until) {
     const auto left = std::chrono::duration_cast<milliseconds>(until - steady_clock::now());
     pollfd waiting{fd, POLLIN, 0};
     const int ready = left.count() > 0 ? poll(&waiting, 1, static_cast<int>(left.count())) : 0;
-    if (ready == 0) return DeadlineExceeded("no answer for {} s", kTimeMax.count());
+    if (ready == 0) return DeadlineExceeded("it did not end within {} s", kTimeMax.count());
     if (ready < 0 && errno != EINTR) return Unavailable("{}", std::strerror(errno));
     if (ready < 0) continue;
     const ssize_t count = read(fd, piece, sizeof piece);
     if (count == 0) return out;
     if (count < 0) return Unavailable("{}", std::strerror(errno));
     out.append(piece, static_cast<size_t>(count));
-    if (out.size() > kOutputBytesMax) return ResourceExhausted("more than {} bytes", kOutputBytesMax);
+    if (out.size() > kOutputBytesMax) return ResourceExhausted("it printed more than {} bytes", kOutputBytesMax);
   }
 }
 

@@ -236,7 +236,7 @@ TEST_F(RegistryTest, NodeWithADifferentStateThanSentNeedsASnapshot) {
   node.Ack(node.Read(), "something else");
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.ack_error.empty(); }));
   EXPECT_EQ(registry_->Nodes(kFleet)[0]->ack_error,
-            "its state differs from the state that it was sent: digest something else");
+            "its state has the digest something else, which is not the digest of the state that the controller sent");
   EXPECT_FALSE(registry_->Nodes(kFleet)[0]->sent);
 }
 

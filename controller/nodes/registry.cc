@@ -296,7 +296,8 @@ bool RegistryImpl::TakeAck(Known& node, const control::Ack& ack, MonotonicPoint 
   const bool newest = view.sent && view.sent->epoch == ack.epoch() && view.sent->revision == ack.revision();
   if (newest && ack.error().empty() && ack.state_digest() != DigestOf(*view.sent)) {
     view.ack_error =
-        fmt::format("its state differs from the state that it was sent: digest {}", ForLog(ack.state_digest()));
+        fmt::format("its state has the digest {}, which is not the digest of the state that the controller sent",
+                    ForLog(ack.state_digest()));
   }
   if (view.ack_error.empty()) {
     view.acked_epoch = ack.epoch();

@@ -192,14 +192,14 @@ class PrometheusSource final : public Source {
     auto response =
         client_->Send({.target = "/api/v1/query?query=" + http_client::Encode(expression), .headers = headers_});
     if (!response || response->status != 200) {
-      Unknown(response ? fmt::format("status {}", response->status) : response.error().message);
+      Unknown(response ? fmt::format("HTTP status {}", response->status) : response.error().message);
       return std::nullopt;
     }
     return std::move(response->body);
   }
 
   void Unknown(const std::string& why) {
-    if (why != last_trouble_) spdlog::warn("Prometheus at {} does not answer: {}", url_, ForLog(why));
+    if (why != last_trouble_) spdlog::warn("cannot query Prometheus at {}: {}", url_, ForLog(why));
     last_trouble_ = why;
   }
 

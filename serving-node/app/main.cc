@@ -50,7 +50,7 @@ Status Serve(const flags::Flags& flags) {
     }
     node->Leave();
   }
-  spdlog::info("shutdown complete: all connections are closed, no request was aborted");
+  spdlog::info("shutdown complete: all connections are closed");
   // Only loads of models that no request needs may still be running. _Exit does not wait for them, and the system frees
   // all memory at once.
   std::_Exit(EXIT_SUCCESS);

@@ -35,7 +35,10 @@ Status CheckPadding(const std::vector<const Tensor*>& parts, const Tensor& joine
   size_t bytes = 0;
   for (const Tensor* part : parts) bytes += part->bytes();
   if (joined.bytes() <= kPaddedBytesMax || joined.bytes() <= kPaddingFactorMax * bytes) return {};
-  return ResourceExhausted("padding would enlarge a batch from {} to {} bytes", bytes, joined.bytes());
+  return ResourceExhausted(
+      "padding would enlarge a batch from {} to {} bytes; above {} bytes, padding may enlarge a batch to at most {} "
+      "times its size",
+      bytes, joined.bytes(), kPaddedBytesMax, kPaddingFactorMax);
 }
 
 // Returns the part of the key for the shape of a row: the sizes that must be equal, and -1 where padding allows

@@ -257,7 +257,8 @@ class AgentThreads final : public Agent {
       SetDraining();
       if (deps_.drain) deps_.drain();
     } else if (const auto taken = held_.Receive(message); !taken) {
-      spdlog::warn("epoch {} revision {} refused: {}", message.epoch(), message.revision(), ToString(taken.error()));
+      spdlog::warn("the desired state of epoch {} revision {} was refused: {}", message.epoch(), message.revision(),
+                   ToString(taken.error()));
       ack.set_error(ToString(taken.error()));
     } else {
       outbox_->Wake();

@@ -32,7 +32,7 @@ size_t TextBytes(const std::string& text) {
 
 std::string ToString(const NonFinite& found) {
   if (found.op == "Placeholder")
-    return fmt::format("output \"{}\", from the request's \"{}\"", found.output, found.node);
+    return fmt::format("output \"{}\", from the request's input \"{}\"", found.output, found.node);
   return fmt::format("output \"{}\", made by node \"{}\" (op {})", found.output, found.node, found.op);
 }
 

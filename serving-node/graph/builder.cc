@@ -262,7 +262,8 @@ Status Builder::Inline(const NodeDef& def, const FunctionDef& function, const At
     return Unimplemented("functions call each other deeper than {} levels (recursion of \"{}\"?) at node \"{}\"",
                          kFunctionDepthMax, signature.name(), name);
   }
-  if (++calls_ > kCallsMax) return ResourceExhausted("the graph calls functions more than {} times", kCallsMax);
+  if (++calls_ > kCallsMax)
+    return ResourceExhausted("the graph has more than {} function calls and bodies of conditions and loops", kCallsMax);
   RETURN_IF_ERROR(CountBytes(attributes.bytes()));
   if (signature.input_arg_size() != static_cast<int>(inputs.size())) {
     return DataLoss("node \"{}\" calls \"{}\" with {} arguments instead of {}", name, signature.name(), inputs.size(),
@@ -304,7 +305,7 @@ Result<std::vector<Edge>> Builder::EmitFunction(const FunctionDef& function, Sco
   for (const auto& output : function.signature().output_arg()) {
     const auto ret = function.ret().find(output.name());
     if (ret == function.ret().end())
-      return DataLoss("function \"{}\" does not return \"{}\"", function.signature().name(), output.name());
+      return DataLoss("function \"{}\" does not return its output \"{}\"", function.signature().name(), output.name());
     ASSIGN_OR_RETURN(const Edge edge, Resolve(ParseReference(ret->second), body));
     outputs.push_back(edge);
   }
@@ -315,8 +316,8 @@ Status Builder::Append(const NodeDef& def, const Attributes& attributes, std::ve
   for (const char* op : {"Switch", "Merge", "Enter", "Exit", "NextIteration"}) {
     if (WithoutRef(def.op()) != op) continue;
     return Unimplemented(
-        "unsupported: control flow of TensorFlow 1 at node \"{}{}\" (op \"{}\"): its value is used "
-        "outside of the condition or loop it belongs to",
+        "unsupported: control flow of TensorFlow 1 at node \"{}{}\" (op \"{}\"): the value of the "
+        "node is used outside of the condition or loop to which it belongs",
         scope->prefix, def.name(), def.op());
   }
   Node node{.name = scope->prefix + def.name(), .op = def.op(), .attributes = attributes, .inputs = {}};
@@ -369,7 +370,8 @@ Result<std::vector<int>> Builder::BodiesOf(const Node& node, const Scope& scope)
     const bool is_list = value != nullptr && value->value_case() == AttrValue::kList;
     for (int i = 0; i < (is_list ? value->list().func_size() : 1); ++i) {
       const auto* function = is_list ? &value->list().func(i) : value == nullptr ? nullptr : &value->func();
-      if (function == nullptr) return DataLoss("node \"{}\" (op \"{}\") has no \"{}\"", node.name, node.op, attribute);
+      if (function == nullptr)
+        return DataLoss("node \"{}\" (op \"{}\") has no attribute \"{}\"", node.name, node.op, attribute);
       ASSIGN_OR_RETURN(const int body, BodyOf(*function, node, node.inputs.size() - control->own_inputs, scope));
       bodies.push_back(body);
     }
@@ -455,7 +457,8 @@ Result<Builder::Scope> Builder::BodyV1Scope(const Scope& around, std::span<const
 Result<int> Builder::AddBodyV1(const Scope& around, std::span<const Edge> arguments, const BodyV1& source) {
   if (around.depth == kFunctionDepthMax)
     return Unimplemented("conditions and loops are nested deeper than {} levels", kFunctionDepthMax);
-  if (++calls_ > kCallsMax) return ResourceExhausted("the graph has more than {} bodies", kCallsMax);
+  if (++calls_ > kCallsMax)
+    return ResourceExhausted("the graph has more than {} function calls and bodies of conditions and loops", kCallsMax);
   RETURN_IF_ERROR(CountEdges(arguments.size() + source.results.size()));
   PartialGraph partial;
   ASSIGN_OR_RETURN(Scope scope, BodyV1Scope(around, arguments, source, &partial));

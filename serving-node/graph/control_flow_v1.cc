@@ -135,14 +135,15 @@ class ControlFlowV1Finder {
   // step from a NextIteration.
   Status AddVariable(const NodeDef& merge) {
     const auto inputs = DataInputs(merge);
-    if (inputs.size() != 2) return Refuse(merge, "it must have two inputs");
+    if (inputs.size() != 2) return Refuse(merge, "the node must have two inputs");
     const NodeDef* enter = Find(inputs[0].node);
     const NodeDef* next = Find(inputs[1].node);
     if (enter != nullptr && IsOp(*enter, "NextIteration")) std::swap(enter, next);
     if (next == nullptr || !IsOp(*next, "NextIteration")) return {};
-    if (enter == nullptr || !IsOp(*enter, "Enter")) return Refuse(merge, "its loop does not begin with an Enter");
-    if (DataInputs(*enter).size() != 1) return Refuse(*enter, "it must have one input");
-    if (DataInputs(*next).size() != 1) return Refuse(*next, "it must have one input");
+    if (enter == nullptr || !IsOp(*enter, "Enter"))
+      return Refuse(merge, "the loop of the node does not begin with an Enter");
+    if (DataInputs(*enter).size() != 1) return Refuse(*enter, "the node must have one input");
+    if (DataInputs(*next).size() != 1) return Refuse(*next, "the node must have one input");
     const size_t loop = LoopNamed(FrameOf(*enter));
     auto& variables = found_->loops_[loop].variables;
     variable_at_[merge.name()] = {loop, variables.size()};
@@ -157,12 +158,13 @@ class ControlFlowV1Finder {
 
   Status AddSwitch(const NodeDef& def) {
     const auto inputs = DataInputs(def);
-    if (inputs.size() != 2) return Refuse(def, "it must have two inputs");
+    if (inputs.size() != 2) return Refuse(def, "the node must have two inputs");
     const NodeDef* predicate = Find(inputs[1].node);
     if (predicate == nullptr || predicate->op() != "LoopCond") return {};
     const auto variable = variable_at_.find(inputs[0].node);
-    if (variable == variable_at_.end()) return Refuse(def, "it switches a value that is not a variable of the loop");
-    if (DataInputs(*predicate).size() != 1) return Refuse(*predicate, "it must have one input");
+    if (variable == variable_at_.end())
+      return Refuse(def, "the node switches a value that is not a variable of the loop");
+    if (DataInputs(*predicate).size() != 1) return Refuse(*predicate, "the node must have one input");
     auto& loop = found_->loops_[variable->second.loop];
     const std::string condition = ToString(DataInputs(*predicate)[0]);
     if (!loop.condition.empty() && loop.condition != condition) return Refuse(def, "the loop has a second condition");
@@ -175,7 +177,7 @@ class ControlFlowV1Finder {
   }
 
   Status AddEnter(const NodeDef& enter) {
-    if (DataInputs(enter).size() != 1) return Refuse(enter, "it must have one input");
+    if (DataInputs(enter).size() != 1) return Refuse(enter, "the node must have one input");
     const size_t at = LoopNamed(FrameOf(enter));
     auto& loop = found_->loops_[at];
     enters_[at].push_back(&enter);
@@ -191,7 +193,7 @@ class ControlFlowV1Finder {
     const auto inputs = DataInputs(exit);
     const auto at = inputs.size() == 1 ? switch_at_.find(inputs[0].node) : switch_at_.end();
     if (at == switch_at_.end() || SwitchOutput(inputs[0]) != 0)
-      return Refuse(exit, "it does not end a loop's variable");
+      return Refuse(exit, "the input of the node is not the last value of a loop's variable");
     found_->loops_[at->second.loop].variables[at->second.variable].exits.push_back(exit.name());
     found_->loop_of_[exit.name()] = at->second.loop;
     return {};
@@ -289,13 +291,14 @@ class ControlFlowV1Finder {
   // predicate, so this predicate no longer guards its output.
   Result<Guards> AddMerge(const NodeDef& merge) {
     const auto inputs = DataInputs(merge);
-    if (inputs.size() != 2) return Refuse(merge, "it must have two inputs");
+    if (inputs.size() != 2) return Refuse(merge, "the node must have two inputs");
     const Guards sides[2] = {GuardsOf(inputs[0]), GuardsOf(inputs[1])};
     std::vector<std::pair<int, int>> opposite;
     for (const auto& guard : sides[0]) {
       if (Has(sides[1], {guard.first, 1 - guard.second})) opposite.push_back(guard);
     }
-    if (opposite.size() != 1) return Refuse(merge, "its inputs are not the two sides of one condition");
+    if (opposite.size() != 1)
+      return Refuse(merge, "the inputs of the node are not from the two branches of one condition");
     Guards rest = Union(sides[0], sides[1]);
     std::erase_if(rest, [&](const auto& guard) { return guard.first == opposite[0].first; });
     AddToGroup(merge, inputs, opposite[0], rest);

@@ -558,8 +558,9 @@ TEST(Graph, RejectsLoopsThatDoNotFollowTensorFlowsPattern) {
     const auto built = Build(Def(changed), {{"x:0"}, {output}, {}});
     return built ? "" : built.error().message;
   };
-  EXPECT_THAT(error("op: 'Exit' input: 'w/Switch'", "op: 'Exit' input: 'w/Merge'", "w/Exit:0"),
-              HasSubstr("node \"w/Exit\" (op \"Exit\"): it does not end a loop's variable"));
+  EXPECT_THAT(
+      error("op: 'Exit' input: 'w/Switch'", "op: 'Exit' input: 'w/Merge'", "w/Exit:0"),
+      HasSubstr("node \"w/Exit\" (op \"Exit\"): the input of the node is not the last value of a loop's variable"));
   EXPECT_THAT(error("op: 'LoopCond'", "op: 'Identity'", "w/Exit:0"), HasSubstr("node \"w/Exit\""));
   EXPECT_THAT(error("input: 'w/Enter' input: 'w/Next'", "input: 'w/Enter'", "w/Exit:0"), HasSubstr("two inputs"));
   EXPECT_THAT(error("", "", "w/neg:0"), HasSubstr("outside of the condition or loop"));

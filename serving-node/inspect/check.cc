@@ -100,8 +100,8 @@ std::vector<std::string> Advice(const google::protobuf::Map<std::string, tensorf
       for (size_t i = 1; i < pattern->size(); ++i) {
         if ((*pattern)[i] >= 0) continue;
         advice.insert(
-            fmt::format("input {} {}: dimension {} may have any size, and every new size needs a new plan; pad to a "
-                        "few sizes, or export it with a fixed size",
+            fmt::format("input {} {}: dimension {} may have any size, and every new size needs a new plan; pad the "
+                        "inputs to a few sizes, or export the model with a fixed size",
                         name, tensor::ToString(pattern), i));
       }
     }
@@ -128,7 +128,7 @@ std::string ToText(const CheckResult& result, bool list_ops) {
       fmt::format("{}: {}\n", result.dir.string(), result.is_supported() ? "supported" : "not supported");
   if (result.is_supported()) {
     text += fmt::format("  loads      in {}\n", TimeText(result.load_took));
-    text += fmt::format("  weights    {} in memory, {} of files\n", BytesText(result.memory_bytes),
+    text += fmt::format("  weights    {} in memory, {} in files\n", BytesText(result.memory_bytes),
                         BytesText(result.stored_bytes));
   } else {
     text += RefusalText(result);

@@ -29,23 +29,23 @@ FLOP. Exit codes: 0 supported, 1 not supported, 2 invalid command line.
   longshore model check /models/digits --ops)";
 
 inline constexpr const char* kExplainFooter =
-    R"(Shows how many nodes the graph has as read from the file and after each pass, and the steps of a run with these
-input shapes. RUNS AS is the implementation of a step: onednn (with the name of its kernel), the engine's own loops, or
-the op's reference kernel. Reference kernels are slow, so a model should have few of them. Without inputs the shapes are
-those of a request of --batch rows.
+    R"(Shows how many nodes the graph has as read from the file and after each optimisation pass, and the steps of a run
+with the inputs of --input or --inputs; without these flags, with inputs of --batch rows. RUNS AS is the implementation
+of a step: onednn (with the name of its kernel), the engine's own loops, or the op's reference kernel. Reference kernels
+are slow, so a model should have few of them.
 
   longshore model explain /models/digits
   longshore model explain /models/digits --batch 32 --json | jq '.steps[] | select(.how == "kernel")'
 
-If answers look wrong, leave out one pass after another, here and in run. If the answers are right without a certain
-pass, please report this pass as a bug.
+If answers look wrong, leave out one pass at a time with --without, in explain and in run. If the answers are right
+without a certain pass, please report this pass as a bug.
 
   longshore model explain /models/digits --without scales)";
 
 inline constexpr const char* kRunFooter =
-    R"(Outputs are JSON in the columnar format of TensorFlow Serving's REST API: {"outputs": ...}; a single output has no
-name. Bytes that are not valid UTF-8 are {"b64": "..."}. Timings go to standard error. --out writes the output "a/b" to
-a%2Fb.npy.
+    R"(Outputs are JSON in the columnar format of TensorFlow Serving's REST API: {"outputs": ...}; the name of a
+single output is left out. Bytes that are not valid UTF-8 are {"b64": "..."}. Timings go to standard error. --out writes
+the output "a/b" to a%2Fb.npy.
 
   longshore model run /models/digits --input image=image.npy --output label
   echo '{"inputs": {"x": [1.0, 2.0]}}' | longshore model run /models/half_plus_two --inputs -

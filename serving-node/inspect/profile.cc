@@ -74,7 +74,7 @@ double TotalFlops(const RunProfile& profile) {
 std::string MostlyText(const RunProfile& profile) {
   if (profile.nodes.empty()) return "nothing to compute";
   const OpRuns most = ByOp(profile).front();
-  return fmt::format("mostly {} ({:.0f} %)", most.op, Percent(most.took, Total(profile)));
+  return fmt::format("{:.0f} % of the time in {}", Percent(most.took, Total(profile)), most.op);
 }
 
 std::string ToText(const RunProfile& profile) {

@@ -9,7 +9,7 @@ namespace longshore::inspect {
 
 double TotalFlops(const engine::RunProfile& profile);
 
-// Returns a text that names the op that takes most of the time: "mostly Conv2D (91 %)".
+// Returns a text that names the op that takes most of the time: "91 % of the time in Conv2D".
 std::string MostlyText(const engine::RunProfile& profile);
 
 // Returns a table of the ops, the slowest first, and a table of the slowest nodes.

@@ -9,7 +9,8 @@ namespace longshore::inspect {
 namespace {
 
 Result<tensor::Tensor> Zeros(const tensorflow::TensorInfo& info, int64_t rows) {
-  if (info.encoding_case() != tensorflow::TensorInfo::kName) return Unimplemented("it is sparse or composite");
+  if (info.encoding_case() != tensorflow::TensorInfo::kName)
+    return Unimplemented("zeros cannot be made for a sparse or composite input");
   tensor::Shape shape = tensor::PatternFromProto(info.tensor_shape()).value_or(tensor::Shape{-1});
   if (!shape.empty() && shape[0] < 0) shape[0] = rows;
   for (int64_t& size : shape) {

@@ -142,8 +142,9 @@ void Discovery::Poll() {
 void Discovery::SetWaiting(std::vector<Waiting> waiting) {
   const std::lock_guard lock(mutex_);
   for (const Waiting& one : waiting) {
-    if (std::ranges::find(waiting_, one) == waiting_.end())
-      spdlog::warn("model \"{}\" is not loaded yet: {}", one.model, one.reason);
+    if (std::ranges::find(waiting_, one) != waiting_.end()) continue;
+    const std::string what = one.version ? fmt::format(" version {} is not loaded yet", *one.version) : "";
+    spdlog::warn("model \"{}\"{}: {}", one.model, what, one.reason);
   }
   waiting_ = std::move(waiting);
 }

@@ -120,10 +120,10 @@ class GoldenSet {
     const double difference = evidence::Compare(outputs, record.expected).relative;
     result_.set_worst_relative_difference(std::max(result_.worst_relative_difference(), difference));
     if (validation_.non_finite_reject() && evidence::HasNonFinite(outputs))
-      Refuse("an output of record {} is NaN or Inf", i);
+      Refuse("an output of golden record {} is NaN or Inf", i);
     if (validation_.deterministic()) {
       ASSIGN_OR_RETURN(const TensorMap repeated, engine::RunAndWait(model_, again));
-      if (!BitEqual(outputs, repeated)) Refuse("the input of record {} gave two different answers", i);
+      if (!BitEqual(outputs, repeated)) Refuse("the input of golden record {} gave two different answers", i);
     }
     const bool passed = validation_.metric() == "tolerance" ? difference <= validation_.relative_tolerance() &&
                                                                   !ExactOutputsDiffer(outputs, record.expected)
@@ -161,7 +161,7 @@ std::string SignatureChangeSince(const Path& stable_dir, const engine::LoadedMod
   if (stable_dir.empty()) return "";
   const auto stable = saved_model::ReadMetaGraph(stable_dir, engine::LoadOptions{}.tags);
   if (!stable) {
-    spdlog::warn("cannot compare the signatures with stable: {}", ToString(stable.error()));
+    spdlog::warn("cannot compare the signatures with those of the stable version: {}", ToString(stable.error()));
     return "";
   }
   return SignatureChange(stable->signature_def(), model.signatures());

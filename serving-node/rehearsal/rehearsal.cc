@@ -163,7 +163,7 @@ Result<control::GoldenResult> JudgeWithinMemory(engine::Engine& engine, const Re
 Result<control::GoldenResult> RunRehearsal(const RehearsalOptions& options) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
-    return Unavailable("{} cannot start: no pipe: {}", ProcessName(options), strerror(errno));
+    return Unavailable("{} cannot start: cannot create a pipe: {}", ProcessName(options), strerror(errno));
   const Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
   auto child = process::Spawn({.argv = Arguments(options),
@@ -186,7 +186,8 @@ Result<control::GoldenResult> RunRehearsal(const RehearsalOptions& options) {
                             options.time_max.count());
   }
   const auto result = Decode(text);
-  if (!exit->ok() || !result) return Aborted("{} {}", ProcessName(options), DescribeExit(*exit));
+  if (!exit->ok()) return Aborted("{} {}", ProcessName(options), DescribeExit(*exit));
+  if (!result) return Aborted("{} exited without a complete result", ProcessName(options));
   return *result;
 }
 

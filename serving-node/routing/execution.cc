@@ -23,6 +23,7 @@ metrics::Labels LabelsOf(const std::string& model, int64_t version) {
 }
 
 constexpr const char* kNonFiniteMessage = "an output is NaN or Inf, but stable's for the same input is finite";
+constexpr const char* kNotComparedMessage = "an output is NaN or Inf, and no node could run stable for comparison";
 
 rehearsal::Attempt AttemptOf(const GuardKey& key) { return {key.model, key.version, key.salt}; }
 
@@ -73,8 +74,9 @@ struct Execution::ActiveRun {
 
 Execution::Execution(const RouterDeps& deps)
     : deps_(deps),
-      nonfinite_(deps.metrics.Counters("longshore_nonfinite_total",
-                                       "Answers of candidates with NaN or Inf where stable's answer is finite.")),
+      nonfinite_(deps.metrics.Counters(
+          "longshore_nonfinite_total",
+          "Answers of candidates with NaN or Inf where stable's answer is finite or no node could run stable.")),
       second_opinion_(deps) {}
 
 std::shared_ptr<evidence::Counters> Execution::CountersOf(const Request& request) const {
@@ -168,7 +170,7 @@ void Execution::Judge(const std::shared_ptr<ActiveRun>& run, Result<PredictAnswe
     Count(*run, stable_is_good ? Code::kInternal : run->outcome.error().code);
   } else {
     Count(*run, Code::kOk);
-    if (stable_is_good || unasked) CountNonFinite(run);
+    if (stable_is_good || unasked) CountNonFinite(run, stable_is_good ? kNonFiniteMessage : kNotComparedMessage);
   }
   if (stable_is_good && !run->request->choice.pinned)
     return std::exchange(run->request->done, nullptr)(std::move(stable));
@@ -190,13 +192,13 @@ void Execution::Count(const ActiveRun& run, Code code) const {
 
 // Trips the guard and reports the trip before the answer is sent. The search for the op that produced the NaN or Inf
 // needs another run, so it happens later.
-void Execution::CountNonFinite(const std::shared_ptr<ActiveRun>& run) const {
+void Execution::CountNonFinite(const std::shared_ptr<ActiveRun>& run, const char* why) const {
   const TimePoint now = deps_.clock.Now();
   run->counters->CountNonFinite(now);
   auto nonfinite = nonfinite_;
   nonfinite.With(LabelsOf(run->ready->model, run->ready->version)).Add();
   GuardState& guard = *run->candidate()->arm->guard;
-  if (!deps_.guards.TripNow(guard, "NonFinite", kNonFiniteMessage, now)) return;
+  if (!deps_.guards.TripNow(guard, "NonFinite", why, now)) return;
   deps_.origins.Find(run->ready, {run, &run->request->call.request},
                      [&guards = deps_.guards, key = guard.key()](const std::string& origin) {
                        if (!origin.empty()) guards.Explain(key, origin);

@@ -84,7 +84,8 @@ std::shared_ptr<GuardState> GuardBook::For(const GuardKey& key) {
 bool GuardBook::TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at) {
   if (guard.tripped_.exchange(true, std::memory_order_acq_rel)) return false;
   const Trip trip{guard.key(), std::move(reason), std::move(message), at};
-  spdlog::warn("model \"{}\" version {}: guard {}: {}", trip.key.model, trip.key.version, trip.reason, trip.message);
+  spdlog::warn("model \"{}\" version {}: guard {} tripped: {}", trip.key.model, trip.key.version, trip.reason,
+               trip.message);
   OnTrip on_trip;
   {
     const std::lock_guard lock(mutex_);

@@ -72,7 +72,8 @@ Result<Hop> ParseHop(const PredictCall& call) {
   const std::string_view text = Header(call, kHopVersionHeader);
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), hop.version);
   if (which != kHopToHolder || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    return InvalidArgument("a peer's request needs the header {} and a number in {}", kHopHeader, kHopVersionHeader);
+    return InvalidArgument("a peer's request needs a valid value in the header {} and a number in the header {}",
+                           kHopHeader, kHopVersionHeader);
   }
   return hop;
 }
@@ -92,8 +93,9 @@ Result<Headers> ClientHeadersOf(const PredictCall& call) {
 
 Result<bool> IsToHome(const Headers& metadata, std::string_view fleet) {
   if (HeaderValue(metadata, kHopHeader) != kHopToHome) return false;
-  if (HeaderValue(metadata, kHopFleetHeader) == fleet) return true;
-  return Unavailable("this node belongs to the fleet {}", fleet);
+  const auto asked = HeaderValue(metadata, kHopFleetHeader);
+  if (asked == fleet) return true;
+  return Unavailable("this node belongs to the fleet {}, not to {}", fleet, asked.value_or(std::string_view()));
 }
 
 }  // namespace longshore::routing

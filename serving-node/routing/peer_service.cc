@@ -32,7 +32,7 @@ PeerService::PeerService(std::string fleet, std::function<PeerLoad()> load, GetS
   if (state != nullptr) {
     *reply->mutable_state() = *state;
   } else if (status.ok()) {
-    status = {::grpc::StatusCode::NOT_FOUND, "this node has no state yet"};
+    status = {::grpc::StatusCode::NOT_FOUND, "this node has not received its desired state yet"};
   }
   auto* reactor = context->DefaultReactor();
   reactor->Finish(status);

@@ -177,7 +177,7 @@ void Router::Shared::StartHop(const RequestPtr& request) {
   // After NOT_FOUND, the sender of a hop to a holder tries another holder. In reply to a hop to a home, NOT_FOUND would
   // reach the client and wrongly mean that the model does not exist.
   const Code no_peer = hop->to_home ? Code::kUnavailable : Code::kNotFound;
-  if (!request->table) return request->done(Fail(no_peer, "this node has no state yet"));
+  if (!request->table) return request->done(Fail(no_peer, "this node has not received its desired state yet"));
   if (request->table->fleet() != hop->fleet)
     return request->done(Fail(no_peer, "this node does not belong to the fleet {}", hop->fleet));
   request->model = request->table->Find(request->model_name());

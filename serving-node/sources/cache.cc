@@ -130,7 +130,7 @@ void Cache::ReadEntries() {
       entries_[name] = {record->bytes, fs::last_write_time(it->path() / kRecord, gone)};
       continue;
     }
-    spdlog::warn("cache {}: removing the entry {}: {}", dir_.string(), name, record.error().message);
+    spdlog::warn("cache {}: the entry {} is damaged and is removed: {}", dir_.string(), name, record.error().message);
     fs::remove_all(it->path(), gone);
   }
 }

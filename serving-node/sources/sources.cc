@@ -96,7 +96,7 @@ SourceStatus Sources::StatusOf(const VersionSource& source) const {
   }
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(source.sha256);
-  if (job == jobs_.end()) return {SourceState::kFailed, {}, "the archive is not wanted"};
+  if (job == jobs_.end()) return {SourceState::kFailed, {}, "no model of this node needs the archive"};
   return job->second.status;
 }
 

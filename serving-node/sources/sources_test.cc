@@ -120,7 +120,7 @@ TEST_F(SourcesTest, UsesAFolderInPlace) {
 
 TEST_F(SourcesTest, FetchesAnArchiveOnceAndThenUsesTheCache) {
   Start();
-  EXPECT_EQ(sources_->StatusOf(Archive()).message, "the archive is not wanted");
+  EXPECT_EQ(sources_->StatusOf(Archive()).message, "no model of this node needs the archive");
   sources_->Want({Archive()});
   const SourceStatus status = AwaitReady(Archive());
   EXPECT_EQ(ReadFile(status.folder / "1/saved_model.pb").value(), "graph");

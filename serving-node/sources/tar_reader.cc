@@ -162,7 +162,8 @@ Result<std::optional<TarEntry>> TarReader::Next() {
     std::string name = extension.name.value_or(HeaderName(block));
     const bool is_folder = type == '5' || (type == '\0' && name.ends_with('/'));
     if (!is_folder && !IsFile(type))
-      return InvalidArgument("the archive's entry \"{}\" is {}", Shown(name), KindOf(type));
+      return InvalidArgument("the archive's entry \"{}\" is {}; only files and folders are supported", Shown(name),
+                             KindOf(type));
     const int64_t size = is_folder ? 0 : extension.size.value_or(*said);
     ASSIGN_OR_RETURN(name, SafeName(name));
     if (name.empty() && !is_folder) return InvalidArgument("the archive has a file without a name");
@@ -186,7 +187,7 @@ Status TarReader::TakeExtension(const Block& block, char type, int64_t size, Ext
   Extension pax;
   RETURN_IF_ERROR(TakePax(content, &pax));
   if (type == 'g' && (pax.name || pax.size))
-    return InvalidArgument("the archive has a global extended header with a name or a size");
+    return InvalidArgument("the archive has a global extended header with a name or a size, which is not supported");
   if (pax.name) extension->name = std::move(pax.name);
   if (pax.size) extension->size = pax.size;
   return {};
@@ -214,7 +215,7 @@ Status TarReader::TakePax(std::string_view records, Extension* extension) {
     if (equals == std::string_view::npos) return InvalidArgument("the archive has a damaged extended header");
     const std::string_view key = record.substr(0, equals);
     const std::string_view value = record.substr(equals + 1);
-    if (key.starts_with("GNU.sparse.")) return InvalidArgument("the archive has a sparse file");
+    if (key.starts_with("GNU.sparse.")) return InvalidArgument("the archive has a sparse file, which is not supported");
     if (key == "path") extension->name = std::string(value);
     if (key != "size") continue;
     int64_t size = -1;

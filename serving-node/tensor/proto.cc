@@ -129,8 +129,8 @@ Status CheckFilled(const tensorflow::TensorProto& proto, const Shape& shape, int
   if (count <= given) return {};
   if (static_cast<uint64_t>(count - given) <= filled_bytes_max / FilledElementBytes(proto)) return {};
   return InvalidArgument(
-      "the {} elements of shape {} are given by {} values: filling in the others needs more than {} bytes", count,
-      ToString(shape), given, filled_bytes_max);
+      "a tensor of shape {} has {} elements, of which {} are given: filling in the others needs more than {} bytes",
+      ToString(shape), count, given, filled_bytes_max);
 }
 
 template <typename T, typename Field>

@@ -151,9 +151,9 @@ TEST(TensorProto, FillsInAtMostTheAllowedBytes) {
   EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8193), kFilledBytesMaxForRequests));
   const auto refused = FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194), kFilledBytesMaxForRequests);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(
-      refused.error().message,
-      "the 8194 elements of shape [8194] are given by 1 values: filling in the others needs more than 32768 bytes");
+  EXPECT_EQ(refused.error().message,
+            "a tensor of shape [8194] has 8194 elements, of which 1 are given: filling in the others needs more than "
+            "32768 bytes");
   EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194)));  // The limit for a constant of a graph is higher.
   EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_STRING, 30), kFilledBytesMaxForRequests));
   EXPECT_FALSE(FromProto(OneValueFor(tensorflow::DT_STRING, 40), kFilledBytesMaxForRequests));
@@ -165,7 +165,8 @@ TEST(TensorProto, DoesNotCountValuesOfAnotherType) {
   const auto refused = FromProto(proto, kFilledBytesMaxForRequests);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
-            "the 40 elements of shape [40] are given by 1 values: filling in the others needs more than 32768 bytes");
+            "a tensor of shape [40] has 40 elements, of which 1 are given: filling in the others needs more than 32768 "
+            "bytes");
 }
 
 TEST(TensorProto, AlwaysWritesStringsIntoTheirField) {

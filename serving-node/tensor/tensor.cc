@@ -30,7 +30,7 @@ std::string_view DTypeName(DType type) {
     case DType::kUint32: return "DT_UINT32";
     case DType::kUint64: return "DT_UINT64";
   }
-  return "an unknown type";
+  return "UNKNOWN";
 }
 
 size_t ElementBytes(DType type) {

@@ -13,7 +13,7 @@ from tensorflow_serving.apis import regression_pb2
 
 MODEL = "half_plus_two_tf1"
 WEB, BATCH = "web-0123456789abcdef", "batch-0123456789abcdef"
-TEXT = "a bearer token is needed here"
+TEXT = "the request has no valid bearer token"
 WRONG = [None, "", WEB, "Bearer", "Bearer ", f"Bearer {WEB}x", f"Bearer {WEB[:-1]}", f"Basic {WEB}", f"Bearer web {WEB}"]
 
 

@@ -55,7 +55,7 @@ class Checks(unittest.TestCase):
         self.assertIsNone(checks.rollback_seconds(10_300, segments, 5))
 
     def test_the_first_bad_answer_is_the_earliest_one_of_all_logs(self):
-        line = '2026-01-02T03:04:05.{} W longshore-node: model "digits" version {}: guard NonFinite: an output is NaN\n'
+        line = '2026-01-02T03:04:05.{} W longshore-node: model "digits" version {}: guard NonFinite tripped: an output is NaN\n'
         logs = ["2026-01-02T03:04:04.000 I longshore-node: gRPC on port 1\n" + line.format("678", 4),
                 line.format("120", 3) + line.format("345", 4)]
         first = datetime.datetime(2026, 1, 2, 3, 4, 5, 345_000).timestamp() * 1000

@@ -187,7 +187,8 @@ Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const std
   if (!key->second->HasSigned(decoded->signed_text, decoded->signature)) return Refused("is not signed by the issuer");
   if (!IsFor(decoded->claims, audience)) return Refused("is for another audience");
   const auto expires = TimeAt(decoded->claims, "exp");
-  if (!expires || now >= *expires + kSkewMax) return Refused("has expired");
+  if (!expires) return Refused("has no valid expiration time");
+  if (now >= *expires + kSkewMax) return Refused("has expired");
   if (const auto begins = TimeAt(decoded->claims, "nbf"); begins && now < *begins - kSkewMax)
     return Refused("is not valid yet");
   return decoded->claims;

@@ -49,7 +49,7 @@ bool IsVisible(char c) { return std::isgraph(static_cast<unsigned char>(c)) != 0
 Status CheckLine(const Line& line, size_t number) {
   if (line.token.empty()) return InvalidArgument("line {}: expected a name and a token", number);
   if (!std::ranges::all_of(line.token, IsVisible)) {
-    return InvalidArgument("line {}: a token must not contain blanks", number);
+    return InvalidArgument("line {}: a token must consist of visible ASCII characters, without blanks", number);
   }
   if (line.token.size() < kTokenBytesMin || line.token.size() > kTokenBytesMax) {
     return InvalidArgument("line {}: a token must have {} to {} characters", number, kTokenBytesMin, kTokenBytesMax);
@@ -104,7 +104,7 @@ Status Gate::Admit(std::string_view authorization) const {
   const bool bearer = authorization.size() <= kScheme.size() + kTokenBytesMax &&
                       std::ranges::equal(authorization.substr(0, kScheme.size()), kScheme, lower);
   if (bearer && tokens_->current()->Contains(authorization.substr(kScheme.size()))) return {};
-  return Fail(Code::kUnauthenticated, "a bearer token is needed here");
+  return Fail(Code::kUnauthenticated, "the request has no valid bearer token");
 }
 
 Result<std::string> ReadToken(const Path& file) {

@@ -33,7 +33,7 @@ TEST(Tokens, NameAMalformedLineByItsNumberWithoutShowingIt) {
       {"# nothing\n", "the file has no token"},
       {"a 0123456789abcdef\nsecret0123456789", "line 2: expected a name and a token"},
       {"a secret", "line 1: a token must have 16 to 4096 characters"},
-      {"a 0123456789 abcdef", "line 1: a token must not contain blanks"},
+      {"a 0123456789 abcdef", "line 1: a token must consist of visible ASCII characters, without blanks"},
       {"a 0123456789abcdef\na 0123456789abcdeg", "line 2: an earlier line has the same name or token"},
       {"a 0123456789abcdef\nb 0123456789abcdef", "line 2: an earlier line has the same name or token"}};
   for (const auto& [text, expected] : cases) {
@@ -53,7 +53,7 @@ TEST(Gate, AdmitsKnownTokensAndRefusesAllOthersWithTheSameError) {
                           "0123456789abcdef", "Bearer\t0123456789abcdef", "Bearer  0123456789abcdef"}) {
     const Status answer = gate.Admit(bad);
     ASSERT_FALSE(answer) << bad;
-    EXPECT_EQ(answer.error(), (Error{Code::kUnauthenticated, "a bearer token is needed here"}));
+    EXPECT_EQ(answer.error(), (Error{Code::kUnauthenticated, "the request has no valid bearer token"}));
   }
 }
 

@@ -75,7 +75,7 @@ std::optional<Response> RequestReader::CheckHead() const {
   const auto& head = parser_->get();
   const bool coded = head.find(field::transfer_encoding) != head.end();
   if (coded && (head.version() < 11 || !parser_->chunked())) {
-    return TextResponse(400, "malformed HTTP request: the Transfer-Encoding does not delimit the body");
+    return TextResponse(400, "malformed HTTP request: a Transfer-Encoding needs HTTP/1.1 and must end with chunked");
   }
   if (head[field::content_length].find_first_not_of("0123456789") != beast::string_view::npos) {
     return TextResponse(400, "malformed HTTP request: the Content-Length is not a number");

@@ -113,7 +113,7 @@ Result<Owned<X509>> Certify(const Pair& authority, EVP_PKEY* key, const Subject&
 
 Result<TimePoint> ToTime(const ASN1_TIME* time) {
   std::tm fields{};
-  if (ASN1_TIME_to_tm(time, &fields) != 1) return InvalidArgument("the certificate's period of validity is not valid");
+  if (ASN1_TIME_to_tm(time, &fields) != 1) return InvalidArgument("the certificate's period of validity is malformed");
   return TimePoint(std::chrono::seconds(timegm(&fields)));
 }
 

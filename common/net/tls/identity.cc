@@ -141,7 +141,8 @@ Result<std::string> ReadSystemCas() {
     auto text = ReadFile(file, kAuthoritiesBytesMax);
     if (text || text.error().code != Code::kNotFound) return text;
   }
-  return NotFound("this system has no list of trusted CAs: {}", fmt::join(kSystemAuthorities, ", "));
+  return NotFound("this system has no list of trusted CAs: none of these files exists: {}",
+                  fmt::join(kSystemAuthorities, ", "));
 }
 
 }  // namespace longshore::tls

@@ -27,7 +27,7 @@ const api::FailedVersion* FailureOf(const api::ModelStatus& status, int64_t vers
 
 std::string WhyThisVersion(const api::Model& model, TimePoint now) {
   const int64_t stable = model.status.stable_version;
-  if (stable == 0) return "  No version serves yet: the first one has to load and pass its golden set.\n";
+  if (stable == 0) return "  No version serves yet: the first one has to load and pass its checks.\n";
   std::string text = fmt::format("  Version {} serves", stable);
   const api::HistoryEntry* entry = LastOf(model.status, stable);
   if (entry == nullptr) return text + ".\n";
@@ -54,10 +54,10 @@ std::string WhyNotTheWanted(const api::Model& model, TimePoint now) {
 // Returns the sentence that explains a value of RolloutStatus::paused_reason.
 std::string PauseSentence(const std::string& reason) {
   if (reason == "Manual") return "The step waits for `longshore promote`.";
-  if (reason == "Command") return "It is paused by a command.";
-  if (reason == "Spec") return "It is paused by the manifest: spec.rollout.paused.";
+  if (reason == "Command") return "The rollout is paused by a command.";
+  if (reason == "Spec") return "The rollout is paused by the manifest: spec.rollout.paused.";
   if (reason == "AnalysisFailed") return "The analysis failed, and the manifest says onFailure: Pause.";
-  return "It is paused: " + reason;
+  return "The rollout is paused: " + reason;
 }
 
 std::string StepReason(const api::Model& model, const api::Step& step, TimePoint now) {
@@ -84,7 +84,7 @@ std::string RolloutText(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   if (rollout.phase == RolloutPhase::kNone) return "  There has been no rollout yet.\n";
   if (!IsUnderWay(rollout.phase)) {
-    return fmt::format("  The last one, to version {}, is over: {}.\n", rollout.candidate,
+    return fmt::format("  The last rollout, to version {}, is over: {}.\n", rollout.candidate,
                        RolloutPhaseName(rollout.phase));
   }
   std::string text = fmt::format("  {}, started {} ago (this step {} ago)\n", RolloutInShort(model),
@@ -117,8 +117,9 @@ std::string CommandsText(const api::Model& model) {
     const bool by_command = model.status.rollout.paused_reason == "Command";
     if (by_command) text += "  longshore resume " + target + "    continue as the evidence allows\n";
     if (model.status.rollout.paused_reason.empty()) text += "  longshore pause " + target + "     keep this weight\n";
-    text += "  longshore abort " + target + "     move all traffic back to version " +
-            std::to_string(model.status.rollout.stable) + "\n";
+    const int64_t stable = model.status.rollout.stable;
+    text += "  longshore abort " + target + "     " +
+            (stable == 0 ? "end the rollout" : "move all traffic back to version " + std::to_string(stable)) + "\n";
   }
   std::set<int64_t> wanted;
   for (const auto& [_, version] : model.spec.version_labels) wanted.insert(version);
@@ -138,7 +139,7 @@ std::string WaitReason(const api::Model& model, TimePoint now) {
   const auto& steps = model.spec.rollout.steps;
   if (!rollout.paused_reason.empty()) return PauseSentence(rollout.paused_reason);
   switch (rollout.phase) {
-    case RolloutPhase::kValidating: return "The version runs in a rehearsal process against its golden set.";
+    case RolloutPhase::kValidating: return "The version is being loaded and checked in a rehearsal process.";
     case RolloutPhase::kLoading: return "The version is being loaded next to the one that serves.";
     case RolloutPhase::kPromoting: return "The version is being loaded on all nodes that should hold it.";
     default: return index < steps.size() ? StepReason(model, steps[index], now) : "";

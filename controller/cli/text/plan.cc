@@ -90,7 +90,7 @@ std::string PolicyText(const api::Model& model, const rollout::Preview& preview)
 std::string WayText(const api::Model& model, const rollout::Preview& preview) {
   const std::string from = preview.stable == 0 ? "no version yet" : fmt::format("version {}", preview.stable);
   if (model.spec.version) return fmt::format("{} -> version {}", from, preview.candidate);
-  return fmt::format("{} -> the next version that nodes find (here {})", from, preview.candidate);
+  return fmt::format("{} -> the next version that nodes find (this plan assumes {})", from, preview.candidate);
 }
 
 }  // namespace

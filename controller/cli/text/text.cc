@@ -134,7 +134,8 @@ std::string DescribeModel(const api::Model& model, TimePoint now) {
   text += fmt::format("  wanted         version {}\n", WantedText(spec));
   text += fmt::format("  rollout        {}\n", RolloutInShort(model));
   text += fmt::format("  steps          {}\n", StepsText(spec.rollout));
-  text += fmt::format("  generation     {}, seen {}\n", model.metadata.generation, status.observed_generation);
+  text += fmt::format("  generation     {}; the controller has processed {}\n", model.metadata.generation,
+                      status.observed_generation);
   if (!status.command_result.empty()) text += "  last command   " + status.command_result + "\n";
   text += Heading("Conditions") + ConditionsText(status.conditions, now);
   text += Heading("Nodes") + NodesText(status.nodes);

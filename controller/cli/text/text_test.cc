@@ -156,7 +156,7 @@ TEST(Explain, APausedRolloutSaysWhyAndOffersResume) {
   model.status.rollout.phase = RolloutPhase::kPaused;
   model.status.rollout.paused_reason = "Command";
   const std::string text = ExplainModel(model, kNow);
-  EXPECT_NE(text.find("It is paused by a command"), std::string::npos);
+  EXPECT_NE(text.find("The rollout is paused by a command"), std::string::npos);
   EXPECT_NE(text.find("longshore resume digits -n vision"), std::string::npos);
   EXPECT_EQ(text.find("longshore pause"), std::string::npos);
   model.status.rollout.paused_reason = "Manual";

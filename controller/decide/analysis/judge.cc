@@ -107,8 +107,8 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSp
   }
   const int64_t pairs = seen.candidate.drift.pairs;
   if (rollout.drift.max && pairs >= kDriftPairsMin && DriftMean(seen) > *rollout.drift.max) {
-    return {"Drift", fmt::format("mean difference {:.3g} over {} pairs is above {:.3g}", DriftMean(seen), pairs,
-                                 *rollout.drift.max)};
+    return {"Drift", fmt::format("mean difference {:.3g} over {} pairs of answers is above {:.3g}", DriftMean(seen),
+                                 pairs, *rollout.drift.max)};
   }
   return {};
 }
@@ -132,9 +132,9 @@ api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, int64_t
   } else if (HoldsForBaseline(seen, analysis, spec)) {
     verdict.result = "Undecided";
     verdict.reason = "LatencyBaseline";
-    verdict.message =
-        "the objective is missed, and " + LatencyMessage(seen, analysis.baseline, "stable did before the rollout",
-                                                         seen.latency_baseline, 2 / kAlphaLatencyBaseline, spec);
+    verdict.message = "the latency objective is missed, and " +
+                      LatencyMessage(seen, analysis.baseline, "stable did before the rollout", seen.latency_baseline,
+                                     2 / kAlphaLatencyBaseline, spec);
   } else if (step_requests < spec.rollout.requests_min) {
     verdict.result = "Undecided";
     verdict.reason = "TooFewRequests";

@@ -31,6 +31,11 @@ struct Reading {
   bool known = false;
   bool proportional = false;  // Whether the value halves if the number of nodes doubles; true only of utilization.
   double Ratio() const { return value / target; }
+  // For example "QueueDelay 0.02 s is above 0.01 s". The utilization is a share, which has no unit.
+  std::string AboveTarget() const {
+    const char* unit = proportional ? "" : " s";
+    return fmt::format("{} {:.4g}{} is above {:.4g}{}", what, value, unit, target, unit);
+  }
 };
 
 bool IsFresh(const Signal& signal, Duration age_max, TimePoint now) {
@@ -148,8 +153,7 @@ api::AutoscaleStatus Up(const api::ServingFleetSpec& spec, api::AutoscaleStatus 
     return status;
   }
   status.last_scale_up = now;
-  const std::string message = fmt::format("{} {:.4g} is above {:.4g}: from {} to {} nodes", reading.what, reading.value,
-                                          reading.target, replicas, wanted);
+  const std::string message = fmt::format("{}: from {} to {} nodes", reading.AboveTarget(), replicas, wanted);
   return Set(std::move(status), wanted, {reading.reason, message, &reading});
 }
 
@@ -164,8 +168,7 @@ api::AutoscaleStatus Await(api::AutoscaleStatus status, const Reading& reading, 
   // The reason of a scale-up stays while the added nodes start.
   const bool explains = status.reason == "QueueDelay" || status.reason == "Latency" || status.reason == "Utilization";
   if (status.desired == nodes.replicas && explains) return status;
-  const std::string message = fmt::format("{} {:.4g} is above {:.4g}; waiting for nodes that are not measured yet",
-                                          reading.what, reading.value, reading.target);
+  const std::string message = reading.AboveTarget() + "; waiting for nodes that are not measured yet";
   return Set(std::move(status), nodes.replicas, {reading.reason, message, &reading});
 }
 
@@ -179,7 +182,8 @@ api::AutoscaleStatus Down(const api::ServingFleetSpec& spec, api::AutoscaleStatu
     status.recommendations.clear();
     // The reason of the last change stays, because it explains the current number of nodes.
     if (status.desired == replicas && ExplainsReplicas(status.reason)) return status;
-    return Set(std::move(status), replicas, {"Steady", "every signal is at its target", &readings.back()});
+    return Set(std::move(status), replicas,
+               {"Steady", "no signal asks for more nodes, and no node can be removed", &readings.back()});
   }
   if (status.recommendations.empty()) status.recommendations.emplace_back(now, enough);
   auto& [since, most] = status.recommendations.front();

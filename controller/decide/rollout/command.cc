@@ -13,8 +13,9 @@ std::string PromoteStep(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   const bool in_step = rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused;
   if (!in_step || rollout.weight_percent == 0) {
-    return fmt::format("the rollout is {}: only a step with weight can be promoted",
-                       api::RolloutPhaseName(rollout.phase));
+    return fmt::format(
+        "the phase of the rollout is {}: promote works only in a step in which the new version gets requests",
+        api::RolloutPhaseName(rollout.phase));
   }
   if (draft.policy().paused) return "spec.rollout.paused is true: change the manifest";
   const bool last = rollout.step_index + 1 >= static_cast<int>(draft.policy().steps.size());
@@ -43,7 +44,7 @@ std::string Pause(Draft& draft) {
 std::string Resume(Draft& draft) {
   if (draft.policy().paused) return "spec.rollout.paused is true: change the manifest";
   if (!draft.rollout().paused_by_command)
-    return "the rollout is not paused by a command; use promote to continue after a manual step";
+    return "the rollout is not paused by a command; use promote to continue after a step with `pause: Manual`";
   draft.rollout().paused_by_command = false;
   return "";
 }

@@ -100,8 +100,8 @@ std::optional<Draft::SourceProblem> Draft::FindSourceProblem() const {
       serves->second.sha256 + sha256 != "") {
     return SourceProblem{
         "OtherSource",
-        fmt::format("version {} already serves from {}; the files of a version never change: give the one from {} "
-                    "another number",
+        fmt::format("version {} already serves from {}; the files of a version never change: give the files from "
+                    "{} another version number",
                     status_.stable_version, serves->second.uri, spec().source_uri)};
   }
   if (sha256.empty()) return std::nullopt;

@@ -27,7 +27,7 @@ void Start(Draft& draft, int64_t candidate) {
   status.sources[candidate] = {draft.spec().source_uri, draft.spec().source_sha256};
   draft.SetPhase(RolloutPhase::kValidating);
   draft.Record("Started", status.stable_version == 0
-                              ? fmt::format("version {} is the first version", candidate)
+                              ? fmt::format("version {} is to become the first version that serves", candidate)
                               : fmt::format("version {} is to replace {}", candidate, status.stable_version));
 }
 

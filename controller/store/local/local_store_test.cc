@@ -188,7 +188,8 @@ TEST_F(LocalStoreTest, AnObjectThatIsRemovedFromItsFileIsReported) {
   ASSERT_TRUE(store_->ReadManifests());
   ASSERT_TRUE(store_->ProblemOf(key_));
   EXPECT_EQ(store_->ProblemOf(key_)->message,
-            "Model default/digits is no longer in all.yaml but still exists; to remove it, use `longshore delete`");
+            "Model default/digits still exists, although it is no longer in all.yaml; to remove the object, use "
+            "`longshore delete`");
   EXPECT_TRUE(OpenStore()->Get(key_));
 }
 

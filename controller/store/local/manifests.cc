@@ -178,9 +178,11 @@ void Manifests::ReportVanished(Store& store) {
     const bool is_present = present_.contains(file);
     for (const api::Key& key : is_present ? taken.gone : ObjectsEverIn(file)) {
       if (OwnerOf(key, "") || !store.Get(key)) continue;
-      const std::string change = is_present ? fmt::format("{} is no longer in {}", ToString(key), file)
-                                            : fmt::format("{} was deleted with {}", file, ToString(key));
-      Report(file, "Vanished", change + " but still exists; to remove it, use `longshore delete`", {key});
+      const std::string change =
+          is_present ? fmt::format("it is no longer in {}", file) : fmt::format("its file {} was deleted", file);
+      const std::string message = fmt::format(
+          "{} still exists, although {}; to remove the object, use `longshore delete`", ToString(key), change);
+      Report(file, "Vanished", message, {key});
     }
   }
 }

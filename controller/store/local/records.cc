@@ -42,7 +42,7 @@ Result<Object> Records::Read(const api::Key& key) const {
   Result<Object> object = FromDocument(*document);
   if (!object) return DataLoss("{}: {}", PathOf(key).string(), object.error().message);
   if (const std::string& version = object->metadata.resource_version; !VersionNumber(version)) {
-    return DataLoss("{}: metadata.resourceVersion \"{}\" is not a valid count of writes", PathOf(key).string(),
+    return DataLoss("{}: metadata.resourceVersion \"{}\" is not a positive whole number", PathOf(key).string(),
                     version);
   }
   return object;

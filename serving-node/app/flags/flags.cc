@@ -141,7 +141,7 @@ void AddManagedFlags(CLI::App& app, Flags& flags) {
          "flag, connections to both are in plain text")
       ->group(group);
   app.add_option("--controller_token_file", flags.controller_token_file,
-                 "token with which this node authenticates to the controller")
+                 "file with the token that this node sends to the controller")
       ->group(group);
   app.add_option("--fleet", flags.fleet, "the fleet of this node: namespace/name")->group(group);
   app.add_option("--state_dir", flags.state_dir, "directory for the state of this node only; keep it across restarts")
@@ -225,7 +225,8 @@ Status CheckStandalone(const CLI::App& app, const Flags& flags) {
   }
   for (const char* name : SourceFlags::Given(app)) return InvalidArgument("{} needs --controller", name);
   if (flags.port == kPortOff && flags.rest_api_port == kPortOff && flags.listeners.grpc_socket_path.empty()) {
-    return InvalidArgument("--port=0 and --rest_api_port=0 leave nothing to serve on");
+    return InvalidArgument(
+        "--port=0 and --rest_api_port=0 leave nothing to serve on: give one of the ports, or --grpc_socket_path");
   }
   return {};
 }

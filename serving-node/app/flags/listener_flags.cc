@@ -17,16 +17,16 @@ void ListenerFlags::AddTo(CLI::App& app) {
       "largest number of predictions in flight; further ones are refused with RESOURCE_EXHAUSTED or 429 [10000]")
       ->check(CLI::PositiveNumber);
   add("--max_held_answer_bytes", answer_bytes_max,
-      "total bytes of the answers that are not written yet; if an answer exceeds this limit, its client gets "
-      "UNAVAILABLE or 503 instead [4294967296]")
+      "total bytes of the answers that are not written yet; if the total with a new answer exceeds this limit, the "
+      "client of this answer gets UNAVAILABLE or 503 instead [4294967296]")
       ->check(CLI::PositiveNumber);
   add("--grpc_max_receive_message_bytes", grpc_receive_bytes_max,
       "largest gRPC request in bytes; a larger one is refused [268435456]")
       ->check(CLI::PositiveNumber);
   add("--grpc_max_concurrent_streams", grpc_streams_max,
-      "largest number of requests in flight on one gRPC connection; further ones wait at the client. A client that "
-      "resets "
-      "requests and sends others is refused at twice this number of requests that have not ended [1000]")
+      "largest number of requests in flight on one gRPC connection; further ones wait at the client. If a client "
+      "resets requests and sends new ones, the new ones are refused while twice this number of its requests have not "
+      "ended [1000]")
       ->check(CLI::PositiveNumber);
   add("--grpc_max_connections", grpc_connections_max,
       "largest number of open gRPC connections; further ones wait in the system's backlog [10000]")
@@ -37,8 +37,8 @@ void ListenerFlags::AddTo(CLI::App& app) {
       "a call is cancelled if, after ten seconds of grace, its client reads the answer more slowly than this [262144]")
       ->check(CLI::PositiveNumber);
   add("--grpc_drain_timeout_ms", grpc_drain_timeout_ms,
-      "the longest time that a gRPC request may take after its connection has reached its age or the node has begun to "
-      "drain [600000]")
+      "the longest time that a gRPC request may take after its connection has reached --connection_age_max_ms or the "
+      "node has begun to drain [600000]")
       ->check(CLI::PositiveNumber);
   add("--rest_max_connections", rest_connections_max,
       "largest number of open REST connections; further ones wait in the system's backlog [10000]")

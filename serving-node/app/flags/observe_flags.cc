@@ -34,8 +34,8 @@ void ObserveFlags::AddTo(CLI::App& app) {
       ->group(group);
   app.add_option(
          "--capture_dir", capture.dir,
-         "directory to which requests are written that end with INTERNAL, UNKNOWN or DATA_LOSS or with NaN or Inf in "
-         "the answer; all answers are then checked for NaN and Inf. To replay one: longshore-node replay BUNDLE")
+         "directory for bundles: each holds a request that ended with INTERNAL, UNKNOWN or DATA_LOSS or with NaN or "
+         "Inf in the answer; all answers are then checked for NaN and Inf. To replay one: longshore-node replay BUNDLE")
       ->group(group);
   app.add_option("--capture_files_max", capture.files_max,
                  "largest number of bundles in --capture_dir; further ones are not written [100]")

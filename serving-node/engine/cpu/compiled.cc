@@ -115,8 +115,8 @@ class Compiled::Bodies : public kernels::Bodies {
   kernels::Outputs Compute(int body, std::vector<Tensor> arguments, size_t room_bytes) override {
     const graph::Graph& graph = compiled_.graph_.bodies[static_cast<size_t>(body)];
     if (arguments.size() != graph.arguments.size())
-      return InvalidArgument("a body is called with {} arguments instead of {}", arguments.size(),
-                             graph.arguments.size());
+      return InvalidArgument("the body of a condition or loop is called with {} arguments instead of {}",
+                             arguments.size(), graph.arguments.size());
     std::map<std::string, Tensor> fed;
     for (size_t i = 0; i < arguments.size(); ++i) fed.emplace_hint(fed.end(), ArgumentName(i), std::move(arguments[i]));
     const auto program =

@@ -314,7 +314,7 @@ void Program::Place(std::byte* memory, OwnFrame& frame) const {
 Status Program::Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) const {
   for (const auto& [name, id] : fed_) {
     const auto given = fed.find(name);
-    if (given == fed.end()) return InvalidArgument("no value for \"{}\"", name);
+    if (given == fed.end()) return InvalidArgument("the graph input \"{}\" has no value", name);
     frame.made[id] = given->second;
     frame.data[id] = given->second.elements() == 0 ? frame.memory : frame.made[id].mutable_data();
   }
@@ -376,7 +376,9 @@ Result<std::vector<Tensor>> Program::RunSlices(const std::map<std::string, Tenso
     ASSIGN_OR_RETURN(const auto outputs, RunWhole(some, frame, on_step));
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i].rank() == 0 || outputs[i].dim(0) != slices_->each)
-        return Internal("a slice of {} rows has an output {}", slices_->each, tensor::ToString(outputs[i].shape()));
+        return Internal(
+            "a run of {} of the request's rows made an output of shape {}, which does not have as many rows",
+            slices_->each, tensor::ToString(outputs[i].shape()));
       if (first == 0) {
         Shape shape = outputs[i].shape();
         shape[0] = slices_->rows;

@@ -131,7 +131,7 @@ TEST(HostEngine, NamesTheInputIfTheRequestHadTheNan) {
   const auto found = FindNonFinite(*model, {"serving_default", {{"x", Tensor::Of<float>({2}, {1, nan})}}, {}});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->op, "Placeholder");
-  EXPECT_THAT(ToString(*found), testing::StartsWith("output \"y\", from the request's \""));
+  EXPECT_THAT(ToString(*found), testing::StartsWith("output \"y\", from the request's input \""));
 }
 
 TEST(HostEngine, AnswersARowTheSameInEveryBatchSize) {

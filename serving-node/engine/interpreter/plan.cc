@@ -279,8 +279,8 @@ Status Plan::Execute(const std::vector<bool>& needed, size_t memory_bytes_max, R
 Result<std::vector<Tensor>> Plan::RunBody(std::vector<Tensor> arguments, size_t memory_bytes_max,
                                           RunState& run_state) const {
   if (arguments.size() != graph_.arguments.size())
-    return InvalidArgument("a body is called with {} arguments instead of {}", arguments.size(),
-                           graph_.arguments.size());
+    return InvalidArgument("the body of a condition or loop is called with {} arguments instead of {}",
+                           arguments.size(), graph_.arguments.size());
   Values values(graph_.nodes.size());
   for (size_t i = 0; i < arguments.size(); ++i)
     values[static_cast<size_t>(graph_.arguments[i])] = {std::move(arguments[i])};
@@ -299,7 +299,7 @@ Result<std::vector<Tensor>> Plan::Run(const std::map<std::string, Tensor>& fed, 
   Values values(graph_.nodes.size());
   for (const auto& [name, node] : graph_.fed) {
     const auto given = fed.find(name);
-    if (given == fed.end()) return InvalidArgument("no value for \"{}\"", name);
+    if (given == fed.end()) return InvalidArgument("the graph input \"{}\" has no value", name);
     values[static_cast<size_t>(node)] = {given->second};
   }
   RunState run_state(*this, resources, after, limits);

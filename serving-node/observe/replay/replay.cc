@@ -24,7 +24,8 @@ constexpr const char* kAbout =
 It loads the version from the directory that the bundle names, or from --model_path, runs the request once without
 batching, and prints the answer. A bundle is text: you can change the request in it and replay it again.
 
-Exit status: 0 the failure did not occur again, 1 it did, 2 the bundle or the model cannot be read.
+Exit status: 0 the request did not fail again, 1 it did (perhaps with another error), 2 the bundle or the model cannot
+be read.
 )";
 
 constexpr int64_t kShownElementsMax = 20;
@@ -58,22 +59,23 @@ void PrintOrigin(engine::LoadedModel& model, engine::RunRequest run, std::ostrea
   std::promise<Result<std::optional<engine::NonFinite>>> promise;
   model.FindNonFinite(std::move(run), [&promise](auto found) { promise.set_value(std::move(found)); });
   const auto found = promise.get_future().get();
-  if (!found) out << "the op that produced it cannot be found: " << found.error().message << "\n";
+  if (!found) out << "the op that produced NaN or Inf cannot be found: " << found.error().message << "\n";
   if (found && *found) out << "NaN or Inf in " << ToString(**found) << "\n";
 }
 
 void PrintBundle(const capture::Bundle& bundle, std::ostream& out) {
   out << fmt::format("captured {} on node {}: model \"{}\" version {}\n", bundle.captured_at(), bundle.node(),
                      bundle.model(), bundle.version());
-  out << (bundle.code() == "OK" ? fmt::format("captured result: an answer with NaN or Inf in {}\n", bundle.non_finite())
+  const std::string origin = bundle.non_finite().empty() ? "" : " in " + bundle.non_finite();
+  out << (bundle.code() == "OK" ? fmt::format("captured result: an answer with NaN or Inf{}\n", origin)
                                 : fmt::format("captured result: {}: {}\n", bundle.code(), bundle.error()));
 }
 
 void WarnOfOtherFiles(const capture::Bundle& bundle, const Path& dir, std::ostream& out) {
   const auto digest = saved_model::VersionDigest(dir);
   if (bundle.digest().empty() || !digest || *digest == bundle.digest()) return;
-  out << fmt::format("the files in {} differ from those of the captured request: digest {}, not {}\n", dir.string(),
-                     *digest, bundle.digest());
+  out << fmt::format("the files in {} are not those that ran the captured request: their digest is {}, not {}\n",
+                     dir.string(), *digest, bundle.digest());
 }
 
 // Runs the request and returns true if the failure occurs again.
@@ -104,7 +106,7 @@ Result<int> Replay(const Arguments& arguments, engine::Engine& engine, std::ostr
     options.tags.assign(bundle.saved_model_tags().begin(), bundle.saved_model_tags().end());
   ASSIGN_OR_RETURN(const auto model, engine.Load(dir, options));
   const bool seen = Run(*model, bundle, out);
-  out << (seen ? "the failure occurred again\n" : "the failure did not occur again\n");
+  out << (seen ? "the request failed again\n" : "the request did not fail again\n");
   return seen ? kReproduced : kNotReproduced;
 }
 
@@ -114,7 +116,8 @@ int Main(const std::vector<std::string>& arguments, engine::Engine& engine, std:
   CLI::App app(kAbout, "longshore-node replay");
   Arguments parsed;
   app.add_option("BUNDLE", parsed.bundle, "the file of the captured request")->required();
-  app.add_option("--model_path", parsed.model_path, "use the version in this directory instead: PATH/saved_model.pb");
+  app.add_option("--model_path", parsed.model_path,
+                 "use the version in this directory (PATH/saved_model.pb), not the one that the bundle names");
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {

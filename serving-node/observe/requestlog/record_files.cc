@@ -98,7 +98,7 @@ Status RecordFiles::Continue() {
   if (!bytes) return {};
   const saved_model::WholeRecords whole = saved_model::CountTfRecords(*bytes);
   if (whole.bytes < bytes->size() && !whole.is_cut) {
-    spdlog::warn("{} is damaged after {} records; it is not continued", path.string(), whole.records);
+    spdlog::warn("{} is damaged after {} records; new records go to a new file", path.string(), whole.records);
     return {};
   }
   process::Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
@@ -155,7 +155,8 @@ Status RecordFiles::Write(std::string_view record) {
     if (wrote >= 0 || errno == EINTR) continue;
     const int error = errno;
     if (ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) {
-      spdlog::error("a file of {} ends with an incomplete record that cannot be removed", own_.string());
+      spdlog::error("the newest file {}-*{} ends with an incomplete record that cannot be removed", own_.string(),
+                    kEnding);
       file_.Reset();  // The next record starts a new file: in this one it could not be read after an incomplete one.
     }
     return Refused(own_, error);

@@ -17,7 +17,8 @@ using tensorflow::serving::PredictionLog;
 
 constexpr metrics::Name kTotal{"longshore_request_log_total",
                                "Sampled requests by outcome: written, dropped because too many were waiting, failed."};
-constexpr metrics::Name kCount{":tensorflow:serving:request_log_count", "Sampled requests by status of logging them."};
+constexpr metrics::Name kCount{":tensorflow:serving:request_log_count",
+                               "Sampled requests by the status code of writing them to the log."};
 
 enum Outcome { kWritten, kDropped, kFailed };
 constexpr std::array kOutcomes = {"written", "dropped", "failed"};
@@ -148,7 +149,7 @@ void RequestLog::Write(const Log& log, const Entry& entry) const {
   const Status written = record ? target.files.Append(*record) : tl::make_unexpected(record.error());
   counts_->Add(log.model, written ? kWritten : kFailed);
   const bool was_failing = std::exchange(target.failing, !written);
-  if (written && was_failing) spdlog::info("model \"{}\": its requests are logged again", log.model);
+  if (written && was_failing) spdlog::info("model \"{}\": the logging of its requests works again", log.model);
   if (written) return;
   target.retry_at = steady_clock::now() + options_.pause_on_error;
   if (!was_failing) {

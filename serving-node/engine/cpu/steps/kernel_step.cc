@@ -100,8 +100,9 @@ class KernelStep final : public Step {
         continue;
       }
       if (made[i].shape() != output.shape() || made[i].type() != output.type.type) {
-        return Internal("op \"{}\" (node \"{}\") made shape {} instead of the inferred {}", node_.op, node_.name,
-                        tensor::ToString(made[i].shape()), tensor::ToString(output.shape()));
+        return Internal("op \"{}\" (node \"{}\") made a tensor {}{} instead of the inferred {}{}", node_.op, node_.name,
+                        DTypeName(made[i].type()), tensor::ToString(made[i].shape()), DTypeName(output.type.type),
+                        tensor::ToString(output.shape()));
       }
       std::memcpy(frame.data[output.id], made[i].data(), made[i].bytes());
     }

@@ -172,8 +172,9 @@ Outputs DepthToSpace(const Call& call) {
   const Tensor& in = call.in(0);
   const int64_t block = call.attributes().Int("block_size", 2);
   if (in.rank() != 4 || in.dim(3) % (block * block) != 0)
-    return InvalidArgument("input {} must have rank 4, and channels divisible into blocks of {} by {}",
-                           ToString(in.shape()), block, block);
+    return InvalidArgument(
+        "input {} must have rank 4, and a number of channels divisible by {}, the square of block_size",
+        ToString(in.shape()), block * block);
   return Deepen<false>(in, block, {in.dim(0), in.dim(1) * block, in.dim(2) * block, in.dim(3) / (block * block)});
 }
 

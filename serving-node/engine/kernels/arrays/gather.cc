@@ -24,7 +24,8 @@ Outputs Gather(const Call& call, const Tensor& params, int64_t given_axis, int64
   ASSIGN_OR_RETURN(const int axis, AxisOf(given_axis, params.rank()));
   if (batch_dims < 0) batch_dims += indices.rank();
   if (batch_dims < 0 || batch_dims > indices.rank() || batch_dims > axis)
-    return InvalidArgument("batch_dims {} and axis {} do not fit", batch_dims, axis);
+    return InvalidArgument("batch_dims {} must not be negative, above axis {} or above {}, the rank of indices",
+                           batch_dims, axis, indices.rank());
   const auto at = static_cast<size_t>(axis);
   const auto batch = static_cast<size_t>(batch_dims);
   const Shape& shape = params.shape();

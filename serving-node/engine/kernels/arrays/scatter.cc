@@ -105,8 +105,9 @@ struct Min {
 
 Status CheckUpdates(const Tensor& updates, const Slices& slices, DType type, const Shape& shape) {
   if (updates.type() == type && updates.shape() == Joined(slices.outer, slices.inner)) return {};
-  return InvalidArgument("updates {}{} do not fit indices {} into {}{}", DTypeName(updates.type()),
-                         ToString(updates.shape()), ToString(slices.outer), DTypeName(type), ToString(shape));
+  return InvalidArgument("updates {}{} must be {}{}, because indices choose slices of a tensor of shape {}",
+                         DTypeName(updates.type()), ToString(updates.shape()), DTypeName(type),
+                         ToString(Joined(slices.outer, slices.inner)), ToString(shape));
 }
 
 // Writes the updates in order, so that a later update of the same place overwrites an earlier one.
@@ -150,8 +151,8 @@ Outputs TensorScatter(const Call& call) {
   const Tensor& in = call.in(0);
   const Tensor& updates = call.in(2);
   if (in.type() != updates.type() || in.rank() < 1)
-    return InvalidArgument("updates of {} do not fit a tensor {}{}", DTypeName(updates.type()), DTypeName(in.type()),
-                           ToString(in.shape()));
+    return InvalidArgument("updates of {} do not fit a tensor {}{}: it must have the same type and at least rank 1",
+                           DTypeName(updates.type()), DTypeName(in.type()), ToString(in.shape()));
   ASSIGN_OR_RETURN(const Slices slices, SlicesToWrite(call, call.in(1), in.shape(), updates));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   std::copy_n(Raw<T>(in), in.elements(), Raw<T>(out));

@@ -76,7 +76,8 @@ Outputs Squeeze(const Call& call) {
   std::set<int> axes;
   for (const int64_t given : call.attributes().Ints("squeeze_dims")) {
     ASSIGN_OR_RETURN(const int axis, AxisOf(given, in.rank()));
-    if (in.dim(axis) != 1) return InvalidArgument("dimension {} of {} is not 1", given, ToString(in.shape()));
+    if (in.dim(axis) != 1)
+      return InvalidArgument("dimension {} of the shape {} has a size other than 1", given, ToString(in.shape()));
     axes.insert(axis);
   }
   Shape shape;

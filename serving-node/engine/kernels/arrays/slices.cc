@@ -18,10 +18,11 @@ Outputs Slice(const Call& call) {
   for (size_t i = 0; i < begin.size(); ++i) {
     const int64_t whole = in.shape()[i];
     if (begin[i] < 0 || begin[i] > whole)
-      return InvalidArgument("begin[{}] = {} is out of range for the dimension {}", i, begin[i], whole);
+      return InvalidArgument("begin[{}] = {} is out of range for a dimension of size {}", i, begin[i], whole);
     if (size[i] == -1) size[i] = whole - begin[i];
     if (size[i] < 0 || size[i] > whole - begin[i])
-      return InvalidArgument("size[{}] = {} from {} is out of range for the dimension {}", i, size[i], begin[i], whole);
+      return InvalidArgument("size[{}] = {} after begin = {} is out of range for a dimension of size {}", i, size[i],
+                             begin[i], whole);
     first += begin[i] * strides[i];
   }
   return One(StridedCopy(in, first, size, strides));
@@ -58,7 +59,7 @@ Result<SliceSpec> SpecOf(const Call& call) {
   ASSIGN_OR_RETURN(auto end, IntsOf(call.in(2), "end", 32));
   ASSIGN_OR_RETURN(auto steps, IntsOf(call.in(3), "strides", 32));
   if (begin.size() != end.size() || begin.size() != steps.size())
-    return InvalidArgument("begin, end and strides must have one length");
+    return InvalidArgument("begin, end and strides must have the same length");
   const auto& a = call.attributes();
   return SliceSpec{std::move(begin),          std::move(end),
                    std::move(steps),          a.Int("begin_mask", 0),

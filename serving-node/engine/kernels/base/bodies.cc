@@ -4,7 +4,7 @@ namespace longshore::engine::kernels {
 
 Outputs Bodies::Run(int body, std::vector<Tensor> arguments, size_t room_bytes) {
   if (depth_ >= limits_.depth_max)
-    return ResourceExhausted("bodies and functions call each other deeper than {} levels", limits_.depth_max);
+    return ResourceExhausted("conditions, loops and functions are nested deeper than {} levels", limits_.depth_max);
   if (std::chrono::steady_clock::now() > deadline_) {
     return ResourceExhausted("the run takes longer than the limit of {} ms",
                              std::chrono::duration_cast<std::chrono::milliseconds>(limits_.time_max).count());

@@ -28,8 +28,8 @@ Status Call::HasRoomFor(DType type, const Shape& shape) const {
   if (count == 0) {
     if (PlacesIn(shape) <= std::max(LeftBytes(), kEmptyBytesMin) / sizeof(int64_t)) return {};
     return ResourceExhausted(
-        "a tensor {}{}, its zero sizes counted as one, does not fit into the {} bytes that are left of the run's "
-        "memory",
+        "a tensor {}{} does not fit into the {} bytes that are left of the run's memory, although it is empty: each "
+        "size of zero counts as one",
         DTypeName(type), ToString(shape), LeftBytes());
   }
   const size_t element_bytes = type == DType::kString ? sizeof(std::string) : tensor::ElementBytes(type);
@@ -70,7 +70,7 @@ Result<std::vector<int64_t>> IntsOf(const Tensor& tensor, std::string_view what,
 
 Result<int64_t> IntOf(const Tensor& tensor, std::string_view what) {
   ASSIGN_OR_RETURN(const auto values, IntsOf(tensor, what));
-  if (values.size() != 1) return InvalidArgument("{} must be one value, not {}", what, values.size());
+  if (values.size() != 1) return InvalidArgument("{} must be one value, but has {} values", what, values.size());
   return values[0];
 }
 

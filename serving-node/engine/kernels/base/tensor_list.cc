@@ -12,7 +12,9 @@ std::string ToString(const PartialShape& shape) { return shape ? tensor::ToStrin
 
 Result<PartialShape> Merge(const PartialShape& a, const PartialShape& b) {
   if (!a || !b) return a ? a : b;
-  const auto contradict = [&] { return InvalidArgument("shapes {} and {} do not fit", ToString(a), ToString(b)); };
+  const auto contradict = [&] {
+    return InvalidArgument("the shapes {} and {} of a list's elements do not fit together", ToString(a), ToString(b));
+  };
   if (a->size() != b->size()) return contradict();
   Shape both = *a;
   for (size_t i = 0; i < both.size(); ++i) {

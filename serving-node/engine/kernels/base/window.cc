@@ -24,7 +24,8 @@ Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Sl
   // If the window is longer than the padded image by at most a stride, the result is empty; if by more, that is an
   // error.
   if (room + slide->stride < 0)
-    return InvalidArgument("a window that spans {} places does not fit {} values", reach, slide->size + before + after);
+    return InvalidArgument("a window that spans {} places does not fit into {} places of the input, padding included",
+                           reach, slide->size + before + after);
   slide->out = (room + slide->stride) / slide->stride;
   return {};
 }

@@ -29,12 +29,12 @@ Status CheckTypes(const Call& call, const char* attribute, const std::vector<Ten
   const auto* types = call.attributes().Find(attribute);
   if (types == nullptr || types->value_case() != tensorflow::AttrValue::kList) return {};
   if (types->list().type_size() != static_cast<int>(outputs.size()))
-    return InvalidArgument("a body returns {} values instead of {}", outputs.size(), types->list().type_size());
+    return InvalidArgument("a branch returns {} values instead of {}", outputs.size(), types->list().type_size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto wanted = static_cast<DType>(types->list().type(static_cast<int>(i)));
     if (outputs[i].type() == DType::kVariant) continue;  // A list, which may stand for the flow value of a TensorArray.
     if (outputs[i].type() != wanted)
-      return InvalidArgument("a body returns {} as output {} instead of {}", DTypeName(outputs[i].type()), i,
+      return InvalidArgument("a branch returns {} as output {} instead of {}", DTypeName(outputs[i].type()), i,
                              DTypeName(wanted));
   }
   return {};

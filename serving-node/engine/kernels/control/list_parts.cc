@@ -113,7 +113,7 @@ Outputs StackOf(const Call& call, const TensorList& list, const std::vector<int6
                 const PartialShape& shape) {
   ASSIGN_OR_RETURN(const PartialShape known, ShapeOfElements(list, places, shape));
   if (!IsComplete(known))
-    return InvalidArgument("the shape {} of the elements of a list of {} is not fully known", ToString(known),
+    return InvalidArgument("the shape {} of the {} elements of a list is not fully known", ToString(known),
                            list.size());
   Shape whole = *known;
   whole.insert(whole.begin(), static_cast<int64_t>(places.size()));
@@ -138,7 +138,7 @@ Outputs ConcatOf(const Call& call, const TensorList& list, const PartialShape& s
   }
   if (known && !known->empty()) known->front() = rows;
   if (!IsComplete(known) || known->empty())
-    return InvalidArgument("the shape {} of the elements of a list of {} is not fully known", ToString(known),
+    return InvalidArgument("the shape {} of the {} elements of a list is not fully known", ToString(known),
                            list.size());
   ASSIGN_OR_RETURN(auto joined, Join(call, list, places, *known, {0}));
   joined.push_back(std::move(lengths));
@@ -147,7 +147,8 @@ Outputs ConcatOf(const Call& call, const TensorList& list, const PartialShape& s
 
 Result<TensorList> Scatter(TensorList list, const Tensor& rows, const std::vector<int64_t>& places) {
   if (rows.rank() < 1 || rows.dim(0) != static_cast<int64_t>(places.size()))
-    return InvalidArgument("a tensor of shape {} does not have {} rows", ToString(rows.shape()), places.size());
+    return InvalidArgument("a tensor of shape {} does not have {} rows, one for each index", ToString(rows.shape()),
+                           places.size());
   const int64_t last = places.empty() ? -1 : *std::ranges::max_element(places);
   if (last >= kListElementsMax)
     return ResourceExhausted("a list must not have more than {} elements", kListElementsMax);
@@ -170,7 +171,8 @@ Result<TensorList> SplitInto(TensorList list, const Tensor& rows, const std::vec
   if (rows.rank() < 1) return InvalidArgument("a scalar cannot be split");
   int64_t left = rows.dim(0);
   for (const int64_t length : lengths) {
-    if (length < 0 || length > left) return InvalidArgument("lengths do not add up to the {} rows", rows.dim(0));
+    if (length < 0 || length > left)
+      return InvalidArgument("lengths must not be negative and must add up to the {} rows", rows.dim(0));
     left -= length;
   }
   if (left != 0) return InvalidArgument("lengths do not add up to the {} rows", rows.dim(0));

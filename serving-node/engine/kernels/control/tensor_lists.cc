@@ -144,7 +144,8 @@ Outputs TensorListScatter(const Call& call) {
     ASSIGN_OR_RETURN(size, IntOf(call.in(3), "num_elements"));
   }
   list.may_grow = size == -1;
-  if (size > kListElementsMax) return InvalidArgument("a list cannot have {} elements", size);
+  if (size > kListElementsMax)
+    return InvalidArgument("a list cannot have {} elements; the limit is {}", size, kListElementsMax);
   ASSIGN_OR_RETURN(TensorList scattered, Scatter(list.WithSize(std::max<int64_t>(size, 0)), call.in(0), places));
   scattered.may_grow = false;
   return One(HandleOf(std::move(scattered)));
@@ -177,7 +178,9 @@ Outputs TensorListSplit(const Call& call) {
 Outputs TensorListConcatLists(const Call& call) {
   ASSIGN_OR_RETURN(const TensorList* first, ListAt(call, 0));
   ASSIGN_OR_RETURN(const TensorList* second, ListAt(call, 1));
-  if (first->size() + second->size() > kListElementsMax) return InvalidArgument("the list would be too long");
+  if (first->size() + second->size() > kListElementsMax)
+    return InvalidArgument("the joined list would have {} elements; the limit is {}", first->size() + second->size(),
+                           kListElementsMax);
   TensorList both = first->WithSize(first->size() + second->size());
   for (int64_t i = 0; i < second->size(); ++i) {
     if (second->at(i).empty()) continue;

@@ -32,7 +32,8 @@ Result<Header> HeaderOf(const std::string& bytes) {
   header.top_down = header.height < 0;
   header.height = std::abs(header.height);
   header.channels = NumberAt<int16_t>(bytes, 28) / 8;
-  if (header.pixels_at < 0) return InvalidArgument("Invalid BMP data: a header of {} bytes", header.pixels_at);
+  if (header.pixels_at < 0)
+    return InvalidArgument("Invalid BMP data: the header says that the pixels begin at byte {}", header.pixels_at);
   if (header.width <= 0 || header.height == 0)
     return InvalidArgument("Invalid BMP data: width {} and height {}", header.width, header.height);
   if (header.channels != 1 && header.channels != 3 && header.channels != 4)
@@ -57,7 +58,8 @@ Result<Tensor> DecodeBmp(const Call& call, const std::string& bytes, int64_t cha
   if (channels == 0) channels = header.channels;
   const auto left = static_cast<int64_t>(bytes.size()) - header.pixels_at;
   if (left % header.row_bytes() != 0 || left / header.row_bytes() != header.height)
-    return InvalidArgument("Invalid BMP data: {} bytes for {} rows of {}", left, header.height, header.row_bytes());
+    return InvalidArgument("Invalid BMP data: {} bytes for {} rows of {} bytes each", left, header.height,
+                           header.row_bytes());
   const Shape shape = {header.height, header.width, channels};
   RETURN_IF_ERROR(call.HasRoomFor(DType::kUint8, shape));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kUint8, shape));

@@ -53,8 +53,9 @@ Result<Boxes> BoxesOf(const Call& call) {
     return InvalidArgument("image must be of rank 4 and not empty, not of shape {}", ToString(image.shape()));
   if (boxes.type() != DType::kFloat || call.in(2).rank() != 1 ||
       boxes.shape() != Shape{static_cast<int64_t>(images.size()), 4})
-    return InvalidArgument("boxes must be DT_FLOAT of shape [{}, 4], with one row for each element of box_ind, not {}",
-                           images.size(), ToString(boxes.shape()));
+    return InvalidArgument(
+        "boxes must be DT_FLOAT[{},4], with one row for each element of the vector box_ind, not {}{}", images.size(),
+        DTypeName(boxes.type()), ToString(boxes.shape()));
   const auto is_invalid_size = [](int64_t side) { return side < 1 || side > INT32_MAX; };
   if (size.size() != 2 || std::ranges::any_of(size, is_invalid_size))
     return InvalidArgument("crop_size must be two positive numbers, not {}", ToString(size));
@@ -231,7 +232,7 @@ Outputs ScaleAndTranslate(const Call& call) {
   RETURN_IF_ERROR(HasRoomForTable(call, shape[1] + shape[2], kTapsBytes));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kFloat, shape));
   const Filter* filter = FilterOf(call.node);
-  if (filter == nullptr) return InvalidArgument("an unknown kernel_type");
+  if (filter == nullptr) return InvalidArgument("kernel_type is unknown");
   const bool antialias = call.attributes().Bool("antialias", true);
   const auto rows = AllTaps(scales[0], *filter, antialias), columns = AllTaps(scales[1], *filter, antialias);
   return ForNumbers(image.type(), [&](auto tag) {

@@ -32,7 +32,7 @@ JpegOptions OptionsOf(const graph::Attributes& attributes) {
 Status CheckGifChannels(const Call& call) {
   const int64_t channels = call.attributes().Int("channels", 0);
   if (channels == 0 || channels == 3) return {};
-  return InvalidArgument("a GIF image has 3 channels, not {}", channels);
+  return InvalidArgument("channels must be 0 or 3 for a GIF image, not {}", channels);
 }
 
 Result<Tensor> DecodeOnlyFrame(const Call& call, const std::string& bytes) {

@@ -23,8 +23,8 @@ int Read(GifFileType* file, GifByteType* to, int count) {
   return static_cast<int>(taken);
 }
 
-tl::unexpected<Error> Damaged(const GifFileType& file) {
-  const char* why = GifErrorString(file.Error);
+tl::unexpected<Error> Damaged(int error) {
+  const char* why = GifErrorString(error);
   return InvalidArgument("Invalid GIF data: {}", why == nullptr ? "damaged" : why);
 }
 
@@ -59,18 +59,18 @@ std::vector<int> LinesOf(const Frame& frame) {
 Status ReadExtension(GifFileType* file, int* transparent) {
   int code = 0;
   GifByteType* block = nullptr;
-  if (DGifGetExtension(file, &code, &block) == GIF_ERROR) return Damaged(*file);
+  if (DGifGetExtension(file, &code, &block) == GIF_ERROR) return Damaged(file->Error);
   while (block != nullptr) {
     GraphicsControlBlock control;
     if (code == GRAPHICS_EXT_FUNC_CODE && DGifExtensionToGCB(block[0], block + 1, &control) == GIF_OK)
       *transparent = control.TransparentColor;
-    if (DGifGetExtensionNext(file, &block) == GIF_ERROR) return Damaged(*file);
+    if (DGifGetExtensionNext(file, &block) == GIF_ERROR) return Damaged(file->Error);
   }
   return {};
 }
 
 Result<Frame> ReadFrame(const Call& call, GifFileType* file, int transparent) {
-  if (DGifGetImageDesc(file) == GIF_ERROR) return Damaged(*file);
+  if (DGifGetImageDesc(file) == GIF_ERROR) return Damaged(file->Error);
   const auto& image = file->Image;
   Frame frame{.left = image.Left, .top = image.Top, .width = image.Width, .height = image.Height};
   frame.transparent = transparent;
@@ -83,7 +83,7 @@ Result<Frame> ReadFrame(const Call& call, GifFileType* file, int transparent) {
   frame.pixels.resize(static_cast<size_t>(frame.height) * static_cast<size_t>(frame.width));
   for (const int line : LinesOf(frame)) {
     auto* to = frame.pixels.data() + static_cast<size_t>(line) * static_cast<size_t>(frame.width);
-    if (DGifGetLine(file, to, frame.width) == GIF_ERROR) return Damaged(*file);
+    if (DGifGetLine(file, to, frame.width) == GIF_ERROR) return Damaged(file->Error);
   }
   return frame;
 }
@@ -95,7 +95,7 @@ Result<std::vector<Frame>> ReadFrames(const Call& call, GifFileType* file, int64
   int transparent = NO_TRANSPARENT_COLOR;
   int64_t widest = 0, highest = 0;
   for (GifRecordType type = UNDEFINED_RECORD_TYPE; static_cast<int64_t>(frames.size()) < frames_max;) {
-    if (DGifGetRecordType(file, &type) == GIF_ERROR) return Damaged(*file);
+    if (DGifGetRecordType(file, &type) == GIF_ERROR) return Damaged(file->Error);
     if (type == TERMINATE_RECORD_TYPE) break;
     if (type == EXTENSION_RECORD_TYPE) RETURN_IF_ERROR(ReadExtension(file, &transparent));
     if (type != IMAGE_DESC_RECORD_TYPE) continue;
@@ -118,7 +118,8 @@ Status Draw(const Frame& frame, int64_t height, int64_t width, uint8_t* to) {
       const uint8_t number = frame.pixels[static_cast<size_t>((y - frame.top) * frame.width + x - frame.left)];
       if (number == frame.transparent) continue;
       if (number >= frame.palette.size())
-        return InvalidArgument("Invalid GIF data: color {} in a palette of {}", number, frame.palette.size());
+        return InvalidArgument("Invalid GIF data: color {} is not in the palette of {} colors", number,
+                               frame.palette.size());
       const Color& color = frame.palette[number];
       uint8_t* pixel = to + (y * width + x) * 3;
       pixel[0] = color.red;
@@ -135,7 +136,7 @@ Result<Tensor> DecodeGif(const Call& call, const std::string& bytes, int64_t fra
   std::string_view left = bytes;
   int error = 0;
   const File file(DGifOpen(&left, Read, &error));
-  if (file == nullptr) return InvalidArgument("Invalid GIF data: {}", error);
+  if (file == nullptr) return Damaged(error);
   ASSIGN_OR_RETURN(const auto frames, ReadFrames(call, file.get(), frames_max));
   int64_t height = 0, width = 0;
   for (const auto& frame : frames) {

@@ -68,7 +68,7 @@ Outputs Colours(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.rank() < 1) return InvalidArgument("input must be at least a vector, not of shape []");
   if (in.shape().back() != 3)
-    return FailedPrecondition("the last dimension must be 3 colour channels, not as in the shape {}",
+    return FailedPrecondition("the last dimension must hold 3 colour channels, but the shape is {}",
                               ToString(in.shape()));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   return ForFloats(in.type(), [&](auto tag) {
@@ -88,8 +88,8 @@ Outputs Adjusted(const Call& call, F change) {
   const Tensor& in = call.in(0);
   const Tensor& by = call.in(1);
   if (in.type() != DType::kFloat || in.rank() < 3 || in.shape().back() != 3)
-    return InvalidArgument("images must be DT_FLOAT of rank 3 or more, not {}{}", DTypeName(in.type()),
-                           ToString(in.shape()));
+    return InvalidArgument("images must be DT_FLOAT of rank 3 or more, with 3 channels last, not {}{}",
+                           DTypeName(in.type()), ToString(in.shape()));
   if (by.type() != DType::kFloat || by.rank() != 0) return InvalidArgument("delta or scale must be one float");
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   for (int64_t i = 0; i < in.elements(); i += 3) {

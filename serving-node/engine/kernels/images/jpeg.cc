@@ -142,8 +142,9 @@ Status CheckWindow(const Window& window, const Window& whole) {
   if (window.y >= 0 && window.x >= 0 && window.height > 0 && window.width > 0 && window.y <= whole.height &&
       window.x <= whole.width && window.height <= whole.height - window.y && window.width <= whole.width - window.x)
     return {};
-  return InvalidArgument("the window [{},{},{},{}] is outside the image of {} by {} pixels", window.y, window.x,
-                         window.height, window.width, whole.height, whole.width);
+  return InvalidArgument(
+      "the window [{},{},{},{}] (y, x, height, width) is not within the image, which is {} pixels high and {} wide",
+      window.y, window.x, window.height, window.width, whole.height, whole.width);
 }
 
 }  // namespace

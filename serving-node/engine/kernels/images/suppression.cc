@@ -98,8 +98,9 @@ Status CheckBoxes(const Call& call) {
   if (boxes.type() == DType::kFloat && scores.type() == DType::kFloat && scores.rank() == 1 &&
       boxes.shape() == Shape{scores.dim(0), 4} && scores.dim(0) < INT32_MAX)
     return {};
-  return InvalidArgument("boxes {}{} and scores {}{} do not fit", DTypeName(boxes.type()), ToString(boxes.shape()),
-                         DTypeName(scores.type()), ToString(scores.shape()));
+  return InvalidArgument("boxes must be DT_FLOAT[n,4] and scores DT_FLOAT[n], not {}{} and {}{}",
+                         DTypeName(boxes.type()), ToString(boxes.shape()), DTypeName(scores.type()),
+                         ToString(scores.shape()));
 }
 
 Result<Limits> LimitsOf(const Call& call) {
@@ -170,8 +171,10 @@ Status CheckCombined(const Call& call) {
       boxes.dim(0) == scores.dim(0) && boxes.dim(1) == scores.dim(1) && boxes.dim(3) == 4 &&
       (boxes.dim(2) == 1 || boxes.dim(2) == scores.dim(2)) && scores.dim(1) < INT32_MAX)
     return {};
-  return InvalidArgument("boxes {}{} and scores {}{} do not fit", DTypeName(boxes.type()), ToString(boxes.shape()),
-                         DTypeName(scores.type()), ToString(scores.shape()));
+  return InvalidArgument(
+      "boxes must be DT_FLOAT[batch,n,q,4], with q = 1 or q = classes, and scores DT_FLOAT[batch,n,classes], not {}{} "
+      "and {}{}",
+      DTypeName(boxes.type()), ToString(boxes.shape()), DTypeName(scores.type()), ToString(scores.shape()));
 }
 
 // Returns the chosen boxes of all classes of one image, ordered by score.

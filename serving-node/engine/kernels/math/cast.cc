@@ -72,8 +72,9 @@ Outputs Bitcast(const Call& call) {
   if (from_bytes > to_bytes) shape.push_back(from_bytes / to_bytes);
   if (from_bytes < to_bytes) {
     if (shape.empty() || shape.back() != to_bytes / from_bytes) {
-      return InvalidArgument("{}{} cannot be cast to {}: the last dimension must hold the bytes of one element",
-                             DTypeName(call.in(0).type()), ToString(shape), DTypeName(to));
+      return InvalidArgument(
+          "{}{} cannot be cast to {}: the last dimension must be {}, to hold the bytes of one element",
+          DTypeName(call.in(0).type()), ToString(shape), DTypeName(to), to_bytes / from_bytes);
     }
     shape.pop_back();
   }
@@ -107,8 +108,9 @@ Outputs DecodeRaw(const Call& call) {
   std::byte* to = out.mutable_data();
   for (const auto& text : texts) {
     if (text.size() != length)
-      return InvalidArgument("DecodeRaw requires input strings to all be the same size, but one has {} and another {}",
-                             length, text.size());
+      return InvalidArgument(
+          "DecodeRaw requires input strings to all be the same size, but one has {} bytes and another {}", length,
+          text.size());
     std::memcpy(to, text.data(), length);
     to += length;
   }

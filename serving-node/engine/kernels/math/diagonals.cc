@@ -130,7 +130,8 @@ Outputs SetDiagOf(const Call& call, const Tensor* k) {
   RETURN_IF_ERROR(CheckWithin(band));
   const Shape wanted = PackedShape({in.shape().begin(), in.shape().end() - 2}, band);
   if (packed.type() != in.type() || packed.shape() != wanted)
-    return InvalidArgument("diagonals have the shape {} instead of {}", ToString(packed.shape()), ToString(wanted));
+    return InvalidArgument("diagonals have the type and shape {}{} instead of {}{}", DTypeName(packed.type()),
+                           ToString(packed.shape()), DTypeName(in.type()), ToString(wanted));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   RETURN_IF_ERROR(ForMoves(in.type(), [&](auto tag) {
                     using T = typename decltype(tag)::type;
@@ -157,8 +158,8 @@ Status SetSize(const Wanted& wanted, int64_t packed_length, Band* band) {
   band->columns = is_free ? std::max(rows, columns) : wanted.columns == -1 ? columns : wanted.columns;
   const bool fits = band->rows >= rows && band->columns >= columns && (band->rows == rows || band->columns == columns);
   if (fits) return {};
-  return InvalidArgument("diagonals of length {} from {} to {} do not fit {} rows and {} columns", packed_length,
-                         band->low, band->high, band->rows, band->columns);
+  return InvalidArgument("diagonals {} to {}, packed with length {}, do not fit a matrix of {} rows and {} columns",
+                         band->low, band->high, packed_length, band->rows, band->columns);
 }
 
 Outputs DiagOf(const Call& call, Band band, const Wanted& wanted, const Tensor* padding) {
@@ -169,7 +170,7 @@ Outputs DiagOf(const Call& call, Band band, const Wanted& wanted, const Tensor* 
     return InvalidArgument("expected {} diagonals in the shape {}", band.count(), ToString(packed.shape()));
   RETURN_IF_ERROR(SetSize(wanted, packed.shape().back(), &band));
   if (band.packed_length() != packed.shape().back())
-    return InvalidArgument("diagonals of length {} instead of {}", packed.shape().back(), band.packed_length());
+    return InvalidArgument("diagonals have the length {} instead of {}", packed.shape().back(), band.packed_length());
   Shape shape(packed.shape().begin(), packed.shape().end() - (has_many ? 2 : 1));
   shape.insert(shape.end(), {band.rows, band.columns});
   RETURN_IF_ERROR(call.HasRoomFor(packed.type(), shape));
@@ -214,7 +215,9 @@ Outputs DiagPart(const Call& call) {
   const auto half = static_cast<std::ptrdiff_t>(in.shape().size() / 2);
   const Shape shape(in.shape().begin(), in.shape().begin() + half);
   if (in.rank() < 2 || !std::equal(shape.begin(), shape.end(), in.shape().begin() + half, in.shape().end()))
-    return InvalidArgument("the first and the second half of the shape {} differ", ToString(in.shape()));
+    return InvalidArgument(
+        "the shape {} must have at least 2 dimensions, and its first half must equal its second half",
+        ToString(in.shape()));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, shape));
   return ForMoves(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

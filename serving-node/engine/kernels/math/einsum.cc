@@ -90,7 +90,8 @@ Result<std::map<char, int64_t>> SizesOf(const Equation& equation, std::span<cons
       if (IsDotLabel(at->first) && (at->second == 1 || size == 1))
         at->second = at->second == 1 ? size : at->second;
       else if (at->second != size)
-        return InvalidArgument("label '{}' has the dimensions {} and {}", at->first, at->second, size);
+        return InvalidArgument("label '{}' stands for dimensions of different sizes: {} and {}", at->first, at->second,
+                               size);
     }
   }
   return sizes;

@@ -146,8 +146,8 @@ Outputs Betainc(const Call& call) {
 Outputs ClipByValue(const Call& call) {
   for (const size_t k : {1U, 2U}) {
     if (call.in(k).rank() > 0 && call.in(k).shape() != call.in(0).shape())
-      return InvalidArgument("the limits must be scalars or have the shape of the input, but have {} and {}",
-                             ToString(call.in(k).shape()), ToString(call.in(0).shape()));
+      return InvalidArgument("the limits must be scalars or have the shape {} of the input, but one has the shape {}",
+                             ToString(call.in(0).shape()), ToString(call.in(k).shape()));
   }
   return ForNumbers(call.in(0).type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

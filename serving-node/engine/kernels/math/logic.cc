@@ -78,8 +78,8 @@ Outputs Select(const Call& call) {
   const Shape& shape = call.in(1).shape();
   const bool by_rows = condition.size() == 1 && shape.size() > 1 && condition[0] == shape[0];
   if (call.in(2).shape() != shape || !(condition.empty() || condition == shape || by_rows)) {
-    return InvalidArgument("shapes {}, {} and {} do not fit", ToString(condition), ToString(shape),
-                           ToString(call.in(2).shape()));
+    return InvalidArgument("a condition of shape {} and values of shapes {} and {} do not fit together",
+                           ToString(condition), ToString(shape), ToString(call.in(2).shape()));
   }
   if (!by_rows) return SelectV2(call);
   Shape column(shape.size(), 1);

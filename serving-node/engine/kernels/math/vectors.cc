@@ -24,8 +24,8 @@ Outputs Cross(const Call& call) {
   const Tensor& a = call.in(0);
   const Tensor& b = call.in(1);
   if (a.type() != b.type() || a.shape() != b.shape() || a.rank() < 1)
-    return InvalidArgument("inputs must be vectors of one type and shape, not {} and {}", ToString(a.shape()),
-                           ToString(b.shape()));
+    return InvalidArgument("inputs must be vectors of one type and shape, not {}{} and {}{}", DTypeName(a.type()),
+                           ToString(a.shape()), DTypeName(b.type()), ToString(b.shape()));
   if (a.shape().back() != 3)
     return FailedPrecondition("inputs must be vectors of 3 numbers, not {}", ToString(a.shape()));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(a, a.shape()));

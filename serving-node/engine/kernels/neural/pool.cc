@@ -95,7 +95,8 @@ Outputs MaxPoolV2(const Call& call) {
       return InvalidArgument("ksize {} and strides {} must be four positive numbers each", ToString(size),
                              ToString(strides));
     if (list[0] != 1 || list[3] != 1)
-      return Unimplemented("pooling across batches or depth: ksize {}, strides {}", ToString(size), ToString(strides));
+      return Unimplemented("pooling across batches or depth is not supported: ksize {}, strides {}", ToString(size),
+                           ToString(strides));
   }
   if (image.rank() != 4) return InvalidArgument("input must be of rank 4, not of shape {}", ToString(image.shape()));
   Window window;

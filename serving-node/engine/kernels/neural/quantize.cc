@@ -176,7 +176,7 @@ Outputs QuantizeAndDequantize(const Call& call) {
 // Like QuantizeAndDequantizeV2, but the number of bits is an input instead of an attribute.
 Outputs QuantizeAndDequantizeV3(const Call& call) {
   ASSIGN_OR_RETURN(const int64_t bits, IntOf(call.in(3), "num_bits"));
-  if (bits < 1 || bits > 62) return InvalidArgument("num_bits {} is out of range", bits);
+  if (bits < 1 || bits > 62) return InvalidArgument("num_bits {} is out of range: it must be from 1 to 62", bits);
   return ForFloats(call.in(0).type(), [&](auto tag) { return Rounded<typename decltype(tag)::type>(call, bits); });
 }
 

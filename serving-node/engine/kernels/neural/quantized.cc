@@ -120,14 +120,14 @@ float ScaleOf(float first, Range* range) {
 Result<RangeLayout> LayoutOf(const Call& call) {
   ASSIGN_OR_RETURN(const RangeLayout layout, RangeLayoutOf(call));
   if (layout.ranges != 1 && call.attributes().Text("mode", "") == "MIN_FIRST")
-    return Unimplemented("MIN_FIRST with ranges along an axis");
+    return Unimplemented("MIN_FIRST with ranges along an axis is not supported");
   return layout;
 }
 
 Status CheckEnds(const Tensor& ends, const RangeLayout& layout, bool is_vector) {
   if (ends.type() == DType::kFloat && ends.elements() == layout.ranges && (ends.rank() == 1 || !is_vector)) return {};
-  return InvalidArgument("min_range and max_range are {}{}, but must be {} {}", DTypeName(ends.type()),
-                         ToString(ends.shape()), layout.ranges, is_vector ? "floats in a vector" : "floats");
+  return InvalidArgument("min_range and max_range must have {} {} each, not {}{}", layout.ranges,
+                         is_vector ? "floats in a vector" : "floats", DTypeName(ends.type()), ToString(ends.shape()));
 }
 
 // Applies functions[i] to the values of `in` that have the range i.

@@ -146,7 +146,7 @@ Result<Tensor> RandomFullInts(const Call& call, DType type, const Shape& shape, 
 
 Result<Tensor> RandomInts(const Call& call, const Tensor& low, const Tensor& high, const Shape& shape, Philox philox) {
   if (low.type() != high.type() || low.rank() != 0 || high.rank() != 0 || (Only(low.type()) & kIntegers) == 0)
-    return InvalidArgument("minval and maxval must be integers of one type");
+    return InvalidArgument("minval and maxval must be scalars of one integer type");
   ASSIGN_OR_RETURN(Tensor out, RandomFullInts(call, low.type(), shape, philox));
   const auto made = ForIntegers(low.type(), [&](auto tag) -> Outputs {
     using T = typename decltype(tag)::type;
@@ -165,7 +165,9 @@ Result<Tensor> RandomInts(const Call& call, const Tensor& low, const Tensor& hig
 
 Result<Tensor> RandomColumns(const Call& call, const Tensor& logits, int64_t count, DType type, Philox philox) {
   if (logits.rank() != 2 || count < 0)
-    return InvalidArgument("cannot draw {} samples from logits of shape {}", count, ToString(logits.shape()));
+    return InvalidArgument(
+        "cannot draw {} samples from logits of shape {}: logits must be a matrix, and num_samples must not be negative",
+        count, ToString(logits.shape()));
   const int64_t rows = logits.dim(0), classes = logits.dim(1);
   if (classes < 1 && rows > 0) return InvalidArgument("logits of shape {} have no classes", ToString(logits.shape()));
   if (type != DType::kInt32 && type != DType::kInt64) return WrongType(type);

@@ -76,7 +76,9 @@ Outputs Multinomial(const Call& call) {
   ASSIGN_OR_RETURN(const int64_t count, IntOf(call.in(1), "num_samples"));
   const Tensor& logits = call.in(0);
   if (logits.rank() != 2 || count < 0 || count > INT32_MAX)
-    return InvalidArgument("cannot draw {} samples from logits of shape {}", count, ToString(logits.shape()));
+    return InvalidArgument(
+        "cannot draw {} samples from logits of shape {}: logits must be a matrix, and num_samples from 0 to {}", count,
+        ToString(logits.shape()), INT32_MAX);
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {logits.dim(0), count}));
   // Each sample needs two numbers of the stream. The number of samples per row is rounded up to a multiple of four, as
   // in TensorFlow.

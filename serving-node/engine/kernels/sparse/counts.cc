@@ -101,8 +101,8 @@ Outputs SparseBincount(const Call& call) {
   if (shape.empty() || shape.size() > 2 || indices.rank() != 2 ||
       indices.dim(0) != static_cast<int64_t>(counted.numbers.size()) ||
       indices.dim(1) != static_cast<int64_t>(shape.size())) {
-    return InvalidArgument("indices {} do not fit {} values in {} dimensions", ToString(indices.shape()),
-                           counted.numbers.size(), shape.size());
+    return InvalidArgument("indices {} do not fit {} values in {} dimensions (1 or 2 are possible)",
+                           ToString(indices.shape()), counted.numbers.size(), shape.size());
   }
   counted.shape = shape.size() == 2 ? Shape{shape[0], counted.bins} : Shape{counted.bins};
   for (size_t i = 0; i < counted.numbers.size(); ++i) {

@@ -77,7 +77,8 @@ Outputs Ranges(const Call& call, int64_t rows) {
     RETURN_IF_ERROR(call.HasRoomFor(call.in(0).type(), {splits.back()}));
   }
   const DType splits_type = call.attributes().Type("Tsplits", DType::kInt64);
-  if (splits_type == DType::kInt32 && splits.back() > INT32_MAX) return InvalidArgument("too many values for int32");
+  if (splits_type == DType::kInt32 && splits.back() > INT32_MAX)
+    return InvalidArgument("{} values are too many for row splits of int32", splits.back());
   ASSIGN_OR_RETURN(Tensor values, Tensor::Make(call.in(0).type(), {splits.back()}));
   using Step = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
   T* to = Raw<T>(values);

@@ -99,7 +99,7 @@ Result<Shape> DenseShape(const Tensor& wanted, const Partitions& partitions, con
     if (sizes[i] < -1) return InvalidArgument("shape has the size {}, which is below -1", sizes[i]);
     if (sizes[i] == -1) continue;
     if (i > partitions.parents.size() && sizes[i] != shape[i])
-      return InvalidArgument("the wanted shape {} is incompatible with values of {}", ToString(sizes),
+      return InvalidArgument("the wanted shape {} is incompatible with values of shape {}", ToString(sizes),
                              ToString(values.shape()));
     shape[i] = sizes[i];
   }
@@ -130,8 +130,8 @@ std::vector<int64_t> RowsOf(const Partitions& partitions, const Shape& shape) {
 Result<std::vector<int64_t>> DefaultOffsets(const Tensor& default_value, const Shape& element) {
   ASSIGN_OR_RETURN(const Shape both, BroadcastShape(default_value.shape(), element));
   if (both != element)
-    return InvalidArgument("default_value {} does not broadcast to elements {}", ToString(default_value.shape()),
-                           ToString(element));
+    return InvalidArgument("default_value of shape {} does not broadcast to elements of shape {}",
+                           ToString(default_value.shape()), ToString(element));
   std::vector<int64_t> offsets;
   const std::array strides = {BroadcastStrides(default_value.shape(), element)};
   const int64_t step = element.empty() ? 0 : strides[0].back();
@@ -146,8 +146,8 @@ Outputs RaggedTensorToTensor(const Call& call) {
   const Tensor& values = call.in(1);
   const Tensor& default_value = call.in(2);
   if (values.rank() < 1 || default_value.type() != values.type())
-    return InvalidArgument("values {} and default_value {} do not fit, or differ in type", ToString(values.shape()),
-                           ToString(default_value.shape()));
+    return InvalidArgument("values {}{} must not be a scalar and must have the type of default_value, {}",
+                           DTypeName(values.type()), ToString(values.shape()), DTypeName(default_value.type()));
   ASSIGN_OR_RETURN(const Partitions partitions, PartitionsOf(call));
   // Values after those of the last row belong to no row and are ignored.
   if (static_cast<int64_t>(partitions.parents.back().size()) > values.dim(0))

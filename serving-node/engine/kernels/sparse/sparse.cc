@@ -40,7 +40,7 @@ Result<Sparse> SparseOf(const Tensor& indices, const Tensor& shape) {
   sparse.count = indices.rank() == 0 ? 1 : indices.dim(0);
   const int64_t rank = indices.rank() == 2 ? indices.dim(1) : 1;
   if (indices.rank() > 2 || rank != static_cast<int64_t>(sparse.shape.size()))
-    return InvalidArgument("indices {} do not fit an output_shape of {} dimensions", ToString(indices.shape()),
+    return InvalidArgument("indices {} do not fit a dense shape of {} dimensions", ToString(indices.shape()),
                            sparse.shape.size());
   return sparse;
 }
@@ -92,7 +92,7 @@ Result<std::vector<int64_t>> OrderByRow(const Sparse& sparse) {
   for (int64_t i = 0; i < sparse.count; ++i) {
     const int64_t row = sparse.at(i)[0];
     if (row < 0 || row >= sparse.shape[0])
-      return InvalidArgument("indices[{}, 0] is invalid: {} >= {}", i, row, sparse.shape[0]);
+      return InvalidArgument("indices[{}, 0] is invalid: {} is not in [0, {})", i, row, sparse.shape[0]);
     rows[static_cast<size_t>(row)].push_back(i);
   }
   std::vector<int64_t> order;

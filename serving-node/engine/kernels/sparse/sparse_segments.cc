@@ -30,8 +30,9 @@ Result<Rows> RowsOf(const Call& call) {
   Rows rows;
   const Tensor& data = call.in(0);
   if (data.rank() < 1 || call.in(1).rank() != 1 || call.in(1).shape() != call.in(2).shape()) {
-    return InvalidArgument("indices {} and segment_ids {} must be vectors of the same length",
-                           ToString(call.in(1).shape()), ToString(call.in(2).shape()));
+    return InvalidArgument(
+        "indices {} and segment_ids {} must be vectors of the same length, and data {} must not be a scalar",
+        ToString(call.in(1).shape()), ToString(call.in(2).shape()), ToString(data.shape()));
   }
   ASSIGN_OR_RETURN(rows.indices, AllIntsOf(call.in(1), "indices"));
   ASSIGN_OR_RETURN(rows.ids, AllIntsOf(call.in(2), "segment_ids"));

@@ -45,7 +45,7 @@ Outputs Make(const Call& call) {
 Status Reserve(const Call& call, Table* table) {
   for (const auto& key : call.inputs.first(2)) {
     if (key.type() != table->key_type || key.elements() != 1)
-      return InvalidArgument("empty_key and deleted_key must be one {}", DTypeName(table->key_type));
+      return InvalidArgument("empty_key and deleted_key must be one {} each", DTypeName(table->key_type));
     table->reserved_keys.insert(KeyOf(key, 0));
   }
   if (table->reserved_keys.size() == 2) return {};

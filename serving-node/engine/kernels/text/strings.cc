@@ -103,8 +103,8 @@ Outputs Substr(const Call& call) {
   const Tensor& in = call.in(0);
   const Tensor& pos = call.in(1);
   if (pos.shape() != call.in(2).shape() || pos.type() != call.in(2).type())
-    return InvalidArgument("pos and len must have the same type and shape, not {} and {}", ToString(pos.shape()),
-                           ToString(call.in(2).shape()));
+    return InvalidArgument("pos and len must have the same type and shape, not {}{} and {}{}", DTypeName(pos.type()),
+                           ToString(pos.shape()), DTypeName(call.in(2).type()), ToString(call.in(2).shape()));
   ASSIGN_OR_RETURN(const auto begins, AllIntsOf(pos, "pos"));
   ASSIGN_OR_RETURN(const auto lengths, AllIntsOf(call.in(2), "len"));
   ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(in.shape(), pos.shape()));
