@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the verbs of ./dev need. ./dev sources this file and defines CACHE, JOBS, say, die and log_file.
 
+shopt -s inherit_errexit  # Otherwise a command substitution, such as $(make_folder ...), goes on after a failure.
+
 readonly BUILD_PACKAGES=(
   g++ cmake ninja-build ccache pkg-config
   libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev
@@ -8,9 +10,9 @@ readonly BUILD_PACKAGES=(
   prometheus-cpp-dev libcurl4-openssl-dev libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev
   nlohmann-json3-dev rapidjson-dev libleveldb-dev libsnappy-dev libjemalloc-dev
   libre2-dev libfarmhash-dev libhighwayhash-dev libicu-dev libjpeg-dev libpng-dev libgif-dev
-  libgtest-dev libgmock-dev python3-venv)
+  libgtest-dev libgmock-dev)
 readonly SANITIZER_PACKAGES=(clang-16 libclang-rt-16-dev libomp-16-dev)
-readonly RUN_PACKAGES=(python3 ca-certificates)
+readonly RUN_PACKAGES=(python3 python3-venv ca-certificates)
 readonly TEST_PACKAGES=(procps openssl umoci skopeo runc)
 readonly RELEASE_PACKAGES=(dpkg-dev patchelf groff-base)
 readonly CLUSTER_PACKAGES=(iproute2 util-linux)
@@ -43,136 +45,159 @@ setup_packages() {
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
 }
 
+# Fills the folder $CACHE/NAME by the call FILL FOLDER ARGUMENT..., unless it is complete already, and prints its path. A second ./dev
+# that needs the same folder waits for the lock, and then uses the finished folder.
+make_folder() (  # NAME LABEL FILL ARGUMENT...
+  folder="$CACHE/$1" label="$2" fill="$3"
+  shift 3
+  if [ ! -e "$folder/.complete" ]; then
+    mkdir -p "$folder"
+    exec 9>"$folder/.lock"
+    flock 9
+  fi
+  if [ ! -e "$folder/.complete" ]; then
+    say "$label, in $folder"
+    rm -rf "${folder:?}"/*
+    "$fill" "$folder" "$@" >&2
+    touch "$folder/.complete"
+  fi
+  printf '%s' "$folder"
+)
+
+# The key of a folder: the hash of the content of the files, or of the standard input.
+key_of() { cat "$@" | sha256sum | cut -c1-16; }
+
+# Makes the link $CACHE/NAME to the folder that was used last.
+link_folder() {  # NAME FOLDER
+  [ -L "$CACHE/$1" ] || rm -rf "${CACHE:?}/$1"  # Older versions of ./dev made a folder of this name.
+  ln -sfn "$(basename "$2")" "$CACHE/$1"
+}
+
 # Unpacks Debian's Prometheus: installing it would start a service.
 setup_prometheus() {
-  [ -x "$CACHE/prometheus/usr/bin/prometheus" ] || unpack_packages "$CACHE/prometheus" prometheus
+  local folder
+  folder="$(make_folder "prometheus-$(key_of <<<prometheus)" "unpacking prometheus" fill_unpacked prometheus)"
+  link_folder prometheus "$folder"
 }
 
 # Unpacks the container runtime, and iptables for kube-proxy. tests/cluster finds them through LONGSHORE_CONTAINERS.
 setup_containers() {
-  local folder="$CACHE/containers" name
-  export LONGSHORE_CONTAINERS="$folder"
-  [ -x "$folder/bin/ip6tables-restore" ] && return
-  unpack_packages "$folder" "${CONTAINER_PACKAGES[@]}"
+  local packages="${CONTAINER_PACKAGES[*]}"
+  export LONGSHORE_CONTAINERS
+  LONGSHORE_CONTAINERS="$(make_folder "containers-$(key_of <<<"$packages")" "unpacking $packages" fill_containers)"
+  link_folder containers "$LONGSHORE_CONTAINERS"
+}
+
+fill_containers() {  # FOLDER
+  local name
+  fill_unpacked "$1" "${CONTAINER_PACKAGES[@]}"
   # The links that Debian's alternatives make by default when the packages are installed.
-  mkdir -p "$folder/bin"
+  mkdir -p "$1/bin"
   for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore; do
-    ln -sf ../usr/sbin/xtables-nft-multi "$folder/bin/$name"
+    ln -sf ../usr/sbin/xtables-nft-multi "$1/bin/$name"
   done
 }
 
-# Unpacks Debian packages into a folder of the cache, without installing them or starting services.
-unpack_packages() {
-  local folder="$1" staging package
+# Unpacks Debian packages without installing them.
+fill_unpacked() {  # FOLDER PACKAGE...
+  local folder="$1" package
   shift
-  say "unpacking $* into $folder"
-  mkdir -p "$CACHE"
-  staging="$(mktemp -d "$CACHE/unpacking.XXXXXX")"
+  mkdir "$folder/packages"
   # apt's sandbox user cannot write here. Without the sandbox, apt still verifies the download.
-  (cd "$staging" && { apt-get -o APT::Sandbox::User=root download -q "$@" ||
-    { setup_apt_lists; apt-get -o APT::Sandbox::User=root download -q "$@"; }; }) >&2
-  for package in "$staging"/*.deb; do dpkg -x "$package" "$staging"; done
-  rm -f "$staging"/*.deb
-  rm -rf "$folder"
-  mv "$staging" "$folder"
+  (cd "$folder/packages" && { apt-get -o APT::Sandbox::User=root download -q "$@" ||
+    { setup_apt_lists; apt-get -o APT::Sandbox::User=root download -q "$@"; }; })
+  for package in "$folder"/packages/*.deb; do dpkg -x "$package" "$folder"; done
+  rm -rf "$folder/packages"
 }
 
 setup_apt_lists() {
   if [ "$(id -u)" -eq 0 ]; then apt-get update -q; else sudo apt-get update -q; fi
 }
 
+# Makes a folder of Python packages, whose key is made from Python's version and from the lists of the packages. Prints its path.
+make_python_folder() {  # PREFIX LABEL FILL LIST...
+  local prefix="$1" label="$2" fill="$3" key
+  shift 3
+  setup_packages "${RUN_PACKAGES[@]}"
+  key="$({ /usr/bin/python3 -c 'import sys; print(*sys.version_info[:2])'; cat "$@"; } | key_of)"
+  make_folder "$prefix-$key" "installing $label" "$fill" "$@"
+}
+
+# Makes a virtual environment with the packages of all lists.
+fill_venv() {  # FOLDER LIST...
+  local folder="$1" list
+  shift
+  /usr/bin/python3 -m venv "$folder"
+  for list in "$@"; do install_list "$folder/bin/python" "$list"; done
+}
+
+install_list() {  # PYTHON LIST OPTION...
+  "$1" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r "$2" "${@:3}"
+}
+
 # Installs TensorFlow, with which the tests compare answers, into a separate virtual environment.
 setup_python() {
-  local key folder
-  key="$(sha256sum tests/requirements*.txt | sha256sum | cut -c1-16)"
-  folder="$CACHE/venv-$key"
-  PYTHON="$folder/bin/python"
-  [ -e "$folder/.complete" ] && return
-  say "installing TensorFlow for the tests into $folder"
-  rm -rf "$folder"
-  /usr/bin/python3 -m venv "$folder"
-  local list
-  for list in tests/requirements*.txt; do
-    "$PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r "$list"
-  done
-  touch "$folder/.complete"
+  PYTHON="$(make_python_folder venv "TensorFlow for the tests" fill_venv tests/requirements*.txt)/bin/python"
 }
 
 # Installs the tools of ./dev check into a separate virtual environment.
+# shellcheck disable=SC2034  # ./dev uses CHECK_PYTHON.
 setup_check() {
-  setup_packages clang-format "${RUN_PACKAGES[@]}" python3-venv
-  local folder
-  folder="$CACHE/check-$(sha256sum tests/tidy/requirements.txt | cut -c1-16)"
-  CHECK_PYTHON="$folder/bin/python"
-  [ -e "$folder/.complete" ] && return
-  say "installing ruff, shellcheck, yamllint and lizard into $folder"
-  rm -rf "$folder"
-  /usr/bin/python3 -m venv "$folder"
-  "$CHECK_PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r tests/tidy/requirements.txt
-  touch "$folder/.complete"
+  setup_packages clang-format "${RUN_PACKAGES[@]}"
+  CHECK_PYTHON="$(make_python_folder check "ruff, shellcheck, yamllint and lizard" fill_venv tests/tidy/requirements.txt)/bin/python"
 }
 
 # Installs the engines with which the benchmark compares Longshore, into a folder for PYTHONPATH.
 setup_peers() {
-  local list=tests/bench/engine/requirements.txt
   export PYTHONPATH
-  PYTHONPATH="$CACHE/peers-$(sha256sum "$list" | cut -c1-16)"
-  [ -e "$PYTHONPATH/.complete" ] && return
-  say "installing ONNX Runtime and OpenVINO into $PYTHONPATH"
-  rm -rf "$PYTHONPATH"
-  "$PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target "$PYTHONPATH" -r "$list"
-  touch "$PYTHONPATH/.complete"
+  PYTHONPATH="$(make_python_folder peers "ONNX Runtime and OpenVINO" fill_peers tests/bench/engine/requirements.txt)"
 }
 
+fill_peers() { install_list "$PYTHON" "$2" --target "$1"; }  # FOLDER LIST
+
 # Installs oneDNN from the Python package index into a virtual environment with include/ and lib/. CMake finds it through the link
-# `onednn`.
+# `onednn`. Its key has no version of Python: the libraries do not depend on it, but the build ID of the programs depends on the path.
 setup_onednn() {
-  local folder key
-  key="$(sha256sum cmake/onednn.txt | cut -c1-16)"
-  folder="$CACHE/onednn-$key"
-  [ ! -e "$folder/.complete" ] || { ln -sfn "onednn-$key" "$CACHE/onednn"; return; }
-  say "installing oneDNN into $folder"
-  rm -rf "$folder"
-  /usr/bin/python3 -m venv "$folder"
-  "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r cmake/onednn.txt
+  local folder
+  folder="$(make_folder "onednn-$(key_of cmake/onednn.txt)" "installing oneDNN" fill_onednn cmake/onednn.txt)"
+  link_folder onednn "$folder"
+}
+
+fill_onednn() {  # FOLDER LIST
+  fill_venv "$@"
   # The package contains the library three times, because wheels cannot contain links.
-  ln -sf libdnnl.so.3 "$folder/lib/libdnnl.so"
-  rm -f "$folder"/lib/libdnnl.so.3.*
-  touch "$folder/.complete"
-  ln -sfn "onednn-$key" "$CACHE/onednn"
+  ln -sf libdnnl.so.3 "$1/lib/libdnnl.so"
+  rm -f "$1"/lib/libdnnl.so.3.*
 }
 
 # Finds a Go toolchain: the one in PATH if it is new enough, otherwise one from PyPI in a separate virtual environment.
 setup_go() {
-  local tools=tests/cluster/tools wanted have="" folder
+  local tools=tests/cluster/tools wanted have=""
   wanted="$(awk '$1 == "go" {print $2}' "$tools/go.mod")"
   GO="$(command -v go || true)"
   [ -z "$GO" ] || have="$(GOTOOLCHAIN=local "$GO" env GOVERSION 2>/dev/null | sed 's/^go//')"
   [ -n "$have" ] && printf '%s\n' "$wanted" "$have" | sort -V -C && return
-  folder="$CACHE/go-$(sha256sum "$tools/requirements.txt" | cut -c1-16)"
-  GO="$folder/bin/go"
-  [ -e "$folder/.complete" ] && return
-  say "installing a Go toolchain into $folder: version $wanted is needed, PATH has ${have:-none}"
-  rm -rf "$folder"
-  /usr/bin/python3 -m venv "$folder"
-  "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r "$tools/requirements.txt"
+  GO="$(make_python_folder go "a Go toolchain (version $wanted is needed, PATH has ${have:-none})" fill_go "$tools/requirements.txt")/bin/go"
+}
+
+fill_go() {  # FOLDER LIST
+  fill_venv "$@"
   # The package is in site-packages, and not every pip keeps its executable bits.
-  ln -sf "$(echo "$folder"/lib/python3*/site-packages/go/bin/go)" "$GO"
-  chmod -R u+x "$folder"/lib/python3*/site-packages/go/{bin,pkg/tool}
-  touch "$folder/.complete"
+  ln -sf "$(echo "$1"/lib/python3*/site-packages/go/bin/go)" "$1/bin/go"
+  chmod -R u+x "$1"/lib/python3*/site-packages/go/{bin,pkg/tool}
 }
 
 # Builds the programs of Kubernetes from source: kube (API server, controllers, scheduler, proxy, kubelet), etcd,
 # kubectl, helm and so on. Arguments: the programs that are needed. Tests find them through LONGSHORE_KUBERNETES.
 setup_kubernetes() {
   local name key tools=tests/cluster/tools
-  key="$(cat "$tools"/go.{mod,sum} "$tools"/*/main.go | sha256sum | cut -c1-16)"
+  key="$(key_of "$tools"/go.{mod,sum} "$tools"/*/main.go)"
   export LONGSHORE_KUBERNETES="$CACHE/kubernetes-$key/bin"
   mkdir -p "$LONGSHORE_KUBERNETES"
   for name in "$@"; do
     [ -x "$LONGSHORE_KUBERNETES/$name" ] || { setup_go; build_kubernetes "$name"; }
   done
-  ln -sfn "kubernetes-$key" "$CACHE/kubernetes"
+  link_folder kubernetes "$CACHE/kubernetes-$key"
 }
 
 # A second ./dev that needs the same program waits for the lock, and then uses the finished program.
@@ -184,18 +209,18 @@ build_kubernetes() (
   version="$(awk '$1 == "k8s.io/kubernetes" {print $2}' "$tools/go.mod")"
   minor="${version#v1.}"
   stamp="k8s.io/component-base/version"
-  log="$PWD/$(log_file "kubernetes-$1")"
+  log="$(log_file "kubernetes-$1")"
   say "building $1 for tests with a real Kubernetes; this happens once$([ "$1" != kube ] || echo "; it takes ten minutes on two cores")"
-  SECONDS=0
+  began="$SECONDS"
   (cd "$tools" && env CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS="-buildvcs=false -modcacherw" \
     GOCACHE="$CACHE/go/build" GOMODCACHE="$CACHE/go/mod" "$GO" build -p "$JOBS" -trimpath \
     -ldflags "-s -w -X $stamp.gitVersion=$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}" \
     -o "$LONGSHORE_KUBERNETES/.$1" "${KUBERNETES_PROGRAMS[$1]}") >"$log" 2>&1 || { tail -n 40 "$log" >&2; die "building $1 failed"; }
   mv "$LONGSHORE_KUBERNETES/.$1" "$LONGSHORE_KUBERNETES/$1"
-  say "built $1 in $SECONDS s, $(($(stat -c %s "$LONGSHORE_KUBERNETES/$1") / 1000000)) MB"
+  say "built $1 in $((SECONDS - began)) s, $(($(stat -c %s "$LONGSHORE_KUBERNETES/$1") / 1000000)) MB"
 )
 
-setup_build() { setup_packages "${BUILD_PACKAGES[@]}"; setup_onednn; }
+setup_build() { setup_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}"; setup_onednn; }
 setup_demo() { setup_packages "${RUN_PACKAGES[@]}"; setup_prometheus; }
 setup_test() {
   setup_packages "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}" "${RELEASE_PACKAGES[@]}" "${SANITIZER_PACKAGES[@]}"
@@ -208,13 +233,12 @@ setup_cluster() {
   setup_containers
   setup_kubernetes kube etcd kubectl helm coredns pause hello
 }
-setup_image() { setup_build; setup_packages "${RUN_PACKAGES[@]}"; }
-setup_release() { setup_image; setup_packages "${RELEASE_PACKAGES[@]}"; setup_kubernetes helm; }
+setup_release() { setup_build; setup_packages "${RELEASE_PACKAGES[@]}"; setup_kubernetes helm; }
 
 setup() {
   case "${1:-}" in
     '') ;;
-    image) setup_image; return ;;
+    image) setup_build; return ;;
     release) setup_release; return ;;
     *) die "setup: unknown argument \"$1\"; the possible arguments are image and release" ;;
   esac

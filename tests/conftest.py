@@ -3,7 +3,9 @@
 A whole run is `./dev test` without a filter, which sets LONGSHORE_ALL_TESTS."""
 
 import os
+import pathlib
 import re
+import sys
 
 import pytest
 
@@ -34,6 +36,16 @@ def unlisted(skips):
         else:
             unlisted_tests.append(name)
     return unlisted_tests
+
+
+@pytest.fixture(scope="session")
+def plain_control_plane():
+    """An API server with Longshore's kinds and without controllers. Tests of several files share it: each removes its own objects."""
+    sys.path.append(str(pathlib.Path(__file__).resolve().parent / "cluster"))
+    from control_plane import ControlPlane
+
+    with ControlPlane() as server:
+        yield server
 
 
 def pytest_runtest_logreport(report):

@@ -15,12 +15,13 @@ def section(changelog: str, name: str) -> str | None:
 
 
 def release_notes(changelog: str, version: str, snapshot: bool) -> str:
-    """The text of RELEASE_NOTES.md. Only a snapshot may describe itself by the section "Unreleased"."""
-    name = "Unreleased" if snapshot else version
-    text = section(changelog, name)
+    """The text of RELEASE_NOTES.md: for a release, the section of its version; for a snapshot, what has changed so far."""
+    text = section(changelog, version)
+    if snapshot:
+        # On the commit of a release and on the one after it, nothing is unreleased.
+        text = section(changelog, "Unreleased") or section(changelog, version.removesuffix("-snapshot")) or "No changes yet."
     if text is None:
-        advice = ("write what has changed" if snapshot else
-                  f"rename the section Unreleased to [{version}] with the date, or make a snapshot with --snapshot")
-        raise SystemExit(f"release: CHANGELOG.md has no section [{name}]: {advice}")
+        raise SystemExit(f"release: CHANGELOG.md has no section [{version}]: rename the section Unreleased to [{version}] with the date, or make "
+                         "a snapshot with --snapshot")
     title = f"Longshore {version}" + (", snapshot before the release" if snapshot else "")
     return f"# {title}\n\n{text}\n"

@@ -13,7 +13,6 @@ import argparse
 import dataclasses
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +25,7 @@ import chart_archive  # noqa: E402
 import checksums  # noqa: E402
 import debian_package  # noqa: E402
 import notes  # noqa: E402
+import releases  # noqa: E402
 import root  # noqa: E402
 import sbom  # noqa: E402
 
@@ -43,28 +43,37 @@ class Release:
         return self.version.replace("-", "~")
 
 
-def project_version() -> str:
-    return re.search(r"^project\(longshore VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
-
-
 def git(*words: str) -> str | None:
     """The output of git in the source folder; None if git fails, for example outside of a checkout."""
     ran = subprocess.run(["git", "-C", ROOT, *words], check=False, capture_output=True, text=True)
     return ran.stdout.strip() if ran.returncode == 0 else None
 
 
-def plan(programs: pathlib.Path, snapshot: bool) -> Release:
-    """Collects what the release is made from. Ends with a message if a real release is not possible from here."""
-    version = project_version()
+def plan(programs: pathlib.Path | None, snapshot: bool) -> Release:
+    """Collects what the release is made from; `programs` None: the folder into which ./dev builds them. Needs no compiled program.
+
+    Ends with a message if such a release is not possible from here.
+    """
+    version = releases.project_version(ROOT)
     changed = git("status", "--porcelain")
+    if programs and not snapshot:
+        raise SystemExit("release: --bin is possible only together with --snapshot: a release needs programs that ./dev release builds from the commit")
     if not snapshot and changed is None:
         raise SystemExit("release: this folder is not a git checkout: release from a checkout, or make a snapshot with --snapshot")
     if not snapshot and changed:
         raise SystemExit(f"release: the working tree has changes: commit them, or make a snapshot with --snapshot\n{changed}")
-    check_programs(programs, version)
+    check_record(version, releases.read())
     revision = git("describe", "--always", "--abbrev=40", "--dirty", "--exclude=*") or "unknown"
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct") or 0)
-    return Release(version + ("-snapshot" if snapshot else ""), revision, epoch, programs)
+    return Release(version + ("-snapshot" if snapshot else ""), revision, epoch, (programs or ROOT / "build/release/bin").resolve())
+
+
+def check_record(version: str, recorded: list[releases.Release]) -> None:
+    """A version is released once: a tree with a row for its own version has other files than the release, whose tree has no such row."""
+    released = next((it for it in recorded if it.version == version), None)
+    if released:
+        raise SystemExit(f"release: {version} was released from commit {released.commit} (deploy/release/releases.yaml), and a snapshot would be "
+                         f"older than it: set the next version with ./dev version")
 
 
 def check_programs(programs: pathlib.Path, version: str) -> None:
@@ -110,18 +119,22 @@ def replace(output: pathlib.Path, made: pathlib.Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the compiled programs")
+    parser.add_argument("--bin", type=pathlib.Path, help="folder of the compiled programs, only with --snapshot (default: build/release/bin)")
     parser.add_argument("--output", type=pathlib.Path, help="folder to write (default: build/release-VERSION)")
     parser.add_argument("--helm", default=shutil.which("helm"), help="the program helm (default: from PATH)")
     parser.add_argument("--snapshot", action="store_true", help="make a snapshot before the release")
+    parser.add_argument("--check", action="store_true", help="check everything that needs no compiled program, and make no file")
     arguments = parser.parse_args()
     os.umask(0o022)
-    if not arguments.helm or not os.access(arguments.helm, os.X_OK):
-        raise SystemExit("release: helm was not found: run ./dev setup release, or name it with --helm")
-    release = plan(arguments.bin.resolve(), arguments.snapshot)
+    release = plan(arguments.bin, arguments.snapshot)
     text = notes.release_notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), release.version, arguments.snapshot)
     output = (arguments.output or ROOT / f"build/release-{release.version}").resolve()
     check_output(output)
+    if arguments.check:
+        return
+    check_programs(release.programs, releases.project_version(ROOT))
+    if not arguments.helm or not os.access(arguments.helm, os.X_OK):
+        raise SystemExit("release: helm was not found: run ./dev setup release, or name it with --helm")
     output.parent.mkdir(parents=True, exist_ok=True)
     # A release that fails half-way leaves no folder that looks complete.
     with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent, ignore_cleanup_errors=True) as folder:

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Reads deploy/release/releases.yaml, the record of all releases.
+"""Reads and writes deploy/release/releases.yaml, the record of all releases.
 
-    deploy/release/releases.py list                     VERSION COMMIT TREE DATE of each release, newest first
-    deploy/release/releases.py previous                 the newest release
-    deploy/release/releases.py previous --before 0.2.0  the newest release that is older than 0.2.0
-    deploy/release/releases.py find                     the newest release, as VERSION and its commit in this clone
+    deploy/release/releases.py previous   print the newest release, as VERSION and its commit in this clone
+    deploy/release/releases.py record     add a row for the release that was made from HEAD
 
-Tests of upgrades build the previous release from its commit. If there is no such release, nothing is printed and the exit code is 0.
-The commit in this clone is another one than the recorded one if the history was rewritten, but it has the same files.
+Tests of compatibility and of upgrades compare the working tree with the newest release. Before the first release, `previous` prints
+nothing and exits with 0. The commit in this clone is another one than the recorded one if the history was rewritten, but it has the same
+files.
 """
 
 import argparse
@@ -31,7 +30,8 @@ class Release:
     date: datetime.date
 
     def __str__(self) -> str:
-        return f"{self.version} {self.commit} {self.tree} {self.date}"
+        """The row of this release."""
+        return f"- {{version: {self.version}, commit: {self.commit}, tree: {self.tree}, date: {self.date}}}"
 
 
 def number_of(version: str) -> tuple[int, ...]:
@@ -56,10 +56,23 @@ def parse(text: str) -> list[Release]:
     return releases
 
 
-def previous(releases: list[Release], before: str | None = None) -> Release | None:
-    """The newest release that is older than `before`, or the newest release; None if there is no such release."""
-    older = [it for it in releases if before is None or number_of(it.version) < number_of(before)]
-    return max(older, key=lambda it: number_of(it.version), default=None)
+def read(record: pathlib.Path | None = None) -> list[Release]:
+    """All releases of the record (default: RECORD), newest first. Raises ValueError as parse() does."""
+    return parse((record or RECORD).read_text(encoding="utf-8"))
+
+
+def previous(record: pathlib.Path | None = None) -> Release | None:
+    """The release with which tests compare the working tree: the newest one; None before the first release."""
+    return next(iter(read(record)), None)
+
+
+def with_row(text: str, release: Release) -> str:
+    """The text of the record with a row for a new release. Raises ValueError if it is not newer than all others."""
+    added, found = re.subn(r"^releases:(?: \[\])?$", f"releases:\n  {release}", text, count=1, flags=re.MULTILINE)
+    if not found:
+        raise ValueError('the record has no line "releases:"')
+    parse(added)
+    return added
 
 
 def commit_of(release: Release, repository: pathlib.Path = REPOSITORY) -> str:
@@ -67,10 +80,7 @@ def commit_of(release: Release, repository: pathlib.Path = REPOSITORY) -> str:
 
     Raises ValueError if there is no such ancestor.
     """
-    shown = subprocess.run(["git", "-C", repository, "log", "--format=%H %T"], check=False, capture_output=True, text=True)
-    if shown.returncode != 0:
-        raise ValueError(f"cannot read the history of {repository}: {shown.stderr.strip()}")
-    trees = dict(line.split() for line in shown.stdout.splitlines())
+    trees = dict(line.split() for line in git(repository, "log", "--format=%H %T").splitlines())
     if trees.get(release.commit) == release.tree:
         return release.commit
     found = next((commit for commit, tree in trees.items() if tree == release.tree), None)
@@ -80,24 +90,42 @@ def commit_of(release: Release, repository: pathlib.Path = REPOSITORY) -> str:
     return found
 
 
+def head(repository: pathlib.Path = REPOSITORY) -> Release:
+    """The release that was made from HEAD. Raises ValueError if the working tree has changes."""
+    if git(repository, "status", "--porcelain"):
+        raise ValueError("the working tree has changes: record a release before any change that follows it")
+    commit, tree = git(repository, "rev-parse", "HEAD", "HEAD^{tree}").split()
+    return Release(project_version(repository), commit, tree, datetime.datetime.now(datetime.UTC).date())
+
+
+def project_version(repository: pathlib.Path = REPOSITORY) -> str:
+    """The version of the working tree."""
+    text = (repository / "CMakeLists.txt").read_text(encoding="utf-8")
+    return re.search(r"^project\(longshore VERSION ([0-9.]+)", text, re.MULTILINE)[1]
+
+
+def git(repository: pathlib.Path, *words: str) -> str:
+    """The output of git. Raises ValueError, with git's message, if it fails."""
+    ran = subprocess.run(["git", "-C", repository, *words], check=False, capture_output=True, text=True)
+    if ran.returncode != 0:
+        raise ValueError(f"git {words[0]} failed in {repository}: {ran.stderr.strip()}")
+    return ran.stdout.strip()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["list", "previous", "find"])
-    parser.add_argument("--before", metavar="VERSION", help="only releases older than this version")
-    parser.add_argument("--record", type=pathlib.Path, default=RECORD, help="file to read (default: %(default)s)")
+    parser.add_argument("command", choices=["previous", "record"])
+    parser.add_argument("--record", type=pathlib.Path, default=RECORD, help="file to read or write (default: %(default)s)")
     arguments = parser.parse_args()
     try:
-        releases = parse(arguments.record.read_text(encoding="utf-8"))
-        if arguments.command == "list":
-            found = [it for it in releases if arguments.before is None or number_of(it.version) < number_of(arguments.before)]
-        else:
-            newest = previous(releases, arguments.before)
-            found = [newest] if newest else []
-        lines = [f"{it.version} {commit_of(it)}" if arguments.command == "find" else str(it) for it in found]
+        if arguments.command == "record":
+            release = head()
+            arguments.record.write_text(with_row(arguments.record.read_text(encoding="utf-8"), release), encoding="utf-8")
+            print(release)
+        elif release := previous(arguments.record):
+            print(release.version, commit_of(release))
     except (OSError, ValueError) as error:
         raise SystemExit(f"releases.py: {error}") from None
-    for line in lines:
-        print(line)
 
 
 if __name__ == "__main__":

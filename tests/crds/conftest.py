@@ -5,15 +5,12 @@ import pytest
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "cluster")]
 
-from control_plane import ControlPlane
-
 from api import Api
 
 
 @pytest.fixture(scope="session")
-def control_plane():
-    with ControlPlane() as server:
-        yield server
+def control_plane(plain_control_plane):
+    return plain_control_plane
 
 
 @pytest.fixture(scope="session")

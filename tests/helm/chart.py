@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import ssl
 import subprocess
 import time
@@ -11,6 +12,7 @@ from program import Failure, find_binaries
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHART = ROOT / "helm/longshore"
+VERSION = re.search(r"^version: (\S+)$", (CHART / "Chart.yaml").read_text(), re.MULTILINE)[1]
 ACCOUNT = "longshore-controller"
 # Installations that together render all objects of the chart.
 MODES = {

@@ -60,7 +60,7 @@ def deployment_of(fleet):
             source = {"persistentVolumeClaim": {**volume["persistentVolumeClaim"], "readOnly": True}}
         volumes[f"models-{volume['name']}"] = source
     container = {
-        "name": "node", "image": "longshore/node:0.1.0", "args": ["--fleet=vision/cpu"],
+        "name": "node", "image": "longshore/node:1", "args": ["--fleet=vision/cpu"],
         "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
         "ports": [{"name": "grpc", "containerPort": 8500}, {"name": "admin", "containerPort": 8502}],
         "startupProbe": probe, "livenessProbe": probe, "readinessProbe": probe,

@@ -7,7 +7,7 @@ import json
 import pytest
 from program import Failure
 
-from chart import MODES, ROOT
+from chart import MODES, ROOT, VERSION
 
 pytestmark = pytest.mark.usefixtures("namespaces")
 
@@ -52,7 +52,7 @@ def test_the_controller_has_the_documented_flags(rendered):
     objects = rendered("roles of several namespaces")
     [container] = objects["Deployment", "longshore-controller"]["spec"]["template"]["spec"]["containers"]
     assert container["args"] == [
-        "--kubernetes", "--namespace=ops", "--watch_namespaces=ops,vision", "--node_image=longshore/node:0.1.0",
+        "--kubernetes", "--namespace=ops", "--watch_namespaces=ops,vision", f"--node_image=longshore/node:{VERSION}",
         "--node_address=0.0.0.0:8610", "--advertised_address=dns:///longshore-nodes.ops.svc:8610",
         "--ca_cert_file=/run/longshore/ca/tls.crt", "--ca_key_file=/run/longshore/ca/tls.key", "--lease_duration=15s",
         "--lease_renew_deadline=10s", "--lease_retry_period=2s", "--api_requests_per_second=200", "--admin_host=0.0.0.0",

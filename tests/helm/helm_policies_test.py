@@ -39,7 +39,7 @@ BAD_DEPLOYMENTS = [
     (f"{POD}.securityContext.runAsUser", 0, "spec.template.spec.securityContext"),
     (f"{POD}.securityContext.seccompProfile.type", "Unconfined", "spec.template.spec.securityContext"),
     (f"{POD}.securityContext", None, "spec.template.spec.securityContext"),
-    (f"{POD}.initContainers[0]", {"name": "a", "image": "longshore/node:0.1.0"}, "containers.securityContext"),
+    (f"{POD}.initContainers[0]", {"name": "a", "image": "longshore/node:1"}, "containers.securityContext"),
     (f"{NODE}.image", "evil/node:1", "not from an allowed repository (see the value admissionPolicy.images of the chart): evil/node:1"),
     (f"{NODE}.image", "longshore/node-evil:1", "not from an allowed repository"),
     (f"{NODE}.image", "longshore/node", "not from an allowed repository"),
@@ -255,7 +255,7 @@ def test_only_the_deletion_cost_of_a_pod_can_be_changed(api, account, fleet, mad
     assert_rejected("does not belong to a fleet", patch, foreign, cost)
     for body in ({"metadata": {"annotations": {"a": "b"}}}, {"metadata": {"labels": {"a": "b"}}}, {"metadata": {"finalizers": ["a/b"]}},
                  {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}]}},
-                 {"spec": {"containers": [{"name": "node", "image": "longshore/node:0.2.0"}]}}, {"spec": {"activeDeadlineSeconds": 1}}):
+                 {"spec": {"containers": [{"name": "node", "image": "longshore/node:2"}]}}, {"spec": {"activeDeadlineSeconds": 1}}):
         assert_rejected("may only change the annotation controller.kubernetes.io/pod-deletion-cost", patch, pod, body)
 
 

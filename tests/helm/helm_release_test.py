@@ -11,13 +11,14 @@ import pytest
 from program import Failure
 
 from api import ApiError
-from chart import CHART, api_of_account, wait_until_policies_apply
+from chart import CHART, VERSION, api_of_account, wait_until_policies_apply
 from fleet import FLEET, FOREIGN, apply, companions_of, create, deployment_of, path_of
 
 SECRET = "/api/v1/namespaces/ops/secrets/longshore-controller-ca"
 # Kinds that the API server or its controllers create.
 GENERATED_KINDS = {"Event", "EndpointSlice", "Endpoints", "ControllerRevision", "ReplicaSet", "Pod", "Lease/kube-node-lease", "APIService"}
 UNINSTALL_MAX_S = 30
+PREVIOUS_VERSION = "0.0.9"
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def previous_chart(tmp_path_factory):
     folder = tmp_path_factory.mktemp("previous") / "longshore"
     shutil.copytree(CHART, folder)
     chart_yaml = folder / "Chart.yaml"
-    chart_yaml.write_text(re.sub(r"^(version|appVersion): .*$", r"\1: 0.0.9", chart_yaml.read_text(), flags=re.M))
+    chart_yaml.write_text(re.sub(r"^(version|appVersion): .*$", rf"\1: {PREVIOUS_VERSION}", chart_yaml.read_text(), flags=re.M))
     return folder
 
 
@@ -167,9 +168,9 @@ def test_an_upgrade_changes_the_controller_but_no_node(api, helm, previous_chart
     wait_until("the fleet's pod", lambda: state()[1])
     before, lease_before = state(), api.request("GET", lease)
     controller = "/apis/apps/v1/namespaces/ops/deployments/longshore-controller"
-    assert api.request("GET", controller)["spec"]["template"]["spec"]["containers"][0]["image"] == "longshore/controller:0.0.9"
+    assert api.request("GET", controller)["spec"]["template"]["spec"]["containers"][0]["image"] == f"longshore/controller:{PREVIOUS_VERSION}"
     helm.upgrade({"watchNamespaces": ["vision"]})
-    assert api.request("GET", controller)["spec"]["template"]["spec"]["containers"][0]["image"] == "longshore/controller:0.1.0"
+    assert api.request("GET", controller)["spec"]["template"]["spec"]["containers"][0]["image"] == f"longshore/controller:{VERSION}"
     assert state() == before
     assert api.request("GET", lease) == lease_before
 

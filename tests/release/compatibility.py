@@ -9,6 +9,9 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto,
 TYPE_KEYS = ("type", "format", "x-kubernetes-int-or-string", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
 MAXIMA = ("maximum", "maxLength", "maxItems", "maxProperties")
 MINIMA = ("minimum", "minLength", "minItems", "minProperties")
+# Whether one expression accepts every value that another one accepts cannot be computed: any change is reported.
+EXPRESSIONS = ("pattern", "not", "allOf", "anyOf", "oneOf")
+UNKNOWN_FIELDS = "x-kubernetes-preserve-unknown-fields"
 
 
 def broken_messages(old: FileDescriptorSet, new: FileDescriptorSet) -> list[str]:
@@ -94,6 +97,7 @@ def broken_schema(path: str, was: dict, now: dict) -> list[str]:
         found += [f"{path}: the enum no longer has {it}" for it in lost]
     found += [f"{path}: {key} fell from {was.get(key)} to {now[key]}" for key in MAXIMA if key in now and now[key] < was.get(key, float("inf"))]
     found += [f"{path}: {key} rose from {was.get(key)} to {now[key]}" for key in MINIMA if key in now and now[key] > was.get(key, float("-inf"))]
+    found += broken_rules(path, was, now)
     for name, value in was.get("properties", {}).items():
         if name in now.get("properties", {}):
             found += broken_schema(f"{path}.{name}", value, now["properties"][name])
@@ -102,5 +106,29 @@ def broken_schema(path: str, was: dict, now: dict) -> list[str]:
     for key in ("items", "additionalProperties"):
         if isinstance(was.get(key), dict) and isinstance(now.get(key), dict):
             found += broken_schema(f"{path}.{key}", was[key], now[key])
-    key = "x-kubernetes-preserve-unknown-fields"
-    return found + ([f"{path}: unknown fields are no longer kept"] if was.get(key) and not now.get(key) else [])
+        elif was.get(key) and now.get(key) is not True:
+            found.append(f"{path}: {key} {'accepts fewer values' if now.get(key) else 'was removed'}")
+    return found + ([f"{path}: unknown fields are no longer kept"] if was.get(UNKNOWN_FIELDS) and not now.get(UNKNOWN_FIELDS) else [])
+
+
+def broken_rules(path: str, was: dict, now: dict) -> list[str]:
+    """The same for the rules of one value that are not limits."""
+    found = [f"{path}: {key} was {was.get(key)}, is {now[key]}" for key in EXPRESSIONS if key in now and now[key] != was.get(key)]
+    known = [it["rule"] for it in was.get("x-kubernetes-validations", [])]
+    found += [f"{path}: has the new rule {it['rule']}" for it in now.get("x-kubernetes-validations", []) if it["rule"] not in known]
+    found += [f"{path}: {key} itself is no longer accepted" for key, exclusive in (("maximum", "exclusiveMaximum"), ("minimum", "exclusiveMinimum"))
+              if now.get(exclusive) and not was.get(exclusive) and was.get(key) == now.get(key)]
+    if "multipleOf" in now and ("multipleOf" not in was or was["multipleOf"] % now["multipleOf"] != 0):
+        found.append(f"{path}: multipleOf was {was.get('multipleOf')}, is {now['multipleOf']}")
+    found += [f"{path}: null is no longer accepted"] if was.get("nullable") and not now.get("nullable") else []
+    found += [f"{path}: equal items are no longer accepted"] if now.get("uniqueItems") and not was.get("uniqueItems") else []
+    # A stored object without the value gets another meaning.
+    found += [f"{path}: default was {was['default']}, is {now.get('default')}"] if "default" in was and was["default"] != now.get("default") else []
+    return found
+
+
+def unreviewed(found: list[str], reviewed: dict[str, str]) -> list[str]:
+    """The sentences without those that `reviewed` accepts (sentence -> reason), and a sentence for each row of it that is of no use."""
+    return ([it for it in found if it not in reviewed]
+            + [f'the list of reviewed changes has a row for "{it}", which was not found: remove the row' for it in reviewed if it not in found]
+            + [f'the list of reviewed changes has no reason for "{it}"' for it, reason in reviewed.items() if not reason])

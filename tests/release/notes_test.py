@@ -21,5 +21,11 @@ def test_a_release_without_a_section_for_its_version_is_rejected():
 
 
 def test_an_empty_section_is_rejected():
-    with pytest.raises(SystemExit, match=r"no section \[Unreleased\]"):
-        notes.release_notes("## [Unreleased]\n\n## [0.1.0]\n- One.\n", "0.2.0", snapshot=True)
+    with pytest.raises(SystemExit, match=r"no section \[0.2.0\]"):
+        notes.release_notes("## [Unreleased]\n- New.\n\n## [0.2.0]\n\n## [0.1.0]\n- One.\n", "0.2.0", snapshot=False)
+
+
+def test_a_snapshot_is_possible_when_nothing_is_unreleased():
+    changelog = "## [Unreleased]\n\n## [0.1.0]\n- One.\n"
+    assert notes.release_notes(changelog, "0.1.0-snapshot", snapshot=True).endswith("\n\n- One.\n")
+    assert notes.release_notes(changelog, "0.2.0-snapshot", snapshot=True).endswith("\n\nNo changes yet.\n")

@@ -8,11 +8,12 @@ import sys
 
 import pytest
 import release
+import releases
 from debian_package import PROGRAMS
 
 BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", release.ROOT / "build/dev/bin"))
 HELM = pathlib.Path(os.environ.get("LONGSHORE_KUBERNETES", "")) / "helm"
-VERSION = f"{release.project_version()}-snapshot"
+VERSION = f"{releases.project_version()}-snapshot"
 
 
 def run(*command: str | pathlib.Path, **options) -> str:
@@ -62,11 +63,11 @@ def test_the_unpacked_programs_run_with_the_libraries_of_the_package(package: pa
     run("dpkg", "--extract", package, tmp_path)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path / "usr/lib/longshore")}
     for name in ("longshore", "kubectl-longshore", "longshore-controller", "longshore-model", "longshore-node"):
-        assert re.search(rf"\b{release.project_version()}\b", run(tmp_path / "usr/bin" / name, "--version", env=environment))
+        assert re.search(rf"\b{releases.project_version()}\b", run(tmp_path / "usr/bin" / name, "--version", env=environment))
     libraries = run("ldd", tmp_path / "usr/bin/longshore-node", env=environment)
     assert f"libdnnl.so.3 => {tmp_path}/usr/lib/longshore/" in libraries and "not found" not in libraries
 
 
 def test_the_version_of_a_snapshot_is_older_than_that_of_the_release(package: pathlib.Path):
     version = run("dpkg-deb", "--field", package, "Version").strip()
-    subprocess.run(["dpkg", "--compare-versions", version, "lt", release.project_version()], check=True)
+    subprocess.run(["dpkg", "--compare-versions", version, "lt", releases.project_version()], check=True)

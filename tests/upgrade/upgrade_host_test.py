@@ -5,19 +5,17 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import threading
 
 import pytest
 from harness import MODELS, Installation, wait_for
 from load import Load, describe_failures
+from watch import Watch, counts_of
 
 TWO = {"instances": [2.0]}
 RATE = 300
 KEYS = 2000
 SHARE_TOLERANCE = 0.06  # About four standard deviations of the share of 1,000 requests.
 FIRST_WEIGHT = 10
-# These fields do not change while the rollout waits for the command promote.
-FIXED = ("id", "attempt", "step", "weight", "phase", "stable", "candidate", "startedAt", "stepStartedAt", "stepCandidateRequests")
 
 
 class Programs:
@@ -25,44 +23,6 @@ class Programs:
 
     def start(self, _name, command, **options):
         return subprocess.Popen(command, **options)
-
-
-def counts_of(rollout: dict) -> dict[str, float]:
-    """The statistics of a rollout that can only grow."""
-    arms = {arm: rollout["analysis"].get(arm, {}) for arm in ("candidate", "stable")}
-    return {"candidateRequests": rollout["verdict"]["numbers"].get("candidateRequests", 0),
-            **{f"analysis.{arm}.requests": counts.get("requests", 0) for arm, counts in arms.items()}}
-
-
-class Watch:
-    """Reads the status of the rollout all the time and keeps every violation: a field of FIXED that changed, a count that fell."""
-
-    def __init__(self, it: Installation):
-        self.it, self.violations, self.seen = it, [], 0
-        rollout = it.status("half")["rollout"]
-        self.fixed, self.counts, self.epoch = {name: rollout[name] for name in FIXED}, counts_of(rollout), it.status("half")["epoch"]
-        self.ending = threading.Event()
-        self.thread = threading.Thread(target=self.run)
-
-    def run(self) -> None:
-        while not self.ending.wait(0.02):
-            self.check(self.it.status("half"))
-
-    def check(self, status: dict) -> None:
-        rollout, self.seen = status["rollout"], self.seen + 1
-        self.violations += [f"{name}: was {was}, is {rollout.get(name)}" for name, was in self.fixed.items() if rollout.get(name) != was]
-        now = counts_of(rollout)
-        self.violations += [f"{name}: fell from {was} to {now[name]}" for name, was in self.counts.items() if now[name] < was]
-        self.violations += [f"the epoch fell from {self.epoch} to {status['epoch']}"] if status["epoch"] < self.epoch else []
-        self.counts, self.epoch = now, status["epoch"]
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_failure):
-        self.ending.set()
-        self.thread.join()
 
 
 class Rollout:

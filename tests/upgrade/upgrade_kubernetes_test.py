@@ -1,6 +1,6 @@
 """On a real API server, the kinds and the controller are replaced by those of the next release and back again, in the middle of a rollout.
 
-The nodes keep running. As in test_fleet_identity.py the test runs the node of each pod itself.
+The nodes keep running. As in fleet_identity_test.py the test runs the node of each pod itself.
 """
 
 import json
@@ -14,7 +14,7 @@ import urllib.request
 import pytest
 from control_plane import CRDS, ControlPlane
 from harness import MODELS
-from test_fleet_identity import FLEET, Fleet
+from fleet_identity_test import FLEET, Fleet
 
 MODEL = """
 apiVersion: longshore.dev/v1alpha1
