@@ -2,11 +2,16 @@
 #
 #   longshore_folder(DEPS common serving_node_tensor TEST_DEPS tests_support)
 #
-# SEPARATE: files (regular expressions) that cannot be compiled in one group with others (LONGSHORE_GROUP_SOURCES), because they have options of their own or
-# the same names in their unnamed namespaces; ALL for every file of the folder.
 # The target is the folder's path with "/" and "-" as "_": serving-node/engine -> serving_node_engine.
+#
+# DEPS: what the library links, and nothing else, so a forbidden dependency does not link.
+#
+# TEST_DEPS: what its tests link besides.
+#
 # TEST_INSIDE: a command that runs the tests in the environment they need, such as a real API server.
-# A library links only what DEPS names, so a forbidden dependency does not link.
+#
+# SEPARATE: files (regular expressions) that cannot be compiled in one group with others (LONGSHORE_GROUP_SOURCES),
+# because they have options of their own or the same names in their unnamed namespaces; ALL for every file of the folder.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -68,10 +73,14 @@ set(LONGSHORE_THREADED
   serving-node/models serving-node/rehearsal serving-node/routing serving-node/sources
   serving-node/engine/cpu serving-node/engine/cpu/steps serving-node/engine/host serving-node/engine/kernels/base
   serving-node/observe/profiling serving-node/observe/replay serving-node/observe/requestlog
-  controller/api controller/app controller/cli controller/kube controller/leader controller/nodes controller/reconcile
+  controller/api controller/app controller/cli controller/kube controller/leader controller/nodes
   controller/runtime controller/signals
-  controller/fleet/pods controller/fleet/processes controller/store/kube controller/store/local)
+  controller/fleet/pods controller/fleet/processes controller/store/kube controller/store/local
+  tests/load)
 add_custom_target(threaded_tests)
+# The folders whose tests also have the label `threaded_short`: ./dev test runs them under the thread sanitizer.
+set(LONGSHORE_THREADED_SHORT common/base common/os serving-node/batching serving-node/models serving-node/routing)
+add_custom_target(threaded_short_tests)
 
 add_library(longshore_warnings INTERFACE)
 target_compile_options(longshore_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
@@ -154,6 +163,10 @@ function(longshore_folder)
     if(path IN_LIST LONGSHORE_THREADED)
       list(APPEND labels threaded)
       add_dependencies(threaded_tests ${target}_test)
+    endif()
+    if(path IN_LIST LONGSHORE_THREADED_SHORT)
+      list(APPEND labels threaded_short)
+      add_dependencies(threaded_short_tests ${target}_test)
     endif()
     set_tests_properties(${target}_test PROPERTIES LABELS "${labels}" TIMEOUT 600)
     if(LONGSHORE_SANITIZE MATCHES "address")

@@ -61,8 +61,7 @@ def failures(final: dict) -> int:
     return final["failed"] + final["unanswered"] + final["answered_twice"] + final["version_disputed"]
 
 
-def swap_rows(quick: bool):
-    swaps = 100 if quick else 1000
+def swap_rows(swaps: int):
     say(f"{swaps} swaps under load")
     with configured(digits=MODELS / "digits") as made:
         both = (f"--grpc=127.0.0.1:{made.node.grpc}", f"--rest=127.0.0.1:{made.node.rest}", "--rest_share=0.5")
@@ -81,8 +80,8 @@ def resident_at_rest(ours: Node) -> int:
     return ours.resident_bytes()
 
 
-def reload_rows(quick: bool):
-    reloads, early = 100 if quick else 1000, 10
+def reload_rows(reloads: int):
+    early = 10
     say(f"memory after {reloads} reloads")
     with configured(digits=MODELS / "digits") as made:
         for count in range(1, reloads + 1):
@@ -93,8 +92,7 @@ def reload_rows(quick: bool):
     yield row(f"memory after {reloads} reloads, MB", f"after {early}", after / 1e6, before / 1e6, "<= 1.02")
 
 
-def restart_rows(quick: bool):
-    restarts = 60 if quick else 1000
+def restart_rows(restarts: int):
     say(f"{restarts} restarts in a fleet of two")
     with fleet(2, "digits", MODELS / "digits") as ours:
         with traffic(f"--grpc={ours.address('grpc')}", f"--rest={ours.address('rest')}", "--rest_share=0.5", *DIGITS,

@@ -13,8 +13,17 @@ import speed
 from rows import QUICK_ROUNDS, ROUNDS, add_arguments, finish
 
 GROUPS = {"grpc": speed.grpc_rows, "rest": speed.rest_rows, "json": speed.json_rows, "start": speed.start_rows,
-          "swaps": life.swap_rows, "reloads": life.reload_rows, "restarts": life.restart_rows,
           "neighbour": life.neighbour_rows, "overload": life.overload_rows}
+# Groups that repeat one action: their rows, and how often they do it; the second number is for --quick.
+REPEATED = {"swaps": (life.swap_rows, 1000, 100), "reloads": (life.reload_rows, 1000, 100), "restarts": (life.restart_rows, 1000, 60)}
+NAMES = ("grpc", "rest", "json", "start", "swaps", "reloads", "restarts", "neighbour", "overload")  # In the order of the table.
+
+
+def rows_of(name: str, quick: bool, repeats: int | None):
+    if name in GROUPS:
+        return GROUPS[name](quick)
+    rows, often, often_if_quick = REPEATED[name]
+    return rows(repeats or (often_if_quick if quick else often))
 
 
 def main() -> int:
@@ -23,9 +32,10 @@ def main() -> int:
     add_arguments(parser)
     parser.add_argument("--quick", action="store_true",
                         help=f"{QUICK_ROUNDS} rounds instead of {ROUNDS}, fewer swaps and restarts: under four minutes")
-    parser.add_argument("--only", choices=GROUPS, action="append", help="measure only these rows; may be given more than once")
+    parser.add_argument("--repeats", type=int, metavar="N", help="N swaps, reloads or restarts")
+    parser.add_argument("--only", choices=NAMES, action="append", help="measure only these rows; may be given more than once")
     arguments = parser.parse_args()
-    rows = [made for name in arguments.only or GROUPS for made in GROUPS[name](arguments.quick)]
+    rows = [made for name in arguments.only or NAMES for made in rows_of(name, arguments.quick, arguments.repeats)]
     return finish(rows, arguments)
 
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "tests/gtest_main/skips.h"
 
@@ -24,6 +26,20 @@ class SkipListener final : public testing::EmptyTestEventListener {
   std::vector<Skip>& skips_;
 };
 
+// Returns the tests that have the prefix DISABLED_, or whose suite has it.
+std::vector<std::string> DisabledTests() {
+  std::vector<std::string> names;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const testing::TestSuite& suite = *all.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j) {
+      const std::string name = std::string(suite.name()) + "." + suite.GetTestInfo(j)->name();
+      if (name.find("DISABLED_") != std::string::npos) names.push_back(name);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 int RunTests(int argc, char** argv) {
@@ -32,7 +48,8 @@ int RunTests(int argc, char** argv) {
   testing::UnitTest::GetInstance()->listeners().Append(new SkipListener(skips));  // gtest deletes it.
   const int code = RUN_ALL_TESTS();
   if (code != 0 || testing::GTEST_FLAG(list_tests)) return code;
-  const std::string fault = FindFault(testing::UnitTest::GetInstance()->test_to_run_count(), skips, kThisBuild);
+  const std::string fault =
+      FindFault(testing::UnitTest::GetInstance()->test_to_run_count(), skips, DisabledTests(), kThisBuild);
   if (!fault.empty()) std::cerr << fault;
   return fault.empty() ? 0 : 1;
 }

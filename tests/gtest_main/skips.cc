@@ -8,7 +8,7 @@ namespace {
 
 enum class Where { kEveryBuild, kSanitizers, kThreadSanitizer };
 
-// `test` and `reason` are the beginnings of a test's name and of its reason.
+// `test` and `reason` are the beginnings of a test's name and of the reason for which it skips.
 struct AllowedSkip {
   std::string_view test;
   std::string_view reason;
@@ -28,10 +28,16 @@ constexpr AllowedSkip kAllowed[] = {
     {"FleetTest.", kGrpc, Where::kThreadSanitizer},
     {"HomeSearchTest.", kGrpc, Where::kThreadSanitizer},
     {"PeerListenerTest.", kGrpc, Where::kThreadSanitizer},
+    {"GrpcClientTest.", kGrpc, Where::kThreadSanitizer},
+    {"GeneratorTest.", kGrpc, Where::kThreadSanitizer},
+    {"ClientsTest.", kGrpc, Where::kThreadSanitizer},
     {"PeerListenerTest.ReportsAnIpv6AddressInBrackets", "this machine has no IPv6", Where::kEveryBuild},
     {"Kube/StoreContract.AnUnreadableObjectDoesNotHideTheOthers", "this backend does not store unreadable objects",
      Where::kEveryBuild},
 };
+
+// Samples, which the tests of this folder run in a process of their own.
+constexpr std::string_view kAllowedDisabled[] = {"Sample.DISABLED_Skips"};
 
 bool IsIn(Where where, Build build) {
   switch (where) {
@@ -50,8 +56,14 @@ bool IsAllowed(const Skip& skip, Build build) {
 
 }  // namespace
 
-std::string FindFault(int tests, const std::vector<Skip>& skips, Build build) {
+std::string FindFault(int tests, const std::vector<Skip>& skips, const std::vector<std::string>& disabled,
+                      Build build) {
   if (tests == 0) return "No test has run: the program has none, or --gtest_filter matches none.\n";
+  for (const std::string& test : disabled) {
+    if (std::find(std::begin(kAllowedDisabled), std::end(kAllowedDisabled), test) == std::end(kAllowedDisabled)) {
+      return "The test " + test + " is disabled: repair it or remove it.\n";
+    }
+  }
   std::string unlisted;
   for (const Skip& skip : skips) {
     if (!IsAllowed(skip, build)) unlisted += "  " + skip.test + ": " + skip.reason + "\n";

@@ -1,4 +1,5 @@
-// Which tests may skip, and why. A skipped test has checked nothing, so a skip without a row in skips.cc fails the run.
+// Which tests may skip, and why. A skipped test has checked nothing, so a skip without a row in skips.cc fails the run,
+// and so does a test that is disabled, with the prefix DISABLED_.
 #pragma once
 
 #include <string>
@@ -22,7 +23,8 @@ inline constexpr Build kThisBuild = Build::kPlain;
 #endif
 
 // If no test failed, returns the reason to report failure anyway, such as a skip that is not listed, or "" to report
-// success. `tests`: how many tests were selected.
-std::string FindFault(int tests, const std::vector<Skip>& skips, Build build);
+// success. `tests`: how many tests were selected. `disabled`: the names of all disabled tests of the program, as
+// "Suite.Name".
+std::string FindFault(int tests, const std::vector<Skip>& skips, const std::vector<std::string>& disabled, Build build);
 
 }  // namespace longshore::gtest_main

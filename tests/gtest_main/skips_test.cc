@@ -12,27 +12,34 @@ namespace {
 const Skip kNoMemory{"NoMemory.FailsTheRun", "the sanitizer's operator new cannot be made to fail"};
 const Skip kFleet{"FleetTest.Asks", "gRPC is not built with the thread sanitizer"};
 
-TEST(FindFault, ARunWithoutTestsHasAFault) { EXPECT_NE(FindFault(0, {}, Build::kPlain), ""); }
+TEST(FindFault, ARunWithoutTestsHasAFault) { EXPECT_NE(FindFault(0, {}, {}, Build::kPlain), ""); }
 
-TEST(FindFault, ARunWithoutSkipsHasNone) { EXPECT_EQ(FindFault(1, {}, Build::kPlain), ""); }
+TEST(FindFault, ARunWithoutSkipsHasNone) { EXPECT_EQ(FindFault(1, {}, {}, Build::kPlain), ""); }
 
 TEST(FindFault, ASkipIsAllowedOnlyInTheBuildsOfItsRow) {
-  EXPECT_EQ(FindFault(2, {kNoMemory}, Build::kAddressSanitizer), "");
-  EXPECT_EQ(FindFault(2, {kNoMemory, kFleet}, Build::kThreadSanitizer), "");
-  EXPECT_NE(FindFault(2, {kNoMemory}, Build::kPlain), "");
-  EXPECT_NE(FindFault(2, {kFleet}, Build::kAddressSanitizer), "");
+  EXPECT_EQ(FindFault(2, {kNoMemory}, {}, Build::kAddressSanitizer), "");
+  EXPECT_EQ(FindFault(2, {kNoMemory, kFleet}, {}, Build::kThreadSanitizer), "");
+  EXPECT_NE(FindFault(2, {kNoMemory}, {}, Build::kPlain), "");
+  EXPECT_NE(FindFault(2, {kFleet}, {}, Build::kAddressSanitizer), "");
 }
 
 TEST(FindFault, ASkipNeedsTheTestAndTheReasonOfOneRow) {
   const Skip other_test{"Other.Test", kNoMemory.reason}, other_reason{kNoMemory.test, "it takes too long"};
   for (const Skip& skip : {other_test, other_reason}) {
-    const std::string fault = FindFault(2, {kNoMemory, skip}, Build::kThreadSanitizer);
+    const std::string fault = FindFault(2, {kNoMemory, skip}, {}, Build::kThreadSanitizer);
     EXPECT_NE(fault.find(skip.test + ": " + skip.reason), std::string::npos) << fault;
     EXPECT_EQ(fault.find(kNoMemory.test + ": " + kNoMemory.reason), std::string::npos) << fault;
   }
 }
 
-// Only the tests below run this one, in a process of their own.
+TEST(FindFault, ADisabledTestThatIsNotASampleOfThisFolderHasAFault) {
+  EXPECT_EQ(FindFault(1, {}, {"Sample.DISABLED_Skips"}, Build::kPlain), "");
+  for (const std::string test : {"Other.DISABLED_Skips", "Sample.DISABLED_Other", "DISABLED_Sample.Skips"}) {
+    EXPECT_NE(FindFault(1, {}, {"Sample.DISABLED_Skips", test}, Build::kPlain).find(test), std::string::npos) << test;
+  }
+}
+
+// Only the tests below run this test, in a process of their own.
 TEST(Sample, DISABLED_Skips) { GTEST_SKIP() << "a reason without a row"; }
 
 // Runs this program with other flags, and returns its exit code.

@@ -7,7 +7,7 @@ import stat
 import subprocess
 
 import pytest
-from images import REVISION, ROOT, VERSION, build
+from images import REVISION, ROOT, VERSION
 from image import COMPRESSED_BYTES_MAX, last_stage
 from root import PROGRAMS, SHARED_FOLDERS, USER_ID
 
@@ -48,10 +48,6 @@ def test_the_image_has_its_names_for_containerd(image):
     index = json.loads((image.layout / "index.json").read_text())
     assert [entry["annotations"]["io.containerd.image.name"] for entry in index["manifests"]] == \
         [f"docker.io/longshore/{image.name}:{tag}" for tag in (VERSION, "dev")]
-
-
-def test_two_builds_give_the_same_bytes(image, tmp_path):
-    assert build(image.name, tmp_path).read_bytes() == image.archive.read_bytes()
 
 
 def test_an_image_is_smaller_than_its_limit(image):

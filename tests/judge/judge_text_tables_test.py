@@ -8,7 +8,8 @@ import pytest
 import tensorflow as tf
 
 import judging
-from serving import State, running_node
+from serving import State
+from shared_nodes import shared_nodes
 
 v1 = tf.compat.v1
 TEXT, LONG, INT, FLOAT, DOUBLE = tf.string, tf.int64, tf.int32, tf.float32, tf.float64
@@ -122,15 +123,22 @@ def _judge(version_dir: pathlib.Path) -> judging.Judge | None:
         return None
 
 
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    exports = {name: lambda version_dir, case=case: case.export(version_dir, version_dir.parent.with_suffix(".txt")) for name, case in CASES.items()}
+    with shared_nodes(folder, exports) as made:
+        yield made
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_a_table_from_a_text_file_has_tensorflows_rows(case, tmp_path):
-    CASES[case].export(tmp_path / "base" / "1", tmp_path / "words.txt")
-    judge = _judge(tmp_path / "base" / "1")
-    with running_node(tmp_path, "table", tmp_path / "base") as node:
-        status = node.settled()
-        is_served = status.state == State.AVAILABLE
-        assert is_served == (judge is not None), status.status.error_message or "TensorFlow rejects it"
-        if is_served:
-            judging.judge_grpc(node, judge, CASES[case].sample())
-        else:
-            assert "InitializeTableFromTextFileV2" in status.status.error_message
+def test_a_table_from_a_text_file_has_tensorflows_rows(case, nodes):
+    node = nodes.node_of(case)
+    judge = _judge(nodes.version_dir(case))
+    status = node.settled()
+    is_served = status.state == State.AVAILABLE
+    assert is_served == (judge is not None), status.status.error_message or "TensorFlow rejects it"
+    if is_served:
+        judging.judge_grpc(node, judge, CASES[case].sample())
+    else:
+        assert "InitializeTableFromTextFileV2" in status.status.error_message

@@ -7,6 +7,7 @@ import tensorflow as tf
 import judging
 import needed_ops
 from serving import State, running_node
+from shared_nodes import shared_nodes
 from unseen import UNSEEN, VECTOR, Unseen
 from unseen_control import CONTROL, MAY_BE_REJECTED
 
@@ -26,20 +27,24 @@ def _assert_names_a_missing_op(message: str, version_dir) -> None:
     assert any(op in message for op in needed), message
 
 
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    with shared_nodes(tmp_path_factory.mktemp("unseen"), {name: model.export for name, model in UNSEEN.items()}) as made:
+        yield made
+
+
 @pytest.mark.parametrize("name", UNSEEN)
-def test_an_unseen_model_gives_tensorflows_numbers_or_is_rejected_with_the_op(name, tmp_path):
-    version_dir = tmp_path / "base" / "1"
-    UNSEEN[name].export(version_dir)
-    judge = judging.Judge(version_dir)
-    with running_node(tmp_path, name, tmp_path / "base") as node:
-        status = node.settled()
-        if status.state != State.AVAILABLE:
-            _assert_names_a_missing_op(status.status.error_message, version_dir)
-            assert name not in EVERYDAY, status.status.error_message
-            pytest.skip(f"rejected: {status.status.error_message}")
-        for batch in (1, 3, 32):
-            judging.judge_grpc(node, judge, UNSEEN[name].sample(batch))
-        judging.judge_rest(node, judge, UNSEEN[name].sample(2))
+def test_an_unseen_model_gives_tensorflows_numbers_or_is_rejected_with_the_op(name, nodes):
+    node = nodes.node_of(name)
+    status = node.settled()
+    if status.state != State.AVAILABLE:
+        _assert_names_a_missing_op(status.status.error_message, nodes.version_dir(name))
+        assert name not in EVERYDAY, status.status.error_message
+        pytest.skip(f"rejected: {status.status.error_message}")
+    judge = judging.Judge(nodes.version_dir(name))
+    for batch in (1, 3, 32):
+        judging.judge_grpc(node, judge, UNSEEN[name].sample(batch))
+    judging.judge_rest(node, judge, UNSEEN[name].sample(2))
 
 
 UNSUPPORTED = {

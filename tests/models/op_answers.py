@@ -1,4 +1,5 @@
 """Records what TensorFlow computes for single ops in tests/golden/engine/ops/FAMILY.json, for the engine's tests.
+tests/golden/engine/rejected_cases.json has the indexes of the cases for which TensorFlow rejects the graph, by family.
 
     python tests/models/op_answers.py [FAMILY ...]
     python tests/models/op_answers.py --sample 200 --seed 7     (computes drawn cases again, and compares them with the files)
@@ -29,6 +30,7 @@ from op_cases.case import CASES  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 OUT = HERE.parent / "golden" / "engine" / "ops"
+REJECTED = OUT.parent / "rejected_cases.json"
 TEXT_MAX = 300  # The most characters of an error's text that are kept.
 FAMILIES = sorted(path.stem for path in (HERE / "op_cases").glob("*.py") if path.stem not in ("__init__", "case"))
 
@@ -192,24 +194,48 @@ def recorded(family: str) -> dict[str, dict]:
     return {question(case): case for case in json.loads(golden(family).read_text())} if golden(family).exists() else {}
 
 
+def rejected() -> dict[str, list[int]]:
+    """Family -> the indexes of the cases whose graphs TensorFlow rejects. Families without such cases are left out."""
+    return json.loads(REJECTED.read_text()) if REJECTED.exists() else {}
+
+
 def write(family: str) -> None:
-    """Writes the golden file. Cases whose answers are the same keep their lines, so that only real changes show."""
+    """Writes the golden file, and the rejected cases. Cases whose answers are the same keep their lines, so that only real changes show."""
     old, made = recorded(family), answers(family)
     kept = [old[question(answer)] if is_same(old.get(question(answer)), answer) else answer for answer in made if answer]
     lines = [json.dumps(answer, ensure_ascii=False, separators=(",", ":")) for answer in kept]
     golden(family).write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    others = {other: indexes for other, indexes in rejected().items() if other != family}
+    now = {family: without} if (without := [index for index, answer in enumerate(made) if not answer]) else {}
+    rows = [f"{json.dumps(name)}: {json.dumps(indexes)}" for name, indexes in sorted((others | now).items())]
+    REJECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
     print(f"{family}: {len(lines)} cases, {len(made) - len(lines)} left out, {golden(family).stat().st_size} bytes")
 
 
+def miscounted() -> list[str]:
+    """Returns a text for each family whose golden file has not a row for each case that TensorFlow accepts."""
+    texts = []
+    for family in FAMILIES:
+        rows = len(json.loads(golden(family).read_text())) if golden(family).exists() else 0
+        cases, without = len(cases_of(family)), len(rejected().get(family, []))
+        if rows != cases - without:
+            texts.append(f"{family}: {golden(family).name} has {rows} rows for {cases} cases, of which TensorFlow rejects {without}")
+    return texts
+
+
 def differences(count: int, seed: int) -> list[str]:
-    """Answers `count` drawn cases of all families again. Returns a text for each that differs from the golden files."""
+    """Answers `count` drawn cases of all families again. Returns a text for each that differs from the golden files: also if TensorFlow
+    rejects a case that had an answer, or answers one that it rejected."""
     every = [(family, index) for family in FAMILIES for index in range(len(cases_of(family)))]
     drawn = sorted(random.Random(seed).sample(every, min(count, len(every))))
-    old = {family: recorded(family) for family in FAMILIES}
+    old, without = {family: recorded(family) for family in FAMILIES}, rejected()
     texts = []
     for family, index in drawn:
         made = answers(family, [index])[0]
-        if made and not is_same(old[family].get(question(made)), made):
+        was_rejected = index in without.get(family, [])
+        if was_rejected != (made is None):
+            texts.append(f"{family}, case {index}, {cases_of(family)[index][0]}: {'answered' if made else 'rejected'}, not as in {REJECTED.name}")
+        elif made and not is_same(old[family].get(question(made)), made):
             texts.append(f"{family}, case {index}, {made['op']}: not as in {golden(family).name}")
     return texts
 
@@ -221,7 +247,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     options = parser.parse_args()
     if options.sample:
-        different = differences(options.sample, options.seed)
+        different = miscounted() + differences(options.sample, options.seed)
         sys.exit("\n".join(different) if different else 0)
     wanted = options.family or FAMILIES
     if unknown := sorted(set(wanted) - set(FAMILIES)):

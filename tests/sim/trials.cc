@@ -183,9 +183,10 @@ std::string NameOf(bool latency, double interval_seconds, const Limit& limit) {
   return fmt::format("{} every {:.0f} s, {} failed", what, interval_seconds, limit.failures_max);
 }
 
-// Returns the peer's best setting for a fault: the one that rolls back the faulty candidates soonest, among the settings
-// that roll back at most kPeerFalseShareMax of the equal versions. The comparison favours the peer, because the setting
-// is chosen by its results, which an operator does not know. Both Argo Rollouts and Flagger can be set like this.
+// Returns the peer's best setting for a fault: the one that rolls back the faulty candidates soonest, among the
+// settings that roll back at most kPeerFalseShareMax of the equal versions. The comparison favours the peer, because
+// the setting is chosen by its results, which an operator does not know. Both Argo Rollouts and Flagger can be set like
+// this.
 Peer BestSetting(const Case& one) {
   Peer best;
   for (const double interval_seconds : {10, 30, 60, 120, 300, 600, 1200}) {

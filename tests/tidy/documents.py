@@ -6,6 +6,7 @@ import re
 from findings import Finding
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
+_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _PATH = re.compile(r"`((?:common|controller|serving-node|crds|helm|proto|deploy|tests|docs|cmake)/[\w./-]*)`")
@@ -58,7 +59,7 @@ def check(root, paths):
             continue
         content = (root / path).read_text(encoding="utf-8")
         for number, line in enumerate(content.split("\n"), 1):
-            for link in _LINK.findall(line):
+            for link in _LINK.findall(_CODE.sub("", line)):
                 yield from _check_link(root, path, number, link)
             for named in _PATH.findall(line):
                 if not (root / named).exists() and not list(root.glob(named + ".*"))[:1]:

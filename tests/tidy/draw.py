@@ -5,7 +5,8 @@
 
 The reader restates each text in their own words, and marks it if one reading was not enough. SEED is a text, usually the hash of a
 commit, so that anybody can repeat the draw. Comments are the blocks of all C++ sources; messages are the string literals of what
-ships and the descriptions in crds/; paragraphs come from all Markdown pages.
+ships, the descriptions in crds/, the comments of the chart's values, and the texts of alerts and dashboards; paragraphs come from all
+Markdown pages.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import re
 import subprocess
 
 import sources
-import yaml
+import texts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -32,24 +33,9 @@ def comments(every_source):
 def messages(every_source, paths):
     shipped = [source for source in every_source if not source.path.startswith("tests/") and not source.is_test]
     found = [(source.path, text.line, text.text) for source in shipped for text in source.messages if " " in text.text]
-    for path in paths:
-        if path.startswith("crds/") and path.endswith(".yaml"):
-            found.extend(descriptions(path))
+    for kind in (texts.descriptions, texts.value_comments, texts.alerts, texts.dashboards):
+        found.extend((page.path, text.line, text.text) for page in kind(ROOT, paths) for text in page.texts if " " in text.text)
     return found
-
-
-def descriptions(path):
-    """The descriptions of a CRD's fields, each with its line."""
-    pending = [yaml.compose((ROOT / path).read_text(encoding="utf-8"))]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, yaml.SequenceNode):
-            pending.extend(node.value)
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                if key.value == "description" and isinstance(value, yaml.ScalarNode):
-                    yield path, key.start_mark.line + 1, " ".join(value.value.split())
-                pending.append(value)
 
 
 def paragraphs(paths):

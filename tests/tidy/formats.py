@@ -1,5 +1,6 @@
 """Checks that other programs make: clang-format, ruff, shellcheck, yamllint, helm."""
 
+import json
 import os
 import pathlib
 import re
@@ -46,27 +47,28 @@ def _shell_fix(problem):
     return f"do what the message says; https://www.shellcheck.net/wiki/{number[0] if number else ''} has examples"
 
 
-_YAML_FIXES = {
-    "key-duplicates": "remove one of the two keys",
-    "trailing-spaces": "remove the spaces at the end of the line",
-    "new-line-at-end-of-file": "end the last line with a line break",
-    "empty-lines": "remove empty lines",
-    "new-lines": "end lines with LF",
-    "truthy": "write true or false, or put the text in quotes",
-    "colons": "write one space after the colon and none before it",
-    "hyphens": "write one space after the hyphen",
-    "comments": "write a space after #, and two before a comment behind a value",
-    "comments-indentation": "indent the comment as the line that it explains",
-    "document-start": "begin the document with ---",
-    "braces": "remove spaces inside the braces",
-    "brackets": "remove spaces inside the brackets",
-    "syntax": "make it valid YAML; texts with a colon or a # need quotes",
+# The rules of yamllint -> how to repair a violation, and the options of the rule. All are errors.
+_YAML_RULES = {
+    "key-duplicates": ("remove one of the two keys", {}),
+    "trailing-spaces": ("remove the spaces at the end of the line", {}),
+    "new-line-at-end-of-file": ("end the last line with a line break", {}),
+    "empty-lines": ("remove empty lines", {"max": 1, "max-start": 0, "max-end": 0}),
+    "new-lines": ("end lines with LF", {}),
+    "truthy": ("write true or false, or put the text in quotes", {"check-keys": False}),
+    "colons": ("write one space after the colon and none before it", {}),
+    "hyphens": ("write one space after the hyphen", {}),
+    "comments": ("write a space after #, and at least one before it", {"min-spaces-from-content": 1}),
+    "comments-indentation": ("indent the comment as the line that it explains", {}),
+    "braces": ("remove spaces inside the braces", {}),
+    "brackets": ("remove spaces inside the brackets", {}),
+    "anchors": ("define the anchor before its first use", {}),
 }
+_YAML_SYNTAX_FIX = "make it valid YAML; texts with a colon or a # need quotes"
 
 
 def _yaml_fix(problem):
     rule = re.search(r"\(([\w-]+)\)$", problem)
-    return _YAML_FIXES.get(rule[1] if rule else "", "do what the message says")
+    return _YAML_RULES[rule[1]][0] if rule and rule[1] in _YAML_RULES else _YAML_SYNTAX_FIX
 
 
 def check_cpp(root, paths):
@@ -81,11 +83,16 @@ def check_cpp(root, paths):
         if part
     ]
     first_lines = {}
-    for process in running:
-        for line in process.communicate()[1].split("\n"):
+    for process, part in zip(running, filter(None, parts)):
+        errors = process.communicate()[1]
+        before = len(first_lines)
+        for line in errors.split("\n"):
             match = _PLACE.match(line)
-            if match:
+            if match and "[-Wclang-format-violations]" in line:
                 first_lines.setdefault(match["path"], int(match["line"]))
+        if process.returncode != 0 and len(first_lines) == before:
+            problem = f"clang-format ended with {process.returncode}: {errors.strip()[-400:]}"
+            yield Finding(part[0], 0, problem, "run clang-format --dry-run --Werror by hand with this file and the others")
     for path, line in first_lines.items():
         yield Finding(path, line, "not formatted from here on", f"run clang-format -i {path}, or ./dev format for all files")
 
@@ -105,22 +112,33 @@ def check_shell(root, paths):
 def check_yaml(root, paths):
     # The templates of the chart are YAML only after helm has rendered them; helm lint checks them.
     files = [path for path in paths if path.endswith((".yaml", ".yml")) and "/templates/" not in path]
-    config = "{extends: relaxed, rules: {line-length: disable, indentation: disable, commas: disable}}"
-    command = [sys.executable, "-m", "yamllint", "--format=parsable", "-d", config]
+    rules = {rule: {"level": "error", **options} for rule, (_, options) in _YAML_RULES.items()}
+    command = [sys.executable, "-m", "yamllint", "--format=parsable", "-d", json.dumps({"rules": rules})]
     yield from _run(root, command, files, _yaml_fix)
 
 
-def check_chart(root, paths):
-    """`helm lint`, where the tests have built helm (LONGSHORE_KUBERNETES) or PATH has it."""
+def find_helm():
+    """The path of helm: from LONGSHORE_KUBERNETES, from the cache folder of ./dev, or from PATH; None if none of them has it."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "longshore/kubernetes/bin"
+    folders = [os.environ.get("LONGSHORE_KUBERNETES", ""), str(cache), os.environ.get("PATH", "")]
+    return next((found for folder in folders if folder and (found := shutil.which("helm", path=folder))), None)
+
+
+def check_chart(root, paths, must_run=False):
+    """`helm lint` for a changed chart. Without helm the chart is not checked, which is a violation if `must_run`."""
+    charts = sorted({str(path.parent.relative_to(root)) for path in root.glob("helm/**/Chart.yaml")})
     if not any(path.startswith("helm/") for path in paths):
         return
-    folder = os.environ.get("LONGSHORE_KUBERNETES", "")
-    helm = shutil.which("helm", path=folder) or shutil.which("helm")
-    if helm is None:
+    helm = find_helm()
+    if helm is None and must_run:
+        yield Finding("helm", 0, "the charts are not checked, because helm was not found", "run ./dev setup, which builds it")
+    elif helm is None:
         print("tidy: the chart is not checked, because helm was not found: ./dev setup builds it", file=sys.stderr)
-        return
-    for chart in sorted({str(path.parent.relative_to(root)) for path in root.glob("helm/**/Chart.yaml")}):
+    for chart in charts if helm else ():
         result = subprocess.run([helm, "lint", "--strict", chart], cwd=root, capture_output=True, text=True, check=False)
-        for line in result.stdout.split("\n"):
-            if result.returncode and line.startswith(("[ERROR]", "[WARNING]")):
-                yield Finding(chart, 0, line, "helm lint --strict " + chart)
+        if result.returncode == 0:
+            continue
+        output = result.stdout + result.stderr
+        lines = [line for line in output.split("\n") if line.startswith(("[ERROR]", "[WARNING]"))]
+        for line in lines or [f"helm lint ended with {result.returncode}: {output.strip()[-400:]}"]:
+            yield Finding(chart, 0, line, "helm lint --strict " + chart)

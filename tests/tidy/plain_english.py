@@ -48,12 +48,15 @@ def _check(sources, texts, what, count):
                 )
 
 
-def check(sources, limits):
-    """Yields findings only above the limits: the percentage of comment blocks, and the number of messages (string literals)."""
+def check(sources, limits, pages=()):
+    """Yields findings only above the limits: the percentage of comment blocks, and the number of messages (string literals).
+
+    `pages`: other files with texts for users, which count as messages."""
     comments, messages = Count(), Count()
     in_comments = list(_check(sources, lambda source: source.comments, "comment", comments))
     shipped = [source for source in sources if not source.path.startswith("tests/") and not source.is_test]
     in_messages = list(_check(shipped, lambda source: source.messages, "message", messages))
+    in_messages += _check(pages, lambda page: page.texts, "message", messages)
     if comments.percent > limits["riddle_comments_percent"]:
         yield from in_comments
     if messages.riddles > limits["riddle_messages"]:

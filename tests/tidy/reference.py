@@ -11,7 +11,8 @@ _FOLDER = "docs/reference"
 
 
 def _shown(value):
-    return f"`{value}`" if isinstance(value, str) else f"`{yaml.safe_dump(value, default_flow_style=True).splitlines()[0]}`"
+    text = value if isinstance(value, str) else yaml.safe_dump(value, default_flow_style=True).splitlines()[0]
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def _type(schema):
@@ -34,16 +35,34 @@ def _rules(schema, required):
         yield f"default {_shown(schema['default'])}"
     if "enum" in schema:
         yield "one of " + ", ".join(_shown(value) for value in schema["enum"])
-    limits = schema.get("items", schema)
-    if "minimum" in limits and "maximum" in limits:
-        yield f"{limits['minimum']} to {limits['maximum']}"
-    elif "minimum" in limits:
-        yield f"at least {limits['minimum']}"
-    elif "maximum" in limits:
-        yield f"at most {limits['maximum']}"
-    for key, unit in (("maxLength", "characters"), ("maxItems", "items"), ("maxProperties", "entries")):
-        if key in schema:
-            yield f"at most {schema[key]} {unit}"
+    if "items" in schema:
+        yield from (f"each item {rule}" for rule in _limits(schema["items"]))
+    elif isinstance(schema.get("additionalProperties"), dict):
+        yield from (f"each value {rule}" for rule in _limits(schema["additionalProperties"]))
+    yield from _limits(schema)
+
+
+def _limits(schema):
+    """The limits of a value: of a number, of a length or a count, and the pattern of a text."""
+    low, high = schema.get("minimum"), schema.get("maximum")
+    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    if low is not None and high is not None and not above and not below:
+        yield f"{low} to {high}"
+    else:
+        if low is not None:
+            yield f"more than {low}" if above else f"at least {low}"
+        if high is not None:
+            yield f"less than {high}" if below else f"at most {high}"
+    for kind, unit in (("Length", "characters"), ("Items", "items"), ("Properties", "entries")):
+        least, most = schema.get(f"min{kind}"), schema.get(f"max{kind}")
+        if least is not None and most is not None:
+            yield f"{least} to {most} {unit}"
+        elif least is not None:
+            yield f"at least {least} {unit}"
+        elif most is not None:
+            yield f"at most {most} {unit}"
+    if "pattern" in schema:
+        yield f"matches {_shown(schema['pattern'])}"
 
 
 def _rejection(schema):
@@ -120,6 +139,11 @@ def check(root):
         file = root / path
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             yield Finding(path, 0, "the page differs from the schema in crds/", "run ./dev reference")
+    made = pages(root)
+    for file in sorted((root / _FOLDER).glob("*")):
+        path = f"{_FOLDER}/{file.name}"
+        if path not in made:
+            yield Finding(path, 0, "no kind makes this page", "remove it")
 
 
 def main():

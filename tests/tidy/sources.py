@@ -76,10 +76,14 @@ class Source:
 
     @functools.cached_property
     def messages(self):
-        """String literals that are sentences or parts of them: neighbours are one, and at least three words."""
+        """String literals that are sentences or parts of them, with at least three words: neighbours are one, and a raw string, such as
+        the text of --help, is one message for each paragraph."""
         joined = []
         end = -1
         for token in self._tokens:
+            if token.lastgroup == "raw":
+                joined.extend(self._paragraphs(token))
+                end = -1
             if token.lastgroup != "text":
                 continue
             text = token.group()[1:-1]
@@ -89,6 +93,16 @@ class Source:
                 joined.append(Text(self.line_of(token.start()), text))
             end = token.end()
         return [message for message in joined if len(re.findall(r"[A-Za-z]{2,}", message.text)) >= 3]
+
+    def _paragraphs(self, token):
+        content = token.group()[3 + len(token["mark"]) : -2 - len(token["mark"])]  # Without R"MARK( and )MARK".
+        start = token.start() + 3 + len(token["mark"])
+        return [Text(self.line_of(start + offset), text) for offset, text in paragraphs(content)]
+
+
+def paragraphs(content):
+    """Returns pairs of offset and text, as one line, of the paragraphs, which empty lines separate."""
+    return [(match.start(), " ".join(match[0].split())) for match in re.finditer(r"\S(?:.|\n(?![ \t]*\n))*", content)]
 
 
 def _words(comment):

@@ -16,14 +16,26 @@ _KEYWORDS = ("DEPS", "TEST_DEPS", "TEST_INSIDE", "SEPARATE", "MORE")
 _OF_EVERY_TEST = {"tests_gtest_main", "tests_seeds", "tests_source_tree"}  # longshore_folder() links it with each test program.
 _OF_EVERY_FUZZER = {"common_base", "common_os", "tests_source_tree"}  # longshore_fuzzer() links them.
 _THREADED_FILE = "cmake/Longshore.cmake"
-_THREADED_LIST = re.compile(r"set\(LONGSHORE_THREADED\s+([^)]*)\)")
-_THREADS = re.compile(r"std::(jthread|thread|async|mutex|shared_mutex|recursive_mutex|condition_variable\w*|atomic)\b")
+_THREADED_LISTS = re.compile(r"^set\((LONGSHORE_THREADED(?:_SHORT)?)\s+([^)]*)\)", re.MULTILINE)
+_THREADS = re.compile(
+    r"std::(?:jthread|thread|async|(?:recursive_|shared_|timed_)*mutex|condition_variable\w*|atomic\w*|call_once|once_flag"
+    r"|counting_semaphore|binary_semaphore|latch|barrier)\b|\bthread_local\b"
+)
+_PROGRAMS_OF_TESTS = ("tests/load",)  # These are tested like what ships.
 _NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
 _ONLY_DECLARES = re.compile(r"(?=[^;]*;)(?:\s|//[^\n]*|(?:template\s*<[^>]*>\s*)?(?:class|struct|enum class)\s+\w+(?:\s*:\s*\w+)?;)*")
 
 
+_LIMITS = "tests/tidy/limits.yaml"
+
+
+def _superfluous(key, entry):
+    return Finding(_LIMITS, 0, f"{key} has {entry}, which nothing needs", "remove it")
+
+
 def check_functions(root, sources, limits):
-    """Functions have at most `function_lines` lines; tables and other exceptions are in `function_exceptions`."""
+    """Functions have at most `function_lines` lines; tables and other exceptions are in `function_exceptions`, as PATH:NAME."""
+    needed = set()
     shipped = [source.path for source in sources if not source.is_test]
     if not shipped:
         return
@@ -31,13 +43,21 @@ def check_functions(root, sources, limits):
     listed = subprocess.run(command, cwd=root, input="\n".join(shipped), capture_output=True, text=True, check=True)
     for row in csv.reader(io.StringIO(listed.stdout)):
         length, path, name, line = int(row[4]), row[6], row[7], int(row[9])
-        if length > limits["function_lines"] and name.split("::")[-1] not in limits["function_exceptions"]:
+        if length <= limits["function_lines"]:
+            continue
+        exception = f"{path}:{name.split('::')[-1]}"
+        needed.add(exception)
+        if exception not in limits["function_exceptions"]:
             yield Finding(
                 path,
                 line,
                 f"{name} has {length} lines; the limit is {limits['function_lines']}",
                 "split it into functions that can be understood separately",
             )
+    for exception in limits["function_exceptions"]:
+        path = exception.partition(":")[0]
+        if exception not in needed and (path in shipped or not (root / path).exists()):
+            yield _superfluous("function_exceptions", exception)
 
 
 def check_files(sources, limits):
@@ -64,15 +84,22 @@ def check_scripts(root, paths, limits):
             yield Finding(path, 0, problem, "move one topic into a file of its own")
 
 
+def check_script_limit(root, everything, limits):
+    """`script_lines` may only fall: it is the length of the longest script, rounded up to ten."""
+    longest = max((root / path).read_text(encoding="utf-8").count("\n") for path in everything if is_script(root, path))
+    wanted = -(-longest // 10) * 10
+    if wanted < limits["script_lines"]:
+        yield Finding(_LIMITS, 0, f"script_lines is {limits['script_lines']}, but the longest script has {longest} lines", f"write {wanted}")
+
+
 def check_folders(sources, limits):
     """Folders have at most `folder_sources` .cc files, without tests."""
     counts = collections.Counter(
         source.folder for source in sources if source.path.endswith(".cc") and not source.is_test
     )
     for folder, count in sorted(counts.items()):
-        limit = limits["folder_exceptions"].get(folder, limits["folder_sources"])
-        if count > limit:
-            yield Finding(folder, 0, f"{count} sources; the limit is {limit}", "make subfolders by topic")
+        if count > limits["folder_sources"]:
+            yield Finding(folder, 0, f"{count} sources; the limit is {limits['folder_sources']}", "make subfolders by topic")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,44 +300,89 @@ def namespaces(source):
     return found
 
 
+def _expected_namespace(folder, groups):
+    parts = folder.split("/")
+    names = [name for depth, name in enumerate(parts) if depth > 0 and "/".join(parts[: depth + 1]) not in groups]
+    return "::".join(["longshore", *names]).replace("-", "_")
+
+
+def _is_inside(name, namespace):
+    return name == namespace or name.startswith(namespace + "::")
+
+
 def check_namespaces(sources, limits):
     """The namespaces of a file are the path of its folder below the program's folder, without the names of groups."""
     groups = set(limits["namespace_groups"])
     for source in sources:
-        parts = source.folder.split("/")
-        names = [name for depth, name in enumerate(parts) if depth > 0 and "/".join(parts[: depth + 1]) not in groups]
-        expected = "::".join(["longshore", *names]).replace("-", "_")
+        expected = _expected_namespace(source.folder, groups)
         allowed = {expected, *limits["namespace_exceptions"].get(source.folder, [])}
         for start, name in namespaces(source):
-            if any(name == other or name.startswith(other + "::") for other in allowed):
+            if any(_is_inside(name, other) for other in allowed):
                 continue
             problem = f"namespace {name} in folder {source.folder}"
             yield Finding(source.path, source.line_of(start), problem, f"name it {expected}")
 
 
+def check_exceptions(sources, limits):
+    """Each namespace and each file that limits.yaml excepts, and each folder that it names, is needed."""
+    groups = set(limits["namespace_groups"])
+    used = collections.defaultdict(set)
+    for source in sources:
+        used[source.folder].update(name for _, name in namespaces(source))
+    for group in limits["namespace_groups"]:
+        if not any(folder == group or folder.startswith(group + "/") for folder in used):
+            yield _superfluous("namespace_groups", group)
+    for folder, excepted in limits["namespace_exceptions"].items():
+        others = [name for name in used[folder] if not _is_inside(name, _expected_namespace(folder, groups))]
+        for namespace in excepted:
+            if not any(_is_inside(name, namespace) for name in others):
+                yield _superfluous("namespace_exceptions", f"{namespace} for {folder}")
+    for folder in limits["pure_folders"]:
+        if not used[folder]:
+            yield _superfluous("pure_folders", folder)
+    banned = re.compile(limits["banned_in_pure"])
+    impure = {source.path for source in sources if any(banned.search(line.split("//")[0]) for line in source.content.split("\n"))}
+    for path in limits["pure_exceptions"]:
+        if path not in impure or path.rpartition("/")[0] not in limits["pure_folders"]:
+            yield _superfluous("pure_exceptions", path)
+
+
+def _first_thread(source):
+    """The line number and the text of the first use of threads, or of what threads share; None if there is none."""
+    for number, line in enumerate(source.content.split("\n"), 1):
+        match = _THREADS.search(line.split("//")[0])
+        if match:
+            return number, match[0]
+    return None
+
+
 def check_threaded(root, sources):
-    """The tests of folders that use threads are on the list of those that run under the thread sanitizer."""
-    definition = _THREADED_LIST.search((root / _THREADED_FILE).read_text(encoding="utf-8"))
-    listed = set(definition[1].split())
+    """The tests of folders that use threads are on the list of those that run under the thread sanitizer, and no others are."""
+    lists = {name: set(folders.split()) for name, folders in _THREADED_LISTS.findall((root / _THREADED_FILE).read_text(encoding="utf-8"))}
+    listed, short = lists["LONGSHORE_THREADED"], lists["LONGSHORE_THREADED_SHORT"]
     tested = {source.folder for source in sources if source.is_test}
+    threaded = {source.folder for source in sources if _first_thread(source)}
     for folder in sorted(listed - tested):
         yield Finding(_THREADED_FILE, 0, f"LONGSHORE_THREADED has {folder}, which has no unit tests", f"remove {folder}")
+    for folder in sorted(listed & tested - threaded):
+        yield Finding(_THREADED_FILE, 0, f"LONGSHORE_THREADED has {folder}, which uses no threads", f"remove {folder}")
+    for folder in sorted(short - listed):
+        yield Finding(_THREADED_FILE, 0, f"LONGSHORE_THREADED_SHORT has {folder}, which LONGSHORE_THREADED has not", f"add {folder} to LONGSHORE_THREADED")
     found = set()
     for source in sources:
         folder = source.folder
-        if source.is_test or folder.startswith("tests") or folder not in tested - listed - found:
+        is_exempt = folder.startswith("tests") and folder not in _PROGRAMS_OF_TESTS
+        if source.is_test or is_exempt or folder not in tested - listed - found:
             continue
-        for number, line in enumerate(source.content.split("\n"), 1):
-            match = _THREADS.search(line.split("//")[0])
-            if match:
-                found.add(folder)
-                yield Finding(
-                    source.path,
-                    number,
-                    f"{match[0]} in a folder whose tests do not run under the thread sanitizer",
-                    f"add {folder} to LONGSHORE_THREADED in {_THREADED_FILE}",
-                )
-                break
+        first = _first_thread(source)
+        if first:
+            found.add(folder)
+            yield Finding(
+                source.path,
+                first[0],
+                f"{first[1]} in a folder whose tests do not run under the thread sanitizer",
+                f"add {folder} to LONGSHORE_THREADED in {_THREADED_FILE}",
+            )
 
 
 def check_pure(sources, limits, tests=frozenset()):
@@ -336,9 +408,11 @@ def check_pure(sources, limits, tests=frozenset()):
 def check_pure_links(root, limits):
     """A pure folder links only pure folders and the libraries of `pure_libraries`, so it links nothing that does I/O."""
     allowed = {target_of(folder) for folder in limits["pure_folders"]} | set(limits["pure_libraries"])
+    linked = set()
     for folder in limits["pure_folders"]:
         for call in calls(root, folder):
             for target, line in call.words.get("DEPS", []):
+                linked.add(target)
                 if target not in allowed:
                     yield Finding(
                         f"{folder}/CMakeLists.txt",
@@ -346,3 +420,6 @@ def check_pure_links(root, limits):
                         f"the pure folder {folder} links {target}",
                         "move the code that needs it to a folder that calls this one; pure folders are in limits.yaml",
                     )
+    for library in limits["pure_libraries"]:
+        if library not in linked:
+            yield _superfluous("pure_libraries", library)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks how the repository is written: sizes, dependencies, language, documents, formats.
 
-    ./dev check            the files that differ from the commit before, or that are not committed
+    ./dev check            the files that differ from the commit before, or that are not committed; every file if the clone has one commit
     ./dev check --all      every file
     ./dev check FILE...    these files
 
@@ -23,10 +23,13 @@ import documents
 import formats
 import plain_english
 import reference
+import python_tests
 import sources
 import structure
+import texts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMIT_BEFORE = "HEAD~1"
 
 
 def git_paths(*arguments):
@@ -38,7 +41,14 @@ def all_paths():
     return git_paths("ls-files") | git_paths("ls-files", "--others", "--exclude-standard")
 
 
+def git_line(*arguments):
+    """The output of git; an empty string if it fails."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
 def changed_paths(base):
+    if base == COMMIT_BEFORE and not git_line("rev-parse", "--verify", "--quiet", base):
+        base = git_line("hash-object", "-t", "tree", "/dev/null")  # The empty tree.
     return git_paths("diff", "--name-only", base) | git_paths("ls-files", "--others", "--exclude-standard")
 
 
@@ -48,19 +58,23 @@ def findings_of(paths, everything, limits):
     yield from structure.check_functions(ROOT, chosen, limits)
     yield from structure.check_files(chosen, limits)
     yield from structure.check_scripts(ROOT, paths, limits)
+    yield from structure.check_script_limit(ROOT, everything, limits)
     yield from structure.check_folders(every_source, limits)
+    yield from structure.check_exceptions(every_source, limits)
     yield from structure.check_declared(ROOT, every_source)
     yield from structure.check_cycles(every_source, limits)
     yield from structure.check_namespaces(chosen, limits)
     yield from structure.check_pure(chosen, limits, structure.test_paths(every_source))
     yield from structure.check_pure_links(ROOT, limits)
     yield from structure.check_threaded(ROOT, every_source)
-    yield from plain_english.check(every_source, limits)
+    yield from python_tests.check(ROOT, everything, limits)
+    yield from plain_english.check(every_source, limits, [*texts.descriptions(ROOT, everything), *texts.value_comments(ROOT, everything)])
     yield from documents.check(ROOT, everything)
     yield from documents.check_comments(every_source, everything)
     yield from reference.check(ROOT)
-    for check in (formats.check_cpp, formats.check_python, formats.check_shell, formats.check_yaml, formats.check_chart):
+    for check in (formats.check_cpp, formats.check_python, formats.check_shell, formats.check_yaml):
         yield from check(ROOT, paths)
+    yield from formats.check_chart(ROOT, paths, must_run=paths == everything)
 
 
 def parse_arguments():
@@ -68,7 +82,7 @@ def parse_arguments():
         prog="./dev check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--all", action="store_true", help="check every file")
-    parser.add_argument("--base", default="HEAD~1", metavar="COMMIT", help="check the files that differ from it [HEAD~1]")
+    parser.add_argument("--base", default=COMMIT_BEFORE, metavar="COMMIT", help="check the files that differ from it [HEAD~1]")
     parser.add_argument("files", nargs="*", metavar="FILE", help="check these files")
     return parser.parse_args()
 

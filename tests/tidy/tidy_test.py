@@ -2,9 +2,11 @@
 
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import yaml
 
@@ -15,6 +17,7 @@ import formats
 import plain_english
 import reference
 import structure
+import tidy
 from sources import Source
 
 LIMITS = {
@@ -24,7 +27,6 @@ LIMITS = {
     "test_file_lines": 6,
     "script_lines": 5,
     "folder_sources": 1,
-    "folder_exceptions": {},
     "component_cycles": 0,
     "namespace_exceptions": {},
     "namespace_groups": ["common/os"],
@@ -57,7 +59,7 @@ class FolderTest(unittest.TestCase):
         (finding,) = structure.check_functions(self.root, [source], LIMITS)
         self.assertEqual((finding.path, finding.line), ("common/a.cc", 2))
         self.assertIn("5 lines", finding.problem)
-        self.assertEqual(list(structure.check_functions(self.root, [source], {**LIMITS, "function_exceptions": ["F"]})), [])
+        self.assertEqual(list(structure.check_functions(self.root, [source], {**LIMITS, "function_exceptions": ["common/a.cc:F"]})), [])
 
     def test_an_include_of_an_undeclared_folder_is_found(self):
         self.write("common/http/CMakeLists.txt", "longshore_folder(DEPS common)")
@@ -69,7 +71,7 @@ class FolderTest(unittest.TestCase):
         self.assertEqual((finding.path, finding.line), ("common/a.cc", 1))
 
     def test_a_folder_with_threads_whose_tests_are_not_on_the_list_is_found(self):
-        self.write("cmake/Longshore.cmake", "set(LONGSHORE_THREADED\n  common/os common/none)\n")
+        self.write("cmake/Longshore.cmake", "set(LONGSHORE_THREADED\n  common/os common/none)\nset(LONGSHORE_THREADED_SHORT common/os)\n")
         sources = [
             Source("common/a.cc", "// std::thread\nstd::mutex one;\nstd::atomic<int> two;\n"),
             Source("common/a_test.cc", ""),
@@ -81,6 +83,7 @@ class FolderTest(unittest.TestCase):
         ]
         found = list(structure.check_threaded(self.root, sources))
         self.assertEqual([(one.path, one.line) for one in found], [("cmake/Longshore.cmake", 0), ("common/a.cc", 2)])
+
     def test_main_and_fuzzers_include_only_what_their_program_declares(self):
         self.write("common/http/CMakeLists.txt", "longshore_folder(DEPS common)")
         self.write("common/CMakeLists.txt", "longshore_folder(DEPS x)\nlongshore_program(p DEPS common_http)\n")
@@ -123,6 +126,24 @@ class FolderTest(unittest.TestCase):
         self.write("c.sh", "\n" * 5)
         found = structure.check_scripts(self.root, ["a.py", "a", "b", "c.sh"], LIMITS)
         self.assertEqual([finding.path for finding in found], ["a.py", "a"])
+
+    def test_without_a_commit_before_every_file_has_changed(self):
+        def git(*arguments):
+            subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments], cwd=self.root, check=True)
+
+        self.enterContext(unittest.mock.patch.object(tidy, "ROOT", self.root))
+        git("init", "--quiet")
+        for name in ("a.py", "b.py"):
+            self.write(name, "")
+            git("add", ".")
+            git("commit", "--quiet", "--message=change")
+            self.write("new.py", "")
+            if name == "a.py":
+                self.assertEqual(tidy.changed_paths("HEAD~1"), {"a.py", "new.py"})
+            (self.root / "new.py").unlink()
+        self.assertEqual(tidy.changed_paths("HEAD~1"), {"b.py"})
+        with self.assertRaises(subprocess.CalledProcessError):
+            tidy.changed_paths("none")
 
     def test_python_shell_and_yaml_are_checked_and_each_repair_is_named(self):
         self.write("a.py", "import os\n")

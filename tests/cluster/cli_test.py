@@ -11,7 +11,6 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from authority import Authority, encoded
-from control_plane import ControlPlane
 
 BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", "build/dev/bin")).resolve()
 MODEL = """
@@ -40,9 +39,9 @@ def model_named(name):
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with ControlPlane() as control_plane:
-        yield control_plane
+def cluster(plain_control_plane):
+    yield plain_control_plane
+    plain_control_plane.kubectl("delete", "models,servingfleets", "--all", "--all-namespaces")
 
 
 def longshore(cluster, *arguments, stdin="", code=0, environment=None):

@@ -8,15 +8,20 @@ weight, digests, failures, conditions, versions and answers of each node, and th
 The test must reach each point that every undisturbed rollout had. Other points occur only if two changes were not written
 together; the test tries them too, but a rollout may end without them.
 
-LONGSHORE_CRASH_EVERY=N tries only every Nth point. LONGSHORE_CRASH_JOBS is the number of points that are tried in parallel.
+A run tries every second point, from the first or from the second one, which its seed decides; LONGSHORE_SEED=N repeats a run that
+printed its seed. `./dev test --full` sets LONGSHORE_FULL, and tries every point. LONGSHORE_CRASH_EVERY=N tries every Nth point.
+LONGSHORE_CRASH_JOBS is the number of points that are tried in parallel.
 """
 
 import concurrent.futures
 import os
+import random
+import secrets
 import shutil
 import subprocess
 import unittest
 import urllib.error
+from unittest import mock
 
 from harness import MODELS, Installation, read_images, wait_for
 
@@ -178,18 +183,42 @@ def try_point(rollout, expected, crash_at, tries_max):
     return {**seen, "failures": failures}
 
 
+def sample():
+    """Returns the first point and the step between points, both for the sorted list of all points. Prints the seed."""
+    every = int(os.environ.get("LONGSHORE_CRASH_EVERY") or ("1" if os.environ.get("LONGSHORE_FULL") else "2"))
+    seed = int(os.environ.get("LONGSHORE_SEED") or secrets.randbelow(2**31))
+    start = random.Random(seed).randrange(every)
+    print(f"\nevery {every} points from point {start}; LONGSHORE_SEED={seed} repeats this", flush=True)
+    return slice(start, None, every)
+
+
+class Sample(unittest.TestCase):
+    def sample_with(self, **variables):
+        with mock.patch.dict(os.environ, {"LONGSHORE_CRASH_EVERY": "", "LONGSHORE_FULL": "", "LONGSHORE_SEED": "", **variables}):
+            return list(range(9))[sample()]
+
+    def test_a_seed_repeats_its_half_of_the_points_and_some_seeds_have_the_other_half(self):
+        halves = [self.sample_with(LONGSHORE_SEED=str(seed)) for seed in range(20)]
+        self.assertEqual(halves, [self.sample_with(LONGSHORE_SEED=str(seed)) for seed in range(20)])
+        self.assertEqual(sorted(set(map(tuple, halves))), [(0, 2, 4, 6, 8), (1, 3, 5, 7)])
+
+    def test_a_full_run_tries_every_point_and_each_share_can_be_chosen(self):
+        self.assertEqual(self.sample_with(LONGSHORE_FULL="1"), list(range(9)))
+        self.assertEqual(len(self.sample_with(LONGSHORE_CRASH_EVERY="3")), 3)
+
+
 class CrashPoints(unittest.TestCase):
     def crash_everywhere(self, rollout):
-        every = int(os.environ.get("LONGSHORE_CRASH_EVERY", "1"))
+        chosen = sample()
         with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("LONGSHORE_CRASH_JOBS", "4"))) as pool:
             undisturbed = list(pool.map(lambda _: run(rollout), range(UNDISTURBED)))
             expected = undisturbed[0]["end"]
             for seen in undisturbed:
                 self.assertEqual((seen["end"], seen["failures"]), (expected, []))
             counted = [set(seen["points"]) for seen in undisturbed]
-            points = sorted(set.intersection(*counted))[::every]
-            rare = sorted(set.union(*counted) - set.intersection(*counted))[::every]
-            self.assertGreater(len(points) * every, 10)
+            points = sorted(set.intersection(*counted))[chosen]
+            rare = sorted(set.union(*counted) - set.intersection(*counted))[chosen]
+            self.assertGreater(len(points) * chosen.step, 10)
             tries = {(point, mode): pool.submit(try_point, rollout, expected, f"{mode}:{point}", tries_max)
                      for some, tries_max in ((points, TRIES_MAX), (rare, TRIES_OF_RARE_MAX))
                      for point in some for mode in MODES}

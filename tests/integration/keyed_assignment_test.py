@@ -13,7 +13,7 @@ import grpc
 from tensorflow_serving.apis import predict_pb2
 
 from harness import ROOT, Installation, wait_for
-from test_local import half_plus
+from local_test import half_plus
 
 sys.path.insert(0, str(ROOT / "tests" / "judge"))
 from router_reference import gets_candidate  # noqa: E402

@@ -1,6 +1,6 @@
 """Models from archives over HTTPS on one host, with an archive server that misbehaves.
 
-Run: python3 tests/integration/test_archives.py
+Run: python3 tests/integration/archives_test.py
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import unittest
 
 from archive_host import ArchiveHost, archive_of
 from harness import MODELS, Installation, wait_for
-from test_local import Load
+from local_test import Load
 
 TWO = {"instances": [2.0]}
 ONE, OTHER = MODELS / "half_plus_two_tf2/1", MODELS / "half_plus_three_tf2/1"

@@ -1,6 +1,6 @@
 """`longshore model` as a user runs it: its output agrees with real TensorFlow, and its errors name the cause.
 
-Needs TensorFlow, which ./dev setup installs: ./dev test test_model_program
+Needs TensorFlow, which ./dev setup installs: ./dev test model_program_test
 """
 
 import json

@@ -4,7 +4,7 @@ import time
 import unittest
 
 from harness import Installation, wait_for
-from test_local import half_plus
+from local_test import half_plus
 
 
 class Status(unittest.TestCase):

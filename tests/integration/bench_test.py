@@ -11,11 +11,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "bench"))
 
 
+REPEATS = 20
+STALL_MS = 2000  # No swap and no restart may delay an answer as long as this. The deadline of a request is 10 s.
+
+
 def run(*names: str) -> list[dict]:
-    flags = [f"--only={name}" for name in names]
+    flags = [f"--repeats={REPEATS}", *(f"--only={name}" for name in names)]
     done = subprocess.run([sys.executable, ROOT / "tests/bench/serving.py", "--quick", "--json", *flags], capture_output=True,
                           text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    print(done.stderr)  # It says how requests have failed.
+    assert done.returncode == 0
     return json.loads(done.stdout)["rows"]
 
 
@@ -23,6 +28,7 @@ class Bench(unittest.TestCase):
     def test_a_row_has_a_figure_and_whether_it_meets_the_goal(self):
         rows = run("start", "reloads")
         self.assertEqual(len(rows), 2)
+        self.assertIn(f"memory after {REPEATS} reloads", rows[1]["what"])
         for made in rows:
             self.assertGreater(made["ours"], 0)
             sign, limit = made["goal"].split()
@@ -51,7 +57,7 @@ class Bench(unittest.TestCase):
         for most, p999 in zip(longest, tail, strict=True):
             self.assertGreater(most, 0)
             self.assertLess(p999, 1.1 * most)  # A bucket ends up to 9 % above its latencies.
-            self.assertLess(most, 10_000)  # The deadline.
+            self.assertLess(most, STALL_MS)
 
     def test_only_rows_of_rounds_have_an_interval_and_the_others_say_that_they_are_one_run(self):
         from rows import row, row_of_figures, row_of_rounds

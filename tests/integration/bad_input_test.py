@@ -10,7 +10,7 @@ import unittest
 import urllib.error
 
 from harness import MODELS, Installation, read_images, wait_for
-from test_local import Load, half_plus
+from local_test import Load, half_plus
 
 TWO = {"instances": [2.0]}
 

@@ -6,7 +6,7 @@ import unittest
 import urllib.error
 
 from harness import Installation, wait_for
-from test_local import Load, half_plus
+from local_test import Load, half_plus
 
 NODES = 6
 ROLLOUT = {"hold": "100ms", "requestsMin": 20, "steps": [{"weight": 50}]}

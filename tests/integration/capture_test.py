@@ -46,10 +46,10 @@ def test_a_request_with_a_nan_answer_is_captured_and_replayed(tmp_path):
     assert bundle.name.endswith("-001-digits-4-NON_FINITE.bundle")
     status, output = replay(bundle)
     assert status == 1, output
-    assert "(op RealDiv)" in output and "the failure occurred again" in output
+    assert "(op RealDiv)" in output and "the request failed again" in output
     status, output = replay(bundle, f"--model_path={DIGITS / '2'}")
     assert status == 0, output
-    assert "differ from those of the captured request" in output and "the failure did not occur again" in output
+    assert "are not those that ran the captured request" in output and "the request did not fail again" in output
 
 
 def test_a_request_past_its_deadline_is_not_captured(tmp_path):
@@ -78,4 +78,4 @@ def test_an_invalid_request_is_not_captured(tmp_path):
 def test_help_explains_flags_and_exit_status():
     status, output = replay("--help")
     assert status == 0
-    assert "--model_path" in output and "Exit status: 0 the failure did not occur again, 1 it did" in output
+    assert "--model_path" in output and "Exit status: 0 the request did not fail again, 1 it did" in output

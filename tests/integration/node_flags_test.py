@@ -1,6 +1,6 @@
 """Settings of the nodes of a local fleet that are not in the fleet manifest: TLS, tokens, captures; and Models without warm-up.
 
-Run: python3 tests/integration/test_node_flags.py
+Run: python3 tests/integration/node_flags_test.py
 """
 
 import json
