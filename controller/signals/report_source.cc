@@ -18,7 +18,7 @@ constexpr Duration kIntervalMin = std::chrono::milliseconds(900);
 
 // The work of one node between two of its reports, or the sums over several nodes.
 struct Window {
-  double slot_seconds = 0;  // Total time of all run slots.
+  double slot_seconds = 0;  // The number of run slots times the length of the window.
   double busy_seconds = 0;
   double queue_seconds = 0;
   int64_t started = 0;

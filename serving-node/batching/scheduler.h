@@ -120,7 +120,9 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   std::atomic<int64_t> queued_{0};                          // Written under the mutex.
   std::atomic<uint64_t> arrivals_{0};
   const TimePoint born_ = std::chrono::steady_clock::now();
-  Duration busy_{0};  // Busy time of ended runs, minus the start times (since born_) of current runs: see load().
+  // Each run subtracts the time from born_ to its start when it begins, and adds the time from born_ to its end when it
+  // ends. load() adds the time since born_ for each current run, which gives the busy time of all runs.
+  Duration busy_{0};
   std::thread timer_;
 };
 

@@ -24,7 +24,7 @@ class Attributes {
   const tensorflow::AttrValue* Find(const std::string& name) const;
   size_t bytes() const;  // The size of all names and values, in which shared values count in full.
 
-  // Each getter returns `absent` if the attribute is missing or has another type.
+  // Each getter returns `absent`, or an empty list, if the attribute is missing or has another type.
   int64_t Int(const std::string& name, int64_t absent) const;
   float Float(const std::string& name, float absent) const;
   bool Bool(const std::string& name, bool absent) const;

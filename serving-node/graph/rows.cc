@@ -44,7 +44,8 @@ class RowIndependence {
   RowKind KindOf(const Edge& edge) const { return kinds_[static_cast<size_t>(edge.node)]; }
   const Shape& ShapeOf(const Edge& edge) const { return *many_.at(edge).shape; }
 
-  // Returns the kind of the node's first output. IsComputedByRow returns false for readers of any other output.
+  // Returns the kind of the node's first output. This suffices, because IsComputedByRow returns false for the readers
+  // of any other output.
   RowKind Classify(size_t node) const {
     const Node& of = graph_.nodes[node];
     const Edge made = {static_cast<int>(node), 0};

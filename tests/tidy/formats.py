@@ -106,7 +106,7 @@ def check_python(root, paths):
 def check_shell(root, paths):
     files = [path for path in paths if is_shell(root, path)]
     shellcheck = str(pathlib.Path(sys.executable).parent / "shellcheck")
-    yield from _run(root, [shellcheck, "--format=gcc"], files, _shell_fix)
+    yield from _run(root, [shellcheck, "--external-sources", "--format=gcc"], files, _shell_fix)
 
 
 def check_yaml(root, paths):

@@ -80,7 +80,7 @@ TEST(Ops, RejectInputsThatCrashTensorFlow) {
   const std::string ends = R"({"type": 1, "shape": [1,2], "values": [1]})";
   EXPECT_THAT(RefusalOf("Dequantize", R"("T": "type: DT_QINT8", "axis": "i: 0")",
                         R"({"type": 11, "shape": [2], "values": [1]}, )" + ends + "," + ends),
-              testing::HasSubstr("must be 2 floats in a vector"));
+              testing::HasSubstr("must each be a vector of 2 floats"));
 }
 
 TEST(Ops, PrintTheLimitsOfARangeThatIsTooLarge) {

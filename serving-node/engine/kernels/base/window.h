@@ -15,8 +15,9 @@ struct Slide {
   int64_t out = 0;     // The number of places of the result.
 };
 
-// Sets `before` and `out` from the other members. SAME: the result has ceil(size / stride) places, and half of the
-// padding, rounded down, is before the image. VALID and EXPLICIT: the padding is `before` and `after`.
+// Sets slide->before and slide->out. SAME: the result has ceil(size / stride) places; half of the padding, rounded
+// down, is before the image, and the arguments `before` and `after` are ignored. VALID and EXPLICIT: these arguments
+// are the padding before and after the image.
 Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Slide* slide);
 
 // The upper limit of strides, dilations and explicit paddings, so that computations with them fit into 64 bits.

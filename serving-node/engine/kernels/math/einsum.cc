@@ -153,8 +153,8 @@ double SumAt(const Loop& loop, size_t summed_from, std::array<int64_t, 2> offset
   return sum;
 }
 
-// Expands `compact`, which has each label of the result once, if the result repeats labels: the values are on a
-// diagonal, and all other elements are zero.
+// `compact` has one dimension for each distinct label of the result. If the result repeats a label ("ii"), returns a
+// tensor with the values of `compact` on the diagonal and zeros elsewhere; otherwise returns `compact`.
 Outputs Inflate(const Call& call, const Tensor& compact, const std::string& output) {
   const std::string labels = Distinct(output);
   if (labels.size() == output.size()) return One(compact);

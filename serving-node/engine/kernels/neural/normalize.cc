@@ -39,8 +39,9 @@ Outputs FusedBatchNorm(const Call& call) {
   constexpr std::string_view kNames[] = {"x", "scale", "offset", "mean", "variance"};
   for (size_t i = 1; i < 5; ++i) {
     if (call.in(i).shape() != Shape{in.dim(3)} || call.in(i).type() != DType::kFloat)
-      return InvalidArgument("{} is {}{}, which does not fit x of shape {}", kNames[i], DTypeName(call.in(i).type()),
-                             ToString(call.in(i).shape()), ToString(in.shape()));
+      return InvalidArgument("{} must be DT_FLOAT with one value for each channel of x, not {}{} for x of shape {}",
+                             kNames[i], DTypeName(call.in(i).type()), ToString(call.in(i).shape()),
+                             ToString(in.shape()));
   }
   const float* scale = Raw<float>(call.in(1));
   const float* offset = Raw<float>(call.in(2));

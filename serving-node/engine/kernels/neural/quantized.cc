@@ -126,8 +126,8 @@ Result<RangeLayout> LayoutOf(const Call& call) {
 
 Status CheckEnds(const Tensor& ends, const RangeLayout& layout, bool is_vector) {
   if (ends.type() == DType::kFloat && ends.elements() == layout.ranges && (ends.rank() == 1 || !is_vector)) return {};
-  return InvalidArgument("min_range and max_range must have {} {} each, not {}{}", layout.ranges,
-                         is_vector ? "floats in a vector" : "floats", DTypeName(ends.type()), ToString(ends.shape()));
+  return InvalidArgument("min_range and max_range must each be {}{} floats, not {}{}", is_vector ? "a vector of " : "",
+                         layout.ranges, DTypeName(ends.type()), ToString(ends.shape()));
 }
 
 // Applies functions[i] to the values of `in` that have the range i.
