@@ -1,4 +1,4 @@
-// Time is passed as an argument: a function that decides takes a point in time, and a loop takes a clock.
+// Time is an argument: a function that decides once takes a point in time, and one that loops takes a clock.
 //
 // There are two kinds of time, with separate types. TimePoint and Clock are wall time, for times that are stored and
 // compared after a restart. MonotonicPoint and MonotonicClock are for timers that exist only in memory: adjusting the

@@ -76,7 +76,7 @@ inline void Put(Json& root, const std::string& path, const Json& value) { root[P
 struct Leaf {
   std::string kind;
   std::string path;
-  Json without;  // A manifest, {"spec": ...}, in which the leaf is absent or has another value.
+  Json without;  // A manifest, {"spec": ...}, in which the leaf is absent or differs from `value`.
   Json value;
   bool same = false;
 

@@ -104,7 +104,7 @@ void ExpectSameText(const Leaf& leaf, const std::string& path, const Json& schem
   Json manifest = leaf.without;
   Put(manifest, path, text);
   const std::string refusal = RefusalAt(path, leaf.kind, manifest);
-  // Violations of these other rules of the schema are tested below or in tests/crds/invalid.yaml.
+  // SchemaTakesText does not check these rules: they are tested below or in tests/crds/invalid.yaml.
   for (const char* const rule : {"is not between", "is not below the source", "is a folder of the system"}) {
     if (schema.contains("x-kubernetes-validations") && refusal.find(rule) != refusal.npos) return;
   }
@@ -112,7 +112,7 @@ void ExpectSameText(const Leaf& leaf, const std::string& path, const Json& schem
       << leaf.kind << " " << path << ": " << Json(text) << refusal;
 }
 
-// Returns a text of this size that matches the pattern: `text` or another matching seed, made longer.
+// Returns a text of this size that matches the pattern. Makes `text` longer, or another seed if that does not match.
 std::string OfSize(size_t size, const std::string& text, const std::string& pattern) {
   const std::string halves = std::string(size < 317 ? 63 : 253, 'a') + "/" + std::string(63, 'a');
   for (const std::string& seed : {text, std::string("1"), std::string("fd00::/8"), std::string("50.5%"), halves}) {

@@ -42,7 +42,7 @@ struct ModelVolume {
   std::string secret_name;
 };
 
-// Clients that may connect: an address range, or pods selected by their labels and those of their namespaces.
+// Clients that may connect: an address range, or pods selected by their own labels and the labels of their namespaces.
 struct ClientPeer {
   std::string cidr;
   std::vector<std::string> except;

@@ -207,7 +207,7 @@ struct RolloutStatus {
   TimePoint step_started_at;
   int64_t step_candidate_requests = 0;  // Total requests of the candidate when the step began.
   bool paused_by_command = false;
-  bool promoted_by_command = false;  // A user ended the last step, whatever its verdict was.
+  bool promoted_by_command = false;  // A user ended the last step with `promote`.
   TimePoint evidence_used_at;        // When evidence was last added to `analysis`.
   TimePoint held_since;              // When the verdict's reason became LatencyBaseline; TimePoint{} for any other.
   // State of the sequential tests: log e-values, windows closed so far, totals, latency baseline of the stable version.

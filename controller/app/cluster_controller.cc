@@ -117,7 +117,7 @@ class ClusterController final : public Controller {
   bool stopping_ = false;
   nodes::EpochRaises epoch_raises_;      // Limits the raises in all terms of this process.
   std::stop_source stop_;                // Cancels the API requests of reconciliations.
-  std::atomic<bool> connected_ = false;  // Set when Connect has succeeded. Later, nothing that it created is replaced.
+  std::atomic<bool> connected_ = false;  // Connect has succeeded: what it created is not replaced any more.
   std::atomic<int64_t> floor_ = 0;       // The highest known epoch.
   std::atomic<int64_t> epoch_ = 0;       // The epoch of the current term; 0 while another controller leads.
 

@@ -31,7 +31,7 @@ Result<process::Descriptor> LockStateDir(const Path& state_dir) {
   std::error_code error;
   std::filesystem::create_directories(state_dir, error);
   if (error) return Unavailable("cannot create {}: {}", state_dir.string(), error.message());
-  // Only this user may open the folder: the controller accepts any process that can open a socket in it as a node.
+  // Only this user may open the folder: the controller regards every process that opens its socket there as a node.
   chmod(state_dir.c_str(), 0700);
   const Path path = state_dir / "controller.lock";
   process::Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));

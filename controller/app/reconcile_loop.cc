@@ -84,11 +84,11 @@ void ReconcileLoop::Write(const api::Key& key, reconcile::Reconciliation reconci
     context_.queue.Nudge();
   };
   next_writer_ = (next_writer_ + 1) % writers_.size();
-  CHECK(writers_[next_writer_]->Post(write));  // Post succeeds: at most as many writes wait as there are writers.
+  CHECK(writers_[next_writer_]->Post(write));  // Post succeeds: far fewer writes wait than a Worker accepts.
 }
 
-// Finishes the reconciliations whose status writes have ended; returns false if no write has ended. First waits for a
-// write if the limit of concurrent writes is reached, or if the queue is stopped.
+// Finishes the reconciliations whose status writes have ended; returns false if no write has ended. First waits until
+// a write has ended if the limit of concurrent writes is reached, or if the queue is stopped.
 bool ReconcileLoop::FinishWritten() {
   std::vector<Written> written;
   {

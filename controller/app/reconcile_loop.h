@@ -78,7 +78,7 @@ class ReconcileLoop {
   const ReconcileLoopContext context_;
   const SystemClock clock_;
   const SteadyClock timer_;
-  const std::unique_ptr<store::Store> store_;  // `context_.store` with failpoints; `nodes_` likewise.
+  const std::unique_ptr<store::Store> store_;  // The store with failpoints; `nodes_`: the registry with them.
   const std::unique_ptr<nodes::Registry> nodes_;
   reconcile::Reconciler reconciler_;
   std::map<api::Key, Writing> writing_;

@@ -26,8 +26,8 @@ Result<tls::KeyPair> ReadAuthority(const Path& cert_file, const Path& key_file, 
 // is announced first, and used only after kUseAfter, when all nodes trust it. Read is called by one thread at a time.
 class ServedIdentity {
  public:
-  // `certificates` are the certificates of the CAs that nodes must trust: usually one; while the CA
-  // changes two, the new one first.
+  // `certificates` are the certificates of the CAs that nodes must trust. Usually there is one. During a change of the
+  // CA there are two, and the new one is first.
   using OnAuthority = std::function<void(const std::string& certificates)>;
   // The time between the announcement of a new CA and its first use. Pods see a change of their ConfigMap after
   // about a minute.

@@ -9,7 +9,7 @@
 namespace longshore::cli {
 
 // If the first argument is a verb that a separate program implements, replaces this process by that program (exec),
-// which gets all further arguments. Searches the program in the folder of this one, then in the PATH. Returns only if
+// which gets all further arguments. Looks for the program in the folder of this one, then in the PATH. Returns only if
 // the argument is not such a verb (nullopt) or the program could not be started; NotFound names the places that were
 // searched.
 std::optional<Error> RunCompanion(int argc, char** argv);

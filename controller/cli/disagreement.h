@@ -18,8 +18,8 @@ using Objects = std::map<api::Key, std::optional<store::Object>>;
 
 enum class ObjectsAre { kStored, kPlanned };  // kPlanned: they are the result of a dry run.
 
-// Returns one line for each object that differs from its definition in a manifest file of the place; "" if none
-// differs, and for a cluster. Skips files that no controller has read yet: they are newer than their objects.
+// Returns one line for each object that differs from its definition in a manifest file of the place; "" if none differs
+// or the place is a cluster. Skips files that no controller has read yet: they are newer than their objects.
 std::string DisagreementsText(const Place& place, const Objects& objects, ObjectsAre are = ObjectsAre::kStored);
 
 // Returns the keys of all objects that were applied from manifest files of the place; empty for a cluster.

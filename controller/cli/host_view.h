@@ -19,8 +19,8 @@ struct HostView {
   text::HostSeen seen;  // Contains only the manifests that the options select.
 };
 
-// Returns nullopt for a cluster. Call it before you read the objects: then the objects of each manifest that is not in
-// the result are stored as the manifest defines them.
+// Returns nullopt for a cluster. Call it before you read the objects: then each manifest that the result does not name
+// has been applied to the objects that you read.
 Result<std::optional<HostView>> ReadHostView(const Options& options, const Place& place);
 
 // Returns a line that says when a controller last reconciled the objects if no controller is running or the running one

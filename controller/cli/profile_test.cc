@@ -92,7 +92,7 @@ TEST_F(Profile, PrintsTheTraceToStandardOutputForADash) {
 TEST_F(Profile, ReportsRunsThatTheNodeHadNoMemoryToRecord) {
   Json state = ParseJson(StateOf(1, "done", 1)).value();
   state["runs_left_out"] = 1;
-  trace_ = TraceOf(state.dump());  // Only the trace reports the left-out run, not the last poll.
+  trace_ = TraceOf(state.dump());  // The last poll does not report the left-out run; the trace does.
   ASSERT_TRUE(Record());
   EXPECT_THAT(notes_.str(), HasSubstr("did not record 1 of the runs"));
 }

@@ -73,7 +73,7 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kImportTfServing:
     case Verb::kImportKserve:
     case Verb::kProfile:
-    case Verb::kEnsureCa: break;  // Do executes these verbs, which use no store.
+    case Verb::kEnsureCa: break;  // The function Do executes these verbs, because they use no store.
   }
   return kExitOk;
 }

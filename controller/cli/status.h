@@ -15,8 +15,8 @@ namespace longshore::cli {
 // kExitFailed if one failed, kExitTimeout if one is under way (with --wait: still under way when the time is up).
 //
 // On a host, a manifest file that no controller has read yet counts as under way, and so does an object that the
-// running controller has not reconciled yet. Returns kExitNoController if no controller is running; with --wait, only
-// if none has been running for kControllerPatience.
+// running controller has not reconciled yet. Returns kExitNoController if no controller is running; with --wait, waits
+// at most kControllerPatience for a controller to start.
 Result<int> ShowStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 
 inline constexpr std::chrono::seconds kControllerPatience{5};

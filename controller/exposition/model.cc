@@ -49,7 +49,7 @@ struct Shown {
   Name name;
   Labels labels;
   double unit = 1;
-  const char* limit = nullptr;  // The key of the verdict's number to divide by; nullptr: none.
+  const char* limit = nullptr;  // The number is divided by the verdict's number of this name; nullptr: by none.
 };
 
 const std::vector<Shown>& ShownNumbers() {

@@ -35,7 +35,7 @@ struct NodeInfo {
   int64_t pid = 0;
   NodeState state = NodeState::kRunning;
   TimePoint started_at;   // When the current process started.
-  int crashes = 0;        // Number of unrequested ends of its processes, since this controller knows the node.
+  int crashes = 0;        // Number of unrequested ends of its processes, at least since this controller knows the node.
   std::string last_exit;  // How its last process ended: "was killed by signal 9 (SIGKILL)"; "": none has.
   std::string trouble;    // Why the node cannot be started or recorded; "": no problem.
 };

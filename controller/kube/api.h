@@ -58,7 +58,7 @@ class Api {
   // Waits for the rate limit and for the answer, and returns the answer's body. Errors:
   //   NotFound 404, AlreadyExists and Aborted 409, OutOfRange 410 (a version is too old), InvalidArgument 400 and 422,
   //   PermissionDenied 403, Unauthenticated 401 even after the token was read again, ResourceExhausted 429 and 413,
-  //   Unavailable 5xx, or if there is no answer; then the server may have executed the request.
+  //   Unavailable 5xx and if there is no answer: in both cases the server may have executed the request.
   //   FailedPrecondition if `may_write` returned false; the request was not sent.
   Result<std::string> Send(const Call& call);
 

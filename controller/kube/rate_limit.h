@@ -37,7 +37,7 @@ class RateLimit {
  private:
   const double per_second_;
   const double burst_;
-  double tokens_;  // If negative, this many requests took a token and still wait.
+  double tokens_;  // If negative, -tokens_ requests have taken a token and still wait.
   MonotonicPoint at_{};
   MonotonicPoint blocked_until_{};
 };

@@ -54,8 +54,8 @@ void Election::OnRead(const std::optional<Lease>& lease, MonotonicPoint now) {
     }
   }
   held_.reset();
-  // Even if two reads found no Lease, one may have existed between them if they are far apart, and its holder then
-  // leads until its deadline.
+  // Between two reads that find no Lease, one may have been created and deleted, and its holder leads until its
+  // deadline. So two such reads count as unchanged only if they are close together.
   const bool is_unchanged = read_at_ && lease.has_value() == seen_.has_value() &&
                             (lease ? lease->version == seen_->version : now <= *read_at_ + UnobservedMax());
   if (!is_unchanged) seen_since_ = now;
@@ -71,8 +71,8 @@ void Election::OnReadFailed(MonotonicPoint now) {
 }
 
 void Election::OnWritten(const Lease& written, MonotonicPoint sent_at, MonotonicPoint now) {
-  // If the answer took too long, the conditions under which the write was sent may have ended before the server
-  // executed it.
+  // The write was sent under conditions that hold only for a limited time. If the answer took too long, the server may
+  // have executed the write after that time.
   const bool is_over = held_ ? now >= deadline() : now > sent_at + UnobservedMax();
   if (is_over) {
     held_.reset();

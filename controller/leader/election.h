@@ -48,8 +48,8 @@ class Election {
  public:
   Election(Options options, MonotonicPoint now) : options_(std::move(options)), due_(now) {}
 
-  // Returns the move to make now. `epoch_floor` is the highest known epoch: a term begins above it, and a term below it
-  // is replaced by a new term of the same holder.
+  // Returns the move to make now. `epoch_floor` is the highest known epoch. A new term gets a higher epoch. A current
+  // term with a lower epoch is replaced by a new term of the same holder.
   Move Next(MonotonicPoint now, int64_t epoch_floor) const;
 
   // The functions OnRead to OnWriteFailed report the result of the last move.

@@ -36,10 +36,10 @@ struct NodeView {
   // Why the node refused the newest message, or that its state differs from the one sent; "" if it accepted the
   // message.
   std::string ack_error;
-  MonotonicPoint refused_at;  // The time of the last refusal. Then `sent` is null and the node needs a snapshot.
-  // The state that the node should hold after all sent messages. Null until a snapshot is sent on this stream, unless
-  // the hello showed that the node still holds exactly the state sent before; also null after the node refused a
-  // message.
+  MonotonicPoint refused_at;  // The time of the last refusal, which set `sent` to null: the node needs a snapshot.
+  // The state that the node should hold after all sent messages. Null before the first snapshot on this stream and
+  // after the node refused a message. A new stream keeps the value of the previous one if the hello shows that the node
+  // holds exactly that state.
   std::shared_ptr<const Sent> sent;
 };
 // A view is immutable: each change creates a new one, so comparing pointers shows whether anything changed.
@@ -117,10 +117,10 @@ class Registry {
   // Returns nullptr if the node is unknown.
   virtual ViewPtr Node(const std::string& fleet, const std::string& node) const = 0;
 
-  // Queues a message without blocking and sets its epoch and revision. `part`: the fleet part that the node holds after
-  // a snapshot or a change of the fleet or its peers. Errors: FailedPrecondition for a change if the node has no
-  // snapshot yet, or if this controller may not send; NotFound if the node has no stream; ResourceExhausted if its
-  // queue is full.
+  // Queues a message without blocking and sets its epoch and revision. `part` is required for a snapshot and for a
+  // change of the fleet or its peers: the fleet part that the node holds after the message. Errors: FailedPrecondition
+  // for a change if the node has no snapshot yet, or if this controller may not send; NotFound if the node has no
+  // stream; ResourceExhausted if its queue is full.
   virtual Status Send(const std::string& fleet, const std::string& node, control::FromController message,
                       std::shared_ptr<const FleetPart> part = nullptr) = 0;
 

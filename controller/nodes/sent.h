@@ -35,8 +35,8 @@ struct Sent {
   std::string DigestOfModel(const std::string& served_name) const;
 };
 
-// Applies a message to `sent`. DrainNode, Heartbeat and Certificate change nothing. `fleet`: the fleet part that the
-// node holds after a snapshot or a change of the fleet or its peers; unused for other messages.
+// Applies a message to `sent`. DrainNode, Heartbeat and Certificate change nothing. `fleet` is used only for a snapshot
+// and for a change of the fleet or its peers: the fleet part that the node holds after the message.
 void ApplyMessage(const control::FromController& message, const std::shared_ptr<const FleetPart>& fleet, Sent& sent);
 
 // Returns the digest that common/node_contract/state_digest.h defines.

@@ -7,7 +7,7 @@
 namespace longshore::reconcile {
 namespace {
 
-// Returns how many of the `others` come before `model` when the quota is filled.
+// Returns how many of the `others` get a place in a quota before `model` does.
 int CountBefore(const Applicant& model, const std::vector<Applicant>& others, bool of_its_namespace) {
   return static_cast<int>(std::ranges::count_if(others, [&](const Applicant& other) {
     if (of_its_namespace && other.key.namespace_ != model.key.namespace_) return false;

@@ -48,8 +48,8 @@ void EvidenceBook::Take(const std::string& fleet, const std::string& node, const
                         const control::Report& report) {
   Incarnation& known = nodes_[{fleet, node}];
   const bool first = known.id != incarnation;
-  // A node that is known and restarts counts from zero, so all of its counts are new. The counts of a node that was
-  // unknown may be older than this controller.
+  // When a known node restarts, its counts start from zero, so all of them are new. The counts of a node that was
+  // unknown may be from before this controller started.
   const bool was_running_before_us = first && known.id.empty();
   std::map<VersionName, api::ArmEvidence> before = std::move(known.counted);
   known = {incarnation, {}};

@@ -71,7 +71,7 @@ class EvidenceBook {
   std::map<VersionKey, Sums> sums_;
 };
 
-// Returns `more` - `less`, with each count at least 0; the maximum difference is that of `more`. `less` must be an
+// Returns `more` - `less`, with each count at least 0; the field difference_max is that of `more`. `less` must be an
 // earlier state of the same counts.
 api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence& less);
 

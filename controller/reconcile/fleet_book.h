@@ -37,7 +37,7 @@ class FleetBook {
   // `node_infos`: the nodes of the fleet. Nodes that are not in `node_infos` are removed at once.
   Changes Update(const std::vector<nodes::ViewPtr>& views, const std::vector<fleet::NodeInfo>& node_infos,
                  MonotonicPoint now);
-  // Returns when the grace time of a disconnected node ends, so that Update must be called; nullopt if all are
+  // Returns the earliest end of the grace time of a disconnected node, when Update must be called; nullopt if all are
   // connected.
   std::optional<MonotonicPoint> grace_until() const;
 

@@ -246,7 +246,7 @@ void FleetReconciler::MoveHomes(const api::Key& key, ModelMemory& model, const r
 void FleetReconciler::SendToNodes(const api::ServingFleet& object, FleetMemory& memory) {
   const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
   MakePart(object, memory);
-  // Key: the fleet part that a node has. Value: the change to the part that the node should have.
+  // Key: the fleet part that a node has. Value: the message that changes it into the part that the node should have.
   std::map<const nodes::FleetPart*, control::FromController> changes;
   for (const auto& [name, node] : memory.book.nodes()) {
     const nodes::ViewPtr view = shared_.deps.nodes.Node(fleet, name);
@@ -270,8 +270,8 @@ void FleetReconciler::SendToNodes(const api::ServingFleet& object, FleetMemory& 
   }
 }
 
-// Returns nullopt, so that the node gets no snapshot yet, until each Model whose placement may depend on the node, or
-// that the node reports, is decided. A Model that became unreadable keeps its last decision. The served name of a Model
+// Returns nullopt if the node must wait for its snapshot. It waits for a decision on each Model that it reports or
+// whose placement may depend on it; a Model that became unreadable keeps its last decision. The served name of a Model
 // that was never readable is unknown. While there is such a Model, a node that reports an unknown served name gets no
 // snapshot, so that it keeps serving that model.
 std::optional<control::DesiredState> FleetReconciler::SnapshotFor(const api::ServingFleet& object,

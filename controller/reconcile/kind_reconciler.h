@@ -34,8 +34,8 @@ class KindReconciler {
  public:
   virtual ~KindReconciler() = default;
 
-  // For a kind whose objects must be known before any object is reconciled, of whatever kind: reads the existing
-  // objects. Called before each reconciliation; does nothing once it has succeeded.
+  // Reads the existing objects of this kind, if they must be known before an object of any kind is reconciled. Called
+  // before each reconciliation; does nothing once it has succeeded.
   virtual void Learn() {}
 
   // Moves the actual state one step towards the spec of the object, as far as this is possible before its status is

@@ -38,8 +38,8 @@ api::ModelStatus WithoutCommand(api::ModelStatus status) {
   return status;
 }
 
-// Whether the unwritten decision can still be used for `model`. If the spec has changed since, which makes a new
-// generation, a decision with evidence can be used; the decision of a first rollout without evidence is made again.
+// Whether the unwritten decision can still be used for `model`. If the spec has changed since (the generation differs),
+// a decision with evidence can still be used; without evidence, it is a decision of a first rollout and is made again.
 bool StillApplies(const Unwritten& unwritten, const api::Model& model) {
   const bool same_status = unwritten.uid == model.metadata.uid && unwritten.from == WithoutCommand(model.status);
   return same_status &&
@@ -363,9 +363,9 @@ void ModelReconciler::Send(const api::Key& key, const plan::SendModel& send, con
   if (!sent) spdlog::debug("{}: {}", ToString(key), sent.error().message);
 }
 
-// Returns which state of the Model its current recipients and the new `recipients` hold. Nodes without a snapshot on
-// their stream are left out, because the fleet's reconciliation sends them one. Draining nodes are left out because
-// they keep their state for their remaining requests.
+// Returns, for each current recipient of the Model and each of the new `recipients`, which state of the Model the node
+// holds. Nodes without a snapshot on their stream are left out, because the fleet's reconciliation sends them one.
+// Draining nodes are left out because they keep their state for their remaining requests.
 std::vector<plan::NodeHolds> ModelReconciler::HoldsOf(const ModelMemory& memory,
                                                       const std::set<std::string>& recipients) const {
   std::set<std::string> all = recipients;

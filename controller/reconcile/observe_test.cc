@@ -5,8 +5,8 @@
 namespace longshore::reconcile {
 namespace {
 
-// A node that was last sent the state (epoch 2, revision 5). Its report is about the state (`epoch`, `revision`) and
-// says that version 1 is ready, that version 2 has failed, and for both a failed golden set and a tripped guard.
+// A node that was last sent the state (epoch 2, revision 5). Its report is about the state (`epoch`, `revision`):
+// version 1 is ready, version 2 has failed, and both have a failed golden set and a tripped guard.
 nodes::NodeView Node(int64_t epoch, int64_t revision) {
   nodes::NodeView view;
   view.hello.set_node("a");

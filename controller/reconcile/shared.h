@@ -1,5 +1,6 @@
 // What the reconcilers of all kinds share: their dependencies, and the state of Models and fleets between
-// reconciliations. A Model's reconciliation reads the state of its fleet, and a fleet's that of its Models.
+// reconciliations. The reconciliation of a Model also reads the state of its fleet; the reconciliation of a fleet also
+// reads the states of its Models.
 //
 // State that must survive a restart of the controller is in the status of the objects. The state here is only what the
 // nodes have reported since the controller started, and what was decided from it.

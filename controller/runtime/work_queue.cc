@@ -44,7 +44,7 @@ std::optional<api::Key> WorkQueue::Take(std::chrono::milliseconds wait_max) {
       return key;
     }
     if (now >= until) return std::nullopt;
-    Time next = until;  // A copy, because the key may be removed meanwhile.
+    Time next = until;  // A copy, because the entry of the first key may be removed during the wait.
     if (!by_time_.empty()) next = std::min(next, by_time_.begin()->first);
     changed_.wait_until(lock, next);
   }

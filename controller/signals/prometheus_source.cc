@@ -26,7 +26,7 @@ struct Expressions {
   std::string utilization;
   std::map<double, std::string> latencies;  // Key: quantile. Each query covers all Models with an objective.
   std::string requests;                     // Requests per second, by Model.
-  // Queries the time of the oldest one among the newest samples of the nodes.
+  // Takes the time of each node's newest sample, and gives the earliest of these times.
   std::string oldest;
   std::string nodes;  // Number of nodes that have a rate and still exist.
 };

@@ -24,7 +24,7 @@ struct Window {
   int64_t started = 0;
   int64_t queued = 0;                                 // Number of requests that are waiting now.
   std::map<std::string, std::vector<int64_t>> times;  // Key: Model. Value: the buckets of NodeLoad.models.
-  MonotonicPoint oldest = MonotonicPoint::max();      // Time of the oldest of the reports that end the window.
+  MonotonicPoint oldest = MonotonicPoint::max();      // Time of the report that ends it; of a sum: the earliest.
 };
 
 struct Sample {

@@ -39,8 +39,8 @@ struct Query {
   std::string fleet;                          // "namespace/name".
   std::vector<LatencyObjective> latencies{};  // At most one per Model.
   std::string prometheus_url;                 // "http://127.0.0.1:9090"; empty: use the nodes' reports.
-  // Maximum age of a sample. Rates from Prometheus cover twice that time, because Prometheus scrapes at least once in
-  // each half of it.
+  // Maximum age of a sample. Prometheus should scrape at least once in this time. Rates from Prometheus cover twice
+  // age_max, because a rate needs two samples.
   Duration age_max = std::chrono::seconds(15);
 
   friend bool operator==(const Query&, const Query&) = default;

@@ -25,14 +25,14 @@ class ClientListeners {
  public:
   // The components must outlive this object. No connection is accepted before Open.
   ClientListeners(const flags::Flags& flags, Components& components, Security security, ListeningSockets sockets);
-  ~ClientListeners();  // Closes connections that were not drained, but waits until a retired server has none.
+  ~ClientListeners();  // Waits until a retired server has no connections; then closes all others.
 
   // Opens both listeners, or neither if one fails.
   Status Open(int64_t connection_age_max_ms);
   bool open() const { return open_; }  // May be called on any thread.
 
   // Sets the maximum age of new connections: starts new servers and retires the old ones. The old servers ask their
-  // gRPC clients to reconnect when a connection reaches the previous maximum age, and their REST clients with the next
+  // clients to reconnect: gRPC clients when a connection reaches the previous maximum age, REST clients with the next
   // answer. No request is aborted. Does nothing while an earlier change is still in progress; call it again later. A
   // failure is logged and changes nothing.
   void SetConnectionAge(int64_t connection_age_max_ms);

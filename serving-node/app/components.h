@@ -60,7 +60,7 @@ struct Components {
   std::unique_ptr<frontend::FleetCatalog> catalog;      // The models of the fleet, for clients.
   std::unique_ptr<frontend::HomeCatalog> home_catalog;  // The same, for nodes that use this one as a home node.
   std::unique_ptr<routing::Router> router;        // Its destructor waits for requests, which use the members above.
-  std::unique_ptr<routing::Forwarder> forwarder;  // Destroyed first, which cancels the requests at peers.
+  std::unique_ptr<routing::Forwarder> forwarder;  // Destroyed before the router; cancels the requests at peers.
   frontend::ReloadFunction reload;                // Only on a standalone node; set before the listeners open.
 };
 

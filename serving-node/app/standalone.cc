@@ -55,7 +55,7 @@ bool NamesNothing(const ModelServerConfig& config) { return config.config_case()
 
 Standalone::Outcome Standalone::OutcomeOf(const std::string& model) const {
   bool serves = false;
-  // Read before the statuses of the store: a version that is removed from this list is already in the store.
+  // Read before the statuses of the store: a version is in the store before it leaves this list, so none is missed.
   const auto copied = discovery_.waiting();
   const auto statuses = store_.Statuses(model);
   if (statuses.empty() &&
@@ -124,7 +124,7 @@ Status Standalone::Take(const ModelServerConfig& config, bool first) {
 }
 
 // A label that clients already use never moves to a version that cannot answer. A new label may point to such a version
-// at the start, for a new model, and if --allow_version_labels_for_unavailable_models is set.
+// in three cases: at the start, for a new model, or if --allow_version_labels_for_unavailable_models is set.
 Status Standalone::CheckLabels(const std::vector<ModelSource>& sources, bool first) const {
   const std::vector<std::string> known = Names();
   for (const ModelSource& source : sources) {

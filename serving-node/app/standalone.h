@@ -44,8 +44,8 @@ class Standalone {
   // and DeadlineExceeded if the models did not load in time; in both cases the new configuration stays in effect.
   void Reload(tensorflow::serving::ModelServerConfig config, TimePoint deadline, ReloadDone done);
 
-  // Answers all waiting and future reloads with Unavailable, and does not change the models. Otherwise the connections
-  // of these reloads would keep the node from shutting down.
+  // Answers all waiting and future reloads with Unavailable, because their connections would otherwise keep the node
+  // from shutting down. Does not change the models.
   void Leave();
 
   // Must be called whenever a version changes its state.

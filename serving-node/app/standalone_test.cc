@@ -58,7 +58,7 @@ TEST_P(EmptyConfigFile, ChangesNothingAndIsLoggedOnce) {
 
   ASSERT_TRUE(TickUntilLogSays("models.config is empty: no action is taken"));
   EXPECT_TRUE(Serves());
-  Write("model_config_list { config { nme: 'x' } }");  // When a later poll logs this error, the earlier ones are over.
+  Write("model_config_list { config { nme: 'x' } }");  // Logged by a later poll than those of the empty file.
   ASSERT_TRUE(TickUntilLogSays("models.config:1:"));
   EXPECT_EQ(CountInLog("is empty"), 1u);
   EXPECT_TRUE(Serves());

@@ -9,8 +9,8 @@
 namespace longshore::batching {
 namespace {
 
-// The requests that are considered for one batch end with the first one that makes them larger than this many times
-// max_batch_size rows.
+// A batch is chosen from the first requests of its kind: from as many as are needed for more rows than this many times
+// max_batch_size.
 constexpr int64_t kBatchesConsidered = 2;
 
 // Whether `a` is displaced before `b`: the lower priority first, then the later rank.
@@ -155,8 +155,8 @@ Taken Lane::Take(TimePoint now, const Forecast& forecast) {
   const std::vector<int> unpadded;
   const Costs costs(forecast, front.front()->second.request.signature,
                     first->first.empty() ? unpadded : options_.allowed_batch_sizes, now);
-  // Whether urgent requests come first changes from batch to batch without a fixed period, so that requests that arrive
-  // in a periodic pattern do not always get the same order.
+  // Urgent requests come first in about half of the batches, without a fixed period, so that requests that arrive in a
+  // periodic pattern do not always get the same order.
   const bool urgent_first = std::popcount(front.front()->second.number) % 2 == 1;
   const BatchChoice choice = ChooseBatch(requests, options_.max_batch_size, costs, urgent_first);
   for (const size_t at : choice.too_late) {

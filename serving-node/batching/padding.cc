@@ -11,8 +11,8 @@ using tensor::Shape;
 using tensor::Tensor;
 
 struct Span {
-  int64_t from;  // Index of the first element in the source; `to`: in the destination.
-  int64_t to;
+  int64_t from;  // Index of the first element in the source.
+  int64_t to;    // Index of the first element in the destination.
   int64_t elements;
 };
 

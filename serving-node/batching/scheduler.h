@@ -120,8 +120,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   std::atomic<int64_t> queued_{0};                          // Written under the mutex.
   std::atomic<uint64_t> arrivals_{0};
   const TimePoint born_ = std::chrono::steady_clock::now();
-  // Each run subtracts the time from born_ to its start when it begins, and adds the time from born_ to its end when it
-  // ends. load() adds the time since born_ for each current run, which gives the busy time of all runs.
+  // When a run begins, it subtracts (begin - born_); when it ends, it adds (end - born_). load() adds (now - born_) for
+  // each current run, which gives the busy time of all runs.
   Duration busy_{0};
   std::thread timer_;
 };

@@ -74,7 +74,7 @@ void Scheduler::BeginWatch(Run& run, engine::RunRequest* request) try {
   watched->began = run.started;
   request->profile = {watched, &watched->profile};
   run.watched = std::move(watched);
-} catch (const std::bad_alloc&) {  // Nothing refers to the WatchedRun, which is destroyed.
+} catch (const std::bad_alloc&) {  // `watched` was the only reference to the WatchedRun.
 }
 
 void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) try {

@@ -56,7 +56,7 @@ class Turns {
   Duration StartOf(const Waiter& waiter) const { return std::max(waiter.share->used, floor_); }
 
   std::list<WaiterPtr> waiting_;  // The queue that has waited longest for its turn is first.
-  Duration floor_{0};             // The used time at which the last batch began; the minimum for every share.
+  Duration floor_{0};             // StartOf the queue whose batch began last. No share counts as less.
 };
 
 }  // namespace longshore::batching

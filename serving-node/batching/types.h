@@ -21,8 +21,9 @@ struct Options {
   int queue_max = 1000;                    // Maximum number of waiting requests; further ones are refused.
   int queue_batches_max = 0;               // Maximum number of waiting full batches per kind. 0: no limit.
   std::vector<int> allowed_batch_sizes{};  // Increasing; a batch is padded to the next larger size. Empty: no padding.
-  int request_rows_max = 0;  // Larger requests are refused; those above max_batch_size are split. 0: max_batch_size.
-  bool pad_rows = false;     // Rows of different sizes may run together (padding.h).
+  // Requests with more rows are refused. Requests between max_batch_size and this limit are split. 0: max_batch_size.
+  int request_rows_max = 0;
+  bool pad_rows = false;  // Rows of different sizes may run together (padding.h).
 
   friend bool operator==(const Options&, const Options&) = default;
 };
@@ -57,7 +58,7 @@ struct Limits {
 };
 inline constexpr int kConcurrentRunsMax = 4096;
 
-// The times and counts from busy_seconds on only grow: the difference of two readings gives a rate.
+// busy_seconds and the fields below it only grow, so the difference of two readings gives a rate.
 struct Load {
   int64_t running = 0;  // Number of current runs; a run may contain several requests.
   int64_t queued = 0;   // Requests waiting.

@@ -19,9 +19,9 @@ namespace longshore::control {
 Result<DesiredState> ApplyMessage(const std::optional<DesiredState>& held, const FromController& message,
                                   const std::string& fleet);
 
-// Converts the state of a peer for a node that has no state yet: it keeps the routes, but loads stable versions only,
-// because a candidate must be loaded on a controller's order. Its revision is 0, so that any message of a controller is
-// newer. Returns FailedPrecondition for the state of another fleet.
+// Makes the first state of a node from the state of a peer. The new state keeps the routes, but loads stable versions
+// only, because only a controller may order a node to load a candidate. Its revision is 0, so that any message of a
+// controller is newer. Returns FailedPrecondition for the state of another fleet.
 Result<DesiredState> FromPeer(DesiredState of_peer, const std::string& fleet);
 
 }  // namespace longshore::control

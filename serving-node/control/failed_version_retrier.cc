@@ -47,7 +47,8 @@ void FailedVersionRetrier::RetryChanged(const DesiredState& state, const sources
       const auto before = seen_.find(key);
       const Code failure = version.load() ? FailureOf(statuses, version.version()) : Code::kOk;
       if (failure == Code::kOk) {
-        if (version.load() && before != seen_.end()) now.insert(*before);  // The version was retried.
+        // Kept, because a retried version may fail again.
+        if (version.load() && before != seen_.end()) now.insert(*before);
         continue;
       }
       const std::string contents = FolderContents(model, version.version(), sources);

@@ -28,8 +28,9 @@ class FolderWatch {
   static constexpr size_t kFoundMax = 10;                                      // Found versions per model.
   using StateFunction = std::function<std::shared_ptr<const DesiredState>()>;  // May return null.
 
-  // Scans the folders now and then once per interval, until it is destroyed. Makes the store retry failed versions
-  // whose folders changed (failed_version_retrier.h), and calls on_change on its thread when the found versions change.
+  // Scans the folders at once, and after that once per interval, until it is destroyed. Makes the store retry failed
+  // versions whose folders changed (failed_version_retrier.h), and calls on_change on its thread when the found
+  // versions change.
   FolderWatch(StateFunction state, const sources::Sources& sources, models::ModelStore& store,
               std::chrono::milliseconds interval, std::function<void()> on_change);
 

@@ -12,7 +12,8 @@ namespace {
 using std::chrono::hours;
 using testing::HasSubstr;
 
-// A TLS controller that ends each stream with the authorization header that it received, or "nothing".
+// A TLS controller that ends each stream with an error. The message of the error is the authorization header that the
+// controller received, or "nothing".
 class SecureController final : public NodeControl::Service {
  public:
   explicit SecureController(const tls::KeyPair& pair) {

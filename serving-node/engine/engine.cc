@@ -6,7 +6,8 @@
 namespace longshore::engine {
 namespace {
 
-// The least and the most nodes for which a full profile reserves memory at once. This memory counts against its limit.
+// A profile reserves memory for several nodes at once: at least kGrowthMin and at most kGrowthMax more than it has.
+// This memory counts against the limit of the profile.
 constexpr size_t kGrowthMin = 16;
 constexpr size_t kGrowthMax = 16384;
 

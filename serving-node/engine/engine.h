@@ -118,7 +118,7 @@ struct RunProfile {
   std::vector<NodeRun> nodes;        // In the order in which they ended: nodes of a body before the node that ran it.
   size_t bytes_peak = 0;             // The most memory held at once, without weights and inputs.
   std::chrono::nanoseconds took{0};  // The time of the whole run.
-  std::chrono::nanoseconds plan{0};  // The time before the first node, which plans the run if its shapes are new.
+  std::chrono::nanoseconds plan{0};  // The time before the first node: planning, if the shapes are new.
   std::chrono::steady_clock::time_point began{};  // The start of the run.
   // The memory in bytes that profiles may still use; several profiles may share one budget. Null if it is not limited.
   std::atomic<int64_t>* room_bytes = nullptr;

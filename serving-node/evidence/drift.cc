@@ -11,8 +11,8 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-// The difference of outputs that cannot be compared, and the largest one at all. It is finite so that sums of
-// differences can be subtracted.
+// The largest difference. It also stands for outputs that cannot be compared. It is finite so that sums of differences
+// can be subtracted.
 constexpr double kIncomparable = 1e6;
 
 template <typename T>

@@ -48,8 +48,8 @@ void Counters::CountPair(const PairDifference& difference) {
 
 control::Evidence Counters::Snapshot() const {
   control::Evidence evidence;
-  // Errors and the like are counts of a part of the requests. They are read before the number of requests, so that they
-  // never exceed it.
+  // Other counts, such as the errors, count a part of the requests. They are read before the number of requests, so
+  // that they never exceed it.
   evidence.set_non_finite(non_finite_.load(std::memory_order_relaxed));
   evidence.set_errors(errors());
   run_times_.CopyTo(evidence.mutable_run_time_buckets());

@@ -57,7 +57,8 @@ class Counters {
   void CountRequest(Code code);
   // Counts the time of a successful run. Call it once per batch.
   void CountRunTime(Duration run_time);
-  // Counts an answer that has NaN or Inf although stable's answer to the same input is finite.
+  // Counts an answer that has NaN or Inf. Call it only if stable's answer to the same input is finite, or if stable
+  // could not be asked.
   void CountNonFinite(TimePoint at);
   void CountPair(const PairDifference& difference);
 

@@ -55,7 +55,7 @@ class AnswerDeadlines::Answer {
 
  private:
   AnswerDeadlines& deadlines_;
-  // Has the entry for answers_ until Begin. Allocated in advance, so that Begin need not allocate memory.
+  // Holds the entry until Begin moves it to answers_. Allocated in advance, so that Begin need not allocate memory.
   std::list<Written> own_{1};
   const std::list<Written>::iterator entry_;
 };

@@ -10,9 +10,9 @@
 
 namespace longshore::frontend {
 
-// The catalog for the listeners that clients use. If this node does not hold the model, asks a node that holds it,
-// which answers from its own store, or a home node, which answers from its HomeCatalog. So a query makes one hop, or
-// two hops through a home node. The constructor's arguments must outlive the catalog and its pending queries.
+// The catalog for the listeners that clients use. If this node does not hold the model, asks another node: one that
+// holds it answers from its own store, and a home node answers from its HomeCatalog. So a query makes one hop, or two
+// hops through a home node. The constructor's arguments must outlive the catalog and its pending queries.
 class FleetCatalog final : public Catalog {
  public:
   static constexpr size_t kPeersAskedMax = 3;  // The number of peers that are asked for one query, one after the other.

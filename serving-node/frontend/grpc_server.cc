@@ -94,7 +94,7 @@ class Server final : public GrpcServer {
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
     if (options.reflection) ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     if (!options.reflection) builder.SetOption(std::make_unique<NoReflection>());
-    // Each acceptor has credentials of its own, because credentials deliver an identity to one user only.
+    // Each acceptor has credentials of its own, because credentials pass a new identity to only one acceptor.
     for (const int fd : sockets) {
       acceptors_.push_back(
           std::make_unique<rpc::ConnectionAcceptor>(fd, builder, rpc::MakeServerCredentials(options.credentials),

@@ -43,7 +43,7 @@ class PredictionService final : public PredictionServiceBase {
     routing::Protocol protocol;
     // The node's name. "": answers have neither x-longshore-node nor x-longshore-version.
     std::string node;
-    bool check_method_names;  // Reject a call if the signature's method_name is another.
+    bool check_method_names;  // Reject a call if the signature's method_name belongs to another RPC.
     tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // How the outputs of Predict are encoded.
     const RequestMeter* meter = nullptr;                         // Null: requests are not counted.
     InFlight* in_flight = nullptr;                               // Limits the predictions in flight. Null: no limit.

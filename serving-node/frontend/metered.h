@@ -58,7 +58,7 @@ class RequestMeter {
   struct State;
   void End(const MeteredRequest& request, Code code, const tensorflow::serving::ModelSpec& answered) const;
 
-  const std::shared_ptr<State> state_;  // The registry exports the metrics of the state while it exists.
+  const std::shared_ptr<State> state_;  // While it exists, the registry exports its metrics.
 };
 
 }  // namespace longshore::frontend

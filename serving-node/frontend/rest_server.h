@@ -37,7 +37,7 @@ struct RestOptions {
   // Older connections are closed after an answer, with jitter. 0: never.
   int64_t connection_age_max_ms = 0;
   std::string metrics_path = {};        // The path of the metrics. "": they are not served.
-  bool check_method_names = false;      // Reject a call if the signature's method_name is another.
+  bool check_method_names = false;      // Reject a call if the signature's method_name belongs to another method.
   const RequestMeter* meter = nullptr;  // Null: requests are not counted.
   InFlight* in_flight = nullptr;        // Limits the predictions in flight. Null: no limit.
   bool cors = false;                    // Let pages of other origins read the answers.

@@ -194,7 +194,7 @@ std::vector<std::string_view> NeedsOf(const NodeDef& def, const ControlFlowV1* v
 // Emits each node after everything that it needs. Works depth first, with an explicit stack instead of recursion,
 // because a chain of nodes may have as many nodes as the graph.
 Status Builder::EmitAll(const std::vector<std::string>& roots, Scope* scope) {
-  std::set<std::string> open;  // Nodes on the stack whose needs are emitted before them.
+  std::set<std::string> open;  // Nodes on the stack that wait until their needs are emitted.
   std::vector<std::string> stack;
   for (auto root = roots.rbegin(); root != roots.rend(); ++root) stack.push_back(ParseReference(*root).node);
   while (!stack.empty()) {

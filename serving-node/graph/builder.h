@@ -36,8 +36,8 @@ class Builder {
     std::string prefix;
     // The arguments of a condition or loop of TensorFlow 1, by the references that mean them.
     std::unordered_map<std::string, Edge> bound;
-    // The nodes that are emitted, by name. For arguments, calls, conditions, loops, assignments and feeds, the edges
-    // are their outputs. For other nodes (see `positions`) and for names in `bound`, the list is empty.
+    // The emitted nodes, by name. For arguments, calls, conditions, loops, assignments and feeds, the list has the
+    // edges of their outputs. For other nodes (see `positions`) and for names in `bound`, it is empty.
     std::unordered_map<std::string, std::vector<Edge>> emitted;
     // The position in the graph of each node that was copied one to one.
     std::unordered_map<std::string, int> positions;

@@ -348,7 +348,8 @@ class ControlFlowV1Finder {
     return found != predicate_of_.end() && found->second == predicate;
   }
 
-  // Adds a value from outside of the condition to its arguments or, for a control input, the outside node to `before`.
+  // Adds a value from outside of the condition to the condition's arguments. If the reference is a control input, adds
+  // the node that it names outside of the condition to `before` instead.
   Status AddArgument(const Reference& reference, const NodeDef* def, int branch, Group* group,
                      std::set<std::string>* taken) {
     const std::string inside = ToString(reference);

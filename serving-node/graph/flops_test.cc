@@ -26,8 +26,8 @@ TEST(Flops, OfConvolutionsOfVolumesAreTwoPerMultiplyAdd) {
             2 * 4 * 7 * 7 * 8 * 2 * 3 * 3 * 2);
 }
 
-// The filter is [height, width, output channels, input channels]. The last input is multiplied, and its size counts,
-// not that of the output.
+// The filter is [height, width, output channels, input channels]. The number of operations depends on the size of the
+// last input, which is the image, and not on the size of the output.
 TEST(Flops, OfTransposedConvolutionsAreTwoPerMultiplyAddOfTheInput) {
   EXPECT_EQ(Flops(NodeOf("Conv2DBackpropInput"), {{4}, {3, 3, 8, 2}, {1, 7, 7, 2}}, {{1, 14, 14, 8}}),
             2 * 7 * 7 * 2 * 3 * 3 * 8);
@@ -51,7 +51,8 @@ TEST(Flops, OfAnEinsumWithoutAProductOrWithAnEllipsisAreOnePerElement) {
   EXPECT_EQ(Flops(Einsum("ab,bc->ac"), {{3, 5}}, {{3, 7}}), 21) << "an operand is missing";
 }
 
-// The products of these sizes are above 2^64, and modulo 2^64 they are positive.
+// The numbers of operations for these sizes do not fit into 64 bits. Their lower 64 bits are positive numbers, so a
+// check of the sign would not find the overflow.
 TEST(Flops, ThatOverflowAreOnePerElement) {
   constexpr int64_t kLarge = 2'000'000'011;
   EXPECT_EQ(Flops(Einsum("ab,bc->ac"), {{kLarge, kLarge}, {kLarge, 3}}, {{kLarge, 3}}), 3 * kLarge);

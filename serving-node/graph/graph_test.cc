@@ -319,7 +319,7 @@ double SecondsOf(const F& f) {
   f();
   return static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
 }
-constexpr double kSoonSeconds = 40;  // A linear algorithm takes 3 seconds, a quadratic one minutes.
+constexpr double kSoonSeconds = 40;  // A linear algorithm takes 3 seconds, a quadratic one takes minutes.
 
 TEST(Graph, IndexesTheNodesOfAFunctionOnceForAllItsCalls) {
   std::string leaf;

@@ -16,8 +16,8 @@ using tensor::Tensor;
 // shape. It must be cheap, because types are inferred for every new batch size.
 constexpr int64_t kDryRunInputElementsMax = int64_t{1} << 28;
 
-// The number of elements that all dry runs of one inference together may read and write. A limit for each dry run is
-// not enough, because nodes in a loop's body are inferred repeatedly.
+// The number of elements that all dry runs of one inference together may create: their zeros and their outputs. A limit
+// for each dry run is not enough, because nodes in a loop's body are inferred repeatedly.
 constexpr int64_t kDryRunElementsMax = int64_t{1} << 31;
 
 // The bytes that all inferred values together may have. These are values that depend on shapes alone, such as index
@@ -187,7 +187,7 @@ class Inference {
     return outputs;
   }
 
-  // A tensor without elements, for ops that read only its shape. Its data must not be read.
+  // A tensor of this type and shape without data, for ops that read only the shape.
   static std::optional<Tensor> Unfilled(const Type& type) {
     static std::byte nothing{};
     return Tensor::Wrap(type.type, *type.shape, &nothing, nullptr);

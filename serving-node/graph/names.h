@@ -20,8 +20,8 @@ Reference ParseReference(std::string_view text);
 // The canonical text: "x:0" for both "x" and "x:0".
 std::string ToString(const Reference& reference);
 
-// The op on values that corresponds to a TensorFlow 1 op on references: "Switch" for "RefSwitch". Returns any other op
-// unchanged.
+// TensorFlow 1 has variants of some ops for tensors that are references to variables. Returns the op without "Ref" for
+// such a variant ("Switch" for "RefSwitch"), and any other op unchanged.
 std::string_view WithoutRef(std::string_view op);
 
 }  // namespace longshore::graph

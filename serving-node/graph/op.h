@@ -54,7 +54,7 @@ enum class ProductPart {
 struct Fusing {
   ProductPart part = ProductPart::kNone;
   int operands = 0;           // How many operands the element-wise op has: 1 or 2. 0: it is not element-wise.
-  bool into_chain = false;    // Can be fused with other ops with `into_chain`: the CPU engine has a loop for this op.
+  bool into_chain = false;    // Can be fused with other such ops into a chain: the CPU engine has a loop for it.
   bool is_symmetric = false;  // f(a, b) equals f(b, a).
 
   bool into_product() const { return part == ProductPart::kSum || part == ProductPart::kActivation; }
@@ -75,9 +75,9 @@ struct Op {
   bool needs_last_input = false;  // A dry run does not replace the last input, whatever `moved_inputs` says.
   Alias alias = Alias::kNo;
   Fusing fusing = {};
-  // A factor for each index of the result's last axis can be multiplied into the weights, which are input 1, because
-  // each such index has weights of its own there: along the last axis of input 1, for DepthwiseConv2dNative along the
-  // last two axes, for MatMul with transpose_b along the first axis.
+  // A scale with one factor for each index of the result's last axis can be multiplied into the weights (input 1),
+  // because each such index has its own weights. The index runs along the last axis of input 1; for
+  // DepthwiseConv2dNative along its last two axes; for MatMul with transpose_b along its first axis.
   bool may_absorb_scale = false;
   // A Pad with zeros before the op can become the op's own padding, the attributes "padding" and "explicit_paddings".
   // Set only for convolutions.

@@ -1,4 +1,4 @@
-// All ops about which the graph layer or the CPU engine knows more than the kernel.
+// The ops that have a row (op.h): the graph layer or the CPU engine must know something about them besides the kernel.
 #pragma once
 
 #include <span>

@@ -72,7 +72,7 @@ std::vector<Type> CsvColumns(const Node& /*node*/, std::span<const Type> inputs)
   return columns;
 }
 
-// Not `into_chain`: the CPU engine has no loop for such an op.
+// `into_chain` is not set, because the CPU engine has no loop for such an op.
 constexpr Fusing kProductActivation{.part = ProductPart::kActivation, .operands = 1};
 constexpr Fusing kActivation{.part = ProductPart::kActivation, .operands = 1, .into_chain = true};
 constexpr Fusing kUnary{.operands = 1, .into_chain = true};

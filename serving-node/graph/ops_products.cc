@@ -104,7 +104,7 @@ std::vector<Type> GruCell(const Node&, std::span<const Type> inputs) {
   return inputs.size() < 2 ? std::vector<Type>() : LikeState(inputs[1], 4);
 }
 
-// Each output has the state after each time step: the time steps of x are an additional first axis.
+// Each output has one value for each time step: its first axis is the time, the others are those of the state.
 std::vector<Type> LstmSequence(const Node&, std::span<const Type> inputs) {
   if (inputs.size() < 3 || !inputs[1].shape || inputs[1].shape->empty() || !inputs[2].shape) return {};
   Shape shape = *inputs[2].shape;

@@ -116,7 +116,7 @@ int64_t CountOf(const Output& output, const Attributes& attributes) {
   return count < 0 || count > kOutputsMax ? 0 : count;
 }
 
-// A node with bodies has as many outputs as its body. They are counted there, because nodes made from TensorFlow 1
+// A node with bodies has as many outputs as its last body. They are counted there, because nodes made from TensorFlow 1
 // control flow have no "Tout" attribute. IdentityN has an output for each input, and RemoveIdentities relies on that.
 int64_t CountOutputs(const Node& node, const std::vector<Graph>& bodies) {
   if (!node.values.empty()) return std::ssize(node.values);

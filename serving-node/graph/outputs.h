@@ -18,8 +18,8 @@ namespace longshore::graph {
 // op is assumed to have one output.
 std::optional<int> OutputOffset(const std::string& op, const Attributes& attributes, const std::string& output_name);
 
-// Checks that every output that is read exists. Returns InvalidArgument, with the names of the reader and of the node
-// that it reads, if one does not. Requires: every op has a kernel; the outputs of other ops are not known.
+// Returns InvalidArgument if a node reads an output that does not exist. The message names the reader and the node that
+// it reads. Requires: every op has a kernel; the outputs of other ops are not known.
 Status CheckOutputs(const Graph& graph);
 
 }  // namespace longshore::graph

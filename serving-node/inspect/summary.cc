@@ -10,7 +10,7 @@
 namespace longshore::inspect {
 namespace {
 
-// An entry of every bundle of TensorFlow 2 that is not a variable.
+// Every bundle of TensorFlow 2 has this entry, which is not a variable.
 constexpr char kObjectGraph[] = "_CHECKPOINTABLE_OBJECT_GRAPH";
 constexpr size_t kFingerprintBytesMax = size_t{1} << 20;
 

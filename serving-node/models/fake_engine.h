@@ -36,7 +36,7 @@ struct FakeRecord {
   std::condition_variable changed;
   std::chrono::milliseconds row_time{0};  // Run time per row.
   bool holding = false;                   // While true, runs wait.
-  bool searching = true;                  // While false, searches for the origin of a NaN wait.
+  bool searching = true;                  // While false, each search for the origin of a NaN waits.
   bool scalars = false;                   // Outputs are scalars, contrary to the signature.
   std::vector<Ran> runs;                  // Runs that have begun.
   int64_t loads = 0;

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kFilesMax = 100'000;
-constexpr auto kTick = std::chrono::milliseconds(20);  // More than a tick of the kernel's coarse clock: at most 10 ms.
+constexpr auto kTick = std::chrono::milliseconds(20);  // Above the tick of the kernel's coarse clock (at most 10 ms).
 constexpr off_t kFlushBytes = 1 << 20;
 
 // Returns the paths of the directory and of everything below it, sorted.

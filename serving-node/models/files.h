@@ -21,8 +21,8 @@ struct FileState {
 // files.
 Result<FileState> InspectFiles(const Path& version_dir);
 
-// Like InspectFiles, but first waits until the last change is older than one tick of the file system's clock (20 ms),
-// so that every later write changes the result. Unavailable if the files change while it waits.
+// Like InspectFiles, but first waits until the last change is 20 ms old, which is more than one tick of the file
+// system's clock, so that every later write changes the result. Unavailable if the files change while it waits.
 Result<FileState> InspectSettledFiles(const Path& version_dir);
 
 // Asks the system to drop the version's files from its page cache, because they will not be read again soon. Best

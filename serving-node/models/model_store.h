@@ -54,10 +54,10 @@ class ModelStore {
   ModelStore(const ModelStore&) = delete;
   ModelStore& operator=(const ModelStore&) = delete;
 
-  // Sets everything that the node should hold; all other versions are unloaded. Returns at once. If a model is still
-  // wanted, its unwanted versions are unloaded only when every wanted version is available or failed and at least one
-  // is available, so a bad new version never removes the old one. Changed batching applies to the next requests. A
-  // version whose directory changed is unloaded and then loaded from the new directory.
+  // Sets everything that the node should hold; all other versions are unloaded. Returns at once. If a model still has
+  // wanted versions, then without unload_first its unwanted versions are unloaded only when every wanted version is
+  // available or failed and at least one is available, so a bad new version never removes the old one. Changed batching
+  // applies to the next requests. A version whose directory changed is unloaded and then loaded from the new directory.
   void Apply(std::vector<Wanted> all);
 
   // Starts a new load of a wanted version that has failed or waits for a retry.

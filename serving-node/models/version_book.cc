@@ -25,7 +25,8 @@ bool VersionBook::Model::HasEnded() const {
   return std::ranges::all_of(versions, [](const auto& version) { return version.second.status.state == State::kEnd; });
 }
 
-// Whether unwanted versions may be unloaded. They may not if the model would then have no available version.
+// Whether unwanted versions may be unloaded. If the model has wanted versions, then without unload_first they may only
+// when every wanted version is available or failed and at least one is available.
 bool VersionBook::MayUnloadUnwanted(const Model& model) const {
   if (rules_.unload_first || !model.is_wanted || model.wanted.versions.empty()) return true;
   bool available = false;

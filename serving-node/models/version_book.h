@@ -40,8 +40,8 @@ using ReadyModels = std::map<std::string, ReadyVersions>;
 
 class VersionBook {
  public:
-  static constexpr size_t kEndedMax = 10;         // Unloaded versions that are remembered per model.
-  static constexpr size_t kEndedModelsMax = 100;  // Models without a loaded version that are remembered.
+  static constexpr size_t kEndedMax = 10;         // How many unloaded versions are remembered per model.
+  static constexpr size_t kEndedModelsMax = 100;  // How many models without a loaded version are remembered.
 
   // Makes a loaded version ready to run with this batching.
   using MakeReady =

@@ -44,8 +44,9 @@ class Execution {
   const RouterDeps deps_;
   const metrics::Family<metrics::Counter> nonfinite_;
   const SecondOpinion second_opinion_;
-  mutable std::mutex first_runs_mutex_;  // Ensures that the journal entry is posted before the runs that wait for it.
-  mutable Worker journal_writer_;        // Declared last, so destroyed first: its tasks use the other members.
+  // Held while a run is posted to journal_writer_: the run that writes the journal entry must be posted first.
+  mutable std::mutex first_runs_mutex_;
+  mutable Worker journal_writer_;  // Declared last, so destroyed first: its tasks use the other members.
 };
 
 }  // namespace longshore::routing

@@ -178,13 +178,14 @@ class GrpcForwarder final : public Forwarder {
     const std::lock_guard lock(mutex_);
     running_.insert(context);
     ++under_way_;
-    if (stopping_) context->TryCancel();  // The callback of a call that the destructor cancelled started this call.
+    // The destructor cancels all calls. The callback of such a call may start another call, which is cancelled here.
+    if (stopping_) context->TryCancel();
     peer.in_flight += in_flight;
   }
 
   // A call holds its channel. The last channel of the process must not be destroyed on a thread of a gRPC callback,
-  // because gRPC would then join this thread from itself. So the call is destroyed first; only then does the destructor
-  // of the forwarder, which also holds the channel, stop waiting.
+  // because gRPC would then join this thread from itself. So this function destroys the call before it lets the
+  // destructor of the forwarder, which also holds the channel, continue.
   template <typename Call>
   void End(std::unique_ptr<Call> call) {
     {

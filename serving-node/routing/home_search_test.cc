@@ -50,7 +50,7 @@ class HomeSearchTest : public testing::Test {
     node.recorder.AddTo(&load);
     return load;
   }
-  // The number of hops from a to a home with this outcome.
+  // The number of hops with this outcome from node a to home nodes.
   int64_t Hops(const std::string& outcome) {
     const std::string text = a_.metrics.Text();
     const std::string line = "longshore_home_hops_total{outcome=\"" + outcome + "\"} ";
@@ -184,7 +184,8 @@ TEST_F(HomeSearchTest, IsUnavailableIfTheHomeHasNoStateOrBelongsToAnotherFleet) 
 TEST_F(HomeSearchTest, AHomeTriesOneHolderLessIfAnotherConnectionBrokeBefore) {
   SetState(a_, "acx", kUnknownHere);
   SetState(c_, "acxyz", kStable, {{"y", "1"}, {"z", "1"}});
-  // One request goes to c first, which tries both holders. The other goes to the unreachable x first, so c tries one.
+  // One request goes to c first, and c tries both holders (y and z). The other request goes to x first, which is
+  // unreachable, and then to c, which therefore tries only one holder.
   for (int i = 0; i < 2; ++i) EXPECT_EQ(ErrorOf(DigitsCall(0)).code, Code::kUnavailable);
   EXPECT_EQ(LoadOf(c_).forwarded(), 2 + 1);
   EXPECT_EQ(Hops("known"), 2) << "c is alive and knows the model";

@@ -230,8 +230,8 @@ void Router::Shared::AvoidJournalWait(const RequestPtr& request) const {
   if (deps.store.Find(request->model_name(), stable->version)) request->choice = {stable->version, stable, false};
 }
 
-// Forwards the request to a less loaded peer if it would wait in the queue here for more than half of the latency
-// objective, or more than queue_delay_max without an objective. Returns false if it must run here.
+// Forwards the request to a less loaded peer if it would wait too long in the queue here: longer than half of the
+// latency objective or, if the model has none, longer than queue_delay_max. Returns false if it must run here.
 bool Router::Shared::Spill(const RequestPtr& request) {
   const Entry* entry = request->choice.entry;
   if (entry == nullptr || !request->tried.empty()) return false;

@@ -52,8 +52,8 @@ void SecondOpinion::AskPeer(const QuestionPtr& question, size_t peer) const {
   deps_.forwarder.Forward(std::move(call), [this, question, peer](auto reply) {
     if (reply) return question->done(AnswerOf(question->request->call.request.model_spec(), std::move(*reply)));
     const Code code = reply.error().code;
-    // NotFound may mean that the peer no longer holds stable; then the next peer is asked. If the candidate returned
-    // NotFound, too, NotFound is taken as stable's answer, which agrees with the candidate's.
+    // NotFound may mean that the peer no longer holds stable, so the next peer is asked. But if the candidate also
+    // returned NotFound, the peer's NotFound counts as stable's answer: both versions agree.
     const bool lost = code == Code::kNotFound && question->said != Code::kNotFound;
     if (CouldNotAsk(code) || lost) return AskPeer(question, peer + 1);
     question->done(tl::make_unexpected(std::move(reply.error())));

@@ -237,7 +237,8 @@ Result<std::vector<tensor::Tensor>> Bundle::ReadSlices(const std::string& name,
   std::vector<tensor::Tensor> made(requested.size());
   for (const auto& [place, key] : parts) RETURN_IF_ERROR(CopyPart(name, place, entries_.at(key), requested, made));
   for (size_t i = 0; i < requested.size(); ++i) {
-    if (!made[i].empty()) continue;  // Otherwise the part is empty: no stored part overlaps it.
+    if (!made[i].empty()) continue;
+    // No stored part overlaps this requested part, so it has no elements.
     ASSIGN_OR_RETURN(made[i],
                      tensor::Tensor::Make(tensor::FromProto(entries_.at(name).dtype()), requested[i].part.sizes));
   }

@@ -43,9 +43,9 @@ class Bundle {
   // The slice that is the whole tensor. NotFound if the bundle does not have the tensor.
   Result<SliceSpec> Whole(const std::string& name) const;
 
-  // Reads parts of a tensor, but each stored byte at most once. Returns the errors of Read; InvalidArgument if the
-  // shape in a request is not the tensor's; ResourceExhausted for more than kPartsMax parts. Requires: each part is
-  // within the shape in its request.
+  // Reads parts of a tensor. Each stored part is read at most once, even if several requested parts overlap it. Returns
+  // the errors of Read; InvalidArgument if the shape in a request is not the tensor's; ResourceExhausted for more than
+  // kPartsMax parts. Requires: each part is within the shape in its request.
   Result<std::vector<tensor::Tensor>> ReadSlices(const std::string& name, std::span<const SliceSpec> requested) const;
 
   struct Cost {

@@ -42,7 +42,8 @@ inline BlockHandle AppendBlock(std::string block, std::string* file) {
   return handle;
 }
 
-// Returns an index file. It begins with a block of one entry and lists `blocks` as its blocks, which may be wrong.
+// Returns an index file. It begins with a block of one entry, and it lists `blocks` as the positions of its blocks,
+// even if they are wrong.
 inline std::string CraftedIndex(std::string_view key, std::string_view value, std::span<const BlockHandle> blocks) {
   std::string file, first, index, footer;
   AppendBlockEntry(key, value, &first);

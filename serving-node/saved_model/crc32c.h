@@ -6,8 +6,8 @@
 
 namespace longshore::saved_model {
 
-// Extends a checksum: returns the checksum of the bytes that `crc` covers followed by `bytes`. 0 is the checksum of no
-// bytes.
+// Extends a checksum: returns the checksum of all bytes, first those that `crc` covers and then `bytes`. 0 is the
+// checksum of no bytes.
 uint32_t ExtendCrc32c(uint32_t crc, std::string_view bytes);
 // Like ExtendCrc32c, but without the processor's CRC instruction.
 uint32_t ExtendCrc32cByTable(uint32_t crc, std::string_view bytes);

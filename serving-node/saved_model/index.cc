@@ -94,7 +94,7 @@ Status ReadEntries(const Path& path, const TakeEntry& take) {
 Status ReadIndex(const Path& path, const TakeEntry& take) {
   try {
     return ReadEntries(path, take);
-  } catch (const std::bad_alloc&) {  // LevelDB allocates a block before it reads the block.
+  } catch (const std::bad_alloc&) {  // LevelDB allocates memory for a whole block before it checks the block.
     return ResourceExhausted("there is not enough memory for the blocks of {}: it is damaged or too large",
                              path.string());
   }

@@ -42,7 +42,7 @@ TEST_F(IndexTest, RejectsABlockOutsideTheFile) {
        {BlockHandle{.offset = 0, .bytes = 0}, BlockHandle{.offset = 0, .bytes = 1000},
         BlockHandle{.offset = 1000, .bytes = kBlockBytes}, BlockHandle{.offset = UINT64_MAX, .bytes = kBlockBytes},
         BlockHandle{.offset = UINT64_MAX - 6, .bytes = 2},
-        // With the five bytes of the trailer these sizes overflow to 0 to 4.
+        // The sums of these sizes and the five bytes of the trailer overflow; the results are 0 to 4.
         BlockHandle{.offset = 0, .bytes = UINT64_MAX}, BlockHandle{.offset = 0, .bytes = UINT64_MAX - 1},
         BlockHandle{.offset = 0, .bytes = UINT64_MAX - 2}, BlockHandle{.offset = 0, .bytes = UINT64_MAX - 3},
         BlockHandle{.offset = 0, .bytes = UINT64_MAX - 4}}) {

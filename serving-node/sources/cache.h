@@ -40,7 +40,7 @@ class Cache {
 
   // The paths of the download and of the unpacked files before Commit.
   Path PartOf(const std::string& sha256) const;
-  Path FilesBeingUnpacked(const std::string& sha256) const;  // Empties the folder.
+  Path FilesBeingUnpacked(const std::string& sha256) const;  // Creates the folder, or empties it if it exists.
   // Reserves `bytes` on the disk in total for this archive; `there` bytes of them are already written. Evicts unwanted
   // entries if needed, the least recently used first. ResourceExhausted if the limit of the cache or the disk does not
   // allow it.

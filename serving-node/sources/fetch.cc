@@ -27,7 +27,7 @@ class Part {
   int64_t bytes() const { return bytes_; }
   std::string digest() { return ToHex(digest_->Finish()); }
 
-  // Includes the bytes that earlier attempts downloaded: reads the file and computes its digest.
+  // Reads the file, so that bytes() and digest() include what earlier attempts downloaded.
   Status ReadAgain() {
     ASSIGN_OR_RETURN(process::SteadyReader file, process::SteadyReader::Open(path_));
     std::vector<char> piece(process::SteadyReader::kPieceBytes);

@@ -19,7 +19,8 @@ struct VersionSource {
 
 bool IsArchive(const VersionSource& source);
 
-// The source of the version that the model should serve next, and the source of the given version.
+// The first function returns the source of the version that the model should serve next; the second one returns the
+// source of `version`.
 VersionSource SourceOf(const control::ModelState& model);
 VersionSource SourceOf(const control::ModelState& model, int64_t version);
 

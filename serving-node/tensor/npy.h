@@ -1,5 +1,5 @@
-// Reads and writes arrays in numpy's file format (.npy, versions 1 and 2), as numpy.save("x.npy", x) and
-// numpy.load("y.npy") do.
+// Arrays in numpy's file format (.npy, versions 1 and 2): reads what numpy.save("x.npy", x) writes, and writes what
+// numpy.load("y.npy") reads.
 //
 // Supports little-endian numbers and bools in C order, and texts of a fixed size: "S" as bytes, "U" as UTF-8.
 #pragma once

@@ -52,7 +52,7 @@ TEST(TensorProto, ReadsAndWritesQuantisedIntegersInBothEncodings) {
   struct Written {
     const char* type;
     int64_t lowest;
-    const char* content;  // The bytes of `lowest`, and of -3 or 3.
+    const char* content;  // The bytes of two values: `lowest`, and then -3, or 3 if the type is unsigned.
   };
   const auto values = [](const Tensor& tensor) {
     std::vector<int64_t> read;

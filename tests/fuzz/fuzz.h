@@ -35,7 +35,7 @@ inline std::string_view View(const uint8_t* data, size_t size) { return {reinter
 // within LLVMFuzzerTestOneInput.
 void AddReceived(size_t bytes);
 // Adds the size of the objects that protobuf made of the input. The limit is then at most what kOfRequests allows for
-// the received bytes plus this size, so that the memory that our own code adds is limited as well.
+// the sum of this size and the received bytes, so that the memory that our own code adds is limited as well.
 void AddParsed(size_t bytes);
 
 }  // namespace longshore::fuzz

@@ -11,8 +11,8 @@ class Measured {
  public:
   using Fuzzer = int(const uint8_t* data, size_t size);
 
-  // `keep_as` is the file to which an input that fails is written, also one that ends the process. Only one object may
-  // exist at a time.
+  // An input that fails, or that ends the process, is written to the file `keep_as`. Only one object may exist at a
+  // time.
   Measured(Fuzzer* fuzzer, std::string keep_as);
 
   // Runs the fuzzer. Returns false if the input took more than kAllowance or kSecondsMax.

@@ -10,7 +10,8 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// After a stall, for example because the machine slept, only the requests of this much missed time are sent late.
+// After a stall, for example because the machine slept, requests that are overdue by more than this are not sent; the
+// others are sent late.
 constexpr auto kBacklogMax = std::chrono::seconds(1);
 
 // The connections of a killed process end one after the other, so a retry without a delay may use the next connection

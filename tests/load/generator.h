@@ -38,7 +38,8 @@ class Generator {
 
   // Sends no new requests from now on. Those in flight are still answered and, if their connection dies, retried.
   void Stop();
-  // Whether all requests_max requests were sent or, if every request carries a key and each key is sent once, all keys.
+  // Whether all requests were sent: either requests_max requests, or one request for each key if every request carries
+  // a key and each key is sent only once.
   bool exhausted() const { return exhausted_; }
 
  private:

@@ -146,7 +146,7 @@ Measured MeasureOurs(const Case& one) {
 
 using Rollouts = std::vector<std::vector<Look>>;
 
-// What a peer measures in the rollouts of a case with intervals of one length.
+// What a peer measures in the rollouts of a case if it measures once per given interval.
 struct Seen {
   Rollouts faulty;
   Rollouts equal;

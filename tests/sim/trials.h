@@ -56,7 +56,7 @@ inline constexpr int kFalseTrialsMin = 40;
 struct Options {
   int equal_rollouts = 10000;
   int64_t equal_requests_min = 200;
-  int trials = 200;  // For each fault, rate and rule; equal versions at least kFalseTrialsMin.
+  int trials = 200;  // Rollouts per fault, rate and rule; with equal versions there are at least kFalseTrialsMin.
   std::vector<double> requests_per_second = {1, 10, 100};
   uint64_t seed = 1;
 };

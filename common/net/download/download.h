@@ -32,7 +32,7 @@ struct Receiver {
   // Called before the first piece. `from` is the offset of the first byte: 0 if the host sends the whole body again.
   // `total` is the size of the whole body, if the host reports it.
   std::function<Status(int64_t from, std::optional<int64_t> total)> on_begin;
-  std::function<Status(std::string_view piece)> on_piece;  // May block; then the host cannot send more.
+  std::function<Status(std::string_view piece)> on_piece;  // May block: the host cannot send more until it returns.
   std::function<bool()> is_cancelled;                      // Called at least about once a second.
 };
 

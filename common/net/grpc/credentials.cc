@@ -70,7 +70,7 @@ class Credentials final : public ::grpc::ServerCredentials {
       head.authorization = View(metadata[i].value);
       ++authorizations;
     }
-    // If the header is repeated, a proxy may have checked another one of its values, so none of them counts.
+    // If the header is repeated, it is unknown which of its values a proxy has checked, so none of them counts.
     if (authorizations > 1) head.authorization = {};
     const Status answer = (*static_cast<CallGate*>(gate))(head);
     const auto code = answer ? GRPC_STATUS_OK : static_cast<grpc_status_code>(answer.error().code);
@@ -80,7 +80,7 @@ class Credentials final : public ::grpc::ServerCredentials {
   const std::shared_ptr<tls::Identities> tls_;
   std::mutex mutex_;
   std::shared_ptr<const tls::Identity> fetched_;  // Guarded by the mutex.
-  grpc_server_credentials* const credentials_;    // The last member: its creation may call Fetch, which uses others.
+  grpc_server_credentials* const credentials_;    // Last: its creation may call Fetch, which uses the other members.
 };
 
 }  // namespace

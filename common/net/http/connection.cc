@@ -343,7 +343,7 @@ void Connection::Linger() {
 void Connection::Discard(const Error& error) {
   if (state_ == State::kClosed) return;
   if (error) return Close();
-  if (is_reading_) return;  // The read in progress ends in OnRead, which continues here.
+  if (is_reading_) return;  // When the read in progress has ended, OnRead calls Discard again.
   buffer_.clear();
   stream_.socket().async_read_some(buffer_.prepare(kReadBytes),
                                    Guarded([](Connection& self, const Error& next, size_t) { self.Discard(next); }));

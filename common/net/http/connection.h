@@ -106,7 +106,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::shared_ptr<ServerState> server_;
   const TimePoint ages_out_at_;
   RequestReader reader_;
-  boost::beast::flat_buffer buffer_;  // Bytes are read into it only while it is empty or not being parsed.
+  boost::beast::flat_buffer buffer_;  // Not parsed while a read of more bytes is in progress.
   std::string head_, body_;           // The answer that is being written.
   HeldBytes held_;                    // Memory of the request; released with until_written_ when the answer is written.
   std::shared_ptr<const void> until_written_;

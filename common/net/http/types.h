@@ -35,8 +35,8 @@ struct Response {
   std::string content_type = "application/json";
   std::string body = {};
   Headers headers = {};
-  // An object that is kept alive until the answer has been written or its connection is gone. The answer uses memory
-  // until then, so a limit for the memory of the requests in progress must count it.
+  // An object that the server releases when the answer has been written or its connection is gone. The answer uses
+  // memory until then: the object can be the request's share of a limit for memory.
   std::shared_ptr<const void> until_written = {};
 };
 
@@ -60,7 +60,7 @@ struct Options {
   size_t header_fields_max = 128;                    // More fields are answered with 431.
   size_t body_bytes_max = size_t{256} << 20;         // Size as sent; a larger body is answered with 413.
   size_t inflated_bytes_max = size_t{100} << 20;     // Size after decompression; a larger body is answered with 413.
-  size_t bodies_bytes_max = size_t{4} << 30;         // For all requests whose answers are not written; above it: 503.
+  size_t bodies_bytes_max = size_t{4} << 30;         // For all unfinished requests together; if exceeded: 503.
   size_t gzip_bytes_min = size_t{4} << 10;           // Shorter answers are not gzipped; 0: no answer is gzipped.
   std::chrono::milliseconds header_timeout{10000};   // For the TLS handshake, and for a request's header.
   // The transfer of a body or an answer may take transfer_grace plus the time that the received bytes take at
@@ -71,8 +71,8 @@ struct Options {
   // A connection that is older is closed after its next answer, so that clients spread over new processes. The limit of
   // each connection varies randomly by up to 10 %. 0: no limit.
   std::chrono::milliseconds connection_age_max{0};
-  // While the server stops, the client of an idle connection may send one more request for this time, because HTTP/1.1
-  // cannot announce the end of an idle connection.
+  // While the server stops, the client of an idle connection may send one more request within this time, because
+  // HTTP/1.1 cannot announce the end of an idle connection.
   std::chrono::milliseconds stop_grace{1000};
   // The transfers of requests and answers are cut off when this time has passed since the call of Stop, whatever their
   // rate.

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::hours;
 
-// The tests of common/net/http_client use certificates of Issue in a server and a client.
+// This test makes no connections: the tests of common/net/http_client do, with certificates of Issue.
 TEST(Authority, IssuesCertificatesForServers) {
   const auto authority = MakeAuthority("test", hours(1)).value();
   const auto pair = Issue(authority, {.name = "server", .dns_names = {"localhost"}}, hours(1)).value();

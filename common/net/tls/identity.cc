@@ -85,8 +85,8 @@ std::string NameOf(X509* certificate) {
 int Verify(X509_STORE_CTX* chain, void* on_verify_failure) {
   if (X509_verify_cert(chain) == 1) return 1;
   const int error = X509_STORE_CTX_get_error(chain);
-  // The library that dials (gRPC or the HTTP client) compares the server's name itself. If the name is another one, the
-  // library sets no error code that says so.
+  // The library that dials (gRPC or the HTTP client) itself compares the server's name with the dialled one. If they
+  // differ, the verification fails without an error code that says so.
   const bool is_other_name = error == X509_V_OK || error == X509_V_ERR_UNSPECIFIED;
   const char* why =
       is_other_name ? "it is for another name than the one that was dialled" : X509_verify_cert_error_string(error);

@@ -32,7 +32,7 @@ class RequestTest : public testing::Test {
     X509_print(shown.get(), NextCertificate(text.get())->get());
     return TextOf(shown.get());
   }
-  // Returns a request with this key that asks for a name, and to become a CA.
+  // Returns a request with this key. The request asks for a name and for the rights of a CA.
   static std::string RequestWithNames(EVP_PKEY* key) {
     const Owned<X509_REQ> request(X509_REQ_new());
     X509_REQ_set_pubkey(request.get(), key);

@@ -9,9 +9,10 @@
 //   ErrorRate        compares the errors of the candidate with those of stable in the same windows
 //   Latency          compares the shares of runs above thresholds, which come from stable's own past; the candidate's
 //                    thresholds are higher by the tolerance
-//   LatencyBaseline  compares with stable's run times before the rollout in the same way, in windows after one that
-//                    missed the target of the SLO. Both versions may be slower than before for other reasons, so this
-//                    test only holds the rollout; rollout/ rolls back if the hold lasts too long
+//   LatencyBaseline  compares the candidate's run times with those of stable before the rollout. Uses a window of a
+//                    node only if the node's previous window missed the latency target of the SLO. Both versions may
+//                    be slower than before for other reasons, so this test only holds the rollout; rollout/ rolls back
+//                    if the hold lasts too long
 // A non-finite answer to an input for which stable gave a finite one is a certain failure and needs no test.
 //
 // Pure. An Analysis is a value that is stored in RolloutStatus::analysis as JSON between two calls.

@@ -96,7 +96,8 @@ TEST(AutoscaleGolden, ADecisionThatIsRepeatedChangesNothing) {
   }
 }
 
-// In an idle fleet, an outage of the metrics removes no node while it lasts, whenever it begins.
+// Simulates an idle fleet and an outage of the metrics, which begins at a different time in each run. No node is
+// removed while the metrics are too old.
 TEST(Autoscale, NeverScalesDownWithoutEvidence) {
   const Given quiet = GivenFrom(*ParseJson(R"({"replicas": 8, "metrics": {"queueDelay": 0, "utilization": 0.01}})"));
   for (int outage_at = 0; outage_at < 600; outage_at += 7) {

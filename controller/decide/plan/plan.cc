@@ -53,8 +53,8 @@ control::VersionState BuildVersion(const api::Model& model, const rollout::Versi
   return version;
 }
 
-// Whether `source` is another source than that of the spec. Two folders count as the same source in different
-// locations, so all versions follow a changed folder. Versions of an archive keep their archive.
+// Whether `source` counts as another source than that of the spec. Two folders never do, because all versions move to a
+// changed folder. Otherwise the digests decide, because the versions of an archive keep their archive.
 bool IsElsewhere(const api::Source& source, const api::ModelSpec& spec) {
   const bool folders = source.sha256.empty() && spec.source_sha256.empty();
   return !folders && source.sha256 != spec.source_sha256;
@@ -162,7 +162,7 @@ control::FleetState BuildFleetState(const api::ServingFleet& fleet, std::vector<
   state.set_concurrent_runs_max(fleet.spec.concurrent_runs_max);
   state.set_connection_age_max_ms(Milliseconds(fleet.spec.connection_age_max));
   state.set_simulated_run_ms(Milliseconds(fleet.spec.simulated_run));
-  // If reports decide the number of nodes, missing reports must not look like idle nodes.
+  // If reports decide the number of nodes, nodes report often: a missing report must not look like an idle node.
   const bool scales_by_reports = fleet.spec.autoscaling && fleet.spec.autoscaling->prometheus_url.empty();
   state.set_report_again_ms(scales_by_reports ? kReportAgainSoonMs : kReportAgainMs);
   return state;

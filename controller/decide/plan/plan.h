@@ -38,8 +38,9 @@ struct NodeHolds {
   bool recipient = true;
 };
 
-// `model.status` is the stored status. Each node in `holds` gets the state that follows from the decision. Leave out
-// draining nodes, which keep their state for the remaining requests.
+// `model.status` is the stored status. Each recipient in `holds` gets the state that follows from the decision; the
+// model is removed from the other nodes that hold it. Leave out draining nodes, which keep their state for the
+// remaining requests.
 Plan MakePlan(const api::Model& model, const rollout::Decision& decision, const std::vector<NodeHolds>& holds);
 
 // The plan for a model that is deleted or has left the fleet: removes it from each node that holds it.

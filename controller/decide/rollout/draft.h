@@ -50,7 +50,7 @@ class Draft {
   struct SourceProblem {
     std::string reason;          // "Fetching", "FetchFailed", "OtherSource".
     std::string message;         // Names up to kNodesNamedMax nodes.
-    bool is_on_no_node = false;  // Whether no node has it.
+    bool is_on_no_node = false;  // Whether no node has the archive.
   };
   static constexpr size_t kNodesNamedMax = 3;
   std::optional<SourceProblem> FindSourceProblem() const;
@@ -63,8 +63,8 @@ class Draft {
   // Adds an entry to the history and an event, for the candidate or for `version`.
   void Record(const std::string& what, const std::string& message, bool warning = false);
   void RecordOf(int64_t version, const std::string& what, const std::string& message, bool warning);
-  // Sets a condition to False with the reason, or to True if `reason` is "". A condition that had no problem yet is not
-  // added as True.
+  // If `reason` is "", sets an existing condition to True and adds none; otherwise sets or adds the condition as False
+  // with the reason.
   void SetProblemCondition(const std::string& type, const std::string& reason, const std::string& message);
   void SetPhase(api::RolloutPhase phase);
   // Ends the rollout and gives all weight back to stable. `remember`: mark the version as failed.

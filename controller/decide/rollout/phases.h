@@ -15,12 +15,11 @@ bool CarriesWeight(const api::RolloutStatus& rollout);
 // now.
 double StepWeight(Draft& draft);
 
-// If it is time for that, adds the windows to the analysis and judges the candidate. Returns true if it used the
+// Adds the windows to the analysis and judges the candidate, but only when this is due. Returns true if it used the
 // windows.
 bool UseEvidence(Draft& draft);
-// Takes the weight from the candidate if it is ready on too few nodes; returns true if it did. The candidate keeps its
-// weight with half of the nodes that the weight requires, so that one restarting node does not move users back and
-// forth.
+// Takes the weight from the candidate if it is ready on no node, or on less than half of the nodes that the weight
+// requires; returns true if it did. Half is enough, so that one restarting node does not move users back and forth.
 bool LostItsNodes(Draft& draft);
 // For kStep and kPaused: sets the weight, waits, pauses, advances or rolls back.
 void RunStep(Draft& draft);

@@ -7,7 +7,7 @@ namespace {
 
 using api::RolloutPhase;
 
-// The shortest and the longest wait that Next tries to find the next change. The maximum is longer than any hold that a
+// The shortest and the longest wait after which Next looks for a change. The maximum is longer than any hold that a
 // manifest may contain.
 constexpr Duration kWaitMin = std::chrono::milliseconds(1);
 constexpr Duration kWaitMax = std::chrono::hours(24 * 40);

@@ -56,8 +56,8 @@ bool FailedOnANode(Draft& draft) {
 
 void Load(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
-  // If a user removed the steps while the rollout was at one of them, the candidate already has weight here. So it can
-  // lose its nodes here, too.
+  // The candidate already has weight here if a user removed the steps while the rollout was at one of them. It loses
+  // this weight if it is ready on too few nodes.
   if (LostItsNodes(draft)) return;
   const int ready = draft.ReadyNodes(rollout.candidate);
   if (SkipsSteps(draft, rollout)) {

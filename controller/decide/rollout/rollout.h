@@ -28,7 +28,8 @@ std::string WhyNoRollout(const api::Model& model, const Observed& observed, Time
 // The placement that follows from the current status alone. Used while a new decision cannot be stored.
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
 
-// Whether the two statuses differ only in evidence and in the text of a verdict with the same result.
+// Whether the two statuses differ only in the evidence, its times and the verdict, and both verdicts have the same
+// result.
 bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& after);
 
 }  // namespace longshore::rollout

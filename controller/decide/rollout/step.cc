@@ -36,8 +36,9 @@ bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
          draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
 }
 
-// Turns a LatencyBaseline verdict that has lasted longer than the progress deadline into a failure. Until then a slow
-// period of the machine, which passes, cannot be distinguished from a candidate that slows stable as much as itself.
+// Turns a LatencyBaseline verdict that has lasted longer than the progress deadline into a failure. The deadline leaves
+// time for a slow period of the machine to end, because such a period looks the same as a candidate that slows down
+// both itself and stable.
 void LimitHold(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   if (rollout.verdict.reason != "LatencyBaseline") {
@@ -115,7 +116,7 @@ bool FailedByEvidence(Draft& draft) {
 void TakeWeight(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   const double weight = StepWeight(draft);
-  // A pause prevents more weight, but never keeps weight that the spec has taken from the candidate.
+  // A pause prevents an increase of the weight, but not a decrease that the spec requires.
   if (const std::string wanted = PauseWanted(draft); weight > rollout.weight_percent && !wanted.empty()) {
     return SetPause(draft, wanted);
   }

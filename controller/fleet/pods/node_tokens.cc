@@ -66,7 +66,7 @@ Result<NodeTokens::Node> NodeTokens::Identify(std::string_view authorization) {
     const std::lock_guard lock(mutex_);
     keys = keys_;
     const std::string id = auth::KeyIdOf(token);
-    // Has the keys read again: the node will retry, and the new keys may include the key of its token.
+    // Requests another read of the keys: the node will retry, and the new keys may include the key of its token.
     if (!id.empty() && !keys->Has(id)) is_refresh_wanted_ = true;
   }
   wake_.notify_all();

@@ -79,8 +79,8 @@ std::string DeploymentPath(const std::string& fleet) {
 }
 
 std::string CollectionPath(const ChildKind& kind, const std::string& namespace_) {
-  // Uses PathOf, which knows the plural names of the kinds. Removes the name of the object from the path and, for all
-  // namespaces, the namespace.
+  // PathOf knows the plural names of the kinds, but returns the path of an object. The path of the collection is that
+  // path without the name of the object and, for all namespaces, without the namespace.
   std::string path = PathOf({{"apiVersion", kind.version},
                              {"kind", kind.kind},
                              {"metadata", {{"namespace", namespace_.empty() ? "-" : namespace_}, {"name", ""}}}});
@@ -118,8 +118,8 @@ class KubePodFleet final : public PodFleet {
 
  private:
   struct Applied {
-    std::string wanted;   // Digest of the object as it was applied.
-    std::string content;  // Child::content of the object after it was applied.
+    std::string wanted;   // Digest of the document that was applied.
+    std::string content;  // Child::content of the resulting object.
   };
 
   template <typename Value>

@@ -41,13 +41,13 @@ class KubeStore final : public Store {
   Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                            const Json& status) override;
   Status Delete(const api::Key& key, const std::string& uid) override;
-  // There can be only one watch at a time. Returns when every collection has been listed once, or Unavailable, which
-  // names the collection that could not be listed and the reason.
+  // There can be only one watch at a time. Waits until every collection has been listed once. If that fails, returns
+  // Unavailable, which names the collection that could not be listed and the reason.
   Result<std::unique_ptr<Watch>> WatchAll(OnChange on_change) override;
 
   // Returns the number of lists that were started, summed over all collections.
   int64_t lists() const;
-  // Returns the time since the API server last answered for a collection: the longest over all collections.
+  // For each collection, takes the time since the API server last answered for it; returns the longest of these times.
   Duration staleness() const;
 
  private:

@@ -56,7 +56,7 @@ Result<ControllerLock> ControllerLock::Take(const Path& dir) {
     return Unavailable("cannot lock {}: {}", path.string(), std::strerror(errno));
   }
   ControllerLock taken(std::move(file));
-  RETURN_IF_ERROR(taken.Write("{}\n"));  // Clears the description of an earlier controller.
+  RETURN_IF_ERROR(taken.Write("{}\n"));  // Removes the pid and the epoch of an earlier controller.
   return taken;
 }
 

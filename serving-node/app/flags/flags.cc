@@ -164,7 +164,7 @@ void AddManagedFlags(CLI::App& app, Flags& flags) {
       ->group(group);
 }
 
-// Applies TensorFlow's flags for the threads of the engine and the concurrent runs where Longshore's flags are not set.
+// Sets the threads of the engine and the concurrent runs from TensorFlow's flags if Longshore's own flags are not set.
 void ResolveParallelism(Flags& flags) {
   const auto first = [](int a, int b, int c) { return a != 0 ? a : b != 0 ? b : c; };
   flags.threads = first(flags.threads, flags.tensorflow_intra_op_parallelism, flags.tensorflow_session_parallelism);

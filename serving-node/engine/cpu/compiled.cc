@@ -12,8 +12,9 @@ namespace longshore::engine::cpu {
 namespace {
 
 // How many different sets of input shapes of a body get a program of their own. Later sets share one program for
-// unknown shapes, because the body is then expected to get new shapes in every call. More than the buckets of a
-// batcher. Less than kProgramsMax, so that the programs for the first shapes are not evicted.
+// unknown shapes, because the body is then expected to get new shapes in every call. This number is higher than the
+// number of a batcher's buckets. It is lower than kProgramsMax, so that the programs for the first shapes are not
+// evicted.
 constexpr size_t kBodyShapesMax = 24;
 static_assert(kBodyShapesMax < kProgramsMax);
 
@@ -32,7 +33,7 @@ std::vector<graph::passes::ShapePass> ShapePassesBut(const std::set<std::string>
   return passes;
 }
 
-// Moves constants that only products read to `weights`, which keeps them in the layout that the products need.
+// Moves to `weights` the constants that only products read. `weights` keeps them in the layout that the products need.
 void MoveToPackedStore(graph::Graph* graph, Weights* weights) {
   std::vector<bool> has_other_readers(graph->nodes.size());
   for (const graph::Node& node : graph->nodes) {
@@ -94,7 +95,7 @@ class Compiled::Bodies : public kernels::Bodies {
         memory_bytes_max_(memory_bytes_max),
         compiled_(compiled),
         context_{.resources = &resources, .tables = &tables_, .bodies = this} {
-    omp_set_num_threads(compiled.options_.threads);  // OpenMP keeps this number for each thread that calls it.
+    omp_set_num_threads(compiled.options_.threads);  // Applies to the calling thread only.
   }
 
   Result<std::vector<Tensor>> RunWith(const Program& program, const std::map<std::string, Tensor>& fed,
@@ -121,7 +122,7 @@ class Compiled::Bodies : public kernels::Bodies {
     for (size_t i = 0; i < arguments.size(); ++i) fed.emplace_hint(fed.end(), ArgumentName(i), std::move(arguments[i]));
     const auto program =
         compiled_.bodies_[static_cast<size_t>(body)]->For(fed, {}, *context_.resources, memory_bytes_max_);
-    context_.is_body = true;  // Every program but the first runs within a step of the main program.
+    context_.is_body = true;  // The main program runs already; all others run within its steps.
     return RunBody(*program, fed, room_bytes);
   }
 

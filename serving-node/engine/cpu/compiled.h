@@ -16,7 +16,7 @@ namespace longshore::engine::cpu {
 struct ExecutionOptions {
   int threads = 1;                        // Threads of one run.
   kernels::RunLimits limits = {};         // Limits for runs with loops or branches.
-  std::set<std::string> passes_off = {};  // Names of passes to skip, of those in graph::passes::Names.
+  std::set<std::string> passes_off = {};  // The passes to skip, by their names in graph::passes::Names.
   // The most bytes that a step may read and write if a run is cut into slices: about half of a last-level cache.
   int64_t slice_bytes = int64_t{16} << 20;
   bool by_row = false;  // Slices have one row each, whatever the cost: see LoadOptions::deterministic.

@@ -387,7 +387,7 @@ class RandomGraph {
     Shape shape;
   };
 
-  // Adds an op that reads one of the last two values, or the first one if that is a scalar.
+  // Adds an op that reads one of the last two values. If the chosen value is a scalar, the op reads values[0] instead.
   void GrowRows(std::vector<Shaped>& values) {
     Shaped from = values[values.size() - 1 - random_() % 2];
     if (from.shape.empty()) from = values[0];

@@ -16,7 +16,7 @@ struct Options {
   int waiting_runs_max = 10'000;           // The most queued runs; further ones fail with Unavailable.
   size_t run_bytes_max = size_t{2} << 30;  // Runs that need more memory (inputs aside) fail with ResourceExhausted.
   std::chrono::milliseconds loop_time_max = std::chrono::minutes(1);  // Time limit of one run with branches or loops.
-  std::set<std::string> passes_off = {};  // Names in graph::passes::Names of passes to skip, to find a faulty one.
+  std::set<std::string> passes_off = {};  // Passes to skip, to find a faulty one; see graph::passes::Names.
 };
 
 // The engine must outlive the models that it loaded.

@@ -58,8 +58,8 @@ TEST(Compiled, AnswersEveryOpOfConstantsAsTensorFlowDoes) {
   EXPECT_THAT(rows.Unused(), testing::Not(testing::Contains(row.dump())));
 }
 
-// Runs the case one row at a time if the engine takes its rows for independent, and returns the difference from
-// TensorFlow's answer; nullopt if the engine does not.
+// Runs the case one row at a time and returns the difference from TensorFlow's answer. Returns nullopt if the case has
+// no plan, or if the engine does not cut it into rows.
 std::optional<std::string> DifferenceOfSlices(const Json& json, OneOp::Fed fed) {
   const OneOp one(json, fed);
   const auto plan = one.MakePlan({.fold = fed != OneOp::Fed::kAll});

@@ -53,7 +53,7 @@ class Program {
 
   const std::vector<PlanStep>& lines() const { return lines_; }    // Descriptions of the steps.
   const std::optional<Slices>& slices() const { return slices_; }  // nullopt if runs are not sliced.
-  // The memory of a run in bytes, without values whose shapes are known only in the run.
+  // The memory of a run in bytes, without the values in Storage::kAllocated.
   size_t run_bytes() const;
 
   // The memory of the constants that are not in Weights.
@@ -79,7 +79,7 @@ class Program {
     kArena,      // In the run's buffer, at a fixed offset.
     kConstant,   // In Spot::constant.
     kFed,        // In the tensor that the caller gave.
-    kAllocated,  // In a tensor that the run allocates, because its shape is known only then.
+    kAllocated,  // In a tensor that the run allocates, because its size is known only then (also for strings).
   };
   struct Spot {
     Storage storage = Storage::kAllocated;

@@ -20,7 +20,8 @@ using tensor::Shape;
 using tensor::Tensor;
 
 constexpr int kTriesPerCase = 40;
-constexpr size_t kRunBytesMax = 64 << 10;  // An input may be a size, so ops that would allocate more must fail at once.
+// A random input may ask for an output of a huge size. The op must then fail before it allocates the output.
+constexpr size_t kRunBytesMax = 64 << 10;
 
 // All element types that tensors support.
 std::vector<DType> AllTypes() {

@@ -206,7 +206,7 @@ bool ToReal(const Literal& literal, float* value) {
 template <typename T>
 bool ToNumber(const Literal& literal, T* number) {
   if constexpr (std::is_floating_point_v<T>) {
-    // PredictRequestFromJson reads "-0" as an integer, which has no sign, so it must read zeros with a minus.
+    // PredictRequestFromJson reads "-0" as an integer, which has no sign. Therefore, zeros with a minus are left to it.
     return ToReal(literal, number) && (*number != 0 || !literal.is_negative);
   } else {
     int64_t value = 0;
@@ -281,7 +281,7 @@ class ListReader {
     T number{};
     if (level + 1 != levels_ || !ReadLiteral(at_, end_, &literal) || !ToNumber(literal, &number)) return false;
     at_ = literal.end;
-    // This is within content_, because a comma is between two numbers, and so there are at most `elements` of them.
+    // There is room in content_: numbers are separated by commas, so there are at most `elements` numbers.
     std::memcpy(number_, &number, sizeof number);
     number_ += sizeof number;
     return true;

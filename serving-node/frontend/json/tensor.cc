@@ -30,8 +30,8 @@ tl::unexpected<Error> TypeError(const JsonReader& at, DType type) {
                          TypeName(type));
 }
 
-// Returns the sizes of the nested lists that contain the value's first scalar, the outermost first. The value is read
-// once, because the size of a list is known at its end.
+// Returns the sizes of the nested lists that contain the value's first scalar, the outermost first. The size of a list
+// is known only at its end, so one pass over the value counts the elements of all these lists.
 Shape ShapeOf(const JsonReader& at) {
   if (at.event() != Event::kStartArray) return {};
   JsonReader reader(at.json(), at.offset());

@@ -10,7 +10,7 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr int64_t kPaddingMax = 1 << 24;  // The limit of the convolution kernels. A larger Pad is not fused.
+constexpr int64_t kPaddingMax = 1 << 24;  // The kernels accept no larger padding, so a larger Pad is not fused.
 
 // The padding before and after each axis, such as [0,0,1,1,1,1,0,0]; empty unless only height and width are padded.
 std::vector<int64_t> PaddingOf(const Graph& graph, const Node& pad) {

@@ -18,7 +18,7 @@ namespace longshore::graph::passes {
 Graph RemoveIdentities(const Graph& graph);  // Readers of Identity, StopGradient, ... read the input of these instead.
 Graph MergeRepeats(const Graph& graph);      // Merges equal nodes, such as masks that each layer computes again.
 Graph SplitBatchNorms(const Graph& graph);   // FusedBatchNorm outside of training becomes x * scale + shift.
-Graph FuseScales(const Graph& graph);        // A scale and shift after Conv2D, MatMul, ... changes weights and bias.
+Graph FuseScales(const Graph& graph);        // Scales and shifts after a product move into its weights and bias.
 Graph FusePads(const Graph& graph);          // A Pad of zeros before a convolution becomes the convolution's padding.
 // This one takes the main graph with its bodies:
 Graph FoldInvariants(const Graph& graph);  // Constant arguments of a body become constants in a copy of the body.
@@ -52,7 +52,8 @@ struct ShapePass {
 };
 std::span<const ShapePass> ShapePasses();
 
-// Slices are not a pass but can be switched off like one: the engine may run a large batch a few rows at a time.
+// With slices, the engine may run a large batch a few rows at a time. They are not a pass but can be switched off like
+// one.
 inline constexpr std::string_view kSlices = "slices";
 
 // Returns everything that can be switched off by name: all passes and kSlices.

@@ -78,7 +78,7 @@ class Merging {
   Rewrite rewrite_;
   std::map<Key, std::vector<int>> made_;  // Nodes of the new graph, by KeyOf.
   std::map<std::string, int> constants_;  // By BytesOf: the first constant in the new graph with these bytes.
-  std::map<int, int> equal_;              // Key: another constant. Value: the first constant that is equal to it.
+  std::map<int, int> equal_;              // Key: a later constant. Value: the first constant that is equal to it.
 };
 
 }  // namespace

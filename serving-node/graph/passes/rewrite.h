@@ -53,7 +53,8 @@ class Rewrite {
 };
 
 // A pass that replaces a pattern of several nodes by one. Matching(rewrite, types).At(i) returns the match whose last
-// node is `i`, if any; write(match, node, rewrite) adds the new node and returns its edge. nullopt: no match.
+// node is `i`, if any; write(match, node, rewrite) adds the new node and returns its edge. Replaced returns nullopt if
+// there is no match in the graph.
 template <typename Matching, typename Write>
 std::optional<Graph> Replaced(const Graph& graph, const Types& types, const Write& write) {
   Rewrite rewrite(graph);

@@ -119,7 +119,8 @@ void Recorder::Ended(const std::shared_ptr<batching::WatchedRun>& run) {
   taken.profile.room_bytes = nullptr;  // The profile may outlive the recording, which owns this counter.
   auto recorded = std::make_shared<const RecordedRun>(
       RecordedRun{taken.model, taken.version, std::move(static_cast<batching::WatchedRun&>(taken))});
-  const std::shared_ptr<ActiveRecording> active = taken.active;  // Frees the recording, if at all, after the unlock.
+  // Declared before the lock: if this becomes the last reference, the recording is freed after the unlock.
+  const std::shared_ptr<ActiveRecording> active = taken.active;
   const std::lock_guard lock(mutex_);
   active->recording.runs.push_back(std::move(recorded));
   taken.active = nullptr;

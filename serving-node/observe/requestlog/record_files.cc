@@ -157,7 +157,7 @@ Status RecordFiles::Write(std::string_view record) {
     if (ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) {
       spdlog::error("the newest file {}-*{} ends with an incomplete record that cannot be removed", own_.string(),
                     kEnding);
-      file_.Reset();  // The next record starts a new file: in this one it could not be read after an incomplete one.
+      file_.Reset();  // The next record starts a new file, because no record after the incomplete one can be read.
     }
     return Refused(own_, error);
   }

@@ -36,7 +36,7 @@ class FleetParts {
 
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const FleetPart>>
-      // Two kinds of keys: the digest of a part; and the digest of the part before a change, together with the change.
+      // A key is either the digest of the part, or the digest of the part before a change and that of the change.
       known_;
 };
 

@@ -125,7 +125,7 @@ class FakeNode final
     WriteNext();
   }
 
-  // Requires: the caller holds mutex_. The same holds for NextReport.
+  // Requires: the caller holds mutex_. NextReport requires this, too.
   void WriteNext() {
     if (writing_) return;
     if (!queue_.empty()) {

@@ -52,8 +52,8 @@ int Aligned(std::align_val_t alignment) { return MALLOCX_ALIGN(static_cast<size_
 
 }  // namespace
 
-// In the program these functions replace jemalloc's. jemalloc's free and delete accept the blocks that they return.
-// jemalloc's operator new does not call malloc, so every form of it is replaced as well.
+// In the program, these functions replace those of jemalloc. The blocks that they return come from jemalloc, so its
+// free and delete accept them. jemalloc's operator new does not call malloc, so every form of it is replaced as well.
 extern "C" {
 
 void* malloc(size_t bytes) noexcept { return Take(bytes); }

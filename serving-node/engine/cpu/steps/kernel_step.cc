@@ -47,8 +47,8 @@ class KernelStep final : public Step {
   std::string how() const override { return "kernel"; }
 
  private:
-  // Whether the output cannot hold tensors, as a list or variable does. A list or variable may keep its tensors longer
-  // than the memory of the run exists, so it must get tensors that own their memory.
+  // Whether the output is neither a list nor a variable. A list or variable may keep its tensors longer than the memory
+  // of the run exists, so it must get tensors that own their memory.
   static bool HoldsNoTensors(const Value& output) {
     return tensor::ElementBytes(output.type.type) > 0 || output.type.type == DType::kString;
   }

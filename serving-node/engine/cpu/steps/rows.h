@@ -16,7 +16,7 @@ namespace longshore::engine::cpu {
 struct Operand {
   ValueId id = 0;
   graph::BroadcastKind kind = graph::BroadcastKind::kFull;
-  int64_t count = 1;    // The number of elements; for kMiddle, of the last axes, which are not repeated.
+  int64_t count = 1;    // The number of elements; for kMiddle, only in the axes behind the repeated ones.
   int64_t repeats = 1;  // For kMiddle: how often each part of `count` elements is repeated.
 
   // Whether a whole row of the result is combined with one element of the operand.

@@ -37,8 +37,8 @@ struct RunContext {
   bool is_body = false;  // Whether this is the run of a body, within a step of another run.
 };
 
-// The memory of one run. Values of known shape are in the arena, in constants, or in fed tensors; `data` has their
-// addresses. Other values are tensors that the run allocates.
+// The memory of one run. `data` has the addresses of the constants, of the fed tensors, and of the values in the arena,
+// whose sizes are known before the run. Other values, such as computed strings, are tensors that the run allocates.
 struct Frame {
   std::vector<std::byte*> data;                    // The address of each value; nullptr if the run allocates the value.
   std::vector<Tensor> made;                        // Indexed by value: fed tensors, and tensors that the run allocated.

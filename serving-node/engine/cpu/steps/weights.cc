@@ -88,7 +88,7 @@ void Weights::KeepForm(Entry& entry, const Form& form, const memory::desc& plain
 
 Weights::Form Weights::In(const Tensor& constant, const memory::desc& plain, const memory::desc& wanted) {
   struct Held {
-    Tensor plain;  // Owns the memory of `packed` if plain == wanted.
+    Tensor plain;  // Owns the memory of `packed` if the original layout is the wanted one.
     memory packed;
   };
   const std::lock_guard lock(mutex_);

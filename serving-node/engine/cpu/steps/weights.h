@@ -46,9 +46,10 @@ class Weights {
     std::weak_ptr<const dnnl::memory> form;
   };
   struct Entry {
-    tensor::Tensor constant;  // The placeholder, or the unstored constant. Keeps the address that is the key in use.
-    tensor::Tensor plain;     // The original constant; empty once `kept` has it.
-    Form kept;                // The form that the store holds itself.
+    // The placeholder, or the unstored constant. The key is its address, which no other tensor gets while it is held.
+    tensor::Tensor constant;
+    tensor::Tensor plain;  // The original constant; empty once `kept` has it.
+    Form kept;             // The form that the store holds itself.
     dnnl::memory::desc kept_plain;
     std::vector<Made> made;
   };

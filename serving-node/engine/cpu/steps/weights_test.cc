@@ -67,7 +67,7 @@ TEST(Weights, SharesFormsAndConvertsThemIntoEachOther) {
   EXPECT_TRUE(CountsUp(plain));
   EXPECT_EQ(weights.In(placeholder, kPlain, kBlocked), blocked);
   const auto again = weights.In(placeholder, kPlain, kTurned);
-  EXPECT_EQ(static_cast<const float*>(again->get_data_handle())[1], 25.0F);  // The second row of the first column.
+  EXPECT_EQ(static_cast<const float*>(again->get_data_handle())[1], 25.0F);  // The second number of the first column.
 }
 
 TEST(Weights, ForgetsAConstantThatIsNotStoredAfterItsLastForm) {

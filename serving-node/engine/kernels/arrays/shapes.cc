@@ -36,7 +36,7 @@ Outputs Rank(const Call& call) { return One(Tensor::Of<int32_t>({}, {call.in(0).
 Outputs Size(const Call& call) { return One(IntVector(call, {}, {call.in(0).elements()})); }
 
 // Returns the size that replaces -1 in `wanted`: the number of elements of `given`, divided by the product of the other
-// sizes of `wanted`. If `wanted` has zeros, sizes of zero do not count in either product.
+// sizes of `wanted`. If `wanted` has a size of zero, all sizes of zero in both shapes count as one.
 Result<int64_t> InferredSize(const Shape& given, const Shape& wanted) {
   const auto mismatch = [&] {
     return InvalidArgument("a tensor of shape {} cannot become {}", ToString(given), ToString(wanted));

@@ -32,7 +32,7 @@ struct Call {
   std::span<const Tensor> inputs;
   Resources& resources;
   size_t room_bytes = SIZE_MAX;  // The part of the run's memory limit that this call may use.
-  RunTables* tables = nullptr;   // Counts the tables that the run made; nullptr if the run makes none.
+  RunTables* tables = nullptr;   // Counts the memory of the tables that the run made; nullptr if it makes none.
   Bodies* bodies = nullptr;      // Runs the bodies of the node; see bodies.h.
 
   // The same call with other inputs.
@@ -45,7 +45,7 @@ struct Call {
   // an output that may be more than a few times as large as the inputs.
   // A tensor without elements is checked as if its sizes of zero were one and its elements were 64-bit numbers. Such a
   // tensor costs a client nothing, but before kernels look at elements, they multiply the sizes and make tables with an
-  // entry for each index of a dimension. Up to kEmptyBytesMin bytes of such elements there is always room.
+  // entry for each index of a dimension. There is always room for kEmptyBytesMin bytes of such elements.
   Status HasRoomFor(DType type, const Shape& shape) const;
   static constexpr size_t kEmptyBytesMin = size_t{1} << 20;
 

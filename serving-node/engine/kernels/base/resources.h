@@ -40,7 +40,9 @@ struct Table final : Resource {
   tensor::DType key_type = tensor::DType::kInvalid;
   tensor::DType value_type = tensor::DType::kInvalid;
   tensor::Shape value_shape;
-  bool is_mutable = false;  // If true, rows can be added and replaced at any time; else the table is filled once.
+  // If false, the table is filled once. If true, rows can be added, replaced and removed repeatedly: in a table that
+  // belongs to the model, only while the model loads.
+  bool is_mutable = false;
   bool is_filled = false;
   std::string name;                     // The name of the node that made the table, for error messages.
   std::set<std::string> reserved_keys;  // Lookups and inserts of these keys are errors.
@@ -49,8 +51,8 @@ struct Table final : Resource {
   int64_t value_elements() const;
 };
 
-// The memory of the tables that one run makes. Each of these tables shares the counter, because a table may outlive the
-// run.
+// Counts the memory of the tables that one run makes. Each of these tables shares the ownership of the counter, because
+// a table may outlive the run.
 class RunTables {
  public:
   size_t bytes() const { return bytes_ ? *bytes_ : 0; }
@@ -92,7 +94,7 @@ class Resources {
   // The variables on disk. Set only while the model loads, so that requests never read files.
   std::optional<saved_model::Bundle> bundle;
   size_t restored_bytes = 0;             // Bytes of the tensors that restore ops made from `bundle`.
-  size_t read_bytes = 0;                 // Bytes read from disk for restored_bytes; may be more.
+  size_t read_bytes = 0;                 // Bytes read from disk for these tensors; may exceed restored_bytes.
   size_t folded_bytes = 0;               // Bytes of results computed at load, without constants and variables.
   std::set<std::string> readable_files;  // The files of the model that an initialiser may read.
   bool is_serving = false;               // If true, tables of the model must not change any more.

@@ -49,7 +49,8 @@ class TensorList {
   static constexpr int64_t kChunkSize = 32;
   using Chunk = std::array<tensor::Tensor, kChunkSize>;
 
-  std::vector<std::shared_ptr<Chunk>> chunks_;  // nullptr if no element of it is set. Shared chunks are never written.
+  // A chunk without set elements is nullptr. Shared chunks are never written.
+  std::vector<std::shared_ptr<Chunk>> chunks_;
   int64_t size_ = 0;
   size_t bytes_ = 0;
   int depth_ = 0;

@@ -159,7 +159,7 @@ struct Taps {
   std::vector<float> weights;
 };
 
-// The memory of a Taps together with the heap block of its weights, if it has few weights.
+// The memory of a Taps with few weights, including the heap block of the weights.
 constexpr size_t kTapsBytes = sizeof(Taps) + 32;
 
 // Returns no weights if the place is outside the image.

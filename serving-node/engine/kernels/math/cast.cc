@@ -62,7 +62,8 @@ Outputs CastOf(const Call& call) {
   return One(ToShortFloat(wide[0], to));
 }
 
-// If the new elements are wider, they use up the last dimension; if they are narrower, a new last dimension is added.
+// If the new elements are wider, each is made of all elements along the last dimension, which is removed. If they are
+// narrower, a new last dimension is added.
 Outputs Bitcast(const Call& call) {
   const DType to = call.attributes().Type("type");
   const auto from_bytes = static_cast<int64_t>(tensor::ElementBytes(call.in(0).type()));

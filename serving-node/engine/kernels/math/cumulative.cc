@@ -35,8 +35,8 @@ struct Prod {
       return static_cast<T>(static_cast<uint64_t>(so_far) * static_cast<uint64_t>(x));
   }
 };
-// The log-sum-exp of no values is -inf. As in TensorFlow, a NaN counts as if it were the number that it is combined
-// with.
+// The log-sum-exp of no values is -inf. As in TensorFlow, a NaN among the values is replaced by the result of the
+// values before it.
 struct LogSumExp {
   template <typename T>
   static T Start() {

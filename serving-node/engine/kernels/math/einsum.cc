@@ -35,8 +35,8 @@ std::optional<Equation> Parse(const std::string& text) {
   return equation;
 }
 
-// Returns one label for each of the `count` axes that "..." stands for. The last axis always has the same label, the
-// one before it too, and so on. No label is a letter.
+// Returns one label for each of the `count` axes that "..." stands for. The last axis has the same label for every
+// `count`, and so has the one before it, and so on. No label is a letter.
 std::string DotLabels(size_t count) {
   std::string labels;
   for (size_t i = count; i-- > 0;) labels += static_cast<char>(i - 128);

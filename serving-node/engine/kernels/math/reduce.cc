@@ -189,8 +189,8 @@ Outputs Bools(const Call& call) {
   return call.in(0).type() == DType::kBool ? Reduce<F, bool>(call) : Outputs(WrongType(call.in(0).type()));
 }
 
-// The index of the largest value (or of the smallest, unless kIsMax), the first one of equal values. NaN is never
-// chosen. 0 if all values are NaN or the worst number of the type.
+// The index of the largest value (or of the smallest, unless kIsMax), the first one of equal values. NaN is skipped. If
+// every value is NaN or the worst number of the type, the index is 0.
 template <bool kIsMax, typename T>
 int64_t Best(const T* values, int64_t count, int64_t stride) {
   int64_t best = 0;

@@ -60,7 +60,7 @@ Status CheckShapes(const Tensor& image, const Tensor& filter) {
 }
 
 // Makes the filters of each group contiguous: [taps, filters] becomes [group, taps, filters of the group]. A tap is one
-// place of a filter's window and channels.
+// (row, column, channel) of a filter.
 template <typename T>
 std::vector<T> FiltersByGroup(const Tensor& filter, const Groups& groups) {
   const int64_t taps = filter.elements() / filter.dim(3);
@@ -75,8 +75,8 @@ std::vector<T> FiltersByGroup(const Tensor& filter, const Groups& groups) {
 }
 
 // Convolves the channels of one group of one image: unrolls the image into one patch per pixel of the result, and
-// multiplies the matrix of patches by the matrix of filters. `image` and `out` point to the first channel of the group;
-// consecutive pixels are as many values apart as all groups have channels.
+// multiplies the matrix of patches by the matrix of filters. `image` and `out` point to the first channel of the group,
+// but each of their pixels holds the channels of all groups.
 template <typename T>
 void ConvolveGroup(const T* image, const T* filters, const Window& window, const Groups& groups, T* out) {
   const int64_t patch_size = window.rows.window * window.columns.window * groups.depth;

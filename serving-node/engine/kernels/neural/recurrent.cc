@@ -45,8 +45,8 @@ Status CheckWeights(const GateInputs& gates, const Sizes& sizes, int64_t times) 
 }
 
 // ResourceExhausted unless the outputs, for `steps` steps, and the buffers of one step fit into memory. The buffers are
-// the joined rows of x and h, and their products with the weights: for each cell 4 values in an LSTM, and in a GRU 2
-// and the reset state.
+// the joined rows of x and h, and at most 4 further values for each cell: 4 products with the weights in an LSTM, or 2
+// products and the reset state in a GRU.
 Status HasRoomForSteps(const Call& call, const Sizes& sizes, int64_t steps, int64_t outputs) {
   ASSIGN_OR_RETURN(const Call rest, ReserveRoom(call, DType::kFloat, {outputs, steps, sizes.batch, sizes.cells}));
   return rest.HasRoomFor(DType::kFloat, {sizes.batch, sizes.inputs + 5 * sizes.cells});

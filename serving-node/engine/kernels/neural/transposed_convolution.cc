@@ -76,8 +76,9 @@ Status CheckTypesAndRanks(const Call& call, int rank) {
       ToString(filter.shape()), ToString(places.shape()));
 }
 
-// InvalidArgument unless `places` has the shape `wanted`, into which the forward convolution turns an image of the
-// shape [batch, sizes..., channels], and the batch and the channels match.
+// `image` is the shape [batch, sizes..., channels] of an image, and `wanted` is the shape of its forward convolution.
+// InvalidArgument unless `places` has the shape `wanted`, and the image has the batch size of `places` and the channels
+// of the filter.
 Status CheckFits(const Shape& image, const Tensor& filter, const Tensor& places, const Shape& wanted) {
   if (image[0] == places.dim(0) && image.back() == filter.dim(filter.rank() - 2) && places.shape() == wanted) return {};
   return InvalidArgument("input_sizes {} and filter {} require out_backprop of shape {}, not {}", ToString(image),

@@ -28,7 +28,7 @@ std::array<T, 4> NormalOf(const Philox::Block& x) {
   return {first[0], first[1], second[0], second[1]};
 }
 
-// Draws normal numbers until one block of them is in (-2, 2), and returns these.
+// Draws normal numbers until one block is full of numbers in (-2, 2), and returns this block.
 template <typename T>
 std::array<T, 4> TruncatedOf(const Philox& philox) {
   PhiloxNumbers numbers(philox);
@@ -62,7 +62,7 @@ void FillFloats(Distribution distribution, Philox philox, Tensor* out) {
   FillBlocks<T>(out, [&](int64_t block) {
     if (distribution == Distribution::kUniform) return UniformOf<T>(philox.Next());
     if (distribution == Distribution::kNormal) return NormalOf<T>(philox.Next());
-    // Each block of values reads a part of the stream of its own, which is long enough for it.
+    // Each block of values reads its own part of the stream. The part is long enough for any block.
     Philox own = philox;
     own.Skip(static_cast<uint64_t>(block * kPerBlock<T> * (kBlocksPerValue / 4)));
     return TruncatedOf<T>(own);

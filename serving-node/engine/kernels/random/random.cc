@@ -16,8 +16,8 @@ uint64_t RandomSeed() {
   return uint64_t{device()} << 32 | device();
 }
 
-// Returns the stream of the node at the next `blocks` blocks, which this call reserves. Without a seed, returns a new
-// stream.
+// Reserves the next `blocks` blocks of the node's stream, and returns the stream from these blocks on. Without a seed,
+// returns a new stream.
 Philox Take(const Call& call, int64_t blocks) {
   const auto seed = static_cast<uint64_t>(call.attributes().Int("seed", 0));
   const auto seed2 = static_cast<uint64_t>(call.attributes().Int("seed2", 0));

@@ -110,8 +110,8 @@ struct Taken {
   std::vector<Splits> splits;
 };
 
-// Adds the splits of the ragged dimensions that all dimensions of the indices except the first become; their rows have
-// equal lengths. Checks the memory, because a client can ask for any number of empty rows.
+// Each dimension of the indices except the first becomes a ragged dimension, whose rows have equal lengths. Adds the
+// splits of these dimensions. Checks the memory, because a client can ask for any number of empty rows.
 Status AddEvenSplits(const Call& call, const Shape& indices, Taken* taken) {
   int64_t rows = 1, all_splits = 0;
   for (size_t axis = 0; axis + 1 < indices.size(); ++axis) {
@@ -218,7 +218,7 @@ Outputs RaggedTensorToSparse(const Call& call) {
   shape.insert(shape.begin(), static_cast<int64_t>(nested[0].size()) - 1);
   const auto rank = static_cast<int64_t>(shape.size());
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {values.elements(), rank}));
-  // If the rows of `values` have no elements, there may be any number of rows, and no element needs a place.
+  // Computes no places if `values` has no elements: nobody needs them, and there may be any number of empty rows.
   if (values.elements() > 0) {
     for (const auto& splits : nested) places.push_back(PlacesOf(splits));
   }

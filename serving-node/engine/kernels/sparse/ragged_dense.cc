@@ -83,8 +83,8 @@ int64_t LongestRun(const std::vector<int64_t>& parents) {
   return longest;
 }
 
-// Returns the smallest shape that holds the values, except that the sizes in `wanted` that are not -1 replace its
-// sizes.
+// Returns the shape `wanted`, with the smallest size that holds the values in place of each -1. A scalar -1 stands for
+// -1 in all dimensions.
 Result<Shape> DenseShape(const Tensor& wanted, const Partitions& partitions, const Tensor& values) {
   Shape shape = {partitions.rows};
   for (const auto& parents : partitions.parents) shape.push_back(LongestRun(parents));
@@ -125,8 +125,8 @@ std::vector<int64_t> RowsOf(const Partitions& partitions, const Shape& shape) {
   return rows;
 }
 
-// Returns for each number of one element of the innermost ragged dimension the index of its default in `default_value`,
-// which is broadcast to the shape of the element.
+// Each element of the innermost ragged dimension is a tensor of the shape `element`, to which `default_value` is
+// broadcast. Returns for each number of such a tensor the index of its default in `default_value`.
 Result<std::vector<int64_t>> DefaultOffsets(const Tensor& default_value, const Shape& element) {
   ASSIGN_OR_RETURN(const Shape both, BroadcastShape(default_value.shape(), element));
   if (both != element)

@@ -13,7 +13,7 @@ struct Format {
   bool has_quotes = true;
   std::string missing;           // A field is missing if it is empty or has this text.
   std::vector<int64_t> columns;  // Ascending indices of the fields to read; if empty, all fields are read.
-  size_t wanted = 0;             // How many fields each record must have, of those to read.
+  size_t wanted = 0;             // How many fields are read from each record; any other number is an error.
 };
 
 Format FormatOf(const Call& call) {

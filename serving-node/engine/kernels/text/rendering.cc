@@ -73,7 +73,7 @@ std::string NumberText(const Tensor& tensor, int64_t at) {
   }
 }
 
-// True for types whose values TensorFlow prints without a bracket for each dimension.
+// True for types whose tensors TensorFlow prints in a single pair of brackets, whatever their rank.
 bool IsUnknown(DType type) { return type == DType::kComplex64 || type == DType::kQint32; }
 
 // Appends the values of a tensor to `text`. Of each dimension, shows at most shown_max values at the beginning and as
