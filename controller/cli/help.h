@@ -38,7 +38,7 @@ its defaults and refusals apply. Exit codes: 0 no differences, 1 differences, 2 
 
 inline constexpr const char* kApplyFooter =
     R"(A dry run writes nothing. It fails if the apply would be refused. For each model it prints the rollout that would
-begin: its history if nothing went wrong, its minimum duration, and what is checked and judged.)";
+begin: the events that it will have if nothing goes wrong, its minimum duration, and what is checked and judged.)";
 
 inline constexpr const char* kProfileFooter =
     R"(The node records the next runs of models that requests cause. For each run the trace has its ops in order: the

@@ -158,8 +158,9 @@ Status SetSize(const Wanted& wanted, int64_t packed_length, Band* band) {
   band->columns = is_free ? std::max(rows, columns) : wanted.columns == -1 ? columns : wanted.columns;
   const bool fits = band->rows >= rows && band->columns >= columns && (band->rows == rows || band->columns == columns);
   if (fits) return {};
-  return InvalidArgument("diagonals {} to {}, packed with length {}, do not fit a matrix of {} rows and {} columns",
-                         band->low, band->high, packed_length, band->rows, band->columns);
+  return InvalidArgument(
+      "diagonals {} to {}, packed with length {}, do not fill a matrix of {} rows and {} columns exactly", band->low,
+      band->high, packed_length, band->rows, band->columns);
 }
 
 Outputs DiagOf(const Call& call, Band band, const Wanted& wanted, const Tensor* padding) {

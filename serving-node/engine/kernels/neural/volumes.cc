@@ -81,8 +81,8 @@ template <bool kIsMax>
 Outputs Pool3D(const Call& call) {
   const Tensor& volume = call.in(0);
   const auto size = call.attributes().Ints("ksize");
-  if (volume.rank() != 5 || size.size() != 5)
-    return InvalidArgument("input must be of rank 5, not of shape {}", ToString(volume.shape()));
+  if (volume.rank() != 5) return InvalidArgument("input must be of rank 5, not of shape {}", ToString(volume.shape()));
+  if (size.size() != 5) return InvalidArgument("ksize must have 5 elements, not {}", size.size());
   ASSIGN_OR_RETURN(const Volume window, VolumeOf(call, volume.shape(), {size[1], size[2], size[3]}));
   const int64_t channels = volume.dim(4);
   const Shape shape = {volume.dim(0), window[0].out, window[1].out, window[2].out, channels};
