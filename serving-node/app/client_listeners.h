@@ -25,7 +25,8 @@ class ClientListeners {
  public:
   // The components must outlive this object. No connection is accepted before Open.
   ClientListeners(const flags::Flags& flags, Components& components, Security security, ListeningSockets sockets);
-  ~ClientListeners();  // Waits until a retired server has no connections; then closes all others.
+  // Waits until the retired servers have no connections; then closes the connections of the current servers.
+  ~ClientListeners();
 
   // Opens both listeners, or neither if one fails.
   Status Open(int64_t connection_age_max_ms);

@@ -48,7 +48,8 @@ class RequestMeter {
   // Call it when a request arrives.
   MeteredRequest Begin(routing::Api api, routing::Protocol protocol, const std::string& model) const;
 
-  // Call it when a version has been unloaded; its counts are added to those of its model without a version.
+  // Call it when a version has been unloaded. Its counts are added to the series that its model has for all unloaded
+  // versions.
   void ForgetVersion(const std::string& model, int64_t version) const;
   // Call it when a model has been removed; its counts are added to those of the model label "other".
   void ForgetModel(const std::string& model) const;

@@ -23,7 +23,8 @@ class RunMemory {
     Buffer(Buffer&&) = default;
     Buffer& operator=(Buffer&&) = delete;
     ~Buffer() {
-      if (bytes_) owner_->GiveBack(std::move(bytes_), size_);  // Allocates nothing: Take reserved the place.
+      // Allocates nothing: Take has reserved room for this buffer in the list of free ones.
+      if (bytes_) owner_->GiveBack(std::move(bytes_), size_);
     }
     std::byte* data() const { return bytes_.get(); }
 

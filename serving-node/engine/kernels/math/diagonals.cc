@@ -235,8 +235,8 @@ Outputs MatrixBandPart(const Call& call) {
   ASSIGN_OR_RETURN(int64_t upper, IntOf(call.in(2), "num_upper"));
   if (in.rank() < 2) return InvalidArgument("input must be at least 2-dim, not {}", ToString(in.shape()));
   const int64_t rows = in.dim(in.rank() - 2), columns = in.dim(in.rank() - 1);
-  if (lower > rows || upper > columns)
-    return InvalidArgument("num_lower {} and num_upper {} exceed the shape {}", lower, upper, ToString(in.shape()));
+  if (lower > rows) return InvalidArgument("num_lower {} is above {}, the number of rows", lower, rows);
+  if (upper > columns) return InvalidArgument("num_upper {} is above {}, the number of columns", upper, columns);
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   return ForMoves(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
