@@ -3,7 +3,7 @@
 Without --kubeconfig it starts a temporary cluster of one node in Linux namespaces, which needs root, and removes it at the end.
 
 With --kubeconfig it uses an existing cluster, which must meet these conditions:
-- it can pull longshore/controller and longshore/node with the tags dev and 0.1.0;
+- it can pull longshore/controller and longshore/node with the tags dev and 0.2.0;
 - its namespace longshore-e2e has a PersistentVolumeClaim "models" with tests/models/digits and half_plus_two_tf2 (as halves);
 - node ports of its nodes can be reached from this machine;
 - the user of the kubeconfig has a client certificate or a token.

@@ -13,7 +13,7 @@ from program import Failure, find_binaries, run_kubectl
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IMAGES = ("node", "controller")
-TAGS = ("dev", "0.1.0")  # Both tags name the same image; an upgrade from one to the other shows which pods an upgrade restarts.
+TAGS = ("dev", "0.2.0")  # Both tags name the same image; an upgrade from one to the other shows which pods an upgrade restarts.
 CLAIM = "models"
 
 # A folder of this machine as a volume for many pods. It is created before its claim, because
