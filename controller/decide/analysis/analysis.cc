@@ -4,11 +4,18 @@
 #include <cmath>
 
 #include "common/base/buckets.h"
-#include "controller/decide/analysis/evalue.h"
+#include "common/statistics/evalue.h"
 #include "controller/decide/analysis/histogram.h"
 
 namespace longshore::analysis {
 namespace {
+
+using statistics::Block;
+using statistics::LogEValue;
+using statistics::LogEValueAgainst;
+using statistics::OddsRatios;
+using statistics::ShareMargin;
+using statistics::WithOdds;
 
 // Minimum number of stable's past requests before the quantiles of their run times are used as thresholds.
 constexpr int64_t kPastMin = 50;
@@ -161,6 +168,6 @@ int64_t CandidateRequests(const Analysis& analysis) {
   return analysis.candidate.requests + Sum(analysis.open).candidate.requests;
 }
 
-double EValue(const EProcess& process) { return std::exp(std::min(LogMean(process.log_e), 500.0)); }
+double EValue(const EProcess& process) { return std::exp(std::min(statistics::LogMean(process.log_e), 500.0)); }
 
 }  // namespace longshore::analysis

@@ -3,7 +3,6 @@
 
 #include "common/base/buckets.h"
 #include "controller/decide/analysis/analysis.h"
-#include "controller/decide/analysis/evalue.h"
 #include "controller/decide/analysis/histogram.h"
 
 namespace longshore::analysis {

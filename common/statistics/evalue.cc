@@ -1,9 +1,9 @@
-#include "controller/decide/analysis/evalue.h"
+#include "common/statistics/evalue.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace longshore::analysis {
+namespace longshore::statistics {
 namespace {
 
 // Logarithm of the likelihood ratio of two Bernoulli distributions, whose probabilities of an event are p and q.
@@ -47,4 +47,4 @@ double ShareMargin(int64_t samples, double delta) {
   return std::sqrt(std::log(1 / delta) / (2 * static_cast<double>(samples)));
 }
 
-}  // namespace longshore::analysis
+}  // namespace longshore::statistics

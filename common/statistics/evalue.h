@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace longshore::analysis {
+namespace longshore::statistics {
 
 struct Block {
   int64_t candidate_requests = 0;
@@ -42,4 +42,4 @@ double LogMean(const std::vector<double>& logs);
 // of samples above a threshold is, for all thresholds at once, at most the observed share plus this bound.
 double ShareMargin(int64_t samples, double delta);
 
-}  // namespace longshore::analysis
+}  // namespace longshore::statistics
