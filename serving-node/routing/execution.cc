@@ -181,7 +181,8 @@ void Execution::Count(const ActiveRun& run, Code code) const {
   if (!run.is_evidence()) return;
   run.counters->CountRequest(code);
   // The run time of a batch counts once, regardless of the number of its requests.
-  if (run.outcome && run.outcome->first_of_batch) run.counters->CountRunTime(run.outcome->run_time);
+  if (run.outcome && run.outcome->first_of_batch)
+    run.counters->CountRunTime(std::chrono::duration_cast<Duration>(run.outcome->run_time));
   const Entry* candidate = run.candidate();
   if (candidate == nullptr || !evidence::IsEvidence(code)) return;
   const ErrorWindow::Seen seen = candidate->arm->errors.Count(code != Code::kOk);
