@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "common/os/log.h"
+#include "serving-node/evidence/pairs.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/balance.h"
@@ -49,9 +50,10 @@ struct Router::Shared {
         balance(deps.admission, deps.forwarder),
         home_search(deps.forwarder, deps.metrics) {}
 
-  // Waits until every request is finished and its evidence has been counted.
+  // Waits until every request is finished and its evidence has been counted. Pairs use `execution`.
   ~Shared() {
     for (int64_t left = *requests; left > 0; left = *requests) requests->wait(left);
+    deps.pairs.Clear();
   }
 
   std::shared_ptr<void> Enter() const {

@@ -27,14 +27,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string TwoVersions(int64_t candidate, int candidate_bp, const std::string& more = "",
-                        const std::string& guard = "") {
-  return fmt::format(R"(models {{ served_name: "digits" assignment {{ salt: "uid/{0}/1" }}
-                        versions {{ version: 1 weight_bp: {1} role: STABLE load: true }}
-                        versions {{ version: {0} weight_bp: {2} role: CANDIDATE load: true guard {{ {4} }} }} {3} }})",
-                     candidate, 10000 - candidate_bp, candidate_bp, more, guard);
-}
-
 class RouterTest : public testing::Test {
  protected:
   Error ErrorOf(PredictCall call) {
@@ -370,7 +362,7 @@ TEST_F(RouterTest, EndsTheJournalEntryOfTheFirstRun) {
 TEST_F(RouterTest, WaitsInItsDestructorForRunsInFlight) {
   node_.Hold({1});
   auto router = std::make_unique<Router>(
-      RouterDeps{node_.store, node_.admission, node_.recorder, node_.drift, node_.metrics, node_.runs, *node_.forwarder,
+      RouterDeps{node_.store, node_.admission, node_.recorder, node_.pairs, node_.metrics, node_.runs, *node_.forwarder,
                  *node_.guards, node_.origins, node_.clock, node_.journal.get()},
       RouterOptions{.node = "b"});
   node_.engine.record().Set(&models::FakeRecord::holding, true);
@@ -425,19 +417,6 @@ TEST_F(RouterTest, TakesTheWeightFromACandidateIfTheControllerIsSilentTooLong) {
   EXPECT_EQ(CandidatesOf(3, 2), 3);
   node_.router.TripIfControllerSilent(std::chrono::milliseconds(1001));
   EXPECT_EQ(CandidatesOf(3, 2), 0);
-}
-
-TEST_F(RouterTest, ComparesASampleOfTheCandidatesAnswersWithStables) {
-  node_.Hold({1, 2});
-  node_.SetState(TwoVersions(2, 10000, "validation { drift_sample: 0.5 }"));
-  for (int i = 0; i < 20; ++i) {
-    ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
-    node_.drift.Drain();
-  }
-  const control::Evidence evidence = node_.recorder.Snapshot("digits", 2);
-  EXPECT_EQ(evidence.drift().pairs(), 10);
-  EXPECT_DOUBLE_EQ(evidence.drift().difference_max(), 1);
-  EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 0) << "replays do not count as evidence about stable";
 }
 
 TEST_F(RouterTest, CountsReceivedRequests) {
