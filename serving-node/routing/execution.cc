@@ -43,6 +43,16 @@ bool IsOverloaded(Code code, bool missed_deadline, const batching::Options& opti
   return code == Code::kDeadlineExceeded || ((code == Code::kOk || code == Code::kCancelled) && missed_deadline);
 }
 
+// Counts a request of a candidate. Returns why its errors trip the guard; "" if they do not. Without requests of stable
+// to compare with, the errors are compared with error_rate_max.
+std::string WhyErrorsTrip(const Entry& candidate, bool error) {
+  const control::Guard& guard = candidate.guard;
+  const ErrorWindow::Seen seen = candidate.arm->errors.Count(error);
+  if (guard.alpha() <= 0) return error ? ErrorsTrip(guard, seen) : "";
+  const RelativeErrors::Verdict verdict = candidate.arm->relative_errors.CountCandidate(error, guard.alpha());
+  return verdict.alone ? ErrorsTrip(guard, seen) : verdict.why;
+}
+
 }  // namespace
 
 // The state of a request from the start of its run until it is answered.
@@ -158,12 +168,19 @@ void Execution::Count(const ActiveRun& run, Code code) const {
   }
   if (IsOverloaded(code, run.missed_deadline, run.ready->queue->options())) return run.counters->CountOverloaded();
   run.counters->CountRequest(code);
-  const Entry* candidate = run.candidate();
-  if (candidate == nullptr || !evidence::IsEvidence(code)) return;
-  const ErrorWindow::Seen seen = candidate->arm->errors.Count(code != Code::kOk);
-  if (candidate->tripped() || code == Code::kOk) return;
-  const std::string why = ErrorsTrip(candidate->guard, seen);
-  if (!why.empty()) deps_.guards.TripNow(*candidate->arm->guard, "Errors", why, deps_.clock.Now());
+  if (evidence::IsEvidence(code)) CountForGuard(run, code != Code::kOk);
+}
+
+void Execution::CountForGuard(const ActiveRun& run, bool error) const {
+  if (run.request->model == nullptr) return;
+  const Entry* counted = run.request->choice.entry;
+  const Entry* candidate = run.request->model->candidate();
+  if (candidate == nullptr) return;
+  if (counted == run.request->model->stable()) return candidate->arm->relative_errors.CountStable(error);
+  if (run.candidate() == nullptr) return;
+  const std::string why = WhyErrorsTrip(*counted, error);
+  if (why.empty() || counted->tripped()) return;
+  deps_.guards.TripNow(*counted->arm->guard, "Errors", why, deps_.clock.Now());
 }
 
 // Trips the guard and reports the trip before the answer is sent. The search for the op that produced the NaN or Inf

@@ -347,6 +347,7 @@ void Router::TripIfControllerSilent(Duration since_heard) {
     for (const Entry& entry : model.entries) {
       const int64_t silence_max_ms = entry.guard.controller_silence_max_ms();
       if (entry.role != control::CANDIDATE || entry.applied_weight() == 0 || silence_max_ms == 0) continue;
+      if (entry.guard.paused()) continue;
       if (silent_ms <= silence_max_ms) continue;
       shared_->deps.guards.TripNow(*entry.arm->guard, "ControllerSilent",
                                    fmt::format("no message from a controller for {} ms", silent_ms),

@@ -419,6 +419,34 @@ TEST_F(RouterTest, TakesTheWeightFromACandidateIfTheControllerIsSilentTooLong) {
   EXPECT_EQ(CandidatesOf(3, 2), 0);
 }
 
+TEST_F(RouterTest, DoesNotTripForSilenceIfAPersonPausedTheRollout) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 10000, "", "controller_silence_max_ms: 1000 paused: true"));
+  node_.router.TripIfControllerSilent(std::chrono::hours(100));
+  EXPECT_EQ(CandidatesOf(3, 2), 3);
+}
+
+TEST_F(RouterTest, TakesTheWeightFromACandidateThatFailsMoreOftenThanStable) {
+  node_.Hold({1, 4});
+  const std::string guard = "alpha: 0.001 error_rate_max: 0.01 errors_min_requests: 1";
+  node_.SetState(TwoVersions(4, 5000, "", guard));
+  int errors = 0;
+  for (int i = 0; i < 100; ++i) errors += Ask(node_.router, DigitsCall(kFailHere)) ? 0 : 1;
+  ASSERT_EQ(node_.guards->Trips().size(), 1u);
+  EXPECT_EQ(node_.guards->Trips()[0].reason, "Errors");
+  EXPECT_THAT(node_.guards->Trips()[0].message, HasSubstr("of stable on this node: the e-value is"));
+  EXPECT_EQ(errors, 16) << "two blocks; one error alone does not trip";
+}
+
+TEST_F(RouterTest, ComparesErrorsWithTheirLimitIfStableGetsNoRequests) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, "", "alpha: 0.001 error_rate_max: 0.5 errors_min_requests: 50"));
+  int errors = 0;
+  for (int i = 0; i < 300; ++i) errors += Ask(node_.router, DigitsCall(kFailHere)) ? 0 : 1;
+  EXPECT_EQ(errors, 200);
+  EXPECT_EQ(node_.guards->Trips().at(0).message, "200 of the last 200 requests failed, more than 50.00 %");
+}
+
 TEST_F(RouterTest, CountsReceivedRequests) {
   node_.Hold({1});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));

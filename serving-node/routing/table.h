@@ -17,6 +17,7 @@
 #include "serving-node/routing/guard.h"
 #include "serving-node/routing/peers.h"
 #include "serving-node/routing/predict.h"
+#include "serving-node/routing/relative_errors.h"
 
 namespace longshore::routing {
 
@@ -29,6 +30,7 @@ struct Arm {
   std::shared_ptr<GuardState> guard;
   std::shared_ptr<evidence::Counters> counters;
   ErrorWindow errors;                // Of a candidate.
+  RelativeErrors relative_errors;    // Of a candidate, with the requests of stable.
   std::atomic<uint64_t> sampled{0};  // Requests of both versions that could have been pairs of this candidate.
   std::atomic<FirstRun> first_run{FirstRun::kUnnoted};
 };
