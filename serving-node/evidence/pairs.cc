@@ -131,6 +131,11 @@ void PairRunner::Clear() {
   changed_.wait(lock, [this] { return !running_; });
 }
 
+size_t PairRunner::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
 void PairRunner::Loop() {
   std::unique_lock lock(mutex_);
   while (true) {

@@ -99,6 +99,7 @@ class PairRunner {
   void Drain();
   // Drops the waiting pairs without counting them, and blocks until the current one has ended.
   void Clear();
+  size_t waiting() const;
 
  private:
   struct Waiting {
@@ -111,7 +112,7 @@ class PairRunner {
   static void Drop(const PairTerms& terms, PairDrop why);
 
   const Options options_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   PairBudget budget_;
   std::deque<Waiting> waiting_;

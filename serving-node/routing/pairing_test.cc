@@ -62,6 +62,7 @@ TEST_F(PairingTest, TheShareOfTheRequestsOfBothVersionsIsExact) {
   EXPECT_EQ(EvidenceOf(2).drift().pairs(), 20);
   EXPECT_DOUBLE_EQ(EvidenceOf(2).drift().difference_max(), 1);
   EXPECT_EQ(EvidenceOf(1).requests() + EvidenceOf(2).requests(), 40) << "the runs of pairs are not requests";
+  EXPECT_EQ(node_.admission.load().started, 40) << "the runs of pairs are background work";
   int64_t run_times = 0;
   for (const int64_t version : {1, 2}) {
     const control::Evidence evidence = EvidenceOf(version);
@@ -99,17 +100,27 @@ TEST_F(PairingTest, RequestsThatNameAVersionAndCandidatesWithoutWeightAreNotPair
 }
 
 TEST_F(PairingTest, BothRunsHaveThePaddedRowsOfTheUsersRun) {
-  node_.Hold({1, 2}, {.max_batch_size = 8, .allowed_batch_sizes = {4, 8}});
-  node_.SetState(TwoVersions(2, 5000, "validation { pair_share: 1 pair_budget: 1 }"));
-  PredictCall call = DigitsCall(0);
-  tensor::ToProto(tensor::Tensor::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6}), &(*call.request.mutable_inputs())["x"]);
-  ASSERT_TRUE(Ask(node_.router, call));
-  EXPECT_EQ(WaitForPairs(1, 2).pairs(), 1);
+  // The user's run has the rows of two requests, and the pair those of one of them, repeated.
+  node_.Hold({1, 2}, {.max_batch_size = 4, .max_delay = std::chrono::hours(1), .allowed_batch_sizes = {4}});
+  node_.SetState(TwoVersions(2, 1, R"(assignment { by: HEADER key: "user" }
+                                          validation { pair_share: 1 pair_budget: 1 })"));
+  const auto ask = [this](int64_t rows) {
+    PredictCall call = WithHeader(DigitsCall(0), "user", "alice");
+    const std::vector<float> values(static_cast<size_t>(2 * rows));
+    tensor::ToProto(tensor::Tensor::Of<float>({rows, 2}, values), &(*call.request.mutable_inputs())["x"]);
+    return Begin(node_.router, std::move(call));
+  };
+  auto first = ask(3), second = ask(1);
+  ASSERT_TRUE(first.get());
+  ASSERT_TRUE(second.get());
+  EXPECT_EQ(WaitForPairs(2, 2).pairs(), 2);
   const auto runs = Runs();
-  ASSERT_EQ(runs.size(), 3u);
-  for (const auto& run : runs) EXPECT_EQ(run.rows, 4);
-  EXPECT_EQ(runs[1].version, 2);
-  EXPECT_EQ(runs[2].version, 1);
+  std::string versions;
+  for (const auto& run : runs) {
+    EXPECT_EQ(run.rows, 4);
+    versions += std::to_string(run.version);
+  }
+  EXPECT_EQ(versions.substr(1), "2112") << "the user's run, and two pairs";
 }
 
 // Whatever became of the request makes no difference, so that requests which one version fails are not left out.
@@ -134,30 +145,6 @@ TEST_F(PairingTest, ANanOnStablesRequestsTripsTheGuard) {
   EXPECT_EQ(node_.guards->Trips()[0].reason, "NonFinite");
   EXPECT_THAT(node_.guards->Trips()[0].message, HasSubstr("in a pair of runs"));
   EXPECT_EQ(EvidenceOf(4).non_finite(), 1);
-}
-
-TEST_F(PairingTest, NoRunOfAPairStartsWhileAUserWaits) {
-  TestNode node(dir_.path(), "b", 1);
-  node.Hold({1, 2});
-  node.SetState(TwoVersions(2, 5000, "validation { pair_share: 1 pair_budget: 1 }"));
-  const auto wait_for_pairs = [&node](int64_t pairs) {
-    while (Offered(node.recorder.Snapshot("digits", 2).pairs()) < pairs) std::this_thread::yield();
-    node.pairs.Drain();
-  };
-  ASSERT_TRUE(Ask(node.router, DigitsCall(0)));
-  wait_for_pairs(1);
-  FakeRecord& record = node.engine.record();
-  record.Set(&FakeRecord::holding, true);
-  const size_t before = record.runs.size();
-  std::vector<std::future<Result<PredictAnswer>>> answers;
-  for (int i = 0; i < 50; ++i) answers.push_back(Begin(node.router, DigitsCall(0)));
-  std::vector<int64_t> asked;  // The versions in the order in which the requests arrived.
-  record.Set(&FakeRecord::holding, false);
-  for (auto& answer : answers) asked.push_back(RanBy(*answer.get()));
-  wait_for_pairs(51);
-  const std::lock_guard lock(record.mutex);
-  for (size_t i = 0; i < 50; ++i) EXPECT_EQ(record.runs[before + i].version, asked[i]) << i;
-  EXPECT_GE(record.runs.size(), before + 52);
 }
 
 TEST_F(PairingTest, PairsAboveTheBudgetAreDroppedAndCounted) {
@@ -190,7 +177,8 @@ TEST_F(PairingTest, TheCandidatesFirstRunIsInTheJournalAlsoInAPair) {
   while (note().find("first run") != std::string::npos) std::this_thread::yield();
 }
 
-TEST_F(PairingTest, TheRouterEndsWhilePairsWait) {
+// The pairs use the router. Here one pair of another router runs, and those of this one wait.
+TEST_F(PairingTest, TheRouterDropsWaitingPairsWhenItEnds) {
   node_.Hold({1, 2});
   auto router = std::make_unique<Router>(
       RouterDeps{node_.store, node_.admission, node_.recorder, node_.pairs, node_.metrics, node_.runs, *node_.forwarder,
@@ -200,11 +188,23 @@ TEST_F(PairingTest, TheRouterEndsWhilePairsWait) {
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "fleet {fleet: \"ns/f\"}" + TwoVersions(2, 5000, "validation { pair_share: 1 pair_budget: 1 }"), state.get()));
   router->SetState(std::move(state));
+  const evidence::PairTerms terms{
+      .slots = 1, .counters = std::make_shared<evidence::Counters>(), .dropped = [](evidence::PairDrop) {}};
+  std::promise<void> go_on;
+  node_.pairs.Offer(terms, [&] {
+    return evidence::Pair{[freed = go_on.get_future().share()](evidence::Side) -> Result<evidence::PairedRun> {
+                            freed.wait();
+                            return Unavailable("busy");
+                          },
+                          [](const evidence::PairOutcome&) {}};
+  });
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(Ask(*router, DigitsCall(0)));
-  router.reset();
-  const auto pairs = EvidenceOf(2).pairs();
+  std::thread end([&router] { router.reset(); });
+  while (node_.pairs.waiting() > 0) std::this_thread::yield();
+  go_on.set_value();
+  end.join();
   node_.pairs.Drain();
-  EXPECT_EQ(EvidenceOf(2).pairs().pairs(), pairs.pairs()) << "no pair runs after the router has ended";
+  EXPECT_EQ(Offered(EvidenceOf(2).pairs()), 0) << "no pair runs after the router has ended";
 }
 
 }  // namespace
