@@ -144,7 +144,7 @@ Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& f
                                           Resources& resources, size_t memory_bytes_max, bool* planned) const {
   Bodies bodies(*this, resources, memory_bytes_max);
   auto outputs = bodies.RunWith(*bodies.Find(*programs_, fed, wanted), fed, memory_bytes_max);
-  *planned = bodies.planned();
+  if (planned != nullptr) *planned = bodies.planned();
   return outputs;
 }
 

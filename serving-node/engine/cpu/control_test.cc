@@ -86,9 +86,8 @@ class Control : public testing::TestWithParam<MakeExecutable> {
     ASSIGN_OR_RETURN(Plan plan, MakePlan(given));
     kernels::Resources resources;
     const auto executable = GetParam()(std::move(plan), given.limits);
-    bool planned = false;
     ASSIGN_OR_RETURN(const auto outputs,
-                     executable->Run({{"x:0", Tensor::Of<float>({}, {x})}}, {}, resources, given.bytes_max, &planned));
+                     executable->Run({{"x:0", Tensor::Of<float>({}, {x})}}, {}, resources, given.bytes_max));
     return outputs[0].values<float>()[0];
   }
   // Returns the node that made the NaN, "all is finite", or the error.
