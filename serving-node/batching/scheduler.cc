@@ -77,7 +77,7 @@ void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks) {
     const std::lock_guard lock(mutex_);
     const TimePoint now = steady_clock::now();
     queue->in_use += static_cast<int64_t>(tasks.size());
-    waiting = queue->lane.size() + turns_.WaitingBeside(*queue);
+    waiting = queue->lane.size() + OthersOf(*queue);
     refused = Refuse(queue, tasks, now, &displaced);
     for (size_t i = 0; !refused && i < tasks.size(); ++i) Enqueue(queue, std::move(tasks[i]));
     StartReady(now);
@@ -135,13 +135,19 @@ std::optional<Error> Scheduler::Refuse(const StatePtr& queue, std::span<Task> ta
     load_.refused += 1;
     return late;
   }
-  const size_t others = turns_.WaitingBeside(*queue);
+  const size_t others = OthersOf(*queue);
   if (lane.HasRoom(first.key, RowsOf(tasks), tasks.size(), others)) return std::nullopt;
   load_.refused += 1;
   if (tasks.size() == 1) *displaced = MakeRoom(queue, first, others, now);
   if (!*displaced) return QueueIsFull(lane.size() + others);
   queued_ -= 1;
   return std::nullopt;
+}
+
+// The requests of other versions that count towards the limit of this one. With TensorFlow Serving's limit of waiting
+// batches, each version has a limit of its own, as there.
+size_t Scheduler::OthersOf(const QueueState& queue) const {
+  return queue.options.queue_batches_max > 0 ? 0 : turns_.WaitingBeside(queue);
 }
 
 // Displaces a request of a lower priority: one of the same version or, if that has none, one of another version of the

@@ -87,6 +87,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // The functions down to Begin require that the mutex is held.
   std::optional<Error> Refuse(const StatePtr& queue, std::span<Task> tasks, TimePoint now,
                               std::optional<Dropped>* displaced);
+  size_t OthersOf(const QueueState& queue) const;
   std::optional<Dropped> MakeRoom(const StatePtr& queue, const Task& task, size_t others, TimePoint now);
   void Enqueue(const StatePtr& queue, Task task);
   void StartReady(TimePoint now);  // Moves batches into startable_ while slots are free.

@@ -98,7 +98,7 @@ void Scheduler::Start(const RunPtr& run, bool on_this_thread) {
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
   BeginWatch(*run, &*joined);
-  if (on_this_thread) joined->thread = engine::Thread::kCallersIfShort;
+  if (on_this_thread && !run->background) joined->thread = engine::Thread::kCallersIfShort;
   run->queue->model->Run(std::move(*joined), [self = shared_from_this(), run](Result<engine::RunResult> result) {
     EndWatch(*run, result);
     self->Ended(run, std::move(result));

@@ -19,7 +19,8 @@ struct Options {
   int max_batch_size = 1;                  // In rows; 0 or 1: every request runs alone, whatever its size.
   std::chrono::microseconds max_delay{0};  // How long a request waits for others to fill its batch.
   int queue_max = 1000;                    // Maximum number of waiting requests of the share; further ones are refused.
-  int queue_batches_max = 0;               // Maximum number of waiting full batches per kind. 0: no limit.
+  // Maximum number of waiting full batches per kind; 0: no limit. If set, queue_max is a limit of this queue alone.
+  int queue_batches_max = 0;
   std::vector<int> allowed_batch_sizes{};  // Increasing; a batch is padded to the next larger size. Empty: no padding.
   // Requests with more rows are refused. Requests between max_batch_size and this limit are split. 0: max_batch_size.
   int request_rows_max = 0;

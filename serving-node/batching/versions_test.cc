@@ -150,5 +150,20 @@ TEST(Versions, ShareTheirLimitOfWaitingRequests) {
   EXPECT_EQ(ended, "second was refused; waiting was refused; running ran; urgent ran; ");
 }
 
+TEST(Versions, HaveLimitsOfTheirOwnIfTheirBatchesAreLimited) {
+  std::deque<HeldModel::Held> held;
+  Admission admission({.concurrent_runs_max = 1});
+  const Options options{.queue_max = 1, .queue_batches_max = 1};
+  Queue one(admission, std::make_shared<HeldModel>(held), options, "digits");
+  Queue two(admission, std::make_shared<HeldModel>(held), options, "digits");
+  int refused = 0;
+  for (Queue* queue : {&one, &one, &two}) {
+    queue->Submit({"serving_default", {{"x", tensor::Tensor::Of<float>({1}, {0})}}, {}}, {},
+                  [&refused](const auto& outcome) { refused += outcome ? 0 : 1; });
+  }
+  for (; !held.empty(); held.pop_front()) held.front().done(engine::RunResult{});
+  EXPECT_EQ(refused, 0);
+}
+
 }  // namespace
 }  // namespace longshore::batching

@@ -63,6 +63,7 @@ struct Execution::ActiveRun {
   bool noted = false;  // The journal has an open entry for this run, which is the candidate's first.
   Result<batching::RunOutcome> outcome;
   Pairing::UsersRun users_run{};
+  bool submitted = false;  // The request fits the signature, and its queue got it.
   bool missed_deadline = false;
 
   const Entry* candidate() const {
@@ -119,6 +120,7 @@ void Execution::SubmitAfterNote(const std::shared_ptr<ActiveRun>& run, engine::R
 }
 
 void Execution::Submit(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const {
+  run->submitted = true;
   run->ready->queue->Submit(std::move(inputs),
                             {run->request->call.deadline, run->request->priority, run->request->call.cancelled},
                             [this, run](Result<batching::RunOutcome> outcome) {
@@ -166,7 +168,8 @@ void Execution::Count(const ActiveRun& run, Code code) const {
   if (run.outcome && run.outcome->first_of_batch && !run.outcome->planned) {
     run.counters->CountRunTime(std::chrono::duration_cast<Duration>(run.outcome->run_time), run.outcome->padded_rows);
   }
-  if (IsOverloaded(code, run.missed_deadline, run.ready->queue->options())) return run.counters->CountOverloaded();
+  if (run.submitted && IsOverloaded(code, run.missed_deadline, run.ready->queue->options()))
+    return run.counters->CountOverloaded();
   run.counters->CountRequest(code);
   if (evidence::IsEvidence(code)) CountForGuard(run, code != Code::kOk);
 }

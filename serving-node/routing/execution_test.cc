@@ -64,6 +64,16 @@ TEST_F(ExecutionTest, TooLittleMemoryIsOverload) {
   EXPECT_EQ(EvidenceOf(4).errors(), 0);
 }
 
+TEST_F(ExecutionTest, ARequestThatIsTooLargeForTheNodeIsNotOverload) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 10000));
+  PredictCall call = DigitsCall(0);
+  auto& x = (*call.request.mutable_inputs())["x"];
+  x.mutable_tensor_shape()->mutable_dim(0)->set_size(int64_t{1} << 40);
+  EXPECT_EQ(Ask(node_.router, std::move(call)).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(EvidenceOf(2).overloaded(), 0);
+}
+
 TEST_F(ExecutionTest, ADeadlineThatPassedBeforeTheRunIsOverload) {
   node_.Hold({1, 2});
   node_.SetState(TwoVersions(2, 10000));
