@@ -40,11 +40,17 @@ class HeldModel final : public engine::LoadedModel {
   google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
 };
 
+#ifdef LONGSHORE_SANITIZER
+constexpr int kTicks = 2'000;
+#else
+constexpr int kTicks = 40'000;
+#endif
+
 struct Load {
   double candidate_share = 0.5;
   int rows_per_batch = 1;
   double runs_asked_per_tick = 1.3;  // Above 1: overload.
-  int ticks = 60'000;
+  int ticks = kTicks;
 };
 
 struct Arm {
@@ -94,6 +100,7 @@ std::array<Arm, 2> Simulate(const Load& load, uint64_t seed) {
 // other, so the deviation is computed as if there were ten times fewer requests.
 double Difference(const Arm& a, const Arm& b, double Arm::*what) {
   const double share = (a.*what + b.*what) / (a.asked + b.asked);
+  if (share == 0) return 0;
   return (a.*what / a.asked - b.*what / b.asked) / std::sqrt(10 * share * (1 - share) * (1 / a.asked + 1 / b.asked));
 }
 
@@ -110,7 +117,7 @@ TEST(EqualVersions, AreRefusedAndWaitAlikeWithoutBatching) {
       const Load load{.candidate_share = share, .rows_per_batch = 1, .runs_asked_per_tick = asked};
       const auto [stable, candidate] = Simulate(load, seed++);
       Print("unbatched", load, stable, candidate);
-      EXPECT_GT(stable.refused + stable.late, 0);
+      EXPECT_TRUE(asked < 1 || stable.refused > 0);
       EXPECT_LT(std::abs(Difference(candidate, stable, &Arm::refused)), 4);
       EXPECT_LT(std::abs(Difference(candidate, stable, &Arm::late)), 4);
     }
@@ -120,7 +127,7 @@ TEST(EqualVersions, AreRefusedAndWaitAlikeWithoutBatching) {
 TEST(EqualVersions, AreRefusedAlikeWithBatching) {
   uint64_t seed = seeds::First(3);
   for (const double share : {0.05, 0.5, 0.75}) {
-    const Load load{.candidate_share = share, .rows_per_batch = 8, .ticks = 10'000};
+    const Load load{.candidate_share = share, .rows_per_batch = 8, .ticks = kTicks / 4};
     const auto [stable, candidate] = Simulate(load, seed++);
     Print("batches of 8", load, stable, candidate);
     EXPECT_GT(stable.refused, 0);

@@ -76,14 +76,13 @@ void Counters::CountNonFinite(TimePoint at) {
 }
 
 void Counters::CountPair(const PairOutcome& outcome) {
-  using Kind = PairOutcome::Kind;
   const std::lock_guard lock(mutex_);
   pairs_.set_pairs(pairs_.pairs() + 1);
   switch (outcome.kind) {
-    case Kind::kCandidateFailed: return pairs_.set_candidate_failed(pairs_.candidate_failed() + 1);
-    case Kind::kStableFailed: return pairs_.set_stable_failed(pairs_.stable_failed() + 1);
-    case Kind::kBothFailed: return pairs_.set_both_failed(pairs_.both_failed() + 1);
-    case Kind::kBothAnswered: break;
+    case PairOutcome::Kind::kCandidateFailed: return pairs_.set_candidate_failed(pairs_.candidate_failed() + 1);
+    case PairOutcome::Kind::kStableFailed: return pairs_.set_stable_failed(pairs_.stable_failed() + 1);
+    case PairOutcome::Kind::kBothFailed: return pairs_.set_both_failed(pairs_.both_failed() + 1);
+    case PairOutcome::Kind::kBothAnswered: break;
   }
   auto& ratios = *pairs_.mutable_ratio_buckets();
   const int bucket = RatioBucketOf(outcome.ratio);
