@@ -173,7 +173,7 @@ api::AutoscaleStatus FleetReconciler::Autoscale(const api::ServingFleet& object,
   const signals::Query query{fleet, ObjectivesOf(memory), object.spec.autoscaling->prometheus_url,
                              object.spec.autoscaling->metrics_age_max};
   autoscale::Input input;
-  input.replicas = CountStaying(shared_.deps.fleet.Nodes(fleet));
+  input.replicas = shared_.deps.fleet.Wanted(fleet);
   auto& [asked, source] = sources_[fleet];
   if (!source || asked != query) {
     asked = query;

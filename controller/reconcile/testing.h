@@ -111,6 +111,7 @@ class FakeFleet final : public fleet::Fleet {
     }
     return first;
   }
+  int Wanted(const std::string&) const override { return static_cast<int>(nodes.size()); }
   std::vector<fleet::NodeInfo> Nodes(const std::string&) const override {
     std::vector<fleet::NodeInfo> all;
     for (const auto& [_, info] : nodes) all.push_back(info);
