@@ -30,6 +30,10 @@ ServingFleetStatus FullFleetStatus() {
   status.selector = "longshore.dev/fleet=cpu";
   status.image = "longshore/node";
   status.autoscale.recommendations.push_back({kThen, 2});
+  status.autoscale.asked.push_back({kThen, 3});
+  status.autoscale.start_seconds.push_back(41.5);
+  status.autoscale.waiting_since = status.autoscale.checked_at = kThen;
+  status.autoscale.utilization_limit = {0.5, kThen, "Latency of digits", 0.05};
   status.nodes.push_back({"n", 12, "Ready", "127.0.0.1:2"});
   return status;
 }

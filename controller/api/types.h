@@ -315,6 +315,33 @@ struct ServingFleetSpec {
   Pods pods;
 };
 
+// Since `at`, so many nodes have been enough.
+struct Recommendation {
+  TimePoint at;
+  int replicas = 0;
+
+  friend bool operator==(const Recommendation&, const Recommendation&) = default;
+};
+
+// Nodes that were asked for at the same time and have not become ready yet.
+struct AskedNodes {
+  TimePoint at;
+  int nodes = 0;
+
+  friend bool operator==(const AskedNodes&, const AskedNodes&) = default;
+};
+
+// The utilization that the fleet may have. Learned: with a higher one, a signal was above its target.
+struct UtilizationLimit {
+  double share = 0;  // 0: no limit.
+  TimePoint at;
+  std::string signal;  // The signal, as people read it: "Latency of digits".
+  double target = 0;   // Its target. The limit ends when the target changes.
+
+  friend bool operator==(const UtilizationLimit&, const UtilizationLimit&) = default;
+};
+
+// The last decision of autoscaling, and everything that the next one needs after a restart of the controller.
 struct AutoscaleStatus {
   int desired = 0;
   std::string reason;  // "QueueDelay", "Utilization", "Latency", "Idle", "NoEvidence", ...
@@ -323,12 +350,23 @@ struct AutoscaleStatus {
   double target = 0;
   TimePoint evidence_at;  // Time of the newest sample that was used.
   TimePoint last_scale_up;
-  // At most one entry: the time since which fewer nodes than now are enough, and the largest number of nodes that was
-  // needed since that time.
-  std::vector<std::pair<TimePoint, int>> recommendations;
+  // At most kRecommendationsMax, the oldest first; later ones have fewer nodes. All have fewer than there are now.
+  std::vector<Recommendation> recommendations;
+  // Since when requests have waited too long although the fleet has the nodes that its demand needs; TimePoint{}: they
+  // do not.
+  TimePoint waiting_since;
+  // When metrics last confirmed the recommendations and waiting_since. It is written rarely, so that it does not cost a
+  // write per second.
+  TimePoint checked_at;
+  std::vector<AskedNodes> asked;      // At most kAskedMax, the oldest first.
+  std::vector<double> start_seconds;  // Measured from asked to ready. At most kStartsMax, the newest last.
+  UtilizationLimit utilization_limit;
 
   friend bool operator==(const AutoscaleStatus&, const AutoscaleStatus&) = default;
 };
+inline constexpr size_t kRecommendationsMax = 10;
+inline constexpr size_t kAskedMax = 20;
+inline constexpr size_t kStartsMax = 10;
 
 struct FleetNodeStatus {
   std::string name;

@@ -164,6 +164,8 @@ std::vector<signals::LatencyObjective> FleetReconciler::ObjectivesOf(const Fleet
   return objectives;
 }
 
+// As long as the controller does not know all Models and nodes that existed before it, there are no signals, because
+// they would be incomplete.
 api::AutoscaleStatus FleetReconciler::Autoscale(const api::ServingFleet& object, const FleetMemory& memory) {
   const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
   if (!object.spec.autoscaling) {
@@ -179,13 +181,16 @@ api::AutoscaleStatus FleetReconciler::Autoscale(const api::ServingFleet& object,
     asked = query;
     source = shared_.deps.make_metrics(query);
   }
-  const TimePoint now = shared_.deps.clock.Now();
+  // Stored times have milliseconds. With a finer time, a decision would differ from itself once it is stored.
+  const TimePoint now = FromUnixMillis(ToUnixMillis(shared_.deps.clock.Now()));
   std::vector<nodes::ViewPtr> ready;
   for (const auto& [name, node] : memory.book.nodes()) {
     if (!node.ready || node.leaving) continue;
     if (const nodes::ViewPtr live = shared_.deps.nodes.Node(fleet, name)) ready.push_back(live);
   }
-  if (source) input.metrics = source->Latest(ready, now);
+  const bool is_complete = shared_.models_are_known && memory.awaited.empty();
+  if (source && is_complete) input.metrics = source->Latest(ready, now);
+  input.ready = std::min(static_cast<int>(ready.size()), input.replicas);
   return autoscale::Decide(object.spec, object.status.autoscale, input, now);
 }
 
