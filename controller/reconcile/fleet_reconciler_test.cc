@@ -135,6 +135,49 @@ TEST_F(AutoscaledFleet, ANewControllerWaitsForTheNodesThatTheFormerOneAskedFor) 
   EXPECT_EQ(Decision().last_scale_up, asked.last_scale_up);
 }
 
+TEST_F(AutoscaledFleet, ADecisionWhoseWriteFailsIsNotForgotten) {
+  ApplyModel("free");
+  StartNodes(2);
+  SetDemand(380, 1);
+  clock_.Advance(std::chrono::seconds(10));
+  disk_->full_for.insert(kFleetKey);
+  Settle();
+  const TimePoint scaled_at = clock_.Now();
+  ASSERT_EQ(processes_.nodes.size(), 5U) << "the nodes are started nevertheless";
+  ASSERT_EQ(Decision().desired, 2) << "the disk is full";
+  SetDemand(700, 1);
+  clock_.Advance(std::chrono::seconds(2));
+  Settle();
+  EXPECT_EQ(processes_.nodes.size(), 5U) << "the cooldown is 3 s";
+  SetDemand(300, 0.001);
+  clock_.Advance(std::chrono::seconds(30));
+  AttachAll();
+  Settle();
+  disk_->full_for.clear();
+  Settle();
+  Settle();
+  EXPECT_EQ(Decision().desired, 5);
+  EXPECT_EQ(Decision().last_scale_up, scaled_at);
+  EXPECT_EQ(Decision().start_seconds, (std::vector<double>{0, 32}));
+}
+
+TEST_F(AutoscaledFleet, ANewObjectOfTheSameNameDoesNotInheritADecision) {
+  ApplyModel("free");
+  StartNodes(2);
+  SetDemand(380, 1);
+  disk_->full_for.insert(kFleetKey);
+  clock_.Advance(std::chrono::seconds(10));
+  Settle();
+  ASSERT_EQ(processes_.nodes.size(), 5U);
+  const auto object = disk_->Get(kFleetKey);
+  ASSERT_TRUE(disk_->Delete(kFleetKey, object->metadata.uid));
+  ApplyFleet(2, {{"queueDelay", "10ms"}, {"utilization", "70%"}});
+  disk_->full_for.clear();
+  metrics_ = {};
+  Settle();
+  EXPECT_EQ(Decision().last_scale_up, TimePoint{});
+}
+
 // Only three of five pods exist, for example because of a quota. More are not asked for, and none is removed.
 TEST_F(AutoscaledFleet, NodesThatDoNotExistYetAreWantedNevertheless) {
   ApplyModel("free");

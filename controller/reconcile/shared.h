@@ -109,6 +109,9 @@ struct FleetMemory {
   std::shared_ptr<const rollout::NodeNames> peers = rollout::MakeNodeNames({});
   MonotonicPoint part_at{};
   MonotonicPoint status_at{};  // Time of the last status write.
+  // The last decision of autoscaling if it is not stored yet, because its write failed or waits, and the uid of the
+  // object. Without it, cooldowns and asked nodes would be forgotten.
+  std::optional<std::pair<std::string, api::AutoscaleStatus>> unwritten_autoscale{};
   MonotonicPoint reconciled_at{};
   Duration reconcile_took{0};
 };
