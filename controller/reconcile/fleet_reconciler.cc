@@ -189,8 +189,7 @@ api::AutoscaleStatus FleetReconciler::Autoscale(const api::ServingFleet& object,
     asked = query;
     source = shared_.deps.make_metrics(query);
   }
-  // Stored times have milliseconds. With a finer time, a decision would differ from itself once it is stored.
-  const TimePoint now = FromUnixMillis(ToUnixMillis(shared_.deps.clock.Now()));
+  const TimePoint now = shared_.deps.clock.Now();
   std::vector<nodes::ViewPtr> ready;
   for (const auto& [name, node] : memory.book.nodes()) {
     if (!node.ready || node.leaving) continue;

@@ -135,6 +135,21 @@ TEST_F(AutoscaledFleet, ANewControllerWaitsForTheNodesThatTheFormerOneAskedFor) 
   EXPECT_EQ(Decision().last_scale_up, asked.last_scale_up);
 }
 
+// The signals of the nodes that have connected already would say nothing about the others.
+TEST_F(AutoscaledFleet, ANewControllerReadsNoSignalsBeforeTheNodesThatExistHaveConnected) {
+  ApplyModel("free");
+  StartNodes(2);
+  ready_nodes_ = 99;
+  Restart();
+  ASSERT_TRUE(reconciler_->Reconcile(kFleetKey));
+  EXPECT_EQ(ready_nodes_, 99U);
+  EXPECT_EQ(Decision().desired, 2);
+  due_.insert(ModelKey("free"));
+  Settle();
+  Settle();
+  EXPECT_EQ(ready_nodes_, 2U);
+}
+
 TEST_F(AutoscaledFleet, ADecisionWhoseWriteFailsIsNotForgotten) {
   ApplyModel("free");
   StartNodes(2);

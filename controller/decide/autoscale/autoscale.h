@@ -24,8 +24,7 @@
 
 namespace longshore::autoscale {
 
-// The next status.autoscale of the fleet. `desired` is within the bounds of the spec. `now` has whole milliseconds, as
-// times in a status have.
+// The next status.autoscale of the fleet. `desired` is within the bounds of the spec.
 api::AutoscaleStatus Decide(const api::ServingFleetSpec& spec, const api::AutoscaleStatus& before, const Input& input,
                             TimePoint now);
 

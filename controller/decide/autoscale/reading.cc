@@ -32,12 +32,11 @@ std::string Reading::AboveTarget() const {
 std::vector<Reading> ReadAll(const api::Autoscaling& spec, const FleetMetrics& metrics, TimePoint now) {
   std::vector<Reading> readings;
   const auto read = [&](const std::string& reason, const std::string& what, const Signal& signal, double target) {
-    // Times in the status have milliseconds. Cut here, a status is equal to the same status read from the store.
     readings.push_back({.reason = reason,
                         .what = what,
                         .value = ValueOf(signal),
                         .target = target,
-                        .at = FromUnixMillis(ToUnixMillis(signal.at)),
+                        .at = signal.at,
                         .known = IsKnown(signal, spec.metrics_age_max, now)});
   };
   read("QueueDelay", "QueueDelay", metrics.queue_delay_seconds, Seconds(spec.queue_delay_target));
