@@ -1,7 +1,6 @@
 #include "controller/decide/autoscale/starts.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace longshore::autoscale {
 namespace {
