@@ -20,6 +20,9 @@ ModelStatus FullModelStatus() {
   status.digests[3] = "abc";
   status.sources[3] = {"https://h/m.tar", "0123"};
   status.command = Command{"promote", 7, 1};
+  status.commands.push_back({"undo", 7, 1, "a-1", kThen, 2, 4, 3});
+  status.answers.push_back({"a-0", "retry", CommandResult::kRefused, "m", kThen});
+  status.rollout.undo_generation = 7;
   status.nodes.push_back({"n", "1:Ready"});
   return status;
 }

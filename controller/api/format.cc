@@ -40,6 +40,7 @@ Json RolloutToJson(const Rollout& rollout) {
   json["analysis"] = AnalysisToJson(rollout);
   json["onFailure"] = rollout.on_failure == OnFailure::kRollback ? "Rollback" : "Pause";
   json["progressDeadline"] = FormatDuration(rollout.progress_deadline);
+  json["keepWarm"] = FormatDuration(rollout.keep_warm);
   json["paused"] = rollout.paused;
   return json;
 }

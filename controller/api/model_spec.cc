@@ -187,6 +187,7 @@ void ReadRollout(Fields& rollout, Rollout& out) {
                             {{"Rollback", OnFailure::kRollback}, {"Pause", OnFailure::kPause}});
   rollout.Time("progressDeadline", out.progress_deadline, milliseconds(100), hours(24 * 7));
   rollout.Flag("paused", out.paused);
+  rollout.Time("keepWarm", out.keep_warm, Duration(0), hours(24 * 30));
 }
 
 void ReadReplicas(Fields& spec, ModelSpec& out) {

@@ -15,6 +15,10 @@ constexpr std::pair<RolloutPhase, std::string_view> kPhases[] = {
     {RolloutPhase::kPaused, "Paused"},       {RolloutPhase::kPromoting, "Promoting"},
     {RolloutPhase::kCompleted, "Completed"}, {RolloutPhase::kRolledBack, "RolledBack"}};
 
+// For CommandResultName and sentences.
+constexpr std::string_view kResults[] = {"Done", "Refused", "Superseded"};
+constexpr std::string_view kResultWords[] = {"done", "refused", "superseded"};
+
 }  // namespace
 
 std::string_view RolloutPhaseName(RolloutPhase phase) { return kPhases[static_cast<size_t>(phase)].second; }
@@ -26,6 +30,13 @@ bool IsUnderWay(RolloutPhase phase) {
 RolloutPhase RolloutPhaseOf(std::string_view name) {
   const auto found = std::ranges::find(kPhases, name, &std::pair<RolloutPhase, std::string_view>::second);
   return found == std::end(kPhases) ? RolloutPhase::kNone : found->first;
+}
+
+std::string_view CommandResultName(CommandResult result) { return kResults[static_cast<size_t>(result)]; }
+
+std::string ToString(const CommandAnswer& answer) {
+  return fmt::format("{}: {}{}{}", answer.verb, kResultWords[static_cast<size_t>(answer.result)],
+                     answer.message.empty() ? "" : ": ", answer.message);
 }
 
 void SetCondition(std::vector<Condition>& conditions, Condition next) {

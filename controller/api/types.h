@@ -98,6 +98,7 @@ struct Rollout {
   OnFailure on_failure = OnFailure::kRollback;
   Duration progress_deadline = std::chrono::minutes(10);  // Time limit for a version to load and become ready.
   bool paused = false;
+  Duration keep_warm = std::chrono::minutes(10);  // How long a version stays loaded after it has lost its requests.
 };
 
 struct Validation {
@@ -145,14 +146,37 @@ struct ModelSpec {
   std::optional<int> replicas;  // Number of nodes that load the stable version; nullopt: all.
 };
 
-// A command of a user, written to the status with compare-and-set; the controller executes it once.
+// A command of a user, written to the status with compare-and-set; the controller executes it once. Says what the user
+// saw, so that a command for one rollout is not executed on another one.
 struct Command {
-  std::string verb;        // "promote", "abort", "pause", "resume", "retry".
+  std::string verb;        // "promote", "abort", "pause", "resume", "retry", "undo".
   int64_t generation = 0;  // The generation that the user saw; the controller rejects a command for an older one.
   int step = 0;
+  // ModelStatus::command does not have the following fields.
+  std::string id{};  // Chosen by the user; a second command with the same id is ignored.
+  TimePoint at{};    // When the command was given, by the clock of the user.
+  int attempt = 0;   // RolloutStatus::attempt; 0: not compared.
+  int64_t from = 0;  // For undo: the version to leave, which is a candidate or serves; 0: not compared.
+  int64_t to = 0;    // For undo: the version to return to; 0: the version that served before.
 
   friend bool operator==(const Command&, const Command&) = default;
 };
+
+enum class CommandResult { kDone, kRefused, kSuperseded };
+std::string_view CommandResultName(CommandResult result);
+
+// The controller's answer to one command.
+struct CommandAnswer {
+  std::string id;
+  std::string verb;
+  CommandResult result = CommandResult::kDone;
+  std::string message;  // For users; "" if there is nothing to add to the result.
+  TimePoint at;
+
+  friend bool operator==(const CommandAnswer&, const CommandAnswer&) = default;
+};
+// Returns the answer as one line: "promote: refused: no rollout is under way".
+std::string ToString(const CommandAnswer& answer);
 
 // The differences between the answers of candidate and stable to the same sampled inputs. Only the candidate's evidence
 // has these counts.
@@ -210,6 +234,7 @@ struct RolloutStatus {
   bool promoted_by_command = false;  // A user ended the last step with `promote`.
   TimePoint evidence_used_at;        // When evidence was last added to `analysis`.
   TimePoint held_since;              // When the verdict's reason became LatencyBaseline; TimePoint{} for any other.
+  int64_t undo_generation = 0;       // The generation for which `undo` began this rollout; 0: `undo` did not begin it.
   // State of the sequential tests: log e-values, windows closed so far, totals, latency baseline of the stable version.
   // Only the code in analysis/ may interpret it.
   Json analysis;
@@ -256,8 +281,10 @@ struct ModelStatus {
   std::vector<HistoryEntry> history;       // At most kHistoryMax, the newest last.
   std::map<int64_t, std::string> digests;  // Key: version. Value: the digest that its files must have on all nodes.
   std::map<int64_t, Source> sources;       // Key: version. Value: the source in the spec when its rollout began.
-  std::optional<Command> command;          // A command that is not executed yet.
-  std::string command_result;              // Result of the last command.
+  std::optional<Command> command;          // A command of a client of release 0.1 that is not executed yet.
+  std::string command_result;              // Result of the last such command.
+  std::vector<Command> commands;           // The commands that are not executed yet, in the order of their arrival.
+  std::vector<CommandAnswer> answers;      // To `commands`; at most kAnswersMax, the newest last.
   std::vector<NodeStatus> nodes;
 
   friend bool operator==(const ModelStatus&, const ModelStatus&) = default;
@@ -265,6 +292,8 @@ struct ModelStatus {
 inline constexpr size_t kNodesMax = 100;  // Maximum number of nodes listed in a status.
 inline constexpr size_t kFailedMax = 20;
 inline constexpr size_t kHistoryMax = 50;
+inline constexpr size_t kCommandsMax = 16;
+inline constexpr size_t kAnswersMax = 64;  // More than kCommandsMax: every user must find the answer.
 
 struct Model {
   Metadata metadata;
