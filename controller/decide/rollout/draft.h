@@ -82,8 +82,9 @@ class Draft {
   std::vector<Event> events_;
 };
 
-// Executes the pending command, if any, and stores its result in the status.
-void TakeCommand(Draft& draft);
+// Executes the commands in the order of their arrival, and answers each of them once. A command that was given before
+// an abort is not executed but superseded.
+void TakeCommands(Draft& draft);
 
 // Sets the conditions, node summary, pinned digests and observed generation.
 void Describe(Draft& draft);

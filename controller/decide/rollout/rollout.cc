@@ -158,7 +158,7 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
   Draft draft(model, observed, now);
   const api::RolloutStatus& before = model.status.rollout;
   bool evidence_used = UseEvidence(draft);
-  TakeCommand(draft);
+  TakeCommands(draft);
   Advance(draft);
   FailLabelled(draft);
   Describe(draft);

@@ -28,6 +28,9 @@ std::string WhyNoRollout(const api::Model& model, const Observed& observed, Time
 // The placement that follows from the current status alone. Used while a new decision cannot be stored.
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
 
+// Refuses all commands of a Model for which no decisions are made, for this reason.
+void RefuseCommands(api::ModelStatus& status, const std::string& why, TimePoint now);
+
 // Whether the two statuses differ only in the evidence, its times and the verdict, and both verdicts have the same
 // result.
 bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& after);

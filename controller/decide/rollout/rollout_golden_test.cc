@@ -128,6 +128,11 @@ Json Outcome(const Decision& decision) {
   Json out = status["rollout"];
   out["stableVersion"] = status["stableVersion"];
   out["commandResult"] = status["commandResult"];
+  out["commands"] = Json::array();
+  for (const api::Command& command : decision.status.commands) out["commands"].push_back(command.id);
+  out["answers"] = Json::array();
+  for (const api::CommandAnswer& answer : decision.status.answers)
+    out["answers"].push_back(answer.id + " " + ToString(answer));
   out["digests"] = status["digests"];
   out["sources"] = status["sources"];
   out["verdict"] = decision.status.rollout.verdict.result;
