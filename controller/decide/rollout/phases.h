@@ -23,7 +23,8 @@ bool UseEvidence(Draft& draft);
 bool LostItsNodes(Draft& draft);
 // For kStep and kPaused: sets the weight, waits, pauses, advances or rolls back.
 void RunStep(Draft& draft);
-// Whether the user paused the rollout; stores this in the status. For all phases except kStep and kPaused.
+// Whether the user paused the rollout; stores this in the status. For all phases except kStep and kPaused. The time of a
+// pause does not count towards the progress deadline.
 bool IsHeld(Draft& draft);
 // For kPromoting: waits until all nodes have the candidate.
 void FinishPromotion(Draft& draft);

@@ -69,7 +69,7 @@ void Load(Draft& draft) {
     draft.SetPhase(RolloutPhase::kStep);
     return RunStep(draft);
   }
-  CheckDeadline(draft, "the candidate to be ready");
+  if (!IsHeld(draft)) CheckDeadline(draft, "the candidate to be ready");
 }
 
 void Validate(Draft& draft) {

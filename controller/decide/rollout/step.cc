@@ -120,10 +120,11 @@ void TakeWeight(Draft& draft) {
   if (const std::string wanted = PauseWanted(draft); weight > rollout.weight_percent && !wanted.empty()) {
     return SetPause(draft, wanted);
   }
-  if (draft.ReadyNodes(rollout.candidate) >= draft.NodesFor(weight)) {
-    SetPause(draft, "");
-    return ApplyWeight(draft, weight);
-  }
+  const bool was_paused = !rollout.paused_reason.empty();
+  SetPause(draft, "");
+  if (draft.ReadyNodes(rollout.candidate) >= draft.NodesFor(weight)) return ApplyWeight(draft, weight);
+  // The time of a pause does not count towards the progress deadline.
+  if (was_paused) draft.rollout().step_started_at = draft.now();
   CheckDeadline(draft, "nodes to take more weight");
 }
 
