@@ -20,6 +20,9 @@ ModelStatus FullModelStatus() {
   status.digests[3] = "abc";
   status.sources[3] = {"https://h/m.tar", "0123"};
   status.command = Command{"promote", 7, 1};
+  status.commands.push_back({"undo", 7, 1, "a-1", kThen, 2, 4, 3});
+  status.answers.push_back({"a-0", "retry", CommandResult::kRefused, "m", kThen});
+  status.rollout.undo_generation = 7;
   status.nodes.push_back({"n", "1:Ready"});
   return status;
 }
@@ -30,6 +33,10 @@ ServingFleetStatus FullFleetStatus() {
   status.selector = "longshore.dev/fleet=cpu";
   status.image = "longshore/node";
   status.autoscale.recommendations.push_back({kThen, 2});
+  status.autoscale.asked.push_back({kThen, 3});
+  status.autoscale.start_seconds.push_back(41.5);
+  status.autoscale.waiting_since = status.autoscale.checked_at = kThen;
+  status.autoscale.utilization_limit = {0.5, kThen, "Latency of digits", 0.05};
   status.nodes.push_back({"n", 12, "Ready", "127.0.0.1:2"});
   return status;
 }

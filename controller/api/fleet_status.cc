@@ -17,18 +17,54 @@ FleetNodeStatus FleetNodeFrom(const Json& json) {
   return out;
 }
 
+Json ToJson(const Recommendation& recommendation) {
+  return {{"at", FormatTime(recommendation.at)}, {"replicas", recommendation.replicas}};
+}
+Recommendation RecommendationFrom(const Json& json) {
+  Recommendation out;
+  GetTime(json, "at", out.at);
+  Get(json, "replicas", out.replicas);
+  return out;
+}
+
+Json ToJson(const AskedNodes& asked) { return {{"at", FormatTime(asked.at)}, {"nodes", asked.nodes}}; }
+AskedNodes AskedFrom(const Json& json) {
+  AskedNodes out;
+  GetTime(json, "at", out.at);
+  Get(json, "nodes", out.nodes);
+  return out;
+}
+
+Json ToJson(const UtilizationLimit& limit) {
+  return {{"share", limit.share}, {"at", FormatTime(limit.at)}, {"signal", limit.signal}, {"target", limit.target}};
+}
+UtilizationLimit LimitFrom(const Json& json) {
+  UtilizationLimit out;
+  Get(json, "share", out.share);
+  GetTime(json, "at", out.at);
+  Get(json, "signal", out.signal);
+  Get(json, "target", out.target);
+  return out;
+}
+
+constexpr auto kItemToJson = [](const auto& item) { return ToJson(item); };
+
+// Fields that are empty most of the time are left out then, so that they do not distract people.
 Json ToJson(const AutoscaleStatus& autoscale) {
-  Json recommendations = Json::array();
-  for (const auto& [at, count] : autoscale.recommendations)
-    recommendations.push_back({{"at", FormatTime(at)}, {"replicas", count}});
-  return {{"desired", autoscale.desired},
-          {"reason", autoscale.reason},
-          {"message", autoscale.message},
-          {"value", autoscale.value},
-          {"target", autoscale.target},
-          {"evidenceAt", FormatTime(autoscale.evidence_at)},
-          {"lastScaleUp", FormatTime(autoscale.last_scale_up)},
-          {"recommendations", std::move(recommendations)}};
+  Json json{{"desired", autoscale.desired},
+            {"reason", autoscale.reason},
+            {"message", autoscale.message},
+            {"value", autoscale.value},
+            {"target", autoscale.target},
+            {"evidenceAt", FormatTime(autoscale.evidence_at)},
+            {"lastScaleUp", FormatTime(autoscale.last_scale_up)},
+            {"recommendations", ListToJson(autoscale.recommendations, kItemToJson)}};
+  if (!autoscale.asked.empty()) json["asked"] = ListToJson(autoscale.asked, kItemToJson);
+  if (!autoscale.start_seconds.empty()) json["startSeconds"] = autoscale.start_seconds;
+  if (autoscale.waiting_since != TimePoint{}) json["waitingSince"] = FormatTime(autoscale.waiting_since);
+  if (autoscale.checked_at != TimePoint{}) json["checkedAt"] = FormatTime(autoscale.checked_at);
+  if (autoscale.utilization_limit != UtilizationLimit{}) json["utilizationLimit"] = ToJson(autoscale.utilization_limit);
+  return json;
 }
 AutoscaleStatus AutoscaleFrom(const Json& json) {
   AutoscaleStatus out;
@@ -39,16 +75,15 @@ AutoscaleStatus AutoscaleFrom(const Json& json) {
   Get(json, "target", out.target);
   GetTime(json, "evidenceAt", out.evidence_at);
   GetTime(json, "lastScaleUp", out.last_scale_up);
-  out.recommendations = GetList<std::pair<TimePoint, int>>(json, "recommendations", [](const Json& item) {
-    std::pair<TimePoint, int> entry;
-    GetTime(item, "at", entry.first);
-    Get(item, "replicas", entry.second);
-    return entry;
-  });
+  out.recommendations = GetList<Recommendation>(json, "recommendations", RecommendationFrom);
+  out.asked = GetList<AskedNodes>(json, "asked", AskedFrom);
+  out.start_seconds =
+      GetList<double>(json, "startSeconds", [](const Json& item) { return item.is_number() ? item.get<double>() : 0; });
+  GetTime(json, "waitingSince", out.waiting_since);
+  GetTime(json, "checkedAt", out.checked_at);
+  out.utilization_limit = LimitFrom(Child(json, "utilizationLimit"));
   return out;
 }
-
-constexpr auto kItemToJson = [](const auto& item) { return ToJson(item); };
 
 }  // namespace
 

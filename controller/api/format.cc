@@ -15,19 +15,43 @@ const char* Name(AssignmentBy by) {
   return "Request";
 }
 
+const char* Name(Proof proof) {
+  switch (proof) {
+    case Proof::kRequired: return "Required";
+    case Proof::kSampled: return "Sampled";
+    case Proof::kNone: break;
+  }
+  return "None";
+}
+
+const char* Name(OnInconclusive action) {
+  switch (action) {
+    case OnInconclusive::kPromote: return "Promote";
+    case OnInconclusive::kRollback: return "Rollback";
+    case OnInconclusive::kPause: break;
+  }
+  return "Pause";
+}
+
 Json StepToJson(const Step& step) {
   Json json{{"weight", step.weight_percent}};
   if (step.hold) json["hold"] = FormatDuration(*step.hold);
   if (step.manual_pause) json["pause"] = "Manual";
+  if (step.proof) json["proof"] = Name(*step.proof);
   return json;
 }
 
 Json AnalysisToJson(const Rollout& rollout) {
   Json drift = Json::object();
   if (rollout.drift.max) drift["max"] = *rollout.drift.max;
-  return {{"errorRate", {{"enabled", rollout.error_rate.enabled}}},
+  return {{"errorRate",
+           {{"enabled", rollout.error_rate.enabled},
+            {"tolerance", rollout.error_rate.tolerance},
+            {"relativeTolerance", rollout.error_rate.relative_tolerance}}},
           {"latency", {{"enabled", rollout.latency.enabled}, {"tolerance", rollout.latency.tolerance}}},
-          {"drift", std::move(drift)}};
+          {"drift", std::move(drift)},
+          {"pairs", {{"share", rollout.pairs.share}, {"budget", rollout.pairs.budget}}},
+          {"patience", FormatDuration(rollout.patience)}};
 }
 
 Json RolloutToJson(const Rollout& rollout) {
@@ -39,7 +63,10 @@ Json RolloutToJson(const Rollout& rollout) {
   json["requestsMin"] = rollout.requests_min;
   json["analysis"] = AnalysisToJson(rollout);
   json["onFailure"] = rollout.on_failure == OnFailure::kRollback ? "Rollback" : "Pause";
+  json["onInconclusive"] = Name(rollout.on_inconclusive);
   json["progressDeadline"] = FormatDuration(rollout.progress_deadline);
+  json["controllerSilenceMax"] = FormatDuration(rollout.controller_silence_max);
+  json["keepWarm"] = FormatDuration(rollout.keep_warm);
   json["paused"] = rollout.paused;
   return json;
 }

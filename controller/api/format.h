@@ -15,6 +15,8 @@ namespace longshore::api {
 
 Json ToJson(const ModelSpec& spec);
 Json ToJson(const ModelStatus& status);
+// Returns the command as an item of ModelStatus::commands.
+Json ToJson(const Command& command);
 Json ToJson(const ServingFleetSpec& spec);
 Json ToJson(const ServingFleetStatus& status);
 // Returns the spec of either kind as JSON.

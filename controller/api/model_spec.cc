@@ -131,6 +131,11 @@ Step ReadStep(Reader& reader, const Json& item, const std::string& path) {
     step.Take("hold");
   }
   step.Choice<bool>("pause", out.manual_pause, {{"Manual", true}});
+  if (step.Has("proof")) out.proof = Proof::kSampled;
+  Proof proof = Proof::kSampled;
+  step.Choice<Proof>("proof", proof,
+                     {{"Required", Proof::kRequired}, {"Sampled", Proof::kSampled}, {"None", Proof::kNone}});
+  if (out.proof) out.proof = proof;
   step.Done();
   return out;
 }
@@ -156,7 +161,11 @@ void ReadSteps(Fields& rollout, Rollout& out) {
 }
 
 void ReadAnalysis(Fields& analysis, Rollout& out) {
-  analysis.Object("errorRate", [&](Fields& rate) { rate.Flag("enabled", out.error_rate.enabled); });
+  analysis.Object("errorRate", [&](Fields& rate) {
+    rate.Flag("enabled", out.error_rate.enabled);
+    rate.Number("tolerance", out.error_rate.tolerance, 0, 1);
+    rate.Number("relativeTolerance", out.error_rate.relative_tolerance, 0, 100);
+  });
   analysis.Object("latency", [&](Fields& latency) {
     latency.Flag("enabled", out.latency.enabled);
     latency.Number("tolerance", out.latency.tolerance, 0, 10);
@@ -166,7 +175,23 @@ void ReadAnalysis(Fields& analysis, Rollout& out) {
     drift.Number("max", max, 0, 1e9);
     if (max >= 0) out.drift.max = max;
   });
+  analysis.Object("pairs", [&](Fields& pairs) {
+    pairs.Number("share", out.pairs.share, 0, 1);
+    pairs.Number("budget", out.pairs.budget, 0, 1);
+  });
+  analysis.Time("patience", out.patience, seconds(1), hours(24 * 30));
   analysis.NotYet("queries", "judge by errorRate, latency and drift");
+}
+
+// A step with `proof: Required` and a tolerance of 0 would never end.
+void CheckProofs(Fields& rollout, const Rollout& out) {
+  if (IsProvable(out)) return;
+  for (size_t i = 0; i < out.steps.size(); ++i) {
+    if (out.steps[i].proof != Proof::kRequired) continue;
+    rollout.Refuse(fmt::format("steps[{}].proof", i),
+                   "Required is impossible with a tolerance of 0, because no evidence can show that two versions are "
+                   "exactly equal: set a tolerance above 0 in analysis, or another proof");
+  }
 }
 
 void ReadRollout(Fields& rollout, Rollout& out) {
@@ -185,8 +210,15 @@ void ReadRollout(Fields& rollout, Rollout& out) {
   rollout.Object("analysis", [&](Fields& analysis) { ReadAnalysis(analysis, out); });
   rollout.Choice<OnFailure>("onFailure", out.on_failure,
                             {{"Rollback", OnFailure::kRollback}, {"Pause", OnFailure::kPause}});
+  rollout.Choice<OnInconclusive>("onInconclusive", out.on_inconclusive,
+                                 {{"Pause", OnInconclusive::kPause},
+                                  {"Promote", OnInconclusive::kPromote},
+                                  {"Rollback", OnInconclusive::kRollback}});
   rollout.Time("progressDeadline", out.progress_deadline, milliseconds(100), hours(24 * 7));
+  rollout.Time("controllerSilenceMax", out.controller_silence_max, Duration(0), hours(24 * 7));
   rollout.Flag("paused", out.paused);
+  rollout.Time("keepWarm", out.keep_warm, Duration(0), hours(24 * 30));
+  CheckProofs(rollout, out);
 }
 
 void ReadReplicas(Fields& spec, ModelSpec& out) {

@@ -25,23 +25,27 @@ Verdict VerdictFrom(const Json& json) {
 }
 
 Json ToJson(const RolloutStatus& rollout) {
-  return {{"id", rollout.id},
-          {"phase", RolloutPhaseName(rollout.phase)},
-          {"stable", rollout.stable},
-          {"candidate", rollout.candidate},
-          {"attempt", rollout.attempt},
-          {"step", rollout.step_index},
-          {"weight", rollout.weight_percent},
-          {"pausedReason", rollout.paused_reason},
-          {"startedAt", FormatTime(rollout.started_at)},
-          {"stepStartedAt", FormatTime(rollout.step_started_at)},
-          {"stepCandidateRequests", rollout.step_candidate_requests},
-          {"pausedByCommand", rollout.paused_by_command},
-          {"promotedByCommand", rollout.promoted_by_command},
-          {"evidenceUsedAt", FormatTime(rollout.evidence_used_at)},
-          {"heldSince", FormatTime(rollout.held_since)},
-          {"analysis", rollout.analysis},
-          {"verdict", ToJson(rollout.verdict)}};
+  Json json{{"id", rollout.id},
+            {"phase", RolloutPhaseName(rollout.phase)},
+            {"stable", rollout.stable},
+            {"candidate", rollout.candidate},
+            {"attempt", rollout.attempt},
+            {"step", rollout.step_index},
+            {"weight", rollout.weight_percent},
+            {"pausedReason", rollout.paused_reason},
+            {"startedAt", FormatTime(rollout.started_at)},
+            {"stepStartedAt", FormatTime(rollout.step_started_at)},
+            {"stepCandidateRequests", rollout.step_candidate_requests},
+            {"pausedByCommand", rollout.paused_by_command},
+            {"promotedByCommand", rollout.promoted_by_command},
+            {"evidenceUsedAt", FormatTime(rollout.evidence_used_at)},
+            {"heldSince", FormatTime(rollout.held_since)},
+            {"analysis", rollout.analysis},
+            {"verdict", ToJson(rollout.verdict)}};
+  // Omitted by default, as `commands` and `answers` are: if a `longshore` of release 0.1 writes the status, it drops
+  // fields that it does not know, and the admission policy then rejects the write.
+  if (rollout.undo_generation != 0) json["undoGeneration"] = rollout.undo_generation;
+  return json;
 }
 RolloutStatus RolloutFrom(const Json& json) {
   RolloutStatus out;
@@ -62,6 +66,7 @@ RolloutStatus RolloutFrom(const Json& json) {
   Get(json, "promotedByCommand", out.promoted_by_command);
   GetTime(json, "evidenceUsedAt", out.evidence_used_at);
   GetTime(json, "heldSince", out.held_since);
+  Get(json, "undoGeneration", out.undo_generation);
   out.analysis = Child(json, "analysis");
   out.verdict = VerdictFrom(Child(json, "verdict"));
   return out;
@@ -91,6 +96,45 @@ HistoryEntry HistoryFrom(const Json& json) {
   Get(json, "version", out.version);
   Get(json, "what", out.what);
   Get(json, "message", out.message);
+  return out;
+}
+
+// A command without an id cannot be answered.
+std::vector<Command> CommandsFrom(const Json& json) {
+  std::vector<Command> commands = GetList<Command>(json, "commands", [](const Json& item) {
+    Command out;
+    Get(item, "id", out.id);
+    Get(item, "verb", out.verb);
+    GetTime(item, "at", out.at);
+    Get(item, "generation", out.generation);
+    Get(item, "attempt", out.attempt);
+    Get(item, "step", out.step);
+    Get(item, "from", out.from);
+    Get(item, "to", out.to);
+    return out;
+  });
+  std::erase_if(commands, [](const Command& command) { return command.id.empty(); });
+  return commands;
+}
+
+Json ToJson(const CommandAnswer& answer) {
+  return {{"id", answer.id},
+          {"verb", answer.verb},
+          {"result", CommandResultName(answer.result)},
+          {"message", answer.message},
+          {"at", FormatTime(answer.at)}};
+}
+CommandAnswer AnswerFrom(const Json& json) {
+  CommandAnswer out;
+  Get(json, "id", out.id);
+  Get(json, "verb", out.verb);
+  Get(json, "message", out.message);
+  GetTime(json, "at", out.at);
+  std::string result;
+  Get(json, "result", result);
+  for (const CommandResult known : {CommandResult::kRefused, CommandResult::kSuperseded}) {
+    if (result == CommandResultName(known)) out.result = known;
+  }
   return out;
 }
 
@@ -133,6 +177,18 @@ constexpr auto kItemToJson = [](const auto& item) { return ToJson(item); };
 
 }  // namespace
 
+Json ToJson(const Command& command) {
+  Json json{{"id", command.id},
+            {"verb", command.verb},
+            {"generation", command.generation},
+            {"attempt", command.attempt},
+            {"step", command.step}};
+  if (command.at != TimePoint{}) json["at"] = FormatTime(command.at);
+  if (command.from != 0) json["from"] = command.from;
+  if (command.to != 0) json["to"] = command.to;
+  return json;
+}
+
 Json ToJson(const ModelStatus& status) {
   Json digests = Json::object();
   for (const auto& [version, digest] : status.digests) digests[std::to_string(version)] = digest;
@@ -151,6 +207,8 @@ Json ToJson(const ModelStatus& status) {
     json["command"] = {
         {"verb", status.command->verb}, {"generation", status.command->generation}, {"step", status.command->step}};
   }
+  if (!status.commands.empty()) json["commands"] = ListToJson(status.commands, kItemToJson);
+  if (!status.answers.empty()) json["answers"] = ListToJson(status.answers, kItemToJson);
   return json;
 }
 
@@ -174,6 +232,8 @@ Result<ModelStatus> ModelStatusFromJson(const Json& json) {
     Get(command, "generation", out.command->generation);
     Get(command, "step", out.command->step);
   }
+  out.commands = CommandsFrom(json);
+  out.answers = GetList<CommandAnswer>(json, "answers", AnswerFrom);
   return out;
 }
 

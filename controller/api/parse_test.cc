@@ -36,11 +36,15 @@ spec:
     - weight: 5
     - weight: 25
       hold: 500ms
-    - {weight: 50, pause: Manual}
+    - {weight: 50, pause: Manual, proof: None}
     analysis:
-      errorRate:
+      errorRate: {tolerance: 0.01, relativeTolerance: 0.25}
       latency: {tolerance: 0.2}
       drift: {max: 0.01}
+      pairs: {share: 0.5, budget: 0.2}
+      patience: 2h
+    onInconclusive: Rollback
+    controllerSilenceMax: 20m
     onFailure: Pause
     progressDeadline: 1h
     paused: true
@@ -91,11 +95,39 @@ TEST(Parse, ReadsEachFieldOfAModel) {
   EXPECT_EQ(spec.rollout.hold, std::chrono::minutes(5));
   EXPECT_EQ(spec.rollout.steps.at(1).hold, std::chrono::milliseconds(500));
   EXPECT_TRUE(spec.rollout.steps.at(2).manual_pause);
+  EXPECT_EQ(spec.rollout.steps.at(2).proof, Proof::kNone);
   EXPECT_TRUE(spec.rollout.error_rate.enabled);
+  EXPECT_DOUBLE_EQ(spec.rollout.error_rate.tolerance, 0.01);
+  EXPECT_DOUBLE_EQ(spec.rollout.error_rate.relative_tolerance, 0.25);
   EXPECT_DOUBLE_EQ(*spec.rollout.drift.max, 0.01);
+  EXPECT_DOUBLE_EQ(spec.rollout.pairs.share, 0.5);
+  EXPECT_DOUBLE_EQ(spec.rollout.pairs.budget, 0.2);
+  EXPECT_EQ(spec.rollout.patience, std::chrono::hours(2));
+  EXPECT_EQ(spec.rollout.on_inconclusive, OnInconclusive::kRollback);
+  EXPECT_EQ(spec.rollout.controller_silence_max, std::chrono::minutes(20));
   EXPECT_EQ(spec.rollout.on_failure, OnFailure::kPause);
   EXPECT_TRUE(spec.rollout.paused);
   EXPECT_EQ(spec.replicas, 2);
+}
+
+TEST(Parse, FieldWithoutAValueHasItsDefault) {
+  const ModelSpec spec = ParseModel(WithSpec("  rollout: {analysis: {errorRate: , patience: }}"));
+  EXPECT_EQ(spec.rollout.error_rate, AnalysisErrorRate{});
+  EXPECT_EQ(spec.rollout.patience, std::chrono::hours(24));
+}
+
+TEST(Proof, TheLastStepRequiresOneUnlessAToleranceIsZero) {
+  const auto proof_of = [](const std::string& rollout, size_t step) {
+    return ProofOf(ParseModel(WithSpec("  rollout: " + rollout)).rollout, step);
+  };
+  EXPECT_EQ(proof_of("{}", 1), Proof::kSampled);
+  EXPECT_EQ(proof_of("{}", 2), Proof::kRequired);
+  EXPECT_EQ(proof_of("{analysis: {latency: {tolerance: 0}}}", 2), Proof::kSampled);
+  EXPECT_EQ(proof_of("{analysis: {latency: {tolerance: 0, enabled: false}}}", 2), Proof::kRequired);
+  EXPECT_EQ(proof_of("{analysis: {errorRate: {tolerance: 0}}}", 2), Proof::kRequired) << "half of stable's is left";
+  EXPECT_EQ(proof_of("{analysis: {errorRate: {tolerance: 0, relativeTolerance: 0}}}", 2), Proof::kSampled);
+  EXPECT_EQ(proof_of("{steps: [{weight: 5, proof: Required}, {weight: 50, proof: None}]}", 0), Proof::kRequired);
+  EXPECT_EQ(proof_of("{steps: [{weight: 5, proof: Required}, {weight: 50, proof: None}]}", 1), Proof::kNone);
 }
 
 TEST(Parse, ArchiveSourceIsAllowedInStandaloneMode) {
@@ -151,6 +183,17 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
        "steps[1].weight: 5 is not above the previous weight 5"},
       {WithSpec("  rollout: {steps: [{weight: 5, pause: 30s}]}"), "\"30s\" is not one of Manual"},
       {WithSpec("  rollout: {strategy: Immediate, steps: [{weight: 5}]}"), "has no effect with `strategy: Immediate`"},
+      {WithSpec("  rollout: {steps: [{weight: 5, proof: Full}]}"), "\"Full\" is not one of Required, Sampled, None"},
+      {WithSpec("  rollout: {steps: [{weight: 5, proof: Required}], analysis: {latency: {tolerance: 0}}}"),
+       "spec.rollout.steps[0].proof: Required is impossible with a tolerance of 0"},
+      {WithSpec("  rollout: {steps: [{weight: 5, proof: Required}], analysis: {errorRate: {tolerance: 0, "
+                "relativeTolerance: 0}}}"),
+       "spec.rollout.steps[0].proof: Required is impossible with a tolerance of 0"},
+      {WithSpec("  rollout: {analysis: {errorRate: {tolerance: 5}}}"), "errorRate.tolerance: 5 is not between 0 and 1"},
+      {WithSpec("  rollout: {analysis: {patience: 1d}}"), "\"1d\" is not a duration"},
+      {WithSpec("  rollout: {analysis: {pairs: {share: 2}}}"), "pairs.share: 2 is not between 0 and 1"},
+      {WithSpec("  rollout: {onInconclusive: Abort}"), "\"Abort\" is not one of Pause, Promote, Rollback"},
+      {WithSpec("  rollout: {controllerSilenceMax: 10}"), "controllerSilenceMax: 10 has no unit"},
       {WithSpec("  rollout: {assignment: {by: Header}}"), "spec.rollout.assignment.key: is required"},
       {WithSpec("  rollout: {assignment: {key: a}}"), "has no effect without"},
       {WithSpec("  version: 1\n  versionPolicy: Latest"), "m.yaml:6: spec.versionPolicy: version is set, too"},
@@ -288,10 +331,24 @@ TEST(Status, ReadsBackAsItWasWritten) {
 TEST(Status, OfAFleetReadsBackAsItWasWritten) {
   ServingFleetStatus status;
   status.grpc_address = "127.0.0.1:1";
-  status.autoscale = {3, "QueueDelay", "m", 0.5, 0.1, FromUnixMillis(4), FromUnixMillis(5), {{FromUnixMillis(6), 2}}};
+  status.autoscale = {.desired = 3,
+                      .reason = "QueueDelay",
+                      .message = "m",
+                      .value = 0.5,
+                      .target = 0.1,
+                      .evidence_at = FromUnixMillis(4),
+                      .last_scale_up = FromUnixMillis(5),
+                      .recommendations = {{FromUnixMillis(6), 2}, {FromUnixMillis(7), 1}},
+                      .waiting_since = FromUnixMillis(8),
+                      .checked_at = FromUnixMillis(9),
+                      .asked = {{FromUnixMillis(10), 2}},
+                      .start_seconds = {12.25, 40},
+                      .utilization_limit = {0.3, FromUnixMillis(11), "Latency of m", 0.05}};
   status.nodes.push_back({"n", 12, "Ready", "127.0.0.1:2"});
-  const Json written = ToJson(status);
-  EXPECT_EQ(ToJson(*ServingFleetStatusFromJson(written)), written);
+  const auto again = ServingFleetStatusFromJson(ToJson(status));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->autoscale, status.autoscale);
+  EXPECT_EQ(ToJson(*again), ToJson(status));
 }
 
 TEST(Status, NullIsEmptyAndANonMappingIsAnError) {

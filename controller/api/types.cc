@@ -15,6 +15,10 @@ constexpr std::pair<RolloutPhase, std::string_view> kPhases[] = {
     {RolloutPhase::kPaused, "Paused"},       {RolloutPhase::kPromoting, "Promoting"},
     {RolloutPhase::kCompleted, "Completed"}, {RolloutPhase::kRolledBack, "RolledBack"}};
 
+// For CommandResultName and sentences.
+constexpr std::string_view kResults[] = {"Done", "Refused", "Superseded"};
+constexpr std::string_view kResultWords[] = {"done", "refused", "superseded"};
+
 }  // namespace
 
 std::string_view RolloutPhaseName(RolloutPhase phase) { return kPhases[static_cast<size_t>(phase)].second; }
@@ -28,6 +32,13 @@ RolloutPhase RolloutPhaseOf(std::string_view name) {
   return found == std::end(kPhases) ? RolloutPhase::kNone : found->first;
 }
 
+std::string_view CommandResultName(CommandResult result) { return kResults[static_cast<size_t>(result)]; }
+
+std::string ToString(const CommandAnswer& answer) {
+  return fmt::format("{}: {}{}{}", answer.verb, kResultWords[static_cast<size_t>(answer.result)],
+                     answer.message.empty() ? "" : ": ", answer.message);
+}
+
 void SetCondition(std::vector<Condition>& conditions, Condition next) {
   next.message = CutText(next.message, kConditionMessageBytesMax);
   const auto found = std::ranges::find(conditions, next.type, &Condition::type);
@@ -37,6 +48,16 @@ void SetCondition(std::vector<Condition>& conditions, Condition next) {
   }
   if (found->status == next.status) next.last_transition = found->last_transition;
   *found = std::move(next);
+}
+
+bool IsProvable(const Rollout& rollout) {
+  const bool errors = rollout.error_rate.tolerance > 0 || rollout.error_rate.relative_tolerance > 0;
+  return (errors || !rollout.error_rate.enabled) && (rollout.latency.tolerance > 0 || !rollout.latency.enabled);
+}
+
+Proof ProofOf(const Rollout& rollout, size_t step_index) {
+  const bool last = step_index + 1 == rollout.steps.size();
+  return rollout.steps[step_index].proof.value_or(last && IsProvable(rollout) ? Proof::kRequired : Proof::kSampled);
 }
 
 std::string FleetOf(const Metadata& model, const ModelSpec& spec) {

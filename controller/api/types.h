@@ -64,14 +64,28 @@ void SetCondition(std::vector<Condition>& conditions, Condition next);
 
 // ---------------------------------------------------------------------------------------------------- Model
 
-struct Step {
-  double weight_percent = 0;
-  std::optional<Duration> hold;  // Minimum duration of this step; default: Rollout::hold.
-  bool manual_pause = false;     // `pause: Manual`: the step waits for the command `promote`.
+// What a step requires before the rollout goes on. A failed test ends the rollout in any case.
+enum class Proof {
+  kRequired,  // The evidence excludes that the candidate is worse than stable by more than the tolerances.
+  kSampled,   // The candidate has answered at least Rollout::requests_min requests in the step.
+  kNone,      // Only the time of the step is over.
 };
 
+struct Step {
+  double weight_percent = 0;
+  std::optional<Duration> hold{};  // Minimum duration of this step; default: Rollout::hold.
+  bool manual_pause = false;       // `pause: Manual`: the step waits for the command `promote`.
+  std::optional<Proof> proof{};    // Default: see ProofOf.
+};
+
+// The candidate's error rate may exceed stable's by `tolerance` (a share of the requests) or by `relative_tolerance`
+// times stable's, whichever is more.
 struct AnalysisErrorRate {
   bool enabled = true;
+  double tolerance = 0.005;
+  double relative_tolerance = 0.5;
+
+  friend bool operator==(const AnalysisErrorRate&, const AnalysisErrorRate&) = default;
 };
 struct AnalysisLatency {
   bool enabled = true;
@@ -80,25 +94,44 @@ struct AnalysisLatency {
 struct AnalysisDrift {
   std::optional<double> max;  // nullopt: no limit; drift is only reported.
 };
+// Inputs that a node runs on both versions, to compare their answers and run times.
+struct AnalysisPairs {
+  double share = 0.25;   // Of the requests.
+  double budget = 0.10;  // Maximum share of a node's run slots that these runs may occupy.
+};
 
 enum class Strategy { kCanary, kImmediate };
 enum class AssignmentBy { kRequest, kHeader, kCookie };
 enum class OnFailure { kRollback, kPause };
+enum class OnInconclusive { kPause, kPromote, kRollback };
 
 struct Rollout {
   Strategy strategy = Strategy::kCanary;
   AssignmentBy assignment_by = AssignmentBy::kRequest;
   std::string assignment_key;
-  std::vector<Step> steps = {{5, {}, false}, {25, {}, false}, {50, {}, false}};
+  std::vector<Step> steps = {{.weight_percent = 5}, {.weight_percent = 25}, {.weight_percent = 50}};
   Duration hold = std::chrono::seconds(30);
   int64_t requests_min = 100;  // Minimum number of candidate requests before a step can pass.
   AnalysisErrorRate error_rate;
   AnalysisLatency latency;
   AnalysisDrift drift;
+  AnalysisPairs pairs;
+  Duration patience = std::chrono::hours(24);  // Time after which a step without a proof is inconclusive.
+  OnInconclusive on_inconclusive = OnInconclusive::kPause;
   OnFailure on_failure = OnFailure::kRollback;
   Duration progress_deadline = std::chrono::minutes(10);  // Time limit for a version to load and become ready.
+  // Time without a controller after which a node gives the candidate's requests to stable; 0: never.
+  Duration controller_silence_max = std::chrono::minutes(10);
   bool paused = false;
+  Duration keep_warm = std::chrono::minutes(10);  // How long a version stays loaded after it has lost its requests.
 };
+
+// Whether evidence can show that the candidate is not worse by more than the tolerances: no amount of evidence can if a
+// tolerance is 0.
+bool IsProvable(const Rollout& rollout);
+// What the step with this index requires. Without a value in the spec, the last step requires a proof if the rollout is
+// provable, and every other step requires a sample. Requires: 0 <= step_index < rollout.steps.size().
+Proof ProofOf(const Rollout& rollout, size_t step_index);
 
 struct Validation {
   std::string golden_set;       // Path relative to the source.
@@ -145,14 +178,37 @@ struct ModelSpec {
   std::optional<int> replicas;  // Number of nodes that load the stable version; nullopt: all.
 };
 
-// A command of a user, written to the status with compare-and-set; the controller executes it once.
+// A command of a user, written to the status with compare-and-set; the controller executes it once. Says what the user
+// saw, so that a command for one rollout is not executed on another one.
 struct Command {
-  std::string verb;        // "promote", "abort", "pause", "resume", "retry".
+  std::string verb;        // "promote", "abort", "pause", "resume", "retry", "undo".
   int64_t generation = 0;  // The generation that the user saw; the controller rejects a command for an older one.
   int step = 0;
+  // ModelStatus::command does not have the following fields.
+  std::string id{};  // Chosen by the user; a second command with the same id is ignored.
+  TimePoint at{};    // When the command was given, by the clock of the user.
+  int attempt = 0;   // RolloutStatus::attempt; 0: not compared.
+  int64_t from = 0;  // For undo: the version to leave, which is a candidate or serves; 0: not compared.
+  int64_t to = 0;    // For undo: the version to return to; 0: the version that served before.
 
   friend bool operator==(const Command&, const Command&) = default;
 };
+
+enum class CommandResult { kDone, kRefused, kSuperseded };
+std::string_view CommandResultName(CommandResult result);
+
+// The controller's answer to one command.
+struct CommandAnswer {
+  std::string id;
+  std::string verb;
+  CommandResult result = CommandResult::kDone;
+  std::string message;  // For users; "" if there is nothing to add to the result.
+  TimePoint at;
+
+  friend bool operator==(const CommandAnswer&, const CommandAnswer&) = default;
+};
+// Returns the answer as one line: "promote: refused: no rollout is under way".
+std::string ToString(const CommandAnswer& answer);
 
 // The differences between the answers of candidate and stable to the same sampled inputs. Only the candidate's evidence
 // has these counts.
@@ -165,21 +221,41 @@ struct DriftEvidence {
   friend bool operator==(const DriftEvidence&, const DriftEvidence&) = default;
 };
 
+// Inputs that both versions ran on the same node, one right after the other, in alternating order. Only the candidate's
+// evidence has these counts.
+struct PairEvidence {
+  int64_t pairs = 0;             // All pairs, also those on which a version failed.
+  int64_t candidate_failed = 0;  // Only the candidate failed.
+  int64_t stable_failed = 0;     // Only stable failed.
+  int64_t both_failed = 0;
+  // Of the pairs that both versions answered: counts of the candidate's run time divided by stable's. Buckets as in
+  // PairEvidence of control.proto.
+  std::vector<int64_t> ratio_buckets{};
+
+  friend bool operator==(const PairEvidence&, const PairEvidence&) = default;
+};
+
+// Counts of run times. Buckets as in Evidence of control.proto.
+using TimeBuckets = std::vector<int64_t>;
+
 // Cumulative counts of one version. They survive restarts of nodes: they are sums over all incarnations of nodes that
 // the controller observed.
 struct ArmEvidence {
   int64_t requests = 0;
   int64_t errors = 0;
   int64_t non_finite = 0;
-  std::vector<int64_t> run_time_buckets;  // Buckets as in Evidence of control.proto.
+  int64_t overloaded = 0;  // Requests that were refused or too late because of the version's queue.
+  // Key: the number of rows that ran together, padding included, rounded up to a power of two; 0 without batching.
+  std::map<int, TimeBuckets> run_times;
   DriftEvidence drift;
+  PairEvidence pairs;
 
   friend bool operator==(const ArmEvidence&, const ArmEvidence&) = default;
 };
 
 struct Verdict {
-  std::string result;   // "Pass", "Fail" or "Undecided".
-  std::string reason;   // "ErrorRate", "Latency", "NonFinite", "GoldenSet", "TooFewRequests", ...
+  std::string result;   // "Pass", "Fail", "Undecided" or "Inconclusive".
+  std::string reason;   // "ErrorRate", "Latency", "NonFinite", "GoldenSet", "TooFewRequests", "NotProven", ...
   std::string message;  // For users; contains the numbers.
   std::map<std::string, double> numbers;
 
@@ -210,6 +286,7 @@ struct RolloutStatus {
   bool promoted_by_command = false;  // A user ended the last step with `promote`.
   TimePoint evidence_used_at;        // When evidence was last added to `analysis`.
   TimePoint held_since;              // When the verdict's reason became LatencyBaseline; TimePoint{} for any other.
+  int64_t undo_generation = 0;       // The generation for which `undo` began this rollout; 0: `undo` did not begin it.
   // State of the sequential tests: log e-values, windows closed so far, totals, latency baseline of the stable version.
   // Only the code in analysis/ may interpret it.
   Json analysis;
@@ -256,8 +333,10 @@ struct ModelStatus {
   std::vector<HistoryEntry> history;       // At most kHistoryMax, the newest last.
   std::map<int64_t, std::string> digests;  // Key: version. Value: the digest that its files must have on all nodes.
   std::map<int64_t, Source> sources;       // Key: version. Value: the source in the spec when its rollout began.
-  std::optional<Command> command;          // A command that is not executed yet.
-  std::string command_result;              // Result of the last command.
+  std::optional<Command> command;          // A command of a client of release 0.1 that is not executed yet.
+  std::string command_result;              // Result of the last such command.
+  std::vector<Command> commands;           // The commands that are not executed yet, in the order of their arrival.
+  std::vector<CommandAnswer> answers;      // To `commands`; at most kAnswersMax, the newest last.
   std::vector<NodeStatus> nodes;
 
   friend bool operator==(const ModelStatus&, const ModelStatus&) = default;
@@ -265,6 +344,8 @@ struct ModelStatus {
 inline constexpr size_t kNodesMax = 100;  // Maximum number of nodes listed in a status.
 inline constexpr size_t kFailedMax = 20;
 inline constexpr size_t kHistoryMax = 50;
+inline constexpr size_t kCommandsMax = 16;
+inline constexpr size_t kAnswersMax = 64;  // More than kCommandsMax: every user must find the answer.
 
 struct Model {
   Metadata metadata;
@@ -315,6 +396,33 @@ struct ServingFleetSpec {
   Pods pods;
 };
 
+// Since `at`, so many nodes have been enough.
+struct Recommendation {
+  TimePoint at;
+  int replicas = 0;
+
+  friend bool operator==(const Recommendation&, const Recommendation&) = default;
+};
+
+// Nodes that were asked for at the same time and have not become ready yet.
+struct AskedNodes {
+  TimePoint at;
+  int nodes = 0;
+
+  friend bool operator==(const AskedNodes&, const AskedNodes&) = default;
+};
+
+// The utilization that the fleet may have. Learned: with a higher one, a signal was above its target.
+struct UtilizationLimit {
+  double share = 0;  // 0: no limit.
+  TimePoint at;
+  std::string signal;  // The signal, as people read it: "Latency of digits".
+  double target = 0;   // Its target. The limit ends when the target changes.
+
+  friend bool operator==(const UtilizationLimit&, const UtilizationLimit&) = default;
+};
+
+// The last decision of autoscaling, and everything that the next one needs after a restart of the controller.
 struct AutoscaleStatus {
   int desired = 0;
   std::string reason;  // "QueueDelay", "Utilization", "Latency", "Idle", "NoEvidence", ...
@@ -323,12 +431,23 @@ struct AutoscaleStatus {
   double target = 0;
   TimePoint evidence_at;  // Time of the newest sample that was used.
   TimePoint last_scale_up;
-  // At most one entry: the time since which fewer nodes than now are enough, and the largest number of nodes that was
-  // needed since that time.
-  std::vector<std::pair<TimePoint, int>> recommendations;
+  // At most kRecommendationsMax, the oldest first; later ones have fewer nodes. All have fewer than there are now.
+  std::vector<Recommendation> recommendations;
+  // Since when requests have waited too long although the fleet has the nodes that its demand needs; TimePoint{}: they
+  // do not.
+  TimePoint waiting_since;
+  // When metrics last confirmed the recommendations and waiting_since. It is written rarely, so that it does not cost a
+  // write per second.
+  TimePoint checked_at;
+  std::vector<AskedNodes> asked;      // At most kAskedMax, the oldest first.
+  std::vector<double> start_seconds;  // Measured from asked to ready. At most kStartsMax, the newest last.
+  UtilizationLimit utilization_limit;
 
   friend bool operator==(const AutoscaleStatus&, const AutoscaleStatus&) = default;
 };
+inline constexpr size_t kRecommendationsMax = 10;
+inline constexpr size_t kAskedMax = 20;
+inline constexpr size_t kStartsMax = 10;
 
 struct FleetNodeStatus {
   std::string name;

@@ -1,7 +1,6 @@
 // The commands that write to the store. Every call may be repeated; none overwrites a concurrent change.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,15 +38,5 @@ std::string OutcomeOf(const Applied& applied);
 // Deletes the object, but not one that was created with the same name meanwhile. Returns NotFound, which lists the
 // existing names, if the object does not exist.
 Status DeleteObject(store::Store& store, const api::Key& key);
-
-// Writes the command for the rollout that is in the store now, waits for the controller's answer and returns its text.
-// If no controller takes the command in time, withdraws it and returns DeadlineExceeded.
-Result<std::string> SendCommand(store::Store& store, const api::Key& model, const std::string& verb,
-                                std::chrono::milliseconds patience);
-
-// Whether the controller's answer to a command is a refusal ("promote: refused: ...").
-bool IsRefusal(const std::string& command_result);
-
-inline constexpr int kConflictRetriesMax = 20;
 
 }  // namespace longshore::cli

@@ -1,4 +1,4 @@
-// Runs the commands against the real local store. A thread simulates the controller that processes them.
+// Runs the commands against the real local store.
 #include "controller/cli/commands.h"
 
 #include <gtest/gtest.h>
@@ -172,42 +172,6 @@ TEST_F(Commands, GetShowsReadableObjectsAndThenFailsNamingTheUnreadableOnes) {
   EXPECT_NE(got.error().message.find(damaged.string()), std::string::npos) << got.error().message;
 }
 
-TEST_F(Commands, ACommandCarriesTheGenerationThatTheUserSawAndReturnsTheControllersAnswer) {
-  ASSERT_TRUE(Apply(kManifest));
-  api::Command taken;
-  std::thread controller([&] {
-    while (true) {
-      const auto object = store_->Get(key_).value();
-      api::Model model = ToModel(object).value();
-      if (!model.status.command) continue;
-      taken = *model.status.command;
-      model.status.command.reset();
-      model.status.command_result = "promote: done";
-      if (store_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(model.status)))
-        return;
-    }
-  });
-  const auto result = SendCommand(*store_, key_, "promote", std::chrono::seconds(20));
-  controller.join();
-  ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(*result, "promote: done");
-  EXPECT_EQ(taken.verb, "promote");
-  EXPECT_EQ(taken.generation, 1);
-}
-
-TEST_F(Commands, ACommandThatNoControllerTakesIsWithdrawn) {
-  ASSERT_TRUE(Apply(kManifest));
-  const auto result = SendCommand(*store_, key_, "abort", std::chrono::milliseconds(50));
-  ASSERT_FALSE(result);
-  EXPECT_EQ(ExitCodeOf(result.error()), kExitTimeout);
-  EXPECT_FALSE(ToModel(store_->Get(key_).value())->status.command.has_value());
-}
-
-TEST(Refusal, IsRecognizedByTheControllersAnswer) {
-  EXPECT_TRUE(IsRefusal("promote: refused: no rollout is under way"));
-  EXPECT_FALSE(IsRefusal("promote: done"));
-}
-
 TEST(Options, AcceptsKindsInSingularAndPluralAndRefusesOthers) {
   const char* get[] = {"longshore", "--manifests=/m", "get", "models"};
   EXPECT_EQ((*ParseOptions(4, get))->kind, api::kModelKind);
@@ -252,9 +216,24 @@ TEST(Options, CommandsCarryTheirVerb) {
   const char* promote[] = {"longshore", "promote", "digits", "-n", "vision", "--manifests=/m", "--timeout=3s"};
   const auto options = ParseOptions(7, promote);
   ASSERT_TRUE(options) << options.error().message;
-  EXPECT_EQ((*options)->command, "promote");
+  EXPECT_EQ((*options)->command.verb, "promote");
   EXPECT_EQ((*options)->namespace_, "vision");
   EXPECT_EQ((*options)->timeout, std::chrono::seconds(3));
+}
+
+TEST(Options, UndoMayNameAVersionAndEachCommandAnId) {
+  const char* undo[] = {"longshore", "undo", "digits", "--to=4", "--id", "deploy-42"};
+  const auto options = ParseOptions(6, undo);
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ((*options)->command.verb, "undo");
+  EXPECT_EQ((*options)->command.to, 4);
+  EXPECT_EQ((*options)->command.id, "deploy-42");
+  const char* zero[] = {"longshore", "undo", "digits", "--to=0"};
+  EXPECT_EQ(ExitCodeOf(ParseOptions(4, zero).error()), kExitUsage);
+  const char* abort[] = {"longshore", "abort", "digits", "--to=4"};
+  EXPECT_EQ(ExitCodeOf(ParseOptions(4, abort).error()), kExitUsage);
+  const char* bad_id[] = {"longshore", "abort", "digits", "--id=ci/42"};
+  EXPECT_NE(ParseOptions(4, bad_id).error().message.find("--id: \"ci/42\""), std::string::npos);
 }
 
 TEST(Options, ATimeoutMustBeADurationAndHaveAnEffect) {

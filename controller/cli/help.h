@@ -15,7 +15,8 @@ inline constexpr const char* kAbout = R"(Show models and fleets, change them, an
   longshore model check /models/digits  whether a SavedModel runs on Longshore; model show and model run use it
   longshore profile localhost:8502      record how long each op takes on a live node, for Perfetto or Chrome
   longshore promote digits              go to the next step of the rollout now
-  longshore abort digits                send all traffic back to the stable version now
+  longshore abort digits                end the rollout: send all traffic back to the stable version now
+  longshore undo digits                 return to the version that served before the last rollout
 
 longshore works with the cluster that kubectl would use. For a controller on this host, name its directory of manifests
 with --manifests or the environment variable LONGSHORE_MANIFESTS. If the PATH has a link to longshore with the name
@@ -39,6 +40,18 @@ its defaults and refusals apply. Exit codes: 0 no differences, 1 differences, 2 
 inline constexpr const char* kApplyFooter =
     R"(A dry run writes nothing. It fails if the apply would be refused. For each model it prints the rollout that would
 begin: the events that it will have if nothing goes wrong, its minimum duration, and what is checked and judged.)";
+
+inline constexpr const char* kUndoFooter =
+    R"(A version that another one has replaced stays loaded for spec.rollout.keepWarm, 10 minutes by default. During this
+time undo sends all requests back to it at once, on all nodes, whatever the strategy is. After it, undo begins a rollout
+to that version: it skips the steps, but not the rehearsal and the golden set. The answer says which of the two happens.
+While a rollout is under way, undo ends it, as abort does.
+
+The version that is left counts as failed, with the reason Undone: it is not rolled out again until its files or the
+manifest change, or until `longshore retry`. A second undo does not go forward to it again, unless --to names it.
+
+  longshore undo digits                 return to the version that served before
+  longshore undo digits --to 4          return to version 4, which served at some time before)";
 
 inline constexpr const char* kProfileFooter =
     R"(The node records the next runs of models that requests cause. For each run the trace has its ops in order: the

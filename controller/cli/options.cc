@@ -7,6 +7,7 @@
 #include <map>
 
 #include "controller/api/parse.h"
+#include "controller/api/text_format.h"
 #include "controller/cli/help.h"
 
 namespace longshore::cli {
@@ -103,6 +104,21 @@ void AddWriting(CLI::App& app, Flags& flags) {
   remove->add_option("name", flags.options.name, "Name of the object")->required();
 }
 
+CLI::App* AddCommand(CLI::App& app, const char* name, const char* about, Flags& flags) {
+  CLI::App* command = app.add_subcommand(name, about);
+  const std::string verb = name;
+  command->callback([&flags, verb] {
+    flags.options.verb = Verb::kCommand;
+    flags.options.command.verb = verb;
+  });
+  command->add_option("name", flags.options.name, "Name of the model")->required();
+  AddNamespace(*command, flags);
+  AddTimeout(*command, flags, "How long to wait for the controller, for example 30s; default: 10s");
+  command->add_option("--id", flags.options.command.id,
+                      "Identifies the command: if you repeat it with the same id, it is not executed twice");
+  return command;
+}
+
 void AddCommands(CLI::App& app, Flags& flags) {
   const std::pair<const char*, const char*> commands[] = {
       {"promote", "Go to the next step of the rollout now"},
@@ -111,16 +127,13 @@ void AddCommands(CLI::App& app, Flags& flags) {
       {"resume", "Continue after a pause"},
       {"retry", "Try a failed version again"}};
   for (const auto& [name, about] : commands) {
-    CLI::App* command = app.add_subcommand(name, about);
-    const std::string verb = name;
-    command->callback([&flags, verb] {
-      flags.options.verb = Verb::kCommand;
-      flags.options.command = verb;
-    });
-    command->add_option("name", flags.options.name, "Name of the model")->required();
-    AddNamespace(*command, flags);
-    AddTimeout(*command, flags, "How long to wait for the controller, for example 30s; default: 10s");
+    AddCommand(app, name, about, flags);
   }
+  CLI::App* undo = AddCommand(
+      app, "undo", "Send all traffic back to the version that served before; at once while it is kept loaded", flags);
+  undo->add_option("--to", flags.options.command.to, "Version to return to; default: the one that served before")
+      ->check(CLI::PositiveNumber);
+  undo->footer(kUndoFooter);
 }
 
 // A separate program implements this verb: RunCompanion starts it before this parser gets the command line. The verb is
@@ -221,6 +234,9 @@ Result<Options> Resolve(Flags flags) {
     if (kind == Kinds().end()) return InvalidArgument("\"{}\" is not a kind; use models or fleets", flags.kind);
     options.kind = kind->second;
   }
+  const std::string& id = options.command.id;
+  if (!id.empty() && !api::Matches(id, api::kCommandId))
+    return InvalidArgument("--id: \"{}\" is not {}", id, api::kCommandId.what);
   const bool names_a_cluster = !options.kubeconfig.empty() || !options.context.empty();
   if (flags.has_manifests_flag && names_a_cluster) {
     return InvalidArgument(

@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/path.h"
+#include "controller/cli/command_request.h"
 
 namespace longshore::cli {
 
@@ -48,8 +49,8 @@ struct Options {
   std::string name;        // "": all objects of the kind.
   std::string namespace_;  // "": the default of the place, see OpenPlace.
   bool all_namespaces = false;
-  std::string command;  // For kCommand: "promote", ...
-  std::string file;     // For kApply and kDiff; "-": standard input.
+  CommandRequest command;  // For kCommand.
+  std::string file;        // For kApply and kDiff; "-": standard input.
   bool dry_run = false;
   std::vector<std::string> files;  // For an import; "-": standard input.
   std::string fleet;

@@ -9,6 +9,7 @@
 #include "controller/cli/companion.h"
 #include "controller/cli/import_files.h"
 #include "controller/cli/profile.h"
+#include "controller/cli/send_command.h"
 #include "controller/cli/show.h"
 #include "controller/cli/status.h"
 
@@ -24,11 +25,11 @@ Status Delete(const Options& options, store::Store& store, std::ostream& out) {
   return {};
 }
 
-Status Command(const Options& options, store::Store& store, std::ostream& out) {
+Status Command(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
   const api::Key key{api::kModelKind, options.namespace_, options.name};
-  ASSIGN_OR_RETURN(const std::string result, SendCommand(store, key, options.command, options.timeout));
-  if (IsRefusal(result)) return FailedPrecondition("{}", result);
-  out << result << "\n";
+  ASSIGN_OR_RETURN(const api::CommandAnswer answer, SendCommand(store, key, options.command, clock, options.timeout));
+  if (answer.result != api::CommandResult::kDone) return FailedPrecondition("{}", ToString(answer));
+  out << ToString(answer) << "\n";
   return {};
 }
 
@@ -69,7 +70,7 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kApply: return OkAfter(Apply(options, place, clock, out));
     case Verb::kDiff: return Diff(options, place, out);
     case Verb::kDelete: return OkAfter(Delete(options, store, out));
-    case Verb::kCommand: return OkAfter(Command(options, store, out));
+    case Verb::kCommand: return OkAfter(Command(options, store, clock, out));
     case Verb::kImportTfServing:
     case Verb::kImportKserve:
     case Verb::kProfile:

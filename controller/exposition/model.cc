@@ -42,6 +42,18 @@ constexpr Name kRunSeconds{"longshore_model_rollout_run_seconds", "Run times in 
 constexpr Name kEvidence{
     "longshore_model_rollout_evidence_ratio",
     "Evidence against the candidate divided by the limit of the test: at 1 the candidate fails the test."};
+constexpr Name kProof{
+    "longshore_model_rollout_proof_ratio",
+    "Evidence that the candidate is not worse by more than the tolerance, divided by what a proof needs: "
+    "at 1 the proof is complete."};
+constexpr Name kDifference{"longshore_model_rollout_error_difference_ratio",
+                           "The bounds of the candidate's error rate less stable's, with 95 % confidence."};
+constexpr Name kDetectable{
+    "longshore_model_rollout_error_detectable_ratio",
+    "The smallest increase of the error rate that the evidence so far finds, with a power of 80 %."};
+constexpr Name kRunRatio{"longshore_model_rollout_run_time_ratio",
+                         "The bounds of the candidate's median run time divided by stable's, with 95 % confidence."};
+constexpr Name kPairs{"longshore_model_rollout_pairs", "Inputs of the last rollout that ran on both versions."};
 
 // The metric for each number of a verdict. Missing numbers are not shown.
 struct Shown {
@@ -74,6 +86,14 @@ const std::vector<Shown>& ShownNumbers() {
       evidence("eErrors", "eErrorsLimit", "ErrorRate"),
       evidence("eLatency", "eLatencyLimit", "Latency"),
       evidence("eLatencyBaseline", "eLatencyBaselineLimit", "LatencyBaseline"),
+      {"eErrorsProof", kProof, {{"test", "ErrorRate"}}, 1, "eProofLimit"},
+      {"eLatencyProof", kProof, {{"test", "Latency"}}, 1, "eProofLimit"},
+      {"errorDifferenceLow", kDifference, {{"bound", "low"}}},
+      {"errorDifferenceHigh", kDifference, {{"bound", "high"}}},
+      {"errorDifferenceDetectable", kDetectable, {}},
+      {"runTimeRatioLow", kRunRatio, {{"bound", "low"}}},
+      {"runTimeRatioHigh", kRunRatio, {{"bound", "high"}}},
+      {"pairs", kPairs, {}},
   };
   return shown;
 }

@@ -63,6 +63,10 @@ class Fleet {
   // each finishes its work first. Requires an earlier Ensure.
   virtual Status Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) = 0;
 
+  // Returns the number of nodes that the last successful call of Scale asked for, even if an earlier controller made
+  // the call or not all nodes exist yet. 0 if there was none.
+  virtual int Wanted(const std::string& fleet) const = 0;
+
   // Returns all existing nodes of the fleet, including leaving ones, ordered by name.
   virtual std::vector<NodeInfo> Nodes(const std::string& fleet) const = 0;
 

@@ -6,22 +6,46 @@
 namespace longshore::reconcile {
 namespace {
 
+api::TimeBuckets BucketsFrom(const google::protobuf::RepeatedField<int64_t>& buckets) {
+  return {buckets.begin(), buckets.end()};
+}
+
+// Nodes of release 0.1 do not report the rows.
+std::map<int, api::TimeBuckets> RunTimesFrom(const control::Evidence& evidence) {
+  std::map<int, api::TimeBuckets> run_times;
+  for (const control::RunTimesOfRows& of_rows : evidence.run_times_of_rows()) {
+    run_times[of_rows.rows()] = BucketsFrom(of_rows.buckets());
+  }
+  if (run_times.empty() && !evidence.run_time_buckets().empty())
+    run_times[0] = BucketsFrom(evidence.run_time_buckets());
+  return run_times;
+}
+
 api::ArmEvidence FromProto(const control::Evidence& evidence) {
   api::ArmEvidence arm;
   arm.requests = evidence.requests();
   arm.errors = evidence.errors();
   arm.non_finite = evidence.non_finite();
-  arm.run_time_buckets.assign(evidence.run_time_buckets().begin(), evidence.run_time_buckets().end());
+  arm.overloaded = evidence.overloaded();
+  arm.run_times = RunTimesFrom(evidence);
   arm.drift.pairs = evidence.drift().pairs();
   arm.drift.difference_sum = evidence.drift().difference_sum();
   arm.drift.difference_max = evidence.drift().difference_max();
   arm.drift.top1_changed = evidence.drift().top1_changed();
+  const control::PairEvidence& pairs = evidence.pairs();
+  arm.pairs = {pairs.pairs(), pairs.candidate_failed(), pairs.stable_failed(), pairs.both_failed(),
+               BucketsFrom(pairs.ratio_buckets())};
   return arm;
 }
 
 template <typename T>
 T Less(T more, T less) {
   return std::max(more - less, T{0});
+}
+
+api::TimeBuckets Less(api::TimeBuckets more, const api::TimeBuckets& less) {
+  for (size_t i = 0; i < std::min(more.size(), less.size()); ++i) more[i] = Less(more[i], less[i]);
+  return more;
 }
 
 }  // namespace
@@ -31,11 +55,15 @@ api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence
   difference.requests = Less(more.requests, less.requests);
   difference.errors = Less(more.errors, less.errors);
   difference.non_finite = Less(more.non_finite, less.non_finite);
-  difference.run_time_buckets = more.run_time_buckets;
-  const size_t common = std::min(more.run_time_buckets.size(), less.run_time_buckets.size());
-  for (size_t i = 0; i < common; ++i) {
-    difference.run_time_buckets[i] = Less(more.run_time_buckets[i], less.run_time_buckets[i]);
+  difference.overloaded = Less(more.overloaded, less.overloaded);
+  for (const auto& [rows, buckets] : more.run_times) {
+    const auto earlier = less.run_times.find(rows);
+    difference.run_times[rows] = Less(buckets, earlier == less.run_times.end() ? api::TimeBuckets{} : earlier->second);
   }
+  difference.pairs = {
+      Less(more.pairs.pairs, less.pairs.pairs), Less(more.pairs.candidate_failed, less.pairs.candidate_failed),
+      Less(more.pairs.stable_failed, less.pairs.stable_failed), Less(more.pairs.both_failed, less.pairs.both_failed),
+      Less(more.pairs.ratio_buckets, less.pairs.ratio_buckets)};
   difference.drift.pairs = Less(more.drift.pairs, less.drift.pairs);
   difference.drift.difference_sum = Less(more.drift.difference_sum, less.drift.difference_sum);
   // The maximum within a window cannot be computed from two cumulative maxima, so this is the later one.
@@ -100,7 +128,7 @@ analysis::Windows EvidenceBook::Windows(const std::string& fleet, const std::str
   std::erase_if(windows, [](const auto& entry) {
     const analysis::WindowEvidence& window = entry.second;
     return window.candidate.requests == 0 && window.candidate.non_finite == 0 && window.candidate.drift.pairs == 0 &&
-           window.stable.requests == 0;
+           window.candidate.pairs.pairs == 0 && window.candidate.overloaded == 0 && window.stable.requests == 0;
   });
   return windows;
 }

@@ -62,7 +62,7 @@ TEST_F(EvidenceBookTest, EachRequestIsInOneWindow) {
   Take("a", "i", Report(7));
   book_.Use("f", "m", 1, 2, used);
   EXPECT_EQ(Requests(), 2) << "requests after the window was read are in the next one";
-  EXPECT_EQ(Window().run_time_buckets, std::vector<int64_t>{2});
+  EXPECT_EQ(Window().run_times.at(0), std::vector<int64_t>{2});
   EXPECT_EQ(book_.Past("f", "m", 1).requests, 7);
   book_.EmptyWindows("f", "m");
   EXPECT_EQ(Requests(), 0);

@@ -95,8 +95,12 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
     reconciliation.write = {key, wanted.metadata.uid, wanted.metadata.resource_version, api::ToJson(next.status)};
   }
   if (waits) shared_.deps.queue(key, kAwaitAgain);
-  reconciliation.finish = [this, wanted, status = next.status, addresses, scaled](const Status& written) -> Outcome {
+  reconciliation.finish = [this, wanted, status = next.status, addresses, scaled,
+                           &memory](const Status& written) -> Outcome {
     RETURN_IF_ERROR(written);
+    // The status may be the stored one, because the next write must wait.
+    if (memory.unwritten_autoscale && memory.unwritten_autoscale->second == status.autoscale)
+      memory.unwritten_autoscale.reset();
     shared_.RecordEvents(EventsOf(wanted, status));
     RETURN_IF_ERROR(scaled);
     return CheckAgainIn(wanted, addresses);
@@ -164,16 +168,22 @@ std::vector<signals::LatencyObjective> FleetReconciler::ObjectivesOf(const Fleet
   return objectives;
 }
 
-api::AutoscaleStatus FleetReconciler::Autoscale(const api::ServingFleet& object, const FleetMemory& memory) {
+// Returns the next status of autoscaling, and keeps it in the memory until it is stored. As long as the controller does
+// not know all Models and nodes that existed before it, there are no signals, because they would be incomplete.
+api::AutoscaleStatus FleetReconciler::Autoscale(const api::ServingFleet& object, FleetMemory& memory) {
   const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
   if (!object.spec.autoscaling) {
     sources_.erase(fleet);
+    memory.unwritten_autoscale.reset();
     return {};
   }
+  api::AutoscaleStatus before = object.status.autoscale;
+  if (memory.unwritten_autoscale && memory.unwritten_autoscale->first == object.metadata.uid)
+    before = memory.unwritten_autoscale->second;
   const signals::Query query{fleet, ObjectivesOf(memory), object.spec.autoscaling->prometheus_url,
                              object.spec.autoscaling->metrics_age_max};
   autoscale::Input input;
-  input.replicas = CountStaying(shared_.deps.fleet.Nodes(fleet));
+  input.replicas = shared_.deps.fleet.Wanted(fleet);
   auto& [asked, source] = sources_[fleet];
   if (!source || asked != query) {
     asked = query;
@@ -185,8 +195,12 @@ api::AutoscaleStatus FleetReconciler::Autoscale(const api::ServingFleet& object,
     if (!node.ready || node.leaving) continue;
     if (const nodes::ViewPtr live = shared_.deps.nodes.Node(fleet, name)) ready.push_back(live);
   }
-  if (source) input.metrics = source->Latest(ready, now);
-  return autoscale::Decide(object.spec, object.status.autoscale, input, now);
+  const bool is_complete = shared_.models_are_known && memory.awaited.empty();
+  if (source && is_complete) input.metrics = source->Latest(ready, now);
+  input.ready = std::min(static_cast<int>(ready.size()), input.replicas);
+  api::AutoscaleStatus status = autoscale::Decide(object.spec, before, input, now);
+  memory.unwritten_autoscale.emplace(object.metadata.uid, status);
+  return status;
 }
 
 // Whether to wait for nodes that were started before this controller and have not reported yet. Without waiting, such a

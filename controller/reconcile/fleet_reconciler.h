@@ -23,7 +23,7 @@ class FleetReconciler final : public KindReconciler {
   Result<Reconciliation> ReconcileFleet(const api::Key& key, FleetMemory& memory);
   Outcome RemoveFleet(const std::string& fleet);
   std::vector<signals::LatencyObjective> ObjectivesOf(const FleetMemory& memory) const;
-  api::AutoscaleStatus Autoscale(const api::ServingFleet& object, const FleetMemory& memory);
+  api::AutoscaleStatus Autoscale(const api::ServingFleet& object, FleetMemory& memory);
   void MakePart(const api::ServingFleet& object, FleetMemory& memory);
   void MoveHomes(const api::Key& key, ModelMemory& model, const rollout::NodeNames& peers);
   void SendToNodes(const api::ServingFleet& object, FleetMemory& memory);

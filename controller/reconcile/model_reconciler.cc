@@ -13,7 +13,7 @@ namespace {
 
 bool HasEnded(const api::RolloutStatus& before, const api::RolloutStatus& now) {
   const bool is_over = now.phase == api::RolloutPhase::kCompleted || now.phase == api::RolloutPhase::kRolledBack;
-  return is_over && (now.phase != before.phase || now.id != before.id);
+  return is_over && (IsUnderWay(before.phase) || now.id != before.id);
 }
 
 api::Key KeyOf(const api::Model& model) { return {api::kModelKind, model.metadata.namespace_, model.metadata.name}; }
@@ -33,15 +33,18 @@ api::Model WithStatus(api::Model model, const api::ModelStatus& status) {
   return model;
 }
 
-api::ModelStatus WithoutCommand(api::ModelStatus status) {
+api::ModelStatus WithoutCommands(api::ModelStatus status) {
   status.command.reset();
+  status.commands.clear();
   return status;
 }
+
+bool HasCommands(const api::ModelStatus& status) { return status.command || !status.commands.empty(); }
 
 // Whether the unwritten decision can still be used for `model`. If the spec has changed since (the generation differs),
 // a decision with evidence can still be used; without evidence, it is a decision of a first rollout and is made again.
 bool StillApplies(const Unwritten& unwritten, const api::Model& model) {
-  const bool same_status = unwritten.uid == model.metadata.uid && unwritten.from == WithoutCommand(model.status);
+  const bool same_status = unwritten.uid == model.metadata.uid && unwritten.from == WithoutCommands(model.status);
   return same_status &&
          (unwritten.generation == model.metadata.generation || !unwritten.status.rollout.analysis.is_null());
 }
@@ -75,10 +78,12 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
   const Result<api::Model> read = object ? ReadModel(*object) : tl::make_unexpected(object.error());
   NoteReadable(key, read);
   if (!read) return tl::make_unexpected(read.error());
-  const api::Model& model = *read;
+  api::Model model = *read;
+  RestoreAnswers(model);
   const std::string fleet = api::FleetOf(model.metadata, model.spec);
   ASSIGN_OR_RETURN(const std::optional<Refusal> refusal, RefusalByFleet(model, fleet));
   ModelMemory& memory = MemoryOf(model, refusal.has_value());
+  NoteAnswers(model, model.status);
   const std::string conflict = ConflictOf(key, memory);
   memory.refused = refusal || !conflict.empty();
   FleetMemory& of_fleet = shared_.FleetOf(fleet);
@@ -92,6 +97,7 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
   if (!still_applies) memory.unwritten.reset();
   api::Model from = still_applies ? WithStatus(model, memory.unwritten->status) : model;
   from.status.command = model.status.command;
+  from.status.commands = model.status.commands;
   const rollout::Observed observed = Observe(from, memory);
   rollout::Decision decision;
   decision.status = from.status;
@@ -102,6 +108,21 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
     decision.events.insert(decision.events.begin(), memory.unwritten->events.begin(), memory.unwritten->events.end());
   }
   return Apply(model, decision, observed);
+}
+
+// A `longshore` of release 0.1 rewrites the status without the answers, which it does not know.
+void ModelReconciler::RestoreAnswers(api::Model& model) const {
+  const auto known = shared_.models.find(KeyOf(model));
+  if (known == shared_.models.end() || !known->second.answers || !model.status.answers.empty()) return;
+  if (known->second.answers->uid == model.metadata.uid) model.status.answers = known->second.answers->answers;
+}
+
+// `status` is in the store, so its commands have really been answered.
+void ModelReconciler::NoteAnswers(const api::Model& model, const api::ModelStatus& status) {
+  ModelMemory& memory = shared_.models.at(KeyOf(model));
+  memory.answers.reset();
+  if (!status.answers.empty())
+    memory.answers = std::make_unique<StoredAnswers>(StoredAnswers{model.metadata.uid, status.answers});
 }
 
 // Returns the memory of the Model, which is created if the Model is new. If its fleet or its served name has changed,
@@ -138,7 +159,7 @@ void ModelReconciler::NoteModel(const api::Model& model, ModelMemory& memory) {
 Duration ModelReconciler::MayWaitFor(const api::Model& model, const rollout::Decision& decision) const {
   const api::ModelStatus& status = decision.status;
   const ModelMemory& memory = shared_.models.at(KeyOf(model));
-  if (memory.refused || model.status.command) return Duration(0);
+  if (memory.refused || HasCommands(model.status)) return Duration(0);
   if (rollout::OnlyEvidenceIsNew(model.status, status) && shared_.options.evidence_unwritten_min > Duration(0)) {
     const Duration lasted = model.status.rollout.evidence_used_at - model.status.rollout.step_started_at;
     return std::clamp(lasted, shared_.options.evidence_unwritten_min, shared_.options.evidence_unwritten_max);
@@ -195,8 +216,8 @@ Reconciliation ModelReconciler::DeferWrite(const api::Model& model, const rollou
   ModelMemory& memory = shared_.models.at(key);
   const MonotonicPoint since = memory.unwritten ? memory.unwritten->since : shared_.deps.timer.Now();
   memory.unwritten =
-      std::make_unique<Unwritten>(Unwritten{model.metadata.uid, model.metadata.generation, WithoutCommand(model.status),
-                                            decision.status, decision.events, since});
+      std::make_unique<Unwritten>(Unwritten{model.metadata.uid, model.metadata.generation,
+                                            WithoutCommands(model.status), decision.status, decision.events, since});
   TakeEvidence(model, decision, observed);
   Remember(key, WithStatus(model, decision.status), decision.placement);
   const Duration left = since + at_most - shared_.deps.timer.Now();
@@ -215,6 +236,7 @@ Outcome ModelReconciler::FinishModel(const api::Model& model, const rollout::Dec
     return tl::make_unexpected(written.error());
   }
   shared_.models.at(key).unwritten.reset();
+  NoteAnswers(model, decision.status);
   shared_.RecordEvents(EventsOf(model, decision.status, decision.events));
   if (HasEnded(model.status.rollout, decision.status.rollout)) shared_.deps.rollout_ended(key, decision.status.rollout);
   TakeEvidence(model, decision, observed);
@@ -390,6 +412,7 @@ void ModelReconciler::ReportProblems(const api::Model& model, const std::string&
   if (refused) {  // Refused Models get no decision, so these conditions are the whole report for this generation.
     status.observed_generation = model.metadata.generation;
     const std::string reason = refusal ? refusal->reason : "NameConflict";
+    rollout::RefuseCommands(status, refusal ? refusal->message : conflict, shared_.deps.clock.Now());
     set("Ready", false, reason, refusal ? refusal->message : conflict);
     set("Reconciling", false, reason, "");
     set("Stalled", true, reason, refusal ? refusal->message : conflict);

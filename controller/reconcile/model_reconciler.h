@@ -26,6 +26,8 @@ class ModelReconciler final : public KindReconciler {
 
  private:
   Result<api::Model> ReadModel(const store::Object& object) const;
+  void RestoreAnswers(api::Model& model) const;
+  void NoteAnswers(const api::Model& model, const api::ModelStatus& status);
   void NoteReadable(const api::Key& key, const Result<api::Model>& model);
   ModelMemory& MemoryOf(const api::Model& model, bool refused);
   static void NoteModel(const api::Model& model, ModelMemory& memory);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/node_contract/homes.h"
+#include "controller/api/format.h"
 #include "controller/reconcile/testing.h"
 
 namespace longshore::reconcile {
@@ -321,7 +322,7 @@ class EvidenceOfAStep : public ReconcilerTest {
           {{"fleet", "cpu"},
            {"source", {{"uri", "file:///models/a"}}},
            {"version", 2},
-           {"rollout", {{"steps", {{{"weight", 50}}}}, {"hold", hold}}}});
+           {"rollout", {{"steps", {{{"weight", 50}, {"proof", "Sampled"}}}}, {"hold", hold}}}});
     due_.insert(ModelKey("a"));
   }
   // The node answers a hundred requests in each of the next `seconds` seconds.
@@ -394,12 +395,175 @@ TEST_F(EvidenceOfAStep, IsPartlyLostForALaterController) {
 TEST_F(EvidenceOfAStep, IsCompleteWhenACommandActs) {
   AnswerFor(5);
   const store::Object object = disk_->Get(ModelKey("a")).value();
+  const Json command = {
+      {"id", "x"}, {"verb", "promote"}, {"generation", object.metadata.generation}, {"attempt", 2}, {"step", 0}};
+  ASSERT_TRUE(disk_->PatchStatus(ModelKey("a"), object.metadata.uid, object.metadata.resource_version,
+                                 {{"commands", {command}}}));
+  Settle({ModelKey("a")});
+  EXPECT_EQ(StatusOf("a").stable_version, 2);
+  EXPECT_GE(Requests(), 400);
+  EXPECT_EQ(StatusOf("a").answers.at(0).result, api::CommandResult::kDone);
+}
+
+TEST_F(EvidenceOfAStep, IsCompleteWhenACommandOfRelease01Acts) {
+  AnswerFor(5);
+  const store::Object object = disk_->Get(ModelKey("a")).value();
   Json status = object.status;
   status["command"] = {{"verb", "promote"}, {"generation", object.metadata.generation}, {"step", 0}};
   ASSERT_TRUE(disk_->PutStatus(ModelKey("a"), object.metadata.uid, object.metadata.resource_version, status));
   Settle({ModelKey("a")});
   EXPECT_EQ(StatusOf("a").stable_version, 2);
   EXPECT_GE(Requests(), 400);
+}
+
+class CommandsOfAModel : public ReconcilerTest {
+ protected:
+  static constexpr const char* kNode = "default.cpu-0";
+
+  // Version 2 has replaced version 1, which is warm.
+  CommandsOfAModel() {
+    Settle();
+    nodes_.Attach(kNode, {{"a", 1}});
+    ApplyModel("a");
+    Settle();
+    Apply(api::kModelKind, "a",
+          {{"fleet", "cpu"},
+           {"source", {{"uri", "file:///models/a"}}},
+           {"version", 2},
+           {"rollout", {{"strategy", "Immediate"}}}});
+    nodes_.Attach(kNode, {{"a", 1}, {"a", 2}});
+    Settle({ModelKey("a"), kFleetKey});
+    EXPECT_EQ(StatusOf("a").stable_version, 2);
+    ended_.clear();
+    events_.clear();
+  }
+  // Adds the command to the queue, as `longshore` does.
+  void Give(const std::string& id, const std::string& verb) {
+    const store::Object object = disk_->Get(ModelKey("a")).value();
+    const api::ModelStatus status = StatusOf("a");
+    Json queue = object.status.value("commands", Json::array());
+    queue.push_back(api::ToJson(api::Command{.verb = verb,
+                                             .generation = object.metadata.generation,
+                                             .step = status.rollout.step_index,
+                                             .id = id,
+                                             .attempt = status.rollout.attempt}));
+    ASSERT_TRUE(disk_->PatchStatus(ModelKey("a"), object.metadata.uid, object.metadata.resource_version,
+                                   {{"commands", queue}}));
+  }
+  std::vector<std::string> Answers() {
+    std::vector<std::string> answers;
+    for (const api::CommandAnswer& answer : StatusOf("a").answers)
+      answers.push_back(answer.id + " " + ToString(answer));
+    return answers;
+  }
+  // Version -> weight on the node, for the versions that it loads.
+  std::map<int64_t, int> WeightsOnNode() {
+    std::map<int64_t, int> weights;
+    for (const control::FromController& message : nodes_.messages.at(kNode)) {
+      if (!message.has_change() || message.change().served_name() != "a") continue;
+      weights.clear();
+      for (const control::VersionState& version : message.change().model().versions()) {
+        if (version.load()) weights[version.version()] = version.weight_bp();
+      }
+    }
+    return weights;
+  }
+};
+
+TEST_F(CommandsOfAModel, UndoReachesTheNodesBeforeTheStatusIsWritten) {
+  Give("x", "undo");
+  disk_->full_for.insert(ModelKey("a"));
+  Settle({ModelKey("a")});
+  EXPECT_EQ(StatusOf("a").stable_version, 2);
+  EXPECT_EQ(WeightsOnNode(), (std::map<int64_t, int>{{1, 10000}, {2, 0}})) << "version 2 may have to serve again";
+  EXPECT_TRUE(events_.empty());
+  disk_->full_for.clear();
+  const size_t messages = nodes_.messages.at(kNode).size();
+  Settle({ModelKey("a")});
+  EXPECT_EQ(StatusOf("a").stable_version, 1);
+  EXPECT_EQ(nodes_.messages.at(kNode).size(), messages) << "the node has the decision already";
+  EXPECT_THAT(Answers(), testing::ElementsAre(HasSubstr("x undo: done: version 1 serves all requests")));
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(events_[0].reason, "Undone");
+  EXPECT_TRUE(ended_.empty()) << "the rollout had ended long before";
+}
+
+TEST_F(CommandsOfAModel, WithdrawnUndoLeavesBothVersionsLoaded) {
+  Give("x", "undo");
+  disk_->full_for.insert(ModelKey("a"));
+  Settle({ModelKey("a")});
+  disk_->full_for.clear();
+  const store::Object object = disk_->Get(ModelKey("a")).value();
+  ASSERT_TRUE(
+      disk_->PatchStatus(ModelKey("a"), object.metadata.uid, object.metadata.resource_version, {{"commands", Json()}}));
+  Settle({ModelKey("a")});
+  EXPECT_EQ(WeightsOnNode(), (std::map<int64_t, int>{{1, 0}, {2, 10000}}));
+  EXPECT_EQ(StatusOf("a").stable_version, 2);
+}
+
+TEST_F(CommandsOfAModel, AnswersSurviveAClientOfRelease01) {
+  Give("x", "undo");
+  Settle({ModelKey("a")});
+  const store::Object object = disk_->Get(ModelKey("a")).value();
+  Json status = object.status;
+  status.erase("answers");
+  status["command"] = {{"verb", "pause"}, {"generation", object.metadata.generation}, {"step", 0}};
+  ASSERT_TRUE(disk_->PutStatus(ModelKey("a"), object.metadata.uid, object.metadata.resource_version, status));
+  Settle({ModelKey("a")});
+  EXPECT_EQ(StatusOf("a").command_result, "pause: refused: no rollout is under way");
+  EXPECT_THAT(Answers(), testing::ElementsAre(HasSubstr("x undo: done")));
+}
+
+TEST_F(CommandsOfAModel, AnswerThatCouldNotBeStoredIsNotKept) {
+  Give("x", "undo");
+  disk_->full_for.insert(ModelKey("a"));
+  Settle({ModelKey("a")});
+  Settle({ModelKey("a")});
+  disk_->full_for.clear();
+  Settle({ModelKey("a")});
+  EXPECT_EQ(StatusOf("a").stable_version, 1) << "the command was executed, not only answered";
+  EXPECT_EQ(Answers().size(), 1U);
+}
+
+TEST_F(CommandsOfAModel, CommandDuringAFirstRolloutIsAnsweredAtOnce) {
+  Restart(std::chrono::seconds(1));
+  ApplyModel("b");
+  Settle({kFleetKey, ModelKey("a"), ModelKey("b")});
+  EXPECT_EQ(disk_->writes[ModelKey("b")], 0) << "the status of a first rollout may wait for a second";
+  const store::Object object = disk_->Get(ModelKey("b")).value();
+  ASSERT_TRUE(disk_->PatchStatus(ModelKey("b"), object.metadata.uid, object.metadata.resource_version,
+                                 {{"commands", {{{"id", "x"}, {"verb", "undo"}, {"generation", 1}}}}}));
+  Settle({ModelKey("b")});
+  ASSERT_EQ(StatusOf("b").answers.size(), 1U);
+  EXPECT_EQ(ToString(StatusOf("b").answers[0]), "undo: done: the rollout of version 1 has ended");
+  EXPECT_EQ(StatusOf("b").rollout.phase, api::RolloutPhase::kRolledBack);
+}
+
+TEST_F(CommandsOfAModel, RefusedCommandDuringAFirstRolloutIsAnsweredAtOnce) {
+  Restart(std::chrono::seconds(1));
+  ApplyModel("b");
+  Settle({kFleetKey, ModelKey("a"), ModelKey("b")});
+  const store::Object object = disk_->Get(ModelKey("b")).value();
+  ASSERT_TRUE(disk_->PatchStatus(ModelKey("b"), object.metadata.uid, object.metadata.resource_version,
+                                 {{"commands", {{{"id", "x"}, {"verb", "resume"}, {"generation", 1}}}}}));
+  Settle({ModelKey("b")});
+  ASSERT_EQ(StatusOf("b").answers.size(), 1U);
+  EXPECT_EQ(StatusOf("b").answers[0].result, api::CommandResult::kRefused);
+}
+
+TEST_F(CommandsOfAModel, CommandsOfARefusedModelAreAnswered) {
+  Apply(api::kServingFleetKind, "cpu", {{"quotas", {{"modelsMax", 1}}}});
+  ApplyGuest("g");
+  Settle();
+  const api::Key guest{api::kModelKind, "team", "g"};
+  const store::Object object = disk_->Get(guest).value();
+  ASSERT_TRUE(disk_->PatchStatus(guest, object.metadata.uid, object.metadata.resource_version,
+                                 {{"commands", {{{"id", "x"}, {"verb", "retry"}, {"generation", 1}}}}}));
+  Settle({guest});
+  const auto status = api::ModelStatusFromJson(disk_->Get(guest)->status).value();
+  EXPECT_TRUE(status.commands.empty());
+  ASSERT_EQ(status.answers.size(), 1U);
+  EXPECT_THAT(ToString(status.answers[0]), HasSubstr("retry: refused: "));
 }
 
 TEST_F(ReconcilerTest, OnlyNodesOfAModelAndItsHomeNodesReceiveIt) {

@@ -68,10 +68,16 @@ struct Options {
 struct Unwritten {
   std::string uid;
   int64_t generation = 0;
-  api::ModelStatus from;  // The status in the store; its field `command` is cleared.
+  api::ModelStatus from;  // The status in the store, without commands.
   api::ModelStatus status;
   std::vector<rollout::Event> events;
   MonotonicPoint since;
+};
+
+// The answers in the status of an object in the store.
+struct StoredAnswers {
+  std::string uid;
+  std::vector<api::CommandAnswer> answers;
 };
 
 // State of one Model between reconciliations. Keep it small: a controller may have many Models.
@@ -83,6 +89,7 @@ struct ModelMemory {
   bool serves = false;      // Whether it has a stable version, or its first rollout is under way.
   std::optional<Duration> latency_target{};
   double latency_quantile = 0;
+  std::unique_ptr<StoredAnswers> answers{};    // nullptr: there are none.
   std::optional<plan::Blueprint> blueprint{};  // The state that nodes should have of this Model.
   std::set<std::string> recipients{};          // Nodes that receive the state of this Model.
   std::unique_ptr<Unwritten> unwritten{};
@@ -109,6 +116,9 @@ struct FleetMemory {
   std::shared_ptr<const rollout::NodeNames> peers = rollout::MakeNodeNames({});
   MonotonicPoint part_at{};
   MonotonicPoint status_at{};  // Time of the last status write.
+  // The last decision of autoscaling if it is not stored yet, because its write failed or waits, and the uid of the
+  // object. Without it, cooldowns and asked nodes would be forgotten.
+  std::optional<std::pair<std::string, api::AutoscaleStatus>> unwritten_autoscale{};
   MonotonicPoint reconciled_at{};
   Duration reconcile_took{0};
 };

@@ -94,8 +94,8 @@ class FakeFleet final : public fleet::Fleet {
  public:
   Result<fleet::Addresses> Ensure(const api::ServingFleet&) override { return fleet::Addresses{"grpc", "rest"}; }
   Status Scale(const std::string&, int wanted, const std::vector<std::string>&) override {
-    if (wanted != static_cast<int>(nodes.size())) on_change();
-    for (int i = 0; static_cast<int>(nodes.size()) < wanted; ++i) {
+    if (wanted != Wanted("")) on_change();
+    for (int i = 0; Wanted("") < wanted; ++i) {
       RETURN_IF_ERROR(starting);
       const std::string node = "default.cpu-" + std::to_string(i);
       nodes.try_emplace(node,
@@ -111,6 +111,7 @@ class FakeFleet final : public fleet::Fleet {
     }
     return first;
   }
+  int Wanted(const std::string&) const override { return static_cast<int>(nodes.size()) + not_created; }
   std::vector<fleet::NodeInfo> Nodes(const std::string&) const override {
     std::vector<fleet::NodeInfo> all;
     for (const auto& [_, info] : nodes) all.push_back(info);
@@ -121,6 +122,7 @@ class FakeFleet final : public fleet::Fleet {
 
   std::function<void()> on_change;
   Status starting;
+  int not_created = 0;  // Wanted nodes that do not exist yet, like pods above a quota.
   std::set<std::string> staying;
   std::map<std::string, fleet::NodeInfo> nodes;
 };
@@ -133,6 +135,7 @@ class FakeSource final : public signals::Source {
     ready_ = ready.size();
     autoscale::FleetMetrics metrics = metrics_;
     metrics.utilization.at = metrics.queue_delay_seconds.at = now;
+    metrics.demand.arrivals_per_second.at = metrics.demand.node_capacity_per_second.at = metrics.demand.queued.at = now;
     return metrics;
   }
 

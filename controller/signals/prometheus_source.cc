@@ -24,6 +24,9 @@ struct Expressions {
   std::string queue_delay;
   std::string started;
   std::string utilization;
+  std::string arrivals;       // Requests per second, including refused ones.
+  std::string node_capacity;  // Requests that a node starts per second while all its run slots are busy.
+  std::string queued;
   std::map<double, std::string> latencies;  // Key: quantile. Each query covers all Models with an objective.
   std::string requests;                     // Requests per second, by Model.
   // Takes the time of each node's newest sample, and gives the earliest of these times.
@@ -57,11 +60,19 @@ Expressions ExpressionsFor(const Query& query) {
                                                 rate_of("longshore_request_seconds_bucket", models));
   }
   const std::string slots = "longshore_run_slots" + fleet;
+  const std::string started = fmt::format("sum({})", rate("longshore_queue_seconds_count"));
+  const std::string busy = fmt::format("sum({})", rate("longshore_run_busy_seconds_total"));
+  const std::string queued = "longshore_queued" + fleet;
+  // Nodes of an older version do not count refused requests.
+  const std::string refused = fmt::format("(sum({}) or vector(0))", rate("longshore_refused_total"));
   return {
       .queue_delay =
           fmt::format("sum({}) / sum({})", rate("longshore_queue_seconds_sum"), rate("longshore_queue_seconds_count")),
-      .started = fmt::format("sum({})", rate("longshore_queue_seconds_count")),
-      .utilization = fmt::format("sum({}) / sum({})", rate("longshore_run_busy_seconds_total"), slots),
+      .started = started,
+      .utilization = fmt::format("{} / sum({})", busy, slots),
+      .arrivals = fmt::format("clamp_min({} + {} + sum(deriv({}[{}ms])), 0)", started, refused, queued, window.count()),
+      .node_capacity = fmt::format("{} / {} * avg({})", started, busy, slots),
+      .queued = fmt::format("sum({})", queued),
       .latencies = std::move(latencies),
       .requests = fmt::format("sum by (model) ({})", rate("longshore_request_seconds_count")),
       .oldest = fmt::format("min(timestamp({}))", slots),
@@ -145,6 +156,9 @@ class PrometheusSource final : public Source {
     const bool idle = started.presence == Presence::kValue && started.value == 0;
     if (idle && metrics.queue_delay_seconds.presence == Presence::kUnknown)
       metrics.queue_delay_seconds = {Presence::kIdle, 0, at};
+    metrics.demand = {.arrivals_per_second = taken_at(Ask(expressions_.arrivals)),
+                      .node_capacity_per_second = taken_at(Ask(expressions_.node_capacity)),
+                      .queued = taken_at(Ask(expressions_.queued))};
     metrics.latencies = MeasureLatencies(idle);
     for (autoscale::ModelLatency& latency : metrics.latencies) latency.seconds = taken_at(latency.seconds);
     return metrics;

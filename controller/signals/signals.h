@@ -10,7 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/path.h"
-#include "controller/decide/autoscale/autoscale.h"
+#include "controller/decide/autoscale/fleet_metrics.h"
 #include "controller/nodes/nodes.h"
 
 namespace longshore::signals {
@@ -25,14 +25,7 @@ class Source {
   virtual autoscale::FleetMetrics Latest(const std::vector<nodes::ViewPtr>& ready, TimePoint now) = 0;
 };
 
-// The latency objective of a Model.
-struct LatencyObjective {
-  std::string model;  // Its served name.
-  double quantile = 0.99;
-  Duration target{};
-
-  friend bool operator==(const LatencyObjective&, const LatencyObjective&) = default;
-};
+using autoscale::LatencyObjective;
 
 // Which metrics to read.
 struct Query {
@@ -46,9 +39,10 @@ struct Query {
   friend bool operator==(const Query&, const Query&) = default;
 };
 
-// Computes rates from the differences between reports of nodes, which arrive about once a second. A node without a
-// report for longer than kReportAgeMax is missing, and its earlier reports are ignored. The latency of a Model is known
-// if at least one node reports its requests (NodeLoad.models).
+// Computes rates from the differences between reports of nodes, which arrive about once a second, and averages them
+// over some seconds (autoscale::LoadWindow). A node without a report for longer than kReportAgeMax is missing, and its
+// earlier reports are ignored. The latency of a Model is known if at least one node reports its requests
+// (NodeLoad.models).
 inline constexpr Duration kReportAgeMax = std::chrono::seconds(3);
 // `clock` must be the clock of NodeView::report_at. The returned source gives signals with wall-clock times.
 std::unique_ptr<Source> MakeReportSource(const Query& query, const MonotonicClock& clock);

@@ -92,6 +92,37 @@ TEST_F(ReportSource, WallClockJumpDoesNotAffectRates) {
   }
 }
 
+// Returns a copy of the view with more refused and queued requests.
+nodes::ViewPtr WithLoad(const nodes::ViewPtr& node, int64_t refused, int64_t queued) {
+  nodes::NodeView view = *node;
+  control::NodeLoad& load = *nodes::Unshared(view.report).mutable_load();
+  load.set_refused(refused);
+  load.set_queued(queued);
+  return std::make_shared<const nodes::NodeView>(std::move(view));
+}
+
+TEST_F(ReportSource, ArrivalsIncludeRequestsThatWaitOrWereRefused) {
+  Latest({WithLoad(Node("i", timer_.Now(), 0, 0, 100), 5, 3)});
+  timer_.Advance(seconds(2));
+  const auto demand = Latest({WithLoad(Node("i", timer_.Now(), 4, 0, 180), 25, 23)}).demand;
+  EXPECT_DOUBLE_EQ(demand.arrivals_per_second.value, 60) << "80 started, 20 refused and 20 more wait, in 2 seconds";
+  EXPECT_DOUBLE_EQ(demand.node_capacity_per_second.value, 40) << "both slots were busy for 2 seconds";
+  EXPECT_DOUBLE_EQ(demand.queued.value, 23);
+  EXPECT_EQ(demand.arrivals_per_second.at, WallOf(timer_.Now()));
+}
+
+// When a node joins, the sum of the arrivals stays the same, although each node has fewer of them.
+TEST_F(ReportSource, JoiningNodeDoesNotChangeTheSumOfTheArrivals) {
+  Latest({Node("i", timer_.Now(), 0, 0, 0)});
+  timer_.Advance(seconds(1));
+  Latest({Node("i", timer_.Now(), 1, 0, 100), Node("i", timer_.Now(), 0, 0, 0, "b")});
+  timer_.Advance(seconds(1));
+  const auto metrics = Latest({Node("i", timer_.Now(), 1.5, 0, 150), Node("i", timer_.Now(), 0.5, 0, 50, "b")});
+  EXPECT_DOUBLE_EQ(metrics.demand.arrivals_per_second.value, 100);
+  EXPECT_DOUBLE_EQ(metrics.demand.node_capacity_per_second.value, 200) << "100 requests in a busy second of two slots";
+  EXPECT_DOUBLE_EQ(metrics.utilization.value, 0.25);
+}
+
 TEST_F(ReportSource, NodeWithoutRequestsIsIdleAndARestartedNodeIsMissing) {
   Latest({Node("i", timer_.Now(), 5, 1, 100)});
   timer_.Advance(seconds(1));
@@ -251,6 +282,12 @@ TEST(PrometheusSource, GivesTheOldestSampleAndTheNumberOfMissingReadyNodes) {
   EXPECT_EQ(metrics.nodes_missing, 1);
   EXPECT_EQ(metrics.nodes_measured, 2);
   EXPECT_EQ(source->Latest({}, clock.Now()).nodes_missing, 0);
+  for (const autoscale::Signal& signal :
+       {metrics.demand.arrivals_per_second, metrics.demand.node_capacity_per_second, metrics.demand.queued}) {
+    EXPECT_EQ(signal.presence, Presence::kValue);
+    EXPECT_DOUBLE_EQ(signal.value, 0.5);
+    EXPECT_EQ(signal.at, TimePoint(seconds(1000)));
+  }
   for (const std::string& question : questions) {
     const bool rate = question.find("rate%28") != std::string::npos;
     EXPECT_EQ(question.find("%5B60000ms%5D") != std::string::npos, rate) << "two scrapes of 30 s: " << question;

@@ -24,6 +24,10 @@ class ForwardingStore : public Store {
                            const Json& status) override {
     return store_.PutStatus(key, uid, resource_version, status);
   }
+  Result<Object> PatchStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
+                             const Json& fields) override {
+    return store_.PatchStatus(key, uid, resource_version, fields);
+  }
   Status Delete(const api::Key& key, const std::string& uid) override { return store_.Delete(key, uid); }
   Result<std::unique_ptr<Watch>> WatchAll(OnChange on_change) override { return store_.WatchAll(std::move(on_change)); }
 

@@ -72,6 +72,11 @@ class Store {
   virtual Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                                    const Json& status) = 0;
 
+  // Replaces these fields of the status, and leaves all others as they are, also those that this release does not know.
+  // A null removes the field; other values must not be objects. Errors as for PutStatus.
+  virtual Result<Object> PatchStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
+                                     const Json& fields) = 0;
+
   // Returns Aborted if the stored uid differs, so that a new object of the same name is not deleted by mistake.
   virtual Status Delete(const api::Key& key, const std::string& uid) = 0;
 

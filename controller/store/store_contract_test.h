@@ -155,6 +155,48 @@ TEST_P(StoreContract, WritingTheSameStatusAgainWritesNothing) {
   EXPECT_EQ(again.metadata.resource_version, put.metadata.resource_version);
 }
 
+TEST_P(StoreContract, APatchChangesOnlyItsFieldsOfTheStatus) {
+  const Object first = store_->Apply(Model("digits", 1)).value();
+  const api::Key key = KeyOf(first);
+  const Json command = {{"id", "a"}, {"verb", "pause"}, {"generation", 1}};
+  const auto added = store_->PatchStatus(key, first.metadata.uid, first.metadata.resource_version,
+                                         {{"commands", Json::array({command})}});
+  ASSERT_TRUE(added) << added.error().message;
+  EXPECT_EQ(added->status.at("commands").at(0).at("verb"), "pause") << "there was no status before";
+  Json status = added->status;
+  status["stableVersion"] = 7;
+  const Object put = store_->PutStatus(key, first.metadata.uid, added->metadata.resource_version, status).value();
+  const auto removed =
+      store_->PatchStatus(key, first.metadata.uid, put.metadata.resource_version, {{"commands", Json()}});
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ(removed->status, Stable(7));
+  EXPECT_EQ(removed->metadata.generation, 1);
+  EXPECT_EQ(removed->spec, first.spec);
+}
+
+TEST_P(StoreContract, APatchWithAnOutdatedResourceVersionChangesNothing) {
+  const Object first = store_->Apply(Model("digits", 1)).value();
+  const api::Key key = KeyOf(first);
+  ASSERT_TRUE(store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, Stable(7)));
+  const Json fields = {{"stableVersion", 8}};
+  EXPECT_EQ(store_->PatchStatus(key, first.metadata.uid, first.metadata.resource_version, fields).error().code,
+            Code::kAborted);
+  EXPECT_EQ(store_->PatchStatus({api::kModelKind, "default", "nothing"}, "uid", "1", fields).error().code,
+            Code::kNotFound);
+  EXPECT_EQ(store_->Get(key)->status, Stable(7));
+}
+
+TEST_P(StoreContract, APatchOfADeletedObjectDoesNotTouchANewObjectOfTheSameName) {
+  const Object old = store_->Apply(Model("digits", 1)).value();
+  const api::Key key = KeyOf(old);
+  ASSERT_TRUE(store_->Delete(key, old.metadata.uid));
+  ASSERT_TRUE(store_->Apply(Model("digits", 1)));
+  const Json fields = {{"stableVersion", 8}};
+  EXPECT_EQ(store_->PatchStatus(key, old.metadata.uid, old.metadata.resource_version, fields).error().code,
+            Code::kNotFound);
+  EXPECT_TRUE(store_->Get(key)->status.is_null());
+}
+
 TEST_P(StoreContract, ApplyKeepsTheStatusAndAbortsAStaleStatusWrite) {
   const Object first = store_->Apply(Model("digits", 1)).value();
   const api::Key key = KeyOf(first);

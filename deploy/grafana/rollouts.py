@@ -7,7 +7,7 @@ MODEL = "{{namespace}}/{{name}}"
 PHASES = {"Validating": BLUE, "Loading": BLUE, "Step": YELLOW, "Paused": ORANGE, "Promoting": BLUE, "Completed": GREEN,
           "RolledBack": RED}
 UNDER_WAY = "Validating|Loading|Step|Paused|Promoting"
-RESULTS = {"Undecided": GRAY, "Pass": GREEN, "Fail": RED}
+RESULTS = {"Undecided": GRAY, "Pass": GREEN, "Fail": RED, "Inconclusive": ORANGE}
 
 
 def numbered(metric, label, values):
@@ -62,13 +62,26 @@ DASHBOARD = dashboard(
               "Relative to the test's limit: at 1 the test fires. ErrorRate and Latency roll back, LatencyBaseline holds the rollout."
               " The tests are sequential, so inspecting them often does not raise the probability of a false rollback.",
               [query(f"longshore_model_rollout_evidence_ratio{{{CHOSEN}}}", f"{MODEL}: {{{{test}}}}")], up_to=1.1, thresholds=[(1, RED)]),
+        lines("Proof that the candidate is no worse",
+              "Relative to a proof: at 1 it is shown with 95 % confidence that the candidate is not worse than stable by more than the"
+              " tolerance. A step with proof Required ends then; if that takes longer than analysis.patience, the verdict is Inconclusive.",
+              [query(f"longshore_model_rollout_proof_ratio{{{CHOSEN}}}", f"{MODEL}: {{{{test}}}}")], up_to=1.1, thresholds=[(1, GREEN)]),
+        lines("Difference of the error rates",
+              "The candidate's error rate less stable's: the true difference is between low and high (95 % confidence). Detectable: the"
+              " smallest increase that so much evidence finds.",
+              [query(f"longshore_model_rollout_error_difference_ratio{{{CHOSEN}}}", f"{MODEL}: {{{{bound}}}}"),
+               query(f"longshore_model_rollout_error_detectable_ratio{{{CHOSEN}}}", f"{MODEL}: detectable")], "percentunit"),
+        lines("Ratio of the run times",
+              "The candidate's median run time divided by stable's: the true ratio is between low and high (95 % confidence).",
+              [query(f"longshore_model_rollout_run_time_ratio{{{CHOSEN}}}", f"{MODEL}: {{{{bound}}}}")]),
         lines("Run time, candidate and stable", "p99 of the evidence: the run without waiting, at the node that ran it. Baseline: stable before the rollout.",
               [query(f'longshore_model_rollout_run_seconds{{{CHOSEN},quantile="0.99"}}', f"{MODEL}: {{{{arm}}}}")], "s"),
         lines("Errors, candidate and stable", "The share of failed requests in the rollout's evidence.",
               [query(f"longshore_model_rollout_errors{{{CHOSEN}}} / longshore_model_rollout_requests{{{CHOSEN}}}", f"{MODEL}: {{{{arm}}}}")],
               "percentunit"),
-        lines("Requests in the evidence", "A step needs rollout.requestsMin requests of the candidate to pass.",
-              [query(f"longshore_model_rollout_requests{{{CHOSEN}}}", f"{MODEL}: {{{{arm}}}}")]),
+        lines("Requests in the evidence", "Requests of each version, and inputs that ran on both versions (pairs).",
+              [query(f"longshore_model_rollout_requests{{{CHOSEN}}}", f"{MODEL}: {{{{arm}}}}"),
+               query(f"longshore_model_rollout_pairs{{{CHOSEN}}}", f"{MODEL}: pairs")]),
         lines("Time at this phase and weight", "A step that lasts longer than its hold waits for requests, nodes or a person.",
               [query(f"(time() - longshore_model_rollout_step_start_time_seconds{{{CHOSEN}}}) and on (namespace, name)"
                      f' (longshore_model_rollout_phase{{{CHOSEN},phase=~"{UNDER_WAY}"}} == 1)', MODEL)], "s"),

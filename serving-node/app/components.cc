@@ -140,7 +140,7 @@ Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, c
   routing::RouterOptions options;
   options.node = flags.node;
   components->router = std::make_unique<routing::Router>(
-      routing::RouterDeps{*components->store, *components->admission, components->recorder, components->drift,
+      routing::RouterDeps{*components->store, *components->admission, components->recorder, components->pairs,
                           components->registry, *components->runs, *components->forwarder, *components->guards,
                           *components->origins, components->clock, components->journal.get(), components->capture.get(),
                           flags.limits.budget},

@@ -9,7 +9,7 @@
 #include "serving-node/app/security.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/engine/engine.h"
-#include "serving-node/evidence/drift.h"
+#include "serving-node/evidence/pairs.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/frontend/fleet_catalog.h"
 #include "serving-node/frontend/grpc_services.h"
@@ -53,7 +53,7 @@ struct Components {
   std::unique_ptr<routing::OriginSearch> origins;
   std::unique_ptr<replay::Capture> capture;             // Null: failed requests are not captured.
   std::unique_ptr<frontend::StoreCatalog> own_catalog;  // The models of this node, for peers.
-  evidence::DriftSampler drift;
+  evidence::PairRunner pairs;
   std::unique_ptr<frontend::InFlight> in_flight;  // Counts the requests of all listeners together.
   std::unique_ptr<requestlog::RequestLog> request_log;
   std::unique_ptr<routing::Predictor> predictor;        // The router with the request log, for clients.

@@ -117,15 +117,20 @@ void ExportModelGauges(const models::ModelStore& store, const batching::Admissio
   auto slots = registry.Gauges("longshore_run_slots", "The largest number of runs at the same time.").With({});
   auto busy =
       registry.Counters("longshore_run_busy_seconds_total", "Total busy time of all run slots in seconds.").With({});
+  auto refused = registry
+                     .Counters("longshore_refused_total",
+                               "Requests refused because too many waited or their deadlines were too near.")
+                     .With({});
   registry.AddSource([&store](metrics::Exposition* out) { ShowStates(store, out); });
   const auto scrape = std::make_shared<std::mutex>();  // Two concurrent scrapes would count the same seconds twice.
-  registry.BeforeText([scrape, running, queued, slots, busy, &admission]() mutable {
+  registry.BeforeText([scrape, running, queued, slots, busy, refused, &admission]() mutable {
     std::lock_guard lock(*scrape);
     const batching::Load load = admission.load();
     running.Set(static_cast<double>(load.running));
     queued.Set(static_cast<double>(load.queued));
     slots.Set(static_cast<double>(load.concurrent_runs_max));
     busy.Add(std::max(0.0, load.busy_seconds - busy.value()));
+    refused.Add(std::max(0.0, static_cast<double>(load.refused) - refused.value()));
   });
 }
 

@@ -33,6 +33,7 @@ void Queue::Submit(engine::RunRequest request, Terms terms, Done done) {
     return task.done(DeadlineExceeded("The deadline had passed before the request reached its queue"));
   }
   task.bytes = static_cast<int64_t>(engine::Bytes(task.request.inputs));
+  if (task.terms.background) return scheduler_->SubmitBackground(state_, std::move(task));
   const int batch_rows_max = state_->options.max_batch_size;
   const int rows_max = std::max(batch_rows_max, state_->options.request_rows_max);
   const auto signature = state_->model->signatures().find(task.request.signature);

@@ -43,8 +43,9 @@ class Admission {
 // The queue of one version. Thread-safe.
 class Queue {
  public:
-  // Queues with the same share name split one fair share of the run time; "" gives the queue its own share. `watch`
-  // records runs (run_watch.h); may be null.
+  // Queues with the same share name split one fair share of the run time, and one limit of waiting requests: each queue
+  // counts the waiting requests of all of them. "" gives the queue its own share. `watch` records runs (run_watch.h);
+  // may be null.
   Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options,
         const std::string& share = "", std::shared_ptr<RunWatch> watch = nullptr);
   // Runs the requests that still wait, without delay, and returns when all are answered. Must not be called from within

@@ -48,15 +48,33 @@ bool Lane::RowsFit(const std::string& key, int64_t rows) const {
   return waiting + rows <= int64_t{options_.queue_batches_max} * options_.max_batch_size;
 }
 
-bool Lane::HasRoom(const std::string& key, int64_t rows, size_t requests) const {
-  return size_ + requests <= static_cast<size_t>(std::max(options_.queue_max, 0)) && RowsFit(key, rows);
+bool Lane::HasRoom(const std::string& key, int64_t rows, size_t requests, size_t others) const {
+  return size_ + others + requests <= static_cast<size_t>(std::max(options_.queue_max, 0)) && RowsFit(key, rows);
 }
 
-std::optional<Task> Lane::MakeRoom(const Task& task) {
+std::optional<Task> Lane::RemoveLowest(int priority) {
+  Groups::iterator group = groups_.end();
+  std::map<Rank, Task>::iterator lowest;
+  for (auto at = groups_.begin(); at != groups_.end(); ++at) {
+    for (auto one = at->second.tasks.begin(); one != at->second.tasks.end(); ++one) {
+      if (one->second.terms.priority >= priority) continue;
+      if (group == groups_.end() || YieldsBefore(one->second, lowest->second)) {
+        group = at;
+        lowest = one;
+      }
+    }
+  }
+  if (group == groups_.end()) return std::nullopt;
+  Task removed = Remove(group->second, lowest);
+  EraseOrRefresh(group);
+  return removed;
+}
+
+std::optional<Task> Lane::MakeRoom(const Task& task, size_t others) {
   const auto lower = count_by_priority_.begin() + task.terms.priority;
   if (std::all_of(count_by_priority_.begin(), lower, [](size_t tasks) { return tasks == 0; })) return std::nullopt;
-  if (size_ > static_cast<size_t>(std::max(options_.queue_max, 0))) return std::nullopt;
-  const bool too_many = size_ == static_cast<size_t>(std::max(options_.queue_max, 0));
+  if (size_ + others > static_cast<size_t>(std::max(options_.queue_max, 0))) return std::nullopt;
+  const bool too_many = size_ + others == static_cast<size_t>(std::max(options_.queue_max, 0));
   std::optional<std::pair<Groups::iterator, std::map<Rank, Task>::iterator>> found;
   for (auto group = groups_.begin(); group != groups_.end(); ++group) {
     const bool own = group->first == task.key;
@@ -135,8 +153,7 @@ std::vector<std::map<Rank, Task>::iterator> Lane::Front(Groups::iterator group) 
   return front;
 }
 
-Taken Lane::Take(TimePoint now, const Forecast& forecast) {
-  if (!retries_.empty()) return TakeRetry(now);
+Lane::Groups::const_iterator Lane::FirstReady(TimePoint now) const {
   auto first = groups_.end();
   for (auto group = groups_.begin(); group != groups_.end(); ++group) {
     if (group->second.ready_at > now) continue;
@@ -144,6 +161,16 @@ Taken Lane::Take(TimePoint now, const Forecast& forecast) {
       first = group;
   }
   CHECK(first != groups_.end());
+  return first;
+}
+
+Rank Lane::FirstRank(TimePoint now) const {
+  return retries_.empty() ? FirstReady(now)->second.tasks.begin()->first : Rank{TimePoint::min(), 0};
+}
+
+Taken Lane::Take(TimePoint now, const Forecast& forecast) {
+  if (!retries_.empty()) return TakeRetry(now);
+  const auto first = groups_.find(FirstReady(now)->first);
   Taken taken{.batch = {}, .late = {}, .ready = first->second.ready_at};
   const auto front = Front(first);
   std::vector<QueuedRequest> requests;

@@ -29,13 +29,16 @@ class Lane {
   // Whether requests of this kind may be batched; false: there are kKindsMax kinds already.
   bool TakesKind(const std::string& key) const { return groups_.contains(key) || groups_.size() < kKindsMax; }
   // Whether the limits of the options leave room for `requests` requests of one kind with `rows` rows in total.
-  bool HasRoom(const std::string& key, int64_t rows, size_t requests) const;
+  // `others`: the number of requests that wait in other queues of the same share, which count as well.
+  bool HasRoom(const std::string& key, int64_t rows, size_t requests, size_t others = 0) const;
   // Returns the input bytes of a run of this task alone, padded to an allowed batch size.
   int64_t RunBytes(const Task& task) const;
   // Removes and returns one task of lower priority than `task` so that `task` fits the limits: of the tasks with the
   // lowest priority, the one with the last rank. Returns nullopt, and removes nothing, if the removal of one task is
-  // not enough.
-  std::optional<Task> MakeRoom(const Task& task);
+  // not enough. `others` as for HasRoom.
+  std::optional<Task> MakeRoom(const Task& task, size_t others = 0);
+  // Removes and returns the task with the lowest priority below `priority` and the last rank; nullopt if there is none.
+  std::optional<Task> RemoveLowest(int priority);
   // Returns the likely run time of the work that starts before `task`, if `task` has priority 0. This work is the full
   // batches of its kind or, if it runs alone, all tasks that run alone.
   Duration WorkBefore(const Task& task, const Forecast& forecast, TimePoint now) const;
@@ -47,6 +50,9 @@ class Lane {
   // Returns the time from which Take returns a batch, because a batch is full, a request has waited long enough, or
   // PushBatch added a batch; nullopt if there are no tasks.
   std::optional<TimePoint> ReadyAt() const;
+  // Returns the rank of the first task of the batch that Take would return; the lowest rank for a batch of PushBatch.
+  // Requires: ReadyAt() <= now.
+  Rank FirstRank(TimePoint now) const;
   // Removes and returns a batch of PushBatch or, without one, tasks of one kind: of the kinds that are ready, the one
   // whose first task has the lowest rank. ChooseBatch (batch_choice.h) selects which of its tasks run. Requires:
   // ReadyAt() <= now.
@@ -76,6 +82,7 @@ class Lane {
   void Refresh(const std::string& key, Group* group) const;
   bool RowsFit(const std::string& key, int64_t rows) const;
   Taken TakeRetry(TimePoint now);
+  Groups::const_iterator FirstReady(TimePoint now) const;
   std::vector<std::map<Rank, Task>::iterator> Front(Groups::iterator group) const;
   // Removes the task and updates the sums of its group. The caller must call EraseOrRefresh on the group.
   Task Remove(Group& group, std::map<Rank, Task>::iterator task);

@@ -72,7 +72,27 @@ Result<Tensor> JoinOne(const Batch& batch, const std::string& name, int64_t rows
   return joined;
 }
 
+Result<Tensor> WithRows(const Tensor& input, int64_t rows) {
+  const int64_t own = input.dim(0);
+  if (rows <= own) return rows == own ? input : input.Rows(0, rows);
+  if (static_cast<int64_t>(input.bytes()) > static_cast<int64_t>(kPaddedBytesMax) / rows * own)
+    return ResourceExhausted("{} rows of an input with {} bytes in {} rows need too much memory", rows, input.bytes(),
+                             own);
+  Shape shape = input.shape();
+  shape[0] = rows;
+  ASSIGN_OR_RETURN(Tensor repeated, Tensor::Make(input.type(), std::move(shape)));
+  for (int64_t at = 0; at < rows; at += own) CopyRows(input.Rows(0, std::min(own, rows - at)), at, &repeated);
+  return repeated;
+}
+
 }  // namespace
+
+Result<engine::RunRequest> WithRows(engine::RunRequest request, int64_t rows) {
+  for (auto& [name, input] : request.inputs) {
+    ASSIGN_OR_RETURN(input, WithRows(input, rows));
+  }
+  return request;
+}
 
 std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature, const engine::RunRequest& request,
                                        bool pad) {

@@ -29,6 +29,11 @@ int64_t PaddedRows(int64_t rows, const std::vector<int>& allowed_batch_sizes);
 // Returns the bytes of a batch after it is padded to PaddedRows, if its `rows` rows have `bytes` bytes before.
 int64_t PaddedBytes(int64_t rows, int64_t bytes, const std::vector<int>& allowed_batch_sizes);
 
+// Returns the request with `rows` rows: its rows are repeated in order or, if it has more, its first rows are taken.
+// Returns ResourceExhausted if there is not enough memory, or if the repeated rows would need more than 64 MiB.
+// Requires: FindBatchable accepts the request, and rows > 0.
+Result<engine::RunRequest> WithRows(engine::RunRequest request, int64_t rows);
+
 // Joins the rows of all tasks, in order, into one request. Each row is padded to the size of the largest (padding.h),
 // and the first row is repeated until there are rows_padded rows. The tasks keep their inputs. Requires: tasks of one
 // key. Returns ResourceExhausted if there is not enough memory, or if nearly all of the result would be padding.

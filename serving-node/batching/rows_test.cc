@@ -69,5 +69,28 @@ TEST(Rows, AreNotPaddedIfNearlyAllWouldBePadding) {
   EXPECT_TRUE(Join(batch, 8)) << "32 MiB are below the limit";
 }
 
+TEST(WithRows, RepeatsRowsInOrderOrTakesTheFirst) {
+  const auto rows_of = [](int64_t rows) {
+    engine::RunRequest request{
+        "s", {{"x", Tensor::Of<float>({2, 1}, {1, 2})}, {"t", Tensor::Of<std::string>({2}, {"a", "b"})}}, {}};
+    const auto changed = WithRows(std::move(request), rows);
+    EXPECT_TRUE(changed);
+    const auto x = changed->inputs.at("x").values<float>();
+    const auto t = changed->inputs.at("t").values<std::string>();
+    std::string text;
+    for (size_t i = 0; i < x.size(); ++i) text += fmt::format("{}{} ", x[i], t[i]);
+    return text;
+  };
+  EXPECT_EQ(rows_of(1), "1a ");
+  EXPECT_EQ(rows_of(2), "1a 2b ");
+  EXPECT_EQ(rows_of(5), "1a 2b 1a 2b 1a ");
+}
+
+TEST(WithRows, RefusesTooMuchMemory) {
+  engine::RunRequest request{"s", {{"x", *Tensor::Make(tensor::DType::kFloat, {1, 1 << 20})}}, {}};
+  EXPECT_TRUE(WithRows(request, 16));
+  EXPECT_EQ(WithRows(request, 17).error().code, Code::kResourceExhausted);
+}
+
 }  // namespace
 }  // namespace longshore::batching

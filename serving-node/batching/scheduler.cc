@@ -2,6 +2,7 @@
 #include "serving-node/batching/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "serving-node/batching/refusals.h"
 #include "serving-node/batching/rows.h"
@@ -48,9 +49,10 @@ void Scheduler::SetLimits(Limits limits) {
 Load Scheduler::load() const {
   const std::lock_guard lock(mutex_);
   Load load = load_;
+  load.running -= background_running_;
   load.queued = queued_;
   load.concurrent_runs_max = limits_.concurrent_runs_max;
-  load.busy_seconds = SecondsOf(busy_ + load_.running * (steady_clock::now() - born_));
+  load.busy_seconds = SecondsOf(busy_ + load.running * (steady_clock::now() - born_));
   return load;
 }
 
@@ -69,19 +71,19 @@ void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks) {
     if (task.terms.cancelled.stop_possible()) WatchCancellation(queue, &task);
   }
   std::optional<Error> refused;
-  std::optional<Task> displaced;
+  std::optional<Dropped> displaced;
   size_t waiting = 0;
   {
     const std::lock_guard lock(mutex_);
     const TimePoint now = steady_clock::now();
     queue->in_use += static_cast<int64_t>(tasks.size());
-    waiting = queue->lane.size();
-    refused = Refuse(*queue, tasks, now, &displaced);
+    waiting = queue->lane.size() + OthersOf(*queue);
+    refused = Refuse(queue, tasks, now, &displaced);
     for (size_t i = 0; !refused && i < tasks.size(); ++i) Enqueue(queue, std::move(tasks[i]));
     StartReady(now);
     if (NextWake() < timer_at_) timer_wake_.notify_one();
   }
-  if (displaced) Answer(queue, &*displaced, tl::make_unexpected(QueueIsFull(waiting)));
+  if (displaced) Answer(displaced->queue, &displaced->task, tl::make_unexpected(QueueIsFull(waiting)));
   for (size_t i = 0; refused && i < tasks.size(); ++i) Answer(queue, &tasks[i], tl::make_unexpected(*refused));
   Pump(true);
 }
@@ -108,22 +110,60 @@ void Scheduler::Cancel(const StatePtr& queue, const std::string& key, const Rank
   Answer(queue, &*task, tl::make_unexpected(WasCancelled()));
 }
 
-std::optional<Error> Scheduler::Refuse(QueueState& queue, std::span<Task> tasks, TimePoint now,
-                                       std::optional<Task>* displaced) {
+void Scheduler::SubmitBackground(const StatePtr& queue, Task task) {
+  task.number = arrivals_.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    queue->in_use += 1;
+    next_deadline_ = std::min(next_deadline_, task.terms.deadline);
+    background_.emplace_back(queue, std::move(task));
+    StartReady(steady_clock::now());
+    if (NextWake() < timer_at_) timer_wake_.notify_one();
+  }
+  Pump(false);
+}
+
+std::optional<Error> Scheduler::Refuse(const StatePtr& queue, std::span<Task> tasks, TimePoint now,
+                                       std::optional<Dropped>* displaced) {
   const Task& first = tasks.front();
   if (first.terms.cancelled.stop_requested()) return WasCancelled();
+  Lane& lane = queue->lane;
   for (Task& task : tasks) {
-    if (queue.unbatchable.contains(task.request.signature) || !queue.lane.TakesKind(task.key)) task.key.clear();
+    if (queue->unbatchable.contains(task.request.signature) || !lane.TakesKind(task.key)) task.key.clear();
   }
-  if (auto late = RefuseLate(tasks, queue.lane, {limits_.concurrent_runs_max, now}, &queue.forecast)) {
+  if (auto late = RefuseLate(tasks, lane, {limits_.concurrent_runs_max, now}, &queue->forecast)) {
     load_.refused += 1;
     return late;
   }
-  if (queue.lane.HasRoom(first.key, RowsOf(tasks), tasks.size())) return std::nullopt;
+  const size_t others = OthersOf(*queue);
+  if (lane.HasRoom(first.key, RowsOf(tasks), tasks.size(), others)) return std::nullopt;
   load_.refused += 1;
-  if (tasks.size() == 1) *displaced = queue.lane.MakeRoom(first);
-  if (!*displaced) return QueueIsFull(queue.lane.size());
+  if (tasks.size() == 1) *displaced = MakeRoom(queue, first, others, now);
+  if (!*displaced) return QueueIsFull(lane.size() + others);
   queued_ -= 1;
+  return std::nullopt;
+}
+
+// The requests of other versions that count towards the limit of this one. With TensorFlow Serving's limit of waiting
+// batches, each version has a limit of its own, as there.
+size_t Scheduler::OthersOf(const QueueState& queue) const {
+  return queue.options.queue_batches_max > 0 ? 0 : turns_.WaitingBeside(queue);
+}
+
+// Displaces a request of a lower priority: one of the same version or, if that has none, one of another version of the
+// model.
+std::optional<Scheduler::Dropped> Scheduler::MakeRoom(const StatePtr& queue, const Task& task, size_t others,
+                                                      TimePoint now) {
+  if (auto own = queue->lane.MakeRoom(task, others)) return Dropped{queue, std::move(*own), now};
+  if (others == 0 || !queue->lane.HasRoom(task.key, task.rows, 1, others - 1)) return std::nullopt;
+  for (const auto& waiter : turns_.waiting()) {
+    if (waiter->share != queue->share) continue;
+    auto other = waiter->lane.RemoveLowest(task.terms.priority);
+    if (!other) continue;
+    const auto its_queue = std::static_pointer_cast<QueueState>(waiter);
+    if (its_queue->lane.size() == 0) turns_.Remove(its_queue);
+    return Dropped{its_queue, std::move(*other), now};
+  }
   return std::nullopt;
 }
 
@@ -137,13 +177,24 @@ void Scheduler::Enqueue(const StatePtr& queue, Task task) {
 void Scheduler::StartReady(TimePoint now) {
   while (load_.running < limits_.concurrent_runs_max) {
     const auto queue = std::static_pointer_cast<QueueState>(turns_.Next(now));
-    if (!queue) return;
+    if (!queue) return StartBackground(now);
     Taken taken = queue->lane.Take(now, queue->forecast);
     turns_.Remove(queue);  // Moves the queue to the end; Add ignores a queue without requests.
     turns_.Add(queue);
     queued_ -= static_cast<int64_t>(taken.batch.size() + taken.late.size());
     for (Task& task : taken.late) dropped_.push_back({queue, std::move(task), now});
     if (!taken.batch.empty()) Begin(queue, std::move(taken.batch), taken.ready, now);
+  }
+}
+
+// One slot stays free, so that the next request need not wait for a background run.
+void Scheduler::StartBackground(TimePoint now) {
+  while (!background_.empty() && load_.running < std::max(1, limits_.concurrent_runs_max - 1)) {
+    auto [queue, task] = std::move(background_.front());
+    background_.pop_front();
+    Batch batch;
+    batch.push_back(std::move(task));
+    Begin(queue, std::move(batch), now, now);
   }
 }
 
@@ -163,7 +214,12 @@ void Scheduler::Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimeP
   turns_.Begin(*queue, run->charged);
   load_.running += 1;
   queue->in_use += 1;
-  busy_ -= now - born_;
+  run->background = first.terms.background;
+  if (run->background) {
+    background_running_ += 1;
+  } else {
+    busy_ -= now - born_;
+  }
   startable_.push_back(std::move(run));
 }
 
@@ -171,6 +227,7 @@ void Scheduler::Drain(const StatePtr& queue) {
   {
     const std::lock_guard lock(mutex_);
     queue->lane.StopDelaying();
+    DropBackground(queue, steady_clock::now());
     StartReady(steady_clock::now());
   }
   Pump(false);
@@ -195,6 +252,19 @@ void Scheduler::DropExpired(TimePoint now) {
     }
     next_deadline_ = std::min(next_deadline_, queue->lane.earliest_deadline());
     if (queue->lane.size() == 0) turns_.Remove(queue);
+  }
+  DropBackground(nullptr, now);
+}
+
+// Drops the background requests whose deadlines have passed, and all those of `drained`.
+void Scheduler::DropBackground(const StatePtr& drained, TimePoint now) {
+  for (auto& [queue, task] : std::exchange(background_, {})) {
+    if (queue == drained || task.terms.deadline <= now) {
+      dropped_.push_back({queue, std::move(task), now});
+    } else {
+      next_deadline_ = std::min(next_deadline_, task.terms.deadline);
+      background_.emplace_back(queue, std::move(task));
+    }
   }
 }
 

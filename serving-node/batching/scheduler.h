@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "serving-node/batching/forecast.h"
 #include "serving-node/batching/run_watch.h"
@@ -53,6 +54,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // Queues one request, or all tasks that one request was split into; if they are refused, every task gets the error.
   // Requires: at least one task.
   void Submit(const StatePtr& queue, std::span<Task> tasks);
+  // Queues one background request (Terms).
+  void SubmitBackground(const StatePtr& queue, Task task);
   // Runs the waiting requests without delay, and blocks until all are answered.
   void Drain(const StatePtr& queue);
 
@@ -63,8 +66,9 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     TimePoint started;
     TimePoint filled;  // When the batch stopped waiting for more requests.
     int64_t rows_padded = 0;
-    int64_t bytes = 0;                              // Size of the padded inputs.
-    Duration charged{0};                            // Time charged to the queue's share when the run began.
+    int64_t bytes = 0;    // Size of the padded inputs.
+    Duration charged{0};  // Time charged to the queue's share when the run began.
+    bool background = false;
     std::shared_ptr<WatchedRun> watched = nullptr;  // Null: the run is not recorded.
   };
   using RunPtr = std::shared_ptr<Run>;
@@ -81,9 +85,13 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void WatchCancellation(const StatePtr& queue, Task* task);
   void Cancel(const StatePtr& queue, const std::string& key, const Rank& rank);
   // The functions down to Begin require that the mutex is held.
-  std::optional<Error> Refuse(QueueState& queue, std::span<Task> tasks, TimePoint now, std::optional<Task>* displaced);
+  std::optional<Error> Refuse(const StatePtr& queue, std::span<Task> tasks, TimePoint now,
+                              std::optional<Dropped>* displaced);
+  size_t OthersOf(const QueueState& queue) const;
+  std::optional<Dropped> MakeRoom(const StatePtr& queue, const Task& task, size_t others, TimePoint now);
   void Enqueue(const StatePtr& queue, Task task);
   void StartReady(TimePoint now);  // Moves batches into startable_ while slots are free.
+  void StartBackground(TimePoint now);
   void Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now);
 
   // Answers the dropped requests and starts the startable runs. Requires that the mutex is not held. `on_this_thread`:
@@ -96,12 +104,13 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void Finish(const RunPtr& run, Result<engine::RunResult> result,
               Duration held);                      // `held`: how long the slot was in use.
   void Retry(const RunPtr& run, bool each_alone);  // Under the mutex.
-  void FreeSlot(TimePoint now);                    // Under the mutex.
+  void FreeSlot(const Run& run, TimePoint now);    // Under the mutex.
   void Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome);
   void Release(const StatePtr& queue);  // Decrements in_use.
   void RunTimer();                      // The function of the timer thread.
   void DropExpired(TimePoint now);
-  TimePoint ExpiryAt() const;  // When DropExpired should run next.
+  void DropBackground(const StatePtr& drained, TimePoint now);  // Under the mutex.
+  TimePoint ExpiryAt() const;                                   // When DropExpired should run next.
   TimePoint NextWake() const;
 
   mutable std::mutex mutex_;
@@ -113,6 +122,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   std::map<std::string, std::weak_ptr<Share>> shares_;  // Key: name.
   std::deque<RunPtr> startable_;                        // Each run holds a slot already.
   std::vector<Dropped> dropped_;
+  std::deque<std::pair<StatePtr, Task>> background_;        // Background requests that wait.
+  int64_t background_running_ = 0;                          // Part of load_.running.
   std::multimap<TimePoint, std::function<void()>> timers_;  // Ends of simulated runs: at most one per slot.
   TimePoint next_deadline_ = TimePoint::max();              // A lower bound of the waiting requests' deadlines.
   TimePoint timer_at_ = TimePoint::max();                   // When the timer thread wakes next without a notification.

@@ -41,7 +41,8 @@ void Scheduler::Pump(bool on_this_thread) {
     {
       const std::lock_guard lock(mutex_);
       dropped.swap(dropped_);
-      load_.refused += std::ranges::count_if(dropped, [](const Dropped& one) { return !one.cancelled(); });
+      load_.refused += std::ranges::count_if(
+          dropped, [](const Dropped& one) { return !one.cancelled() && !one.task.terms.background; });
       if (startable_.empty() && dropped.empty()) break;
       if (!startable_.empty()) {
         run = std::move(startable_.front());
@@ -88,7 +89,7 @@ void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) try 
 
 void Scheduler::Start(const RunPtr& run, bool on_this_thread) {
   run->started = steady_clock::now();
-  {
+  if (!run->background) {
     const std::lock_guard lock(mutex_);
     load_.started += static_cast<int64_t>(run->batch.size());
     for (const Task& task : run->batch) load_.queue_seconds += SecondsOf(run->started - task.submitted);
@@ -97,16 +98,20 @@ void Scheduler::Start(const RunPtr& run, bool on_this_thread) {
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
   BeginWatch(*run, &*joined);
-  if (on_this_thread) joined->thread = engine::Thread::kCallersIfShort;
+  if (on_this_thread && !run->background) joined->thread = engine::Thread::kCallersIfShort;
   run->queue->model->Run(std::move(*joined), [self = shared_from_this(), run](Result<engine::RunResult> result) {
     EndWatch(*run, result);
     self->Ended(run, std::move(result));
   });
 }
 
-void Scheduler::FreeSlot(TimePoint now) {
+void Scheduler::FreeSlot(const Run& run, TimePoint now) {
   load_.running -= 1;
-  busy_ += now - born_;
+  if (run.background) {
+    background_running_ -= 1;
+  } else {
+    busy_ += now - born_;
+  }
   StartReady(now);
   if (NextWake() < timer_at_) timer_wake_.notify_one();
 }
@@ -160,7 +165,7 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Dura
     if (uneven) run->queue->unbatchable.insert(signature);
     if (uneven || poisoned) Retry(run, uneven);
     Turns::End(*run->queue->share, run->charged, held);
-    FreeSlot(now);
+    FreeSlot(*run, now);
   }
   Pump(false);
   const auto rows = static_cast<int>(RowsOf(run->batch));
@@ -173,7 +178,8 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Dura
              RunOutcome{.outputs = std::move((*parts)[i]),
                         .queue_time = Between(task.submitted, run->started),
                         .fill_time = Between(task.submitted, std::max(task.submitted, run->filled)),
-                        .run_time = std::chrono::duration_cast<microseconds>(result->took),
+                        .run_time = result->took,
+                        .planned = result->planned,
                         .batch_rows = task.key.empty() ? 0 : rows,
                         .padded_rows = task.key.empty() ? 0 : static_cast<int>(run->rows_padded),
                         .first_of_batch = i == 0});

@@ -57,6 +57,7 @@ void Answer(Gathered& gathered) {
     whole.queue_time = std::max(whole.queue_time, outcome->queue_time);
     whole.fill_time = std::max(whole.fill_time, outcome->fill_time);
     whole.run_time = std::max(whole.run_time, outcome->run_time);
+    whole.planned = whole.planned || outcome->planned;
     if (outcome->batch_rows > whole.batch_rows) {
       whole.batch_rows = outcome->batch_rows;
       whole.padded_rows = outcome->padded_rows;

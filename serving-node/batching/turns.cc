@@ -16,14 +16,27 @@ void Turns::Remove(const WaiterPtr& waiter) {
   waiting_.remove(waiter);
 }
 
+bool Turns::IsBefore(const Waiter& a, const Waiter& b, TimePoint now) const {
+  if (a.share == b.share) return a.lane.FirstRank(now) < b.lane.FirstRank(now);
+  return StartOf(a) < StartOf(b);
+}
+
 Turns::WaiterPtr Turns::Next(TimePoint now) const {
   const WaiterPtr* next = nullptr;
   for (const WaiterPtr& waiter : waiting_) {
     const auto ready_at = waiter->lane.ReadyAt();
     if (!ready_at || *ready_at > now) continue;
-    if (next == nullptr || StartOf(*waiter) < StartOf(**next)) next = &waiter;
+    if (next == nullptr || IsBefore(*waiter, **next, now)) next = &waiter;
   }
   return next == nullptr ? nullptr : *next;
+}
+
+size_t Turns::WaitingBeside(const Waiter& waiter) const {
+  size_t waiting = 0;
+  for (const WaiterPtr& other : waiting_) {
+    if (other.get() != &waiter && other->share == waiter.share) waiting += other->lane.size();
+  }
+  return waiting;
 }
 
 void Turns::Begin(Waiter& waiter, Duration at_least) {

@@ -18,8 +18,9 @@ using Duration = std::chrono::steady_clock::duration;
 struct Options {
   int max_batch_size = 1;                  // In rows; 0 or 1: every request runs alone, whatever its size.
   std::chrono::microseconds max_delay{0};  // How long a request waits for others to fill its batch.
-  int queue_max = 1000;                    // Maximum number of waiting requests; further ones are refused.
-  int queue_batches_max = 0;               // Maximum number of waiting full batches per kind. 0: no limit.
+  int queue_max = 1000;                    // Maximum number of waiting requests of the share; further ones are refused.
+  // Maximum number of waiting full batches per kind; 0: no limit. If set, queue_max is a limit of this queue alone.
+  int queue_batches_max = 0;
   std::vector<int> allowed_batch_sizes{};  // Increasing; a batch is padded to the next larger size. Empty: no padding.
   // Requests with more rows are refused. Requests between max_batch_size and this limit are split. 0: max_batch_size.
   int request_rows_max = 0;
@@ -37,6 +38,10 @@ struct Terms {
   int priority = 0;
   // When a stop is requested, the request leaves the queue without running.
   std::stop_token cancelled{};
+  // Work that no user waits for. It starts only while no other request waits for a slot, and leaves one slot free if
+  // the node has more than one. It runs alone, never displaces a request, and is not part of Load. If it has not begun
+  // at its deadline, it is answered with DeadlineExceeded. `priority` and `cancelled` have no effect.
+  bool background = false;
 };
 inline constexpr std::chrono::milliseconds kHeadStart{100};
 
@@ -44,7 +49,8 @@ struct RunOutcome {
   engine::TensorMap outputs;
   std::chrono::microseconds queue_time{0};  // From Submit to the start of the run.
   std::chrono::microseconds fill_time{0};   // Part of queue_time: waiting for more requests to fill the batch.
-  std::chrono::microseconds run_time{0};    // Execution of the whole batch, without waiting.
+  std::chrono::nanoseconds run_time{0};     // Execution of the whole batch, without waiting.
+  bool planned = false;                     // run_time includes planning for new shapes: RunResult::planned.
   int batch_rows = 0;                       // Rows of all requests that ran together; 0 if the request ran unbatched.
   int padded_rows = 0;                      // Rows that the batch ran with; 0 if the request ran unbatched.
   bool first_of_batch = true;               // True for exactly one request of each run, to count runs.
@@ -58,7 +64,8 @@ struct Limits {
 };
 inline constexpr int kConcurrentRunsMax = 4096;
 
-// busy_seconds and the fields below it only grow, so the difference of two readings gives a rate.
+// busy_seconds and the fields below it only grow, so the difference of two readings gives a rate. Background requests
+// (Terms) are left out, because they make room for others.
 struct Load {
   int64_t running = 0;  // Number of current runs; a run may contain several requests.
   int64_t queued = 0;   // Requests waiting.

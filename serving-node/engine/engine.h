@@ -55,6 +55,9 @@ struct RunRequest {
 struct RunResult {
   TensorMap outputs;
   std::chrono::nanoseconds took{0};
+  // True if `took` includes the time to plan for shapes that the engine had not seen, or the wait for another run that
+  // planned for them. Such a time says nothing about the model's other runs.
+  bool planned = false;
 };
 
 // Called exactly once, on any thread. Run itself may call it: if the request allows a run on the caller's thread, or if
@@ -119,6 +122,7 @@ struct RunProfile {
   size_t bytes_peak = 0;             // The most memory held at once, without weights and inputs.
   std::chrono::nanoseconds took{0};  // The time of the whole run.
   std::chrono::nanoseconds plan{0};  // The time before the first node: planning, if the shapes are new.
+  bool planned = false;              // As in RunResult.
   std::chrono::steady_clock::time_point began{};  // The start of the run.
   // The memory in bytes that profiles may still use; several profiles may share one budget. Null if it is not limited.
   std::atomic<int64_t>* room_bytes = nullptr;

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cmath>
-#include <future>
 #include <limits>
 
 namespace longshore::evidence {
@@ -39,49 +37,6 @@ TEST(Compare, ReturnsALargeFiniteDifferenceForIncomparableOutputs) {
   EXPECT_TRUE(Compare(Scores({1, 2}), Scores({1, 2, 3})).relative >= 1e6);
   EXPECT_TRUE(Compare(Scores({1}), TensorMap{}).relative >= 1e6);
   EXPECT_TRUE(Compare(Scores({std::nanf(""), 1}), Scores({1, 1})).relative >= 1e6);
-}
-
-TEST(Sampled, SelectsExactlyTheShare) {
-  for (const double share : {0.0, 0.05, 0.25, 1.0}) {
-    int taken = 0;
-    for (uint64_t i = 0; i < 1000; ++i) taken += Sampled(i, share) ? 1 : 0;
-    EXPECT_NEAR(taken, share * 1000, 1) << share;
-  }
-}
-
-TEST(DriftSampler, ComparesWithStableAndDropsReplaysWhenTheQueueIsFull) {
-  DriftSampler sampler(1);
-  auto counters = std::make_shared<Counters>();
-  std::promise<void> started;
-  std::promise<void> go_on;
-  sampler.Offer({Scores({1, 2}),
-                 [&]() -> Result<TensorMap> {
-                   started.set_value();
-                   go_on.get_future().wait();
-                   return Scores({1, 4});
-                 },
-                 counters});
-  started.get_future().wait();
-  std::atomic<int> runs{0};
-  const auto count = [&runs]() -> Result<TensorMap> {
-    ++runs;
-    return Scores({1, 2});
-  };
-  sampler.Offer({Scores({1, 2}), count, counters});
-  sampler.Offer({Scores({1, 2}), count, counters});
-  go_on.set_value();
-  sampler.Drain();
-  EXPECT_EQ(runs, 1);
-  EXPECT_EQ(counters->Snapshot().drift().pairs(), 2);
-  EXPECT_DOUBLE_EQ(counters->Snapshot().drift().difference_max(), 0.5);
-}
-
-TEST(DriftSampler, CountsNoPairIfStableFails) {
-  DriftSampler sampler;
-  auto counters = std::make_shared<Counters>();
-  sampler.Offer({Scores({1}), []() -> Result<TensorMap> { return Unavailable("gone"); }, counters});
-  sampler.Drain();
-  EXPECT_EQ(counters->Snapshot().drift().pairs(), 0);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "serving-node/evidence/recorder.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "common/base/buckets.h"
 
@@ -24,13 +26,48 @@ void TimeHistogram::CopyTo(google::protobuf::RepeatedField<int64_t>* buckets) co
   }
 }
 
+RunTimes::~RunTimes() {
+  for (auto& times : of_size_) delete times.load(std::memory_order_relaxed);
+}
+
+void RunTimes::Count(Duration time, int rows) {
+  const size_t size = rows <= 0 ? 0 : 1 + static_cast<size_t>(std::bit_width(static_cast<unsigned>(rows) - 1));
+  std::atomic<TimeHistogram*>& times = of_size_[std::min(size, kSizes - 1)];
+  TimeHistogram* known = times.load(std::memory_order_acquire);
+  if (known == nullptr) {
+    auto made = std::make_unique<TimeHistogram>();
+    if (times.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) known = made.release();
+  }
+  known->Count(time);
+}
+
+void RunTimes::CopyTo(control::Evidence* evidence) const {
+  auto& sum = *evidence->mutable_run_time_buckets();
+  Duration sum_of_times{0};
+  for (size_t size = 0; size < kSizes; ++size) {
+    const TimeHistogram* times = of_size_[size].load(std::memory_order_acquire);
+    if (times == nullptr) continue;
+    control::RunTimesOfRows& of_rows = *evidence->add_run_times_of_rows();
+    of_rows.set_rows(size == 0 ? 0 : 1 << (size - 1));
+    times->CopyTo(of_rows.mutable_buckets());
+    sum_of_times += times->sum();
+    while (sum.size() < of_rows.buckets_size()) sum.Add(0);
+    for (int i = 0; i < of_rows.buckets_size(); ++i) sum.Set(i, sum[i] + of_rows.buckets(i));
+  }
+  evidence->set_run_time_sum_us(static_cast<double>(sum_of_times.count()));
+}
+
+int RatioBucketOf(double ratio) {
+  constexpr double kPerDoubling = 16;
+  constexpr double kOne = 64;
+  return static_cast<int>(std::clamp(std::ceil(kPerDoubling * std::log2(ratio)) + kOne, 0.0, 2 * kOne));
+}
+
 void Counters::CountRequest(Code code) {
   if (!IsEvidence(code)) return;
   requests_.fetch_add(1, std::memory_order_relaxed);
   if (code != Code::kOk) errors_.fetch_add(1, std::memory_order_relaxed);
 }
-
-void Counters::CountRunTime(Duration run_time) { run_times_.Count(run_time); }
 
 void Counters::CountNonFinite(TimePoint at) {
   int64_t none = 0;
@@ -38,12 +75,38 @@ void Counters::CountNonFinite(TimePoint at) {
   non_finite_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Counters::CountPair(const PairDifference& difference) {
+void Counters::CountPair(const PairOutcome& outcome) {
   const std::lock_guard lock(mutex_);
+  pairs_.set_pairs(pairs_.pairs() + 1);
+  switch (outcome.kind) {
+    case PairOutcome::Kind::kCandidateFailed: return pairs_.set_candidate_failed(pairs_.candidate_failed() + 1);
+    case PairOutcome::Kind::kStableFailed: return pairs_.set_stable_failed(pairs_.stable_failed() + 1);
+    case PairOutcome::Kind::kBothFailed: return pairs_.set_both_failed(pairs_.both_failed() + 1);
+    case PairOutcome::Kind::kBothAnswered: break;
+  }
+  auto& ratios = *pairs_.mutable_ratio_buckets();
+  const int bucket = RatioBucketOf(outcome.ratio);
+  while (ratios.size() <= bucket) ratios.Add(0);
+  ratios.Set(bucket, ratios[bucket] + 1);
+  const PairDifference& difference = outcome.difference;
   drift_.set_pairs(drift_.pairs() + 1);
   drift_.set_difference_sum(drift_.difference_sum() + difference.relative);
   drift_.set_difference_max(std::max(drift_.difference_max(), difference.relative));
   drift_.set_top1_changed(drift_.top1_changed() + (difference.top1_changed ? 1 : 0));
+}
+
+void Counters::CountDropped(PairDrop why) {
+  const std::lock_guard lock(mutex_);
+  switch (why) {
+    case PairDrop::kBusy: return pairs_.set_dropped_busy(pairs_.dropped_busy() + 1);
+    case PairDrop::kBudget: return pairs_.set_dropped_budget(pairs_.dropped_budget() + 1);
+    case PairDrop::kQueue: return pairs_.set_dropped_queue(pairs_.dropped_queue() + 1);
+  }
+}
+
+int64_t Counters::pairs() const {
+  const std::lock_guard lock(mutex_);
+  return pairs_.pairs();
 }
 
 control::Evidence Counters::Snapshot() const {
@@ -52,12 +115,13 @@ control::Evidence Counters::Snapshot() const {
   // that they never exceed it.
   evidence.set_non_finite(non_finite_.load(std::memory_order_relaxed));
   evidence.set_errors(errors());
-  run_times_.CopyTo(evidence.mutable_run_time_buckets());
-  evidence.set_run_time_sum_us(static_cast<double>(run_times_.sum().count()));
+  evidence.set_overloaded(overloaded_.load(std::memory_order_relaxed));
+  run_times_.CopyTo(&evidence);
   evidence.set_requests(requests());
   evidence.set_first_non_finite_unix_ms(first_non_finite_unix_ms_.load(std::memory_order_relaxed));
   const std::lock_guard lock(mutex_);
   *evidence.mutable_drift() = drift_;
+  *evidence.mutable_pairs() = pairs_;
   return evidence;
 }
 

@@ -1,5 +1,5 @@
 // Evidence: counts of what each version did on the node that ran it (requests, errors, non-finite answers, run times,
-// drift).
+// pairs, overload).
 //
 // Counters never decrease while the process lives; the controller computes differences. Counting takes no lock: the
 // router keeps a version's Counters and adds to them from any thread. Times are in microseconds.
@@ -37,6 +37,21 @@ class TimeHistogram {
   std::atomic<int64_t> sum_us_{0};
 };
 
+// Counts run times by the size of the run. Thread-safe without locks.
+class RunTimes {
+ public:
+  ~RunTimes();
+  // `rows`: the rows of the run with padding; 0 if it was not batched.
+  void Count(Duration time, int rows);
+  // Sets run_time_buckets, run_time_sum_us and run_times_of_rows.
+  void CopyTo(control::Evidence* evidence) const;
+
+ private:
+  // Index 0: not batched; index i: up to 2^(i-1) rows. The last one also counts larger runs.
+  static constexpr size_t kSizes = 17;
+  std::array<std::atomic<TimeHistogram*>, kSizes> of_size_{};  // Created when needed, because most versions have few.
+};
+
 // The difference between the answers of the candidate and of stable to the same input.
 struct PairDifference {
   // max|a-b| / max(1, max|b|) over the float outputs, where a is the candidate's and b stable's; 1e6 if not comparable.
@@ -44,6 +59,21 @@ struct PairDifference {
   // True if, in some row, the two answers have their largest values in different columns.
   bool top1_changed = false;
 };
+
+// The result of running one input on both versions. `ratio` and `difference` are only set if both answered.
+struct PairOutcome {
+  enum class Kind { kBothAnswered, kCandidateFailed, kStableFailed, kBothFailed };
+  Kind kind = Kind::kBothAnswered;
+  double ratio = 1;  // The run time of the candidate divided by that of stable.
+  PairDifference difference{};
+  bool candidate_non_finite = false;  // The candidate failed because its answer has NaN or Inf.
+};
+
+// Why a sampled request was not run as a pair.
+enum class PairDrop { kBusy, kBudget, kQueue };
+
+// The bucket of a ratio in PairEvidence.ratio_buckets.
+int RatioBucketOf(double ratio);
 
 // Returns true if a request that ended with this code is evidence about its version: if it was answered, or failed
 // because of the server (INTERNAL, UNKNOWN, DATA_LOSS). Errors because of the client or of overload are not evidence.
@@ -55,15 +85,20 @@ class Counters {
   // Counts a request that has ended; also counts it as an error unless the code is kOk. Does nothing if the code is not
   // evidence.
   void CountRequest(Code code);
-  // Counts the time of a successful run. Call it once per batch.
-  void CountRunTime(Duration run_time);
+  // Counts a request that was not answered because of load (Evidence.overloaded).
+  void CountOverloaded() { overloaded_.fetch_add(1, std::memory_order_relaxed); }
+  // Counts the time of a successful run that did not plan for new shapes. Call it once per batch. `rows` as in
+  // RunTimes.
+  void CountRunTime(Duration run_time, int rows) { run_times_.Count(run_time, rows); }
   // Counts an answer that has NaN or Inf. Call it only if stable's answer to the same input is finite, or if stable
   // could not be asked.
   void CountNonFinite(TimePoint at);
-  void CountPair(const PairDifference& difference);
+  void CountPair(const PairOutcome& outcome);
+  void CountDropped(PairDrop why);
 
   int64_t requests() const { return requests_.load(std::memory_order_relaxed); }
   int64_t errors() const { return errors_.load(std::memory_order_relaxed); }
+  int64_t pairs() const;
   control::Evidence Snapshot() const;
 
  private:
@@ -71,10 +106,12 @@ class Counters {
   std::atomic<int64_t> errors_{0};
   std::atomic<int64_t> non_finite_{0};
   std::atomic<int64_t> first_non_finite_unix_ms_{0};
-  TimeHistogram run_times_;
-  // Guards drift_. A mutex is fast enough, because there are few pairs.
+  std::atomic<int64_t> overloaded_{0};
+  RunTimes run_times_;
+  // Guards drift_ and pairs_. A mutex is fast enough, because there are few pairs.
   mutable std::mutex mutex_;
   control::DriftEvidence drift_;
+  control::PairEvidence pairs_;
 };
 
 // The counters of all versions on the node, and those of the node itself. Thread-safe.

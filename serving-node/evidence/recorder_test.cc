@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <thread>
 #include <vector>
 
@@ -41,14 +42,70 @@ TEST(Counters, KeepTheTimeOfTheFirstNonFiniteAnswer) {
 
 TEST(Counters, SumAndBucketsAgreeWithTheRuns) {
   Counters counters;
-  counters.CountRunTime(microseconds(1));
-  counters.CountRunTime(microseconds(2));
-  counters.CountRunTime(microseconds(2));
+  counters.CountRunTime(microseconds(1), 0);
+  counters.CountRunTime(microseconds(2), 0);
+  counters.CountRunTime(microseconds(2), 8);
   const control::Evidence evidence = counters.Snapshot();
   ASSERT_EQ(evidence.run_time_buckets_size(), 9);
   EXPECT_EQ(evidence.run_time_buckets(0), 1);
   EXPECT_EQ(evidence.run_time_buckets(8), 2);
   EXPECT_DOUBLE_EQ(evidence.run_time_sum_us(), 5);
+}
+
+TEST(Counters, SeparateRunTimesByRowsRoundedUpToAPowerOfTwo) {
+  Counters counters;
+  for (const int rows : {0, 1, 2, 3, 4, 5, 100'000, 1'000'000}) counters.CountRunTime(microseconds(1), rows);
+  counters.CountRunTime(microseconds(2), 3);
+  const control::Evidence evidence = counters.Snapshot();
+  std::map<int, std::vector<int64_t>> times;
+  for (const auto& of_rows : evidence.run_times_of_rows()) {
+    EXPECT_TRUE(times.empty() || times.rbegin()->first < of_rows.rows());
+    times[of_rows.rows()] = {of_rows.buckets().begin(), of_rows.buckets().end()};
+  }
+  const std::map<int, std::vector<int64_t>> expected{{0, {1}}, {1, {1}},    {2, {1}}, {4, {2, 0, 0, 0, 0, 0, 0, 0, 1}},
+                                                     {8, {1}}, {32768, {2}}};
+  EXPECT_EQ(times, expected);
+  ASSERT_EQ(evidence.run_time_buckets_size(), 9);
+  EXPECT_EQ(evidence.run_time_buckets(0), 8);
+  EXPECT_EQ(evidence.run_time_buckets(8), 1);
+}
+
+TEST(Counters, RatiosOfPairsFollowTheWireContract) {
+  EXPECT_EQ(RatioBucketOf(1), 64);
+  EXPECT_EQ(RatioBucketOf(1.001), 65);
+  EXPECT_EQ(RatioBucketOf(0.999), 64);
+  EXPECT_EQ(RatioBucketOf(2), 80);
+  EXPECT_EQ(RatioBucketOf(0.5), 48);
+  EXPECT_EQ(RatioBucketOf(16), 128);
+  EXPECT_EQ(RatioBucketOf(1e9), 128);
+  EXPECT_EQ(RatioBucketOf(1e-9), 0);
+  Counters counters;
+  counters.CountPair({.ratio = 1});
+  counters.CountPair({.kind = PairOutcome::Kind::kCandidateFailed});
+  const control::PairEvidence pairs = counters.Snapshot().pairs();
+  EXPECT_EQ(pairs.pairs(), 2);
+  ASSERT_EQ(pairs.ratio_buckets_size(), 65);
+  EXPECT_EQ(pairs.ratio_buckets(64), 1) << "the pair that failed has no ratio";
+}
+
+TEST(Counters, OverloadIsNeitherARequestNorAnError) {
+  Counters counters;
+  counters.CountOverloaded();
+  EXPECT_EQ(counters.Snapshot().overloaded(), 1);
+  EXPECT_EQ(counters.Snapshot().requests(), 0);
+  EXPECT_EQ(counters.Snapshot().errors(), 0);
+}
+
+TEST(Counters, LoseNoRunTimeWithManyThreads) {
+  Counters counters;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&counters] {
+      for (int i = 0; i < 1000; ++i) counters.CountRunTime(microseconds(1), i % 40);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(counters.Snapshot().run_time_buckets(0), 4000);
 }
 
 TEST(Recorder, LosesNoCountWithManyThreads) {

@@ -38,6 +38,7 @@ struct FakeRecord {
   bool holding = false;                   // While true, runs wait.
   bool searching = true;                  // While false, each search for the origin of a NaN waits.
   bool scalars = false;                   // Outputs are scalars, contrary to the signature.
+  bool planning = false;                  // Runs say that they planned for new shapes.
   std::vector<Ran> runs;                  // Runs that have begun.
   int64_t loads = 0;
   int64_t in_memory = 0;
@@ -117,13 +118,14 @@ class FakeModel final : public engine::LoadedModel {
     if (request.inputs.size() != 1 || x == request.inputs.end()) return InvalidArgument("the only input must be x");
     if (x->second.type() != tensor::DType::kFloat) return InvalidArgument("x is not a float");
     if (x->second.rank() != 2 || x->second.dim(1) != 2) return InvalidArgument("x is not [-1,2]");
-    bool scalars = false;
+    bool scalars = false, planning = false;
     {
       std::unique_lock lock(record_->mutex);
       record_->runs.push_back({version_, x->second.dim(0)});
       record_->changed.notify_all();
       record_->changed.wait(lock, [this] { return !record_->holding; });
       scalars = record_->scalars;
+      planning = record_->planning;
     }
     const auto began = std::chrono::steady_clock::now();
     std::this_thread::sleep_for(x->second.dim(0) * record_->row_time);
@@ -134,7 +136,8 @@ class FakeModel final : public engine::LoadedModel {
     for (const float number : numbers) answers.push_back(2 * number + static_cast<float>(version_));
     auto y =
         scalars ? tensor::Tensor::Of<float>({}, {numbers[0]}) : tensor::Tensor::Of<float>(x->second.shape(), answers);
-    return engine::RunResult{.outputs = {{"y", std::move(y)}}, .took = std::chrono::steady_clock::now() - began};
+    return engine::RunResult{
+        .outputs = {{"y", std::move(y)}}, .took = std::chrono::steady_clock::now() - began, .planned = planning};
   }
 
   const int64_t version_;

@@ -1,6 +1,5 @@
 #include "serving-node/routing/execution.h"
 
-#include <future>
 #include <utility>
 
 #include "common/os/log.h"
@@ -8,8 +7,6 @@
 #include "serving-node/evidence/drift.h"
 #include "serving-node/inference/inference.h"
 #include "serving-node/inference/inputs.h"
-#include "serving-node/models/model_store.h"
-#include "serving-node/rehearsal/journal.h"
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/failure.h"
 #include "serving-node/routing/origin_search.h"
@@ -25,8 +22,6 @@ metrics::Labels LabelsOf(const std::string& model, int64_t version) {
 constexpr const char* kNonFiniteMessage = "an output is NaN or Inf, but stable's for the same input is finite";
 constexpr const char* kNotComparedMessage = "an output is NaN or Inf, and no node could run stable for comparison";
 
-rehearsal::Attempt AttemptOf(const GuardKey& key) { return {key.model, key.version, key.salt}; }
-
 // Returns true if a version uses this error code to say that the request is wrong. Codes for a full queue, thread pool
 // or memory do not count, because the overload of a node says nothing about the version.
 bool BlamesTheRequest(Code code) {
@@ -34,17 +29,28 @@ bool BlamesTheRequest(Code code) {
          code == Code::kOutOfRange || code == Code::kUnimplemented;
 }
 
-Result<engine::TensorMap> RunOnStable(const models::ModelStore& store, const batching::Admission& admission,
-                                      const Request& request, int64_t elements_max) {
-  if (HasBacklog(admission)) return Unavailable("the node has a backlog of requests");
-  ASSIGN_OR_RETURN(const models::Handle ready, store.Find(request.model_name(), request.model->stable()->version));
-  ASSIGN_OR_RETURN(engine::RunRequest run,
-                   inference::ToRunRequest(request.call.request, ready->loaded->signatures(), elements_max));
-  std::promise<Result<batching::RunOutcome>> promise;
-  ready->queue->Submit(std::move(run), {},
-                       [&promise](Result<batching::RunOutcome> outcome) { promise.set_value(std::move(outcome)); });
-  ASSIGN_OR_RETURN(batching::RunOutcome outcome, promise.get_future().get());
-  return std::move(outcome.outputs);
+// Whether the version did not answer the user because of load: its queue was full, memory did not suffice, or the
+// deadline passed while the request waited or ran.
+//
+// Requests of equal versions are overloaded equally often, because the queues of a model's versions share their limit
+// and their turns (serving-node/batching/turns.h). For deadlines this does not hold if the queue forms batches: a
+// version with less traffic has smaller batches, in which requests wait less. Then deadlines do not count, and a
+// version whose slowness makes requests miss them is found by its run times. One difference is left: the forecast that
+// refuses a request whose deadline is too near knows fewer runs of a version with fewer than eight runs per second.
+bool IsOverloaded(Code code, bool missed_deadline, const batching::Options& options) {
+  if (code == Code::kUnavailable || code == Code::kResourceExhausted) return true;
+  if (options.max_batch_size > 1) return false;
+  return code == Code::kDeadlineExceeded || ((code == Code::kOk || code == Code::kCancelled) && missed_deadline);
+}
+
+// Counts a request of a candidate. Returns why its errors trip the guard; "" if they do not. Without requests of stable
+// to compare with, the errors are compared with error_rate_max.
+std::string WhyErrorsTrip(const Entry& candidate, bool error) {
+  const control::Guard& guard = candidate.guard;
+  const ErrorWindow::Seen seen = candidate.arm->errors.Count(error);
+  if (guard.alpha() <= 0) return error ? ErrorsTrip(guard, seen) : "";
+  const RelativeErrors::Verdict verdict = candidate.arm->relative_errors.CountCandidate(error, guard.alpha());
+  return verdict.alone ? ErrorsTrip(guard, seen) : verdict.why;
 }
 
 }  // namespace
@@ -56,6 +62,9 @@ struct Execution::ActiveRun {
   std::shared_ptr<evidence::Counters> counters;
   bool noted = false;  // The journal has an open entry for this run, which is the candidate's first.
   Result<batching::RunOutcome> outcome;
+  Pairing::UsersRun users_run{};
+  bool submitted = false;  // The request fits the signature, and its queue got it.
+  bool missed_deadline = false;
 
   const Entry* candidate() const {
     const Entry* entry = request->choice.entry;
@@ -77,7 +86,9 @@ Execution::Execution(const RouterDeps& deps)
       nonfinite_(deps.metrics.Counters(
           "longshore_nonfinite_total",
           "Answers of candidates with NaN or Inf where stable's answer is finite or no node could run stable.")),
-      second_opinion_(deps) {}
+      second_opinion_(deps),
+      pairing_(deps, first_runs_),
+      first_runs_(deps.journal) {}
 
 std::shared_ptr<evidence::Counters> Execution::CountersOf(const Request& request) const {
   if (request.choice.entry != nullptr) return request.choice.entry->arm->counters;
@@ -91,50 +102,25 @@ void Execution::Run(const RequestPtr& request, const models::Handle& ready) cons
     run->outcome = tl::make_unexpected(std::move(inputs.error()));
     return Finish(run);
   }
-  const bool noted = deps_.journal == nullptr || run->candidate() == nullptr ||
-                     run->candidate()->arm->first_run.load(std::memory_order_acquire) == FirstRun::kNoted;
+  const bool noted = run->candidate() == nullptr || first_runs_.IsNoted(*run->candidate()->arm);
   noted ? Submit(run, std::move(*inputs)) : SubmitAfterNote(run, std::move(*inputs));
 }
 
-// The journal entry must be on disk before any run of the candidate begins. The first request, and those that name the
-// candidate or arrive at the same time, wait for the entry in the queue of journal_writer_, so that no frontend thread
-// blocks. Meanwhile the router sends other requests to stable.
+// The first request, and those that name the candidate or arrive at the same time, wait for the journal entry on
+// another thread, so that no frontend thread blocks. Meanwhile the router sends other requests to stable.
 void Execution::SubmitAfterNote(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const {
-  if (PostAfterNote(run, std::move(inputs))) return;
+  const bool posted = first_runs_.Post(*run->candidate()->arm, [this, run, inputs = std::move(inputs)](bool is_first) {
+    run->noted = is_first;
+    Submit(run, inputs);
+  });
+  if (posted) return;
   run->outcome = Unavailable("model \"{}\" version {}: too many requests wait for its first run", run->ready->model,
                              run->ready->version);
   Finish(run);
 }
 
-bool Execution::PostAfterNote(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const {
-  std::atomic<FirstRun>& state = run->candidate()->arm->first_run;
-  const std::lock_guard lock(first_runs_mutex_);
-  FirstRun unnoted = FirstRun::kUnnoted;
-  const bool first = state.compare_exchange_strong(unnoted, FirstRun::kBeingNoted);
-  const bool posted = journal_writer_.Post([this, run, first, inputs = std::move(inputs)] {
-    if (first) NoteFirstRun(*run);
-    Submit(run, inputs);
-  });
-  if (first && !posted) state = FirstRun::kUnnoted;
-  return posted;
-}
-
-void Execution::NoteFirstRun(ActiveRun& run) const {
-  Arm& arm = *run.candidate()->arm;
-  const auto noted = deps_.journal->Begin(AttemptOf(arm.guard->key()), rehearsal::Activity::kFirstRun);
-  if (!noted) {
-    spdlog::warn("model \"{}\" version {}: cannot record the first run in the journal: {}", run.ready->model,
-                 run.ready->version, ToString(noted.error()));
-  }
-  run.noted = noted.has_value();
-  arm.first_run = FirstRun::kNoted;
-}
-
-void Execution::WriteJournal(std::function<void()> write) const {
-  if (!journal_writer_.Post(write)) write();
-}
-
 void Execution::Submit(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const {
+  run->submitted = true;
   run->ready->queue->Submit(std::move(inputs),
                             {run->request->call.deadline, run->request->priority, run->request->call.cancelled},
                             [this, run](Result<batching::RunOutcome> outcome) {
@@ -144,9 +130,9 @@ void Execution::Submit(const std::shared_ptr<ActiveRun>& run, engine::RunRequest
 }
 
 void Execution::Finish(const std::shared_ptr<ActiveRun>& run) const {
-  if (run->noted) {
-    WriteJournal([this, key = run->candidate()->arm->guard->key()] { deps_.journal->End(AttemptOf(key)); });
-  }
+  if (run->noted) first_runs_.End(*run->candidate()->arm, true);
+  run->missed_deadline = run->request->call.deadline <= std::chrono::steady_clock::now();
+  if (run->outcome) run->users_run = {run->outcome->padded_rows, run->outcome->run_time};
   Measure(*run);
   LogError(*run);
   OfferFailure(*run);
@@ -156,7 +142,6 @@ void Execution::Finish(const std::shared_ptr<ActiveRun>& run) const {
                                [this, run](Result<PredictAnswer> stable) { Judge(run, std::move(stable)); });
   }
   Count(*run, run->outcome ? Code::kOk : run->outcome.error().code);
-  if (run->outcome) OfferForDrift(*run);
   Answer(run);
 }
 
@@ -172,22 +157,33 @@ void Execution::Judge(const std::shared_ptr<ActiveRun>& run, Result<PredictAnswe
     Count(*run, Code::kOk);
     if (stable_is_good || unasked) CountNonFinite(run, stable_is_good ? kNonFiniteMessage : kNotComparedMessage);
   }
-  if (stable_is_good && !run->request->choice.pinned)
-    return std::exchange(run->request->done, nullptr)(std::move(stable));
-  Answer(run);
+  if (!stable_is_good || run->request->choice.pinned) return Answer(run);
+  std::exchange(run->request->done, nullptr)(std::move(stable));
+  pairing_.Offer(*run->request, run->users_run);
 }
 
 void Execution::Count(const ActiveRun& run, Code code) const {
   if (!run.is_evidence()) return;
-  run.counters->CountRequest(code);
   // The run time of a batch counts once, regardless of the number of its requests.
-  if (run.outcome && run.outcome->first_of_batch) run.counters->CountRunTime(run.outcome->run_time);
-  const Entry* candidate = run.candidate();
-  if (candidate == nullptr || !evidence::IsEvidence(code)) return;
-  const ErrorWindow::Seen seen = candidate->arm->errors.Count(code != Code::kOk);
-  if (candidate->tripped() || code == Code::kOk) return;
-  const std::string why = ErrorsTrip(candidate->guard, seen);
-  if (!why.empty()) deps_.guards.TripNow(*candidate->arm->guard, "Errors", why, deps_.clock.Now());
+  if (run.outcome && run.outcome->first_of_batch && !run.outcome->planned) {
+    run.counters->CountRunTime(std::chrono::duration_cast<Duration>(run.outcome->run_time), run.outcome->padded_rows);
+  }
+  if (run.submitted && IsOverloaded(code, run.missed_deadline, run.ready->queue->options()))
+    return run.counters->CountOverloaded();
+  run.counters->CountRequest(code);
+  if (evidence::IsEvidence(code)) CountForGuard(run, code != Code::kOk);
+}
+
+void Execution::CountForGuard(const ActiveRun& run, bool error) const {
+  if (run.request->model == nullptr) return;
+  const Entry* counted = run.request->choice.entry;
+  const Entry* candidate = run.request->model->candidate();
+  if (candidate == nullptr) return;
+  if (counted == run.request->model->stable()) return candidate->arm->relative_errors.CountStable(error);
+  if (run.candidate() == nullptr) return;
+  const std::string why = WhyErrorsTrip(*counted, error);
+  if (why.empty() || counted->tripped()) return;
+  deps_.guards.TripNow(*counted->arm->guard, "Errors", why, deps_.clock.Now());
 }
 
 // Trips the guard and reports the trip before the answer is sent. The search for the op that produced the NaN or Inf
@@ -231,21 +227,14 @@ void Execution::Measure(const ActiveRun& run) const {
       *run.outcome);
 }
 
-void Execution::OfferForDrift(const ActiveRun& run) const {
-  const Entry* candidate = run.candidate();
-  if (candidate == nullptr || run.request->model->stable() == nullptr) return;
-  if (!evidence::Sampled(candidate->arm->answered.fetch_add(1), run.request->model->drift_sample)) return;
-  deps_.drift.Offer({run.outcome->outputs,
-                     [this, request = run.request] {
-                       return RunOnStable(deps_.store, deps_.admission, *request, deps_.budget.elements_max);
-                     },
-                     run.counters});
-}
-
 void Execution::Answer(const std::shared_ptr<ActiveRun>& run) const {
   const PredictDone done = std::exchange(run->request->done, nullptr);
-  if (!run->outcome) return done(tl::make_unexpected(std::move(run->outcome.error())));
-  done(AnswerOf(run->request->call.request.model_spec(), run->ready->version, std::move(run->outcome->outputs)));
+  if (run->outcome) {
+    done(AnswerOf(run->request->call.request.model_spec(), run->ready->version, std::move(run->outcome->outputs)));
+  } else {
+    done(tl::make_unexpected(std::move(run->outcome.error())));
+  }
+  pairing_.Offer(*run->request, run->users_run);
 }
 
 }  // namespace longshore::routing

@@ -1,13 +1,13 @@
-// Runs a request on this node and evaluates the result: counts evidence, checks the candidate's guard and offers a
-// sample for drift measurement.
+// Runs a request on this node and evaluates the result: counts evidence, checks the candidate's guard and offers the
+// request as a pair.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <mutex>
 
-#include "common/os/worker.h"
 #include "serving-node/models/models.h"
+#include "serving-node/routing/first_runs.h"
+#include "serving-node/routing/pairing.h"
 #include "serving-node/routing/request.h"
 #include "serving-node/routing/router_deps.h"
 #include "serving-node/routing/second_opinion.h"
@@ -29,24 +29,20 @@ class Execution {
   void Finish(const std::shared_ptr<ActiveRun>& run) const;
   void Judge(const std::shared_ptr<ActiveRun>& run, Result<PredictAnswer> stable) const;
   void Count(const ActiveRun& run, Code code) const;
+  void CountForGuard(const ActiveRun& run, bool error) const;
   void CountNonFinite(const std::shared_ptr<ActiveRun>& run, const char* why) const;
   void LogError(const ActiveRun& run) const;
   void OfferFailure(const ActiveRun& run) const;
   void Answer(const std::shared_ptr<ActiveRun>& run) const;
   void Measure(const ActiveRun& run) const;
-  void OfferForDrift(const ActiveRun& run) const;
   void SubmitAfterNote(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const;
-  bool PostAfterNote(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const;
-  void NoteFirstRun(ActiveRun& run) const;
-  void WriteJournal(std::function<void()> write) const;
   std::shared_ptr<evidence::Counters> CountersOf(const Request& request) const;
 
   const RouterDeps deps_;
   const metrics::Family<metrics::Counter> nonfinite_;
   const SecondOpinion second_opinion_;
-  // Held while a run is posted to journal_writer_: the run that writes the journal entry must be posted first.
-  mutable std::mutex first_runs_mutex_;
-  mutable Worker journal_writer_;  // Declared last, so destroyed first: its tasks use the other members.
+  const Pairing pairing_;
+  mutable FirstRuns first_runs_;  // Declared last, so destroyed first: its tasks use the other members.
 };
 
 }  // namespace longshore::routing

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "common/os/log.h"
+#include "serving-node/evidence/pairs.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/balance.h"
@@ -49,9 +50,10 @@ struct Router::Shared {
         balance(deps.admission, deps.forwarder),
         home_search(deps.forwarder, deps.metrics) {}
 
-  // Waits until every request is finished and its evidence has been counted.
+  // Waits until every request is finished and its evidence has been counted. Pairs use `execution`.
   ~Shared() {
     for (int64_t left = *requests; left > 0; left = *requests) requests->wait(left);
+    deps.pairs.Clear();
   }
 
   std::shared_ptr<void> Enter() const {
@@ -345,6 +347,7 @@ void Router::TripIfControllerSilent(Duration since_heard) {
     for (const Entry& entry : model.entries) {
       const int64_t silence_max_ms = entry.guard.controller_silence_max_ms();
       if (entry.role != control::CANDIDATE || entry.applied_weight() == 0 || silence_max_ms == 0) continue;
+      if (entry.guard.paused()) continue;
       if (silent_ms <= silence_max_ms) continue;
       shared_->deps.guards.TripNow(*entry.arm->guard, "ControllerSilent",
                                    fmt::format("no message from a controller for {} ms", silent_ms),

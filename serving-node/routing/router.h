@@ -69,7 +69,7 @@ class Router final : public Predictor {
   void AskHomes(const std::string& model, ForwardCall call, ForwardDone done) const;
 
   // `since_heard` is the time since the last message from the controller. For each candidate with a weight above 0,
-  // trips the guard if this time exceeds the guard's controller_silence_max_ms.
+  // trips the guard if this time exceeds the guard's controller_silence_max_ms, unless a person paused the rollout.
   void TripIfControllerSilent(Duration since_heard);
 
  private:

@@ -12,7 +12,7 @@ namespace longshore::batching {
 class Admission;
 }
 namespace longshore::evidence {
-class DriftSampler;
+class PairRunner;
 }
 namespace longshore::models {
 class ModelStore;
@@ -31,7 +31,7 @@ struct RouterDeps {
   models::ModelStore& store;
   batching::Admission& admission;
   evidence::Recorder& recorder;
-  evidence::DriftSampler& drift;
+  evidence::PairRunner& pairs;
   metrics::Registry& metrics;
   RunMeter& runs;
   Forwarder& forwarder;

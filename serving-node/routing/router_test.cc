@@ -27,14 +27,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string TwoVersions(int64_t candidate, int candidate_bp, const std::string& more = "",
-                        const std::string& guard = "") {
-  return fmt::format(R"(models {{ served_name: "digits" assignment {{ salt: "uid/{0}/1" }}
-                        versions {{ version: 1 weight_bp: {1} role: STABLE load: true }}
-                        versions {{ version: {0} weight_bp: {2} role: CANDIDATE load: true guard {{ {4} }} }} {3} }})",
-                     candidate, 10000 - candidate_bp, candidate_bp, more, guard);
-}
-
 class RouterTest : public testing::Test {
  protected:
   Error ErrorOf(PredictCall call) {
@@ -370,7 +362,7 @@ TEST_F(RouterTest, EndsTheJournalEntryOfTheFirstRun) {
 TEST_F(RouterTest, WaitsInItsDestructorForRunsInFlight) {
   node_.Hold({1});
   auto router = std::make_unique<Router>(
-      RouterDeps{node_.store, node_.admission, node_.recorder, node_.drift, node_.metrics, node_.runs, *node_.forwarder,
+      RouterDeps{node_.store, node_.admission, node_.recorder, node_.pairs, node_.metrics, node_.runs, *node_.forwarder,
                  *node_.guards, node_.origins, node_.clock, node_.journal.get()},
       RouterOptions{.node = "b"});
   node_.engine.record().Set(&models::FakeRecord::holding, true);
@@ -427,17 +419,32 @@ TEST_F(RouterTest, TakesTheWeightFromACandidateIfTheControllerIsSilentTooLong) {
   EXPECT_EQ(CandidatesOf(3, 2), 0);
 }
 
-TEST_F(RouterTest, ComparesASampleOfTheCandidatesAnswersWithStables) {
+TEST_F(RouterTest, DoesNotTripForSilenceIfAPersonPausedTheRollout) {
   node_.Hold({1, 2});
-  node_.SetState(TwoVersions(2, 10000, "validation { drift_sample: 0.5 }"));
-  for (int i = 0; i < 20; ++i) {
-    ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
-    node_.drift.Drain();
-  }
-  const control::Evidence evidence = node_.recorder.Snapshot("digits", 2);
-  EXPECT_EQ(evidence.drift().pairs(), 10);
-  EXPECT_DOUBLE_EQ(evidence.drift().difference_max(), 1);
-  EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 0) << "replays do not count as evidence about stable";
+  node_.SetState(TwoVersions(2, 10000, "", "controller_silence_max_ms: 1000 paused: true"));
+  node_.router.TripIfControllerSilent(std::chrono::hours(100));
+  EXPECT_EQ(CandidatesOf(3, 2), 3);
+}
+
+TEST_F(RouterTest, TakesTheWeightFromACandidateThatFailsMoreOftenThanStable) {
+  node_.Hold({1, 4});
+  const std::string guard = "alpha: 0.001 error_rate_max: 0.01 errors_min_requests: 1";
+  node_.SetState(TwoVersions(4, 5000, "", guard));
+  int errors = 0;
+  for (int i = 0; i < 100; ++i) errors += Ask(node_.router, DigitsCall(kFailHere)) ? 0 : 1;
+  ASSERT_EQ(node_.guards->Trips().size(), 1u);
+  EXPECT_EQ(node_.guards->Trips()[0].reason, "Errors");
+  EXPECT_THAT(node_.guards->Trips()[0].message, HasSubstr("of stable on this node: the e-value is"));
+  EXPECT_EQ(errors, 16) << "two blocks; one error alone does not trip";
+}
+
+TEST_F(RouterTest, ComparesErrorsWithTheirLimitIfStableGetsNoRequests) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, "", "alpha: 0.001 error_rate_max: 0.5 errors_min_requests: 50"));
+  int errors = 0;
+  for (int i = 0; i < 300; ++i) errors += Ask(node_.router, DigitsCall(kFailHere)) ? 0 : 1;
+  EXPECT_EQ(errors, 200);
+  EXPECT_EQ(node_.guards->Trips().at(0).message, "200 of the last 200 requests failed, more than 50.00 %");
 }
 
 TEST_F(RouterTest, CountsReceivedRequests) {

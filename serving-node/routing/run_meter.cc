@@ -66,7 +66,7 @@ struct Batches {
   void Add(const Batches&) {}
 };
 
-double Microseconds(std::chrono::microseconds time) { return static_cast<double>(time.count()); }
+double Microseconds(std::chrono::duration<double, std::micro> time) { return time.count(); }
 
 void Show(const Key& key, const Runs& runs, Exposition* out) {
   const Labels ours = LabelsOf(key);
@@ -110,7 +110,8 @@ void RunMeter::Record(const Run& run, const batching::RunOutcome& outcome) {
     runs.ran.Observe(Microseconds(outcome.run_time));
     if (!outcome.first_of_batch) return;
     runs.runs.fetch_add(1, std::memory_order_relaxed);
-    runs.run_microseconds.fetch_add(outcome.run_time.count(), std::memory_order_relaxed);
+    runs.run_microseconds.fetch_add(std::chrono::duration_cast<std::chrono::microseconds>(outcome.run_time).count(),
+                                    std::memory_order_relaxed);
   });
   if (!is_batched) return;
   state_->batches.With(outcome.padded_rows, [&](Batches& batches) {

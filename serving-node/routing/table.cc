@@ -24,6 +24,18 @@ std::optional<std::string_view> KeyOf(const control::Assignment& assignment, con
   }
 }
 
+// A controller of release 0.1 sets only drift_sample.
+PairPolicy PairPolicyOf(const control::Validation& validation) {
+  PairPolicy policy;
+  policy.only_candidates = validation.pair_share() <= 0 && validation.drift_sample() > 0;
+  if (policy.only_candidates) policy.share = validation.drift_sample();
+  if (validation.pair_share() > 0) policy.share = validation.pair_share();
+  if (validation.pair_budget() > 0) policy.budget = validation.pair_budget();
+  policy.share = std::min(policy.share, 1.0);
+  policy.budget = std::min(policy.budget, 1.0);
+  return policy;
+}
+
 std::shared_ptr<Arm> NewArm(const GuardKey& key, GuardBook& guards, evidence::Recorder& recorder) {
   auto arm = std::make_shared<Arm>();
   arm->guard = guards.For(key);
@@ -40,6 +52,11 @@ const Entry* ModelRoutes::Find(int64_t version) const {
 
 const Entry* ModelRoutes::stable() const {
   return entries.empty() || entries.back().role != control::STABLE ? nullptr : &entries.back();
+}
+
+const Entry* ModelRoutes::candidate() const {
+  const auto found = std::ranges::find(entries, control::CANDIDATE, &Entry::role);
+  return found == entries.end() ? nullptr : &*found;
 }
 
 const Entry* ModelRoutes::Assign(const PredictCall& call) const {
@@ -86,7 +103,7 @@ std::shared_ptr<const RoutingTable> RoutingTable::Build(const control::DesiredSt
       model.assignment.set_key(LowerCase(from.assignment().key()));
     model.slo = std::chrono::milliseconds(from.slo_latency_ms());
     if (from.slo_latency_ms() > 0) model.times = recorder.TimesOf(model.name);
-    if (from.validation().drift_sample() > 0) model.drift_sample = from.validation().drift_sample();
+    model.pairs = PairPolicyOf(from.validation());
     auto& sequence = next.sequences[model.name] = reused->sequences[model.name];
     if (!sequence) sequence = std::make_shared<std::atomic<uint64_t>>(0);
     model.sequence = sequence;

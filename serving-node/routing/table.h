@@ -17,6 +17,7 @@
 #include "serving-node/routing/guard.h"
 #include "serving-node/routing/peers.h"
 #include "serving-node/routing/predict.h"
+#include "serving-node/routing/relative_errors.h"
 
 namespace longshore::routing {
 
@@ -28,8 +29,9 @@ enum class FirstRun { kUnnoted, kBeingNoted, kNoted };
 struct Arm {
   std::shared_ptr<GuardState> guard;
   std::shared_ptr<evidence::Counters> counters;
-  ErrorWindow errors;
-  std::atomic<uint64_t> answered{0};
+  ErrorWindow errors;                // Of a candidate.
+  RelativeErrors relative_errors;    // Of a candidate, with the requests of stable.
+  std::atomic<uint64_t> sampled{0};  // Requests of both versions that could have been pairs of this candidate.
   std::atomic<FirstRun> first_run{FirstRun::kUnnoted};
 };
 
@@ -48,18 +50,26 @@ struct Entry {
   int32_t applied_weight() const { return tripped() ? 0 : weight_bp; }
 };
 
+// Which requests are run as pairs (pairing.h), as shares.
+struct PairPolicy {
+  double share = 0.25;
+  double budget = 0.10;          // Of the node's slot time.
+  bool only_candidates = false;  // Only requests that were assigned to the candidate.
+};
+
 struct ModelRoutes {
   std::string name;
   std::vector<Entry> entries;  // In the order of their bucket ranges: candidates first, stable last.
   std::map<std::string, int64_t> labels;
   control::Assignment assignment;  // The key is in lower case when it names a header.
   std::chrono::milliseconds slo{0};
-  double drift_sample = 0.05;
+  PairPolicy pairs;
   std::shared_ptr<evidence::TimeHistogram> times;   // Times from arrival to answer; null without a latency objective.
   std::shared_ptr<std::atomic<uint64_t>> sequence;  // Counts requests without a key. Shared by successive tables.
 
   const Entry* Find(int64_t version) const;
   const Entry* stable() const;
+  const Entry* candidate() const;  // The first one; null if there is none.
   // Returns the entry of the version that the call should get. A call without a key is assigned by the next number of
   // `sequence`. Returns nullptr if no version has a weight.
   const Entry* Assign(const PredictCall& call) const;

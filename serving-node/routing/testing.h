@@ -23,7 +23,7 @@
 #include "common/net/grpc/status.h"
 #include "common/os/file.h"
 #include "serving-node/batching/batching.h"
-#include "serving-node/evidence/drift.h"
+#include "serving-node/evidence/pairs.h"
 #include "serving-node/models/fake_engine.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/rehearsal/journal.h"
@@ -179,7 +179,7 @@ class TestNode {
         forwarder(MakeGrpcForwarder({.fleet = "ns/f"})),
         state_dir(MakeDir(dir / ("state-" + name))),
         journal(std::move(*rehearsal::Journal::Open(state_dir))),
-        router({store, admission, recorder, drift, metrics, runs, *forwarder, *guards, origins, clock, journal.get()},
+        router({store, admission, recorder, pairs, metrics, runs, *forwarder, *guards, origins, clock, journal.get()},
                Named(name, std::move(options))),
         address("unix:" + (dir / (name + ".sock")).string()),
         peer_service("ns/f", [this] { return Load(); }) {}
@@ -246,7 +246,7 @@ class TestNode {
   batching::Admission admission;
   models::ModelStore store;
   evidence::Recorder recorder;
-  evidence::DriftSampler drift;
+  evidence::PairRunner pairs;
   metrics::Registry metrics;
   RunMeter runs{metrics};
   std::unique_ptr<GuardBook> guards;
@@ -259,6 +259,15 @@ class TestNode {
   PeerService peer_service;
   std::unique_ptr<TestPeerListener> listener;
 };
+
+// Returns a state for TestNode::SetState with the stable version 1 and a candidate.
+inline std::string TwoVersions(int64_t candidate, int candidate_bp, const std::string& more = "",
+                               const std::string& guard = "") {
+  return fmt::format(R"(models {{ served_name: "digits" assignment {{ salt: "uid/{0}/1" }}
+                        versions {{ version: 1 weight_bp: {1} role: STABLE load: true }}
+                        versions {{ version: {0} weight_bp: {2} role: CANDIDATE load: true guard {{ {4} }} }} {3} }})",
+                     candidate, 10000 - candidate_bp, candidate_bp, more, guard);
+}
 
 // A request for the model "digits" with one row of two columns.
 inline PredictCall DigitsCall(float first) {

@@ -168,10 +168,10 @@ def logins(control_plane, pods, file):
 
 
 @contextlib.contextmanager
-def fake_nodes(controller, file):
+def fake_nodes(controller, file, *flags):
     """Yields a function that returns the counts of the streams, and the Process of the fake nodes."""
     process = subprocess.Popen([BIN / "longshore-control-load", "nodes", f"--target=localhost:{controller.port}",
-                                f"--ca={controller.ca}", f"--logins={file}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                f"--ca={controller.ca}", f"--logins={file}", *flags], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)
 
     def ask():
@@ -323,7 +323,7 @@ class Bench:
         wait_for(lambda: len(status().get("nodes", [])) == CANARY_NODES, "more replicas", CANARY_MAX_S, 0.2)
         time.sleep(SETTLE_S)
         before = self.counts()
-        apply({"version": 2, "rollout": {"steps": [{"weight": 10}, {"weight": 50}], "hold": CANARY_HOLD}})
+        apply({"version": 2, "rollout": {"steps": [{"weight": 10}, {"weight": 50, "proof": "Sampled"}], "hold": CANARY_HOLD}})
         wait_for(lambda: status().get("stableVersion") == 2, "a canary", CANARY_MAX_S, 0.2)
         time.sleep(SETTLE_S)
         needed = self.since(before)

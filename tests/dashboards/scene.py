@@ -50,7 +50,7 @@ DIGITS = """  batching: {maxBatchSize: 4, maxDelay: 5ms}
 HALF = """  batching: {maxQueue: 50}
   slo: {latency: {quantile: 0.99, target: 300ms}, errorRate: "0.1%"}
 """
-QUICK = {"hold": "1s", "requestsMin": 20, "steps": [{"weight": 50}], "analysis": {"latency": {"tolerance": 4}}}
+QUICK = {"hold": "1s", "requestsMin": 20, "steps": [{"weight": 50, "proof": "Sampled"}], "analysis": {"latency": {"tolerance": 4}}}
 BY_HAND = {"hold": "1s", "requestsMin": 20, "steps": [{"weight": 50, "pause": "Manual"}]}
 
 

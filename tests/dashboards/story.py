@@ -52,7 +52,7 @@ class Story:
 
     def apply(self, version):
         self.it.apply_model("digits", MODELS / "digits", version,
-                            {"hold": f"{HOLD_S}s", "requestsMin": 10, "steps": [{"weight": 10}, {"weight": 50}],
+                            {"hold": f"{HOLD_S}s", "requestsMin": 10, "steps": [{"weight": 10}, {"weight": 50, "proof": "Sampled"}],
                              "analysis": {"latency": {"tolerance": TOLERANCES[version]}}})
 
     def run(self):

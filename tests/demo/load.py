@@ -58,12 +58,16 @@ class Load:
         with self._changed:
             return dict(self._segments)
 
-    def stop(self, timeout_s=60):
-        """Waits for the last answers, as long as longshore-load waits for them. Returns the counts of the whole run."""
-        if self._process.poll() is None:
-            self._send("stop")
+    def wait(self, timeout_s):
+        """Waits until it ends by itself, after --requests or --duration_s. Returns the counts of the whole run."""
         with self._changed:
             if not self._changed.wait_for(lambda: self.final is not None, timeout_s):
                 raise TimeoutError(f"load {self.name}: no final counts within {timeout_s} s")
         self._process.wait()
         return self.final
+
+    def stop(self, timeout_s=60):
+        """Waits for the last answers, as long as longshore-load waits for them. Returns the counts of the whole run."""
+        if self._process.poll() is None:
+            self._send("stop")
+        return self.wait(timeout_s)

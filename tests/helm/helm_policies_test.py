@@ -299,9 +299,17 @@ def test_people_may_write_commands_and_no_other_status(control_plane, api, accou
     set_status(account, model(), {"stableVersion": 2, "rollout": {"phase": "Step", "step": 1}, "command": {"verb": "pause"}})
     set_status(api, model(), {"command": {"verb": "promote", "generation": 1, "step": 1}})
     set_status(api, model(), {"command": None})
+    set_status(api, model(), {"commands": [{"id": "a", "verb": "abort", "generation": 1}]})
+    set_status(account, model(), {"commands": None, "answers": [{"id": "a", "verb": "abort", "result": "Done"}]})
+    set_status(api, model(), {"commands": [{"id": "b", "verb": "undo", "generation": 1, "from": 2}]})
+    set_status(api, model(), {"commands": None})
     for status in ({"stableVersion": 3}, {"stableVersion": None}, {"rollout": {"step": 2}}, {"history": []},
-                   {"command": {"verb": "abort"}, "digests": {"3": "a"}}):
-        assert_rejected("people may only write command", set_status, api, model(), status)
+                   {"command": {"verb": "abort"}, "digests": {"3": "a"}}, {"answers": []},
+                   {"commands": [{"id": "c", "verb": "pause", "generation": 1}], "answers": [{"id": "c", "verb": "pause", "result": "Done"}]}):
+        assert_rejected("people may only write commands", set_status, api, model(), status)
+    # A longshore of release 0.1 writes the whole status, without the fields that it does not know.
+    assert_rejected("changed: command, answers. A longshore that is older than the controller removes fields", set_status, api, model(),
+                    {"command": {"verb": "abort", "generation": 1, "step": 1}, "answers": None})
     assert_rejected("it is written only by system:serviceaccount:ops:longshore-controller", set_status, api, FLEET, {"readyReplicas": 3})
     set_status(account, FLEET, {"readyReplicas": 3})
     set_status(account, model(), {"stableVersion": 3})

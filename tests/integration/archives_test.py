@@ -41,7 +41,7 @@ spec:
   fleet: cpu
   source: {{uri: "{url}", sha256: "{digest}"}}
   {f"version: {version}" if version else "versionPolicy: Latest"}
-  rollout: {{strategy: Immediate, hold: 100ms}}
+  rollout: {{strategy: Immediate, keepWarm: 100ms}}
 """)
 
     def offer(self, path, content, version):

@@ -1,4 +1,4 @@
-"""Kills the controller before, after and with the reply lost, at every operation of a promotion and of a rollback.
+"""Kills the controller before, after and with the reply lost, at every operation of a promotion, of a rollback and of an undo.
 
 An operation is a write to the store or a message to a node (controller/runtime/failpoint.h). A point is the name of an
 operation, which describes what is written. Undisturbed rollouts on two nodes find the points. Then the test crashes the
@@ -23,7 +23,7 @@ import unittest
 import urllib.error
 from unittest import mock
 
-from harness import MODELS, Installation, read_images, wait_for
+from harness import BIN, MODELS, Installation, read_images, wait_for
 
 MODES = ("before", "lost", "after")
 TRIES_MAX = 6
@@ -36,6 +36,8 @@ class Promotion:
     name, model, candidate, phase, stable = "promotion", "half", 2, "Completed", 2
     requests = [{"instances": [2.0]}]
     extra = ""
+    node_state = "2:Ready"  # At the end: the unload of the other version, after keepWarm, is the last step.
+    points_min = 10
 
     def make_source(self, directory):
         shutil.copytree(MODELS / "half_plus_two_tf2/1", directory / "half/1")
@@ -45,12 +47,46 @@ class Promotion:
     def requests_at(self, _phase):
         return self.requests * 10
 
+    def prepare(self, it, source):
+        """Before the controller with the failpoint starts."""
 
-class Rollback:
+    def begin(self, it, source):
+        """Causes the change; returns a function that checks its result at the end."""
+        it.apply_model(self.model, source, self.candidate, extra=self.extra)
+        return lambda: None
+
+
+class Undo(Promotion):
+    """Version 2 has replaced version 1, which is warm. The command waits for its answer through all crashes."""
+
+    name, phase, stable = "undo", "RolledBack", 1
+    node_state = "1:Ready 2:Ready"
+    points_min = 2
+
+    def prepare(self, it, source):
+        it.apply_model(self.model, source, 2, rollout={"strategy": "Immediate", "keepWarm": "1h"})
+        it.wait_for_stable(self.model, 2)
+        wait_for("version 2 on each node", lambda: it.ask_each_node("half:predict", self.requests[0], times=1) ==
+                 {node: ['{"predictions": [4.0]}'] for node in it.node_pids()})
+
+    def begin(self, it, source):
+        command = subprocess.Popen([BIN / "longshore", "undo", "half", "--id=once", "--timeout=60s", f"--manifests={it.manifests}"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+        def check():
+            output, _ = command.communicate(timeout=60)
+            assert "undo: done: version 1 serves all requests" in output, output
+            assert [(answer["id"], answer["result"]) for answer in it.status("half")["answers"]] == [("once", "Done")]
+            assert [entry["what"] for entry in it.status("half")["history"]].count("Undone") == 1
+        return check
+
+
+class Rollback(Promotion):
     """Version 4 passes its rehearsal but returns NaN for some images. The test sends these only after the version has traffic."""
 
     name, model, candidate, phase, stable = "rollback", "digits", 4, "RolledBack", 1
     extra = "  validation: {nonFinite: Reject}\n"
+    node_state = "1:Ready"
 
     def __init__(self):
         images = read_images(MODELS / "digits/traffic.f32")
@@ -96,8 +132,8 @@ def final_state(it, rollout):
     restart_if_crashed(it)
     status = it.status(rollout.model)
     states = {node["node"]: node["state"] for node in status["nodes"]}
-    if not is_over(it, rollout) or set(states.values()) != {f"{rollout.stable}:Ready"}:
-        return None  # The unload of the other version, after its soak, is the last step.
+    if not is_over(it, rollout) or set(states.values()) != {rollout.node_state}:
+        return None
     return {"stable": status["stableVersion"], "weight": status["rollout"]["weight"], "digests": status["digests"],
             "failed": [(entry["version"], entry["reason"], entry.get("digest")) for entry in status["failed"]],
             "conditions": conditions(status), "fleet": conditions(it.fleet_status()), "nodes": states,
@@ -117,7 +153,7 @@ def roll_out(it, rollout, source, env, expected):
     """Runs the rollout under constant requests. Returns its final state (see wait_for_end) and the failed requests."""
     failures = []
     it.start_controller(env)
-    it.apply_model(rollout.model, source, rollout.candidate, extra=rollout.extra)
+    check = rollout.begin(it, source)
 
     def finished():
         restart_if_crashed(it)
@@ -131,6 +167,7 @@ def roll_out(it, rollout, source, env, expected):
         restart_if_crashed(it)
         wait_for("the new controller to write the status", lambda: it.status(rollout.model)["epoch"] > epoch)
         end = wait_for_end(it, rollout, expected)
+    check()
     return end, failures
 
 
@@ -160,6 +197,7 @@ def run(rollout, expected=None, crash_at=None):
         it.wait_for_stable(rollout.model, 1)
         it.wait_for_ready_nodes(NODES)
         it.wait_for_answers(rollout.model, rollout.requests[0])
+        rollout.prepare(it, source)
         it.kill_controller()
         pids, before = it.node_pids(), it.started
         count = it.dir / "count"
@@ -218,7 +256,7 @@ class CrashPoints(unittest.TestCase):
             counted = [set(seen["points"]) for seen in undisturbed]
             points = sorted(set.intersection(*counted))[chosen]
             rare = sorted(set.union(*counted) - set.intersection(*counted))[chosen]
-            self.assertGreater(len(points) * chosen.step, 10)
+            self.assertGreater(len(points) * chosen.step, rollout.points_min)
             tries = {(point, mode): pool.submit(try_point, rollout, expected, f"{mode}:{point}", tries_max)
                      for some, tries_max in ((points, TRIES_MAX), (rare, TRIES_OF_RARE_MAX))
                      for point in some for mode in MODES}
@@ -241,6 +279,9 @@ class CrashPoints(unittest.TestCase):
 
     def test_a_crash_at_any_point_of_a_rollback_leads_to_the_same_final_state(self):
         self.crash_everywhere(Rollback())
+
+    def test_a_crash_at_any_point_of_an_undo_leads_to_the_same_final_state(self):
+        self.crash_everywhere(Undo())
 
 
 if __name__ == "__main__":

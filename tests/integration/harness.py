@@ -143,7 +143,7 @@ spec:
 """)
 
     def apply_model(self, name, source, version, rollout=None, extra=""):
-        rollout = rollout or {"hold": "100ms", "requestsMin": 20, "steps": [{"weight": 50}]}
+        rollout = rollout or {"hold": "100ms", "requestsMin": 20, "steps": [{"weight": 50, "proof": "Sampled"}], "keepWarm": "100ms"}
         self.write_manifest(f"{name}.yaml", f"""apiVersion: longshore.dev/v1alpha1
 kind: Model
 metadata: {{name: {name}}}

@@ -9,7 +9,7 @@ from harness import Installation, wait_for
 from local_test import Load, half_plus
 
 NODES = 6
-ROLLOUT = {"hold": "100ms", "requestsMin": 20, "steps": [{"weight": 50}]}
+ROLLOUT = {"hold": "100ms", "requestsMin": 20, "steps": [{"weight": 50, "proof": "Sampled"}]}
 
 
 class Homes(unittest.TestCase):

@@ -1,135 +1,144 @@
-#include <algorithm>
-#include <cmath>
+#include "tests/sim/report.h"
 
-#include "tests/sim/trials.h"
+#include <algorithm>
+#include <cstdio>
+
+#include "controller/decide/analysis/analysis.h"
 
 namespace longshore::sim {
 namespace {
 
-constexpr double kFalseShareMax = 0.01;
-constexpr double kRatioMax = 1.2;
-
-std::string Shown(const Delay& delay, double requests) {
-  if (requests > 0) return fmt::format("{:.0f}", requests);
-  return fmt::format("not found ({} of {} trials found it)", delay.found.count, delay.found.trials);
+// The share of equal versions that should pass within the time of TimeToPass.
+double PassGoal(double requests_per_second) {
+  if (requests_per_second >= 100) return 0.95;
+  return requests_per_second >= 10 ? 0.9 : 0.8;
 }
 
-std::string Shown(const Share& share) {
-  return fmt::format("{} of {}, <= {:.1f}%", share.count, share.trials, 100 * share.UpperBound());
-}
-
-std::string Verdict(const Row& row) {
-  if (row.is_example) return "example";
-  if (!row.IsCompared()) return "not compared";
-  return fmt::format("{:.2f}, {}", row.Ratio(), row.Meets() ? "met" : "**missed**");
-}
-
-Json OrNull(double number) { return number == 0 ? Json(nullptr) : Json(number); }
-
-Json RowToJson(const Row& row) {
-  return {{"what", row.what},
-          {"requests_per_second", row.requests_per_second},
-          {"peer", row.peer},
-          {"example", row.is_example},
-          {"ours", OrNull(row.ours.delay.median)},
-          {"theirs", OrNull(row.theirs.delay.median)},
-          {"ratio", OrNull(row.Ratio())},
-          {"goal", row.is_example ? Json(nullptr) : Json(kRatioMax)},
-          {"compared", row.IsCompared()},
-          {"met", row.IsCompared() ? Json(row.Meets()) : Json(nullptr)},
-          {"ours_p90", OrNull(row.ours.delay.p90)},
-          {"theirs_p90", OrNull(row.theirs.delay.p90)},
-          {"ours_false_share", row.ours.equal_rolled_back.value()},
-          {"ours_false_share_bound", row.ours.equal_rolled_back.UpperBound()},
-          {"theirs_false_share", row.theirs.equal_rolled_back.value()},
-          {"theirs_false_share_bound", row.theirs.equal_rolled_back.UpperBound()}};
-}
-
-Json EqualToJson(const Falses& equal) {
-  const double share = equal.rolled_back.value();
-  return {{"what", fmt::format("rolled back of {} equal versions, {} requests", equal.rolled_back.trials, equal.world)},
-          {"peer", "limit"},
-          {"ours", share},
-          {"ours_bound", equal.rolled_back.UpperBound()},
-          {"theirs", kFalseShareMax},
-          {"ratio", share / kFalseShareMax},
-          {"goal", 1},
-          {"compared", true},
-          {"met", share <= kFalseShareMax}};
-}
-
-// Returns the probability of at most `count` successes in `trials` trials if each succeeds with the probability
-// `share`.
-double AtMost(int count, int trials, double share) {
-  double sum = 0;
-  for (int i = 0; i <= count; ++i) {
-    const double ways = std::lgamma(trials + 1) - std::lgamma(i + 1) - std::lgamma(trials - i + 1);
-    sum += std::exp(ways + i * std::log(share) + (trials - i) * std::log1p(-share));
-  }
-  return sum;
-}
-
-}  // namespace
-
-double Share::UpperBound() const {
-  if (count == trials) return 1;
-  double low = value();
-  double high = 1;
-  for (int i = 0; i < 50; ++i) {
-    const double middle = (low + high) / 2;
-    (AtMost(count, trials, middle) > 0.05 ? low : high) = middle;
-  }
-  return high;
-}
-
-bool Row::IsCompared() const {
-  return !is_example && theirs.delay.median > 0 && theirs.equal_rolled_back.value() <= kPeerFalseShareMax;
-}
-
-double Row::Ratio() const {
-  const bool both = ours.delay.median > 0 && theirs.delay.median > 0;
-  return both ? ours.delay.median / theirs.delay.median : 0;
-}
-
-bool Row::Meets() const { return IsCompared() && ours.delay.median > 0 && Ratio() <= kRatioMax; }
-
-std::string ToText(const Report& report) {
+std::string ReasonsOf(const Ends& ends) {
   std::string text;
-  for (const Falses& equal : report.equal) {
-    text += fmt::format(
-        "{} of {} rollouts of a version against itself were rolled back ({:.2f}%, with 95% certainty at most {:.2f}%; "
-        "{:.0f}% allowed); {} {} requests, analysed after every one",
-        equal.rolled_back.count, equal.rolled_back.trials, 100 * equal.rolled_back.value(),
-        100 * equal.rolled_back.UpperBound(), 100 * kFalseShareMax, equal.requests, equal.world);
-    for (const auto& [reason, times] : equal.reasons) text += fmt::format("; {}: {}", reason, times);
-    text += "\n\n";
-  }
-  text += fmt::format(
-      "Requests of the candidate, 25% of all, until it was rolled back; ratio ours / theirs, goal <= {}\n\n",
-      kRatioMax);
-  text += "| fault | requests/s | ours, median | p90 | false | rule | theirs, median | p90 | false | ratio |\n";
-  text += "|---|---|---|---|---|---|---|---|---|---|\n";
-  for (const Row& row : report.rows) {
-    const Delay& ours = row.ours.delay;
-    const Delay& theirs = row.theirs.delay;
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", row.what, row.requests_per_second,
-                        Shown(ours, ours.median), Shown(ours, ours.p90), Shown(row.ours.equal_rolled_back), row.peer,
-                        Shown(theirs, theirs.median), Shown(theirs, theirs.p90), Shown(row.theirs.equal_rolled_back),
-                        Verdict(row));
+  for (const auto& [reason, times] : ends.reasons) {
+    text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", times, reason);
   }
   return text;
 }
 
-Json ToJson(const Report& report) {
-  Json rows = Json::array();
-  for (const Falses& equal : report.equal) rows.push_back(EqualToJson(equal));
-  for (const Row& row : report.rows) rows.push_back(RowToJson(row));
-  return {{"rows", std::move(rows)}};
+std::string AtRate(double requests_per_second) { return fmt::format("{:g} requests/s", requests_per_second); }
+
+// Says on the standard error output what is being simulated, because a table takes minutes.
+void Say(const std::string& what) { fmt::print(stderr, "simulating {}\n", what); }
+
+std::string OrNone(const std::optional<double>& number) { return number ? fmt::format("{:.4g}", *number) : "none"; }
+
+Json OrNull(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
+
+}  // namespace
+
+std::optional<double> Row::Ratio() const {
+  return ours && theirs && *theirs != 0 ? std::optional(*ours / *theirs) : std::nullopt;
 }
 
-bool MeetsGoals(const Json& report) {
-  return std::ranges::all_of(report["rows"],
-                             [](const Json& row) { return row["goal"].is_null() || row["met"] == true; });
+std::optional<bool> Row::Meets() const {
+  if (!theirs) return std::nullopt;
+  if (!ours) return false;
+  return better == Better::kLower ? *ours <= goal * *theirs : *ours >= goal * *theirs;
+}
+
+std::vector<Row> EqualRows(const Options& options) {
+  std::vector<Row> rows;
+  for (const double rate : options.requests_per_second) {
+    for (const Kind kind : AllKinds()) {
+      const std::string where = fmt::format("{}, {}", NameOf(kind), AtRate(rate));
+      Say("equal versions: " + where);
+      const Ends ends = RunEqual(kind, rate, options.equal);
+      rows.push_back(
+          {"equal versions rolled back: " + where, "limit", ends.rolled_back.value(), analysis::kAlphaTotal, 1,
+           Better::kLower,
+           fmt::format("{} of {} (at most {:.2f} % with 95 % confidence); {}; {} requests", ends.rolled_back.count,
+                       ends.rolled_back.trials, 100 * ends.rolled_back.UpperBound(), ReasonsOf(ends), ends.requests)});
+      rows.push_back({fmt::format("equal versions promoted within {:.0f} min: {}", TimeToPass(rate) / 60, where),
+                      "goal", ends.promoted_in_time.value(), PassGoal(rate), 1, Better::kHigher,
+                      fmt::format("{} of {}; {} at all", ends.promoted_in_time.count, ends.promoted_in_time.trials,
+                                  ends.promoted.count)});
+    }
+  }
+  return rows;
+}
+
+std::vector<Row> FaultRows(const Options& options) {
+  std::vector<Row> rows;
+  for (const double rate : options.requests_per_second) {
+    Say("doubled errors: " + AtRate(rate));
+    const Ends ends = RunDoubledErrors(rate, options.faulty);
+    rows.push_back(
+        {"doubled errors (1 % -> 2 %) promoted: " + AtRate(rate), "limit", ends.promoted.value(), analysis::kAlphaProof,
+         1, Better::kLower,
+         fmt::format("{} of {}; {} rolled back", ends.promoted.count, ends.promoted.trials, ends.rolled_back.count)});
+  }
+  World doubled;
+  doubled.candidate_errors = 2 * doubled.stable_errors;
+  World slower;
+  slower.slowdown = 1.2;
+  slower.keyed = true;
+  Say("delays");
+  const Delay errors = RunFault(doubled, options.faulty);
+  const Delay pairs = RunFault(slower, options.faulty);
+  const auto found = [](const Delay& delay) {
+    return fmt::format("found in {} of {}", delay.found.count, delay.found.trials);
+  };
+  const auto or_none = [](double median) { return median > 0 ? std::optional(median) : std::nullopt; };
+  rows.push_back({"requests of the candidate until doubled errors (1 % -> 2 %) are found, median", "before",
+                  or_none(errors.median), 2903, 1, Better::kLower, found(errors)});
+  rows.push_back({"pairs until +20 % run time is found, users assigned, median", "limit", or_none(pairs.median_pairs),
+                  400, 1, Better::kLower, found(pairs)});
+  return rows;
+}
+
+std::string IntervalTable(uint64_t seed) {
+  const World world;
+  const Ladder ladder = LadderFor(world);
+  const double allowed = analysis::ToleranceOf(ladder.spec.rollout.error_rate).LimitFor(world.stable_errors);
+  std::string table = "seconds,low,high,allowed,weight\n";
+  RunLadder(world, ladder, seed, [&](const Look& look) {
+    const auto& numbers = look.verdict.numbers;
+    table += fmt::format("{},{},{},{},{}\n", look.seconds, numbers.at("errorDifferenceLow"),
+                         numbers.at("errorDifferenceHigh"), allowed - world.stable_errors, look.weight_percent);
+  });
+  return table;
+}
+
+std::string ToText(const std::vector<Row>& rows) {
+  std::string text =
+      "| what | ours | compared with | theirs | ratio | goal | details |\n|---|---|---|---|---|---|---|\n";
+  for (const Row& row : rows) {
+    const std::optional<bool> met = row.Meets();
+    text += fmt::format("| {} | {} | {} | {} | {} | {} {:g}, {} | {} |\n", row.what, OrNone(row.ours), row.peer,
+                        OrNone(row.theirs), OrNone(row.Ratio()), row.better == Better::kLower ? "<=" : ">=", row.goal,
+                        !met   ? "not compared"
+                        : *met ? "met"
+                               : "**missed**",
+                        row.details);
+  }
+  return text;
+}
+
+Json ToJson(const std::vector<Row>& rows) {
+  Json json = Json::array();
+  for (const Row& row : rows) {
+    const std::optional<bool> met = row.Meets();
+    json.push_back({{"what", row.what},
+                    {"peer", row.peer},
+                    {"ours", OrNull(row.ours)},
+                    {"theirs", OrNull(row.theirs)},
+                    {"ratio", OrNull(row.Ratio())},
+                    {"goal", row.goal},
+                    {"met", met ? Json(*met) : Json(nullptr)},
+                    {"details", row.details}});
+  }
+  return {{"rows", std::move(json)}};
+}
+
+bool MeetsGoals(const std::vector<Row>& rows) {
+  return std::ranges::all_of(rows, [](const Row& row) { return row.Meets().value_or(true); });
 }
 
 }  // namespace longshore::sim

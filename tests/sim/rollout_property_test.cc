@@ -14,6 +14,7 @@
 #include "controller/decide/plan/plan.h"
 #include "controller/decide/rollout/rollout.h"
 #include "tests/seeds/seeds.h"
+#include "tests/sim/callers.h"
 
 namespace longshore::sim {
 namespace {
@@ -32,6 +33,7 @@ class History {
     model_.spec.version = 1;
     model_.spec.rollout.requests_min = 20;
     model_.spec.rollout.hold = std::chrono::seconds(2);
+    model_.spec.rollout.patience = std::chrono::seconds(20);
     for (const char* name : {"a", "b"}) observed_.nodes.push_back({name, false, {}});
   }
 
@@ -40,7 +42,8 @@ class History {
     now_ += std::chrono::milliseconds(Draw(3000));
     switch (Draw(30)) {
       case 0: ChangeSpec(); break;
-      case 1: GiveCommand(); break;
+      case 1:
+      case 4: callers_.Act(model_.metadata, model_.status); break;
       case 2: AddOrRemoveNode(); break;
       case 3: Misbehave(); break;
       default: break;
@@ -69,7 +72,6 @@ class History {
     faults_ = Faults::kNone;
     for (auto& node : observed_.nodes) node.draining = false;
     if (observed_.nodes.empty()) observed_.nodes.push_back({"last", false, {}});
-    model_.status.command.reset();
     for (auto& node : observed_.nodes)
       std::erase_if(node.versions, [](const auto& seen) { return seen.second.guard.has_value(); });
     for (int i = 0; i < 200; ++i) {
@@ -78,10 +80,13 @@ class History {
       SeeGoodTraffic();
       Reconcile();
     }
+    callers_.CheckAllAnswered(model_.status);
   }
 
   // How often each event happened. The test requires each at least once: a history without events shows nothing.
   const std::map<std::string, int>& happened() const { return happened_; }
+  // How often each command had each result: "promote Done".
+  const std::map<std::string, int>& command_results() const { return callers_.results(); }
   const plan::Plan& last_plan() const { return plan_; }
   // Whether each node holds the state that the last decision gives it.
   bool NodesHoldTheDecision() const {
@@ -103,19 +108,15 @@ class History {
     model_.spec.version = 1 + Draw(4);
     model_.spec.rollout.strategy = Draw(5) == 0 ? api::Strategy::kImmediate : api::Strategy::kCanary;
     model_.spec.rollout.paused = Draw(6) == 0;
+    model_.spec.rollout.on_inconclusive = static_cast<api::OnInconclusive>(Draw(3));
     model_.spec.rollout.steps.assign(static_cast<size_t>(1 + Draw(3)), {});
     double weight = 0;
     for (auto& step : model_.spec.rollout.steps) {
       step.weight_percent = weight += 1 + Draw(30);
       step.manual_pause = Draw(5) == 0;
+      step.proof = static_cast<api::Proof>(Draw(3));
     }
     if (Draw(4) == 0) model_.spec.version_labels["x"] = 1 + Draw(4);
-  }
-
-  void GiveCommand() {
-    const std::vector<std::string> verbs = {"promote", "abort", "pause", "resume", "retry"};
-    model_.status.command =
-        api::Command{verbs[static_cast<size_t>(Draw(5))], model_.metadata.generation - Draw(2), Draw(3)};
   }
 
   void AddOrRemoveNode() {
@@ -197,6 +198,7 @@ class History {
         // sent.
         if (is_stale || HasFault("Conflict", 10)) return;
         previous_ = std::exchange(model_.status, write->status);
+        callers_.CheckStored(*previous_, model_.status);
         if (HasFault("AnswerLost", 20)) return;  // The status is stored, but the controller gets an error.
       }
       if (const auto* send = std::get_if<plan::SendModel>(&action)) Send(*send);
@@ -261,6 +263,8 @@ class History {
     CheckStable();
     CheckFinal();
     CheckOrder();
+    CheckStableStaysLoaded();
+    callers_.CheckDecision(before_, decision_.status, model_.metadata.generation);
     for (const auto& node : observed_.nodes) AddHold(node.name);
   }
 
@@ -280,11 +284,14 @@ class History {
     return text;
   }
 
-  // Only a promotion changes stable, and only to a version that is ready.
+  // Only a promotion or an undo changes stable, and only to a version that is ready.
   void CheckStable() {
     const int64_t stable = decision_.status.stable_version;
     if (stable == before_.stable_version) return;
-    EXPECT_EQ(decision_.status.rollout.phase, api::RolloutPhase::kCompleted);
+    const bool is_undone = decision_.status.rollout.verdict.reason == "Undone";
+    EXPECT_EQ(decision_.status.rollout.phase,
+              is_undone ? api::RolloutPhase::kRolledBack : api::RolloutPhase::kCompleted);
+    if (is_undone) ++happened_["UndoneAtOnce"];
     EXPECT_GE(ReadyNodes(stable), 1);
     EXPECT_EQ(decision_.status.failed.end(),
               std::find_if(decision_.status.failed.begin(), decision_.status.failed.end(), [&](const auto& failed) {
@@ -292,13 +299,35 @@ class History {
               }));
   }
 
-  // A version that was rolled back and is marked as failed does not start again by itself.
+  // A version that is marked as failed, for example because of an undo, does not start again by itself.
   void CheckFinal() {
-    if (before_.rollout.phase != api::RolloutPhase::kRolledBack || before_.command) return;
+    const bool starts = decision_.status.rollout.attempt != before_.rollout.attempt;
+    if (!starts || before_.command || !before_.commands.empty()) return;
     for (const auto& failed : before_.failed) {
-      const bool same = failed.version == *model_.spec.version && failed.generation == model_.metadata.generation;
-      EXPECT_TRUE(!same || decision_.status.rollout.phase != api::RolloutPhase::kValidating);
+      EXPECT_FALSE(failed.version == decision_.status.rollout.candidate &&
+                   failed.generation == model_.metadata.generation)
+          << "version " << failed.version << " failed: " << failed.reason;
     }
+  }
+
+  // A message that is sent before the status does not unload the version that serves according to the stored status:
+  // the write may fail, and then that version goes on serving.
+  void CheckStableStaysLoaded() {
+    for (const plan::Action& action : plan_) {
+      const auto* send = std::get_if<plan::SendModel>(&action);
+      if (send == nullptr) return;  // The status is written.
+      const auto node = std::ranges::find(observed_.nodes, send->node, &rollout::NodeSeen::name);
+      if (node == observed_.nodes.end() || node->draining) continue;
+      const auto seen = node->versions.find(before_.stable_version);
+      const bool is_ready = seen != node->versions.end() && seen->second.state == NodeState::kReady;
+      const bool unloads = is_ready && !(send->state && Loads(*send->state, before_.stable_version));
+      EXPECT_FALSE(unloads) << "version " << before_.stable_version << " on node " << send->node << "\n" << Describe();
+    }
+  }
+
+  static bool Loads(const control::ModelState& state, int64_t version) {
+    return std::ranges::any_of(
+        state.versions(), [&](const control::VersionState& held) { return held.version() == version && held.load(); });
   }
 
   // A decision that takes weight away is sent to the nodes before the status is written, any other decision after it.
@@ -326,6 +355,7 @@ class History {
   }
 
   std::mt19937_64 random_;
+  Callers callers_{random_};
   Faults faults_;
   api::Model model_;
   rollout::Observed observed_;
@@ -363,10 +393,13 @@ TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
     History history(seed, seed % 3 == 0 ? Faults::kNone : Faults::kSome);
     for (int step = 0; step < 300; ++step) history.Step();
     for (const auto& [what, times] : history.happened()) happened[what] += times;
+    for (const auto& [what, times] : history.command_results()) happened[what] += times;
   }
-  for (const char* what :
-       {"Started", "Validated", "Step", "Paused", "Resumed", "Promoting", "Promoted", "RolledBack", "NodesLost",
-        "Crash", "CrashInRecovery", "StaleRead", "Conflict", "AnswerLost", "MessageLost", "MessageDelayed"}) {
+  for (const char* what : {"Started",         "Validated",          "Step",         "Paused",      "Resumed",
+                           "Promoting",       "Promoted",           "RolledBack",   "NodesLost",   "Undone",
+                           "Crash",           "StaleRead",          "Conflict",     "AnswerLost",  "MessageLost",
+                           "MessageDelayed",  "UndoneAtOnce",       "repeated",     "undo Done",   "abort Done",
+                           "CrashInRecovery", "promote Superseded", "promote Done", "undo Refused"}) {
     EXPECT_GT(happened[what], 5) << what;
   }
 }

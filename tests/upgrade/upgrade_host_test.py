@@ -84,6 +84,11 @@ class Rollout:
             wait_for("a first run of the candidate on the new node", lambda: self.it.ask("half:predict", TWO) == ({"predictions": [4.0]}, name))
         self.wait_for_requests(100)
 
+    def pause_and_resume(self, programs: pathlib.Path) -> None:
+        for verb in ("pause", "resume"):
+            done = self.it.command(verb, "half", programs=programs)
+            assert (done.returncode, done.stdout) == (0, f"{verb}: done\n"), done.stdout + done.stderr
+
     def program_of(self, node: str) -> pathlib.Path:
         return pathlib.Path(os.readlink(f"/proc/{self.it.node_pids()[node]}/exe"))
 
@@ -133,6 +138,9 @@ def walk_through(it: Installation, rollout: Rollout, load: Load, previous: pathl
     with Watch(it) as watch:
         load.mark("upgraded controller")
         rollout.replace_controller(present)
+        for programs in (present, previous, present):
+            rollout.pause_and_resume(programs)
+        assert [answer["verb"] for answer in it.status("half")["answers"]] == ["pause", "resume"] * 2, "the previous longshore loses no answer"
         load.mark("replacing a node")
         rollout.replace_node(present)
         assert rollout.programs() == {previous, present}
@@ -140,6 +148,8 @@ def walk_through(it: Installation, rollout: Rollout, load: Load, previous: pathl
         rollout.wait_for_requests(rollout.weight * 10)
         load.mark("downgraded controller")
         rollout.replace_controller(previous)
+        refused = it.command("pause", "half", "--timeout=2s", programs=present)
+        assert refused.returncode in (1, 4) and "release" in refused.stderr, "the previous controller does not know the queue"
         load.mark("replacing the node again")
         rollout.replace_node(previous)
         assert rollout.programs() == {previous}

@@ -60,6 +60,15 @@ class Upgrade:
                         self.status("servingfleet", "cpu")["epoch"] > epochs[1])
         self.fleet.wait("the reports of the nodes", lambda: len(re.findall("1:Ready", str(self.status()["nodes"]))) == 2)
 
+    def command(self, programs: pathlib.Path, verb: str, *flags: str) -> tuple[int, str]:
+        done = subprocess.run([programs / "longshore", verb, "half", "--namespace=vision", *flags], env=self.fleet.cluster.environment(),
+                              check=False, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    def pause_and_resume(self, programs: pathlib.Path) -> None:
+        for verb in ("pause", "resume"):
+            assert self.command(programs, verb) == (0, f"{verb}: done\n")
+
     def replace_kinds(self, folder: pathlib.Path) -> None:
         self.fleet.cluster.crds = (folder,)
         self.fleet.cluster.apply_crds()
@@ -99,11 +108,18 @@ def test_objects_and_a_rollout_survive_an_upgrade_and_a_downgrade(upgrade: Upgra
     assert upgrade.state() == before
     upgrade.replace_controller(present)
     assert upgrade.state() == before
+    for programs in (present, previous, present):
+        upgrade.pause_and_resume(programs)
+    assert [answer["verb"] for answer in upgrade.status()["answers"]] == ["pause", "resume"] * 2, "the previous longshore loses no answer"
+    assert upgrade.state() == before
     upgrade.replace_controller(previous)
     assert upgrade.state() == before
+    code, said = upgrade.command(present, "pause", "--timeout=2s")
+    assert code in (1, 4) and "release" in said, "the previous controller does not know the queue"
     upgrade.replace_kinds(previous.parent / "crds")
     assert upgrade.state() == before
-    promoted = subprocess.run([previous / "longshore", "promote", "half", "--namespace=vision"], env=upgrade.fleet.cluster.environment(),
-                              check=False, capture_output=True, text=True, timeout=60)
-    assert promoted.returncode == 0, promoted.stdout + promoted.stderr
+    code, said = upgrade.command(present, "pause", "--timeout=2s")
+    assert code == 1 and "custom resources of a release before 0.2" in said
+    promoted = upgrade.command(previous, "promote")
+    assert promoted[0] == 0, promoted
     upgrade.fleet.wait("version 2", lambda: upgrade.status()["stableVersion"] == 2)

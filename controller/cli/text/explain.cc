@@ -57,6 +57,10 @@ std::string PauseSentence(const std::string& reason) {
   if (reason == "Command") return "The rollout is paused by a command.";
   if (reason == "Spec") return "The rollout is paused by the manifest: spec.rollout.paused.";
   if (reason == "AnalysisFailed") return "The analysis failed, and the manifest says onFailure: Pause.";
+  if (reason == "Inconclusive") {
+    return "No test failed, but the step's proof or requests are still missing after its patience. The step ends when "
+           "they are there, or by `longshore promote` or `longshore abort`.";
+  }
   return "The rollout is paused: " + reason;
 }
 
@@ -106,7 +110,17 @@ std::string NumbersText(const api::Verdict& verdict) {
   return text + table.Text(2);
 }
 
-std::string CommandsText(const api::Model& model) {
+// While the version that served before is warm.
+std::string UndoText(const api::Model& model, const std::string& target, TimePoint now) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const Duration left = rollout.step_started_at + model.spec.rollout.keep_warm - now;
+  const bool is_warm = rollout.phase == RolloutPhase::kCompleted && rollout.stable != 0 && left > Duration(0);
+  if (!is_warm || rollout.undo_generation != 0) return "";
+  return fmt::format("  longshore undo {}      return to version {} at once; it stays loaded for {}s more\n", target,
+                     rollout.stable, left / std::chrono::seconds(1));
+}
+
+std::string CommandsText(const api::Model& model, TimePoint now) {
   const std::string target = model.metadata.namespace_ == "default"
                                  ? model.metadata.name
                                  : model.metadata.name + " -n " + model.metadata.namespace_;
@@ -121,6 +135,7 @@ std::string CommandsText(const api::Model& model) {
     text += "  longshore abort " + target + "     " +
             (stable == 0 ? "end the rollout" : "move all traffic back to version " + std::to_string(stable)) + "\n";
   }
+  text += UndoText(model, target, now);
   std::set<int64_t> wanted;
   for (const auto& [_, version] : model.spec.version_labels) wanted.insert(version);
   if (model.spec.version) wanted.insert(*model.spec.version);
@@ -152,7 +167,7 @@ std::string ExplainModel(const api::Model& model, TimePoint now) {
   text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
   text += Section("The rollout", RolloutText(model, now));
   text += Section("The numbers", NumbersText(model.status.rollout.verdict));
-  const std::string commands = CommandsText(model);
+  const std::string commands = CommandsText(model, now);
   if (!commands.empty()) text += Section("What you can do", commands);
   return text;
 }

@@ -1,5 +1,6 @@
 #include "controller/cli/text/plan.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "controller/api/format.h"
@@ -39,6 +40,56 @@ std::string RequestsText(const api::Rollout& rollout) {
   return text;
 }
 
+// The number in two digits: 13712 becomes "14,000".
+std::string Rounded(double number) {
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(number)) - 1));
+  std::string text = fmt::format("{:.0f}", std::round(number / unit) * unit);
+  for (auto at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
+// What a proof in the step with this weight requires, and how many requests it takes.
+std::string ProofText(const api::Rollout& rollout, double weight_percent) {
+  std::string text = fmt::format("in the step at {}", Percent(weight_percent));
+  if (rollout.error_rate.enabled) {
+    text += fmt::format(": an error rate at most {:g} percentage points or {} above the old version's",
+                        100 * rollout.error_rate.tolerance, Percent(100 * rollout.error_rate.relative_tolerance));
+  }
+  if (rollout.latency.enabled) {
+    text += fmt::format("{} run time at most {} longer", rollout.error_rate.enabled ? ", a" : ": a",
+                        Percent(100 * rollout.latency.tolerance));
+  }
+  const double share = std::clamp(weight_percent / 100, 0.01, 0.99);
+  const analysis::ErrorTolerance tolerance = analysis::ToleranceOf(rollout.error_rate);
+  const auto if_some_fail = analysis::RequestsToProve(0.01, share, tolerance);
+  const auto if_few_fail = analysis::RequestsToProve(0.0001, share, tolerance);
+  if (rollout.error_rate.enabled && if_some_fail && if_few_fail) {
+    text += fmt::format("; takes about {} requests if 1 % fail, {} if hardly any", Rounded(*if_some_fail),
+                        Rounded(*if_few_fail));
+  }
+  return text;
+}
+
+const char* AfterInconclusive(api::OnInconclusive action) {
+  switch (action) {
+    case api::OnInconclusive::kPromote: return "the rollout goes on";
+    case api::OnInconclusive::kRollback: return "all traffic returns to the old version";
+    case api::OnInconclusive::kPause: break;
+  }
+  return "the step goes on as paused, until its proof or a command";
+}
+
+std::string ProofLines(const api::Rollout& rollout) {
+  std::string text;
+  for (size_t i = 0; i < rollout.steps.size(); ++i) {
+    if (api::ProofOf(rollout, i) != api::Proof::kRequired) continue;
+    text += Line("proof", ProofText(rollout, rollout.steps[i].weight_percent));
+  }
+  return text + Line("undecided", fmt::format("after {} in a step: {}",
+                                              Age(TimePoint(Duration(1)), TimePoint(Duration(1)) + rollout.patience),
+                                              AfterInconclusive(rollout.on_inconclusive)));
+}
+
 std::string ChecksText(const api::ModelSpec& spec) {
   const api::Validation& validation = spec.validation;
   std::string text = "it loads in a rehearsal process";
@@ -69,8 +120,8 @@ std::string EndText(const rollout::Preview& preview) {
   if (!preview.held.empty()) return "the rollout stops there: " + preview.held;
   const Duration least = preview.moments.empty() ? Duration(0) : preview.moments.back().after;
   std::string text = After(least) + ", plus the time for loading and for the requests";
-  if (preview.soak > Duration(0))
-    text += fmt::format("; version {} then stays loaded for {}", preview.stable, After(preview.soak));
+  if (preview.keep_warm > Duration(0))
+    text += fmt::format("; version {} then stays loaded for {}, for undo", preview.stable, After(preview.keep_warm));
   return text;
 }
 
@@ -78,7 +129,8 @@ std::string PolicyText(const api::Model& model, const rollout::Preview& preview)
   const api::Rollout& rollout = model.spec.rollout;
   std::string text = Line("at least", EndText(preview)) + Line("checked", ChecksText(model.spec));
   const bool steps = rollout.strategy == api::Strategy::kCanary && preview.stable != 0;
-  if (steps) text += Line("requests", RequestsText(rollout)) + Line("judged", JudgedText(model.spec));
+  if (steps)
+    text += Line("requests", RequestsText(rollout)) + Line("judged", JudgedText(model.spec)) + ProofLines(rollout);
   if (steps) {
     text += Line("if worse", rollout.on_failure == api::OnFailure::kRollback
                                  ? "all traffic returns to the old version; the new one is not retried"

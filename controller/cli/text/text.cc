@@ -74,6 +74,15 @@ std::string ScaleText(const api::AutoscaleStatus& scale, TimePoint now) {
   return text;
 }
 
+std::string CommandsText(const api::ModelStatus& status, TimePoint now) {
+  std::string text;
+  for (const api::Command& command : status.commands)
+    text += fmt::format("  waits          {}, given {} ago\n", command.verb, Age(command.at, now));
+  if (!status.answers.empty()) return text + "  last command   " + ToString(status.answers.back()) + "\n";
+  if (!status.command_result.empty()) text += "  last command   " + status.command_result + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string Age(TimePoint at, TimePoint now) {
@@ -136,7 +145,7 @@ std::string DescribeModel(const api::Model& model, TimePoint now) {
   text += fmt::format("  steps          {}\n", StepsText(spec.rollout));
   text += fmt::format("  generation     {}; the controller has processed {}\n", model.metadata.generation,
                       status.observed_generation);
-  if (!status.command_result.empty()) text += "  last command   " + status.command_result + "\n";
+  text += CommandsText(status, now);
   text += Heading("Conditions") + ConditionsText(status.conditions, now);
   text += Heading("Nodes") + NodesText(status.nodes);
   if (!status.failed.empty()) text += Heading("Versions that failed") + FailedText(status.failed, now);

@@ -151,6 +151,35 @@ TEST(Explain, ACandidateThatIsNotReadyComesWithTheReportOfTheNodes) {
       << ExplainModel(model, kNow);
 }
 
+TEST(Explain, OffersUndoWhileTheVersionBeforeIsWarm) {
+  api::Model model = MakeModel();
+  model.status.stable_version = 3;
+  model.status.rollout.phase = RolloutPhase::kCompleted;
+  model.status.rollout.stable = 2;
+  model.status.rollout.candidate = 3;
+  model.status.rollout.step_started_at = Ago(60);
+  EXPECT_NE(ExplainModel(model, kNow)
+                .find("  longshore undo digits -n vision      return to version 2 at once; it "
+                      "stays loaded for 540s more\n"),
+            std::string::npos)
+      << ExplainModel(model, kNow);
+  model.spec.rollout.keep_warm = std::chrono::seconds(60);
+  EXPECT_EQ(ExplainModel(model, kNow).find("longshore undo"), std::string::npos);
+}
+
+TEST(DescribeModel, ShowsTheCommandsThatWaitAndTheLastAnswer) {
+  api::Model model = MakeModel();
+  model.status.command_result = "pause: done";
+  EXPECT_NE(DescribeModel(model, kNow).find("  last command   pause: done\n"), std::string::npos);
+  model.status.answers = {{"a", "undo", api::CommandResult::kRefused, "no version served before version 2", Ago(9)}};
+  model.status.commands = {{.verb = "abort", .id = "b", .at = Ago(3)}};
+  EXPECT_NE(DescribeModel(model, kNow)
+                .find("  waits          abort, given 3s ago\n"
+                      "  last command   undo: refused: no version served before version 2\n"),
+            std::string::npos)
+      << DescribeModel(model, kNow);
+}
+
 TEST(Explain, APausedRolloutSaysWhyAndOffersResume) {
   api::Model model = RollingOut();
   model.status.rollout.phase = RolloutPhase::kPaused;

@@ -4,54 +4,67 @@
 #include <cmath>
 
 #include "common/base/buckets.h"
-#include "controller/decide/analysis/evalue.h"
+#include "common/statistics/evalue.h"
+#include "common/statistics/rates.h"
 #include "controller/decide/analysis/histogram.h"
 
 namespace longshore::analysis {
 namespace {
+
+using statistics::EstimateRate;
+using statistics::ForgetGains;
+using statistics::kWorseOdds;
+using statistics::LogEValueAgainst;
+using statistics::Multiply;
+using statistics::ProveRates;
+using statistics::ShareMargin;
+using statistics::TestRates;
+using statistics::WithOdds;
 
 // Minimum number of stable's past requests before the quantiles of their run times are used as thresholds.
 constexpr int64_t kPastMin = 50;
 // Maximum number of requests of one arm that a window collects while it waits for requests of the other arm. Older
 // requests were not measured under the same conditions as the awaited ones.
 constexpr int64_t kAloneMax = 10000;
-// Half of LatencyBaseline's share of alpha covers the error in the estimated baseline distribution, the other half
-// covers the test itself.
-constexpr double kBaselineDelta = kAlphaLatencyBaseline / 2;
 
-int64_t Clamp(int64_t events, int64_t requests) { return std::clamp<int64_t>(events, 0, requests); }
-
-void Accumulate(EProcess& process, size_t alternative, double log_factor) {
-  process.log_e.resize(OddsRatios().size());
-  process.log_e[alternative] += log_factor;
+Block ErrorsOf(const WindowEvidence& window) {
+  const auto errors = [](const api::ArmEvidence& arm) { return std::clamp<int64_t>(arm.errors, 0, arm.requests); };
+  return {window.candidate.requests, errors(window.candidate), window.stable.requests, errors(window.stable)};
 }
 
-void Test(const Block& block, double stable_rate, EProcess& process) {
-  for (size_t i = 0; i < OddsRatios().size(); ++i) {
-    Accumulate(process, i, LogEValue(block, WithOdds(stable_rate, OddsRatios()[i]), stable_rate));
-  }
+// Requests that a version's queue refused or delayed too long, of all that were assigned to it.
+Block OverloadOf(const WindowEvidence& window) {
+  return {window.candidate.requests + window.candidate.overloaded, window.candidate.overloaded,
+          window.stable.requests + window.stable.overloaded, window.stable.overloaded};
 }
 
-// Stable's error rate so far. While there are few requests, the estimate is drawn towards 1%.
 double StableErrorRate(const Analysis& analysis) {
-  const auto errors = static_cast<double>(analysis.baseline.errors + analysis.stable.errors);
-  const auto requests = static_cast<double>(analysis.baseline.requests + analysis.stable.requests);
-  return std::clamp((errors + 0.05) / (requests + 5), 1e-7, 0.99);
+  return EstimateRate(analysis.baseline.errors + analysis.stable.errors,
+                      analysis.baseline.requests + analysis.stable.requests);
 }
 
 void TestErrors(const WindowEvidence& window, Analysis& analysis) {
-  const api::ArmEvidence& candidate = window.candidate;
-  const api::ArmEvidence& stable = window.stable;
-  const Block block{candidate.requests, Clamp(candidate.errors, candidate.requests), stable.requests,
-                    Clamp(stable.errors, stable.requests)};
-  Test(block, StableErrorRate(analysis), analysis.errors);
+  const Block block = ErrorsOf(window);
+  const double stable_rate = StableErrorRate(analysis);
+  TestRates(block, stable_rate, analysis.errors);
+  TestRates(OverloadOf(window), EstimateRate(analysis.stable.overloaded, analysis.stable.requests), analysis.overload);
+  ProveErrors(block, stable_rate, analysis.tolerances.errors, analysis.errors_proof);
+  analysis.error_difference.Add(block, EstimateRate(analysis.stable.errors + analysis.candidate.errors,
+                                                    analysis.stable.requests + analysis.candidate.requests));
 }
 
-// Stable's run times before this window: those since the rollout began and, while these are few, also those before it.
-Buckets StablePast(const Analysis& analysis) {
+const Buckets& BucketsFor(const api::ArmEvidence& arm, int rows) {
+  static const Buckets kNone;
+  const auto found = arm.run_times.find(rows);
+  return found == arm.run_times.end() ? kNone : found->second;
+}
+
+// Stable's run times with this number of rows before this window: those since the rollout began and, while these are
+// few, also those before it.
+Buckets StablePast(const Analysis& analysis, int rows) {
   constexpr int64_t kRecentEnough = 1000;
-  Buckets past = analysis.stable.run_time_buckets;
-  if (Total(past) < kRecentEnough) AddTo(analysis.baseline.run_time_buckets, past);
+  Buckets past = BucketsFor(analysis.stable, rows);
+  if (Total(past) < kRecentEnough) AddTo(BucketsFor(analysis.baseline, rows), past);
   return past;
 }
 
@@ -59,47 +72,86 @@ Buckets StablePast(const Analysis& analysis) {
 // least kLatencyFloor above stable's.
 int CandidateThreshold(const Analysis& analysis, int threshold) {
   const Duration with_floor(std::llround(TimeBucketUpperMicroseconds(threshold)) + kLatencyFloor.count());
-  return std::max(threshold + analysis.tolerance_buckets, BucketOf(with_floor));
+  return std::max(threshold + analysis.tolerances.latency_buckets, BucketOf(with_floor));
 }
 
-void TestLatency(const WindowEvidence& window, Analysis& analysis) {
-  const Buckets past = StablePast(analysis);
-  const int64_t known = Total(past);
-  if (known < kPastMin) return;
+// The runs of a window with one number of rows, and what is known about stable's runs with it.
+struct Runs {
+  const Buckets& candidate;
+  const Buckets& stable;
+  const Buckets past;
+
+  Block Above(const Analysis& analysis, int threshold) const {
+    return {Total(candidate), CountAbove(candidate, CandidateThreshold(analysis, threshold)), Total(stable),
+            CountAbove(stable, threshold)};
+  }
+  double PastShareAbove(int threshold) const {
+    return (static_cast<double>(CountAbove(past, threshold)) + 0.5) / (static_cast<double>(Total(past)) + 1);
+  }
+};
+
+void TestRunTimes(const Runs& runs, Analysis& analysis) {
   for (size_t i = 0; i < kQuantiles.size(); ++i) {
-    const int threshold = QuantileBucket(past, kQuantiles[i]);
-    const Buckets& candidate = window.candidate.run_time_buckets;
-    const Buckets& stable = window.stable.run_time_buckets;
-    const Block block{Total(candidate), CountAbove(candidate, CandidateThreshold(analysis, threshold)), Total(stable),
-                      CountAbove(stable, threshold)};
-    const double rate = (static_cast<double>(CountAbove(past, threshold)) + 0.5) / (static_cast<double>(known) + 1);
-    Test(block, rate, analysis.latency[i]);
+    const int threshold = QuantileBucket(runs.past, kQuantiles[i]);
+    TestRates(runs.Above(analysis, threshold), runs.PastShareAbove(threshold), analysis.latency[i]);
+  }
+  // A proof uses the lower edge of the quantile's bucket as stable's threshold. With the upper edge, versions whose run
+  // times all fall into one bucket would have no events, and could not be told apart from a slower one.
+  for (size_t i = 0; i < kProvenQuantiles.size(); ++i) {
+    const int threshold = QuantileBucket(runs.past, kProvenQuantiles[i]) - 1;
+    ProveRates(runs.Above(analysis, threshold), runs.PastShareAbove(threshold), analysis.latency_proof[i]);
+  }
+}
+
+// Compares only runs with the same number of rows: a version with more traffic has larger batches, which take longer.
+void TestLatency(const WindowEvidence& window, Analysis& analysis) {
+  for (const auto& [rows, candidate] : window.candidate.run_times) {
+    const Runs runs{candidate, BucketsFor(window.stable, rows), StablePast(analysis, rows)};
+    if (Total(runs.candidate) > 0 && Total(runs.stable) > 0 && Total(runs.past) >= kPastMin) {
+      TestRunTimes(runs, analysis);
+    }
   }
 }
 
 void TestLatencyBaseline(const std::string& node, const WindowEvidence& window, Analysis& analysis) {
-  const Buckets& baseline = analysis.baseline.run_time_buckets;
-  const int64_t known = Total(baseline);
-  if (!analysis.slo_missed.contains(node) || known < kPastMin) return;
-  for (size_t i = 0; i < kQuantiles.size(); ++i) {
-    const int threshold = QuantileBucket(baseline, kQuantiles[i]);
-    const double observed = static_cast<double>(CountAbove(baseline, threshold)) / static_cast<double>(known);
-    const double null_rate = std::min(observed + ShareMargin(known, kBaselineDelta), 0.999);
-    const Buckets& candidate = window.candidate.run_time_buckets;
-    const int64_t events = CountAbove(candidate, CandidateThreshold(analysis, threshold));
-    for (size_t k = 0; k < OddsRatios().size(); ++k) {
-      const double alternative = WithOdds(null_rate, OddsRatios()[k]);
-      Accumulate(analysis.latency_baseline[i], k, LogEValueAgainst(null_rate, Total(candidate), events, alternative));
+  if (!analysis.slo_missed.contains(node)) return;
+  for (const auto& [rows, candidate] : window.candidate.run_times) {
+    const Buckets& baseline = BucketsFor(analysis.baseline, rows);
+    const int64_t known = Total(baseline);
+    if (known < kPastMin) continue;
+    for (size_t i = 0; i < kQuantiles.size(); ++i) {
+      const int threshold = QuantileBucket(baseline, kQuantiles[i]);
+      const double observed = static_cast<double>(CountAbove(baseline, threshold)) / static_cast<double>(known);
+      const double null_rate = std::min(observed + ShareMargin(known, kBaselineDelta), 0.999);
+      const int64_t events = CountAbove(candidate, CandidateThreshold(analysis, threshold));
+      for (size_t k = 0; k < kWorseOdds.size(); ++k) {
+        const double alternative = WithOdds(null_rate, kWorseOdds[k].value);
+        Multiply(analysis.latency_baseline[i], kWorseOdds, k,
+                 LogEValueAgainst(null_rate, Total(candidate), events, alternative));
+      }
     }
   }
+}
+
+void TestPairs(const api::PairEvidence& pairs, Analysis& analysis) {
+  // Two buckets of a ratio are one bucket of run times.
+  const int tolerance = analysis.tolerances.latency_buckets * kRatioBucketsPerDoubling / 8;
+  TestCoin(ErrorThrows(pairs), kWorseCoins, analysis.pair_errors);
+  for (size_t i = 0; i < kMargins.size(); ++i) {
+    const RatioLimits limits{tolerance, static_cast<int>(kMargins[i].value)};
+    TestCoin(RunTimeThrows(pairs, limits), kWorseCoins, analysis.pair_latency[i]);
+  }
+  ProvePairErrors(pairs, analysis.tolerances.errors, analysis.pair_errors_proof);
+  TestCoin(RunTimeThrows(pairs, {tolerance, 0}), kBetterCoins, analysis.pair_latency_proof);
+  Add(pairs, analysis.candidate.pairs);
 }
 
 // Whether the next window of the node counts for LatencyBaseline. This is decided before that window starts, so that it
 // cannot bias the test.
 bool MissesSlo(const WindowEvidence& window, const Analysis& analysis) {
   if (!analysis.slo_bucket) return false;
-  Buckets both = window.stable.run_time_buckets;
-  AddTo(window.candidate.run_time_buckets, both);
+  Buckets both = Sum(window.stable.run_times);
+  AddTo(Sum(window.candidate.run_times), both);
   const auto slow = static_cast<double>(CountAbove(both, *analysis.slo_bucket));
   return slow > (1 - analysis.slo_quantile) * static_cast<double>(Total(both));
 }
@@ -123,20 +175,58 @@ void Add(const api::ArmEvidence& more, api::ArmEvidence& total) {
   total.requests += more.requests;
   total.errors += more.errors;
   total.non_finite += more.non_finite;
-  AddTo(more.run_time_buckets, total.run_time_buckets);
+  total.overloaded += more.overloaded;
+  AddTo(more.run_times, total.run_times);
+  Add(more.pairs, total.pairs);
   total.drift.pairs += more.drift.pairs;
   total.drift.difference_sum += more.drift.difference_sum;
   total.drift.difference_max = std::max(total.drift.difference_max, more.drift.difference_max);
   total.drift.top1_changed += more.drift.top1_changed;
 }
 
+Alphas AlphasOf(const api::ModelSpec& spec) {
+  const double errors = spec.rollout.error_rate.enabled ? 1 : 0;
+  const double latency = spec.rollout.latency.enabled ? 1 : 0;
+  const double each = (kAlphaTotal - kAlphaGuards) / std::max(errors + latency, 1.0);
+  return {errors * each, latency * each};
+}
+
+Tolerances TolerancesOf(const api::Rollout& rollout) {
+  return {ToleranceOf(rollout.error_rate), static_cast<int>(std::lround(8 * std::log2(1 + rollout.latency.tolerance)))};
+}
+
 Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline) {
   Analysis analysis;
-  analysis.tolerance_buckets = static_cast<int>(std::lround(8 * std::log2(1 + spec.rollout.latency.tolerance)));
+  analysis.tolerances = TolerancesOf(spec.rollout);
   if (spec.slo.latency_target) analysis.slo_bucket = BucketOf(*spec.slo.latency_target);
   analysis.slo_quantile = spec.slo.latency_quantile;
   analysis.baseline = baseline;
   return analysis;
+}
+
+bool ApplyTolerances(const api::Rollout& rollout, Analysis& analysis) {
+  const Tolerances before = analysis.tolerances;
+  const Tolerances now = TolerancesOf(rollout);
+  if (now == before) return false;
+  analysis.tolerances = now;
+  if (now.errors.absolute < before.errors.absolute || now.errors.relative < before.errors.relative) {
+    ForgetGains(analysis.errors_proof);
+    ForgetGains(analysis.pair_errors_proof);
+  }
+  if (now.latency_buckets < before.latency_buckets) {
+    for (EProcess& process : analysis.latency_proof) ForgetGains(process);
+    ForgetGains(analysis.pair_latency_proof);
+  }
+  if (now.latency_buckets > before.latency_buckets) {
+    for (EProcess& process : analysis.latency) ForgetGains(process);
+    for (EProcess& process : analysis.latency_baseline) ForgetGains(process);
+    for (EProcess& process : analysis.pair_latency) ForgetGains(process);
+  }
+  return true;
+}
+
+void ForgetDeparted(const std::set<std::string>& present, Analysis& analysis) {
+  std::erase_if(analysis.slo_missed, [&](const std::string& node) { return !present.contains(node); });
 }
 
 WindowEvidence Sum(const Windows& windows) {
@@ -149,18 +239,27 @@ WindowEvidence Sum(const Windows& windows) {
 }
 
 Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window) {
+  if (window.candidate.pairs.pairs > 0) TestPairs(window.candidate.pairs, analysis);
   WindowEvidence& open = analysis.open[node];
   Add(window.candidate, open.candidate);
   Add(window.stable, open.stable);
+  open.candidate.pairs = {};  // They are used already: a pair has both versions.
   const auto [fewer, more] = std::minmax(open.candidate.requests, open.stable.requests);
   if (fewer > 0 || more >= kAloneMax) Close(node, analysis);
   return analysis;
 }
 
-int64_t CandidateRequests(const Analysis& analysis) {
-  return analysis.candidate.requests + Sum(analysis.open).candidate.requests;
+bool IsKeyed(const api::Rollout& rollout) { return rollout.assignment_by != api::AssignmentBy::kRequest; }
+
+int64_t CandidateRequests(const Analysis& analysis, const api::Rollout& rollout) {
+  const int64_t requests = analysis.candidate.requests + Sum(analysis.open).candidate.requests;
+  return requests + (IsKeyed(rollout) ? analysis.candidate.pairs.pairs : 0);
 }
 
-double EValue(const EProcess& process) { return std::exp(std::min(LogMean(process.log_e), 500.0)); }
+std::optional<double> RequestsToProve(double error_rate, double candidate_share, const ErrorTolerance& tolerance) {
+  const double growth = GrowthPerRequest(candidate_share, {error_rate, error_rate}, tolerance);
+  if (growth <= 0) return std::nullopt;
+  return std::log(1 / (kAlphaProof * kErrorFactors[0].weight)) / growth;
+}
 
 }  // namespace longshore::analysis

@@ -5,14 +5,23 @@
 // no worse than stable; the product over the windows is a test martingale, and by Ville's inequality the probability
 // that it ever reaches 1/alpha is at most alpha. docs/analysis.md has the formulas and measured error probabilities.
 //
-// Three tests share kAlphaTotal, the probability of a false rollback of an equal version over the whole rollout:
-//   ErrorRate        compares the errors of the candidate with those of stable in the same windows
-//   Latency          compares the shares of runs above thresholds, which come from stable's own past; the candidate's
-//                    thresholds are higher by the tolerance
-//   LatencyBaseline  compares the candidate's run times with those of stable before the rollout. Uses a window of a
-//                    node only if the node's previous window missed the latency target of the SLO. Both versions may
-//                    be slower than before for other reasons, so this test only holds the rollout; rollout/ rolls back
-//                    if the hold lasts too long
+// Two tests share kAlphaTotal, the probability of a false rollback of an equal version over the whole rollout
+// (AlphasOf):
+//   ErrorRate  compares the errors of the candidate with those of stable, and how many requests were refused or too
+//   late
+//              because of the queue of each
+//   Latency    compares run times
+// A third test, LatencyBaseline, compares the candidate's run times with those of stable before the rollout. It uses a
+// window of a node only if the node's previous window missed the latency target of the SLO. Both versions may be slower
+// than before for other reasons, so this test never fails a candidate: it holds the rollout, and if that lasts too
+// long, the verdict becomes Inconclusive (rollout/). A proof is the same kind of test with the opposite null
+// hypothesis: that the candidate is worse than stable by more than the tolerance. It is complete when its e-value
+// reaches 1 / kAlphaProof, so a candidate that is worse by more is taken for proven with a probability of at most
+// kAlphaProof.
+//
+// The evidence comes from two sources. Requests that were assigned at random are compared in windows of a node, run
+// times only between runs with the same number of rows. Pairs (pairs.h) are inputs that both versions ran. If users are
+// assigned instead of requests, only the pairs count, because the requests of one user depend on each other.
 // A non-finite answer to an input for which stable gave a finite one is a certain failure and needs no test.
 //
 // Pure. An Analysis is a value that is stored in RolloutStatus::analysis as JSON between two calls.
@@ -24,18 +33,33 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "common/base/error.h"
 #include "common/json/json.h"
+#include "common/statistics/eprocess.h"
 #include "controller/api/types.h"
+#include "controller/decide/analysis/difference.h"
+#include "controller/decide/analysis/pairs.h"
+#include "controller/decide/analysis/tolerance.h"
 
 namespace longshore::analysis {
 
+using statistics::EProcess;
+
 inline constexpr double kAlphaTotal = 0.01;
-inline constexpr double kAlphaErrors = 0.004;
-inline constexpr double kAlphaLatency = 0.004;
-inline constexpr double kAlphaLatencyBaseline = 0.002;
+inline constexpr double kAlphaProof = 0.05;
+
+// The share of each test in kAlphaTotal. A test that is disabled has no share; the others get it. The rest of
+// kAlphaTotal belongs to the guards of the nodes.
+struct Alphas {
+  double errors = 0;
+  double latency = 0;
+};
+inline constexpr double kAlphaGuards = 0.001;
+// LatencyBaseline holds a rollout wrongly with a probability of at most twice this, unless the fleet is slower than
+// before: once for the error in the estimated distribution of the baseline, and once for the test itself.
+inline constexpr double kBaselineDelta = 0.001;
+Alphas AlphasOf(const api::ModelSpec& spec);
 
 // The counts of both arms on one node during one period, as differences of cumulative counts; each request is in
 // exactly one window. The end of a window must not depend on the results of its requests; it may depend on time and on
@@ -55,15 +79,23 @@ WindowEvidence Sum(const Windows& windows);
 // Adds the counts of `more` to `total`; `drift.difference_max` becomes the larger of the two.
 void Add(const api::ArmEvidence& more, api::ArmEvidence& total);
 
-// One sequential test: the logarithm of its e-value for every alternative of the mixture.
-struct EProcess {
-  std::vector<double> log_e;
+inline constexpr std::array<double, 4> kQuantiles = {0.5, 0.75, 0.9, 0.99};
+// The quantiles that a proof covers. A larger one would need many times the requests.
+inline constexpr std::array<double, 2> kProvenQuantiles = {0.5, 0.9};
+
+// How much worse than stable a candidate may be.
+struct Tolerances {
+  ErrorTolerance errors;
+  // In buckets of run times: the candidate's thresholds are this many buckets above stable's. One bucket is a factor of
+  // 2^(1/8).
+  int latency_buckets = 0;
+
+  friend bool operator==(const Tolerances&, const Tolerances&) = default;
 };
+Tolerances TolerancesOf(const api::Rollout& rollout);
 
 struct Analysis {
-  // The latency tolerance in buckets: the candidate's thresholds are this many buckets above stable's. One bucket is a
-  // factor of 2^(1/8).
-  int tolerance_buckets = 0;
+  Tolerances tolerances;
   std::optional<int> slo_bucket;  // The last bucket within the latency target; nullopt: no target.
   double slo_quantile = 0.99;
 
@@ -73,16 +105,42 @@ struct Analysis {
   Windows open;  // Windows of nodes where one arm had no request yet; no test has used them.
 
   EProcess errors;
-  std::array<EProcess, 4> latency;  // One per quantile of kQuantiles.
-  std::array<EProcess, 4> latency_baseline;
+  EProcess overload;
+  std::array<EProcess, kQuantiles.size()> latency;
+  std::array<EProcess, kQuantiles.size()> latency_baseline;
+  EProcess pair_errors;
+  std::array<EProcess, kMargins.size()> pair_latency;
+
+  EProcess errors_proof;
+  std::array<EProcess, kProvenQuantiles.size()> latency_proof;
+  EProcess pair_errors_proof;
+  EProcess pair_latency_proof;
+
+  RateDifference error_difference;
   std::set<std::string> slo_missed;  // Nodes whose last closed window missed the SLO.
 };
+
+// Calls visit(name, process) for each process of the analysis.
+template <typename AnalysisT, typename Visit>
+void ForEachProcess(AnalysisT& analysis, Visit visit) {
+  const auto each = [&](const std::string& name, auto& processes) {
+    for (size_t i = 0; i < processes.size(); ++i) visit(name + std::to_string(i), processes[i]);
+  };
+  visit("errors", analysis.errors);
+  visit("overload", analysis.overload);
+  each("latency", analysis.latency);
+  each("latencyBaseline", analysis.latency_baseline);
+  visit("pairErrors", analysis.pair_errors);
+  each("pairLatency", analysis.pair_latency);
+  visit("errorsProof", analysis.errors_proof);
+  each("latencyProof", analysis.latency_proof);
+  visit("pairErrorsProof", analysis.pair_errors_proof);
+  visit("pairLatencyProof", analysis.pair_latency_proof);
+}
 
 // Minimum by which the candidate's latency thresholds exceed stable's, whatever the tolerance is, because a candidate
 // with 5% of the traffic has colder caches.
 inline constexpr Duration kLatencyFloor{100};
-
-inline constexpr std::array<double, 4> kQuantiles = {0.5, 0.75, 0.9, 0.99};
 
 // The state at the start of a rollout. `baseline`: the known counts of stable before it.
 Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
@@ -90,17 +148,39 @@ Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
 // Adds the window of one node. Call it once per node each time evidence is used.
 Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window);
 
-// Requests of the candidate since the rollout began.
-int64_t CandidateRequests(const Analysis& analysis);
+// Applies the tolerances of the spec if they have changed since the last call; returns true if they have. What the
+// evidence so far has shown about a tolerance that is stricter now is forgotten.
+bool ApplyTolerances(const api::Rollout& rollout, Analysis& analysis);
 
-// Returns Fail, with reason and numbers, if a test failed; Pass if no test failed and the candidate had at least
-// rollout.requestsMin requests in this step (`step_requests`); otherwise Undecided. Missing evidence never passes.
-// While the latency target of the SLO is missed and the candidate is slower than stable was before the rollout, the
-// result is Undecided (LatencyBaseline).
-api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, int64_t step_requests);
+// Forgets that nodes which are not in `present` missed the SLO, because they can no longer meet it.
+void ForgetDeparted(const std::set<std::string>& present, Analysis& analysis);
 
-// The e-value of a test: the mean over its mixture of alternatives.
-double EValue(const EProcess& process);
+// Whether users are assigned to the versions, not requests.
+bool IsKeyed(const api::Rollout& rollout);
+
+// Requests that the candidate has answered since the rollout began. If users are assigned, pairs count too, because
+// there may be no user of the candidate at a low weight.
+int64_t CandidateRequests(const Analysis& analysis, const api::Rollout& rollout);
+
+// What is known about the current step.
+struct StepFacts {
+  api::Proof proof = api::Proof::kSampled;
+  int64_t requests = 0;  // That the candidate answered in the step.
+  Duration elapsed{0};   // Since the step began.
+};
+
+// Returns
+//   Fail          with reason and numbers, if a test failed
+//   Pass          if no test failed and the step has what it requires: a proof, the requests, or nothing
+//   Inconclusive  if a proof is still missing after rollout.patience
+//   Undecided     otherwise. While the latency target of the SLO is missed and the candidate is slower than stable was
+//                 before the rollout, the reason is LatencyBaseline
+api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step);
+
+// How many requests of both versions a proof of the error rate needs, about, if both versions fail at the rate
+// `error_rate` and the candidate gets this share of the requests. Half of such rollouts need fewer; nine in ten need at
+// most twice as many. nullopt if no number suffices. Requires: 0 < candidate_share < 1.
+std::optional<double> RequestsToProve(double error_rate, double candidate_share, const ErrorTolerance& tolerance);
 
 Json ToJson(const Analysis& analysis);
 // Returns DataLoss if the JSON was not written by ToJson; null gives an empty Analysis.

@@ -2,8 +2,13 @@
 //   spec:     fields that differ from a model with the default canary and requestsMin 100
 //   baseline: an arm; windows: [{candidate: arm, stable: arm, times: 3}]
 //   arm:      {requests: 100, errors: 2, nonFinite: 0, ms: 10, spread: 3, drift: {pairs: 5, sum: 0.1}}
-//             run times are spread evenly over `spread` buckets, of which the last is the bucket of `ms`
+//             rows: 8, overloaded: 1, pairs: {count: 100, candidateFailed: 1, stableFailed: 1, bothFailed: 0,
+//             ratio: 1.2} run times are spread evenly over `spread` buckets, of which the last is the bucket of `ms`;
+//             all pairs that both versions answered have the ratio
+//   proof:    what the step requires: Required, Sampled (the default) or None; minutes: since the step began
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "controller/api/parse.h"
 #include "controller/decide/analysis/analysis.h"
@@ -16,18 +21,35 @@ namespace {
 using golden::Child;
 using golden::Get;
 
+api::PairEvidence PairsFrom(const Json& json) {
+  api::PairEvidence pairs{Get<int64_t>(json, "count", 0),
+                          Get<int64_t>(json, "candidateFailed", 0),
+                          Get<int64_t>(json, "stableFailed", 0),
+                          Get<int64_t>(json, "bothFailed", 0),
+                          {}};
+  const int64_t answered = pairs.pairs - pairs.candidate_failed - pairs.stable_failed - pairs.both_failed;
+  const double octaves = std::log2(Get(json, "ratio", 1.0));
+  const auto bucket = static_cast<size_t>(kRatioBucketOfOne + std::ceil(kRatioBucketsPerDoubling * octaves));
+  pairs.ratio_buckets.resize(bucket + 1);
+  pairs.ratio_buckets.back() = answered;
+  return pairs;
+}
+
 api::ArmEvidence ArmFrom(const Json& json) {
   api::ArmEvidence arm;
   arm.requests = Get<int64_t>(json, "requests", 0);
   arm.errors = Get<int64_t>(json, "errors", 0);
   arm.non_finite = Get<int64_t>(json, "nonFinite", 0);
+  arm.overloaded = Get<int64_t>(json, "overloaded", 0);
+  arm.pairs = PairsFrom(Child(json, "pairs"));
   arm.drift.pairs = Get<int64_t>(Child(json, "drift"), "pairs", 0);
   arm.drift.difference_sum = Get(Child(json, "drift"), "sum", 0.0);
   if (!json.is_object() || !json.contains("ms")) return arm;
   const int top = BucketOf(Duration(static_cast<int64_t>(Get(json, "ms", 1.0) * 1000)));
   const int spread = Get(json, "spread", 1);
-  arm.run_time_buckets.resize(static_cast<size_t>(top) + 1);
-  for (int64_t i = 0; i < arm.requests; ++i) ++arm.run_time_buckets[static_cast<size_t>(top - i % spread)];
+  Buckets& run_times = arm.run_times[Get(json, "rows", 0)];
+  run_times.resize(static_cast<size_t>(top) + 1);
+  for (int64_t i = 0; i < arm.requests; ++i) ++run_times[static_cast<size_t>(top - i % spread)];
   return arm;
 }
 
@@ -48,6 +70,13 @@ Analysis Analyse(const Json& json, const api::ModelSpec& spec) {
   return analysis;
 }
 
+StepFacts StepFrom(const Json& json, const Analysis& analysis, const api::Rollout& rollout) {
+  static const std::map<std::string, api::Proof> kProofs = {
+      {"Required", api::Proof::kRequired}, {"Sampled", api::Proof::kSampled}, {"None", api::Proof::kNone}};
+  return {kProofs.at(Get<std::string>(json, "proof", "Sampled")), CandidateRequests(analysis, rollout),
+          std::chrono::minutes(Get(json, "minutes", 1))};
+}
+
 TEST(AnalysisGolden, EachCaseGivesTheExpectedVerdict) {
   const auto cases = golden::LoadCases("analysis");
   ASSERT_TRUE(cases) << cases.error().message;
@@ -55,7 +84,7 @@ TEST(AnalysisGolden, EachCaseGivesTheExpectedVerdict) {
   for (const golden::Case& test : *cases) {
     const api::ModelSpec spec = SpecFrom(test.json);
     const Analysis analysis = Analyse(test.json, spec);
-    const api::Verdict verdict = Judge(analysis, spec, CandidateRequests(analysis));
+    const api::Verdict verdict = Judge(analysis, spec, StepFrom(test.json, analysis, spec.rollout));
     const Json outcome{{"result", verdict.result}, {"reason", verdict.reason}, {"numbers", verdict.numbers}};
     for (const std::string& difference : golden::Differences(Child(test.json, "expect"), outcome)) {
       ADD_FAILURE() << test.where << "\n  " << difference << "\n  " << verdict.message << " " << outcome.dump();

@@ -33,4 +33,14 @@ void AddTo(const Buckets& more, Buckets& total) {
   for (size_t i = 0; i < more.size(); ++i) total[std::min(i, total.size() - 1)] += more[i];
 }
 
+void AddTo(const BucketsByRows& more, BucketsByRows& total) {
+  for (const auto& [rows, buckets] : more) AddTo(buckets, total[rows]);
+}
+
+Buckets Sum(const BucketsByRows& by_rows) {
+  Buckets sum;
+  for (const auto& [_, buckets] : by_rows) AddTo(buckets, sum);
+  return sum;
+}
+
 }  // namespace longshore::analysis

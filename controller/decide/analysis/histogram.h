@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <map>
 
 #include "common/base/clock.h"
+#include "controller/api/types.h"
 
 namespace longshore::analysis {
 
-using Buckets = std::vector<int64_t>;
+using Buckets = api::TimeBuckets;
+using BucketsByRows = std::map<int, Buckets>;
 inline constexpr int kBucketsMax = 320;  // 2^40 us, twelve days; longer times count in the last bucket.
 
 int64_t Total(const Buckets& buckets);
@@ -19,5 +21,9 @@ int QuantileBucket(const Buckets& buckets, double quantile);
 // The bucket to which a time belongs.
 int BucketOf(Duration time);
 void AddTo(const Buckets& more, Buckets& total);
+// Adds the counts for each number of rows.
+void AddTo(const BucketsByRows& more, BucketsByRows& total);
+// The sum over all numbers of rows.
+Buckets Sum(const BucketsByRows& by_rows);
 
 }  // namespace longshore::analysis

@@ -24,23 +24,47 @@ Buckets BucketsFrom(const Json& json) {
   return buckets;
 }
 
+// "runTimes", the sum over all numbers of rows, is for the previous release, which reads nothing else.
 Json ArmToJson(const api::ArmEvidence& arm) {
-  return {{"requests", arm.requests},
-          {"errors", arm.errors},
-          {"nonFinite", arm.non_finite},
-          {"runTimes", BucketsToJson(arm.run_time_buckets)},
-          {"drift", {arm.drift.pairs, arm.drift.difference_sum, arm.drift.difference_max, arm.drift.top1_changed}}};
+  Json json{{"requests", arm.requests},
+            {"errors", arm.errors},
+            {"nonFinite", arm.non_finite},
+            {"overloaded", arm.overloaded},
+            {"runTimes", BucketsToJson(Sum(arm.run_times))},
+            {"runTimesOfRows", Json::object()},
+            {"drift", {arm.drift.pairs, arm.drift.difference_sum, arm.drift.difference_max, arm.drift.top1_changed}}};
+  for (const auto& [rows, buckets] : arm.run_times)
+    json["runTimesOfRows"][std::to_string(rows)] = BucketsToJson(buckets);
+  if (const api::PairEvidence& pairs = arm.pairs; pairs.pairs > 0) {
+    json["pairs"] = {{"counts", {pairs.pairs, pairs.candidate_failed, pairs.stable_failed, pairs.both_failed}},
+                     {"ratios", BucketsToJson(pairs.ratio_buckets)}};
+  }
+  return json;
 }
 
+api::PairEvidence PairsFrom(const Json& json) {
+  const auto counts = json.at("counts").get<std::array<int64_t, 4>>();
+  return {counts[0], counts[1], counts[2], counts[3], BucketsFrom(json.at("ratios"))};
+}
+
+// An analysis of the previous release has neither overloaded requests nor rows nor pairs.
 api::ArmEvidence ArmFrom(const Json& json) {
   api::ArmEvidence arm;
   arm.requests = json.at("requests").get<int64_t>();
   arm.errors = json.at("errors").get<int64_t>();
   arm.non_finite = json.at("nonFinite").get<int64_t>();
-  arm.run_time_buckets = BucketsFrom(json.at("runTimes"));
+  arm.overloaded = json.value("overloaded", int64_t{0});
+  if (json.contains("runTimesOfRows")) {
+    for (const auto& [rows, buckets] : json.at("runTimesOfRows").items()) {
+      arm.run_times[std::stoi(rows)] = BucketsFrom(buckets);
+    }
+  } else if (Buckets run_times = BucketsFrom(json.at("runTimes")); !run_times.empty()) {
+    arm.run_times[0] = std::move(run_times);
+  }
   const Json& drift = json.at("drift");
   arm.drift = {drift.at(0).get<int64_t>(), drift.at(1).get<double>(), drift.at(2).get<double>(),
                drift.at(3).get<int64_t>()};
+  if (json.contains("pairs")) arm.pairs = PairsFrom(json.at("pairs"));
   return arm;
 }
 
@@ -60,21 +84,39 @@ Windows WindowsFrom(const Json& json) {
   return windows;
 }
 
-Json ProcessesToJson(const std::array<EProcess, 4>& processes) {
-  Json json = Json::array();
-  for (const EProcess& process : processes) json.push_back(process.log_e);
-  return json;
+// The arrays of the previous release, which cannot read the object "processes".
+constexpr std::pair<const char*, size_t> kArraysBefore[] = {{"latency", kQuantiles.size()},
+                                                            {"latencyBaseline", kQuantiles.size()}};
+
+void AddProcesses(const Analysis& analysis, Json& json) {
+  Json& processes = json["processes"] = Json::object();
+  ForEachProcess(analysis, [&](const std::string& name, const EProcess& process) { processes[name] = process.log_e; });
+  json["errors"] = analysis.errors.log_e;
+  for (const auto& [name, size] : kArraysBefore) {
+    for (size_t i = 0; i < size; ++i) json[name].push_back(processes[name + std::to_string(i)]);
+  }
 }
 
-std::array<EProcess, 4> ProcessesFrom(const Json& json) {
-  std::array<EProcess, 4> processes;
-  for (size_t i = 0; i < processes.size(); ++i) processes[i].log_e = json.at(i).get<std::vector<double>>();
-  return processes;
+void ReadProcesses(const Json& json, Analysis& analysis) {
+  Json processes = json.value("processes", Json::object());
+  if (!json.contains("processes")) {
+    processes["errors"] = json.at("errors");
+    for (const auto& [name, size] : kArraysBefore) {
+      for (size_t i = 0; i < size; ++i) processes[name + std::to_string(i)] = json.at(name).at(i);
+    }
+  }
+  ForEachProcess(analysis, [&](const std::string& name, EProcess& process) {
+    if (processes.contains(name)) process.log_e = processes.at(name).get<std::vector<double>>();
+  });
 }
 
 Analysis Read(const Json& json) {
   Analysis analysis;
-  analysis.tolerance_buckets = json.at("toleranceBuckets").get<int>();
+  analysis.tolerances.latency_buckets = json.at("toleranceBuckets").get<int>();
+  if (json.contains("errorTolerance")) {
+    analysis.tolerances.errors = {json.at("errorTolerance").at(0).get<double>(),
+                                  json.at("errorTolerance").at(1).get<double>()};
+  }
   if (json.contains("sloBucket")) analysis.slo_bucket = json.at("sloBucket").get<int>();
   analysis.slo_quantile = json.at("sloQuantile").get<double>();
   analysis.slo_missed = json.at("sloMissed").get<std::set<std::string>>();
@@ -82,25 +124,28 @@ Analysis Read(const Json& json) {
   analysis.candidate = ArmFrom(json.at("candidate"));
   analysis.stable = ArmFrom(json.at("stable"));
   analysis.open = WindowsFrom(json.at("open"));
-  analysis.errors.log_e = json.at("errors").get<std::vector<double>>();
-  analysis.latency = ProcessesFrom(json.at("latency"));
-  analysis.latency_baseline = ProcessesFrom(json.at("latencyBaseline"));
+  ReadProcesses(json, analysis);
+  if (json.contains("errorDifference")) {
+    const auto difference = json.at("errorDifference").get<std::array<double, 3>>();
+    analysis.error_difference = {difference[0], difference[1], difference[2]};
+  }
   return analysis;
 }
 
 }  // namespace
 
 Json ToJson(const Analysis& analysis) {
-  Json json{{"toleranceBuckets", analysis.tolerance_buckets},
+  const RateDifference& difference = analysis.error_difference;
+  Json json{{"toleranceBuckets", analysis.tolerances.latency_buckets},
+            {"errorTolerance", {analysis.tolerances.errors.absolute, analysis.tolerances.errors.relative}},
             {"sloQuantile", analysis.slo_quantile},
             {"sloMissed", analysis.slo_missed},
             {"baseline", ArmToJson(analysis.baseline)},
             {"candidate", ArmToJson(analysis.candidate)},
             {"stable", ArmToJson(analysis.stable)},
             {"open", WindowsToJson(analysis.open)},
-            {"errors", analysis.errors.log_e},
-            {"latency", ProcessesToJson(analysis.latency)},
-            {"latencyBaseline", ProcessesToJson(analysis.latency_baseline)}};
+            {"errorDifference", {difference.weight, difference.sum, difference.variance}}};
+  AddProcesses(analysis, json);
   if (analysis.slo_bucket) json["sloBucket"] = *analysis.slo_bucket;
   return json;
 }
@@ -111,6 +156,8 @@ Result<Analysis> FromJson(const Json& json) {
     return Read(json);
   } catch (const Json::exception& error) {
     return DataLoss("rollout.analysis: {}", error.what());
+  } catch (const std::logic_error& error) {  // Of std::stoi.
+    return DataLoss("rollout.analysis: runTimesOfRows: {}", error.what());
   }
 }
 

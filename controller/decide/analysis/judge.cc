@@ -1,109 +1,28 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/base/buckets.h"
 #include "controller/decide/analysis/analysis.h"
-#include "controller/decide/analysis/evalue.h"
-#include "controller/decide/analysis/histogram.h"
+#include "controller/decide/analysis/texts.h"
 
 namespace longshore::analysis {
 namespace {
 
 // Minimum number of pairs before their mean difference is compared with the limit.
 constexpr int64_t kDriftPairsMin = 30;
-constexpr double kShownMax = 1e12;  // The largest e-value that is shown; larger ones carry no more information.
-
-double MixtureOf(const std::array<EProcess, 4>& processes) {
-  std::vector<double> logs;
-  for (const EProcess& process : processes) logs.insert(logs.end(), process.log_e.begin(), process.log_e.end());
-  return EValue({logs});
-}
-
-struct Seen {
-  api::ArmEvidence candidate;  // Counts of the whole rollout, including those of open windows.
-  api::ArmEvidence stable;
-  double errors = 1;  // This number and the next two are e-values.
-  double latency = 1;
-  double latency_baseline = 1;
-};
-
-Seen SeenIn(const Analysis& analysis) {
-  Seen seen{analysis.candidate, analysis.stable, EValue(analysis.errors), MixtureOf(analysis.latency),
-            MixtureOf(analysis.latency_baseline)};
-  const WindowEvidence open = Sum(analysis.open);
-  Add(open.candidate, seen.candidate);
-  Add(open.stable, seen.stable);
-  return seen;
-}
-
-double QuantileMs(const api::ArmEvidence& arm, double quantile) {
-  if (Total(arm.run_time_buckets) == 0) return 0;
-  return TimeBucketUpperMicroseconds(QuantileBucket(arm.run_time_buckets, quantile)) / 1000;
-}
-
-double Share(int64_t part, int64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-double DriftMean(const Seen& seen) {
-  const api::DriftEvidence& drift = seen.candidate.drift;
-  return drift.pairs == 0 ? 0 : drift.difference_sum / static_cast<double>(drift.pairs);
-}
-
-std::map<std::string, double> Numbers(const Seen& seen, const Analysis& analysis) {
-  std::map<std::string, double> numbers = {{"candidateRequests", static_cast<double>(seen.candidate.requests)},
-                                           {"candidateErrors", static_cast<double>(seen.candidate.errors)},
-                                           {"candidateNonFinite", static_cast<double>(seen.candidate.non_finite)},
-                                           {"candidateP50Ms", QuantileMs(seen.candidate, 0.5)},
-                                           {"candidateP99Ms", QuantileMs(seen.candidate, 0.99)},
-                                           {"stableRequests", static_cast<double>(seen.stable.requests)},
-                                           {"stableErrors", static_cast<double>(seen.stable.errors)},
-                                           {"stableP50Ms", QuantileMs(seen.stable, 0.5)},
-                                           {"stableP99Ms", QuantileMs(seen.stable, 0.99)},
-                                           {"baselineP50Ms", QuantileMs(analysis.baseline, 0.5)},
-                                           {"baselineP99Ms", QuantileMs(analysis.baseline, 0.99)},
-                                           {"eErrors", std::min(seen.errors, kShownMax)},
-                                           {"eErrorsLimit", 1 / kAlphaErrors},
-                                           {"eLatency", std::min(seen.latency, kShownMax)},
-                                           {"eLatencyLimit", 1 / kAlphaLatency},
-                                           {"eLatencyBaseline", std::min(seen.latency_baseline, kShownMax)},
-                                           {"eLatencyBaselineLimit", 2 / kAlphaLatencyBaseline}};
-  if (seen.candidate.drift.pairs == 0) return numbers;
-  numbers["driftPairs"] = static_cast<double>(seen.candidate.drift.pairs);
-  numbers["driftMean"] = DriftMean(seen);
-  numbers["driftMax"] = seen.candidate.drift.difference_max;
-  numbers["driftTop1Changed"] = static_cast<double>(seen.candidate.drift.top1_changed);
-  return numbers;
-}
-
-std::string ErrorsMessage(const Seen& seen) {
-  return fmt::format(
-      "{} of {} candidate requests failed ({:.2f}%), {} of {} of stable ({:.2f}%): e-value {:.3g}, limit {:.0f}",
-      seen.candidate.errors, seen.candidate.requests, 100 * Share(seen.candidate.errors, seen.candidate.requests),
-      seen.stable.errors, seen.stable.requests, 100 * Share(seen.stable.errors, seen.stable.requests), seen.errors,
-      1 / kAlphaErrors);
-}
-
-std::string LatencyMessage(const Seen& seen, const api::ArmEvidence& other, const char* than, double e, double limit,
-                           const api::ModelSpec& spec) {
-  return fmt::format(
-      "the candidate runs longer than {}: median {:.3g} ms against {:.3g} ms, p99 {:.3g} ms against {:.3g} ms "
-      "(tolerance {:.0f}%): e-value {:.3g}, limit {:.0f}",
-      than, QuantileMs(seen.candidate, 0.5), QuantileMs(other, 0.5), QuantileMs(seen.candidate, 0.99),
-      QuantileMs(other, 0.99), 100 * spec.rollout.latency.tolerance, e, limit);
-}
 
 // Reason and message of the first failed test; empty if none failed.
-std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSpec& spec) {
+std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSpec& spec, const Alphas& alphas) {
   const api::Rollout& rollout = spec.rollout;
   if (spec.validation.non_finite_reject && seen.candidate.non_finite > 0) {
     return {"NonFinite",
             fmt::format("{} candidate answers contained NaN or Inf where stable's were finite on the same input",
                         seen.candidate.non_finite)};
   }
-  if (rollout.error_rate.enabled && seen.errors >= 1 / kAlphaErrors) return {"ErrorRate", ErrorsMessage(seen)};
-  if (rollout.latency.enabled && seen.latency >= 1 / kAlphaLatency) {
-    return {"Latency", LatencyMessage(seen, seen.stable, "stable", seen.latency, 1 / kAlphaLatency, spec)};
+  if (rollout.error_rate.enabled && seen.errors >= 1 / alphas.errors) {
+    return {"ErrorRate", ErrorsMessage(seen, alphas.errors)};
+  }
+  if (rollout.latency.enabled && seen.latency >= 1 / alphas.latency) {
+    return {"Latency", LatencyMessage(seen, {seen.stable, "stable", seen.latency, 1 / alphas.latency}, spec)};
   }
   const int64_t pairs = seen.candidate.drift.pairs;
   if (rollout.drift.max && pairs >= kDriftPairsMin && DriftMean(seen) > *rollout.drift.max) {
@@ -115,36 +34,116 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSp
 
 // Whether the test LatencyBaseline holds the rollout at its current step. This test only holds and never fails a
 // candidate: it cannot tell a candidate that slows down stable in the same process from a slow period of the machine.
-bool HoldsForBaseline(const Seen& seen, const Analysis& analysis, const api::ModelSpec& spec) {
-  return spec.rollout.latency.enabled && !analysis.slo_missed.empty() &&
-         seen.latency_baseline >= 2 / kAlphaLatencyBaseline;
+bool HoldsForBaseline(const Seen& seen, const Analysis& analysis, const api::Rollout& rollout) {
+  return rollout.latency.enabled && !analysis.slo_missed.empty() && seen.latency_baseline >= 1 / kBaselineDelta;
+}
+
+// The proofs that are still missing, as text: "its error rate and its run times". "" if none is.
+std::string MissingProofs(const Seen& seen, const api::Rollout& rollout) {
+  const bool errors = rollout.error_rate.enabled && seen.errors_proof < 1 / kAlphaProof;
+  const bool latency = rollout.latency.enabled && seen.latency_proof < 1 / kAlphaProof;
+  if (errors && latency) return "its error rate and its run times";
+  return errors ? "its error rate" : latency ? "its run times" : "";
+}
+
+// How many times the evidence so far a proof needs, from how fast the e-value has grown; nullopt if it has hardly
+// grown.
+std::optional<double> EvidenceNeeded(double e) {
+  constexpr double kGrownMin = 1.5;
+  return e > kGrownMin ? std::optional(std::log(1 / kAlphaProof) / std::log(e)) : std::nullopt;
+}
+
+// The time until the missing proofs are complete, if both versions are equal and the traffic stays as in this step;
+// nullopt if it is unknown.
+std::optional<Duration> TimeToProof(const Seen& seen, const api::Rollout& rollout, const StepFacts& step) {
+  const double seconds = std::chrono::duration<double>(step.elapsed).count();
+  if (step.requests == 0 || seconds <= 0) return std::nullopt;
+  const double per_second = static_cast<double>(step.requests) / seconds;
+  double needed = 0;
+  const auto add = [&](bool enabled, double e) {
+    if (!enabled || e >= 1 / kAlphaProof) return true;
+    const std::optional<double> times = EvidenceNeeded(e);
+    if (times) needed = std::max(needed, (*times - 1) * static_cast<double>(seen.candidate.requests));
+    return times.has_value();
+  };
+  if (!add(rollout.error_rate.enabled, seen.errors_proof) || !add(rollout.latency.enabled, seen.latency_proof)) {
+    return std::nullopt;
+  }
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(needed / per_second));
+}
+
+std::string NotProvenMessage(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step,
+                             const std::string& missing) {
+  std::string message = fmt::format("it is not shown yet that {} {} within the tolerance: {}", missing,
+                                    missing == "its error rate" ? "is" : "are", DifferenceText(seen, spec));
+  if (const auto time = TimeToProof(seen, spec.rollout, step)) {
+    message +=
+        fmt::format("; at this traffic the proof takes about {} more if the versions are equal", RoughTime(*time));
+  }
+  return message;
+}
+
+// The result of a step without a failed test.
+api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step) {
+  const api::Rollout& rollout = spec.rollout;
+  if (step.proof == api::Proof::kNone) {
+    return {"Pass", "NoRegression", "no test failed; the step requires no evidence", {}};
+  }
+  const bool patient = step.elapsed < rollout.patience;
+  if (step.requests < rollout.requests_min) {
+    return {patient ? "Undecided" : "Inconclusive",
+            "TooFewRequests",
+            fmt::format("{}only {} of the {} candidate requests that this step requires",
+                        patient ? "" : fmt::format("after {} there are ", RoughTime(step.elapsed)), step.requests,
+                        rollout.requests_min),
+            {}};
+  }
+  if (step.proof == api::Proof::kSampled) {
+    return {"Pass",
+            "NoRegression",
+            fmt::format("no test failed in {} candidate requests of this step; {}", step.requests,
+                        DifferenceText(seen, spec)),
+            {}};
+  }
+  const std::string missing = MissingProofs(seen, rollout);
+  if (missing.empty()) {
+    return {"Pass",
+            "Proven",
+            fmt::format("the candidate is not worse than stable by more than the tolerance: {}",
+                        DifferenceText(seen, spec)),
+            {}};
+  }
+  if (patient) {
+    return {"Undecided", "NotProven", NotProvenMessage(seen, spec, step, missing), {}};
+  }
+  return {"Inconclusive",
+          "NotProven",
+          fmt::format("after {} there is neither a failed test nor a proof; {}", RoughTime(step.elapsed),
+                      NotProvenMessage(seen, spec, step, missing)),
+          {}};
 }
 
 }  // namespace
 
-api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, int64_t step_requests) {
-  const Seen seen = SeenIn(analysis);
-  api::Verdict verdict{"", "", "", Numbers(seen, analysis)};
-  if (auto [reason, message] = Failure(seen, spec); !reason.empty()) {
-    verdict.result = "Fail";
-    verdict.reason = std::move(reason);
-    verdict.message = std::move(message);
-  } else if (HoldsForBaseline(seen, analysis, spec)) {
-    verdict.result = "Undecided";
-    verdict.reason = "LatencyBaseline";
-    verdict.message = "the latency objective is missed, and " +
-                      LatencyMessage(seen, analysis.baseline, "stable did before the rollout", seen.latency_baseline,
-                                     2 / kAlphaLatencyBaseline, spec);
-  } else if (step_requests < spec.rollout.requests_min) {
-    verdict.result = "Undecided";
-    verdict.reason = "TooFewRequests";
-    verdict.message = fmt::format("only {} of the {} candidate requests that this step requires", step_requests,
-                                  spec.rollout.requests_min);
+api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step) {
+  const Seen seen = SeenIn(analysis, spec);
+  const Alphas alphas = AlphasOf(spec);
+  api::Verdict verdict;
+  if (auto [reason, message] = Failure(seen, spec, alphas); !reason.empty()) {
+    verdict = {"Fail", std::move(reason), std::move(message), {}};
+  } else if (HoldsForBaseline(seen, analysis, spec.rollout)) {
+    verdict = {
+        "Undecided",
+        "LatencyBaseline",
+        "the latency objective is missed, and " +
+            LatencyMessage(
+                seen, {analysis.baseline, "stable did before the rollout", seen.latency_baseline, 1 / kBaselineDelta},
+                spec),
+        {}};
   } else {
-    verdict.result = "Pass";
-    verdict.reason = "NoRegression";
-    verdict.message = fmt::format("no regression in {} candidate requests of this step", step_requests);
+    verdict = JudgeStep(seen, spec, step);
   }
+  verdict.numbers = Numbers(seen, analysis, alphas);
   return verdict;
 }
 

@@ -1,88 +1,24 @@
 #include "controller/decide/autoscale/autoscale.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "controller/api/format.h"
+#include "controller/decide/autoscale/reading.h"
+#include "controller/decide/autoscale/scene.h"
+#include "controller/decide/autoscale/starts.h"
 
 namespace longshore::autoscale {
 namespace {
 
-constexpr double kGrowthMax = 2;   // Maximum factor by which the number of nodes grows in one step.
-constexpr double kDeadBand = 0.1;  // A utilization that is within this share of its target counts as at its target.
-// Fewer nodes make requests wait longer, so the fleet shrinks only if latency and queue delay are below this share of
-// their targets.
-constexpr double kCalm = 0.5;
+// Maximum growth if the demand does not explain why requests wait.
+constexpr double kStepMax = 0.25;
+// A limit for the utilization rises by this factor after this time.
+constexpr double kLimitGrowth = 1.25;
+constexpr Duration kLimitFor = std::chrono::hours(1);
 
-// The numbers of nodes that a decision uses.
-struct Nodes {
-  int replicas = 0;  // The wanted number of nodes at present.
-  int measured = 0;  // How many of them the signals cover.
-};
-
-// One signal with its target.
-struct Reading {
-  std::string reason;  // "QueueDelay", "Latency", "Utilization".
-  std::string what;    // Name of the signal for users: "Latency of digits".
-  double value = 0;
-  double target = 0;
-  TimePoint at;
-  bool known = false;
-  bool proportional = false;  // Whether the value halves if the number of nodes doubles; true only of utilization.
-  double Ratio() const { return value / target; }
-  // For example "QueueDelay 0.02 s is above 0.01 s". The utilization is a share, which has no unit.
-  std::string AboveTarget() const {
-    const char* unit = proportional ? "" : " s";
-    return fmt::format("{} {:.4g}{} is above {:.4g}{}", what, value, unit, target, unit);
-  }
-};
-
-bool IsFresh(const Signal& signal, Duration age_max, TimePoint now) {
-  const Duration age = now - signal.at;
-  return age <= age_max && age >= -age_max;
-}
-
-Reading Read(const std::string& reason, const Signal& signal, double target, Duration age_max, TimePoint now) {
-  Reading reading{.reason = reason, .what = reason, .value = signal.value, .target = target, .at = signal.at};
-  if (signal.presence == Presence::kIdle) reading.value = 0;
-  const bool sound = std::isfinite(reading.value) && reading.value >= 0;
-  reading.known = signal.presence != Presence::kUnknown && sound && IsFresh(signal, age_max, now);
-  return reading;
-}
-
-double Seconds(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
-
-std::vector<Reading> ReadAll(const api::Autoscaling& spec, const Input& input, TimePoint now) {
-  const Duration age_max = spec.metrics_age_max;
-  std::vector<Reading> readings;
-  readings.push_back(
-      Read("QueueDelay", input.metrics.queue_delay_seconds, Seconds(spec.queue_delay_target), age_max, now));
-  for (const ModelLatency& latency : input.metrics.latencies) {
-    readings.push_back(Read("Latency", latency.seconds, Seconds(latency.target), age_max, now));
-    readings.back().what = "Latency of " + latency.model;
-  }
-  readings.push_back(Read("Utilization", input.metrics.utilization, spec.utilization_target, age_max, now));
-  readings.back().proportional = true;
-  return readings;
-}
-
-bool IsAboveTarget(const Reading& reading) {
-  return reading.known && reading.Ratio() > (reading.proportional ? 1 + kDeadBand : 1);
-}
-
-// The number of nodes that this signal asks for: never fewer than now if it is above its target, never more if it is
-// below.
-int Wanted(const Reading& reading, const Nodes& nodes) {
-  const double ratio = reading.Ratio();
-  if (ratio <= 1 && !reading.proportional) return nodes.replicas;
-  const double busy_as_targeted = ratio > 1 ? 0 : nodes.replicas - nodes.measured;
-  const double needed = std::min(ratio, kGrowthMax) * nodes.measured + busy_as_targeted;
-  if (reading.proportional && std::abs(needed / nodes.replicas - 1) <= kDeadBand) return nodes.replicas;
-  const int wanted = static_cast<int>(std::ceil(needed - 1e-9));
-  if (ratio <= 1) return std::min(wanted, nodes.replicas);
-  return std::max({wanted, nodes.measured + 1, nodes.replicas});
-}
+// ------------------------------------------------------------------------------------------- The new status
 
 // Why a decision was made. Without a reading, the value, target and evidence time of the status are empty.
 struct Reason {
@@ -102,129 +38,240 @@ api::AutoscaleStatus Set(api::AutoscaleStatus status, int desired, const Reason&
   return status;
 }
 
-// The signal that asks for the most nodes; nullptr if none asks for more than now.
-const Reading* Pressing(const std::vector<Reading>& readings, const Nodes& nodes) {
-  const Reading* most = nullptr;
-  for (const Reading& reading : readings) {
-    if (!reading.known || Wanted(reading, nodes) <= nodes.replicas) continue;
-    if (most == nullptr || Wanted(reading, nodes) > Wanted(*most, nodes)) most = &reading;
-  }
-  return most;
+// Changes the number of wanted nodes from scene.replicas().
+api::AutoscaleStatus Scale(api::AutoscaleStatus status, const Scene& scene, int to, const Reason& why) {
+  NoteWanted(status, {.from = scene.replicas(), .to = to}, scene.now);
+  const bool grows = to > scene.replicas();
+  std::erase_if(status.recommendations,
+                [&](const api::Recommendation& fewer) { return grows || fewer.replicas >= to; });
+  status.waiting_since = {};
+  return Set(std::move(status), to, why);
 }
 
-// The first signal above its target for which the unmeasured nodes may be enough; nullptr if there is none.
-const Reading* Awaiting(const std::vector<Reading>& readings, const Nodes& nodes) {
-  if (nodes.measured >= nodes.replicas) return nullptr;
-  const auto found = std::ranges::find_if(readings, IsAboveTarget);
-  return found == readings.end() ? nullptr : &*found;
+bool IsSignal(const std::string& reason) {
+  return reason == "QueueDelay" || reason == "Latency" || reason == "Utilization";
 }
+
+// Keeps the number of nodes because of a signal. A reason that explains this number already stays.
+api::AutoscaleStatus Hold(api::AutoscaleStatus status, const Scene& scene, const Reason& why) {
+  status.recommendations.clear();
+  if (status.desired == scene.replicas() && IsSignal(status.reason)) return status;
+  return Set(std::move(status), scene.replicas(), why);
+}
+
+api::AutoscaleStatus AtMaximum(api::AutoscaleStatus status, const Scene& scene, const Reading& reading) {
+  status.recommendations.clear();
+  if (status.reason == "AtMaximum" && status.desired == scene.replicas()) return status;
+  const std::string message =
+      fmt::format("{} is above its target, but {} nodes are the maximum", reading.what, scene.replicas());
+  return Set(std::move(status), scene.replicas(), {"AtMaximum", message, &reading});
+}
+
+// ------------------------------------------------------------------------------------------- Times that last
+
+// Times that began before a longer gap in the metrics are not known to last.
+void ForgetBeforeGap(const Scene& scene, api::AutoscaleStatus& status) {
+  const Duration unchecked = scene.now - status.checked_at;
+  if (unchecked >= Duration(0) && unchecked <= scene.Gap()) return;
+  status.recommendations.clear();
+  status.waiting_since = {};
+}
+
+// Notes that times which last are confirmed now. It is written only when it has become old.
+void NoteChecked(const Scene& scene, api::AutoscaleStatus& status) {
+  const Duration unchecked = scene.now - status.checked_at;
+  if (unchecked < Duration(0) || unchecked >= scene.autoscaling().metrics_age_max) status.checked_at = scene.now;
+}
+
+// Notes that `enough` nodes are enough now. Since the time at which fewer were enough, `enough` were enough, too. To
+// leave out an entry only keeps more nodes for longer. So there is about one entry per tenth of the stabilization, and
+// a load that falls within seconds removes its nodes in one or two steps.
+void NoteEnough(const Scene& scene, std::vector<api::Recommendation>& recommendations, int enough) {
+  TimePoint since = scene.now;
+  while (!recommendations.empty() && recommendations.back().replicas < enough) {
+    since = recommendations.back().at;
+    recommendations.pop_back();
+  }
+  if (!recommendations.empty() && recommendations.back().replicas == enough) return;
+  const size_t count = recommendations.size();
+  const Duration apart = scene.autoscaling().scale_down_stabilization / 10;
+  const bool is_crowded = count >= 2 && since - recommendations[count - 2].at < apart;
+  if (is_crowded || count == api::kRecommendationsMax) recommendations.pop_back();
+  recommendations.push_back({since, enough});
+}
+
+// ------------------------------------------------------------------------------------------- Up
+
+api::AutoscaleStatus Up(api::AutoscaleStatus status, const Scene& scene, const Reading& reading, int needed) {
+  const int to = std::min(needed, scene.spec.replicas_max);
+  if (to <= scene.replicas()) return AtMaximum(std::move(status), scene, reading);
+  if (scene.now - status.last_scale_up < scene.autoscaling().scale_up_cooldown) {
+    status.recommendations.clear();
+    status.desired = scene.replicas();
+    return status;
+  }
+  status.last_scale_up = scene.now;
+  const std::string demand =
+      scene.rates ? fmt::format("{:.4g} requests/s need {} nodes, ", scene.rates->arrivals_per_second, needed) : "";
+  const std::string message =
+      fmt::format("{}: {}from {} to {} nodes", reading.AboveTarget(), demand, scene.replicas(), to);
+  return Scale(std::move(status), scene, to, {reading.reason, message, &reading});
+}
+
+// Adds a few nodes, and limits the utilization to the one that results from them.
+api::AutoscaleStatus StepUp(api::AutoscaleStatus status, const Scene& scene, const Reading& reading) {
+  const int replicas = scene.replicas();
+  const double share = std::min(reading.Ratio() - 1, kStepMax);
+  const int to = std::min(replicas + std::max(RoundUp(replicas * share), 1), scene.spec.replicas_max);
+  if (to == replicas) return AtMaximum(std::move(status), scene, reading);
+  if (const auto busy_nodes = NodesAt(1, scene); busy_nodes && *busy_nodes > 0) {
+    status.utilization_limit = {*busy_nodes / to / (1 + kDeadBand), scene.now, reading.what, reading.target};
+  }
+  status.last_scale_up = scene.now;
+  const std::string message = fmt::format(
+      "{} for {}, which more requests do not explain: from {} to {} nodes", reading.AboveTarget(),
+      api::FormatDuration(std::chrono::duration_cast<std::chrono::seconds>(scene.now - status.waiting_since)), replicas,
+      to);
+  return Scale(std::move(status), scene, to, {reading.reason, message, &reading});
+}
+
+// What will end the wait of requests if the fleet has the nodes that its demand needs; "" if nothing will. Nodes that
+// are much too late, or became unready again, may never help.
+std::string Remedy(const Scene& scene, const api::AutoscaleStatus& status) {
+  if (ExpectsNodes(status, scene.now)) return "waiting for nodes that start";
+  if (scene.measured() < scene.input.ready) return "waiting for nodes that are not measured yet";
+  return IsDraining(scene) ? "waiting until the queue is drained" : "";
+}
+
+api::AutoscaleStatus Await(api::AutoscaleStatus status, const Scene& scene, const Reading& reading,
+                           const std::string& remedy) {
+  status.waiting_since = {};
+  return Hold(std::move(status), scene, {reading.reason, reading.AboveTarget() + "; " + remedy, &reading});
+}
+
+// Requests wait although the fleet has the nodes that its demand needs, and nothing will end it.
+api::AutoscaleStatus Watch(api::AutoscaleStatus status, const Scene& scene, const Reading& reading) {
+  if (status.waiting_since == TimePoint{}) status.waiting_since = scene.now;
+  NoteChecked(scene, status);
+  const bool lasts = scene.now - status.waiting_since >= scene.Patience();
+  const bool cools = scene.now - status.last_scale_up < scene.autoscaling().scale_up_cooldown;
+  if (lasts && !cools) return StepUp(std::move(status), scene, reading);
+  const std::string message = reading.AboveTarget() + "; if this lasts, nodes are added";
+  return Hold(std::move(status), scene, {reading.reason, message, &reading});
+}
+
+// ------------------------------------------------------------------------------------------- Down
+
+bool ExplainsReplicas(const std::string& reason) { return reason == "Steady" || reason == "Idle" || IsSignal(reason); }
 
 // Why the fleet cannot be scaled down; "" if all signals are known and cover all ready nodes.
-std::string MissingEvidence(const std::vector<Reading>& readings, const FleetMetrics& metrics) {
-  for (const Reading& reading : readings) {
+std::string MissingEvidence(const Scene& scene) {
+  for (const Reading& reading : scene.readings) {
     if (!reading.known) return reading.what + " is unknown or too old";
   }
-  if (metrics.nodes_missing == 0) return "";
-  return fmt::format("the metrics do not cover {} ready nodes", metrics.nodes_missing);
+  if (scene.input.metrics.nodes_missing == 0) return "";
+  return fmt::format("the metrics do not cover {} ready nodes", scene.input.metrics.nodes_missing);
 }
 
-// The smallest sufficient number of nodes if queue delay and latencies are at most kCalm of their targets; otherwise
-// the current number of nodes.
-int Recommended(const std::vector<Reading>& readings, const Nodes& nodes) {
-  for (const Reading& reading : readings) {
-    if (!reading.proportional && reading.Ratio() > kCalm) return nodes.replicas;
-  }
-  return std::min(nodes.replicas, std::max(Wanted(readings.back(), nodes), 1));
-}
-
-api::AutoscaleStatus Up(const api::ServingFleetSpec& spec, api::AutoscaleStatus status, const Reading& reading,
-                        const Nodes& nodes, TimePoint now) {
+// Keeps the present number of nodes. The reason of the last change stays, because it explains this number; but if
+// requests wait (`above`) and nothing will be done, the message says so.
+api::AutoscaleStatus Stay(api::AutoscaleStatus status, const Scene& scene, const Reading* above) {
   status.recommendations.clear();
-  const int replicas = nodes.replicas;
-  const int wanted = std::min(Wanted(reading, nodes), spec.replicas_max);
-  if (wanted <= replicas) {
-    if (status.reason == "AtMaximum") return status;
-    return Set(std::move(status), replicas,
-               {"AtMaximum",
-                fmt::format("{} is above its target, but {} nodes are the maximum", reading.what, replicas), &reading});
+  if (above != nullptr) {
+    const std::string message =
+        fmt::format("{} is above {:.4g} s, but the nodes are mostly idle, so more nodes would not help", above->what,
+                    above->target);
+    if (status.desired == scene.replicas() && status.message == message) return status;
+    return Set(std::move(status), scene.replicas(), {above->reason, message, above});
   }
-  if (now - status.last_scale_up < spec.autoscaling->scale_up_cooldown) {
-    status.desired = replicas;
-    return status;
-  }
-  status.last_scale_up = now;
-  const std::string message = fmt::format("{}: from {} to {} nodes", reading.AboveTarget(), replicas, wanted);
-  return Set(std::move(status), wanted, {reading.reason, message, &reading});
+  if (status.desired == scene.replicas() && ExplainsReplicas(status.reason)) return status;
+  return Set(std::move(status), scene.replicas(),
+             {"Steady", "no signal asks for more nodes, and no node can be removed", &scene.utilization()});
 }
 
-bool ExplainsReplicas(const std::string& reason) {
-  return reason == "Steady" || reason == "QueueDelay" || reason == "Latency" || reason == "Utilization" ||
-         reason == "Idle";
-}
-
-// Waits until all nodes are measured: more nodes are needed than the signals cover, but not more than exist.
-api::AutoscaleStatus Await(api::AutoscaleStatus status, const Reading& reading, const Nodes& nodes) {
-  status.recommendations.clear();
-  // The reason of a scale-up stays while the added nodes start.
-  const bool explains = status.reason == "QueueDelay" || status.reason == "Latency" || status.reason == "Utilization";
-  if (status.desired == nodes.replicas && explains) return status;
-  const std::string message = reading.AboveTarget() + "; waiting for nodes that are not measured yet";
-  return Set(std::move(status), nodes.replicas, {reading.reason, message, &reading});
-}
-
-// Keeps one entry in `status.recommendations`: the time since which fewer nodes would have been enough, and the largest
-// number of nodes that was needed since then.
-api::AutoscaleStatus Down(const api::ServingFleetSpec& spec, api::AutoscaleStatus status,
-                          const std::vector<Reading>& readings, const Nodes& nodes, TimePoint now) {
-  const int replicas = nodes.replicas;
-  const int enough = std::max(Recommended(readings, nodes), spec.replicas_min);
-  if (enough >= replicas) {
-    status.recommendations.clear();
-    // The reason of the last change stays, because it explains the current number of nodes.
+api::AutoscaleStatus Down(api::AutoscaleStatus status, const Scene& scene, const Reading* above) {
+  const int replicas = scene.replicas();
+  const int enough = Enough(scene, status);
+  if (enough >= replicas) return Stay(std::move(status), scene, above);
+  NoteEnough(scene, status.recommendations, enough);
+  NoteChecked(scene, status);
+  const auto lasts = [&](const api::Recommendation& fewer) {
+    return scene.now - fewer.at >= scene.autoscaling().scale_down_stabilization;
+  };
+  const auto last = std::ranges::find_if(status.recommendations.rbegin(), status.recommendations.rend(), lasts);
+  if (last == status.recommendations.rend()) {
     if (status.desired == replicas && ExplainsReplicas(status.reason)) return status;
     return Set(std::move(status), replicas,
-               {"Steady", "no signal asks for more nodes, and no node can be removed", &readings.back()});
+               {"Steady", "fewer nodes are enough now; if this lasts, nodes are removed", &scene.utilization()});
   }
-  if (status.recommendations.empty()) status.recommendations.emplace_back(now, enough);
-  auto& [since, most] = status.recommendations.front();
-  most = std::max(most, enough);
-  if (now - since < spec.autoscaling->scale_down_stabilization) {
-    status.desired = replicas;
-    return status;
-  }
-  const int to = most;
-  const std::string waited = api::FormatDuration(std::chrono::duration_cast<std::chrono::seconds>(now - since));
-  status.recommendations.clear();
+  const int to = last->replicas;
+  const std::string waited =
+      api::FormatDuration(std::chrono::duration_cast<std::chrono::seconds>(scene.now - last->at));
   const std::string message = fmt::format("{} nodes were enough for {}: from {} to {} nodes", to, waited, replicas, to);
-  return Set(std::move(status), to, {readings.back().value == 0 ? "Idle" : "Utilization", message, &readings.back()});
+  const Reading& utilization = scene.utilization();
+  return Scale(std::move(status), scene, to, {utilization.value == 0 ? "Idle" : "Utilization", message, &utilization});
+}
+
+// ------------------------------------------------------------------------------------------- The limit of utilization
+
+// A limit holds for the target with which it was learned. After some time a part of it is tried again.
+void ReviewLimit(const Scene& scene, api::AutoscaleStatus& status) {
+  api::UtilizationLimit& limit = status.utilization_limit;
+  if (limit.share == 0) return;
+  const auto of_signal = std::ranges::find(scene.readings, limit.signal, &Reading::what);
+  const bool is_gone = of_signal == scene.readings.end() && MissingEvidence(scene).empty();
+  const bool has_changed = of_signal != scene.readings.end() && of_signal->target != limit.target;
+  if (scene.now - limit.at >= kLimitFor) {
+    limit.share *= kLimitGrowth;
+    limit.at = scene.now;
+  }
+  if (is_gone || has_changed || limit.share >= scene.autoscaling().utilization_target) limit = {};
+}
+
+api::AutoscaleStatus DecideWithin(api::AutoscaleStatus status, const Scene& scene) {
+  ReviewLimit(scene, status);
+  ForgetBeforeGap(scene, status);
+  // What users feel is the reason, even if the utilization is further above its target.
+  const Reading* delay = FurthestDelay(scene.readings);
+  const Reading* pressing = delay;
+  if (delay == nullptr && scene.utilization().IsAboveTarget()) pressing = &scene.utilization();
+  if (pressing != nullptr) {
+    const int needed = Needed(scene, status);
+    if (needed > scene.replicas()) return Up(std::move(status), scene, *pressing, needed);
+    if (const std::string remedy = Remedy(scene, status); !remedy.empty())
+      return Await(std::move(status), scene, *pressing, remedy);
+    if (delay != nullptr && !IsMostlyIdle(scene)) return Watch(std::move(status), scene, *delay);
+  }
+  if (const std::string missing = MissingEvidence(scene); !missing.empty()) {
+    return Set(std::move(status), scene.replicas(), {"NoEvidence", missing + ": no node is removed"});
+  }
+  if (IsCalm(scene)) status.waiting_since = {};
+  return Down(std::move(status), scene, delay);
 }
 
 }  // namespace
 
 api::AutoscaleStatus Decide(const api::ServingFleetSpec& spec, const api::AutoscaleStatus& before, const Input& input,
                             TimePoint now) {
-  api::AutoscaleStatus status = before;
-  const int replicas = std::clamp(input.replicas, spec.replicas_min, spec.replicas_max);
   if (!spec.autoscaling) {
     return before.desired == spec.replicas_min && before.reason == "Fixed"
                ? before
                : Set({}, spec.replicas_min, {"Fixed", "the spec has no autoscaling"});
   }
-  if (replicas != input.replicas) {
-    status.recommendations.clear();
-    const std::string message =
-        fmt::format("{} nodes are outside the bounds {} to {}", input.replicas, spec.replicas_min, spec.replicas_max);
-    return Set(std::move(status), replicas, {"Bounds", message});
-  }
-  const std::vector<Reading> readings = ReadAll(*spec.autoscaling, input, now);
-  const Nodes nodes{replicas, std::clamp(input.metrics.nodes_measured, 0, replicas)};
-  if (const Reading* pressing = Pressing(readings, nodes)) return Up(spec, std::move(status), *pressing, nodes, now);
-  if (const Reading* awaiting = Awaiting(readings, nodes)) return Await(std::move(status), *awaiting, nodes);
-  if (const std::string missing = MissingEvidence(readings, input.metrics); !missing.empty()) {
-    status.recommendations.clear();
-    return Set(std::move(status), replicas, {"NoEvidence", missing + ": no node is removed"});
-  }
-  return Down(spec, std::move(status), readings, nodes, now);
+  api::AutoscaleStatus status = before;
+  // The wanted number differs from the last decision if its status was not stored, or if somebody else changed it.
+  if (before.desired > 0) NoteWanted(status, {.from = before.desired, .to = input.replicas}, now);
+  NoteReady(status, {.wanted = input.replicas, .ready = input.ready}, now);
+  const Scene scene{.spec = spec,
+                    .input = input,
+                    .readings = ReadAll(*spec.autoscaling, input.metrics, now),
+                    .rates = ReadDemand(*spec.autoscaling, input.metrics.demand, now),
+                    .now = now};
+  const int within = std::clamp(input.replicas, spec.replicas_min, spec.replicas_max);
+  if (within == input.replicas) return DecideWithin(std::move(status), scene);
+  const std::string message =
+      fmt::format("{} nodes are outside the bounds {} to {}", input.replicas, spec.replicas_min, spec.replicas_max);
+  return Scale(std::move(status), scene, within, {"Bounds", message});
 }
 
 }  // namespace longshore::autoscale

@@ -4,8 +4,10 @@
 //   replicas: the number of replicas that the fleet wants at present
 //   metrics:  {queueDelay: 0.02, utilization: {value: 0.5, at: 10s},
 //             latencies: {digits: {target: 50ms, seconds: idle}},
+//             demand: {arrivals: 600, nodeCapacity: 80, queued: 20},
 //             nodesMeasured: 2, nodesMissing: 1}; a signal that is not named is unknown; by default, nodesMissing is
 //             0 and nodesMeasured is `replicas` minus nodesMissing
+//   ready:    the number of ready nodes; by default nodesMeasured plus nodesMissing
 //   now:      the time of the case, for example "100s"; metrics without `at` are from this time
 #include <gtest/gtest.h>
 
@@ -56,13 +58,17 @@ Given GivenFrom(const Json& json) {
   given.before = api::ServingFleetStatusFromJson(Json{{"autoscale", Child(json, "before")}})->autoscale;
   given.now = golden::TimeOf(json, "now");
   const Json& metrics = Child(json, "metrics");
-  given.input.metrics = {SignalFrom(Child(metrics, "queueDelay"), given.now),
-                         LatenciesFrom(Child(metrics, "latencies"), given.now),
-                         SignalFrom(Child(metrics, "utilization"), given.now)};
+  const auto signal = [&](const Json& from, const char* key) { return SignalFrom(Child(from, key), given.now); };
+  given.input.metrics.queue_delay_seconds = signal(metrics, "queueDelay");
+  given.input.metrics.latencies = LatenciesFrom(Child(metrics, "latencies"), given.now);
+  given.input.metrics.utilization = signal(metrics, "utilization");
+  const Json& demand = Child(metrics, "demand");
+  given.input.metrics.demand = {signal(demand, "arrivals"), signal(demand, "nodeCapacity"), signal(demand, "queued")};
   given.input.replicas = Get(json, "replicas", 1);
   given.input.metrics.nodes_missing = Get(metrics, "nodesMissing", 0);
   given.input.metrics.nodes_measured =
       Get(metrics, "nodesMeasured", given.input.replicas - given.input.metrics.nodes_missing);
+  given.input.ready = Get(json, "ready", given.input.metrics.nodes_measured + given.input.metrics.nodes_missing);
   return given;
 }
 

@@ -12,42 +12,48 @@
 #include "common/node_contract/homes.h"
 #include "common/node_contract/state_digest.h"
 #include "controller/api/format.h"
+#include "controller/decide/analysis/analysis.h"
 
 namespace longshore::plan {
 namespace {
 
-// The error rate at which a node itself stops a version: if half of the requests fail, no statistics are needed.
+// The error rate at which a node stops a version without comparing it with stable: where stable has no requests on the
+// node, where users are assigned, so that the requests of the versions cannot be compared, and on nodes of release 0.1.
 constexpr double kGuardErrorRate = 0.5;
-constexpr double kGuardErrorRateLeast = 0.05;
 constexpr int64_t kGuardRequestsMin = 50;
-constexpr int64_t kControllerSilenceMaxMs = 10 * 60 * 1000;
 constexpr double kDriftSample = 0.05;
 constexpr int64_t kReportAgainSoonMs = 1000;
 constexpr int64_t kReportAgainMs = 30'000;
 
-// If the SLO has an error rate, the guard trips at ten times that rate, within the bounds above.
-double GuardErrorRate(const api::Slo& slo) {
-  return slo.error_rate ? std::clamp(10 * *slo.error_rate, kGuardErrorRateLeast, kGuardErrorRate) : kGuardErrorRate;
+int64_t Milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
-control::Guard BuildGuard(const api::ModelSpec& spec) {
+// The nodes share the guards' part of the probability of a false rollback.
+control::Guard BuildGuard(const api::Model& model, size_t nodes) {
+  const api::ModelSpec& spec = model.spec;
   control::Guard guard;
+  if (!analysis::IsKeyed(spec.rollout)) {
+    guard.set_alpha(analysis::kAlphaGuards / static_cast<double>(std::max<size_t>(nodes, 1)));
+  }
+  guard.set_paused(spec.rollout.paused || model.status.rollout.paused_by_command);
   guard.set_non_finite(spec.validation.non_finite_reject);
-  guard.set_error_rate_max(GuardErrorRate(spec.slo));
+  guard.set_error_rate_max(kGuardErrorRate);
   guard.set_errors_min_requests(kGuardRequestsMin);
   guard.set_crashes(true);
-  guard.set_controller_silence_max_ms(kControllerSilenceMaxMs);
+  guard.set_controller_silence_max_ms(Milliseconds(spec.rollout.controller_silence_max));
   return guard;
 }
 
-control::VersionState BuildVersion(const api::Model& model, const rollout::VersionPlacement& placed) {
+// `nodes`: the number of nodes that hold stable, and so may hold the candidate.
+control::VersionState BuildVersion(const api::Model& model, const rollout::VersionPlacement& placed, size_t nodes) {
   control::VersionState version;
   version.set_version(placed.version);
   version.set_weight_bp(placed.weight_bp);
   for (const std::string& node : placed.ready) version.add_ready(node);
   const bool stable = placed.version == model.status.stable_version;
   version.set_role(placed.candidate ? control::CANDIDATE : stable ? control::STABLE : control::EXTRA);
-  if (placed.candidate) *version.mutable_guard() = BuildGuard(model.spec);
+  if (placed.candidate) *version.mutable_guard() = BuildGuard(model, nodes);
   const auto digest = model.status.digests.find(placed.version);
   if (digest != model.status.digests.end()) version.set_digest(digest->second);
   return version;
@@ -102,11 +108,10 @@ control::Validation BuildValidation(const api::ModelSpec& spec) {
   validation.set_deterministic(spec.validation.deterministic);
   validation.set_drift_max(spec.rollout.drift.max.value_or(0));
   validation.set_drift_sample(kDriftSample);
+  // 0 means the node's default, and a negative number no pairs.
+  validation.set_pair_share(spec.rollout.pairs.share > 0 ? spec.rollout.pairs.share : -1);
+  validation.set_pair_budget(spec.rollout.pairs.budget > 0 ? spec.rollout.pairs.budget : -1);
   return validation;
-}
-
-int64_t Milliseconds(Duration duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
 }  // namespace
@@ -117,8 +122,10 @@ Blueprint MakeBlueprint(const api::Model& model, rollout::Placement placement) {
   state.set_object(model.metadata.namespace_ + "/" + model.metadata.name);
   state.set_source_uri(model.spec.source_uri);
   state.set_source_sha256(model.spec.source_sha256);
+  size_t nodes = 0;
+  for (const rollout::VersionPlacement& placed : placement.versions) nodes = std::max(nodes, placed.nodes.size());
   for (const rollout::VersionPlacement& placed : placement.versions)
-    *state.add_versions() = BuildVersion(model, placed);
+    *state.add_versions() = BuildVersion(model, placed, nodes);
   AddOtherSources(model, state);
   for (const auto& [label, version] : model.spec.version_labels) (*state.mutable_labels())[label] = version;
   *state.mutable_assignment() = BuildAssignment(model.spec.rollout, placement.salt);

@@ -164,16 +164,42 @@ TEST(Plan, RemovesAModelOnlyFromNodesThatHoldIt) {
   EXPECT_FALSE(std::get<SendModel>(plan[0]).state.has_value());
 }
 
-TEST(Plan, TheGuardFollowsTheErrorObjectiveWithinBounds) {
+TEST(Plan, TheNodesShareTheErrorProbabilityOfTheGuards) {
+  const api::Model model = Digits();
+  const control::Guard guard = StateOn(model, Split(model, 500).placement, "a").versions(1).guard();
+  EXPECT_DOUBLE_EQ(guard.alpha(), analysis::kAlphaGuards / 2);
+}
+
+TEST(Plan, TheGuardDoesNotCompareRequestsIfUsersAreAssigned) {
   api::Model model = Digits();
-  const auto limit = [&] {
-    return StateOn(model, Split(model, 500).placement, "a").versions(1).guard().error_rate_max();
-  };
-  EXPECT_DOUBLE_EQ(limit(), 0.5);
-  model.spec.slo.error_rate = 0.02;
-  EXPECT_DOUBLE_EQ(limit(), 0.2);
-  model.spec.slo.error_rate = 0.0001;
-  EXPECT_DOUBLE_EQ(limit(), 0.05);
+  model.spec.rollout.assignment_by = api::AssignmentBy::kCookie;
+  const control::Guard guard = StateOn(model, Split(model, 500).placement, "a").versions(1).guard();
+  EXPECT_EQ(guard.alpha(), 0);
+  EXPECT_DOUBLE_EQ(guard.error_rate_max(), 0.5);
+}
+
+TEST(Plan, TheGuardKnowsTheSilenceOfTheManifestAndThePauseOfAPerson) {
+  api::Model model = Digits();
+  const auto guard = [&] { return StateOn(model, Split(model, 500).placement, "a").versions(1).guard(); };
+  EXPECT_EQ(guard().controller_silence_max_ms(), 600'000);
+  EXPECT_FALSE(guard().paused());
+  model.spec.rollout.controller_silence_max = std::chrono::hours(2);
+  model.status.rollout.paused_by_command = true;
+  EXPECT_EQ(guard().controller_silence_max_ms(), 7'200'000);
+  EXPECT_TRUE(guard().paused());
+  model.status.rollout.paused_by_command = false;
+  model.spec.rollout.paused = true;
+  EXPECT_TRUE(guard().paused());
+}
+
+TEST(Plan, PairsFollowTheManifest) {
+  api::Model model = Digits();
+  const auto validation = [&] { return StateOn(model, Split(model, 500).placement, "a").validation(); };
+  EXPECT_DOUBLE_EQ(validation().pair_share(), 0.25);
+  EXPECT_DOUBLE_EQ(validation().pair_budget(), 0.1);
+  model.spec.rollout.pairs = {.share = 0, .budget = 0.5};
+  EXPECT_LT(validation().pair_share(), 0) << "0 would mean the node's default";
+  EXPECT_DOUBLE_EQ(validation().pair_budget(), 0.5);
 }
 
 TEST(Plan, PeersAreOrderedByName) {

@@ -1,23 +1,30 @@
-#include <set>
+#include "controller/decide/rollout/command.h"
 
-#include "controller/decide/rollout/draft.h"
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "common/base/text.h"
+#include "controller/decide/rollout/rollout.h"
 
 namespace longshore::rollout {
 namespace {
 
 using api::RolloutPhase;
 
-// Each of the functions below returns why the command was refused, or "" if it was executed.
+constexpr size_t kVerbBytesMax = 64;
+constexpr size_t kMessageBytesMax = 1024;
 
-std::string PromoteStep(Draft& draft) {
+Outcome PromoteStep(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   const bool in_step = rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused;
   if (!in_step || rollout.weight_percent == 0) {
-    return fmt::format(
+    return Refused(fmt::format(
         "the phase of the rollout is {}: promote works only in a step in which the new version gets requests",
-        api::RolloutPhaseName(rollout.phase));
+        api::RolloutPhaseName(rollout.phase)));
   }
-  if (draft.policy().paused) return "spec.rollout.paused is true: change the manifest";
+  if (draft.policy().paused) return Refused("spec.rollout.paused is true: change the manifest");
   const bool last = rollout.step_index + 1 >= static_cast<int>(draft.policy().steps.size());
   if (!last) ++rollout.step_index;
   rollout.paused_by_command = false;
@@ -25,66 +32,130 @@ std::string PromoteStep(Draft& draft) {
   draft.SetPhase(last ? RolloutPhase::kPromoting : RolloutPhase::kStep);
   draft.Record("PromotedByCommand",
                fmt::format("version {} continues from {:g}%", rollout.candidate, rollout.weight_percent));
-  return "";
+  return Done();
 }
 
-std::string Abort(Draft& draft) {
-  if (!IsUnderWay(draft.rollout().phase)) return "no rollout is under way";
-  draft.RollBack("Aborted", "aborted by command", true);
-  return "";
-}
-
-std::string Pause(Draft& draft) {
-  if (!IsUnderWay(draft.rollout().phase)) return "no rollout is under way";
-  if (draft.rollout().paused_by_command) return "the rollout is already paused";
+Outcome Pause(Draft& draft) {
+  if (!IsUnderWay(draft.rollout().phase)) return Refused("no rollout is under way");
+  if (draft.rollout().paused_by_command) return Refused("the rollout is already paused");
   draft.rollout().paused_by_command = true;
-  return "";
+  return Done();
 }
 
-std::string Resume(Draft& draft) {
-  if (draft.policy().paused) return "spec.rollout.paused is true: change the manifest";
+Outcome Resume(Draft& draft) {
+  if (draft.policy().paused) return Refused("spec.rollout.paused is true: change the manifest");
   if (!draft.rollout().paused_by_command)
-    return "the rollout is not paused by a command; use promote to continue after a step with `pause: Manual`";
+    return Refused("the rollout is not paused by a command; use promote to continue after a step with `pause: Manual`");
   draft.rollout().paused_by_command = false;
-  return "";
+  return Done();
 }
 
-std::string Retry(Draft& draft) {
+Outcome Retry(Draft& draft) {
   std::set<int64_t> wanted;
   for (const auto& [_, version] : draft.spec().version_labels) wanted.insert(version);
   if (const auto target = draft.Target()) wanted.insert(*target);
   std::erase_if(wanted, [&](int64_t version) { return draft.FailureOf(version) == nullptr; });
-  if (wanted.empty()) return "no version that the spec names has failed";
+  if (wanted.empty()) return Refused("no version that the spec names has failed");
   for (const int64_t version : wanted) draft.Forget(version);
-  return "";
+  return Done();
 }
 
-std::string Do(Draft& draft, const api::Command& command) {
+// Why the command is not for the present rollout; "" if it is.
+std::string WhyOutdated(const Draft& draft, const api::Command& command) {
   if (command.generation != draft.generation()) {
     return fmt::format("the command was for generation {}, but the Model is at generation {}", command.generation,
                        draft.generation());
   }
-  if (command.step != draft.rollout().step_index) {
-    return fmt::format("the command was for step {}, but the rollout is at step {}", command.step,
-                       draft.rollout().step_index);
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  const bool is_of_rollout = command.verb != "retry" && command.verb != "undo";
+  if (is_of_rollout && command.attempt != 0 && command.attempt != rollout.attempt) {
+    return fmt::format("the command was for rollout {} of this Model, but the last one is rollout {}", command.attempt,
+                       rollout.attempt);
   }
+  const bool is_of_step = is_of_rollout && command.verb != "abort";
+  if (is_of_step && command.step != rollout.step_index) {
+    return fmt::format("the command was for step {}, but the rollout is at step {}", command.step, rollout.step_index);
+  }
+  return "";
+}
+
+Outcome Do(Draft& draft, const api::Command& command) {
+  if (const std::string why = WhyOutdated(draft, command); !why.empty()) return Refused(why);
   if (command.verb == "promote") return PromoteStep(draft);
   if (command.verb == "abort") return Abort(draft);
   if (command.verb == "pause") return Pause(draft);
   if (command.verb == "resume") return Resume(draft);
   if (command.verb == "retry") return Retry(draft);
-  return "the commands are promote, abort, pause, resume and retry";
+  if (command.verb == "undo") return Undo(draft, command);
+  return Refused("the commands are promote, abort, pause, resume, retry and undo");
+}
+
+// Abort and undo give requests back to a version that is known to be good.
+bool GoesBack(const api::Command& command) { return command.verb == "abort" || command.verb == "undo"; }
+
+// Removes and returns all commands that are to be answered. The command of a client of release 0.1 is the last one.
+std::vector<api::Command> TakeQueue(api::ModelStatus& status) {
+  std::set<std::string> known;
+  for (const api::CommandAnswer& answer : status.answers) known.insert(answer.id);
+  std::vector<api::Command> queue = std::exchange(status.commands, {});
+  std::erase_if(queue, [&](const api::Command& command) { return !known.insert(command.id).second; });
+  if (status.command) queue.push_back(*std::exchange(status.command, std::nullopt));
+  return queue;
+}
+
+void Answer(api::ModelStatus& status, const api::Command& command, api::CommandResult result,
+            const std::string& message, TimePoint now) {
+  const api::CommandAnswer answer{.id = command.id,
+                                  .verb = CutText(command.verb, kVerbBytesMax),
+                                  .result = result,
+                                  .message = CutText(message, kMessageBytesMax),
+                                  .at = now};
+  if (command.id.empty()) {
+    status.command_result = ToString(answer);
+    return;
+  }
+  status.answers.push_back(answer);
+  if (status.answers.size() > api::kAnswersMax) status.answers.erase(status.answers.begin());
+}
+
+// Puts back the commands that were not answered.
+void PutBack(Draft& draft, std::vector<api::Command>::const_iterator from,
+             std::vector<api::Command>::const_iterator to) {
+  for (; from != to; ++from) {
+    if (from->id.empty()) draft.status().command = *from;
+    if (!from->id.empty()) draft.status().commands.push_back(*from);
+  }
 }
 
 }  // namespace
 
-void TakeCommand(Draft& draft) {
-  if (!draft.status().command) return;
-  const api::Command command = *draft.status().command;
-  const std::string refused = Do(draft, command);
-  draft.status().command.reset();
-  draft.status().command_result =
-      refused.empty() ? fmt::format("{}: done", command.verb) : fmt::format("{}: refused: {}", command.verb, refused);
+Outcome Abort(Draft& draft) {
+  if (!IsUnderWay(draft.rollout().phase)) return Refused("no rollout is under way");
+  draft.RollBack("Aborted", "aborted by command", true);
+  return Done();
+}
+
+void TakeCommands(Draft& draft) {
+  const std::vector<api::Command> queue = TakeQueue(draft.status());
+  const int64_t stable = draft.status().stable_version;
+  const auto last_back = std::ranges::find_if(queue.rbegin(), queue.rend(), GoesBack).base();
+  for (auto command = queue.begin(); command != queue.end(); ++command) {
+    if (draft.status().stable_version != stable) return PutBack(draft, command, queue.end());
+    if (command < last_back && !GoesBack(*command)) {
+      Answer(draft.status(), *command, api::CommandResult::kSuperseded,
+             fmt::format("the command {} was given after it", std::prev(last_back)->verb), draft.now());
+      continue;
+    }
+    const Outcome outcome = Do(draft, *command);
+    Answer(draft.status(), *command, outcome.is_done ? api::CommandResult::kDone : api::CommandResult::kRefused,
+           outcome.message, draft.now());
+  }
+}
+
+void RefuseCommands(api::ModelStatus& status, const std::string& why, TimePoint now) {
+  for (const api::Command& command : TakeQueue(status)) {
+    Answer(status, command, api::CommandResult::kRefused, why, now);
+  }
 }
 
 }  // namespace longshore::rollout

@@ -132,6 +132,11 @@ const api::FailedVersion* Draft::FailureOf(int64_t version) const {
   return nullptr;
 }
 
+bool Draft::IsLabelled(int64_t version) const {
+  const auto names = [&](const auto& label) { return label.second == version; };
+  return FailureOf(version) == nullptr && std::ranges::any_of(spec().version_labels, names);
+}
+
 void Draft::Forget(int64_t version) {
   std::erase_if(status_.failed, [&](const api::FailedVersion& failed) { return failed.version == version; });
 }

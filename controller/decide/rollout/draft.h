@@ -56,6 +56,8 @@ class Draft {
   std::optional<SourceProblem> FindSourceProblem() const;
 
   const api::FailedVersion* FailureOf(int64_t version) const;
+  // Whether the version is placed because a label names it.
+  bool IsLabelled(int64_t version) const;
   // Marks the version as failed: it is not tried again in this generation unless its files change.
   void Remember(int64_t version, const std::string& reason, const std::string& message);
   void Forget(int64_t version);
@@ -82,8 +84,10 @@ class Draft {
   std::vector<Event> events_;
 };
 
-// Executes the pending command, if any, and stores its result in the status.
-void TakeCommand(Draft& draft);
+// Executes the commands in the order of their arrival, and answers each of them once. A command that was given before
+// an abort or an undo is not executed but superseded. Stops after an undo that changed the stable version: the other
+// commands are for the next decision.
+void TakeCommands(Draft& draft);
 
 // Sets the conditions, node summary, pinned digests and observed generation.
 void Describe(Draft& draft);

@@ -8,7 +8,27 @@
 
 namespace longshore::rollout {
 
-// Whether the candidate gets all requests at once, because it is the first version or its strategy has no steps.
+// The reason of a version that the command undo replaced.
+inline constexpr const char* kUndone = "Undone";
+
+// Starts a rollout of the version.
+void Start(Draft& draft, int64_t candidate, const std::string& why = "");
+
+// Whether the command undo began the rollout. False if the spec has changed since and asks for another version.
+bool IsUndo(const Draft& draft);
+// Marks the version as failed because the command undo replaced it by `to`.
+void NoteUndo(Draft& draft, int64_t left, int64_t to);
+
+// A version that served until another one replaced it, and that stays loaded.
+struct Warm {
+  int64_t version = 0;
+  TimePoint until;
+};
+// Returns nullopt if there is none, or if its time is over.
+std::optional<Warm> WarmOf(const Draft& draft);
+
+// Whether the candidate gets all requests at once, because it is the first version, its strategy has no steps, or the
+// command undo began the rollout.
 bool SkipsSteps(const Draft& draft, const api::RolloutStatus& rollout);
 bool CarriesWeight(const api::RolloutStatus& rollout);
 // Returns the weight of the current step in percent. Lowers step_index to the last step if the spec has fewer steps
@@ -23,7 +43,8 @@ bool UseEvidence(Draft& draft);
 bool LostItsNodes(Draft& draft);
 // For kStep and kPaused: sets the weight, waits, pauses, advances or rolls back.
 void RunStep(Draft& draft);
-// Whether the user paused the rollout; stores this in the status. For all phases except kStep and kPaused.
+// Whether the user paused the rollout; stores this in the status. For all phases except kStep and kPaused. The time of
+// a pause does not count towards the progress deadline.
 bool IsHeld(Draft& draft);
 // For kPromoting: waits until all nodes have the candidate.
 void FinishPromotion(Draft& draft);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "controller/decide/rollout/draft.h"
+#include "controller/decide/rollout/phases.h"
 
 namespace longshore::rollout {
 namespace {
@@ -9,6 +10,10 @@ namespace {
 using api::RolloutPhase;
 
 constexpr int kWhole = 10000;
+
+// A version that an undo has left stays loaded at least this long, even without keepWarm: the nodes are told before the
+// status is written, and until it is written the version may have to serve again.
+constexpr Duration kWarmAfterUndoMin = std::chrono::seconds(10);
 
 // The number of nodes that should load the candidate in this phase.
 int CandidateNodes(Draft& draft) {
@@ -19,7 +24,7 @@ int CandidateNodes(Draft& draft) {
     case RolloutPhase::kPromoting: return draft.StableNodes();
     case RolloutPhase::kLoading:
       if (rollout.stable == 0) return 1;
-      if (draft.policy().strategy == api::Strategy::kImmediate || steps.empty()) return draft.StableNodes();
+      if (SkipsSteps(draft, rollout)) return draft.StableNodes();
       [[fallthrough]];
     case RolloutPhase::kStep:
     case RolloutPhase::kPaused: {
@@ -30,6 +35,11 @@ int CandidateNodes(Draft& draft) {
     }
     default: return 0;
   }
+}
+
+bool MayBecomeReady(NodeState state) {
+  return state != NodeState::kUnloading && state != NodeState::kFailed && state != NodeState::kQuarantined &&
+         state != NodeState::kNotFound;
 }
 
 void AddCandidate(Draft& draft, Placement& placement) {
@@ -52,16 +62,16 @@ void AddStable(Draft& draft, Placement& placement) {
       {.version = stable, .weight_bp = kWhole - given, .nodes = draft.Choose(stable, draft.StableNodes())});
 }
 
-// Keeps the version that was stable before the last promotion on its nodes until the soak time of the new version is
-// over.
-void AddSoaking(Draft& draft, Placement& placement) {
-  const api::RolloutStatus& rollout = draft.rollout();
-  const bool soaking = rollout.phase == RolloutPhase::kCompleted && rollout.stable != 0 &&
-                       rollout.stable != draft.status().stable_version &&
-                       draft.now() < rollout.step_started_at + draft.policy().hold;
-  if (soaking)
-    placement.versions.push_back(
-        {.version = rollout.stable, .nodes = draft.NodesIn(rollout.stable, NodeState::kReady)});
+// Keeps the warm version on the nodes that report it. A node that has restarted reports it before it is ready again.
+void AddWarm(Draft& draft, Placement& placement) {
+  const std::optional<Warm> warm = WarmOf(draft);
+  if (!warm || draft.IsLabelled(warm->version)) return;
+  std::vector<std::string> nodes;
+  for (const NodeSeen* node : draft.nodes()) {
+    const auto seen = node->versions.find(warm->version);
+    if (seen != node->versions.end() && MayBecomeReady(seen->second.state)) nodes.push_back(node->name);
+  }
+  if (!nodes.empty()) placement.versions.push_back({.version = warm->version, .nodes = std::move(nodes)});
 }
 
 void AddLabelled(Draft& draft, Placement& placement) {
@@ -76,12 +86,24 @@ void AddLabelled(Draft& draft, Placement& placement) {
 
 }  // namespace
 
+std::optional<Warm> WarmOf(const Draft& draft) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  std::optional<Warm> warm;
+  if (rollout.phase == RolloutPhase::kCompleted)
+    warm = Warm{rollout.stable, rollout.step_started_at + draft.policy().keep_warm};
+  if (rollout.phase == RolloutPhase::kRolledBack && rollout.verdict.reason == kUndone)
+    warm = Warm{rollout.candidate, rollout.step_started_at + std::max(draft.policy().keep_warm, kWarmAfterUndoMin)};
+  const bool is_warm =
+      warm && warm->version != 0 && warm->version != draft.status().stable_version && draft.now() < warm->until;
+  return is_warm ? warm : std::nullopt;
+}
+
 Placement PlacementOf(Draft& draft) {
   Placement placement;
   placement.salt = draft.rollout().id;
   AddCandidate(draft, placement);
   AddStable(draft, placement);
-  AddSoaking(draft, placement);
+  AddWarm(draft, placement);
   AddLabelled(draft, placement);
   std::sort(placement.versions.begin(), placement.versions.end(),
             [](const auto& a, const auto& b) { return a.version < b.version; });

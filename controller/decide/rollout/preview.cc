@@ -19,12 +19,17 @@ bool Moved(const api::ModelStatus& before, const Decision& decision) {
          from.weight_percent != to.weight_percent || before.stable_version != decision.status.stable_version;
 }
 
-// Evidence with this number of requests and equal results for the candidate and stable.
-analysis::WindowEvidence GoodWindow(int64_t requests) {
-  api::ArmEvidence arm;
-  arm.requests = std::max<int64_t>(1, requests);
-  arm.run_time_buckets = {arm.requests};
-  return {arm, arm};
+// Evidence that proves every step: many requests and pairs with equal results for the candidate and stable.
+analysis::WindowEvidence GoodWindow() {
+  constexpr int64_t kRequests = 1000000000;  // The largest requestsMin.
+  api::ArmEvidence stable;
+  stable.requests = kRequests;
+  stable.run_times[0] = {kRequests};
+  api::ArmEvidence candidate = stable;
+  candidate.pairs.pairs = kRequests;
+  candidate.pairs.ratio_buckets.resize(analysis::kRatioBucketOfOne + 1);
+  candidate.pairs.ratio_buckets.back() = kRequests;
+  return {candidate, stable};
 }
 
 class Simulation {
@@ -37,7 +42,8 @@ class Simulation {
       seen_.nodes.push_back({name, false, {}});
       seen_.nodes.back().source = SourceSeen{model_.spec.source_sha256, SourceState::kReady, ""};
     }
-    if (!nodes.empty()) seen_.windows[nodes.front()] = GoodWindow(model_.spec.rollout.requests_min);
+    if (!nodes.empty()) seen_.windows[nodes.front()] = GoodWindow();
+    seen_.stable_past = GoodWindow().stable;
     ApplyPlacement(PlacementNow(model_, seen_, now_));
   }
 
@@ -116,7 +122,7 @@ Preview PredictRollout(api::Model model, const std::vector<std::string>& nodes, 
     if (rollout.paused_reason == "Manual") simulation.Promote();
     if (!api::IsUnderWay(rollout.phase) && !simulation.NoRolloutReason().empty()) break;
   }
-  if (preview.stable != 0) preview.soak = simulation.model().spec.rollout.hold;
+  if (preview.stable != 0) preview.keep_warm = simulation.model().spec.rollout.keep_warm;
   return preview;
 }
 

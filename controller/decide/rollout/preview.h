@@ -28,7 +28,7 @@ struct Preview {
   std::vector<Moment> moments;
   // If the rollout stops indefinitely, its `paused_reason`: "Spec" or "Command". "" if the candidate is promoted.
   std::string held;
-  Duration soak{0};  // How long the previous version stays loaded after the promotion.
+  Duration keep_warm{0};  // How long the previous version stays loaded after the promotion.
 };
 
 // `model`: the Model as it is after the apply. `latest_version`: the newest version that nodes would find; used only if

@@ -47,7 +47,7 @@ TEST(Preview, IsTheHistoryOfARolloutInWhichNothingGoesWrong) {
   EXPECT_EQ(preview.stable, 1);
   EXPECT_EQ(preview.candidate, 2);
   EXPECT_EQ(preview.held, "");
-  EXPECT_EQ(preview.soak, seconds(30));
+  EXPECT_EQ(preview.keep_warm, std::chrono::minutes(10));
   EXPECT_THAT(Lines(preview),
               ElementsAre("0s Started 0% on 1", "0s Validated 0% on 1", "0s Step 5% on 1", "30s Step 25% on 1",
                           "60s Step 50% on 2", "90s Promoting 50% on 4", "90s Promoted 100% on 4"));

@@ -13,24 +13,6 @@ using api::RolloutPhase;
 // Interval of decisions while the candidate receives requests.
 constexpr Duration kDecideInterval = std::chrono::milliseconds(200);
 
-void Start(Draft& draft, int64_t candidate) {
-  api::ModelStatus& status = draft.status();
-  const int attempt = status.rollout.attempt + 1;
-  status.rollout = {};
-  status.rollout.id = fmt::format("{}/{}/{}", draft.uid(), candidate, attempt);
-  status.rollout.stable = status.stable_version;
-  status.rollout.candidate = candidate;
-  status.rollout.attempt = attempt;
-  status.rollout.started_at = draft.now();
-  status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
-  status.digests.erase(candidate);
-  status.sources[candidate] = {draft.spec().source_uri, draft.spec().source_sha256};
-  draft.SetPhase(RolloutPhase::kValidating);
-  draft.Record("Started", status.stable_version == 0
-                              ? fmt::format("version {} is to become the first version that serves", candidate)
-                              : fmt::format("version {} is to replace {}", candidate, status.stable_version));
-}
-
 // Why no rollout can start; "" if one can.
 std::string WhyNone(const Draft& draft) {
   const std::optional<int64_t> target = draft.Target();
@@ -69,7 +51,7 @@ void Load(Draft& draft) {
     draft.SetPhase(RolloutPhase::kStep);
     return RunStep(draft);
   }
-  CheckDeadline(draft, "the candidate to be ready");
+  if (!IsHeld(draft)) CheckDeadline(draft, "the candidate to be ready");
 }
 
 void Validate(Draft& draft) {
@@ -99,7 +81,7 @@ void MaybeStart(Draft& draft) {
 void Advance(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   if (!IsUnderWay(rollout.phase)) return MaybeStart(draft);
-  const std::optional<int64_t> target = draft.Target();
+  const std::optional<int64_t> target = IsUndo(draft) ? rollout.candidate : draft.Target();
   if (target && *target == rollout.stable) {
     return draft.RollBack("SpecChanged", fmt::format("the spec asks for version {} again", *target), false);
   }
@@ -128,12 +110,29 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
     return std::max(kDecideInterval, left + Duration(1));
   }
   if (WhyNone(draft).empty()) return Duration(0);
-  if (rollout.phase != RolloutPhase::kCompleted || rollout.stable == 0) return std::nullopt;
-  const Duration left = rollout.step_started_at + draft.policy().hold - draft.now();
-  return left > Duration(0) ? std::optional(left) : std::nullopt;
+  const std::optional<Warm> warm = WarmOf(draft);
+  return warm ? std::optional(warm->until - draft.now()) : std::nullopt;
 }
 
 }  // namespace
+
+void Start(Draft& draft, int64_t candidate, const std::string& why) {
+  api::ModelStatus& status = draft.status();
+  const int attempt = status.rollout.attempt + 1;
+  status.rollout = {};
+  status.rollout.id = fmt::format("{}/{}/{}", draft.uid(), candidate, attempt);
+  status.rollout.stable = status.stable_version;
+  status.rollout.candidate = candidate;
+  status.rollout.attempt = attempt;
+  status.rollout.started_at = draft.now();
+  status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
+  status.digests.erase(candidate);
+  status.sources[candidate] = {draft.spec().source_uri, draft.spec().source_sha256};
+  draft.SetPhase(RolloutPhase::kValidating);
+  draft.Record("Started", status.stable_version == 0
+                              ? fmt::format("version {} is to become the first version that serves", candidate)
+                              : fmt::format("version {} is to replace {}{}", candidate, status.stable_version, why));
+}
 
 // Rolls back if the rollout has waited for nodes longer than the progress deadline. The message contains the last
 // reports of the nodes.
@@ -151,6 +150,7 @@ void Promote(Draft& draft) {
   draft.rollout().weight_percent = 100;
   draft.rollout().paused_by_command = false;
   draft.SetPhase(RolloutPhase::kCompleted);
+  if (IsUndo(draft)) return NoteUndo(draft, draft.rollout().stable, draft.rollout().candidate);
   draft.Record("Promoted", fmt::format("version {} serves all requests", draft.rollout().candidate));
 }
 
@@ -158,18 +158,21 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
   Draft draft(model, observed, now);
   const api::RolloutStatus& before = model.status.rollout;
   bool evidence_used = UseEvidence(draft);
-  TakeCommand(draft);
-  Advance(draft);
+  TakeCommands(draft);
+  // An undo is a change of weight.
+  const bool is_undone = draft.status().stable_version != model.status.stable_version;
+  if (!is_undone) Advance(draft);
   FailLabelled(draft);
   Describe(draft);
   // The first window starts when the candidate first gets weight, so the counts before that are treated as used.
   evidence_used = evidence_used || (before.analysis.is_null() && !draft.rollout().analysis.is_null());
   Decision decision;
-  decision.safety = CarriesWeight(before) && draft.status().stable_version == model.status.stable_version &&
-                    draft.rollout().weight_percent < before.weight_percent;
+  decision.safety =
+      is_undone || (CarriesWeight(before) && draft.status().stable_version == model.status.stable_version &&
+                    draft.rollout().weight_percent < before.weight_percent);
   decision.placement = PlacementOf(draft);
   decision.events = draft.events();
-  decision.check_again_in = CheckAgainIn(draft);
+  decision.check_again_in = draft.status().commands.empty() ? CheckAgainIn(draft) : Duration(0);
   decision.evidence_used = evidence_used;
   decision.status = draft.status();
   return decision;

@@ -2,7 +2,7 @@
 //
 //   None ──► Validating ──► Loading ──► Step 0 ──► … ──► Promoting ──► Completed
 //             │ rehearsal and │ on the    │ weight, hold,   │ on all      the old version stays loaded
-//             │ golden set    │ first     │ evidence,       │ nodes       for the soak time
+//             │ golden set    │ first     │ evidence,       │ nodes       for keepWarm
 //             │ on one node   │ node(s)   │ manual pause    │
 //             └───────────────┴───────────┴──► RolledBack ◄─┘   final until the spec changes or a user commands retry
 //
@@ -27,6 +27,9 @@ std::string WhyNoRollout(const api::Model& model, const Observed& observed, Time
 
 // The placement that follows from the current status alone. Used while a new decision cannot be stored.
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
+
+// Refuses all commands of a Model for which no decisions are made, for this reason.
+void RefuseCommands(api::ModelStatus& status, const std::string& why, TimePoint now);
 
 // Whether the two statuses differ only in the evidence, its times and the verdict, and both verdicts have the same
 // result.

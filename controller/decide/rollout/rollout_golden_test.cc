@@ -1,7 +1,8 @@
 // Runs tests/golden/rollout. A case has
 //   spec:     fields that differ from a model with version 2 and the default canary
 //   status:   as stored; evidence: {candidate: {...}, stable: {...}, times: 20} becomes the rollout's analysis, begun
-//             with baseline: {requests: 1000, errors: 10}, stable's past
+//             with baseline: {requests: 1000, errors: 10}, stable's past, and evidenceSpec, if the spec was another one
+//             then; node: the node that the evidence is from
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
 //   draining: [b]
 //   latest:   3
@@ -57,8 +58,8 @@ api::ArmEvidence ArmFrom(const Json& json) {
   arm.non_finite = Get<int64_t>(json, "nonFinite", 0);
   if (!json.is_object() || !json.contains("ms")) return arm;
   const int bucket = analysis::BucketOf(Duration(Get<int64_t>(json, "ms", 1) * 1000));
-  arm.run_time_buckets.resize(static_cast<size_t>(bucket) + 1);
-  arm.run_time_buckets.back() = arm.requests;
+  arm.run_times[0].resize(static_cast<size_t>(bucket) + 1);
+  arm.run_times[0].back() = arm.requests;
   return arm;
 }
 
@@ -91,11 +92,15 @@ Observed ObservedFrom(const Json& json) {
   return observed;
 }
 
-api::Model ModelFrom(const Json& json) {
+api::ModelSpec SpecFrom(const Json& changes) {
   Json spec{{"fleet", "cpu"}, {"source", {{"uri", "file:///models/digits"}}}, {"version", 2}};
-  if (json.contains("spec")) spec.merge_patch(Child(json, "spec"));
+  if (!changes.is_null()) spec.merge_patch(changes);
   const auto parsed = api::ModelSpecFromJson(spec, "digits");
   EXPECT_TRUE(parsed) << parsed.error().message;
+  return *parsed;
+}
+
+api::Model ModelFrom(const Json& json) {
   api::Model model;
   model.metadata = {.name = "digits",
                     .namespace_ = "default",
@@ -104,13 +109,14 @@ api::Model ModelFrom(const Json& json) {
                     .resource_version = "",
                     .labels = {},
                     .annotations = {}};
-  model.spec = *parsed;
+  model.spec = SpecFrom(Child(json, "spec"));
   model.status = *api::ModelStatusFromJson(Child(json, "status"));
   if (const Json& evidence = Child(json, "evidence"); !evidence.is_null()) {
     const Json past = json.contains("baseline") ? Child(json, "baseline") : Json{{"requests", 1000}, {"errors", 10}};
-    auto analysis = analysis::Begin(model.spec, ArmFrom(past));
+    const api::ModelSpec spec = json.contains("evidenceSpec") ? SpecFrom(Child(json, "evidenceSpec")) : model.spec;
+    auto analysis = analysis::Begin(spec, ArmFrom(past));
     for (int i = 0; i < Get(evidence, "times", 1); ++i) {
-      analysis = analysis::Update(std::move(analysis), "a", WindowFrom(evidence));
+      analysis = analysis::Update(std::move(analysis), Get<std::string>(evidence, "node", "a"), WindowFrom(evidence));
     }
     model.status.rollout.analysis = analysis::ToJson(analysis);
   }
@@ -128,6 +134,11 @@ Json Outcome(const Decision& decision) {
   Json out = status["rollout"];
   out["stableVersion"] = status["stableVersion"];
   out["commandResult"] = status["commandResult"];
+  out["commands"] = Json::array();
+  for (const api::Command& command : decision.status.commands) out["commands"].push_back(command.id);
+  out["answers"] = Json::array();
+  for (const api::CommandAnswer& answer : decision.status.answers)
+    out["answers"].push_back(answer.id + " " + ToString(answer));
   out["digests"] = status["digests"];
   out["sources"] = status["sources"];
   out["verdict"] = decision.status.rollout.verdict.result;

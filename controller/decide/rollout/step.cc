@@ -1,5 +1,6 @@
 // The phases in which the candidate has weight, and the evidence that decides about them.
 #include <algorithm>
+#include <set>
 
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/phases.h"
@@ -22,23 +23,32 @@ Duration HoldOf(Draft& draft) {
 
 bool HoldIsOver(Draft& draft) { return draft.now() - draft.rollout().step_started_at >= HoldOf(draft); }
 
+analysis::StepFacts FactsOf(Draft& draft, const analysis::Analysis& analysis) {
+  const api::RolloutStatus& rollout = draft.rollout();
+  const api::Rollout& policy = draft.policy();
+  // A rollout that has no steps any more is not judged by them.
+  const api::Proof proof =
+      policy.steps.empty() ? api::Proof::kNone : api::ProofOf(policy, static_cast<size_t>(rollout.step_index));
+  return {proof, analysis::CandidateRequests(analysis, draft.policy()) - rollout.step_candidate_requests,
+          draft.now() - rollout.step_started_at};
+}
+
 // The windows are added to the analysis once a second, or earlier if this completes a step. Both conditions depend only
 // on time and on numbers of requests, not on their results, because the sequential test requires this. Non-finite
 // answers are certain failures and are used at once.
 bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
   const analysis::WindowEvidence window = analysis::Sum(draft.observed().windows);
-  if (window.candidate.requests == 0 && window.stable.requests == 0) return false;
+  if (window.candidate.requests == 0 && window.stable.requests == 0 && window.candidate.pairs.pairs == 0) return false;
   if (window.candidate.non_finite > 0) return true;
   if (draft.now() - draft.rollout().evidence_used_at >= kEvidenceInterval) return true;
-  const int64_t in_step =
-      analysis::CandidateRequests(analysis) + window.candidate.requests - draft.rollout().step_candidate_requests;
+  const int64_t in_step = analysis::CandidateRequests(analysis, draft.policy()) + window.candidate.requests -
+                          draft.rollout().step_candidate_requests;
   return window.candidate.requests > 0 && in_step >= draft.policy().requests_min && !draft.policy().steps.empty() &&
          draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
 }
 
-// Turns a LatencyBaseline verdict that has lasted longer than the progress deadline into a failure. The deadline leaves
-// time for a slow period of the machine to end, because such a period looks the same as a candidate that slows down
-// both itself and stable.
+// Makes a LatencyBaseline verdict inconclusive that has lasted longer than the progress deadline. It is not a failure,
+// because a slow period of the machine looks the same as a candidate that slows down both itself and stable.
 void LimitHold(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   if (rollout.verdict.reason != "LatencyBaseline") {
@@ -48,7 +58,7 @@ void LimitHold(Draft& draft) {
   if (rollout.held_since == TimePoint{}) rollout.held_since = draft.now();
   const Duration held = draft.now() - rollout.held_since;
   if (held <= draft.policy().progress_deadline) return;
-  rollout.verdict.result = "Fail";
+  rollout.verdict.result = "Inconclusive";
   rollout.verdict.message += fmt::format("; this has lasted for {} s", held.count() / 1000000);
 }
 
@@ -61,8 +71,8 @@ void ApplyWeight(Draft& draft, double weight_percent) {
   if (first) rollout.evidence_used_at = draft.now();
   rollout.weight_percent = weight_percent;
   rollout.step_started_at = draft.now();
-  rollout.step_candidate_requests = analysis::CandidateRequests(analysis);
-  rollout.verdict = analysis::Judge(analysis, draft.spec(), 0);
+  rollout.step_candidate_requests = analysis::CandidateRequests(analysis, draft.policy());
+  rollout.verdict = analysis::Judge(analysis, draft.spec(), FactsOf(draft, analysis));
   rollout.promoted_by_command = false;
   draft.Record("Step", fmt::format("version {} gets {:g}% of the requests", rollout.candidate, weight_percent));
 }
@@ -84,6 +94,7 @@ std::string PauseWanted(Draft& draft) {
 std::string PauseReason(Draft& draft) {
   if (const std::string wanted = PauseWanted(draft); !wanted.empty()) return wanted;
   if (draft.rollout().verdict.result == "Fail") return "AnalysisFailed";
+  if (draft.rollout().verdict.result == "Inconclusive") return "Inconclusive";
   const auto& step = draft.policy().steps[static_cast<size_t>(draft.rollout().step_index)];
   return step.manual_pause ? "Manual" : "";
 }
@@ -112,6 +123,23 @@ bool FailedByEvidence(Draft& draft) {
   return true;
 }
 
+// What the spec wants after an inconclusive verdict, unless that is a pause; returns true if the rollout has ended.
+bool EndedWithoutProof(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  if (rollout.verdict.result != "Inconclusive") return false;
+  if (draft.policy().on_inconclusive == api::OnInconclusive::kRollback) {
+    draft.RollBack("Inconclusive", rollout.verdict.message, true);
+    return true;
+  }
+  // A candidate that may be why the objective is missed is not promoted without a person.
+  const bool promotes = draft.policy().on_inconclusive == api::OnInconclusive::kPromote;
+  if (promotes && rollout.verdict.reason != "LatencyBaseline" && PauseWanted(draft).empty()) {
+    draft.Record("PromotedWithoutProof", rollout.verdict.message, true);
+    rollout.verdict.result = "Pass";
+  }
+  return false;
+}
+
 // Gives the candidate the weight of its step once enough nodes can serve it.
 void TakeWeight(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
@@ -120,10 +148,11 @@ void TakeWeight(Draft& draft) {
   if (const std::string wanted = PauseWanted(draft); weight > rollout.weight_percent && !wanted.empty()) {
     return SetPause(draft, wanted);
   }
-  if (draft.ReadyNodes(rollout.candidate) >= draft.NodesFor(weight)) {
-    SetPause(draft, "");
-    return ApplyWeight(draft, weight);
-  }
+  const bool was_paused = !rollout.paused_reason.empty();
+  SetPause(draft, "");
+  if (draft.ReadyNodes(rollout.candidate) >= draft.NodesFor(weight)) return ApplyWeight(draft, weight);
+  // The time of a pause does not count towards the progress deadline.
+  if (was_paused) draft.rollout().step_started_at = draft.now();
   CheckDeadline(draft, "nodes to take more weight");
 }
 
@@ -147,27 +176,63 @@ double StepWeight(Draft& draft) {
 }
 
 bool SkipsSteps(const Draft& draft, const api::RolloutStatus& rollout) {
-  return rollout.stable == 0 || draft.policy().strategy == api::Strategy::kImmediate || draft.policy().steps.empty();
+  return rollout.stable == 0 || draft.policy().strategy == api::Strategy::kImmediate || draft.policy().steps.empty() ||
+         IsUndo(draft);
 }
 
 bool CarriesWeight(const api::RolloutStatus& rollout) {
   return IsUnderWay(rollout.phase) && rollout.weight_percent > 0;
 }
 
+namespace {
+
+// Applies a change of the tolerances in the spec, and records it.
+void FollowTolerances(Draft& draft, analysis::Analysis& analysis) {
+  if (!analysis::ApplyTolerances(draft.policy(), analysis)) return;
+  const api::Rollout& policy = draft.policy();
+  draft.Record(
+      "TolerancesChanged",
+      fmt::format("from now on an error rate up to {:g} percentage points or {:g} % above stable's is tolerated, "
+                  "and a run time up to {:g} % above",
+                  100 * policy.error_rate.tolerance, 100 * policy.error_rate.relative_tolerance,
+                  100 * policy.latency.tolerance));
+}
+
+void ForgetDepartedNodes(Draft& draft, analysis::Analysis& analysis) {
+  if (analysis.slo_missed.empty()) return;
+  std::set<std::string> present;
+  for (const NodeSeen& node : draft.observed().nodes) present.insert(node.name);
+  analysis::ForgetDeparted(present, analysis);
+}
+
+// Whether the patience of the step has ended since the verdict. It ends without any evidence, too.
+bool PatienceEnded(Draft& draft) {
+  const api::RolloutStatus& rollout = draft.rollout();
+  const bool waits = rollout.verdict.reason == "NotProven" || rollout.verdict.reason == "TooFewRequests";
+  return waits && rollout.verdict.result == "Undecided" &&
+         draft.now() - rollout.step_started_at >= draft.policy().patience;
+}
+
+}  // namespace
+
 bool UseEvidence(Draft& draft) {
   if (!CarriesWeight(draft.rollout())) return false;
   StepWeight(draft);
   analysis::Analysis analysis = AnalysisOf(draft);
-  if (!IsTimeForEvidence(draft, analysis)) return false;
-  for (const auto& [node, window] : draft.observed().windows) {
-    analysis = analysis::Update(std::move(analysis), node, window);
+  const bool is_time = IsTimeForEvidence(draft, analysis);
+  if (!is_time && !PatienceEnded(draft)) return false;
+  FollowTolerances(draft, analysis);
+  ForgetDepartedNodes(draft, analysis);
+  if (is_time) {
+    for (const auto& [node, window] : draft.observed().windows) {
+      analysis = analysis::Update(std::move(analysis), node, window);
+    }
+    draft.rollout().evidence_used_at = draft.now();
   }
   draft.rollout().analysis = analysis::ToJson(analysis);
-  draft.rollout().evidence_used_at = draft.now();
-  const int64_t in_step = analysis::CandidateRequests(analysis) - draft.rollout().step_candidate_requests;
-  draft.rollout().verdict = analysis::Judge(analysis, draft.spec(), in_step);
+  draft.rollout().verdict = analysis::Judge(analysis, draft.spec(), FactsOf(draft, analysis));
   LimitHold(draft);
-  return true;
+  return is_time;
 }
 
 bool LostItsNodes(Draft& draft) {
@@ -190,6 +255,7 @@ void RunStep(Draft& draft) {
   if (LostItsNodes(draft)) return;
   if (skips_steps) return draft.SetPhase(RolloutPhase::kLoading);
   if (rollout.weight_percent != StepWeight(draft)) return TakeWeight(draft);
+  if (EndedWithoutProof(draft)) return;
   SetPause(draft, PauseReason(draft));
   if (rollout.phase == RolloutPhase::kStep && rollout.verdict.result == "Pass" && HoldIsOver(draft)) NextStep(draft);
   if (rollout.phase == RolloutPhase::kPromoting) return FinishPromotion(draft);

@@ -88,7 +88,7 @@ struct VersionPlacement {
   int64_t version = 0;
   int weight_bp = 0;  // Share of the requests in 1/10000.
   // Whether the version is the candidate. If not, it is stable if `weight_bp` > 0 or it is status.stable_version;
-  // otherwise it is loaded only for a label or for the soak time.
+  // otherwise it is loaded only for a label or because it is warm.
   bool candidate = false;
   bool rehearse = false;
   std::vector<std::string> nodes{};  // Nodes that should hold it, ordered by name.
@@ -109,8 +109,8 @@ struct Decision {
   api::ModelStatus status;
   Placement placement;
   std::vector<Event> events;  // One per change of state.
-  // Whether the candidate loses weight. If so, the nodes must be told before the status is written; otherwise the
-  // status is written first.
+  // Whether the candidate, or a version that an undo leaves, loses weight. If so, the nodes must be told before the
+  // status is written; otherwise the status is written first.
   bool safety = false;
   // Whether Observed::windows are now part of `status.rollout.analysis`. If so, the next windows start after them, once
   // that status is stored or kept to be stored later. If not, the windows keep growing: evidence is used about once a

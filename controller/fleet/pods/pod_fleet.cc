@@ -110,6 +110,7 @@ class KubePodFleet final : public PodFleet {
   Status Start();
   Result<Addresses> Ensure(const api::ServingFleet& fleet) override;
   Status Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) override;
+  int Wanted(const std::string& fleet) const override;
   std::vector<NodeInfo> Nodes(const std::string& fleet) const override;
   std::vector<std::string> Fleets() const override;
   Status Remove(const std::string& fleet) override;
@@ -391,6 +392,11 @@ std::optional<Pod> KubePodFleet::PodAt(const kube::Name& name) const {
     if (auto pod = mirrored->cache.Get(name); pod && *pod) return std::move(**pod);
   }
   return std::nullopt;
+}
+
+int KubePodFleet::Wanted(const std::string& fleet) const {
+  const auto deployment = DeploymentOfFleet(fleet);
+  return deployment ? deployment->replicas : 0;
 }
 
 std::vector<NodeInfo> KubePodFleet::Nodes(const std::string& fleet) const {

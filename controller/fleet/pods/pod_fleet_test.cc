@@ -292,6 +292,7 @@ TEST_F(PodFleetTest, ScalesADeploymentThatChangesConstantly) {
     const Status scaled = pods_->Scale(Name(), nodes, {});
     ASSERT_TRUE(scaled) << scaled.error().message;
     EXPECT_EQ(Get("deployments/longshore-cpu").at("spec").at("replicas"), nodes);
+    EXPECT_EQ(pods_->Wanted(Name()), nodes) << "before the pods exist";
   }
 }
 

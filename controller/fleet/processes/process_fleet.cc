@@ -44,6 +44,8 @@ class ProcessFleet final : public Fleet {
     return StopAll(fleet, nodes);
   }
 
+  // Each node has a record from the moment it is asked for.
+  int Wanted(const std::string& fleet) const override { return CountStaying(nodes_->Nodes(fleet)); }
   std::vector<NodeInfo> Nodes(const std::string& fleet) const override { return nodes_->Nodes(fleet); }
   std::vector<std::string> Fleets() const override { return nodes_->Fleets(); }
 

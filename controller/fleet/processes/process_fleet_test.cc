@@ -75,6 +75,7 @@ TEST_F(ProcessFleetTest, ScalesOutWithFreeNamesAndInFromTheNewestNode) {
   EXPECT_THAT(Staying(), ElementsAre("vision.cpu-0", "vision.cpu-1", "vision.cpu-2"));
   ASSERT_TRUE(fleet_->Scale(kFleet, 2, {}));
   EXPECT_THAT(Staying(), ElementsAre("vision.cpu-0", "vision.cpu-1"));
+  EXPECT_EQ(fleet_->Wanted(kFleet), 2) << "without the leaving node";
   ASSERT_TRUE(fleet_->Scale(kFleet, 3, {}));
   EXPECT_THAT(Staying(), ElementsAre("vision.cpu-0", "vision.cpu-1", "vision.cpu-3"))
       << "the name vision.cpu-2 is still in use by a leaving node";

@@ -11,6 +11,7 @@ namespace longshore::store::kube {
 namespace {
 
 constexpr const char* kFieldManager = "longshore";
+constexpr const char* kPatchManager = "longshore-command";
 constexpr int kPageSize = 500;
 constexpr size_t kObjectBytesMax = 16 << 20;  // Ten times the limit of the API server.
 
@@ -229,9 +230,27 @@ Result<Object> KubeStore::PutStatus(const api::Key& key, const std::string& uid,
        {{"name", key.name}, {"namespace", key.namespace_}, {"uid", uid}, {"resourceVersion", resource_version}}},
       {"spec", Json::object()},
       {"status", status}};
-  const auto answer = api_->Send({.method = "PUT",
-                                  .target = fmt::format("{}/status?fieldManager={}", ObjectPath(key), kFieldManager),
-                                  .body = DumpJson(document)});
+  return WriteStatus(key, uid,
+                     {.method = "PUT",
+                      .target = fmt::format("{}/status?fieldManager={}", ObjectPath(key), kFieldManager),
+                      .body = DumpJson(document)});
+}
+
+Result<Object> KubeStore::PatchStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
+                                      const Json& fields) {
+  RETURN_IF_ERROR(CheckKey(key));
+  // The server ignores the uid of a patch, but no two objects have the same resource version.
+  const Json patch = {{"metadata", {{"resourceVersion", resource_version}}}, {"status", fields}};
+  return WriteStatus(
+      key, uid,
+      {.method = "PATCH",
+       .target = fmt::format("{}/status?fieldManager={}&fieldValidation=Strict", ObjectPath(key), kPatchManager),
+       .body = DumpJson(patch),
+       .content_type = longshore::kube::kMergePatch});
+}
+
+Result<Object> KubeStore::WriteStatus(const api::Key& key, const std::string& uid, const longshore::kube::Call& call) {
+  const auto answer = api_->Send(call);
   if (answer) return Written(*answer);
   if (answer.error().code == Code::kAborted) {
     // Either the version or the uid conflicts; the current object shows which. Written also stores the object in the

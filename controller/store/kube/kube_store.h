@@ -40,6 +40,9 @@ class KubeStore final : public Store {
   Result<Object> DryApply(const Object& object) override;
   Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                            const Json& status) override;
+  // Returns InvalidArgument if the kind of the cluster does not have a field.
+  Result<Object> PatchStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
+                             const Json& fields) override;
   Status Delete(const api::Key& key, const std::string& uid) override;
   // There can be only one watch at a time. Waits until every collection has been listed once. If that fails, returns
   // Unavailable, which names the collection that could not be listed and the reason.
@@ -60,6 +63,7 @@ class KubeStore final : public Store {
   enum class Mode { kWrite, kDryRun };
   Result<std::string> SendApply(const Object& object, Mode mode);
   Result<Object> Written(const std::string& answer);
+  Result<Object> WriteStatus(const api::Key& key, const std::string& uid, const longshore::kube::Call& call);
   Result<Listing> ListDirectly(const std::string& kind);
 
   const KubeStoreOptions options_;

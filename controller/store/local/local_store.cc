@@ -69,20 +69,16 @@ class LocalStoreImpl final : public LocalStore {
 
   Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                            const Json& status) override {
-    ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
-    ASSIGN_OR_RETURN(Object object, records_.Read(key));
-    if (object.metadata.uid != uid) return NotFound("{} with uid {} does not exist", ToString(key), uid);
-    if (object.metadata.resource_version != resource_version) {
-      return Aborted("{} is at resource version {}, not {}", ToString(key), object.metadata.resource_version,
-                     resource_version);
-    }
-    if (object.status == status) return object;
-    object.status = status;
-    CountWrite(object.metadata);
-    RETURN_IF_ERROR(records_.Write(object));
-    return object;
+    return ChangeStatus(key, uid, resource_version, [&](const Json&) { return status; });
   }
 
+  Result<Object> PatchStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
+                             const Json& fields) override {
+    return ChangeStatus(key, uid, resource_version, [&](Json status) {
+      status.merge_patch(fields);
+      return status;
+    });
+  }
   Status Delete(const api::Key& key, const std::string& uid) override {
     ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
     ASSIGN_OR_RETURN(const Object object, records_.Read(key));
@@ -125,6 +121,24 @@ class LocalStoreImpl final : public LocalStore {
   class LocalWatch;
 
   Result<process::Descriptor> Lock() const { return LockFile(private_dir_ / "lock"); }
+
+  // Replaces the status by `change(status)`, unless they are equal.
+  Result<Object> ChangeStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
+                              const std::function<Json(const Json& status)>& change) const {
+    ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
+    ASSIGN_OR_RETURN(Object object, records_.Read(key));
+    if (object.metadata.uid != uid) return NotFound("{} with uid {} does not exist", ToString(key), uid);
+    if (object.metadata.resource_version != resource_version) {
+      return Aborted("{} is at resource version {}, not {}", ToString(key), object.metadata.resource_version,
+                     resource_version);
+    }
+    Json status = change(object.status);
+    if (object.status == status) return object;
+    object.status = std::move(status);
+    CountWrite(object.metadata);
+    RETURN_IF_ERROR(records_.Write(object));
+    return object;
+  }
 
   struct Applied {
     Object object;

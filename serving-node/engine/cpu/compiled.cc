@@ -103,6 +103,15 @@ class Compiled::Bodies : public kernels::Bodies {
     return program.Run(fed, context_, *compiled_.memory_, room_bytes, on_step);
   }
 
+  // Returns the program of `programs` for the fed shapes, and notes whether it had to be made.
+  std::shared_ptr<const Program> Find(const Programs& programs, const std::map<std::string, Tensor>& fed,
+                                      std::span<const size_t> wanted) {
+    Programs::Found found = programs.For(fed, wanted, *context_.resources, memory_bytes_max_);
+    planned_ = planned_ || found.planned;
+    return std::move(found.program);
+  }
+  bool planned() const { return planned_; }
+
  protected:
   const size_t memory_bytes_max_;  // The limit of the whole run.
 
@@ -120,8 +129,7 @@ class Compiled::Bodies : public kernels::Bodies {
                              arguments.size(), graph.arguments.size());
     std::map<std::string, Tensor> fed;
     for (size_t i = 0; i < arguments.size(); ++i) fed.emplace_hint(fed.end(), ArgumentName(i), std::move(arguments[i]));
-    const auto program =
-        compiled_.bodies_[static_cast<size_t>(body)]->For(fed, {}, *context_.resources, memory_bytes_max_);
+    const auto program = Find(*compiled_.bodies_[static_cast<size_t>(body)], fed, {});
     context_.is_body = true;  // The main program runs already; all others run within its steps.
     return RunBody(*program, fed, room_bytes);
   }
@@ -129,12 +137,15 @@ class Compiled::Bodies : public kernels::Bodies {
   const Compiled& compiled_;
   kernels::RunTables tables_;
   RunContext context_;
+  bool planned_ = false;  // A program had to be made in this run.
 };
 
 Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                          Resources& resources, size_t memory_bytes_max) const {
+                                          Resources& resources, size_t memory_bytes_max, bool* planned) const {
   Bodies bodies(*this, resources, memory_bytes_max);
-  return bodies.RunWith(*programs_->For(fed, wanted, resources, memory_bytes_max), fed, memory_bytes_max);
+  auto outputs = bodies.RunWith(*bodies.Find(*programs_, fed, wanted), fed, memory_bytes_max);
+  if (planned != nullptr) *planned = bodies.planned();
+  return outputs;
 }
 
 // A run that notes the time of every step. Steps of a body are noted before the step that runs the body.
@@ -201,10 +212,12 @@ Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor
                                               Resources& resources, size_t memory_bytes_max,
                                               RunProfile* profile) const {
   Profiling bodies(*this, resources, memory_bytes_max, profile);
-  const auto program = programs_->For(fed, wanted, resources, memory_bytes_max);
+  const auto program = bodies.Find(*programs_, fed, wanted);
   profile->plan = std::chrono::steady_clock::now() - profile->began;
   profile->bytes_peak = program->run_bytes();
-  return bodies.RunWatched(*program, fed, memory_bytes_max);
+  auto outputs = bodies.RunWatched(*program, fed, memory_bytes_max);
+  profile->planned = bodies.planned();
+  return outputs;
 }
 
 // A run that tracks the origins of NaN and Inf, also within bodies.
@@ -292,7 +305,7 @@ Result<std::optional<interpreter::Origin>> Compiled::FindNonFinite(const std::ma
 PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                            Resources& resources) const {
   omp_set_num_threads(options_.threads);
-  const auto program = programs_->For(fed, wanted, resources, SIZE_MAX);
+  const auto program = programs_->For(fed, wanted, resources, SIZE_MAX).program;
   PlanView view = passed_;
   view.steps = program->lines();
   view.run_bytes = program->run_bytes();

@@ -30,7 +30,8 @@ class Compiled final : public interpreter::Executable {
            std::shared_ptr<Weights> weights, const host::Fold& fold = nullptr);
 
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                  Resources& resources, size_t memory_bytes_max) const override;
+                                  Resources& resources, size_t memory_bytes_max,
+                                  bool* planned = nullptr) const override;
   Result<std::vector<Tensor>> Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                       Resources& resources, size_t memory_bytes_max,
                                       RunProfile* profile) const override;

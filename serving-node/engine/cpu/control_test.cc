@@ -305,7 +305,7 @@ TEST(BodyPrograms, AProgramForTheShapesComesBeforeTheOneForUnknownShapes) {
   const Programs programs(graph, {}, weights, {.program = {}, .shapes_max = 2});
   const auto of_rows = [&](int64_t rows) {
     const Tensor x = *Tensor::Make(tensor::DType::kFloat, {rows});
-    return programs.For({{"x:0", x}}, {}, resources, SIZE_MAX);
+    return programs.For({{"x:0", x}}, {}, resources, SIZE_MAX).program;
   };
   const auto one = of_rows(1), two = of_rows(2), any = of_rows(3);
   EXPECT_NE(one, two);
@@ -313,6 +313,23 @@ TEST(BodyPrograms, AProgramForTheShapesComesBeforeTheOneForUnknownShapes) {
   EXPECT_EQ(of_rows(1), one);
   EXPECT_EQ(of_rows(2), two);
   EXPECT_EQ(of_rows(3), any);
+}
+
+TEST(Programs, OnlyTheFirstRunOfAShapePlans) {
+  const auto plan = MakePlan({Op("y", "Neg", {"x"}, "", false)});
+  ASSERT_TRUE(plan);
+  const auto executable = MakePrograms(*plan, {});
+  kernels::Resources resources;
+  const auto plans = [&](int64_t rows) {
+    bool planned = false;
+    EXPECT_TRUE(
+        executable->Run({{"x:0", *Tensor::Make(tensor::DType::kFloat, {rows})}}, {}, resources, SIZE_MAX, &planned));
+    return planned;
+  };
+  EXPECT_TRUE(plans(1));
+  EXPECT_FALSE(plans(1));
+  EXPECT_TRUE(plans(2));
+  EXPECT_FALSE(plans(1));
 }
 
 // Nodes that depend on no input are computed once at load, including loops.

@@ -41,6 +41,21 @@ TEST_F(CpuProfile, DoesNotChangeTheBitsOfTheOutputs) {
   EXPECT_TRUE(profile->outputs.empty());
 }
 
+TEST_F(CpuProfile, OnlyTheFirstRunOfAShapePlansForIt) {
+  const auto planned = [&](int64_t rows, std::shared_ptr<RunProfile> profile = nullptr) {
+    RunRequest request{.signature = "serving_default", .inputs = {}, .outputs = {}, .thread = Thread::kCallers};
+    request.inputs.emplace("image", *tensor::Tensor::Make(tensor::DType::kFloat, {rows, 8, 8, 1}));
+    request.profile = std::move(profile);
+    std::optional<bool> result;
+    model_->Run(std::move(request), [&](Result<RunResult> ran) { result = ran->planned; });
+    return *result;
+  };
+  EXPECT_TRUE(planned(2));
+  EXPECT_FALSE(planned(2));
+  EXPECT_TRUE(planned(3, std::make_shared<RunProfile>()));
+  EXPECT_FALSE(planned(3, std::make_shared<RunProfile>()));
+}
+
 TEST_F(CpuProfile, HasStepsInSequenceWithinTheRun) {
   const auto profile = std::make_shared<RunProfile>();
   Run(profile);

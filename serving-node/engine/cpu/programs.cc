@@ -30,8 +30,7 @@ bool Programs::Entry::IsFor(const std::map<std::string, Tensor>& fed, std::span<
          (!knows_shapes() || std::ranges::equal(shapes, fed, {}, {}, shape));
 }
 
-std::pair<std::shared_ptr<Programs::Slot>, bool> Programs::SlotFor(const std::map<std::string, Tensor>& fed,
-                                                                   std::span<const size_t> wanted) const {
+Programs::FoundSlot Programs::SlotFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const {
   const std::lock_guard lock(mutex_);
   const auto serves = [&](const Entry& entry) { return entry.IsFor(fed, wanted); };
   const auto serves_best = [&](const Entry& entry) { return entry.knows_shapes() && serves(entry); };
@@ -49,12 +48,13 @@ std::pair<std::shared_ptr<Programs::Slot>, bool> Programs::SlotFor(const std::ma
     entries_.push_front(std::move(entry));
     if (entries_.size() > kProgramsMax) entries_.pop_back();
   }
-  return {entries_.front().slot, entries_.front().knows_shapes()};
+  const Entry& found = entries_.front();
+  return {found.slot, found.knows_shapes(), found.slot->program != nullptr};
 }
 
-std::shared_ptr<const Program> Programs::For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                             Resources& resources, size_t bytes_max) const {
-  const auto [slot, knows_shapes] = SlotFor(fed, wanted);
+Programs::Found Programs::For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                              Resources& resources, size_t bytes_max) const {
+  const auto [slot, knows_shapes, is_made] = SlotFor(fed, wanted);
   std::call_once(slot->made, [&, &slot = *slot, with_shapes = knows_shapes] {
     const auto make = [&](const graph::Graph& graph) {
       return Program::Make(graph, bodies_, TypesOf(fed, with_shapes), weights_, resources, options_.program, bytes_max);
@@ -63,7 +63,7 @@ std::shared_ptr<const Program> Programs::For(const std::map<std::string, Tensor>
     const std::lock_guard lock(mutex_);  // Because memory_bytes reads `slot.program`.
     slot.program = std::move(program);
   });
-  return slot->program;
+  return {slot->program, !is_made};
 }
 
 std::unique_ptr<const Program> Programs::ForTracing(const std::map<std::string, Tensor>& fed, Resources& resources,

@@ -30,11 +30,15 @@ class Programs {
   Programs(const graph::Graph& graph, std::span<const graph::Graph> bodies, Weights& weights, const Options& options)
       : graph_(graph), bodies_(bodies), weights_(weights), options_(options) {}
 
+  struct Found {
+    std::shared_ptr<const Program> program;
+    bool planned = false;  // The program did not exist yet: the caller made it, or waited until another caller made it.
+  };
   // Returns the program for the fed types and shapes. `wanted` is as in Executable::Run; `bytes_max` is the memory
   // limit of a run. If the program does not exist yet, the first caller makes it and other callers for the same program
   // wait; callers for other programs do not.
-  std::shared_ptr<const Program> For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                     Resources& resources, size_t bytes_max) const;
+  Found For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted, Resources& resources,
+            size_t bytes_max) const;
 
   // Makes a program without shape passes, for tracing: its steps are original nodes. It is not cached.
   std::unique_ptr<const Program> ForTracing(const std::map<std::string, Tensor>& fed, Resources& resources,
@@ -57,9 +61,13 @@ class Programs {
     bool knows_shapes() const { return !shapes.empty(); }
     bool IsFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> outputs) const;
   };
-  // The slot of the program to use, and whether this program knows the shapes.
-  std::pair<std::shared_ptr<Slot>, bool> SlotFor(const std::map<std::string, Tensor>& fed,
-                                                 std::span<const size_t> wanted) const;
+  struct FoundSlot {
+    std::shared_ptr<Slot> slot;
+    bool knows_shapes = false;
+    bool is_made = false;
+  };
+  // The slot of the program to use.
+  FoundSlot SlotFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const;
 
   const graph::Graph& graph_;
   const std::span<const graph::Graph> bodies_;

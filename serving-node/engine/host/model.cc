@@ -308,7 +308,9 @@ Result<RunResult> Model::ComputeProfiled(const ResolvedRequest& resolved, RunPro
   auto values = signature.executable->Profile(resolved.fed, resolved.positions, resources_, run_bytes_max_, profile);
   profile->took = std::chrono::steady_clock::now() - profile->began;
   if (!values) return tl::make_unexpected(std::move(values.error()));
-  return RunResult{.outputs = Named(signature, resolved.positions, std::move(*values)), .took = profile->took};
+  return RunResult{.outputs = Named(signature, resolved.positions, std::move(*values)),
+                   .took = profile->took,
+                   .planned = profile->planned};
 }
 
 Result<RunResult> Model::Compute(const RunRequest& request) try {
@@ -316,9 +318,10 @@ Result<RunResult> Model::Compute(const RunRequest& request) try {
   const SignaturePlan& signature = *resolved.signature;
   if (request.profile) return ComputeProfiled(resolved, request.profile.get());
   const auto began = std::chrono::steady_clock::now();
+  bool planned = false;
   ASSIGN_OR_RETURN(auto values,
-                   signature.executable->Run(resolved.fed, resolved.positions, resources_, run_bytes_max_));
-  RunResult result{.outputs = {}, .took = std::chrono::steady_clock::now() - began};
+                   signature.executable->Run(resolved.fed, resolved.positions, resources_, run_bytes_max_, &planned));
+  RunResult result{.outputs = {}, .took = std::chrono::steady_clock::now() - began, .planned = planned};
   signature.short_runs->Note(Bytes(request.inputs), result.took);
   result.outputs = Named(signature, resolved.positions, std::move(values));
   return result;

@@ -21,10 +21,11 @@ namespace longshore::engine::interpreter {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Run, FindNonFinite and Explain do what those of Plan do, with the same errors.
+  // Run, FindNonFinite and Explain do what those of Plan do, with the same errors. Run sets *planned, if it is not
+  // null, as described at RunResult::planned, also if it fails.
   virtual Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
                                                   std::span<const size_t> wanted, kernels::Resources& resources,
-                                                  size_t memory_bytes_max) const = 0;
+                                                  size_t memory_bytes_max, bool* planned = nullptr) const = 0;
   virtual Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
                                                       kernels::Resources& resources, size_t memory_bytes_max) const = 0;
   // Like Run. Adds the nodes and the peak memory to the profile; the times of nodes count from profile->began.

@@ -10,7 +10,9 @@ class PlanExecutable final : public Executable {
   PlanExecutable(Plan plan, const kernels::RunLimits& limits) : plan_(std::move(plan)), limits_(limits) {}
 
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                  kernels::Resources& resources, size_t memory_bytes_max) const override {
+                                  kernels::Resources& resources, size_t memory_bytes_max,
+                                  bool* planned = nullptr) const override {
+    if (planned != nullptr) *planned = false;  // The plan is made when the model is loaded, for all shapes.
     return plan_.Run(fed, wanted, resources, memory_bytes_max, nullptr, limits_);
   }
   Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, Tensor>& fed, kernels::Resources& resources,

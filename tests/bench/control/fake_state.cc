@@ -1,5 +1,6 @@
 #include "tests/bench/control/fake_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/error.h"
@@ -55,7 +56,7 @@ FleetPartPtr FleetParts::After(const FleetPart& before, const longshore::control
   return Keep(key, Keep(part->digest, part));
 }
 
-FakeState::Model FakeState::ModelOf(const longshore::control::ModelState& state) {
+FakeState::Model FakeState::ModelOf(const longshore::control::ModelState& state) const {
   Model model{.digest = node_contract::DigestOfPart(node_contract::SerializePart(state)), .loaded = {}};
   for (const longshore::control::VersionState& version : state.versions()) {
     model.has_candidate = model.has_candidate || version.role() == longshore::control::CANDIDATE;
@@ -64,7 +65,7 @@ FakeState::Model FakeState::ModelOf(const longshore::control::ModelState& state)
     said.set_served_name(state.served_name());
     said.set_version(version.version());
     said.set_state(longshore::control::VersionReport::READY);
-    said.set_digest("0000000000000000000000000000000000000000000000000000000000000000");
+    said.set_digest(version.digest().empty() ? digest_of_files_ : version.digest());
     said.set_weight_bp(version.weight_bp());
   }
   return model;
@@ -74,6 +75,13 @@ FakeState::Model FakeState::ModelOf(const longshore::control::ModelState& state)
 void FakeState::Put(const longshore::control::ModelState& state) {
   Model model = ModelOf(state);
   Model& known = models_[state.served_name()];
+  for (const longshore::control::VersionReport& before : known.loaded) {
+    const auto has_weight = [&](const longshore::control::VersionReport& now) {
+      return now.version() == before.version() && now.weight_bp() > 0;
+    };
+    if (before.weight_bp() > 0 && std::ranges::none_of(model.loaded, has_weight))
+      left_.push_back({state.served_name(), before.version()});
+  }
   for (longshore::control::VersionReport& version : model.loaded) {
     for (longshore::control::VersionReport& before : known.loaded) {
       if (before.version() == version.version() && before.has_evidence())

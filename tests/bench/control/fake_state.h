@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "longshore/control.pb.h"
@@ -40,13 +41,27 @@ class FleetParts {
       known_;
 };
 
+// The digest that a fake node reports for the files of a version if the desired state has none.
+inline constexpr const char* kFakeDigest = "0000000000000000000000000000000000000000000000000000000000000000";
+
+// A version that had a weight before a message and has none after it.
+struct LeftVersion {
+  std::string served_name;
+  int64_t version = 0;
+
+  auto operator<=>(const LeftVersion&) const = default;
+};
+
 // Used by one thread at a time. `parts` must outlive this object.
 class FakeState {
  public:
-  explicit FakeState(FleetParts& parts) : parts_(parts), fleet_(parts.Of({})) {}
+  explicit FakeState(FleetParts& parts, std::string digest = kFakeDigest)
+      : parts_(parts), digest_of_files_(std::move(digest)), fleet_(parts.Of({})) {}
 
   // Returns false for a message that changes nothing and must not be acknowledged.
   bool Apply(const longshore::control::FromController& message);
+  // Returns the versions that lost their weight by a change of their model since the last call.
+  std::vector<LeftVersion> TakeLeft() { return std::exchange(left_, {}); }
 
   int64_t epoch() const { return epoch_; }
   int64_t revision() const { return revision_; }
@@ -67,14 +82,16 @@ class FakeState {
   };
   void Put(const longshore::control::ModelState& state);
   void Remove(const std::string& served_name);
-  static Model ModelOf(const longshore::control::ModelState& state);
+  Model ModelOf(const longshore::control::ModelState& state) const;
 
   FleetParts& parts_;
+  const std::string digest_of_files_;
   int64_t epoch_ = 0;
   int64_t revision_ = 0;
   FleetPartPtr fleet_;
   std::map<std::string, Model> models_;
   int candidates_ = 0;
+  std::vector<LeftVersion> left_;
 };
 
 }  // namespace longshore::bench::control

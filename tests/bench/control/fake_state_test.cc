@@ -3,6 +3,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "common/base/error.h"
 #include "common/node_contract/state_digest.h"
 
 namespace longshore::bench::control {
@@ -53,6 +54,31 @@ TEST(FakeState, ReportsWhatItShouldLoad) {
   EXPECT_EQ(report.versions(0).weight_bp(), 10000);
   EXPECT_EQ(report.epoch(), 2);
   EXPECT_EQ(state.report_again(), std::chrono::seconds(1));
+}
+
+TEST(FakeState, TellsWhichVersionsLostTheirWeight) {
+  FleetParts parts;
+  FakeState state(parts);
+  const auto change = [&](int revision, const std::string& versions) {
+    state.Apply(Parse<longshore::control::FromController>(fmt::format(
+        R"(epoch: 2 revision: {} change {{ served_name: "m" model {{ served_name: "m" {} }} }})", revision, versions)));
+    return state.TakeLeft();
+  };
+  const std::vector<LeftVersion> none;
+  EXPECT_EQ(change(1, "versions { version: 1 load: true weight_bp: 10000 }"), none);
+  EXPECT_EQ(change(2, "versions { version: 1 load: true } versions { version: 2 load: true weight_bp: 10000 }"),
+            (std::vector<LeftVersion>{{"m", 1}}));
+  EXPECT_EQ(change(3, "versions { version: 1 load: true weight_bp: 10000 }"), (std::vector<LeftVersion>{{"m", 2}}));
+  EXPECT_EQ(state.TakeLeft(), none);
+}
+
+TEST(FakeState, ReportsTheDigestOfTheDesiredStateIfThereIsOne) {
+  FleetParts parts;
+  FakeState state(parts, "");
+  state.Apply(Parse<longshore::control::FromController>(R"(epoch: 2 revision: 1 snapshot { state {
+      models { served_name: "m" versions { version: 1 load: true } versions { version: 2 load: true digest: "d" } } } })"));
+  EXPECT_EQ(state.Report().versions(0).digest(), "");
+  EXPECT_EQ(state.Report().versions(1).digest(), "d");
 }
 
 TEST(FakeState, CountsRequestsWhileThereIsACandidate) {

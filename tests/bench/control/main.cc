@@ -18,14 +18,22 @@ namespace {
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 // Runs the fake nodes until standard input ends. Answers each line of input with a line of counts.
-Status RunNodes(const std::string& target, const std::string& ca_file, const std::string& logins_file) {
+Status RunNodes(const std::string& target, const std::string& ca_file, const std::string& logins_file,
+                const Appearance& appearance) {
   ASSIGN_OR_RETURN(const std::string ca, ReadFile(ca_file));
   ASSIGN_OR_RETURN(std::vector<NodeLogin> logins, ReadLogins(logins_file));
-  const auto streams = StartStreams(target, ca, std::move(logins));
+  const auto streams = StartStreams(target, ca, std::move(logins), appearance);
   for (std::string line; std::getline(std::cin, line);) {
     const StreamCounts counts = streams->counts();
-    std::cout << Json{{"streams", counts.streams}, {"messages", counts.messages}, {"bytes", counts.bytes}}.dump()
-              << std::endl;
+    Json json{{"streams", counts.streams}, {"messages", counts.messages}, {"bytes", counts.bytes}};
+    json["left"] = Json::array();
+    for (const auto& [version, left] : counts.left) {
+      json["left"].push_back({{"model", version.served_name},
+                              {"version", version.version},
+                              {"nodes", left.nodes},
+                              {"last_unix_ms", ToUnixMillis(left.last_at)}});
+    }
+    std::cout << json.dump() << std::endl;
   }
   return {};
 }
@@ -82,6 +90,9 @@ int Main(int argc, char** argv) {
   nodes->add_option("--target", target, "the controller: host:port")->required();
   nodes->add_option("--ca", ca, "PEM: the CA that signs the controller's certificate")->required();
   nodes->add_option("--logins", logins, "file of the nodes, one per line: FLEET NODE TOKEN")->required();
+  bool beside_real_nodes = false;
+  nodes->add_flag("--beside_real_nodes", beside_real_nodes,
+                  "cannot be reached by peers, and have the files that the real nodes of the fleet report");
   CLI::App* floor = app.add_subcommand("floor", "create Models, write a status of each, then delete them");
   CLI::App* apply = app.add_subcommand("apply", "create Models, and wait until all are Ready");
   CLI::App* touch = app.add_subcommand("touch", "change an annotation of one Model after the other");
@@ -97,7 +108,7 @@ int Main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   Status done;
   if (nodes->parsed()) {
-    done = RunNodes(target, ca, logins);
+    done = RunNodes(target, ca, logins, beside_real_nodes ? Appearance{"", ""} : Appearance{});
   } else if (const auto cluster = kube::FromKubeconfig(kubeconfig, ""); !cluster) {
     done = tl::make_unexpected(cluster.error());
   } else if (touch->parsed()) {

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -14,7 +15,6 @@
 #include "common/os/file.h"
 #include "common/os/log.h"
 #include "longshore/control.grpc.pb.h"
-#include "tests/bench/control/fake_state.h"
 
 namespace longshore::bench::control {
 namespace {
@@ -32,21 +32,24 @@ struct Shared {
   FleetParts fleet_parts;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<size_t> ended;  // Streams to open again. Guarded by the mutex, like `dialled`.
+  std::deque<size_t> ended;  // Streams to open again. Guarded by the mutex, like `dialled` and `left`.
   size_t dialled = 0;
+  std::map<LeftVersion, Left> left;
 };
 
 // One fake node with its stream. gRPC calls it back; when the stream has ended, the node adds its number to `shared`.
 class FakeNode final
     : public grpc::ClientBidiReactor<longshore::control::FromNode, longshore::control::FromController> {
  public:
-  FakeNode(const NodeLogin& login, std::shared_ptr<grpc::Channel> channel, size_t number, Shared& shared)
+  FakeNode(const NodeLogin& login, const Appearance& appearance, std::shared_ptr<grpc::Channel> channel, size_t number,
+           Shared& shared)
       : login_(login),
+        peer_address_(appearance.peer_address),
         number_(number),
         shared_(shared),
         channel_(std::move(channel)),
         stub_(longshore::control::NodeControl::NewStub(channel_)),
-        held_(shared.fleet_parts) {}
+        held_(shared.fleet_parts, appearance.digest_of_files) {}
 
   void Dial() {
     context_ = std::make_unique<grpc::ClientContext>();
@@ -60,7 +63,7 @@ class FakeNode final
     hello.set_fleet(login_.fleet);
     hello.set_node(login_.node);
     hello.set_incarnation(login_.node);
-    hello.set_peer_address("10.0.0.1:8503");
+    hello.set_peer_address(peer_address_);
     hello.set_admin_address("10.0.0.1:8502");
     hello.set_epoch(held_.epoch());
     hello.set_revision(held_.revision());
@@ -117,12 +120,24 @@ class FakeNode final
   void Take() {
     const std::lock_guard lock(mutex_);
     if (!held_.Apply(incoming_)) return;
+    NoteLeft();
     longshore::control::Ack& ack = *queue_.emplace_back().mutable_ack();
     ack.set_epoch(incoming_.epoch());
     ack.set_revision(incoming_.revision());
     ack.set_state_digest(held_.Digest());
     report_due_ = true;
     WriteNext();
+  }
+
+  void NoteLeft() {
+    const std::vector<LeftVersion> left = held_.TakeLeft();
+    if (left.empty()) return;
+    const TimePoint now = SystemClock().Now();
+    const std::lock_guard lock(shared_.mutex);
+    for (const LeftVersion& version : left) {
+      Left& seen = shared_.left[version];
+      seen = {seen.nodes + 1, std::max(seen.last_at, now)};
+    }
   }
 
   // Requires: the caller holds mutex_. NextReport requires this, too.
@@ -152,6 +167,7 @@ class FakeNode final
   }
 
   const NodeLogin login_;
+  const std::string peer_address_;
   const size_t number_;
   Shared& shared_;
   const std::shared_ptr<grpc::Channel> channel_;
@@ -172,14 +188,15 @@ class FakeNode final
 
 class StreamsImpl final : public Streams {
  public:
-  StreamsImpl(const std::string& target, const std::string& ca, std::vector<NodeLogin> logins) {
+  StreamsImpl(const std::string& target, const std::string& ca, std::vector<NodeLogin> logins,
+              const Appearance& appearance) {
     const auto credentials = grpc::SslCredentials({.pem_root_certs = ca, .pem_private_key = {}, .pem_cert_chain = {}});
     for (size_t i = 0; i < logins.size(); ++i) {
       grpc::ChannelArguments arguments;
       arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
       arguments.SetMaxReceiveMessageSize(-1);
-      nodes_.push_back(
-          std::make_unique<FakeNode>(logins[i], grpc::CreateCustomChannel(target, credentials, arguments), i, shared_));
+      nodes_.push_back(std::make_unique<FakeNode>(
+          logins[i], appearance, grpc::CreateCustomChannel(target, credentials, arguments), i, shared_));
     }
     shared_.dialled = nodes_.size();
     for (const auto& node : nodes_) node->Dial();
@@ -196,7 +213,10 @@ class StreamsImpl final : public Streams {
     std::unique_lock lock(shared_.mutex);
     shared_.changed.wait(lock, [this] { return shared_.dialled == 0; });
   }
-  StreamCounts counts() const override { return {shared_.streams, shared_.messages, shared_.bytes}; }
+  StreamCounts counts() override {
+    const std::lock_guard lock(shared_.mutex);
+    return {shared_.streams, shared_.messages, shared_.bytes, shared_.left};
+  }
 
  private:
   void DialAgain() {
@@ -236,8 +256,9 @@ Result<std::vector<NodeLogin>> ReadLogins(const Path& file) {
   return logins;
 }
 
-std::unique_ptr<Streams> StartStreams(const std::string& target, const std::string& ca, std::vector<NodeLogin> logins) {
-  return std::make_unique<StreamsImpl>(target, ca, std::move(logins));
+std::unique_ptr<Streams> StartStreams(const std::string& target, const std::string& ca, std::vector<NodeLogin> logins,
+                                      const Appearance& appearance) {
+  return std::make_unique<StreamsImpl>(target, ca, std::move(logins), appearance);
 }
 
 }  // namespace longshore::bench::control

@@ -286,7 +286,8 @@ Status AddRow(const Call& call, const Tensor& keys, const Tensor& values, int64_
   const auto held = rows.by_key().find(key);
   if (held != rows.by_key().end() && !table->is_mutable) {
     if (AreSame(rows.At(held->second), value)) return {};
-    return FailedPrecondition("HashTable has different value for same key: that of row {}", at);
+    return FailedPrecondition("HashTable has different value for same key: the key at index {} is already in the table",
+                              at);
   }
   const size_t room_bytes = rows.belongs_to_run() ? call.LeftBytes() : SIZE_MAX;
   const bool fits =

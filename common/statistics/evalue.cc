@@ -1,9 +1,9 @@
-#include "controller/decide/analysis/evalue.h"
+#include "common/statistics/evalue.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace longshore::analysis {
+namespace longshore::statistics {
 namespace {
 
 // Logarithm of the likelihood ratio of two Bernoulli distributions, whose probabilities of an event are p and q.
@@ -28,23 +28,10 @@ double LogEValueAgainst(double null_rate, int64_t requests, int64_t events, doub
   return LogRatio(requests, events, candidate_rate, null_rate);
 }
 
-const std::vector<double>& OddsRatios() {
-  static const std::vector<double> kRatios = {1.25, 1.5, 2, 3, 5, 10, 30, 100};
-  return kRatios;
-}
-
 double WithOdds(double rate, double ratio) { return rate * ratio / (1 - rate + rate * ratio); }
-
-double LogMean(const std::vector<double>& logs) {
-  if (logs.empty()) return 0;
-  const double top = *std::max_element(logs.begin(), logs.end());
-  double sum = 0;
-  for (const double value : logs) sum += std::exp(value - top);
-  return top + std::log(sum / static_cast<double>(logs.size()));
-}
 
 double ShareMargin(int64_t samples, double delta) {
   return std::sqrt(std::log(1 / delta) / (2 * static_cast<double>(samples)));
 }
 
-}  // namespace longshore::analysis
+}  // namespace longshore::statistics

@@ -13,9 +13,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-namespace longshore::analysis {
+namespace longshore::statistics {
 
 struct Block {
   int64_t candidate_requests = 0;
@@ -30,16 +29,11 @@ double LogEValue(const Block& block, double candidate_rate, double stable_rate);
 // Logarithm of the e-value for "the rate of the candidate is at most null_rate", with the alternative candidate_rate.
 double LogEValueAgainst(double null_rate, int64_t requests, int64_t events, double candidate_rate);
 
-// The alternatives of the mixture: the factors by which the candidate's odds of an event exceed stable's.
-const std::vector<double>& OddsRatios();
 // The rate whose odds are `ratio` times those of `rate`.
 double WithOdds(double rate, double ratio);
-
-// log((e^a + e^b + ...) / n), without overflow. 0 for an empty list: without data the e-value is 1.
-double LogMean(const std::vector<double>& logs);
 
 // Returns the one-sided bound of Dvoretzky, Kiefer, Wolfowitz and Massart: with probability 1 - delta, the true share
 // of samples above a threshold is, for all thresholds at once, at most the observed share plus this bound.
 double ShareMargin(int64_t samples, double delta);
 
-}  // namespace longshore::analysis
+}  // namespace longshore::statistics

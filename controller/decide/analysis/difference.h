@@ -1,0 +1,51 @@
+// Estimates with intervals, for people: how much worse or better than stable the candidate may be. The verdict does not
+// depend on them.
+//
+// The intervals are asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas, arXiv:2103.06476):
+// with many observations they hold at all times at once, as the tests do.
+#pragma once
+
+#include <cstdint>
+
+#include "common/statistics/evalue.h"
+#include "controller/decide/analysis/histogram.h"
+
+namespace longshore::analysis {
+
+using statistics::Block;
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// The difference of two error rates, summed over blocks with the weights of Mantel and Haenszel, n_c n_s / (n_c + n_s).
+// So nodes, hours and steps with different error rates and different weights of the candidate do not bias it.
+struct RateDifference {
+  double weight = 0;
+  double sum = 0;       // Of weight times difference.
+  double variance = 0;  // Of `sum`.
+
+  // Adds a block; `rate` is the error rate of both versions so far.
+  void Add(const Block& block, double rate);
+  double estimate() const { return weight > 0 ? sum / weight : 0; }
+  // The interval that contains the true difference at all times with the probability `confidence`; from -1 to 1 without
+  // data.
+  Interval At(double confidence) const;
+  // The smallest true difference that a test of this size, with the error probability alpha at all times, finds with a
+  // probability of 80 %; 1 without data.
+  double Detectable(double alpha) const;
+
+  friend bool operator==(const RateDifference&, const RateDifference&) = default;
+};
+
+// The interval of the ratio of two medians: the candidate's run time divided by stable's, from histograms with the
+// buckets of common/base/buckets.h. From 0 to infinity without enough data.
+Interval MedianRatio(const Buckets& candidate, const Buckets& stable, double confidence);
+// The interval of the median of the ratios of pairs, from PairEvidence::ratio_buckets.
+Interval MedianOfRatios(const Buckets& ratio_buckets, double confidence);
+
+// The bound that a sum with this variance stays within at all times, on both sides, with the probability 1 - alpha.
+double SumBound(double variance, double alpha);
+
+}  // namespace longshore::analysis

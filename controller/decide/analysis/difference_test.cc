@@ -1,0 +1,91 @@
+#include "controller/decide/analysis/difference.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "controller/decide/analysis/pairs.h"
+
+namespace longshore::analysis {
+namespace {
+
+TEST(RateDifference, IsUnknownWithoutDataAndIgnoresBlocksOfOneVersion) {
+  RateDifference difference;
+  difference.Add({100, 5, 0, 0}, 0.05);
+  EXPECT_EQ(difference.At(0.95).low, -1);
+  EXPECT_EQ(difference.At(0.95).high, 1);
+  EXPECT_EQ(difference.Detectable(0.01), 1);
+}
+
+TEST(RateDifference, ComparesVersionsWithinBlocks) {
+  RateDifference difference;
+  // Both versions fail alike in each hour, but the candidate has most of its requests in the bad one.
+  difference.Add({10, 1, 90, 9}, 0.1);
+  difference.Add({90, 45, 10, 5}, 0.5);
+  EXPECT_NEAR(difference.estimate(), 0, 1e-12);
+}
+
+TEST(RateDifference, IntervalContainsTheEstimateAndShrinks) {
+  RateDifference few, many;
+  few.Add({1000, 20, 1000, 10}, 0.015);
+  for (int i = 0; i < 100; ++i) many.Add({1000, 20, 1000, 10}, 0.015);
+  for (const RateDifference& difference : {few, many}) {
+    EXPECT_NEAR(difference.estimate(), 0.01, 1e-12);
+    EXPECT_LT(difference.At(0.95).low, 0.01);
+    EXPECT_GT(difference.At(0.95).high, 0.01);
+  }
+  EXPECT_LT(few.At(0.95).low, 0);
+  EXPECT_GT(many.At(0.95).low, 0.008);
+  EXPECT_LT(many.Detectable(0.004), few.Detectable(0.004) / 5);
+}
+
+Buckets Around(size_t middle) {
+  Buckets buckets(middle + 2);
+  buckets[middle - 1] = buckets[middle + 1] = 250;
+  buckets[middle] = 500;
+  return buckets;
+}
+
+TEST(MedianRatio, OfEqualRunTimesContainsOneAndOfSlowerOnesDoesNot) {
+  const Interval equal = MedianRatio(Around(80), Around(80), 0.95);
+  EXPECT_LT(equal.low, 1);
+  EXPECT_GT(equal.high, 1);
+  EXPECT_LT(equal.high / equal.low, 1.1);
+  const Interval twice = MedianRatio(Around(88), Around(80), 0.95);
+  EXPECT_GT(twice.low, 1.9);
+  EXPECT_LT(twice.high, 2.1);
+}
+
+TEST(MedianRatio, OfFewRunTimesIsUnknown) {
+  EXPECT_TRUE(std::isinf(MedianRatio({5}, {5}, 0.95).high));
+  EXPECT_TRUE(std::isinf(MedianOfRatios({}, 0.95).high));
+}
+
+TEST(MedianOfRatios, IsTheRatioOfMostPairs) {
+  Buckets ratios(static_cast<size_t>(kRatioBucketOfOne) + kRatioBucketsPerDoubling + 1);
+  ratios.back() = 1000;
+  const Interval twice = MedianOfRatios(ratios, 0.95);
+  EXPECT_GT(twice.low, 1.9);
+  EXPECT_LT(twice.high, 2.01);
+}
+
+TEST(SumBound, IsNotExceededAtAnyTimeByMoreThanItsShareOfRandomWalks) {
+  int exceeded = 0;
+  uint64_t state = 7;
+  constexpr int kWalks = 2000;
+  for (int walk = 0; walk < kWalks; ++walk) {
+    double sum = 0;
+    bool out = false;
+    for (int step = 1; step <= 2000 && !out; ++step) {
+      state = state * 6364136223846793005 + 1442695040888963407;
+      sum += (state >> 63) != 0 ? 1 : -1;
+      out = std::abs(sum) > SumBound(step, 0.05);
+    }
+    exceeded += out ? 1 : 0;
+  }
+  EXPECT_LE(exceeded, kWalks * 0.05);
+  EXPECT_GT(exceeded, 0) << "a bound that nothing exceeds is too wide";
+}
+
+}  // namespace
+}  // namespace longshore::analysis

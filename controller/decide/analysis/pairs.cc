@@ -1,0 +1,61 @@
+#include "controller/decide/analysis/pairs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace longshore::analysis {
+
+void Add(const api::PairEvidence& more, api::PairEvidence& total) {
+  total.pairs += more.pairs;
+  total.candidate_failed += more.candidate_failed;
+  total.stable_failed += more.stable_failed;
+  total.both_failed += more.both_failed;
+  const size_t size = std::min<size_t>(more.ratio_buckets.size(), kRatioBuckets);
+  if (total.ratio_buckets.size() < size) total.ratio_buckets.resize(size);
+  for (size_t i = 0; i < size; ++i) total.ratio_buckets[i] += more.ratio_buckets[i];
+}
+
+int64_t PairsUpTo(const api::PairEvidence& pairs, int bucket) {
+  const auto end = std::clamp<std::ptrdiff_t>(bucket + 1, 0, static_cast<std::ptrdiff_t>(pairs.ratio_buckets.size()));
+  return std::accumulate(pairs.ratio_buckets.begin(), pairs.ratio_buckets.begin() + end, int64_t{0});
+}
+
+int64_t PairsAbove(const api::PairEvidence& pairs, int bucket) {
+  return PairsUpTo(pairs, kRatioBuckets) - PairsUpTo(pairs, bucket);
+}
+
+Throws ErrorThrows(const api::PairEvidence& pairs) { return {pairs.candidate_failed, pairs.stable_failed}; }
+
+Throws RunTimeThrows(const api::PairEvidence& pairs, const RatioLimits& limits) {
+  const int centre = kRatioBucketOfOne + limits.tolerance;
+  return {PairsAbove(pairs, centre + limits.margin), PairsUpTo(pairs, centre - limits.margin)};
+}
+
+void TestCoin(const Throws& throws, Mixture coins, EProcess& process) {
+  for (size_t i = 0; i < coins.size(); ++i) {
+    const double p = coins[i].value;
+    Multiply(process, coins, i,
+             static_cast<double>(throws.candidate) * std::log(2 * p) +
+                 static_cast<double>(throws.stable) * std::log(2 * (1 - p)));
+  }
+}
+
+void ProvePairErrors(const api::PairEvidence& pairs, const ErrorTolerance& tolerance, EProcess& process) {
+  const auto candidate = static_cast<double>(pairs.candidate_failed);
+  const auto stable = static_cast<double>(pairs.stable_failed);
+  const auto both = static_cast<double>(pairs.both_failed);
+  const double neither = static_cast<double>(pairs.pairs) - candidate - stable - both;
+  for (size_t i = 0; i < kBets.size(); ++i) {
+    const double bet = kBets[i].value;
+    const double limit = tolerance.absolute;
+    const double absolute = (neither + both) * std::log1p(bet * limit) + candidate * std::log1p(bet * (limit - 1)) +
+                            stable * std::log1p(bet * (limit + 1));
+    const double factor = 1 + tolerance.relative;
+    const double relative =
+        candidate * std::log1p(-bet) + stable * std::log1p(bet * factor) + both * std::log1p(bet * (factor - 1));
+    Multiply(process, kBets, i, i < kBets.size() / 2 ? absolute : relative);
+  }
+}
+
+}  // namespace longshore::analysis

@@ -1,0 +1,149 @@
+#include "controller/decide/analysis/texts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/buckets.h"
+#include "controller/decide/analysis/histogram.h"
+
+namespace longshore::analysis {
+namespace {
+
+constexpr double kShownMax = 1e12;  // The largest e-value that is shown; larger ones carry no more information.
+
+double Shown(double e) { return std::min(e, kShownMax); }
+double LimitOf(double alpha) { return alpha > 0 ? 1 / alpha : kShownMax; }
+
+double QuantileMs(const api::ArmEvidence& arm, double quantile) {
+  const Buckets run_times = Sum(arm.run_times);
+  if (Total(run_times) == 0) return 0;
+  return TimeBucketUpperMicroseconds(QuantileBucket(run_times, quantile)) / 1000;
+}
+
+double Share(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// "0.21 percentage points lower".
+std::string PointsText(double difference) {
+  return fmt::format("{:.2g} percentage points {}", 100 * std::abs(difference), difference < 0 ? "lower" : "higher");
+}
+
+std::string RatioText(double ratio) {
+  return fmt::format("{:.2g} % {}", 100 * std::abs(ratio - 1), ratio < 1 ? "shorter" : "longer");
+}
+
+void AddPairNumbers(const Seen& seen, std::map<std::string, double>& numbers) {
+  const api::PairEvidence& pairs = seen.candidate.pairs;
+  if (pairs.pairs == 0) return;
+  numbers["pairs"] = static_cast<double>(pairs.pairs);
+  numbers["pairsOnlyCandidateFailed"] = static_cast<double>(pairs.candidate_failed);
+  numbers["pairsOnlyStableFailed"] = static_cast<double>(pairs.stable_failed);
+}
+
+void AddDriftNumbers(const Seen& seen, std::map<std::string, double>& numbers) {
+  if (seen.candidate.drift.pairs == 0) return;
+  numbers["driftPairs"] = static_cast<double>(seen.candidate.drift.pairs);
+  numbers["driftMean"] = DriftMean(seen);
+  numbers["driftMax"] = seen.candidate.drift.difference_max;
+  numbers["driftTop1Changed"] = static_cast<double>(seen.candidate.drift.top1_changed);
+}
+
+}  // namespace
+
+double DriftMean(const Seen& seen) {
+  const api::DriftEvidence& drift = seen.candidate.drift;
+  return drift.pairs == 0 ? 0 : drift.difference_sum / static_cast<double>(drift.pairs);
+}
+
+std::map<std::string, double> Numbers(const Seen& seen, const Analysis& analysis, const Alphas& alphas) {
+  std::map<std::string, double> numbers = {{"candidateRequests", static_cast<double>(seen.candidate.requests)},
+                                           {"candidateErrors", static_cast<double>(seen.candidate.errors)},
+                                           {"candidateNonFinite", static_cast<double>(seen.candidate.non_finite)},
+                                           {"candidateOverloaded", static_cast<double>(seen.candidate.overloaded)},
+                                           {"candidateP50Ms", QuantileMs(seen.candidate, 0.5)},
+                                           {"candidateP99Ms", QuantileMs(seen.candidate, 0.99)},
+                                           {"stableRequests", static_cast<double>(seen.stable.requests)},
+                                           {"stableErrors", static_cast<double>(seen.stable.errors)},
+                                           {"stableOverloaded", static_cast<double>(seen.stable.overloaded)},
+                                           {"stableP50Ms", QuantileMs(seen.stable, 0.5)},
+                                           {"stableP99Ms", QuantileMs(seen.stable, 0.99)},
+                                           {"baselineP50Ms", QuantileMs(analysis.baseline, 0.5)},
+                                           {"baselineP99Ms", QuantileMs(analysis.baseline, 0.99)},
+                                           {"eErrors", Shown(seen.errors)},
+                                           {"eErrorsLimit", LimitOf(alphas.errors)},
+                                           {"eErrorsProof", Shown(seen.errors_proof)},
+                                           {"eLatency", Shown(seen.latency)},
+                                           {"eLatencyLimit", LimitOf(alphas.latency)},
+                                           {"eLatencyProof", Shown(seen.latency_proof)},
+                                           {"eLatencyBaseline", Shown(seen.latency_baseline)},
+                                           {"eLatencyBaselineLimit", 1 / kBaselineDelta},
+                                           {"eProofLimit", 1 / kAlphaProof},
+                                           {"errorDifferenceLow", seen.error_difference.low},
+                                           {"errorDifferenceHigh", seen.error_difference.high},
+                                           {"errorDifferenceDetectable", seen.error_detectable}};
+  if (seen.run_time_ratio.high > 0) {
+    numbers["runTimeRatioLow"] = seen.run_time_ratio.low;
+    numbers["runTimeRatioHigh"] = seen.run_time_ratio.high;
+  }
+  AddPairNumbers(seen, numbers);
+  AddDriftNumbers(seen, numbers);
+  return numbers;
+}
+
+std::string ErrorsMessage(const Seen& seen, double alpha) {
+  std::string message =
+      fmt::format("{} of {} candidate requests failed ({:.2f}%), {} of {} of stable ({:.2f}%)", seen.candidate.errors,
+                  seen.candidate.requests, 100 * Share(seen.candidate.errors, seen.candidate.requests),
+                  seen.stable.errors, seen.stable.requests, 100 * Share(seen.stable.errors, seen.stable.requests));
+  if (seen.candidate.overloaded > 0) {
+    message +=
+        fmt::format("; {} of the candidate's requests and {} of stable's were refused or late because of the queue",
+                    seen.candidate.overloaded, seen.stable.overloaded);
+  }
+  if (const api::PairEvidence& pairs = seen.candidate.pairs; pairs.pairs > 0) {
+    message +=
+        fmt::format("; of {} inputs that both versions ran, {} failed only on the candidate and {} only on stable",
+                    pairs.pairs, pairs.candidate_failed, pairs.stable_failed);
+  }
+  return message + fmt::format(": e-value {:.3g}, limit {:.0f}", seen.errors, LimitOf(alpha));
+}
+
+std::string LatencyMessage(const Seen& seen, const LatencyComparison& comparison, const api::ModelSpec& spec) {
+  return fmt::format(
+      "the candidate runs longer than {}: median {:.3g} ms against {:.3g} ms, p99 {:.3g} ms against {:.3g} ms "
+      "(tolerance {:.0f}%): e-value {:.3g}, limit {:.0f}",
+      comparison.than, QuantileMs(seen.candidate, 0.5), QuantileMs(comparison.other, 0.5),
+      QuantileMs(seen.candidate, 0.99), QuantileMs(comparison.other, 0.99), 100 * spec.rollout.latency.tolerance,
+      comparison.e, comparison.limit);
+}
+
+std::string DifferenceText(const Seen& seen, const api::ModelSpec& spec) {
+  std::string text;
+  if (spec.rollout.error_rate.enabled) {
+    text = fmt::format("its error rate is {} to {} than stable's", PointsText(seen.error_difference.low),
+                       PointsText(seen.error_difference.high));
+  }
+  if (spec.rollout.latency.enabled && seen.run_time_ratio.high > 0) {
+    text += fmt::format("{}its median run time is {} to {}", text.empty() ? "" : ", ",
+                        RatioText(seen.run_time_ratio.low), RatioText(seen.run_time_ratio.high));
+  }
+  if (text.empty()) return "no test is enabled";
+  text += " (95 % confidence)";
+  if (spec.rollout.error_rate.enabled && seen.error_detectable < 1) {
+    text +=
+        fmt::format("; the smallest increase of the error rate that so much evidence finds is {:.2g} percentage points",
+                    100 * seen.error_detectable);
+  }
+  return text;
+}
+
+std::string RoughTime(Duration time) {
+  const double seconds = std::chrono::duration<double>(time).count();
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
+  if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 36 * 3600) return fmt::format("{:.0f} h", seconds / 3600);
+  return fmt::format("{:.0f} days", seconds / 86400);
+}
+
+}  // namespace longshore::analysis

@@ -1,0 +1,159 @@
+// The command undo.
+#include <algorithm>
+#include <optional>
+
+#include "controller/decide/rollout/command.h"
+#include "controller/decide/rollout/phases.h"
+
+namespace longshore::rollout {
+namespace {
+
+using api::RolloutPhase;
+
+// An entry of the history about a version that got all requests: by a rollout, or by an undo.
+bool IsAboutServing(const api::HistoryEntry& entry) { return entry.what == "Promoted" || entry.what == kUndone; }
+
+// Whether the version has served, as far as the status tells.
+bool HasServed(const api::ModelStatus& status, int64_t version) {
+  return version == status.rollout.stable || std::ranges::any_of(status.history, [&](const auto& entry) {
+           return entry.version == version && IsAboutServing(entry);
+         });
+}
+
+bool ServesByUndo(const api::ModelStatus& status) {
+  const auto last = std::ranges::find_if(status.history.rbegin(), status.history.rend(), IsAboutServing);
+  return last != status.history.rend() && last->what == kUndone && last->version == status.stable_version;
+}
+
+// The version that served before the stable one; nullopt if there was none.
+std::optional<int64_t> PreviousOf(const api::ModelStatus& status) {
+  const int64_t stable = status.stable_version;
+  const api::RolloutStatus& rollout = status.rollout;
+  if (rollout.phase == RolloutPhase::kCompleted && rollout.stable != stable && rollout.stable != 0)
+    return rollout.stable;
+  const auto served = std::ranges::find_if(
+      status.history.rbegin(), status.history.rend(),
+      [&](const api::HistoryEntry& entry) { return IsAboutServing(entry) && entry.version != stable; });
+  return served == status.history.rend() ? std::nullopt : std::optional(served->version);
+}
+
+// Why the Model cannot return to this version; "" if it can.
+std::string WhyNotTo(const Draft& draft, int64_t version) {
+  if (version == draft.status().stable_version) return fmt::format("version {} serves already", version);
+  if (HasServed(draft.status(), version)) return "";
+  return fmt::format(
+      "version {} has not served yet, as far as the history shows; name it in the manifest to roll it out", version);
+}
+
+// While a rollout is under way. If two people give the command undo, the second one must not end the rollout that the
+// first one has begun.
+Outcome EndRollout(Draft& draft, const api::Command& command) {
+  const api::RolloutStatus rollout = draft.rollout();
+  if (IsUndo(draft) && command.to != rollout.stable) {
+    return Refused(
+        fmt::format("the rollout to version {} by an earlier undo is under way; abort ends it", rollout.candidate));
+  }
+  if (command.to != 0 && command.to != rollout.stable) {
+    return Refused(fmt::format(
+        "the rollout of version {} is under way: undo ends it and returns to version {}, and to no other version",
+        rollout.candidate, rollout.stable));
+  }
+  const Outcome outcome = Abort(draft);
+  if (!outcome.is_done) return outcome;
+  const std::string ended = fmt::format("the rollout of version {} has ended", rollout.candidate);
+  return Done(rollout.stable == 0 ? ended : fmt::format("{}; version {} serves all requests", ended, rollout.stable));
+}
+
+// Half of the nodes are enough, as in LostItsNodes: the others forward requests until they have loaded the version.
+bool IsReadyOnEnoughNodes(const Draft& draft, int64_t version) {
+  const int ready = draft.ReadyNodes(version);
+  return ready > 0 && ready * 2 >= draft.StableNodes();
+}
+
+// Whether the nodes were told to keep the version. A node that was told to unload it may still report it as ready.
+bool IsKept(const Draft& draft, int64_t version) {
+  const std::optional<Warm> warm = WarmOf(draft);
+  return (warm && warm->version == version) || draft.IsLabelled(version);
+}
+
+Outcome ReturnAtOnce(Draft& draft, int64_t to) {
+  api::RolloutStatus& rollout = draft.rollout();
+  const int64_t left = draft.status().stable_version;
+  draft.Forget(to);
+  draft.status().stable_version = to;
+  draft.status().sources.try_emplace(to, draft.spec().source_uri, draft.spec().source_sha256);
+  rollout.stable = to;
+  rollout.candidate = left;
+  rollout.weight_percent = 0;
+  rollout.undo_generation = 0;
+  rollout.verdict = {"Fail", kUndone, fmt::format("version {} was undone by command", left), {}};
+  draft.SetPhase(RolloutPhase::kRolledBack);
+  NoteUndo(draft, left, to);
+  return Done(
+      fmt::format("version {} serves all requests; version {} stays loaded for a while, and is rolled out again only "
+                  "after a change of the manifest or the command retry",
+                  to, left));
+}
+
+// The version keeps the files that it had when it served.
+Outcome ReturnByRollout(Draft& draft, int64_t to) {
+  api::ModelStatus& status = draft.status();
+  if (draft.policy().paused) return Refused("spec.rollout.paused is true: change the manifest");
+  if (draft.NodesCount() == 0) return Refused(fmt::format("fleet {} has no nodes", draft.spec().fleet));
+  if (!status.sources.contains(to) && !draft.spec().source_sha256.empty()) {
+    return Refused(fmt::format(
+        "the archive of version {} is not known any more; name it in the manifest: source and version", to));
+  }
+  const auto source = status.sources.extract(to);
+  const auto digest = status.digests.extract(to);
+  const int ready = draft.ReadyNodes(to);
+  const int64_t left = status.stable_version;
+  draft.Forget(to);
+  Start(draft, to, ", by the command undo");
+  if (source) status.sources[to] = source.mapped();
+  if (digest) status.digests[to] = digest.mapped();
+  draft.rollout().undo_generation = draft.generation();
+  return Done(fmt::format(
+      "version {} is not kept warm ({} of {} nodes have it), so a rollout to it has begun, without steps but "
+      "with rehearsal and golden set; version {} serves until then",
+      to, ready, draft.StableNodes(), left));
+}
+
+}  // namespace
+
+bool IsUndo(const Draft& draft) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  return rollout.undo_generation != 0 &&
+         (rollout.undo_generation == draft.generation() || draft.Target() == rollout.candidate);
+}
+
+void NoteUndo(Draft& draft, int64_t left, int64_t to) {
+  draft.Remember(left, kUndone, fmt::format("the command undo returned to version {}", to));
+  draft.RecordOf(to, kUndone,
+                 fmt::format("version {} serves all requests again, by the command undo; it replaces {}", to, left),
+                 true);
+}
+
+Outcome Undo(Draft& draft, const api::Command& command) {
+  const api::ModelStatus& status = draft.status();
+  const bool is_under_way = IsUnderWay(status.rollout.phase);
+  const int64_t leaves = is_under_way ? status.rollout.candidate : status.stable_version;
+  if (command.from != 0 && command.from != leaves) {
+    return Refused(fmt::format("the command was to leave version {}, but version {} {}", command.from, leaves,
+                               is_under_way ? "is being rolled out" : "serves"));
+  }
+  if (is_under_way) return EndRollout(draft, command);
+  if (status.stable_version == 0) return Refused("no version has served yet");
+  if (command.to == 0 && ServesByUndo(status)) {
+    return Refused(fmt::format(
+        "version {} serves because of an earlier undo; to go forward again, use retry, or name the version with --to",
+        status.stable_version));
+  }
+  const std::optional<int64_t> to = command.to != 0 ? command.to : PreviousOf(status);
+  if (!to) return Refused(fmt::format("no version served before version {}", status.stable_version));
+  if (const std::string why = WhyNotTo(draft, *to); !why.empty()) return Refused(why);
+  if (IsKept(draft, *to) && IsReadyOnEnoughNodes(draft, *to)) return ReturnAtOnce(draft, *to);
+  return ReturnByRollout(draft, *to);
+}
+
+}  // namespace longshore::rollout

@@ -1,0 +1,144 @@
+#include "serving-node/routing/pairing.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "serving-node/batching/rows.h"
+#include "serving-node/inference/inputs.h"
+#include "serving-node/models/model_store.h"
+
+namespace longshore::routing {
+namespace {
+
+using evidence::PairDrop;
+using evidence::PairOutcome;
+using evidence::Side;
+
+const char* NameOf(PairOutcome::Kind kind) {
+  switch (kind) {
+    case PairOutcome::Kind::kBothAnswered: return "answered";
+    case PairOutcome::Kind::kCandidateFailed: return "candidate_failed";
+    case PairOutcome::Kind::kStableFailed: return "stable_failed";
+    case PairOutcome::Kind::kBothFailed: break;
+  }
+  return "both_failed";
+}
+
+const char* NameOf(PairDrop why) {
+  switch (why) {
+    case PairDrop::kBusy: return "busy";
+    case PairDrop::kBudget: return "budget";
+    case PairDrop::kQueue: break;
+  }
+  return "queue";
+}
+
+// Returns the request with as many rows as the user's run had or, if that failed, as it would have alone. The request
+// is unchanged if it cannot be batched.
+Result<engine::RunRequest> Padded(engine::RunRequest run, const models::ReadyVersion& ready,
+                                  std::optional<int> padded_rows) {
+  const batching::Options& options = ready.queue->options();
+  if (options.max_batch_size <= 1 || padded_rows == 0) return run;
+  const auto& signature = ready.loaded->signatures().at(run.signature);
+  const auto batchable = batching::FindBatchable(signature, run, options.pad_rows);
+  if (!batchable) return run;
+  const int64_t alone = batching::PaddedRows(batchable->rows, options.allowed_batch_sizes);
+  return batching::WithRows(std::move(run),
+                            padded_rows ? *padded_rows : std::min<int64_t>(alone, options.max_batch_size));
+}
+
+}  // namespace
+
+// A copy of the input, without anything that would keep the request or a version from ending.
+struct Pairing::Input {
+  tensorflow::serving::PredictRequest request;
+  std::optional<int> padded_rows;
+  std::weak_ptr<const models::ReadyVersion> candidate;
+  std::weak_ptr<const models::ReadyVersion> stable;
+  int64_t elements_max = 0;
+
+  Result<evidence::PairedRun> Run(Side side) const {
+    const models::Handle ready = (side == Side::kCandidate ? candidate : stable).lock();
+    if (!ready) return Unavailable("the version was unloaded");
+    ASSIGN_OR_RETURN(auto run, inference::ToRunRequest(request, ready->loaded->signatures(), elements_max));
+    ASSIGN_OR_RETURN(run, Padded(std::move(run), *ready, padded_rows));
+    std::promise<Result<batching::RunOutcome>> promise;
+    ready->queue->Submit(std::move(run), {.deadline = std::chrono::steady_clock::now() + kPatience, .background = true},
+                         [&promise](Result<batching::RunOutcome> outcome) { promise.set_value(std::move(outcome)); });
+    ASSIGN_OR_RETURN(batching::RunOutcome outcome, promise.get_future().get());
+    return evidence::PairedRun{std::move(outcome.outputs), outcome.run_time, outcome.planned};
+  }
+};
+
+Pairing::Pairing(const RouterDeps& deps, FirstRuns& first_runs)
+    : deps_(deps),
+      first_runs_(first_runs),
+      pairs_(
+          deps.metrics.Counters("longshore_pairs_total",
+                                "Sampled requests that ran on both versions, by the candidate's version and result.")),
+      dropped_(deps.metrics.Counters(
+          "longshore_pairs_dropped_total",
+          "Sampled requests that did not run on both versions because the node was busy, the budget was spent or the "
+          "queue was full.")) {}
+
+void Pairing::Offer(const Request& request, const UsersRun& run) const {
+  if (request.model == nullptr || request.choice.pinned) return;
+  const Entry* candidate = request.model->candidate();
+  const Entry* stable = request.model->stable();
+  const Entry* chosen = request.choice.entry;
+  if (candidate == nullptr || stable == nullptr || candidate->applied_weight() == 0) return;
+  if (chosen != candidate && (chosen != stable || request.model->pairs.only_candidates)) return;
+  if (!evidence::Sampled(candidate->arm->sampled.fetch_add(1), request.model->pairs.share)) return;
+  const auto ready = deps_.store.Find(request.model_name(), candidate->version);
+  const auto ready_stable = deps_.store.Find(request.model_name(), stable->version);
+  if (!ready || !ready_stable) return;
+  deps_.pairs.Offer(TermsOf(request, run, *candidate), [&] {
+    return MakePair(std::make_shared<const Input>(
+                        Input{request.call.request, run.padded_rows, *ready, *ready_stable, deps_.budget.elements_max}),
+                    *candidate);
+  });
+}
+
+evidence::PairTerms Pairing::TermsOf(const Request& request, const UsersRun& run, const Entry& candidate) const {
+  const auto slots = static_cast<double>(deps_.admission.load().concurrent_runs_max);
+  return {.bytes = request.call.request.ByteSizeLong(),
+          .expected = 2 * run.took,
+          .slots = request.model->pairs.budget * slots,
+          .reject_non_finite = candidate.guard.non_finite(),
+          .counters = candidate.arm->counters,
+          .dropped = [dropped = dropped_](PairDrop why) mutable {
+            dropped.With({{"reason", NameOf(why)}}).Add();
+          }};
+}
+
+evidence::Pair Pairing::MakePair(const std::shared_ptr<const Input>& input, const Entry& candidate) const {
+  return {.run = [this, input, arm = candidate.arm](
+                     Side side) { return side == Side::kCandidate ? RunCandidate(*input, *arm) : input->Run(side); },
+          .counted = [this, arm = candidate.arm](const PairOutcome& outcome) { Counted(outcome, *arm); }};
+}
+
+Result<evidence::PairedRun> Pairing::RunCandidate(const Input& input, Arm& arm) const {
+  if (first_runs_.IsNoted(arm)) return input.Run(Side::kCandidate);
+  std::promise<bool> noted;
+  if (!first_runs_.Post(arm, [&noted](bool is_first) { noted.set_value(is_first); }))
+    return Unavailable("too many requests wait for the candidate's first run");
+  const bool is_first = noted.get_future().get();
+  auto run = input.Run(Side::kCandidate);
+  const bool ran = run || (run.error().code != Code::kUnavailable && run.error().code != Code::kDeadlineExceeded);
+  if (is_first) first_runs_.End(arm, ran);
+  return run;
+}
+
+void Pairing::Counted(const PairOutcome& outcome, const Arm& arm) const {
+  const GuardKey& key = arm.guard->key();
+  auto pairs = pairs_;
+  pairs.With({{"model", key.model}, {"version", std::to_string(key.version)}, {"result", NameOf(outcome.kind)}}).Add();
+  if (!outcome.candidate_non_finite || outcome.kind != PairOutcome::Kind::kCandidateFailed) return;
+  const TimePoint now = deps_.clock.Now();
+  arm.counters->CountNonFinite(now);
+  deps_.guards.TripNow(*arm.guard, "NonFinite",
+                       "in a pair of runs, an output is NaN or Inf, but stable's for the same input is finite", now);
+}
+
+}  // namespace longshore::routing

@@ -1,0 +1,211 @@
+#include "serving-node/routing/pairing.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "common/os/file.h"
+#include "serving-node/routing/testing.h"
+
+namespace longshore::routing {
+namespace {
+
+using models::FakeRecord;
+using testing::HasSubstr;
+
+class PairingTest : public testing::Test {
+ protected:
+  control::Evidence EvidenceOf(int64_t version) const { return node_.recorder.Snapshot("digits", version); }
+  static int64_t Offered(const control::PairEvidence& pairs) {
+    return pairs.pairs() + pairs.dropped_busy() + pairs.dropped_budget() + pairs.dropped_queue();
+  }
+  // Waits until so many pairs of the candidate have ended or were dropped. A pair is offered after the user has the
+  // answer.
+  control::PairEvidence WaitForPairs(int64_t pairs, int64_t candidate) {
+    while (Offered(EvidenceOf(candidate).pairs()) < pairs) std::this_thread::yield();
+    node_.pairs.Drain();
+    return EvidenceOf(candidate).pairs();
+  }
+  // Sends the requests one after the other; each waits until the pairs of those before have ended.
+  control::PairEvidence Send(int requests, double share, int64_t candidate, float first = 0) {
+    for (int i = 0; i < requests; ++i) {
+      Ask(node_.router, DigitsCall(first));
+      WaitForPairs(static_cast<int64_t>((i + 1) * share), candidate);
+    }
+    return EvidenceOf(candidate).pairs();
+  }
+  // Sends a request while nearly all weight is on stable. The first request of a model would go to the candidate, so
+  // the first call of this function gives the candidate no weight.
+  void AskStable(const std::string& more = "") {
+    node_.SetState(TwoVersions(2, more.empty() ? 0 : 1, more));
+    EXPECT_EQ(RanBy(*Ask(node_.router, DigitsCall(0))), 1);
+  }
+  std::vector<FakeRecord::Ran> Runs() {
+    const std::lock_guard lock(node_.engine.record().mutex);
+    return node_.engine.record().runs;
+  }
+
+  TestDir dir_;
+  TestNode node_{dir_.path(), "a"};
+};
+
+TEST_F(PairingTest, TheShareOfTheRequestsOfBothVersionsIsExact) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 2500, "validation { pair_share: 0.5 pair_budget: 1 drift_sample: 0.01 }"));
+  const auto pairs = Send(40, 0.5, 2);
+  EXPECT_EQ(pairs.pairs(), 20);
+  EXPECT_EQ(Offered(pairs), 20);
+  EXPECT_EQ(EvidenceOf(2).drift().pairs(), 20);
+  EXPECT_DOUBLE_EQ(EvidenceOf(2).drift().difference_max(), 1);
+  EXPECT_EQ(EvidenceOf(1).requests() + EvidenceOf(2).requests(), 40) << "the runs of pairs are not requests";
+  EXPECT_EQ(node_.admission.load().started, 40) << "the runs of pairs are background work";
+  int64_t run_times = 0;
+  for (const int64_t version : {1, 2}) {
+    const control::Evidence evidence = EvidenceOf(version);
+    for (const int64_t count : evidence.run_time_buckets()) run_times += count;
+  }
+  EXPECT_EQ(run_times, 40) << "the run times of pairs are only compared with each other";
+  EXPECT_THAT(node_.metrics.Text(),
+              HasSubstr(R"(longshore_pairs_total{model="digits",result="answered",version="2"} 20)"));
+}
+
+TEST_F(PairingTest, AQuarterIsTheDefault) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 2500, "validation { pair_budget: 1 }"));
+  EXPECT_EQ(Send(20, 0.25, 2).pairs(), 5);
+}
+
+TEST_F(PairingTest, AnOldControllerPairsTheCandidatesRequestsOnly) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 5000, "validation { drift_sample: 0.5 pair_budget: 1 }"));
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
+    WaitForPairs(EvidenceOf(2).requests() / 2, 2);
+  }
+  EXPECT_EQ(Offered(EvidenceOf(2).pairs()), EvidenceOf(2).requests() / 2);
+}
+
+TEST_F(PairingTest, RequestsThatNameAVersionAndCandidatesWithoutWeightAreNotPaired) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 5000, "validation { pair_share: 1 }"));
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(Ask(node_.router, Pinned(DigitsCall(0), 1 + i % 2)));
+  node_.SetState(TwoVersions(2, 0, "validation { pair_share: 1 }"));
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
+  node_.SetState(TwoVersions(2, 5000, "validation { pair_share: 1 pair_budget: 1 }"));
+  EXPECT_EQ(Send(1, 1, 2).pairs(), 1) << "the first pair is of the last request";
+}
+
+TEST_F(PairingTest, BothRunsHaveThePaddedRowsOfTheUsersRun) {
+  // The user's run has the rows of two requests, and the pair those of one of them, repeated.
+  node_.Hold({1, 2}, {.max_batch_size = 4, .max_delay = std::chrono::hours(1), .allowed_batch_sizes = {4}});
+  node_.SetState(TwoVersions(2, 1, R"(assignment { by: HEADER key: "user" }
+                                          validation { pair_share: 1 pair_budget: 1 })"));
+  const auto ask = [this](int64_t rows) {
+    PredictCall call = WithHeader(DigitsCall(0), "user", "alice");
+    const std::vector<float> values(static_cast<size_t>(2 * rows));
+    tensor::ToProto(tensor::Tensor::Of<float>({rows, 2}, values), &(*call.request.mutable_inputs())["x"]);
+    return Begin(node_.router, std::move(call));
+  };
+  auto first = ask(3), second = ask(1);
+  ASSERT_TRUE(first.get());
+  ASSERT_TRUE(second.get());
+  EXPECT_EQ(WaitForPairs(2, 2).pairs(), 2);
+  const auto runs = Runs();
+  std::string versions;
+  for (const auto& run : runs) {
+    EXPECT_EQ(run.rows, 4);
+    versions += std::to_string(run.version);
+  }
+  EXPECT_EQ(versions.substr(1), "2112") << "the user's run, and two pairs";
+}
+
+// Whatever became of the request makes no difference, so that requests which one version fails are not left out.
+TEST_F(PairingTest, RequestsThatFailedArePairedToo) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 5000, "validation { pair_share: 1 pair_budget: 1 }"));
+  EXPECT_EQ(Send(4, 1, 4, kFailHere).candidate_failed(), 4);
+  const auto pairs = WaitForPairs(4, 4);
+  EXPECT_EQ(pairs.pairs(), 4);
+  for (int i = 0; i < 2; ++i) Ask(node_.router, DigitsCall(models::kPoison));
+  EXPECT_EQ(WaitForPairs(6, 4).both_failed(), 2) << "both versions refuse the request";
+}
+
+TEST_F(PairingTest, ANanOnStablesRequestsTripsTheGuard) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 1, "validation { pair_share: 1 pair_budget: 1 }", "non_finite: true"));
+  ASSERT_EQ(RanBy(*Ask(node_.router, DigitsCall(0))), 4);
+  WaitForPairs(1, 4);
+  ASSERT_EQ(RanBy(*Ask(node_.router, DigitsCall(kNanHere)), kNanHere), 1);
+  EXPECT_EQ(WaitForPairs(2, 4).candidate_failed(), 1);
+  ASSERT_EQ(node_.guards->Trips().size(), 1u);
+  EXPECT_EQ(node_.guards->Trips()[0].reason, "NonFinite");
+  EXPECT_THAT(node_.guards->Trips()[0].message, HasSubstr("in a pair of runs"));
+  EXPECT_EQ(EvidenceOf(4).non_finite(), 1);
+}
+
+TEST_F(PairingTest, PairsAboveTheBudgetAreDroppedAndCounted) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 5000, "validation { pair_share: 1 pair_budget: 1e-9 }"));
+  const auto pairs = Send(10, 1, 2);
+  EXPECT_EQ(Offered(pairs), 10);
+  EXPECT_LE(pairs.pairs(), 1);
+  EXPECT_GE(pairs.dropped_budget(), 9);
+  EXPECT_THAT(node_.metrics.Text(), HasSubstr(R"(longshore_pairs_dropped_total{reason="budget"})"));
+}
+
+TEST_F(PairingTest, TheCandidatesFirstRunIsInTheJournalAlsoInAPair) {
+  node_.Hold({1, 2});
+  AskStable();
+  // A named pipe in place of the temporary file shows what is written.
+  const Path file = node_.state_dir / fmt::format("journal.json.{}.tmp", getpid());
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  const int reader = open(file.c_str(), O_RDONLY | O_NONBLOCK);
+  AskStable("validation { pair_share: 1 pair_budget: 1 }");
+  pollfd ready{.fd = reader, .events = POLLIN, .revents = 0};
+  ASSERT_EQ(poll(&ready, 1, 10'000), 1) << "no entry was written";
+  std::string text(1000, ' ');
+  text.resize(static_cast<size_t>(std::max<ssize_t>(0, read(reader, text.data(), text.size()))));
+  EXPECT_THAT(text, HasSubstr("first run"));
+  EXPECT_EQ(WaitForPairs(1, 2).pairs(), 1);
+  close(reader);
+  EXPECT_EQ(EvidenceOf(2).requests(), 0);
+  const auto note = [this] { return ReadFile(node_.state_dir / "journal.json").value_or(""); };
+  while (note().find("first run") != std::string::npos) std::this_thread::yield();
+}
+
+// The pairs use the router. Here one pair of another router runs, and those of this one wait.
+TEST_F(PairingTest, TheRouterDropsWaitingPairsWhenItEnds) {
+  node_.Hold({1, 2});
+  auto router = std::make_unique<Router>(
+      RouterDeps{node_.store, node_.admission, node_.recorder, node_.pairs, node_.metrics, node_.runs, *node_.forwarder,
+                 *node_.guards, node_.origins, node_.clock, node_.journal.get()},
+      RouterOptions{.node = "b"});
+  auto state = std::make_shared<control::DesiredState>();
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "fleet {fleet: \"ns/f\"}" + TwoVersions(2, 5000, "validation { pair_share: 1 pair_budget: 1 }"), state.get()));
+  router->SetState(std::move(state));
+  const evidence::PairTerms terms{
+      .slots = 1, .counters = std::make_shared<evidence::Counters>(), .dropped = [](evidence::PairDrop) {}};
+  std::promise<void> go_on;
+  node_.pairs.Offer(terms, [&] {
+    return evidence::Pair{[freed = go_on.get_future().share()](evidence::Side) -> Result<evidence::PairedRun> {
+                            freed.wait();
+                            return Unavailable("busy");
+                          },
+                          [](const evidence::PairOutcome&) {}};
+  });
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(Ask(*router, DigitsCall(0)));
+  std::thread end([&router] { router.reset(); });
+  while (node_.pairs.waiting() > 0) std::this_thread::yield();
+  go_on.set_value();
+  end.join();
+  node_.pairs.Drain();
+  EXPECT_EQ(Offered(EvidenceOf(2).pairs()), 0) << "no pair runs after the router has ended";
+}
+
+}  // namespace
+}  // namespace longshore::routing

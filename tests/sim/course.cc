@@ -1,0 +1,119 @@
+#include "tests/sim/course.h"
+
+namespace longshore::sim {
+namespace {
+
+// What happened before the rollout.
+api::ArmEvidence Baseline(int requests, Service& service) {
+  Period period;
+  api::ArmEvidence baseline;
+  while (baseline.requests < requests) {
+    period = {};
+    service.AddSecond(0, false, period);
+    analysis::Add(analysis::Sum(period.windows).stable, baseline);
+  }
+  return baseline;
+}
+
+class Rollout {
+ public:
+  Rollout(const World& world, const Ladder& ladder, uint64_t seed)
+      : ladder_(ladder),
+        service_(world, {.share = ladder.spec.rollout.pairs.share}, seed),
+        analysis_(analysis::Begin(ladder.spec, Baseline(ladder.baseline_requests, service_))) {}
+
+  // Advances by look_every_seconds and uses the evidence.
+  void Advance(double candidate_share) {
+    Period period;
+    for (double second = 0; second < ladder_.look_every_seconds; ++second) {
+      service_.AddSecond(candidate_share, false, period);
+    }
+    course_.seconds += ladder_.look_every_seconds;
+    for (const auto& [node, window] : period.windows) {
+      course_.requests += window.candidate.requests + window.stable.requests;
+      analysis_ = analysis::Update(std::move(analysis_), node, window);
+    }
+  }
+
+  api::Verdict Judge(const analysis::StepFacts& step) { return analysis::Judge(analysis_, ladder_.spec, step); }
+  // As the controller counts them.
+  int64_t candidate_requests() const { return analysis::CandidateRequests(analysis_, ladder_.spec.rollout); }
+  double seconds() const { return course_.seconds; }
+
+  Course End(End end, const std::string& reason) {
+    course_.end = end;
+    course_.reason = reason;
+    course_.candidate_requests = analysis::CandidateRequests(analysis_, {});
+    course_.pairs = analysis_.candidate.pairs.pairs;
+    return course_;
+  }
+
+ private:
+  const Ladder& ladder_;
+  Service service_;
+  analysis::Analysis analysis_;
+  Course course_;
+};
+
+Duration Seconds(double seconds) { return Duration(static_cast<int64_t>(seconds * 1e6)); }
+
+// How long a rollout has waited because of LatencyBaseline. As in rollout/step.cc, a long wait is inconclusive.
+class Hold {
+ public:
+  explicit Hold(const api::Rollout& policy) : policy_(policy) {}
+  bool IsTooLong(const api::Verdict& verdict, double seconds) {
+    if (verdict.reason != "LatencyBaseline") {
+      since_ = kNotHeld;
+      return false;
+    }
+    if (since_ == kNotHeld) since_ = seconds;
+    return Seconds(seconds - since_) > policy_.progress_deadline;
+  }
+
+ private:
+  const api::Rollout& policy_;
+  static constexpr double kNotHeld = -1;
+  double since_ = kNotHeld;
+};
+
+}  // namespace
+
+Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed) {
+  return RunLadder(world, ladder, seed, [](const Look&) {});
+}
+
+Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed,
+                 const std::function<void(const Look&)>& look) {
+  const api::Rollout& policy = ladder.spec.rollout;
+  Rollout rollout(world, ladder, seed);
+  Hold hold(policy);
+  for (size_t i = 0; i < policy.steps.size(); ++i) {
+    const double began = rollout.seconds();
+    const int64_t requests_before = rollout.candidate_requests();
+    for (bool passed = false; !passed;) {
+      rollout.Advance(policy.steps[i].weight_percent / 100);
+      const Duration elapsed = Seconds(rollout.seconds() - began);
+      const api::Verdict verdict =
+          rollout.Judge({api::ProofOf(policy, i), rollout.candidate_requests() - requests_before, elapsed});
+      look({rollout.seconds(), policy.steps[i].weight_percent, verdict});
+      if (verdict.result == "Fail") return rollout.End(End::kRolledBack, verdict.reason);
+      if (verdict.result == "Inconclusive" || hold.IsTooLong(verdict, rollout.seconds())) {
+        return rollout.End(End::kInconclusive, verdict.reason);
+      }
+      passed = verdict.result == "Pass" && elapsed >= policy.steps[i].hold.value_or(policy.hold);
+    }
+  }
+  return rollout.End(End::kPromoted, "");
+}
+
+Course RunWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed) {
+  Rollout rollout(world, ladder, seed);
+  while (rollout.seconds() < watch.seconds_max) {
+    rollout.Advance(watch.candidate_share);
+    const api::Verdict verdict = rollout.Judge({});
+    if (verdict.result == "Fail") return rollout.End(End::kRolledBack, verdict.reason);
+  }
+  return rollout.End(End::kInconclusive, "");
+}
+
+}  // namespace longshore::sim

@@ -1,0 +1,77 @@
+#include "tests/sim/service.h"
+
+#include <gtest/gtest.h>
+
+#include "controller/decide/analysis/histogram.h"
+
+namespace longshore::sim {
+namespace {
+
+// The evidence of a number of seconds.
+analysis::WindowEvidence EvidenceOf(const World& world, double candidate_share, int seconds, double pair_share = 0.25) {
+  Service service(world, {.share = pair_share, .per_second_max = 1000}, 5);
+  Period period;
+  for (int i = 0; i < seconds; ++i) service.AddSecond(candidate_share, false, period);
+  return analysis::Sum(period.windows);
+}
+
+double ErrorRate(const api::ArmEvidence& arm) {
+  return static_cast<double>(arm.errors) / static_cast<double>(arm.requests);
+}
+
+TEST(Service, HasTheRatesOfTheWorld) {
+  World world;
+  world.stable_errors = 0.1;
+  world.candidate_errors = 0.2;
+  const analysis::WindowEvidence seen = EvidenceOf(world, 0.25, 1000);
+  EXPECT_NEAR(seen.candidate.requests, 25000, 1000);
+  EXPECT_NEAR(seen.stable.requests, 75000, 1000);
+  EXPECT_NEAR(ErrorRate(seen.candidate), 0.2, 0.01);
+  EXPECT_NEAR(ErrorRate(seen.stable), 0.1, 0.01);
+}
+
+TEST(Service, PairsHaveTheSameRatesAndShareTheErrorsOfTheirInputs) {
+  World world;
+  world.stable_errors = 0.1;
+  world.candidate_errors = 0.2;
+  world.errors_of_inputs = 0.5;
+  const api::PairEvidence pairs = EvidenceOf(world, 0.25, 1000).candidate.pairs;
+  const auto of = [&](int64_t count) { return static_cast<double>(count) / static_cast<double>(pairs.pairs); };
+  EXPECT_NEAR(pairs.pairs, 25000, 500);
+  EXPECT_NEAR(of(pairs.candidate_failed + pairs.both_failed), 0.2, 0.01);
+  EXPECT_NEAR(of(pairs.stable_failed + pairs.both_failed), 0.1, 0.01);
+  EXPECT_GT(of(pairs.both_failed), 0.05) << "5 % of the inputs fail on both";
+}
+
+TEST(Service, RunsBatchesOfManyRowsForTheVersionWithMostOfTheTraffic) {
+  World world;
+  world.requests_per_second = 1000;
+  world.batches.rows_max = 32;
+  const analysis::WindowEvidence seen = EvidenceOf(world, 0.05, 100);
+  EXPECT_GT(analysis::Total(seen.stable.run_times.at(8)), 0);
+  EXPECT_FALSE(seen.candidate.run_times.contains(8));
+}
+
+TEST(Service, GivesAKeyTheSameVersionAllTheTime) {
+  World world;
+  world.users.count = 1;
+  world.keyed = true;
+  const analysis::WindowEvidence seen = EvidenceOf(world, 0.5, 10);
+  EXPECT_EQ(std::min(seen.candidate.requests, seen.stable.requests), 0);
+}
+
+TEST(Service, DropsThePairsThatTheBudgetDoesNotAllow) {
+  World world;
+  Service service(world, {.share = 1, .per_second_max = 3}, 5);
+  Period period;
+  for (int i = 0; i < 10; ++i) service.AddSecond(0.5, true, period);
+  EXPECT_EQ(analysis::Sum(period.windows).candidate.pairs.pairs, 30);
+  EXPECT_FALSE(period.stable_run_times_us.empty());
+}
+
+TEST(Service, RepeatsItselfForTheSameSeed) {
+  EXPECT_EQ(EvidenceOf({}, 0.5, 10).candidate, EvidenceOf({}, 0.5, 10).candidate);
+}
+
+}  // namespace
+}  // namespace longshore::sim
