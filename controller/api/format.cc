@@ -44,14 +44,23 @@ Json StepToJson(const Step& step) {
 Json AnalysisToJson(const Rollout& rollout) {
   Json drift = Json::object();
   if (rollout.drift.max) drift["max"] = *rollout.drift.max;
-  return {{"errorRate",
-           {{"enabled", rollout.error_rate.enabled},
-            {"tolerance", rollout.error_rate.tolerance},
-            {"relativeTolerance", rollout.error_rate.relative_tolerance}}},
-          {"latency", {{"enabled", rollout.latency.enabled}, {"tolerance", rollout.latency.tolerance}}},
-          {"drift", std::move(drift)},
-          {"pairs", {{"share", rollout.pairs.share}, {"budget", rollout.pairs.budget}}},
-          {"patience", FormatDuration(rollout.patience)}};
+  Json json{{"errorRate", {{"enabled", rollout.error_rate.enabled}}},
+            {"latency", {{"enabled", rollout.latency.enabled}, {"tolerance", rollout.latency.tolerance}}},
+            {"drift", std::move(drift)}};
+  // Release 0.1 cannot read a Model with a field that it does not know.
+  const Rollout usual;
+  const auto add = [](Json& to, const char* key, double value, double usual_value) {
+    if (value != usual_value) to[key] = value;
+  };
+  add(json["errorRate"], "tolerance", rollout.error_rate.tolerance, usual.error_rate.tolerance);
+  add(json["errorRate"], "relativeTolerance", rollout.error_rate.relative_tolerance,
+      usual.error_rate.relative_tolerance);
+  Json pairs = Json::object();
+  add(pairs, "share", rollout.pairs.share, usual.pairs.share);
+  add(pairs, "budget", rollout.pairs.budget, usual.pairs.budget);
+  if (!pairs.empty()) json["pairs"] = std::move(pairs);
+  if (rollout.patience != usual.patience) json["patience"] = FormatDuration(rollout.patience);
+  return json;
 }
 
 Json RolloutToJson(const Rollout& rollout) {
@@ -63,10 +72,12 @@ Json RolloutToJson(const Rollout& rollout) {
   json["requestsMin"] = rollout.requests_min;
   json["analysis"] = AnalysisToJson(rollout);
   json["onFailure"] = rollout.on_failure == OnFailure::kRollback ? "Rollback" : "Pause";
-  json["onInconclusive"] = Name(rollout.on_inconclusive);
+  const Rollout usual;  // Fields that release 0.1 does not know are left out as above.
+  if (rollout.on_inconclusive != usual.on_inconclusive) json["onInconclusive"] = Name(rollout.on_inconclusive);
   json["progressDeadline"] = FormatDuration(rollout.progress_deadline);
-  json["controllerSilenceMax"] = FormatDuration(rollout.controller_silence_max);
-  json["keepWarm"] = FormatDuration(rollout.keep_warm);
+  if (rollout.controller_silence_max != usual.controller_silence_max)
+    json["controllerSilenceMax"] = FormatDuration(rollout.controller_silence_max);
+  if (rollout.keep_warm != usual.keep_warm) json["keepWarm"] = FormatDuration(rollout.keep_warm);
   json["paused"] = rollout.paused;
   return json;
 }

@@ -54,7 +54,7 @@ def test_the_smallest_manifests_get_their_defaults(fleet, model):
         "warmup": {"source": "Assets"}, "validation": {"nonFinite": "Reject", "deterministic": False},
         "rollout": {"strategy": "Canary", "assignment": {"by": "Request"}, "hold": "30s", "requestsMin": 100,
                     "analysis": {"errorRate": {"enabled": True}, "latency": {"enabled": True, "tolerance": 0.1}},
-                    "onFailure": "Rollback", "progressDeadline": "10m", "paused": False, "keepWarm": "10m"}}
+                    "onFailure": "Rollback", "progressDeadline": "10m", "paused": False}}
 
 
 @pytest.mark.parametrize("case", cases("status.yaml"), ids=lambda case: case["kind"])

@@ -106,6 +106,8 @@ def test_objects_and_a_rollout_survive_an_upgrade_and_a_downgrade(upgrade: Upgra
     # Kinds first: a controller may write fields that the kinds of the previous release do not have.
     upgrade.replace_kinds(CRDS)
     assert upgrade.state() == before
+    upgrade.replace_controller(previous)
+    assert upgrade.state() == before, "the previous controller reads all objects of the new kinds"
     upgrade.replace_controller(present)
     assert upgrade.state() == before
     for programs in (present, previous, present):
