@@ -47,7 +47,7 @@ inline constexpr TextFormat kDuration = {"a duration: write one number with us, 
 inline constexpr TextFormat kShare = {"a share: write \"0.1%\" or 0.001, between 0% and 100%", 24,
                                       "^((100(\\.0+)?|[0-9]{1,2}(\\.[0-9]+)?)%|0(\\.[0-9]+)?|1(\\.0+)?)$"};
 
-// Of Command::id in a status.
+// The format of Command::id in a status.
 inline constexpr TextFormat kCommandId = {"an id of at most 64 letters, digits, . _ -", 64, "^[A-Za-z0-9._-]+$"};
 
 // Whether the text has the format. "" matches only if the pattern allows it.

@@ -96,7 +96,7 @@ struct AnalysisDrift {
 };
 // Inputs that a node runs on both versions, to compare their answers and run times.
 struct AnalysisPairs {
-  double share = 0.25;   // Of the requests.
+  double share = 0.25;   // The share of the requests that become pairs.
   double budget = 0.10;  // Maximum share of a node's run slots that these runs may occupy.
 };
 
@@ -228,8 +228,8 @@ struct PairEvidence {
   int64_t candidate_failed = 0;  // Only the candidate failed.
   int64_t stable_failed = 0;     // Only stable failed.
   int64_t both_failed = 0;
-  // Of the pairs that both versions answered: counts of the candidate's run time divided by stable's. Buckets as in
-  // PairEvidence of control.proto.
+  // Counts the candidate's run time divided by stable's, for the pairs that both versions answered. The buckets are
+  // those of PairEvidence in control.proto.
   std::vector<int64_t> ratio_buckets{};
 
   friend bool operator==(const PairEvidence&, const PairEvidence&) = default;

@@ -137,7 +137,7 @@ class Sent {
   const CommandRequest request_;
   const TimePoint at_;
   const std::string id_;
-  std::string uid_;  // Of the Model that was first read.
+  std::string uid_;  // The uid of the Model as it was first read.
 };
 
 // Returns nullopt after the deadline.

@@ -23,8 +23,8 @@ struct Interval {
 // So nodes, hours and steps with different error rates and different weights of the candidate do not bias it.
 struct RateDifference {
   double weight = 0;
-  double sum = 0;       // Of weight times difference.
-  double variance = 0;  // Of `sum`.
+  double sum = 0;       // The sum of weight times difference over the blocks.
+  double variance = 0;  // The variance of `sum`.
 
   // Adds a block; `rate` is the error rate of both versions so far.
   void Add(const Block& block, double rate);

@@ -156,7 +156,7 @@ Result<Analysis> FromJson(const Json& json) {
     return Read(json);
   } catch (const Json::exception& error) {
     return DataLoss("rollout.analysis: {}", error.what());
-  } catch (const std::logic_error& error) {  // Of std::stoi.
+  } catch (const std::logic_error& error) {  // std::stoi throws it if the number of rows is not a number.
     return DataLoss("rollout.analysis: runTimesOfRows: {}", error.what());
   }
 }

@@ -20,7 +20,7 @@ using statistics::Block;
 
 struct ErrorTolerance {
   double absolute = 0.005;  // A share of the requests.
-  double relative = 0.5;    // Of stable's error rate.
+  double relative = 0.5;    // A share of stable's error rate.
 
   // The lowest error rate of a candidate that is too high.
   double LimitFor(double stable_rate) const;

@@ -259,7 +259,7 @@ api::AutoscaleStatus Decide(const api::ServingFleetSpec& spec, const api::Autosc
                : Set({}, spec.replicas_min, {"Fixed", "the spec has no autoscaling"});
   }
   api::AutoscaleStatus status = before;
-  // The wanted number differs from the last decision if its status was not stored, or if somebody else changed it.
+  // The wanted number differs from the last decision if its status was not stored, or if another writer changed it.
   if (before.desired > 0) NoteWanted(status, {.from = before.desired, .to = input.replicas}, now);
   NoteReady(status, {.wanted = input.replicas, .ready = input.ready}, now);
   const Scene scene{.spec = spec,

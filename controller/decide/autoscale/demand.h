@@ -33,7 +33,8 @@ inline constexpr Duration kDrainMax = std::chrono::minutes(5);
 
 // The number of nodes, with a fraction, that serve all arrivals and also drain the queue. The queue is the one that is
 // expected after one start time, because nodes that are asked for now cannot change it earlier. It is drained within
-// one start time, but not below kDrainMin or above kDrainMax. Requests that wait at most `wait_target` are no queue.
+// one start time, but not below kDrainMin or above kDrainMax. Requests that wait at most `wait_target` do not count as
+// a queue.
 double NodesToDrain(const Rates& rates, const Supply& supply, Duration wait_target);
 
 }  // namespace longshore::autoscale
