@@ -165,27 +165,6 @@ bool IsDoubted(Draft& draft) {
   return verdict.result == "Fail" || verdict.reason == "LatencyBaseline";
 }
 
-}  // namespace
-
-double StepWeight(Draft& draft) {
-  const auto& steps = draft.policy().steps;
-  if (steps.empty()) return 100;
-  // The spec may have fewer steps now.
-  draft.rollout().step_index = std::clamp(draft.rollout().step_index, 0, static_cast<int>(steps.size()) - 1);
-  return steps[static_cast<size_t>(draft.rollout().step_index)].weight_percent;
-}
-
-bool SkipsSteps(const Draft& draft, const api::RolloutStatus& rollout) {
-  return rollout.stable == 0 || draft.policy().strategy == api::Strategy::kImmediate || draft.policy().steps.empty() ||
-         IsUndo(draft);
-}
-
-bool CarriesWeight(const api::RolloutStatus& rollout) {
-  return IsUnderWay(rollout.phase) && rollout.weight_percent > 0;
-}
-
-namespace {
-
 // Applies a change of the tolerances in the spec, and records it.
 void FollowTolerances(Draft& draft, analysis::Analysis& analysis) {
   if (!analysis::ApplyTolerances(draft.policy(), analysis)) return;
@@ -214,6 +193,23 @@ bool PatienceEnded(Draft& draft) {
 }
 
 }  // namespace
+
+double StepWeight(Draft& draft) {
+  const auto& steps = draft.policy().steps;
+  if (steps.empty()) return 100;
+  // The spec may have fewer steps now.
+  draft.rollout().step_index = std::clamp(draft.rollout().step_index, 0, static_cast<int>(steps.size()) - 1);
+  return steps[static_cast<size_t>(draft.rollout().step_index)].weight_percent;
+}
+
+bool SkipsSteps(const Draft& draft, const api::RolloutStatus& rollout) {
+  return rollout.stable == 0 || draft.policy().strategy == api::Strategy::kImmediate || draft.policy().steps.empty() ||
+         IsUndo(draft);
+}
+
+bool CarriesWeight(const api::RolloutStatus& rollout) {
+  return IsUnderWay(rollout.phase) && rollout.weight_percent > 0;
+}
 
 bool UseEvidence(Draft& draft) {
   if (!CarriesWeight(draft.rollout())) return false;
