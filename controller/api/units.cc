@@ -63,6 +63,14 @@ std::string FormatDuration(Duration duration) {
   return fmt::format("{}us", count);
 }
 
+std::string RoughDuration(Duration duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
+  if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 36 * 3600) return fmt::format("{:.0f} h", seconds / 3600);
+  return fmt::format("{:.0f} days", seconds / 86400);
+}
+
 int64_t BytesOf(std::string_view quantity) {
   double number = 0;
   const auto [rest, error] = std::from_chars(quantity.data(), quantity.data() + quantity.size(), number);

@@ -25,6 +25,15 @@ TEST(ParseTime, RefusesTextsThatAreNotTimes) {
   }
 }
 
+TEST(RoughDuration, IsInOneUnit) {
+  EXPECT_EQ(RoughDuration(Duration(0)), "1 s");
+  EXPECT_EQ(RoughDuration(std::chrono::seconds(89)), "89 s");
+  EXPECT_EQ(RoughDuration(std::chrono::seconds(90)), "2 min");
+  EXPECT_EQ(RoughDuration(std::chrono::minutes(90)), "2 h");
+  EXPECT_EQ(RoughDuration(std::chrono::hours(24)), "24 h");
+  EXPECT_EQ(RoughDuration(std::chrono::hours(72)), "3 days");
+}
+
 TEST(BytesOf, ReadsWhatKubernetesWrites) {
   EXPECT_EQ(BytesOf("1000"), 1000);
   EXPECT_EQ(BytesOf("20Gi"), int64_t{20} << 30);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "controller/api/format.h"
+#include "controller/api/units.h"
 #include "controller/cli/text/table.h"
 #include "controller/cli/text/text.h"
 #include "controller/decide/analysis/analysis.h"
@@ -85,8 +86,7 @@ std::string ProofLines(const api::Rollout& rollout) {
     if (api::ProofOf(rollout, i) != api::Proof::kRequired) continue;
     text += Line("proof", ProofText(rollout, rollout.steps[i].weight_percent));
   }
-  return text + Line("undecided", fmt::format("after {} in a step: {}",
-                                              Age(TimePoint(Duration(1)), TimePoint(Duration(1)) + rollout.patience),
+  return text + Line("undecided", fmt::format("after {} in a step: {}", api::RoughDuration(rollout.patience),
                                               AfterInconclusive(rollout.on_inconclusive)));
 }
 

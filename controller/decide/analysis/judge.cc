@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "controller/api/units.h"
 #include "controller/decide/analysis/analysis.h"
 #include "controller/decide/analysis/texts.h"
 
@@ -77,8 +78,8 @@ std::string NotProvenMessage(const Seen& seen, const api::ModelSpec& spec, const
   std::string message = fmt::format("it is not shown yet that {} {} within the tolerance: {}", missing,
                                     missing == "its error rate" ? "is" : "are", DifferenceText(seen, spec));
   if (const auto time = TimeToProof(seen, spec.rollout, step)) {
-    message +=
-        fmt::format("; at this traffic the proof takes about {} more if the versions are equal", RoughTime(*time));
+    message += fmt::format("; at this traffic the proof takes about {} more if the versions are equal",
+                           api::RoughDuration(*time));
   }
   return message;
 }
@@ -94,8 +95,8 @@ api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepF
     return {patient ? "Undecided" : "Inconclusive",
             "TooFewRequests",
             fmt::format("{}only {} of the {} candidate requests that this step requires",
-                        patient ? "" : fmt::format("after {} there are ", RoughTime(step.elapsed)), step.requests,
-                        rollout.requests_min),
+                        patient ? "" : fmt::format("after {} there are ", api::RoughDuration(step.elapsed)),
+                        step.requests, rollout.requests_min),
             {}};
   }
   if (step.proof == api::Proof::kSampled) {
@@ -118,7 +119,7 @@ api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepF
   }
   return {"Inconclusive",
           "NotProven",
-          fmt::format("after {} there is neither a failed test nor a proof; {}", RoughTime(step.elapsed),
+          fmt::format("after {} there is neither a failed test nor a proof; {}", api::RoughDuration(step.elapsed),
                       NotProvenMessage(seen, spec, step, missing)),
           {}};
 }

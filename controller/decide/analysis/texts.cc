@@ -138,12 +138,4 @@ std::string DifferenceText(const Seen& seen, const api::ModelSpec& spec) {
   return text;
 }
 
-std::string RoughTime(Duration time) {
-  const double seconds = std::chrono::duration<double>(time).count();
-  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
-  if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
-  if (seconds < 36 * 3600) return fmt::format("{:.0f} h", seconds / 3600);
-  return fmt::format("{:.0f} days", seconds / 86400);
-}
-
 }  // namespace longshore::analysis

@@ -26,7 +26,4 @@ double DriftMean(const Seen& seen);
 // higher than stable's, ...".
 std::string DifferenceText(const Seen& seen, const api::ModelSpec& spec);
 
-// "40 s", "12 min", "7 h", "3 days".
-std::string RoughTime(Duration time);
-
 }  // namespace longshore::analysis

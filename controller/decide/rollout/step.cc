@@ -91,10 +91,18 @@ std::string PauseWanted(Draft& draft) {
   return draft.rollout().paused_by_command ? "Command" : "";
 }
 
+// Whether the spec wants the rollout to go on after its inconclusive verdict. A candidate that may be why the objective
+// is missed never goes on without a person.
+bool PromotesWithoutProof(Draft& draft) {
+  const api::Verdict& verdict = draft.rollout().verdict;
+  return verdict.result == "Inconclusive" && verdict.reason != "LatencyBaseline" &&
+         draft.policy().on_inconclusive == api::OnInconclusive::kPromote;
+}
+
 std::string PauseReason(Draft& draft) {
   if (const std::string wanted = PauseWanted(draft); !wanted.empty()) return wanted;
   if (draft.rollout().verdict.result == "Fail") return "AnalysisFailed";
-  if (draft.rollout().verdict.result == "Inconclusive") return "Inconclusive";
+  if (draft.rollout().verdict.result == "Inconclusive" && !PromotesWithoutProof(draft)) return "Inconclusive";
   const auto& step = draft.policy().steps[static_cast<size_t>(draft.rollout().step_index)];
   return step.manual_pause ? "Manual" : "";
 }
@@ -123,21 +131,25 @@ bool FailedByEvidence(Draft& draft) {
   return true;
 }
 
-// What the spec wants after an inconclusive verdict, unless that is a pause; returns true if the rollout has ended.
-bool EndedWithoutProof(Draft& draft) {
-  api::RolloutStatus& rollout = draft.rollout();
-  if (rollout.verdict.result != "Inconclusive") return false;
-  if (draft.policy().on_inconclusive == api::OnInconclusive::kRollback) {
-    draft.RollBack("Inconclusive", rollout.verdict.message, true);
-    return true;
-  }
-  // A candidate that may be why the objective is missed is not promoted without a person.
-  const bool promotes = draft.policy().on_inconclusive == api::OnInconclusive::kPromote;
-  if (promotes && rollout.verdict.reason != "LatencyBaseline" && PauseWanted(draft).empty()) {
+// Rolls back if the verdict is inconclusive and the spec requires it then; returns true if it did.
+bool FailedWithoutProof(Draft& draft) {
+  const api::Verdict verdict = draft.rollout().verdict;
+  if (verdict.result != "Inconclusive" || draft.policy().on_inconclusive != api::OnInconclusive::kRollback)
+    return false;
+  draft.RollBack("Inconclusive", verdict.message, true);
+  return true;
+}
+
+// Ends the step if its time is over and its verdict allows it.
+void MaybeEndStep(Draft& draft) {
+  const api::RolloutStatus& rollout = draft.rollout();
+  if (rollout.phase != RolloutPhase::kStep || !HoldIsOver(draft)) return;
+  if (PromotesWithoutProof(draft)) {
     draft.Record("PromotedWithoutProof", rollout.verdict.message, true);
-    rollout.verdict.result = "Pass";
+  } else if (rollout.verdict.result != "Pass") {
+    return;
   }
-  return false;
+  NextStep(draft);
 }
 
 // Gives the candidate the weight of its step once enough nodes can serve it.
@@ -251,9 +263,9 @@ void RunStep(Draft& draft) {
   if (LostItsNodes(draft)) return;
   if (skips_steps) return draft.SetPhase(RolloutPhase::kLoading);
   if (rollout.weight_percent != StepWeight(draft)) return TakeWeight(draft);
-  if (EndedWithoutProof(draft)) return;
+  if (FailedWithoutProof(draft)) return;
   SetPause(draft, PauseReason(draft));
-  if (rollout.phase == RolloutPhase::kStep && rollout.verdict.result == "Pass" && HoldIsOver(draft)) NextStep(draft);
+  MaybeEndStep(draft);
   if (rollout.phase == RolloutPhase::kPromoting) return FinishPromotion(draft);
   if (rollout.weight_percent != StepWeight(draft)) TakeWeight(draft);
 }
