@@ -7,25 +7,16 @@
 #include <vector>
 
 #include "common/statistics/rates.h"
+#include "common/statistics/testing.h"
 
 namespace longshore::statistics {
 namespace {
 
-double Choose(int n, int k) { return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1)); }
-double Binomial(int n, int k, double rate) { return Choose(n, k) * std::pow(rate, k) * std::pow(1 - rate, n - k); }
-
-// The exact mean of E over all outcomes of a block for these true rates (computed, not simulated).
 double MeanE(int n_c, int n_s, double true_candidate, double true_stable, double alternative_candidate,
              double alternative_stable) {
-  double mean = 0;
-  for (int e_c = 0; e_c <= n_c; ++e_c) {
-    for (int e_s = 0; e_s <= n_s; ++e_s) {
-      const Block block{n_c, e_c, n_s, e_s};
-      mean += Binomial(n_c, e_c, true_candidate) * Binomial(n_s, e_s, true_stable) *
-              std::exp(LogEValue(block, alternative_candidate, alternative_stable));
-    }
-  }
-  return mean;
+  return MeanOverResults(n_c, n_s, true_candidate, true_stable, [&](const Block& block) {
+    return LogEValue(block, alternative_candidate, alternative_stable);
+  });
 }
 
 TEST(EValue, HasAMeanOfAtMostOneWheneverTheCandidateIsNoWorse) {
@@ -49,7 +40,7 @@ TEST(EValue, GrowsWhenTheCandidateIsWorse) { EXPECT_GT(MeanE(5, 20, 0.2, 0.05, W
 TEST(EValue, AgainstAFixedRateHasAMeanOfAtMostOneBelowIt) {
   for (const double rate : {0.0, 0.05, 0.1}) {
     double mean = 0;
-    for (int e = 0; e <= 20; ++e) mean += Binomial(20, e, rate) * std::exp(LogEValueAgainst(0.1, 20, e, 0.3));
+    for (int e = 0; e <= 20; ++e) mean += ProbabilityOf(20, e, rate) * std::exp(LogEValueAgainst(0.1, 20, e, 0.3));
     EXPECT_LE(mean, 1 + 1e-9) << rate;
   }
 }

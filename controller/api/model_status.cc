@@ -138,6 +138,26 @@ CommandAnswer AnswerFrom(const Json& json) {
   return out;
 }
 
+Json ToJson(const Traffic& traffic) {
+  return {{"at", FormatTime(traffic.at)},
+          {"over", FormatDuration(traffic.over)},
+          {"requestsPerSecond", traffic.requests_per_second},
+          {"errorRate", traffic.error_rate}};
+}
+// A record without a valid time is ignored.
+Traffic TrafficFrom(const Json& json) {
+  Traffic out;
+  std::string over;
+  Get(json, "over", over);
+  const Result<Duration> duration = ParseDuration(over);
+  if (!duration) return out;
+  GetTime(json, "at", out.at);
+  out.over = *duration;
+  Get(json, "requestsPerSecond", out.requests_per_second);
+  Get(json, "errorRate", out.error_rate);
+  return out;
+}
+
 Json ToJson(const NodeStatus& node) { return {{"node", node.node}, {"state", node.state}}; }
 NodeStatus NodeFrom(const Json& json) {
   NodeStatus out;
@@ -209,6 +229,7 @@ Json ToJson(const ModelStatus& status) {
   }
   if (!status.commands.empty()) json["commands"] = ListToJson(status.commands, kItemToJson);
   if (!status.answers.empty()) json["answers"] = ListToJson(status.answers, kItemToJson);
+  if (status.traffic.over > Duration(0)) json["traffic"] = ToJson(status.traffic);
   return json;
 }
 
@@ -234,6 +255,7 @@ Result<ModelStatus> ModelStatusFromJson(const Json& json) {
   }
   out.commands = CommandsFrom(json);
   out.answers = GetList<CommandAnswer>(json, "answers", AnswerFrom);
+  out.traffic = TrafficFrom(Child(json, "traffic"));
   return out;
 }
 

@@ -323,6 +323,17 @@ struct NodeStatus {
   friend bool operator==(const NodeStatus&, const NodeStatus&) = default;
 };
 
+// What all versions of a Model have done, on average over the last `over`, which is at most a day
+// (controller/decide/traffic).
+struct Traffic {
+  TimePoint at{};    // The end of that time.
+  Duration over{0};  // 0: no request has been counted yet.
+  double requests_per_second = 0;
+  double error_rate = 0;  // The share of the requests that failed because of the server.
+
+  friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
 struct ModelStatus {
   int64_t epoch = 0;
   int64_t observed_generation = 0;
@@ -337,6 +348,7 @@ struct ModelStatus {
   std::string command_result;              // Result of the last such command.
   std::vector<Command> commands;           // The commands that are not executed yet, in the order of their arrival.
   std::vector<CommandAnswer> answers;      // To `commands`; at most kAnswersMax, the newest last.
+  Traffic traffic;
   std::vector<NodeStatus> nodes;
 
   friend bool operator==(const ModelStatus&, const ModelStatus&) = default;

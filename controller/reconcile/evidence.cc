@@ -6,6 +6,8 @@
 namespace longshore::reconcile {
 namespace {
 
+constexpr int64_t kFirstVersion = std::numeric_limits<int64_t>::min();
+
 api::TimeBuckets BucketsFrom(const google::protobuf::RepeatedField<int64_t>& buckets) {
   return {buckets.begin(), buckets.end()};
 }
@@ -139,6 +141,16 @@ api::ArmEvidence EvidenceBook::Past(const std::string& fleet, const std::string&
   return past;
 }
 
+api::ArmEvidence EvidenceBook::Total(const std::string& fleet, const std::string& served_name) const {
+  api::ArmEvidence total;
+  for (auto it = sums_.lower_bound({fleet, served_name, kFirstVersion, ""}); it != sums_.end(); ++it) {
+    if (it->first.fleet != fleet || it->first.served_name != served_name) break;
+    total.requests += it->second.past.requests;
+    total.errors += it->second.past.errors;
+  }
+  return total;
+}
+
 void EvidenceBook::Use(const std::string& fleet, const std::string& served_name, int64_t candidate, int64_t stable,
                        const analysis::Windows& used) {
   for (const auto& [node, window] : used) {
@@ -151,7 +163,6 @@ void EvidenceBook::EmptyWindows(const std::string& fleet, const std::string& ser
   const auto is_of_model = [&](const auto& entry) {
     return entry->first.fleet == fleet && entry->first.served_name == served_name;
   };
-  constexpr int64_t kFirstVersion = std::numeric_limits<int64_t>::min();
   for (auto at = sums_.lower_bound({fleet, served_name, kFirstVersion, ""}); at != sums_.end() && is_of_model(at);) {
     const auto entry = at++;
     const VersionKey key = entry->first;

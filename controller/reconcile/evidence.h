@@ -29,6 +29,8 @@ class EvidenceBook {
                             int64_t stable) const;
   // Returns the sum of the counts of all nodes since this EvidenceBook was created.
   api::ArmEvidence Past(const std::string& fleet, const std::string& served_name, int64_t version) const;
+  // Returns the requests and the errors of all versions since this EvidenceBook was created; the other counts are 0.
+  api::ArmEvidence Total(const std::string& fleet, const std::string& served_name) const;
 
   // Marks the counts in `used` as used: later windows will not contain them.
   void Use(const std::string& fleet, const std::string& served_name, int64_t candidate, int64_t stable,

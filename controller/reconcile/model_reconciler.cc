@@ -79,11 +79,11 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
   NoteReadable(key, read);
   if (!read) return tl::make_unexpected(read.error());
   api::Model model = *read;
-  RestoreAnswers(model);
+  RestoreNewFields(model);
   const std::string fleet = api::FleetOf(model.metadata, model.spec);
   ASSIGN_OR_RETURN(const std::optional<Refusal> refusal, RefusalByFleet(model, fleet));
   ModelMemory& memory = MemoryOf(model, refusal.has_value());
-  NoteAnswers(model, model.status);
+  NoteNewFields(model, model.status);
   const std::string conflict = ConflictOf(key, memory);
   memory.refused = refusal || !conflict.empty();
   FleetMemory& of_fleet = shared_.FleetOf(fleet);
@@ -103,6 +103,10 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
   decision.status = from.status;
   if (!memory.refused) decision = rollout::Decide(from, observed, shared_.deps.clock.Now());
   decision.status.epoch = shared_.deps.nodes.epoch();
+  if (!memory.refused) {
+    const Duration traffic_due_in = RecordTraffic(memory, decision.status);
+    decision.check_again_in = std::min(decision.check_again_in.value_or(traffic_due_in), traffic_due_in);
+  }
   ReportProblems(model, conflict, refusal, decision.status);
   if (still_applies) {
     decision.events.insert(decision.events.begin(), memory.unwritten->events.begin(), memory.unwritten->events.end());
@@ -110,19 +114,39 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
   return Apply(model, decision, observed);
 }
 
-// A `longshore` of release 0.1 rewrites the status without the answers, which it does not know.
-void ModelReconciler::RestoreAnswers(api::Model& model) const {
+void ModelReconciler::RestoreNewFields(api::Model& model) const {
   const auto known = shared_.models.find(KeyOf(model));
-  if (known == shared_.models.end() || !known->second.answers || !model.status.answers.empty()) return;
-  if (known->second.answers->uid == model.metadata.uid) model.status.answers = known->second.answers->answers;
+  if (known == shared_.models.end() || !known->second.new_fields) return;
+  const NewFields& fields = *known->second.new_fields;
+  if (fields.uid != model.metadata.uid) return;
+  if (model.status.answers.empty()) model.status.answers = fields.answers;
+  if (model.status.traffic == api::Traffic{}) model.status.traffic = fields.traffic;
 }
 
 // `status` is in the store, so its commands have really been answered.
-void ModelReconciler::NoteAnswers(const api::Model& model, const api::ModelStatus& status) {
+void ModelReconciler::NoteNewFields(const api::Model& model, const api::ModelStatus& status) {
   ModelMemory& memory = shared_.models.at(KeyOf(model));
-  memory.answers.reset();
-  if (!status.answers.empty())
-    memory.answers = std::make_unique<StoredAnswers>(StoredAnswers{model.metadata.uid, status.answers});
+  memory.new_fields.reset();
+  if (status.answers.empty() && status.traffic == api::Traffic{}) return;
+  memory.new_fields = std::make_unique<NewFields>(NewFields{model.metadata.uid, status.answers, status.traffic});
+}
+
+traffic::Counted ModelReconciler::CountRequests(const ModelMemory& memory) const {
+  const api::ArmEvidence total = shared_.evidence.Total(memory.fleet, memory.served_name);
+  return {shared_.deps.clock.Now(), total.requests, total.errors};
+}
+
+// Updates the record of the traffic in the status if it is due; returns the time until it is due again.
+Duration ModelReconciler::RecordTraffic(ModelMemory& memory, api::ModelStatus& status) const {
+  const traffic::Counted now = CountRequests(memory);
+  // The counts of versions that no node reports any more are forgotten.
+  const bool starts_again = !memory.counted || now.requests < memory.counted->requests || now.at < memory.counted->at;
+  if (starts_again) memory.counted = now;
+  const Duration counted = now.at - memory.counted->at;
+  const Duration every = traffic::CountFor(status.traffic);
+  if (counted < every) return every - counted;
+  if (const auto record = traffic::Record(status.traffic, *memory.counted, now)) status.traffic = *record;
+  return std::clamp<Duration>(counted, every, traffic::kCountForMax);
 }
 
 // Returns the memory of the Model, which is created if the Model is new. If its fleet or its served name has changed,
@@ -236,7 +260,9 @@ Outcome ModelReconciler::FinishModel(const api::Model& model, const rollout::Dec
     return tl::make_unexpected(written.error());
   }
   shared_.models.at(key).unwritten.reset();
-  NoteAnswers(model, decision.status);
+  NoteNewFields(model, decision.status);
+  if (decision.status.traffic != model.status.traffic)
+    shared_.models.at(key).counted = CountRequests(shared_.models.at(key));
   shared_.RecordEvents(EventsOf(model, decision.status, decision.events));
   if (HasEnded(model.status.rollout, decision.status.rollout)) shared_.deps.rollout_ended(key, decision.status.rollout);
   TakeEvidence(model, decision, observed);

@@ -26,8 +26,10 @@ class ModelReconciler final : public KindReconciler {
 
  private:
   Result<api::Model> ReadModel(const store::Object& object) const;
-  void RestoreAnswers(api::Model& model) const;
-  void NoteAnswers(const api::Model& model, const api::ModelStatus& status);
+  void RestoreNewFields(api::Model& model) const;
+  void NoteNewFields(const api::Model& model, const api::ModelStatus& status);
+  traffic::Counted CountRequests(const ModelMemory& memory) const;
+  Duration RecordTraffic(ModelMemory& memory, api::ModelStatus& status) const;
   void NoteReadable(const api::Key& key, const Result<api::Model>& model);
   ModelMemory& MemoryOf(const api::Model& model, bool refused);
   static void NoteModel(const api::Model& model, ModelMemory& memory);

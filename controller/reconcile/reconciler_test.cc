@@ -416,6 +416,41 @@ TEST_F(EvidenceOfAStep, IsCompleteWhenACommandOfRelease01Acts) {
   EXPECT_GE(Requests(), 400);
 }
 
+using TrafficOfAModel = EvidenceOfAStep;
+
+TEST_F(TrafficOfAModel, IsRecordedAfterAMinuteAndThenLessAndLessOften) {
+  AnswerFor(50);
+  EXPECT_EQ(StatusOf("a").traffic, api::Traffic{});
+  AnswerFor(20);
+  const api::Traffic first = StatusOf("a").traffic;
+  EXPECT_GE(first.over, std::chrono::seconds(60));
+  EXPECT_NEAR(first.requests_per_second, 200, 10) << "each version answers 100 in each second";
+  EXPECT_EQ(first.error_rate, 0);
+  AnswerFor(40);
+  EXPECT_EQ(StatusOf("a").traffic, first);
+  AnswerFor(40);
+  EXPECT_GE(StatusOf("a").traffic.over, std::chrono::seconds(120));
+}
+
+TEST_F(TrafficOfAModel, SurvivesARestartAndAClientOfRelease01) {
+  AnswerFor(70);
+  const api::Traffic first = StatusOf("a").traffic;
+  ASSERT_GT(first.over, Duration(0));
+  const store::Object object = disk_->Get(ModelKey("a")).value();
+  Json status = object.status;
+  status.erase("traffic");
+  status["command"] = {{"verb", "pause"}, {"generation", object.metadata.generation}, {"step", 0}};
+  ASSERT_TRUE(disk_->PutStatus(ModelKey("a"), object.metadata.uid, object.metadata.resource_version, status));
+  Settle({ModelKey("a")});
+  EXPECT_EQ(StatusOf("a").traffic, first);
+  Restart(Duration(0), std::chrono::seconds(15));
+  AnswerFor(10);
+  EXPECT_EQ(StatusOf("a").traffic, first);
+  AnswerFor(70);
+  EXPECT_GE(StatusOf("a").traffic.over, std::chrono::seconds(120));
+  EXPECT_NEAR(StatusOf("a").traffic.requests_per_second, 200, 20);
+}
+
 class CommandsOfAModel : public ReconcilerTest {
  protected:
   static constexpr const char* kNode = "default.cpu-0";

@@ -19,6 +19,7 @@
 #include "controller/api/types.h"
 #include "controller/decide/plan/plan.h"
 #include "controller/decide/rollout/rollout.h"
+#include "controller/decide/traffic/traffic.h"
 #include "controller/fleet/fleet.h"
 #include "controller/nodes/nodes.h"
 #include "controller/reconcile/event.h"
@@ -74,10 +75,11 @@ struct Unwritten {
   MonotonicPoint since;
 };
 
-// The answers in the status of an object in the store.
-struct StoredAnswers {
+// The fields of a status in the store that a `longshore` of release 0.1 drops when it writes the status.
+struct NewFields {
   std::string uid;
   std::vector<api::CommandAnswer> answers;
+  api::Traffic traffic;
 };
 
 // State of one Model between reconciliations. Keep it small: a controller may have many Models.
@@ -89,7 +91,8 @@ struct ModelMemory {
   bool serves = false;      // Whether it has a stable version, or its first rollout is under way.
   std::optional<Duration> latency_target{};
   double latency_quantile = 0;
-  std::unique_ptr<StoredAnswers> answers{};    // nullptr: there are none.
+  std::unique_ptr<NewFields> new_fields{};     // nullptr: they are empty.
+  std::optional<traffic::Counted> counted{};   // The counts when the status' record of the traffic was written.
   std::optional<plan::Blueprint> blueprint{};  // The state that nodes should have of this Model.
   std::set<std::string> recipients{};          // Nodes that receive the state of this Model.
   std::unique_ptr<Unwritten> unwritten{};

@@ -28,6 +28,12 @@ class Background : public testing::Test {
   void WaitForRuns(size_t runs) {
     record_->Wait([&] { return record_->runs.size() >= runs; });
   }
+  // Starts a request of one row that runs until Hold(false).
+  void HoldARun(Queue& queue) {
+    Hold(true);
+    held_ = Submit(queue, 1);
+    WaitForRuns(1);
+  }
   std::vector<int64_t> RowsOfRuns() {
     const std::lock_guard lock(record_->mutex);
     std::vector<int64_t> rows;
@@ -36,14 +42,13 @@ class Background : public testing::Test {
   }
 
   std::shared_ptr<FakeRecord> record_ = std::make_shared<FakeRecord>();
+  Future held_;
 };
 
 TEST_F(Background, StartsOnlyWhenNoUsersRequestWaits) {
   Admission admission({.concurrent_runs_max = 1});
   Queue queue(admission, Model(), {});
-  Hold(true);
-  Future running = Submit(queue, 1);
-  WaitForRuns(1);
+  HoldARun(queue);
   Future background = Submit(queue, 9, {.background = true});
   Future waiting = Submit(queue, 2), last = Submit(queue, 3);
   Hold(false);
@@ -54,9 +59,7 @@ TEST_F(Background, StartsOnlyWhenNoUsersRequestWaits) {
 TEST_F(Background, LeavesOneSlotFree) {
   Admission admission({.concurrent_runs_max = 2});
   Queue queue(admission, Model(), {});
-  Hold(true);
-  Future running = Submit(queue, 1);
-  WaitForRuns(1);
+  HoldARun(queue);
   Future background = Submit(queue, 9, {.background = true});
   Future next = Submit(queue, 2);
   WaitForRuns(2);
@@ -98,9 +101,7 @@ TEST_F(Background, IsNotPartOfTheLoad) {
 TEST_F(Background, IsDroppedAtItsDeadlineIfTheNodeStaysBusy) {
   Admission admission({.concurrent_runs_max = 1});
   Queue queue(admission, Model(), {});
-  Hold(true);
-  Future running = Submit(queue, 1);
-  WaitForRuns(1);
+  HoldARun(queue);
   const Terms terms{.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(5), .background = true};
   const auto outcome = Submit(queue, 1, terms).get();
   ASSERT_FALSE(outcome);

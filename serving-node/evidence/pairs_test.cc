@@ -223,17 +223,31 @@ TEST_F(Pairs, AreDroppedAboveTheBudget) {
   EXPECT_EQ(counters_->pairs(), 4);
 }
 
+// A pair whose first run lasts until GoOn.
+class HeldPair {
+ public:
+  auto Run() {
+    return [this](Side) {
+      if (std::exchange(first_, false)) {
+        started_.set_value();
+        go_on_.get_future().wait();
+      }
+      return Took(milliseconds(1));
+    };
+  }
+  void WaitUntilItRuns() { started_.get_future().wait(); }
+  void GoOn() { go_on_.set_value(); }
+
+ private:
+  bool first_ = true;
+  std::promise<void> started_, go_on_;
+};
+
 TEST_F(Pairs, AreDroppedAboveTheirLimitsOfNumberAndMemory) {
   PairRunner runner({.waiting_max = 3, .bytes_max = 10});
-  std::promise<void> started, go_on;
-  Offer(runner, [&, first = true](Side) mutable {
-    if (std::exchange(first, false)) {
-      started.set_value();
-      go_on.get_future().wait();
-    }
-    return Took(milliseconds(1));
-  });
-  started.get_future().wait();
+  HeldPair held;
+  Offer(runner, held.Run());
+  held.WaitUntilItRuns();
   int made = 0;
   const auto make = [&made] {
     ++made;
@@ -245,7 +259,7 @@ TEST_F(Pairs, AreDroppedAboveTheirLimitsOfNumberAndMemory) {
   runner.Offer(Terms(), make);
   runner.Offer(Terms(0), make);
   EXPECT_EQ(made, 2) << "three pairs are the limit";
-  go_on.set_value();
+  held.GoOn();
   runner.Drain();
   EXPECT_EQ(counters_->pairs(), 3);
   EXPECT_EQ(counters_->Snapshot().pairs().dropped_queue(), 2);
@@ -256,22 +270,16 @@ TEST_F(Pairs, AreDroppedAboveTheirLimitsOfNumberAndMemory) {
 
 TEST_F(Pairs, ClearDropsThoseThatWait) {
   PairRunner runner;
-  std::promise<void> started, go_on;
-  Offer(runner, [&, first = true](Side) mutable {
-    if (std::exchange(first, false)) {
-      started.set_value();
-      go_on.get_future().wait();
-    }
-    return Took(milliseconds(1));
-  });
-  started.get_future().wait();
+  HeldPair held;
+  Offer(runner, held.Run());
+  held.WaitUntilItRuns();
   std::promise<void> dropped;
   Offer(runner, [guard = std::shared_ptr<void>(nullptr, [&](void*) { dropped.set_value(); })](Side) {
     return Took(milliseconds(1));
   });
   auto cleared = std::async(std::launch::async, [&runner] { runner.Clear(); });
   dropped.get_future().wait();
-  go_on.set_value();
+  held.GoOn();
   cleared.get();
   EXPECT_EQ(counters_->pairs(), 1);
   runner.Drain();

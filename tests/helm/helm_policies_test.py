@@ -310,6 +310,10 @@ def test_people_may_write_commands_and_no_other_status(control_plane, api, accou
     # A longshore of release 0.1 writes the whole status, without the fields that it does not know.
     assert_rejected("changed: command, answers. A longshore that is older than the controller removes fields", set_status, api, model(),
                     {"command": {"verb": "abort", "generation": 1, "step": 1}, "answers": None})
+    traffic = {"at": "2026-01-01T00:00:00Z", "over": "60s", "requestsPerSecond": 3, "errorRate": 0}
+    set_status(account, model(), {"answers": None, "traffic": traffic})
+    assert_rejected("changed: traffic", set_status, api, model(), {"traffic": {**traffic, "requestsPerSecond": 4}})
+    set_status(api, model(), {"command": {"verb": "abort", "generation": 1, "step": 1}, "traffic": None})
     assert_rejected("it is written only by system:serviceaccount:ops:longshore-controller", set_status, api, FLEET, {"readyReplicas": 3})
     set_status(account, FLEET, {"readyReplicas": 3})
     set_status(account, model(), {"stableVersion": 3})

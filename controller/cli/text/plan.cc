@@ -49,8 +49,49 @@ std::string Rounded(double number) {
   return text;
 }
 
-// What a proof in the step with this weight requires, and how many requests it takes.
-std::string ProofText(const api::Rollout& rollout, double weight_percent) {
+// What a proof takes: requests, or pairs if users are assigned.
+struct ProofNeed {
+  std::optional<double> of(double error_rate) const {
+    return keyed ? analysis::PairsToProve(error_rate, tolerance)
+                 : analysis::RequestsToProve(error_rate, share, tolerance);
+  }
+  const char* unit() const { return keyed ? "pairs" : "requests"; }
+
+  bool keyed = false;
+  double share = 0;  // Of the candidate in the requests.
+  analysis::ErrorTolerance tolerance;
+};
+
+// How long a proof takes at the traffic of the last day; if that is unknown, how many requests or pairs it takes.
+std::string ProofTimeText(const api::Rollout& rollout, const ProofNeed& need, const api::Traffic& traffic) {
+  constexpr double kFewErrors = 0.0001;
+  const auto if_few_fail = need.of(kFewErrors);
+  if (traffic.over == Duration(0)) {
+    const auto if_some_fail = need.of(0.01);
+    if (!if_some_fail || !if_few_fail) return "; no number of requests suffices for this tolerance";
+    return fmt::format(
+        "; takes about {} {} if 1 % of them fail, {} if hardly any; how long that takes is unknown, because no "
+        "traffic has been counted yet",
+        Rounded(*if_some_fail), need.unit(), Rounded(*if_few_fail));
+  }
+  const auto needed = need.of(std::max(traffic.error_rate, kFewErrors));
+  const std::string last =
+      fmt::format("the traffic of the last {} ({:.3g} requests/s, {:.2g} % of them fail)",
+                  api::RoughDuration(traffic.over), traffic.requests_per_second, 100 * traffic.error_rate);
+  if (!needed) return fmt::format("; at {} no number of requests suffices for this tolerance", last);
+  const double per_second = traffic.requests_per_second * (need.keyed ? rollout.pairs.share : 1);
+  const double seconds = *needed / std::max(per_second, 1e-9);
+  std::string text = fmt::format("; takes about {} {}", Rounded(*needed), need.unit());
+  constexpr double kLongestS = 1e9;
+  const Duration time =
+      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(seconds, kLongestS)));
+  text += fmt::format(", so about {} at {}", api::RoughDuration(time), last);
+  if (time > rollout.patience) text += "; that is longer than the patience";
+  return text;
+}
+
+// What a proof in the step with this weight requires, and how much it takes.
+std::string ProofText(const api::Rollout& rollout, double weight_percent, const api::Traffic& traffic) {
   std::string text = fmt::format("in the step at {}", Percent(weight_percent));
   if (rollout.error_rate.enabled) {
     text += fmt::format(": an error rate at most {:g} percentage points or {} above the old version's",
@@ -60,15 +101,10 @@ std::string ProofText(const api::Rollout& rollout, double weight_percent) {
     text += fmt::format("{} run time at most {} longer", rollout.error_rate.enabled ? ", a" : ": a",
                         Percent(100 * rollout.latency.tolerance));
   }
-  const double share = std::clamp(weight_percent / 100, 0.01, 0.99);
-  const analysis::ErrorTolerance tolerance = analysis::ToleranceOf(rollout.error_rate);
-  const auto if_some_fail = analysis::RequestsToProve(0.01, share, tolerance);
-  const auto if_few_fail = analysis::RequestsToProve(0.0001, share, tolerance);
-  if (rollout.error_rate.enabled && if_some_fail && if_few_fail) {
-    text += fmt::format("; takes about {} requests if 1 % fail, {} if hardly any", Rounded(*if_some_fail),
-                        Rounded(*if_few_fail));
-  }
-  return text;
+  if (!rollout.error_rate.enabled) return text;
+  const ProofNeed need{analysis::IsKeyed(rollout), std::clamp(weight_percent / 100, 0.01, 0.99),
+                       analysis::ToleranceOf(rollout.error_rate)};
+  return text + ProofTimeText(rollout, need, traffic);
 }
 
 const char* AfterInconclusive(api::OnInconclusive action) {
@@ -80,11 +116,11 @@ const char* AfterInconclusive(api::OnInconclusive action) {
   return "the step goes on as paused, until its proof or a command";
 }
 
-std::string ProofLines(const api::Rollout& rollout) {
+std::string ProofLines(const api::Rollout& rollout, const api::Traffic& traffic) {
   std::string text;
   for (size_t i = 0; i < rollout.steps.size(); ++i) {
     if (api::ProofOf(rollout, i) != api::Proof::kRequired) continue;
-    text += Line("proof", ProofText(rollout, rollout.steps[i].weight_percent));
+    text += Line("proof", ProofText(rollout, rollout.steps[i].weight_percent, traffic));
   }
   return text + Line("undecided", fmt::format("after {} in a step: {}", api::RoughDuration(rollout.patience),
                                               AfterInconclusive(rollout.on_inconclusive)));
@@ -130,7 +166,8 @@ std::string PolicyText(const api::Model& model, const rollout::Preview& preview)
   std::string text = Line("at least", EndText(preview)) + Line("checked", ChecksText(model.spec));
   const bool steps = rollout.strategy == api::Strategy::kCanary && preview.stable != 0;
   if (steps)
-    text += Line("requests", RequestsText(rollout)) + Line("judged", JudgedText(model.spec)) + ProofLines(rollout);
+    text += Line("requests", RequestsText(rollout)) + Line("judged", JudgedText(model.spec)) +
+            ProofLines(rollout, model.status.traffic);
   if (steps) {
     text += Line("if worse", rollout.on_failure == api::OnFailure::kRollback
                                  ? "all traffic returns to the old version; the new one is not retried"

@@ -223,10 +223,11 @@ TEST(Standing, IsUnderWayUntilAControllerHasSeenTheManifestAndNoConditionReports
   EXPECT_EQ(ReportOf(model).standing, Standing::kAsWanted);
 }
 
-std::string Plan(const std::string& spec, int64_t stable) {
+std::string Plan(const std::string& spec, int64_t stable, const api::Traffic& traffic = {}) {
   api::Model model = MakeModel();
   model.status = {};
   model.status.stable_version = stable;
+  model.status.traffic = traffic;
   const auto parsed = ParseJson(spec);
   model.spec = api::ModelSpecFromJson(parsed.value(), "digits").value();
   const std::optional<int64_t> newest = model.spec.version ? std::nullopt : std::optional(stable + 1);
@@ -246,6 +247,25 @@ TEST(Plan, ShowsTheExpectedHistoryAndTheCriteria) {
   EXPECT_NE(
       Plan("{" + source + R"(, "version": 3, "rollout": {"paused": true}})", 2).find("spec.rollout.paused is true"),
       std::string::npos);
+}
+
+TEST(Plan, SaysHowLongAProofTakesAtTheLastTraffic) {
+  const std::string with_step = R"({"fleet": "cpu", "version": 3, "source": {"uri": "file:///m"}, "rollout": {)";
+  const api::Traffic busy{kNow, std::chrono::hours(24), 12.3, 0.01};
+  const auto expect = [](const std::string& plan, const std::string& text) {
+    EXPECT_NE(plan.find(text), std::string::npos) << plan;
+  };
+  const std::string steps = R"("steps": [{"weight": 50}])";
+  expect(Plan(with_step + steps + "}}", 2, busy),
+         "takes about 10,000 requests, so about 14 min at the traffic of the last 24 h (12.3 requests/s, 1 % of them "
+         "fail)");
+  expect(Plan(with_step + steps + R"(, "assignment": {"by": "Cookie", "key": "user"}}})", 2, busy),
+         " pairs, so about ");
+  const api::Traffic quiet{kNow, std::chrono::hours(2), 0.01, 0};
+  expect(Plan(with_step + steps + "}}", 2, quiet), "longer than the patience");
+  expect(Plan(with_step + steps + R"(, "analysis": {"errorRate": {"tolerance": 0.0001, "relativeTolerance": 0}}}})", 2,
+              busy),
+         "takes about ");
 }
 
 TEST(Diff, NamesEveryFieldThatIsAddedRemovedOrChanged) {

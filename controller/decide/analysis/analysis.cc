@@ -262,4 +262,15 @@ std::optional<double> RequestsToProve(double error_rate, double candidate_share,
   return std::log(1 / (kAlphaProof * kErrorFactors[0].weight)) / growth;
 }
 
+std::optional<double> PairsToProve(double error_rate, const ErrorTolerance& tolerance) {
+  const auto growth = GrowthPerPair(error_rate, tolerance);
+  std::optional<double> fewest;
+  for (size_t i = 0; i < growth.size(); ++i) {
+    if (growth[i] <= 0) continue;
+    const double needed = std::log(1 / (kAlphaProof * kBets[i].weight)) / growth[i];
+    if (!fewest || needed < *fewest) fewest = needed;
+  }
+  return fewest;
+}
+
 }  // namespace longshore::analysis

@@ -181,6 +181,8 @@ api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, const S
 // `error_rate` and the candidate gets this share of the requests. Half of such rollouts need fewer; nine in ten need at
 // most twice as many. nullopt if no number suffices. Requires: 0 < candidate_share < 1.
 std::optional<double> RequestsToProve(double error_rate, double candidate_share, const ErrorTolerance& tolerance);
+// How many pairs that proof needs at most, about, if users are assigned.
+std::optional<double> PairsToProve(double error_rate, const ErrorTolerance& tolerance);
 
 Json ToJson(const Analysis& analysis);
 // Returns DataLoss if the JSON was not written by ToJson; null gives an empty Analysis.

@@ -179,6 +179,22 @@ TEST(Analysis, ForgetsThatADepartedNodeMissedTheObjective) {
   EXPECT_EQ(analysis.slo_missed, std::set<std::string>{"b"});
 }
 
+TEST(PairsToProve, FallWithALargerToleranceAndRiseWithTheErrorRate) {
+  EXPECT_LT(*PairsToProve(0.01, {0.02, 0.5}), *PairsToProve(0.01, {0.005, 0.5}));
+  EXPECT_LT(*PairsToProve(0.0001, {}), *PairsToProve(0.01, {}));
+  EXPECT_FALSE(PairsToProve(0.01, {0, 0}));
+}
+
+TEST(PairsToProve, IsWhatAProofTakes) {
+  const double needed = *PairsToProve(0.0001, {});
+  EProcess process;
+  ProvePairErrors({.pairs = std::llround(1.2 * needed)}, {}, process);
+  EXPECT_GT(LogE(process, kBets), std::log(1 / kAlphaProof));
+  process = {};
+  ProvePairErrors({.pairs = std::llround(0.6 * needed)}, {}, process);
+  EXPECT_LT(LogE(process, kBets), std::log(1 / kAlphaProof));
+}
+
 TEST(RequestsToProve, FallWithALargerToleranceAndRiseWithTheErrorRate) {
   EXPECT_LT(*RequestsToProve(0.01, 0.5, {0.02, 0.5}), *RequestsToProve(0.01, 0.5, {0.005, 0.5}));
   EXPECT_LT(*RequestsToProve(0.0001, 0.5, {}), *RequestsToProve(0.01, 0.5, {}));

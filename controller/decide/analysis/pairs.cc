@@ -58,4 +58,20 @@ void ProvePairErrors(const api::PairEvidence& pairs, const ErrorTolerance& toler
   }
 }
 
+std::array<double, kBets.size()> GrowthPerPair(double error_rate, const ErrorTolerance& tolerance) {
+  // The mean over so many pairs that rounding their counts makes no difference.
+  constexpr double kPairs = 1e15;
+  const auto count = [](double share) { return static_cast<int64_t>(std::llround(share * kPairs)); };
+  const double one_fails = error_rate * (1 - error_rate);
+  EProcess process;
+  ProvePairErrors({.pairs = count(1),
+                   .candidate_failed = count(one_fails),
+                   .stable_failed = count(one_fails),
+                   .both_failed = count(error_rate * error_rate)},
+                  tolerance, process);
+  std::array<double, kBets.size()> growth{};
+  for (size_t i = 0; i < growth.size(); ++i) growth[i] = process.log_e[i] / kPairs;
+  return growth;
+}
+
 }  // namespace longshore::analysis

@@ -78,4 +78,8 @@ inline constexpr std::array<Alternative, 10> kBets = {{{0.05, 0.05},
                                                        {0.9, 0.05}}};
 void ProvePairErrors(const api::PairEvidence& pairs, const ErrorTolerance& tolerance, EProcess& process);
 
+// The expected logarithm of the factor of one pair, for each bet, if each version fails on a share `error_rate` of the
+// inputs and independently of the other one. Versions that fail on the same inputs need fewer pairs.
+std::array<double, kBets.size()> GrowthPerPair(double error_rate, const ErrorTolerance& tolerance);
+
 }  // namespace longshore::analysis

@@ -114,7 +114,8 @@ Seen SeenIn(const Analysis& analysis, const api::ModelSpec& spec) {
   Add(open.stable, seen.stable);
   const RateDifference difference = keyed ? DifferenceOfPairs(analysis.candidate.pairs) : analysis.error_difference;
   seen.error_difference = difference.At(kConfidence);
-  seen.error_detectable = difference.Detectable(AlphasOf(spec).errors > 0 ? AlphasOf(spec).errors : kAlphaTotal);
+  const double alpha = AlphasOf(spec).errors;
+  seen.error_detectable = difference.Detectable(alpha > 0 ? alpha : kAlphaTotal);
   const int64_t requests = seen.stable.requests + analysis.baseline.requests;
   if (requests > 0) {
     seen.stable_error_rate =

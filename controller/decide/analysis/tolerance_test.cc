@@ -4,29 +4,15 @@
 
 #include <cmath>
 
+#include "common/statistics/testing.h"
+
 namespace longshore::analysis {
 namespace {
 
+using statistics::MeanOverResults;
+using statistics::ProbabilityOf;
+
 constexpr ErrorTolerance kDefault{};
-
-double Binomial(int n, int k) { return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1)); }
-
-double Probability(int n, int events, double rate) {
-  return Binomial(n, events) * std::pow(rate, events) * std::pow(1 - rate, n - events);
-}
-
-// The mean of an e-value over all results of a block, if these are the true rates.
-template <typename LogE>
-double Mean(int candidates, int stables, const Rates& rates, LogE log_e) {
-  double mean = 0;
-  for (int c = 0; c <= candidates; ++c) {
-    for (int s = 0; s <= stables; ++s) {
-      mean += Probability(candidates, c, rates.candidate) * Probability(stables, s, rates.stable) *
-              std::exp(log_e(Block{candidates, c, stables, s}));
-    }
-  }
-  return mean;
-}
 
 TEST(Tolerance, IsTheLargerOfTheAbsoluteAndTheRelativePart) {
   EXPECT_DOUBLE_EQ(kDefault.LimitFor(0), 0.005);
@@ -40,8 +26,10 @@ TEST(Tolerance, TheEValueOfTooBadHasAMeanOfAtMostOneForEveryRateThatIsTooBad) {
       for (const double worse : {1.0, 1.2, 3.0}) {
         const double candidate = std::min(1.0, stable + worse * (kDefault.LimitFor(stable) - stable));
         const auto log_e = [&](const Block& block) { return LogEValueOfTooBad(block, {assumed, assumed}, kDefault); };
-        EXPECT_LE(Mean(4, 9, {candidate, stable}, log_e), 1 + 1e-9) << assumed << " " << stable << " " << candidate;
-        EXPECT_LE(Mean(7, 2, {candidate, stable}, log_e), 1 + 1e-9) << assumed << " " << stable << " " << candidate;
+        EXPECT_LE(MeanOverResults(4, 9, candidate, stable, log_e), 1 + 1e-9)
+            << assumed << " " << stable << " " << candidate;
+        EXPECT_LE(MeanOverResults(7, 2, candidate, stable, log_e), 1 + 1e-9)
+            << assumed << " " << stable << " " << candidate;
       }
     }
   }
@@ -49,7 +37,7 @@ TEST(Tolerance, TheEValueOfTooBadHasAMeanOfAtMostOneForEveryRateThatIsTooBad) {
 
 TEST(Tolerance, TheEValueOfTooBadGrowsIfBothVersionsAreEqual) {
   const auto log_e = [&](const Block& block) { return LogEValueOfTooBad(block, {0.05, 0.05}, kDefault); };
-  EXPECT_GT(Mean(20, 20, {0.05, 0.05}, log_e), 1.01);
+  EXPECT_GT(MeanOverResults(20, 20, 0.05, 0.05, log_e), 1.01);
 }
 
 TEST(Tolerance, NothingIsLearnedFromOneVersionOrIfTheAlternativeIsTooBadItself) {
@@ -75,7 +63,7 @@ TEST(Tolerance, GrowthIsTheMeanOfTheLogarithmPerRequest) {
   double mean = 0;
   for (int c = 0; c <= 6; ++c) {
     for (int s = 0; s <= 6; ++s) {
-      mean += Probability(6, c, 0.05) * Probability(6, s, 0.05) * LogEValueOfTooBad({6, c, 6, s}, equal, kDefault);
+      mean += ProbabilityOf(6, c, 0.05) * ProbabilityOf(6, s, 0.05) * LogEValueOfTooBad({6, c, 6, s}, equal, kDefault);
     }
   }
   EXPECT_NEAR(GrowthPerRequest(0.5, equal, kDefault), mean / 12, 1e-9);

@@ -1,0 +1,46 @@
+#include "controller/decide/traffic/traffic.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace longshore::traffic {
+namespace {
+
+constexpr Duration kDay = std::chrono::hours(24);
+
+double Rounded(double rate) {
+  constexpr double kDigits = 3;
+  if (rate <= 0) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(rate)) + 1 - kDigits);
+  return std::round(rate / unit) * unit;
+}
+
+bool IsAbout(double rate, double other) {
+  constexpr double kChange = 0.1;
+  return std::abs(rate - other) <= kChange * other;
+}
+
+}  // namespace
+
+Duration CountFor(const api::Traffic& before) {
+  return std::clamp<Duration>(before.over, std::chrono::minutes(1), kCountForMax);
+}
+
+std::optional<api::Traffic> Record(const api::Traffic& before, const Counted& from, const Counted& to) {
+  const Duration counted = std::min<Duration>(to.at - from.at, kDay);
+  const double seconds = std::chrono::duration<double>(to.at - from.at).count();
+  const double per_second = static_cast<double>(to.requests - from.requests) / seconds;
+  const double errors_per_second = static_cast<double>(to.errors - from.errors) / seconds;
+  api::Traffic record{.at = to.at, .over = std::min<Duration>(before.over + counted, kDay)};
+  const double weight = std::chrono::duration<double>(counted) / std::chrono::duration<double>(record.over);
+  const auto mean = [&](double old, double now) { return old + weight * (now - old); };
+  const double requests = mean(before.requests_per_second, per_second);
+  if (requests <= 0) return std::nullopt;
+  record.requests_per_second = Rounded(requests);
+  record.error_rate = Rounded(mean(before.requests_per_second * before.error_rate, errors_per_second) / requests);
+  const bool is_still_true = before.over == kDay && IsAbout(record.requests_per_second, before.requests_per_second) &&
+                             IsAbout(record.error_rate, before.error_rate);
+  return is_still_true ? std::nullopt : std::optional(record);
+}
+
+}  // namespace longshore::traffic
