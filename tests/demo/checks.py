@@ -11,7 +11,7 @@ import re
 KEYS = 100_000
 RETRIED_MAX = 100          # A killed node breaks the connections of the requests in flight, and clients send those again.
 # The loads of the demo, and which versions may answer them. The versions of the load "digits" depend on the segment.
-LOADS = {"digits": None, "users": {1, 2}, "busy": {1}, "nan": {2, 4}}
+LOADS = {"digits": None, "users": {1, 2}, "busy": {1}, "nan": {2, 4}, "quiet": {1, 2}}
 
 # A changed weight takes up to this long to reach the nodes. A request in between may get the version of either weight.
 INCREASE_DELAY_MAX_MS = 1000
@@ -72,17 +72,25 @@ def last_answer_ms(segments, version):
     return max((at for at in lasts if at is not None), default=None)
 
 
-def rollback_seconds(first_ms, segments, version):
-    """The time from a version's first non-finite answer at a node to its last answer of any kind to a client.
+def seconds_to_last_answer(since_ms, segments, version):
+    """The time from `since_ms` to the version's last answer of any kind to a client; 0 if that answer came earlier.
 
-    The first time comes from the logs of the nodes, because users get the stable version's answer instead of a non-finite
-    one. Returns 0 if the last answer of that version came earlier. Returns None if there was no non-finite answer, or if no
-    client ever got an answer of that version.
+    Returns None if `since_ms` is None, or if no client ever got an answer of that version.
     """
     last_ms = last_answer_ms(segments, version)
-    if first_ms is None or last_ms is None:
+    if since_ms is None or last_ms is None:
         return None
-    return max(0, last_ms - first_ms) / 1000
+    return max(0, last_ms - since_ms) / 1000
+
+
+def missing_proof(explained):
+    """The line in the output of `longshore explain` about a proof that is missing; None if it is not there or not complete.
+
+    A complete line has the interval of the difference of the error rates, and the time that the proof takes at this traffic.
+    """
+    line = re.search(r"^ *(Inconclusive \(NotProven\): .* error rate is .* percentage points .* \(95 % confidence\).*"
+                     r" at this traffic the proof takes about \d+ .*)$", explained, re.MULTILINE)
+    return line[1] if line else None
 
 
 def failures_of(ledger):

@@ -40,19 +40,28 @@ class Checks(unittest.TestCase):
         self.assertIsNone(checks.count_wrong_versions({"a": segment()}, lambda name: {1}))
         self.assertIsNone(checks.count_wrong_versions({}, lambda name: {1}))
 
-    def test_a_rollback_lasts_from_the_first_bad_answer_at_a_node_to_the_last_answer_of_that_version_to_a_client(self):
+    def test_the_time_to_the_last_answer_of_a_version_ends_with_its_last_answer_in_any_segment(self):
         segments = [segment(v4={"last_answer_unix_ms": 10_250}), segment(v2={"last_answer_unix_ms": 10_900}),
                     segment(v4={"last_answer_unix_ms": None})]
         self.assertEqual(checks.last_answer_ms(segments, 4), 10_250)
         self.assertIsNone(checks.last_answer_ms(segments, 5))
-        self.assertEqual(checks.rollback_seconds(10_000, segments, 4), 0.25)
-        self.assertEqual(checks.rollback_seconds(10_300, segments, 4), 0)
+        self.assertEqual(checks.seconds_to_last_answer(10_000, segments, 4), 0.25)
+        self.assertEqual(checks.seconds_to_last_answer(10_300, segments, 4), 0)
 
-    def test_a_rollback_without_a_bad_answer_or_without_an_answer_to_a_client_is_not_measured(self):
+    def test_the_time_to_the_last_answer_is_not_measured_without_a_beginning_or_without_an_answer(self):
         segments = [segment(v4={"last_answer_unix_ms": 10_250})]
-        self.assertIsNone(checks.rollback_seconds(None, segments, 4))
-        self.assertIsNone(checks.rollback_seconds(10_300, [segment()], 4))
-        self.assertIsNone(checks.rollback_seconds(10_300, segments, 5))
+        self.assertIsNone(checks.seconds_to_last_answer(None, segments, 4))
+        self.assertIsNone(checks.seconds_to_last_answer(10_300, [segment()], 4))
+        self.assertIsNone(checks.seconds_to_last_answer(10_300, segments, 5))
+
+    def test_a_missing_proof_is_explained_by_an_interval_and_a_time(self):
+        verdict = ("Inconclusive (NotProven): after 15 s there is neither a failed test nor a proof; it is not shown yet that its error rate"
+                   " is within the tolerance: its error rate is 4.0 percentage points lower to 4.0 percentage points higher than stable's"
+                   " (95 % confidence)")
+        time = "; at this traffic the proof takes about 40 s more if the versions are equal"
+        self.assertEqual(checks.missing_proof(f"The numbers\n  {verdict}{time}\n  pairs   61\n"), verdict + time)
+        for incomplete in ("", verdict, time, (verdict + time).replace("95 % confidence", ""), (verdict + time).replace("Inconclusive", "Undecided")):
+            self.assertIsNone(checks.missing_proof(f"The numbers\n  {incomplete}\n"), incomplete)
 
     def test_the_first_bad_answer_is_the_earliest_one_of_all_logs(self):
         line = '2026-01-02T03:04:05.{} W longshore-node: model "digits" version {}: guard NonFinite tripped: an output is NaN\n'
@@ -92,7 +101,7 @@ def idle_final():
 
 
 class Limits(unittest.TestCase):
-    finals = {"digits": final(1), "users": final(2), "busy": final(1), "nan": final(4)}
+    finals = {"digits": final(1), "users": final(2), "busy": final(1), "nan": final(4), "quiet": final(2)}
     segments = {"v1 serves": finals["digits"]}
     allowed = {"v1 serves": {1}}
     # The results that are measured outside of checks.totals.
@@ -113,7 +122,7 @@ class Limits(unittest.TestCase):
     def test_an_idle_run_meets_no_limit(self):
         idle = idle_final()
         results = [{}, checks.totals({}, {}, {}, [], []), checks.totals({name: idle for name in checks.LOADS}, {"v1 serves": idle}, {}, [], [])]
-        measured = {"rollback_seconds": checks.rollback_seconds(None, [idle, idle], 4),
+        measured = {"rollback_seconds": checks.seconds_to_last_answer(None, [idle, idle], 4),
                     "split_deviation_pp": checks.split_deviation_pp(idle, 2, 5, "unkeyed"),
                     "keyed_deviation_pp": checks.split_deviation_pp(idle, 2, 30, "keyed"),
                     "node_restarts": checks.count_restarts({}, {}), "scaled_out_to": 2,

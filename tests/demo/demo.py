@@ -1,8 +1,9 @@
 """./dev demo: Longshore's main functions, live, in less than five minutes.
 
 Starts Prometheus, a controller and its nodes on free ports, with all files in a temporary folder, and sends constant load.
-Promotes one version and rolls back others, scales a fleet, and kills a controller and a node. At the end it prints a table
-of expected and observed results and stops all programs, unless --stay is given. The exit code is 1 if any result differs.
+Promotes one version and rolls back others, scales a fleet, and kills a controller and a node. One version cannot be proven:
+a person promotes it, and undoes that. At the end it prints a table of expected and observed results and stops all programs,
+unless --stay is given. The exit code is 1 if any result differs.
 """
 
 import argparse
@@ -35,8 +36,8 @@ def find_prometheus():
 
 
 def make_report(scenario, seconds):
-    names = ["requests", "failed", "wrong_version", "retried", "rollback_seconds", "split_deviation_pp", "keyed_deviation_pp",
-             "keyed_keys", "keys_moved", "keys_moved_wrongly", "node_restarts", "scaled_out_to", "new_node_share"]
+    names = ["requests", "failed", "wrong_version", "retried", "rollback_seconds", "undo_seconds", "split_deviation_pp",
+             "keyed_deviation_pp", "keyed_keys", "keys_moved", "keys_moved_wrongly", "node_restarts", "scaled_out_to", "new_node_share"]
     return {**{name: scenario.result.get(name) for name in names}, "seconds": round(seconds, 1),
             "expectations": scenario.expectations}
 

@@ -3,15 +3,14 @@
 import os
 import shutil
 import signal
-import subprocess
 import time
 
 import checks
 import cluster
+import decisions
 import images
 import load
 import programs
-import scenario
 
 HOLD_S = 10
 MEASURE_S = 7.5
@@ -23,7 +22,7 @@ QUIET_RATE, BUSY_RATE, CALM_RATE = 60, 190, 20
 NAN_RATE = 200
 
 
-class DemoScenario(scenario.Scenario):
+class DemoScenario(decisions.Decisions):
     """One run of the demo, with its programs and loads."""
 
     def __init__(self, folder, bin_folder, prometheus):
@@ -37,6 +36,7 @@ class DemoScenario(scenario.Scenario):
         self._copy_models()
         self.cluster = cluster.Cluster(folder / "manifests", folder / "models",
                                        f"http://127.0.0.1:{self.prometheus_port}", HOLD_S)
+        self.objects = self.cluster  # It also has the objects as they were last read.
 
     def _copy_models(self):
         source, target = programs.ROOT / "tests/models", self.folder / "models"
@@ -46,8 +46,8 @@ class DemoScenario(scenario.Scenario):
 
     def state(self):
         """The models, fleets and loads, for View."""
-        models = [(name, self.cluster.status("Model", name)) for name in ("digits", "halves", "busy")]
-        fleets = [(name, self.cluster.status("ServingFleet", name)) for name in ("main", "waiting")]
+        models = [(name, self.cluster.status("Model", name)) for name in cluster.MODELS]
+        fleets = [(name, self.cluster.status("ServingFleet", name)) for name in cluster.FLEETS]
         loads = [(name, generator.progress) for name, generator in list(self.loads.items()) if generator.final is None]
         return [pair for pair in models if pair[1]], [pair for pair in fleets if pair[1]], loads
 
@@ -61,6 +61,8 @@ class DemoScenario(scenario.Scenario):
                   ("The load on a second fleet triples", self.scale_out),
                   ("v4: passes its golden set, but answers NaN for some inputs", self.roll_back_v4),
                   ("v5: correct answers, but five times slower", self.roll_back_v5),
+                  (decisions.INCONCLUSIVE_TITLE, self.pause_without_a_proof),
+                  (decisions.UNDO_TITLE, self.undo_a_promotion),
                   ("Each user has sent its request; a person promotes halves", self.promote_halves),
                   ("A node is killed", self.kill_node),
                   ("The load on the second fleet is low again", self.scale_in),
@@ -77,18 +79,11 @@ class DemoScenario(scenario.Scenario):
                    f"--rest={self.cluster.address(fleet, 'rest')}", "--retries=1", *flags]
         self.loads[name] = load.Load(self.programs, f"load-{name}", command)
 
-    def verdict(self):
-        verdict = self.cluster.rollout("digits").get("verdict") or {}
-        return f"{verdict.get('result')} ({verdict.get('reason')}): {verdict.get('message')}"
+    def apply_quiet(self, version):
+        self.cluster.apply(decisions.MODEL, cluster.QUIET, version)
 
-    def is_over(self, version, phase):
-        rollout = self.cluster.rollout("digits")
-        return rollout.get("candidate") == version and rollout.get("phase") == phase
-
-    def run_longshore(self, *words):
-        """Runs the command line tool as a person would."""
-        command = [self.bin / "longshore", *words, f"--manifests={self.folder / 'manifests'}"]
-        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    def place(self):
+        return [f"--manifests={self.folder / 'manifests'}"]
 
     # -------------------------------------------------------------------------------------------- stages
 
@@ -226,8 +221,9 @@ class DemoScenario(scenario.Scenario):
         self.mark("after v4", {2})
         segments = [self.loads["digits"].segment("v4"), self.loads["nan"].stop()]
         logs = [path.read_text() for path in self.folder.glob("state/nodes/*/log")]
+        # The nodes' logs say when it began, because users get the stable version's answer instead of a non-finite one.
         first = checks.first_trip_ms(logs, "digits", 4)
-        self.result["rollback_seconds"] = checks.rollback_seconds(first, segments, 4)
+        self.result["rollback_seconds"] = checks.seconds_to_last_answer(first, segments, 4)
         failure = self.cluster.failure("digits", 4) or {}
         bad = sum(segment["versions"].get("4", {}).get("non_finite", 0) for segment in segments)
         users = sum(checks.answers(segment, 4) for segment in segments)
@@ -247,6 +243,8 @@ class DemoScenario(scenario.Scenario):
                     failure.get("message", self.verdict()))
         self.result["node_restarts"] = checks.count_restarts(self.nodes_at_start, self.cluster.ready_nodes("main"))
         self.expect("no rollout restarts a node", self.result["node_restarts"] == 0, f"{self.result['node_restarts']} restarts")
+        if self.loads["users"].final is None:  # The later stages compare no run times, so the users may send faster.
+            self.loads["users"].set_rate(KEYS_RATE_AT_THE_END)
 
     def kill_node(self):
         name, pid = sorted(self.cluster.ready_nodes("main").items())[-1]
@@ -270,13 +268,10 @@ class DemoScenario(scenario.Scenario):
                     f"{scale.get('reason')}: {scale.get('message')}")
 
     def promote_halves(self):
-        users = self.loads["users"]
-        if users.final is None:
-            users.set_rate(KEYS_RATE_AT_THE_END)
-        self.wait(lambda: users.final is not None, 120)
-        command = self.run_longshore("promote", "halves")
+        self.wait(lambda: self.loads["users"].final is not None, 120)
+        done, printed = self.run_longshore("promote", "halves")
         met = self.wait(lambda: self.cluster.serves("halves") == 2, 30)
-        self.expect("`longshore promote halves` promotes v2", command.returncode == 0 and met, (command.stdout or command.stderr).strip())
+        self.expect("`longshore promote halves` promotes v2", done and met, printed)
 
     # -------------------------------------------------------------------------------------------- totals
 

@@ -7,11 +7,15 @@ import time
 
 
 class Scenario:
-    """`programs`: the Programs of demo/programs.py. `view` must be set before run_stages."""
+    """`programs`: the Programs of demo/programs.py. `view` must be set before run_stages.
+
+    `objects`: the Models and fleets as a thread last read them.
+    """
 
     def __init__(self, programs):
         self.programs = programs
         self.view = None
+        self.objects = None
         self.loads = {}
         self.expectations = []
         self.allowed = {}       # Segment of the digits load -> versions that may answer in it.
@@ -53,6 +57,14 @@ class Scenario:
     def required_programs(self):
         """The names of the programs without which the scenario cannot continue."""
         return ()
+
+    def verdict(self, model="digits"):
+        verdict = self.objects.rollout(model).get("verdict") or {}
+        return f"{verdict.get('result')} ({verdict.get('reason')}): {verdict.get('message')}"
+
+    def is_over(self, version, phase, model="digits"):
+        rollout = self.objects.rollout(model)
+        return rollout.get("candidate") == version and rollout.get("phase") == phase
 
     def mark(self, segment, allowed):
         self.loads["digits"].mark(segment)

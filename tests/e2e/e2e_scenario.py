@@ -5,10 +5,10 @@ import json
 import time
 
 import checks
+import decisions
 import images
 import load
 import programs
-import scenario
 from objects import is_ready, restarts
 from quick_start import ANSWER, QuickStart
 from target import CLAIM, ROOT, TAGS
@@ -21,6 +21,7 @@ DIGITS_RATE = 120
 QUIET_RATE, BUSY_RATE, CALM_RATE = 40, 150, 15
 RETRIES = 6               # A Kubernetes Service sends requests to a dead pod until its endpoints change; clients retry.
 FAILOVER_MAX_S = 3
+COMMAND_MAX_S = 30        # How long a person waits for the answer to a command while the leader changes.
 UNINSTALL_MAX_S = 30
 OUTAGE_S = 20             # How long the API server is stopped, unless --outage is given.
 GUARD_MAX_S = 5           # After this time every node has set the weight of a bad version to 0.
@@ -58,7 +59,12 @@ WAITING = {"replicas": {"min": 1, "max": 3},
                            "scaleDownStabilization": "10s", "scaleUpCooldown": "3s"}}
 
 
-class E2eScenario(scenario.Scenario):
+def describe_final(final):
+    """Describes the counts of a whole load."""
+    return f"{checks.failures_of(final)} of {final['sent']} requests failed, {final['retried']} were retried"
+
+
+class E2eScenario(decisions.Decisions):
     """One run of ./dev e2e.
 
     `target`: the cluster under test. `objects_class`: reads the objects; created once the cluster runs. `outage_s`: how long
@@ -69,13 +75,12 @@ class E2eScenario(scenario.Scenario):
         super().__init__(programs.Programs(folder / "logs"))
         self.folder, self.target, self.bin, self.outage_s = folder, target, bin_folder, outage_s
         self._objects_class = objects_class
-        self.objects = None
 
     def state(self):
         """The models, fleets and loads, for View."""
         if self.objects is None:
             return [], [], []
-        models = [(name, self.objects.status("Model", name)) for name in ("digits", "halves")]
+        models = [(name, self.objects.status("Model", name)) for name in ("digits", "halves", decisions.MODEL)]
         fleets = [(name, self.objects.status("ServingFleet", name)) for name in ("main", "waiting")]
         loads = [(name, generator.progress) for name, generator in list(self.loads.items()) if generator.final is None]
         return [pair for pair in models if pair[1]], [pair for pair in fleets if pair[1]], loads
@@ -91,7 +96,9 @@ class E2eScenario(scenario.Scenario):
                   ("v3: trained on wrong labels, stopped before it gets traffic", self.stop_v3),
                   ("v4: passes its golden set, but answers NaN for some inputs", self.roll_back_v4),
                   ("The load on a second fleet rises and falls", self.scale),
-                  ("The leading controller is killed", self.kill_leader),
+                  (decisions.INCONCLUSIVE_TITLE, self.pause_without_a_proof),
+                  (decisions.UNDO_TITLE, self.undo_a_promotion),
+                  ("The leading controller is killed while a person gives a command", self.kill_leader),
                   ("A node is killed, and then a pod is deleted", self.kill_node),
                   ("Without a controller, every node is killed once", self.without_controller),
                   ("helm upgrade", self.upgrade),
@@ -133,13 +140,14 @@ class E2eScenario(scenario.Scenario):
             raise programs.DemoError(f"the API server has not answered for more than {VIEW_AGE_MAX_S} s")
         return result
 
-    def is_over(self, version, phase):
-        rollout = self.objects.rollout("digits")
-        return rollout.get("candidate") == version and rollout.get("phase") == phase
+    def apply_quiet(self, version):
+        self.apply_object(model(decisions.MODEL, "main", version, source={"uri": "file:///models/digits"}, rollout=decisions.ROLLOUT))
 
-    def verdict(self):
-        verdict = self.objects.rollout("digits").get("verdict") or {}
-        return f"{verdict.get('result')} ({verdict.get('reason')}): {verdict.get('message')}"
+    def place(self):
+        return [f"--namespace={NAMESPACE}"]
+
+    def environment(self):
+        return self.target.environment()
 
     def conditions(self, kind, name):
         return [f"{condition['type']}={condition['status']} {condition['message']}"
@@ -274,8 +282,7 @@ class E2eScenario(scenario.Scenario):
                     f"{len(self.objects.nodes_of('waiting'))} nodes; {self.scale_reason()}")
         self.pause(3)
         final = self.loads.pop("busy").stop()
-        self.expect("scaling a fleet: no request fails", checks.has_no_failure(final),
-                    f"{checks.failures_of(final)} of {final['sent']} requests failed, {final['retried']} were retried")
+        self.expect("scaling a fleet: no request fails", checks.has_no_failure(final), describe_final(final))
         self.target.kubectl("delete", "models/halves", "servingfleets/waiting", "--namespace", NAMESPACE)
         gone = self.wait(lambda: not self.objects.nodes_of("waiting") and not self.objects.named("Deployment", "longshore-waiting"), 60)
         self.expect("a deleted fleet is removed with its pods", gone, f"{len(self.objects.nodes_of('waiting'))} pods left")
@@ -286,11 +293,16 @@ class E2eScenario(scenario.Scenario):
         return f"{scale.get('reason')}: {scale.get('message')}"
 
     def kill_leader(self):
+        done, printed = self.run_longshore("undo", decisions.MODEL, "--to=2")
+        self.expect(f"`longshore undo {decisions.MODEL} --to=2` goes forward again", done, printed)
         self.mark("leader killed", {STABLE})
         before = self.objects.leader()
         epoch = self.objects.epoch("main")
+        command = self.start_longshore("undo", decisions.MODEL, "--to=1", f"--timeout={COMMAND_MAX_S}s")
         killed = time.monotonic()
         self.target.kill(self.objects.controllers()[before])
+        done, printed = decisions.finish(command)
+        answered = time.monotonic()
         self.wait(lambda: self.objects.leader() not in ("", before), 30)
         taken_at = next((at for at, holder in self.objects.leaders if at > killed and holder not in ("", before)), None)
         took = f"{taken_at - killed:.1f} s" if taken_at else "never"
@@ -298,7 +310,16 @@ class E2eScenario(scenario.Scenario):
         met = self.wait(lambda: self.has_nodes_since(epoch), 30)
         self.expect("the new leader controls the nodes", met,
                     f"epoch {self.objects.epoch('main')}, {time.monotonic() - killed:.1f} s after the kill")
+        self.expect("a command that is given while the leader is killed is executed", done,
+                    f"{answered - killed:.1f} s after the kill; {printed}")
+        self.expect_undone("the new leader does not roll out the version that was left", "new leader")
         self.expect_no_failure("a killed controller", "leader killed")
+        self.stop_quiet()
+
+    def stop_quiet(self):
+        final = self.loads.pop(decisions.MODEL).stop()
+        self.expect(f"{decisions.MODEL}: no request fails", checks.has_no_failure(final), describe_final(final))
+        self.target.kubectl("delete", f"models/{decisions.MODEL}", "--namespace", NAMESPACE)
 
     def kill_node(self):
         self.mark("node killed", {STABLE})
@@ -449,9 +470,9 @@ class E2eScenario(scenario.Scenario):
     def check_totals(self):
         final = self.loads["digits"].stop()
         segments = self.loads["digits"].segments()
-        self.result = {"requests": final["sent"], "answered": final["answered"], "failed": checks.failures_of(final),
-                       "retried": final["retried"],
-                       "wrong_version": checks.count_wrong_versions(segments, lambda name: self.allowed.get(name, {1, STABLE}))}
+        self.result |= {"requests": final["sent"], "answered": final["answered"], "failed": checks.failures_of(final),
+                        "retried": final["retried"],
+                        "wrong_version": checks.count_wrong_versions(segments, lambda name: self.allowed.get(name, {1, STABLE}))}
         for name in ("failed", "wrong_version"):
             self.expect(f"{name}: 0", final["answered"] > 0 and self.result[name] == 0, self.result[name])
         self.target.kubectl("delete", "models,servingfleets", "--all", "--namespace", NAMESPACE)

@@ -58,8 +58,12 @@ class TargetCluster:
     def kubectl(self, *words, input=None):
         return run_kubectl(self.folder, self.kubeconfig, *words, input=input)
 
+    def environment(self):
+        """The environment of programs of this machine that use the cluster."""
+        return {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
+
     def helm(self, *words):
-        environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig), "HELM_CACHE_HOME": str(self.folder / "helm"),
+        environment = {**self.environment(), "HELM_CACHE_HOME": str(self.folder / "helm"),
                        "HELM_CONFIG_HOME": str(self.folder / "helm"), "HELM_DATA_HOME": str(self.folder / "helm")}
         done = subprocess.run([find_binaries("helm") / "helm", *map(str, words)], env=environment, capture_output=True,
                               text=True, check=False, timeout=300)
