@@ -2,7 +2,8 @@
 // compared.
 //
 // Both runs of a pair have the same input, the same number of rows and the same node, and the order alternates from
-// pair to pair, so that neither version profits from warmer caches. Which version the request was assigned to, and what
+// pair to pair. Before them, both versions run the input once without being measured, so that the version with more
+// requests does not profit from warmer caches. Which version the request was assigned to, and what
 // became of it there, makes no difference to the pair. Therefore pairs compare the versions fairly even if users are
 // assigned instead of requests, or if batches differ.
 //
@@ -70,7 +71,7 @@ struct Pair {
 // What must be known to accept a pair.
 struct PairTerms {
   size_t bytes = 0;                      // The memory that the pair needs while it waits.
-  std::chrono::nanoseconds expected{0};  // The likely time of both runs; 0: unknown.
+  std::chrono::nanoseconds expected{0};  // The likely time of all four runs; 0: unknown.
   double slots = 0;                      // As for PairBudget::Allows.
   bool reject_non_finite = false;        // An answer with NaN or Inf is a failure.
   std::shared_ptr<Counters> counters;    // The counters of the candidate.

@@ -103,7 +103,7 @@ void Pairing::Offer(const Request& request, const UsersRun& run) const {
 evidence::PairTerms Pairing::TermsOf(const Request& request, const UsersRun& run, const Entry& candidate) const {
   const auto slots = static_cast<double>(deps_.admission.load().concurrent_runs_max);
   return {.bytes = request.call.request.ByteSizeLong(),
-          .expected = 2 * run.took,
+          .expected = 4 * run.took,
           .slots = request.model->pairs.budget * slots,
           .reject_non_finite = candidate.guard.non_finite(),
           .counters = candidate.arm->counters,

@@ -76,8 +76,8 @@ std::string ProofTimeText(const api::Rollout& rollout, const ProofNeed& need, co
   }
   const auto needed = need.of(std::max(traffic.error_rate, kFewErrors));
   const std::string last =
-      fmt::format("the traffic of the last {} ({:.3g} requests/s, {:.2g} % of them fail)",
-                  api::RoughDuration(traffic.over), traffic.requests_per_second, 100 * traffic.error_rate);
+      fmt::format("the traffic of the last {} ({:g} requests/s, {:g} % of them fail)", api::RoughDuration(traffic.over),
+                  traffic.requests_per_second, 100 * traffic.error_rate);
   if (!needed) return fmt::format("; at {} no number of requests suffices for this tolerance", last);
   const double per_second = traffic.requests_per_second * (need.keyed ? rollout.pairs.share : 1);
   const double seconds = *needed / std::max(per_second, 1e-9);

@@ -77,11 +77,21 @@ std::string NotProvenMessage(const Seen& seen, const api::ModelSpec& spec, const
                              const std::string& missing) {
   std::string message = fmt::format("it is not shown yet that {} {} within the tolerance: {}", missing,
                                     missing == "its error rate" ? "is" : "are", DifferenceText(seen, spec));
-  if (const auto time = TimeToProof(seen, spec.rollout, step)) {
-    message += fmt::format("; at this traffic the proof takes about {} more if the versions are equal",
-                           api::RoughDuration(*time));
-  }
-  return message;
+  const auto time = TimeToProof(seen, spec.rollout, step);
+  return message + (time ? fmt::format("; at this traffic the proof takes about {} more if the versions are equal",
+                                       api::RoughDuration(*time))
+                         : "; there is too little evidence to tell how much longer the proof takes");
+}
+
+std::string TooFewMessage(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step) {
+  const int64_t required = spec.rollout.requests_min;
+  std::string message =
+      fmt::format("after {} the candidate has had {} of the {} requests that this step requires; so far, {}",
+                  api::RoughDuration(step.elapsed), step.requests, required, DifferenceText(seen, spec));
+  if (step.requests == 0) return message;
+  const double left = static_cast<double>(required) / static_cast<double>(step.requests) - 1;
+  const auto time = std::chrono::duration_cast<Duration>(left * std::chrono::duration<double>(step.elapsed));
+  return message + fmt::format("; at this traffic the others take about {}", api::RoughDuration(time));
 }
 
 // The result of a step without a failed test.
@@ -92,12 +102,7 @@ api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepF
   }
   const bool patient = step.elapsed < rollout.patience;
   if (step.requests < rollout.requests_min) {
-    return {patient ? "Undecided" : "Inconclusive",
-            "TooFewRequests",
-            fmt::format("{}only {} of the {} candidate requests that this step requires",
-                        patient ? "" : fmt::format("after {} there are ", api::RoughDuration(step.elapsed)),
-                        step.requests, rollout.requests_min),
-            {}};
+    return {patient ? "Undecided" : "Inconclusive", "TooFewRequests", TooFewMessage(seen, spec, step), {}};
   }
   if (step.proof == api::Proof::kSampled) {
     return {"Pass",

@@ -24,13 +24,22 @@ double Share(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// The number with two digits, without an exponent: "0.021", "2.1", "210".
+std::string TwoDigits(double number) {
+  constexpr double kDecimalsMax = 6;
+  if (number <= 0) return "0";
+  const double decimals = std::clamp(1 - std::floor(std::log10(number)), 0.0, kDecimalsMax);
+  return fmt::format("{:.{}f}", number, static_cast<int>(decimals));
+}
+
 // "0.21 percentage points lower".
 std::string PointsText(double difference) {
-  return fmt::format("{:.2g} percentage points {}", 100 * std::abs(difference), difference < 0 ? "lower" : "higher");
+  return fmt::format("{} percentage points {}", TwoDigits(100 * std::abs(difference)),
+                     difference < 0 ? "lower" : "higher");
 }
 
 std::string RatioText(double ratio) {
-  return fmt::format("{:.2g} % {}", 100 * std::abs(ratio - 1), ratio < 1 ? "shorter" : "longer");
+  return fmt::format("{} % {}", TwoDigits(100 * std::abs(ratio - 1)), ratio < 1 ? "shorter" : "longer");
 }
 
 void AddPairNumbers(const Seen& seen, std::map<std::string, double>& numbers) {
@@ -131,9 +140,8 @@ std::string DifferenceText(const Seen& seen, const api::ModelSpec& spec) {
   if (text.empty()) return "no test is enabled";
   text += " (95 % confidence)";
   if (spec.rollout.error_rate.enabled && seen.error_detectable < 1) {
-    text +=
-        fmt::format("; the smallest increase of the error rate that so much evidence finds is {:.2g} percentage points",
-                    100 * seen.error_detectable);
+    text += fmt::format("; the smallest increase of the error rate that so much evidence finds is {} percentage points",
+                        TwoDigits(100 * seen.error_detectable));
   }
   return text;
 }
