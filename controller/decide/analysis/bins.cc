@@ -78,7 +78,8 @@ void Bins::Follow(const KeyShares& shares) {
 }
 
 void Bins::Add(const std::string& node, const OfNode& counts, const api::BinEvidence& before) {
-  if (counts.candidate.salt.empty() && counts.stable.salt.empty()) return;
+  const bool has_salt = counts.candidate.salt == shares_.salt || counts.stable.salt == shares_.salt;
+  if (shares_.salt.empty() || !has_salt) return;
   Node& sums = nodes_[node];
   Take(counts.candidate, OfCandidate(), sums.candidate);
   Take(counts.stable, OfStable(), sums.stable);

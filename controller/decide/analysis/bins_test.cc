@@ -95,6 +95,7 @@ TEST(Bins, CountOnlyTheirOwnSalt) {
   Bins bins = AtWeight(10, "uid/3/1");
   AddToBoth([](int) { return OneBin{1000, 0}; }, bins);
   EXPECT_FALSE(bins.look());
+  EXPECT_TRUE(bins.ToJson().is_null());
 }
 
 TEST(Bins, OfACandidateThatIsNoWorseAreRarelyConspicuousAlthoughUsersDiffer) {
