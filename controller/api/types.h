@@ -235,6 +235,16 @@ struct PairEvidence {
   friend bool operator==(const PairEvidence&, const PairEvidence&) = default;
 };
 
+// Counts by bins of keys, as in BinEvidence of control.proto. The counts of one salt say nothing about the bins of
+// another one.
+struct BinEvidence {
+  std::string salt{};  // "": there are no counts.
+  std::vector<int64_t> requests{};
+  std::vector<int64_t> bad{};
+
+  friend bool operator==(const BinEvidence&, const BinEvidence&) = default;
+};
+
 // Counts of run times. Buckets as in Evidence of control.proto.
 using TimeBuckets = std::vector<int64_t>;
 
@@ -249,6 +259,7 @@ struct ArmEvidence {
   std::map<int, TimeBuckets> run_times;
   DriftEvidence drift;
   PairEvidence pairs;
+  BinEvidence bins;
 
   friend bool operator==(const ArmEvidence&, const ArmEvidence&) = default;
 };

@@ -37,6 +37,8 @@ api::ArmEvidence FromProto(const control::Evidence& evidence) {
   const control::PairEvidence& pairs = evidence.pairs();
   arm.pairs = {pairs.pairs(), pairs.candidate_failed(), pairs.stable_failed(), pairs.both_failed(),
                BucketsFrom(pairs.ratio_buckets())};
+  const control::BinEvidence& bins = evidence.bins();
+  arm.bins = {bins.salt(), BucketsFrom(bins.requests()), BucketsFrom(bins.bad())};
   return arm;
 }
 
@@ -48,6 +50,12 @@ T Less(T more, T less) {
 api::TimeBuckets Less(api::TimeBuckets more, const api::TimeBuckets& less) {
   for (size_t i = 0; i < std::min(more.size(), less.size()); ++i) more[i] = Less(more[i], less[i]);
   return more;
+}
+
+// The counts of a new salt start at zero.
+api::BinEvidence Less(api::BinEvidence more, const api::BinEvidence& less) {
+  if (more.salt != less.salt) return more;
+  return {std::move(more.salt), Less(std::move(more.requests), less.requests), Less(std::move(more.bad), less.bad)};
 }
 
 }  // namespace
@@ -66,6 +74,7 @@ api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence
       Less(more.pairs.pairs, less.pairs.pairs), Less(more.pairs.candidate_failed, less.pairs.candidate_failed),
       Less(more.pairs.stable_failed, less.pairs.stable_failed), Less(more.pairs.both_failed, less.pairs.both_failed),
       Less(more.pairs.ratio_buckets, less.pairs.ratio_buckets)};
+  difference.bins = Less(more.bins, less.bins);
   difference.drift.pairs = Less(more.drift.pairs, less.drift.pairs);
   difference.drift.difference_sum = Less(more.drift.difference_sum, less.drift.difference_sum);
   // The maximum within a window cannot be computed from two cumulative maxima, so this is the later one.
@@ -135,9 +144,14 @@ analysis::Windows EvidenceBook::Windows(const std::string& fleet, const std::str
   return windows;
 }
 
-api::ArmEvidence EvidenceBook::Past(const std::string& fleet, const std::string& served_name, int64_t version) const {
+api::ArmEvidence EvidenceBook::Past(const std::string& fleet, const std::string& served_name, int64_t version,
+                                    const std::string& salt) const {
   api::ArmEvidence past;
-  ForEach(fleet, served_name, version, [&](const std::string&, const Sums& sums) { analysis::Add(sums.past, past); });
+  ForEach(fleet, served_name, version, [&](const std::string&, const Sums& sums) {
+    api::ArmEvidence of_node = sums.past;
+    if (of_node.bins.salt != salt) of_node.bins = {};
+    analysis::Add(of_node, past);
+  });
   return past;
 }
 

@@ -27,8 +27,9 @@ class EvidenceBook {
   // Returns the counts of both versions since the last Use, by node. Nodes without counts are left out.
   analysis::Windows Windows(const std::string& fleet, const std::string& served_name, int64_t candidate,
                             int64_t stable) const;
-  // Returns the sum of the counts of all nodes since this EvidenceBook was created.
-  api::ArmEvidence Past(const std::string& fleet, const std::string& served_name, int64_t version) const;
+  // Returns the sum of the counts of all nodes since this EvidenceBook was created, with the bins of this salt.
+  api::ArmEvidence Past(const std::string& fleet, const std::string& served_name, int64_t version,
+                        const std::string& salt) const;
   // Returns the requests and the errors of all versions since this EvidenceBook was created; the other counts are 0.
   api::ArmEvidence Total(const std::string& fleet, const std::string& served_name) const;
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 namespace longshore::reconcile {
 namespace {
 
@@ -55,6 +57,40 @@ TEST_F(EvidenceBookTest, LaterVersionCountsFromItsFirstRequest) {
   EXPECT_EQ(Requests(), 4);
 }
 
+control::Report WithBins(const std::string& salt, const std::vector<int64_t>& requests,
+                         const std::vector<int64_t>& bad = {}) {
+  control::Report report = Report(std::accumulate(requests.begin(), requests.end(), int64_t{0}));
+  control::BinEvidence& bins = *report.mutable_versions(0)->mutable_evidence()->mutable_bins();
+  bins.set_salt(salt);
+  for (const int64_t count : requests) bins.add_requests(count);
+  for (const int64_t count : bad) bins.add_bad(count);
+  return report;
+}
+
+TEST_F(EvidenceBookTest, CountsBinsPerSaltAndAcrossRestartsOfANode) {
+  Take("a", "i", control::Report());
+  Take("a", "i", WithBins("one", {5, 3}, {0, 1}));
+  const analysis::Windows used = book_.Windows("f", "m", 1, 2);
+  book_.Use("f", "m", 1, 2, used);
+  Take("a", "i", WithBins("one", {7, 3}, {0, 1}));
+  EXPECT_EQ(Window().bins, (api::BinEvidence{"one", {2, 0}, {0, 0}}));
+  Take("a", "j", WithBins("one", {1}));
+  EXPECT_EQ(Window().bins, (api::BinEvidence{"one", {3, 0}, {0, 0}}));
+
+  Take("a", "j", WithBins("two", {4}));
+  EXPECT_EQ(Window().bins, (api::BinEvidence{"two", {4}, {}})) << "another salt starts at zero";
+  EXPECT_EQ(book_.Past("f", "m", 1, "two").bins, (api::BinEvidence{"two", {4}, {}}));
+  EXPECT_EQ(book_.Past("f", "m", 1, "one").bins, api::BinEvidence{});
+}
+
+TEST_F(EvidenceBookTest, SumsTheBinsOfTheSaltOverTheNodes) {
+  for (const char* node : {"a", "b", "c"}) Take(node, "i", control::Report());
+  Take("a", "i", WithBins("two", {1}));
+  Take("b", "i", WithBins("one", {9}));  // It has not received the new state yet.
+  Take("c", "i", WithBins("two", {2, 1}));
+  EXPECT_EQ(book_.Past("f", "m", 1, "two").bins, (api::BinEvidence{"two", {3, 1}, {}}));
+}
+
 TEST_F(EvidenceBookTest, EachRequestIsInOneWindow) {
   Take("a", "i", Report(0));
   Take("a", "i", Report(5));
@@ -63,7 +99,7 @@ TEST_F(EvidenceBookTest, EachRequestIsInOneWindow) {
   book_.Use("f", "m", 1, 2, used);
   EXPECT_EQ(Requests(), 2) << "requests after the window was read are in the next one";
   EXPECT_EQ(Window().run_times.at(0), std::vector<int64_t>{2});
-  EXPECT_EQ(book_.Past("f", "m", 1).requests, 7);
+  EXPECT_EQ(book_.Past("f", "m", 1, "").requests, 7);
   book_.EmptyWindows("f", "m");
   EXPECT_EQ(Requests(), 0);
 }
@@ -79,7 +115,7 @@ TEST_F(EvidenceBookTest, TenThousandNodesComeAndGoAndOnlyTheirCountsAreKept) {
     EXPECT_EQ(Requests(), 1) << "its request still counts";
     book_.EmptyWindows("f", "m");
   }
-  EXPECT_EQ(book_.Past("f", "m", 1).requests, kNodes);
+  EXPECT_EQ(book_.Past("f", "m", 1, "").requests, kNodes);
   EXPECT_EQ(Requests(), 0);
   EXPECT_LE(book_.size(), 3U);
 }
@@ -90,9 +126,9 @@ TEST_F(EvidenceBookTest, VersionThatNoReportContainsIsRemoved) {
   Take("a", "i", Report(5));
   Take("b", "i", Report(3));
   Take("a", "i", control::Report());
-  EXPECT_EQ(book_.Past("f", "m", 1).requests, 8);
+  EXPECT_EQ(book_.Past("f", "m", 1, "").requests, 8);
   Take("b", "i", control::Report());
-  EXPECT_EQ(book_.Past("f", "m", 1).requests, 0);
+  EXPECT_EQ(book_.Past("f", "m", 1, "").requests, 0);
   EXPECT_EQ(book_.size(), 2U);
 }
 
@@ -104,7 +140,7 @@ TEST_F(EvidenceBookTest, EachNodeHasItsOwnWindow) {
   EXPECT_EQ(windows.size(), 2);
   EXPECT_EQ(windows.at("a").candidate.requests, 5);
   EXPECT_EQ(windows.at("b").candidate.requests, 3);
-  EXPECT_EQ(book_.Past("f", "m", 1).requests, 8);
+  EXPECT_EQ(book_.Past("f", "m", 1, "").requests, 8);
 }
 
 }  // namespace

@@ -398,7 +398,8 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
   }
   const api::RolloutStatus& rollout = model.status.rollout;
   observed.windows = shared_.evidence.Windows(memory.fleet, memory.served_name, rollout.candidate, rollout.stable);
-  observed.stable_past = shared_.evidence.Past(memory.fleet, memory.served_name, model.status.stable_version);
+  observed.stable_past =
+      shared_.evidence.Past(memory.fleet, memory.served_name, model.status.stable_version, rollout.id);
   return observed;
 }
 

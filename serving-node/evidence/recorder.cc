@@ -104,6 +104,16 @@ void Counters::CountDropped(PairDrop why) {
   }
 }
 
+std::shared_ptr<Bins> Counters::BinsOf(const std::string& salt) {
+  const std::lock_guard lock(mutex_);
+  if (salt.empty()) {
+    bins_.reset();
+  } else if (!bins_ || bins_->salt() != salt) {
+    bins_ = std::make_shared<Bins>(salt);
+  }
+  return bins_;
+}
+
 int64_t Counters::pairs() const {
   const std::lock_guard lock(mutex_);
   return pairs_.pairs();
@@ -122,6 +132,7 @@ control::Evidence Counters::Snapshot() const {
   const std::lock_guard lock(mutex_);
   *evidence.mutable_drift() = drift_;
   *evidence.mutable_pairs() = pairs_;
+  if (bins_) bins_->CopyTo(evidence.mutable_bins());
   return evidence;
 }
 

@@ -18,6 +18,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "longshore/control.pb.h"
+#include "serving-node/evidence/bins.h"
 
 namespace longshore::evidence {
 
@@ -95,6 +96,9 @@ class Counters {
   void CountNonFinite(TimePoint at);
   void CountPair(const PairOutcome& outcome);
   void CountDropped(PairDrop why);
+  // Returns the counters by bins of keys for this salt, which Snapshot reports until this is called with another salt.
+  // With the salt "", returns nullptr, and bins are reported no longer. Takes a lock.
+  std::shared_ptr<Bins> BinsOf(const std::string& salt);
 
   int64_t requests() const { return requests_.load(std::memory_order_relaxed); }
   int64_t errors() const { return errors_.load(std::memory_order_relaxed); }
@@ -108,10 +112,11 @@ class Counters {
   std::atomic<int64_t> first_non_finite_unix_ms_{0};
   std::atomic<int64_t> overloaded_{0};
   RunTimes run_times_;
-  // Guards drift_ and pairs_. A mutex is fast enough, because there are few pairs.
+  // Guards the members below. A mutex is fast enough, because there are few pairs.
   mutable std::mutex mutex_;
   control::DriftEvidence drift_;
   control::PairEvidence pairs_;
+  std::shared_ptr<Bins> bins_;
 };
 
 // The counters of all versions on the node, and those of the node itself. Thread-safe.

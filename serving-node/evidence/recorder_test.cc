@@ -40,6 +40,34 @@ TEST(Counters, KeepTheTimeOfTheFirstNonFiniteAnswer) {
   EXPECT_EQ(counters.Snapshot().first_non_finite_unix_ms(), 1000);
 }
 
+std::vector<int64_t> ListOf(const google::protobuf::RepeatedField<int64_t>& counts) {
+  return {counts.begin(), counts.end()};
+}
+
+TEST(Counters, ReportTheBinsOfTheNewestSaltOnly) {
+  Counters counters;
+  EXPECT_FALSE(counters.Snapshot().has_bins());
+  const auto before = counters.BinsOf("uid/2/1");
+  before->Count(1, false);
+  before->Count(1, true);
+  before->Count(3, false);
+  EXPECT_EQ(counters.BinsOf("uid/2/1"), before) << "the same salt, so the same counts";
+  const control::BinEvidence first = counters.Snapshot().bins();
+  EXPECT_EQ(first.salt(), "uid/2/1");
+  EXPECT_EQ(ListOf(first.requests()), (std::vector<int64_t>{0, 2, 0, 1}));
+  EXPECT_EQ(ListOf(first.bad()), (std::vector<int64_t>{0, 1}));
+
+  counters.BinsOf("uid/3/1")->Count(0, false);
+  before->Count(5, true);  // A request that began before the salt changed.
+  const control::BinEvidence second = counters.Snapshot().bins();
+  EXPECT_EQ(second.salt(), "uid/3/1");
+  EXPECT_EQ(ListOf(second.requests()), std::vector<int64_t>{1});
+  EXPECT_EQ(second.bad_size(), 0);
+
+  EXPECT_EQ(counters.BinsOf(""), nullptr);
+  EXPECT_FALSE(counters.Snapshot().has_bins());
+}
+
 TEST(Counters, SumAndBucketsAgreeWithTheRuns) {
   Counters counters;
   counters.CountRunTime(microseconds(1), 0);

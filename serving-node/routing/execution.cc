@@ -168,10 +168,19 @@ void Execution::Count(const ActiveRun& run, Code code) const {
   if (run.outcome && run.outcome->first_of_batch && !run.outcome->planned) {
     run.counters->CountRunTime(std::chrono::duration_cast<Duration>(run.outcome->run_time), run.outcome->padded_rows);
   }
-  if (run.submitted && IsOverloaded(code, run.missed_deadline, run.ready->queue->options()))
-    return run.counters->CountOverloaded();
+  if (run.submitted && IsOverloaded(code, run.missed_deadline, run.ready->queue->options())) {
+    run.counters->CountOverloaded();
+    return CountForBin(run, true);
+  }
   run.counters->CountRequest(code);
-  if (evidence::IsEvidence(code)) CountForGuard(run, code != Code::kOk);
+  if (!evidence::IsEvidence(code)) return;
+  CountForBin(run, code != Code::kOk);
+  CountForGuard(run, code != Code::kOk);
+}
+
+void Execution::CountForBin(const ActiveRun& run, bool bad) const {
+  const Choice& choice = run.request->choice;
+  if (choice.entry != nullptr && choice.entry->bins && choice.bin >= 0) choice.entry->bins->Count(choice.bin, bad);
 }
 
 void Execution::CountForGuard(const ActiveRun& run, bool error) const {

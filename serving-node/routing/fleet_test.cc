@@ -66,6 +66,63 @@ TEST_F(FleetTest, ForwardsToThePeerThatHoldsTheVersion) {
   EXPECT_EQ(load_b.received(), 0) << "requests of peers do not count as received";
 }
 
+// The bucket of the key "alice" with the salt "uid/4/1", by docs/assignment.md.
+constexpr int kBinOfAlice = 5389 / 50;
+
+std::string KeyedModels(const std::string& salt, const std::string& by = "HEADER") {
+  return fmt::format(R"(models {{ served_name: "digits" assignment {{ by: {} key: "x-user" salt: "{}" }}
+                        versions {{ version: 1 role: STABLE }}
+                        versions {{ version: 4 weight_bp: 10000 role: CANDIDATE }} }})",
+                     by, salt);
+}
+
+TEST_F(FleetTest, CountsTheBinOfAKeyOnTheNodeThatRanTheRequest) {
+  a_.Hold({1});
+  b_.Hold({1, 4});
+  SetStates("1", "14", KeyedModels("uid/4/1"));
+  ASSERT_TRUE(Ask(a_.router, WithHeader(DigitsCall(0), "x-user", "alice")));
+  ASSERT_FALSE(Ask(a_.router, WithHeader(DigitsCall(kFailHere), "x-user", "alice")));
+  ASSERT_TRUE(Ask(a_.router, DigitsCall(0))) << "without a key, so in no bin";
+  ASSERT_TRUE(Ask(a_.router, Pinned(WithHeader(DigitsCall(0), "x-user", "alice"), 4))) << "not evidence";
+  EXPECT_EQ(a_.recorder.Snapshot("digits", 4).bins().requests_size(), 0);
+  const control::BinEvidence bins = b_.recorder.Snapshot("digits", 4).bins();
+  EXPECT_EQ(bins.salt(), "uid/4/1");
+  ASSERT_EQ(bins.requests_size(), kBinOfAlice + 1);
+  EXPECT_EQ(bins.requests(kBinOfAlice), 2);
+  EXPECT_EQ(bins.bad(kBinOfAlice), 1);
+}
+
+TEST_F(FleetTest, CountsNoBinIfThePeerHasTheSaltOfAnotherRollout) {
+  a_.Hold({1});
+  b_.Hold({1, 4});
+  SetStates("1", "14", KeyedModels("uid/4/1"));
+  b_.SetState(KeyedModels("uid/4/2"));
+  ASSERT_TRUE(Ask(a_.router, WithHeader(DigitsCall(0), "x-user", "alice")));
+  EXPECT_EQ(b_.recorder.Snapshot("digits", 4).requests(), 1);
+  EXPECT_EQ(b_.recorder.Snapshot("digits", 4).bins().requests_size(), 0);
+}
+
+TEST_F(FleetTest, CountsARefusedRequestInItsBin) {
+  a_.Hold({1});
+  b_.Hold({4}, {.queue_max = 0});
+  SetStates("1", "4", KeyedModels("uid/4/1"));
+  ASSERT_FALSE(Ask(a_.router, WithHeader(DigitsCall(0), "x-user", "alice")));
+  const control::Evidence evidence = b_.recorder.Snapshot("digits", 4);
+  EXPECT_EQ(evidence.overloaded(), 1);
+  EXPECT_EQ(evidence.bins().bad(kBinOfAlice), 1);
+}
+
+TEST_F(FleetTest, CountsNoBinsWithoutKeysOrWithoutACandidate) {
+  a_.Hold({1});
+  SetStates("1", "1", KeyedModels("uid/4/1", "REQUEST"));
+  EXPECT_FALSE(a_.recorder.Snapshot("digits", 1).has_bins());
+  SetStates("1", "1", KeyedModels("uid/4/1"));
+  EXPECT_TRUE(a_.recorder.Snapshot("digits", 1).has_bins());
+  a_.SetState(R"(models { served_name: "digits" assignment { by: HEADER key: "x-user" salt: "uid/4/1" }
+                 versions { version: 4 weight_bp: 10000 role: STABLE } })");
+  EXPECT_FALSE(a_.recorder.Snapshot("digits", 4).has_bins());
+}
+
 TEST_F(FleetTest, ReturnsThePeersErrorUnchanged) {
   a_.Hold({1});
   b_.Hold({1, 2});

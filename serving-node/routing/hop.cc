@@ -26,6 +26,17 @@ ForwardCall CallOf(const Request& request, std::string bytes) {
   return call;
 }
 
+// Sets the bin and the salt from the header's text; a text that is not a valid bin sets nothing, because the request
+// can run without it.
+void ParseBin(std::string_view text, Hop& hop) {
+  int bin = -1;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), bin);
+  const std::string_view rest = text.substr(static_cast<size_t>(parsed.ptr - text.data()));
+  if (parsed.ec != std::errc() || !rest.starts_with(' ') || bin < 0 || bin >= node_contract::kBins) return;
+  hop.bin = bin;
+  hop.salt = rest.substr(1);
+}
+
 }  // namespace
 
 Error UnknownModel(std::string_view model) {
@@ -44,6 +55,8 @@ ForwardCall HopCall(const Request& request, const Choice& choice, const std::str
   call.metadata.emplace_back(kHopVersionHeader, std::to_string(choice.version));
   call.metadata.emplace_back(kHopFleetHeader, request.table->fleet());
   if (choice.pinned) call.metadata.emplace_back(kHopPinnedHeader, "1");
+  if (choice.bin >= 0 && choice.entry->bins)
+    call.metadata.emplace_back(kHopBinHeader, fmt::format("{} {}", choice.bin, choice.entry->bins->salt()));
   return call;
 }
 
@@ -69,6 +82,7 @@ Result<Hop> ParseHop(const PredictCall& call) {
     return hop;
   }
   hop.pinned = Header(call, kHopPinnedHeader) == "1";
+  ParseBin(Header(call, kHopBinHeader), hop);
   const std::string_view text = Header(call, kHopVersionHeader);
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), hop.version);
   if (which != kHopToHolder || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {

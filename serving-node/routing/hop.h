@@ -26,6 +26,9 @@ inline constexpr const char* kHopVersionHeader = "x-longshore-version";
 // and the request does not count as evidence. A request that runs on stable only to judge the candidate has this value,
 // too.
 inline constexpr const char* kHopPinnedHeader = "x-longshore-pinned";
+// The bin of the request's key and the salt that decided it, "17 uid/2/1", if the sender counts bins. The receiver
+// counts the request in this bin if it counts the bins of the same salt.
+inline constexpr const char* kHopBinHeader = "x-longshore-bin";
 
 // Metadata of a hop to a home, in addition to kHopFleetHeader:
 
@@ -76,8 +79,10 @@ ForwardCall HomeCall(Request& request);
 struct Hop {
   bool to_home = false;
   std::string_view fleet;
-  int64_t version = 0;     // Only for a hop to a holder.
-  bool pinned = false;     // Only for a hop to a holder.
+  int64_t version = 0;  // Only for a hop to a holder.
+  bool pinned = false;  // Only for a hop to a holder.
+  int bin = -1;         // Only for a hop to a holder; -1 if there is none.
+  std::string_view salt{};
   bool died_once = false;  // Only for a hop to a home.
 };
 // Returns InvalidArgument if the metadata is not that of a hop. The result refers to `call`, which must outlive it.

@@ -60,6 +60,21 @@ TEST(Hop, DistinguishesHopsToHomesAndToHolders) {
   EXPECT_FALSE(ParseHop(call));
 }
 
+Hop WithBin(const std::string& text) {
+  static PredictCall call;
+  call.headers = {{kHopHeader, kHopToHolder}, {kHopVersionHeader, "3"}, {kHopBinHeader, text}};
+  return *ParseHop(call);
+}
+
+TEST(Hop, HasTheBinOfTheKeyOrNone) {
+  EXPECT_EQ(WithBin("17 uid/2/1").bin, 17);
+  EXPECT_EQ(WithBin("17 uid/2/1").salt, "uid/2/1");
+  for (const char* text : {"", "17", "200 uid/2/1", "-1 uid/2/1", "x uid/2/1", "99999999999 s"}) {
+    EXPECT_EQ(WithBin(text).bin, -1) << text;
+    EXPECT_EQ(WithBin(text).salt, "") << text;
+  }
+}
+
 TEST(Hop, RefusesAHopToAHomeFromAnotherFleet) {
   const Headers to_home = {{kHopHeader, kHopToHome}, {kHopFleetHeader, "ns/f"}};
   EXPECT_EQ(IsToHome(to_home, "ns/f"), true);

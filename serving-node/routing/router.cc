@@ -71,7 +71,7 @@ struct Router::Shared {
   void Start(const RequestPtr& request);
   void StartHop(const RequestPtr& request);
   void StartAsHome(const RequestPtr& request, bool died_once);
-  void StartAsHolder(const RequestPtr& request, int64_t version, bool pinned);
+  void StartAsHolder(const RequestPtr& request, const Hop& hop);
   void AskHomes(const RequestPtr& request);
   void Route(const RequestPtr& request);
   void StartStandalone(const RequestPtr& request);
@@ -183,7 +183,7 @@ void Router::Shared::StartHop(const RequestPtr& request) {
   if (request->table->fleet() != hop->fleet)
     return request->done(Fail(no_peer, "this node does not belong to the fleet {}", hop->fleet));
   request->model = request->table->Find(request->model_name());
-  hop->to_home ? StartAsHome(request, hop->died_once) : StartAsHolder(request, hop->version, hop->pinned);
+  hop->to_home ? StartAsHome(request, hop->died_once) : StartAsHolder(request, *hop);
 }
 
 // Handles the request as if the client had sent it to this node.
@@ -205,12 +205,14 @@ void Router::Shared::StartAsHome(const RequestPtr& request, bool died_once) {
 }
 
 // The sender chose the version; this node runs exactly that version or returns an error.
-void Router::Shared::StartAsHolder(const RequestPtr& request, int64_t version, bool pinned) {
-  request->choice = {version, request->model == nullptr ? nullptr : request->model->Find(version), pinned};
-  auto ready = deps.store.Find(request->model_name(), version);
+void Router::Shared::StartAsHolder(const RequestPtr& request, const Hop& hop) {
+  const Entry* entry = request->model == nullptr ? nullptr : request->model->Find(hop.version);
+  request->choice = {hop.version, entry, hop.pinned};
+  if (entry != nullptr && entry->bins && entry->bins->salt() == hop.salt) request->choice.bin = hop.bin;
+  auto ready = deps.store.Find(request->model_name(), hop.version);
   if (!ready) return request->done(tl::make_unexpected(std::move(ready.error())));
-  if (!pinned && request->choice.entry != nullptr && request->choice.entry->tripped()) {
-    return request->done(NotFound("model \"{}\" version {}: its guard tripped", request->model_name(), version));
+  if (!hop.pinned && entry != nullptr && entry->tripped()) {
+    return request->done(NotFound("model \"{}\" version {}: its guard tripped", request->model_name(), hop.version));
   }
   AnswerPeer(request);
   execution.Run(request, *ready);
@@ -229,7 +231,8 @@ void Router::Shared::AvoidJournalWait(const RequestPtr& request) const {
   const Entry* stable = request->model->stable();
   const Choice& choice = request->choice;
   if (stable == nullptr || choice.pinned || choice.entry == nullptr || !choice.entry->being_noted()) return;
-  if (deps.store.Find(request->model_name(), stable->version)) request->choice = {stable->version, stable, false};
+  if (deps.store.Find(request->model_name(), stable->version))
+    request->choice = {stable->version, stable, false, choice.bin};
 }
 
 // Forwards the request to a less loaded peer if it would wait too long in the queue here: longer than half of the
@@ -284,7 +287,7 @@ void Router::Shared::FallBack(const RequestPtr& request) {
   const int64_t version = request->choice.version;
   const Entry* stable = request->model->stable();
   if (!request->choice.pinned && stable != nullptr && stable->version != version) {
-    request->choice = {stable->version, stable, false};
+    request->choice = {stable->version, stable, false, request->choice.bin};
     request->tried.clear();
     return Dispatch(request);
   }

@@ -43,6 +43,15 @@ std::shared_ptr<Arm> NewArm(const GuardKey& key, GuardBook& guards, evidence::Re
   return arm;
 }
 
+// The salt whose bins are counted for the versions of the model; "" if none are. Bins tell the versions of a rollout
+// apart, so they are counted while there is a candidate, also before it gets a weight.
+std::string SaltOfBins(const control::ModelState& model) {
+  const auto by = model.assignment().by();
+  const bool keyed = by == control::Assignment::HEADER || by == control::Assignment::COOKIE;
+  const bool rollout = std::ranges::count(model.versions(), control::CANDIDATE, &control::VersionState::role) > 0;
+  return keyed && rollout ? model.assignment().salt() : "";
+}
+
 }  // namespace
 
 const Entry* ModelRoutes::Find(int64_t version) const {
@@ -59,10 +68,7 @@ const Entry* ModelRoutes::candidate() const {
   return found == entries.end() ? nullptr : &*found;
 }
 
-const Entry* ModelRoutes::Assign(const PredictCall& call) const {
-  const auto key = KeyOf(assignment, call);
-  const uint32_t bucket =
-      key ? BucketOfKey(assignment.salt(), *key) : BucketOfSequence(sequence->fetch_add(1, std::memory_order_relaxed));
+const Entry* ModelRoutes::Assign(uint32_t bucket) const {
   int32_t end = 0;
   int32_t wanted = 0;
   for (const Entry& entry : entries) {
@@ -107,13 +113,14 @@ std::shared_ptr<const RoutingTable> RoutingTable::Build(const control::DesiredSt
     auto& sequence = next.sequences[model.name] = reused->sequences[model.name];
     if (!sequence) sequence = std::make_shared<std::atomic<uint64_t>>(0);
     model.sequence = sequence;
+    const std::string salt_of_bins = SaltOfBins(from);
     for (const control::VersionState& version : from.versions()) {
       const GuardKey key{model.name, version.version(), from.assignment().salt()};
       keys.push_back(key);
       auto& arm = next.arms[key] = reused->arms[key];
       if (!arm) arm = NewArm(key, guards, recorder);
       model.entries.push_back({version.version(), version.weight_bp(), version.role(), version.guard(), arm,
-                               table->peers_.AddressesOf(version.ready())});
+                               table->peers_.AddressesOf(version.ready()), arm->counters->BinsOf(salt_of_bins)});
     }
     std::ranges::stable_sort(model.entries, {}, [](const Entry& entry) { return entry.role == control::STABLE; });
   }
@@ -139,9 +146,12 @@ Result<Choice> Choose(const ModelRoutes& model, const PredictCall& call) {
       return InvalidArgument("Unrecognized servable version label: {}", spec.version_label());
     return Choice{label->second, model.Find(label->second), true};
   }
-  const Entry* entry = model.Assign(call);
+  const auto key = KeyOf(model.assignment, call);
+  const uint32_t bucket = key ? BucketOfKey(model.assignment.salt(), *key)
+                              : BucketOfSequence(model.sequence->fetch_add(1, std::memory_order_relaxed));
+  const Entry* entry = model.Assign(bucket);
   if (entry == nullptr) return Unavailable("model \"{}\" has no version that may be served yet", model.name);
-  return Choice{entry->version, entry, false};
+  return Choice{entry->version, entry, false, key ? static_cast<int>(bucket) / node_contract::kBucketsPerBin : -1};
 }
 
 }  // namespace longshore::routing

@@ -42,6 +42,8 @@ struct Entry {
   control::Guard guard;
   std::shared_ptr<Arm> arm;
   std::vector<std::string> peers;  // Addresses of the other nodes that have this version ready.
+  // Counts the requests that have a key; null unless requests are assigned by keys and there is a candidate.
+  std::shared_ptr<evidence::Bins> bins;
 
   bool tripped() const { return role != control::STABLE && arm->guard->tripped(); }
   // True while the journal entry of the first run is being written. A run that is submitted now waits for the disk.
@@ -70,9 +72,8 @@ struct ModelRoutes {
   const Entry* Find(int64_t version) const;
   const Entry* stable() const;
   const Entry* candidate() const;  // The first one; null if there is none.
-  // Returns the entry of the version that the call should get. A call without a key is assigned by the next number of
-  // `sequence`. Returns nullptr if no version has a weight.
-  const Entry* Assign(const PredictCall& call) const;
+  // Returns the entry of the version that owns the bucket; nullptr if no version has a weight.
+  const Entry* Assign(uint32_t bucket) const;
   int32_t AppliedWeight(int64_t version) const;
 };
 
@@ -80,6 +81,7 @@ struct Choice {
   int64_t version = 0;
   const Entry* entry = nullptr;  // Null if the client named a version that the desired state does not contain.
   bool pinned = false;           // The client named the version or its label.
+  int bin = -1;                  // The bin of the request's key; -1 if it has none.
 };
 
 class RoutingTable {

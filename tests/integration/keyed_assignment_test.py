@@ -107,6 +107,15 @@ class KeyedAssignment(unittest.TestCase):
 
         wait_for("both nodes to split", both_split)
 
+    def check_the_bins(self, installation: Installation, tally: Tally):
+        """The last look at the bins is at more than half of the candidate's requests. Those that were forwarded count, too."""
+        def numbers():
+            return installation.status("half")["rollout"]["verdict"]["numbers"]
+
+        wait_for("a look at the bins", lambda: numbers().get("binsCandidateRequests", 0) > tally.candidates / 2)
+        self.assertEqual((numbers()["binsOfCandidate"], numbers()["binsOfStable"]), (60, 140))
+        self.assertEqual(numbers()["binsCandidateBad"], 0)
+
     def test_every_node_assigns_keys_like_the_independent_router(self):
         rollout = {"hold": "1h", "requestsMin": 1, "assignment": {"by": "Header", "key": "x-user-id"},
                    "steps": [{"weight": WEIGHT_PERCENT}], "analysis": {"latency": {"tolerance": 10}}}
@@ -127,6 +136,7 @@ class KeyedAssignment(unittest.TestCase):
             print(f"keyed requests per node {dict(tally.per_node)}, {tally.candidates} to the candidate, "
                   f"{len(tally.wrong)} differ from the independent router")
             self.assertEqual(it.phase("half"), "Step", it.status("half")["rollout"].get("verdict"))
+            self.check_the_bins(it, tally)
         self.assertEqual(tally.wrong[:10], [])
 
 

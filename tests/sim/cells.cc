@@ -152,6 +152,32 @@ std::vector<Fault> AllFaults(double requests_per_second) {
   return faults;
 }
 
+std::vector<BinsFault> AllBinsFaults(double requests_per_second) {
+  constexpr int kRequestsBefore = 30000;
+  World refusing;
+  refusing.users = {10000, 0.3, 0, 0};
+  refusing.hidden.refused_share = 0.05;
+  World failing;
+  failing.users = {10000, 0.3, 0, 0};
+  failing.candidate_errors = 0.02;
+  World with_failing_users = failing;
+  with_failing_users.users = {10000, 0.3, 0.02, 1};
+  std::vector<BinsFault> faults;
+  const auto add = [&](const char* name, World world, int requests_before) {
+    world.requests_per_second = requests_per_second;
+    world.keyed = true;
+    Ladder ladder = LadderFor(world);
+    ladder.baseline_requests = requests_before;
+    ladder.spec.rollout.pairs.share = 0;
+    faults.push_back({name, {world, ladder}});
+  };
+  add("5 % refused", refusing, 0);
+  add("errors 1 % -> 2 %", failing, 0);
+  add("errors 1 % -> 2 %, some users always fail, nothing known before", with_failing_users, 0);
+  add("errors 1 % -> 2 %, some users always fail, 30,000 requests known before", with_failing_users, kRequestsBefore);
+  return faults;
+}
+
 Case DoubledErrors(double requests_per_second) {
   Case doubled;
   doubled.world.requests_per_second = requests_per_second;

@@ -39,6 +39,14 @@ Ladder LadderFor(const World& world);
 // The same world with a candidate that equals stable.
 World EqualOf(World world);
 
+// Faults that the bins of users must find alone, because no pairs are run. In some worlds a few users fail all the
+// time, and the rollouts differ in whether anything is known about the time before them.
+struct BinsFault {
+  std::string name;
+  Case drawn;
+};
+std::vector<BinsFault> AllBinsFaults(double requests_per_second);
+
 // A candidate that fails 2 % of the requests, twice as many as stable, and a default rollout.
 Case DoubledErrors(double requests_per_second);
 

@@ -1,5 +1,7 @@
 #include "tests/sim/course.h"
 
+#include <cmath>
+
 namespace longshore::sim {
 namespace {
 
@@ -29,6 +31,7 @@ class Rollout {
       service_.AddSecond(candidate_share, false, period);
     }
     course_.seconds += ladder_.look_every_seconds;
+    analysis_.bins.Follow({kSalt, static_cast<int>(std::lround(candidate_share * 10000))});
     for (const auto& [node, window] : period.windows) {
       course_.requests += window.candidate.requests + window.stable.requests;
       analysis_ = analysis::Update(std::move(analysis_), node, window);

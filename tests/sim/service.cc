@@ -20,6 +20,13 @@ void Count(size_t bucket, analysis::Buckets& buckets) {
   ++buckets[bucket];
 }
 
+void CountInBin(double assigned_at, bool bad, api::BinEvidence& bins) {
+  bins.salt = kSalt;
+  const size_t bin = std::min<size_t>(static_cast<size_t>(assigned_at * analysis::kBins), analysis::kBins - 1);
+  Count(bin, bins.requests);
+  if (bad) Count(bin, bins.bad);
+}
+
 std::string NameOf(size_t node) { return std::string(1, static_cast<char>('a' + node)); }
 
 }  // namespace
@@ -92,6 +99,14 @@ bool Service::Fails(const Input& input, bool candidate, bool first_node) {
   return input.fails_anywhere || (errors > 0 && uniform_(random_) < errors);
 }
 
+void Service::CountRequest(const Input& input, bool candidate, bool first_node, api::ArmEvidence& arm) {
+  const bool refused = candidate && world_.hidden.refused_share > 0 && uniform_(random_) < world_.hidden.refused_share;
+  const bool failed = !refused && Fails(input, candidate, first_node);
+  ++(refused ? arm.overloaded : arm.requests);
+  if (failed) ++arm.errors;
+  if (world_.keyed) CountInBin(input.assigned_at, refused || failed, arm.bins);
+}
+
 double Service::RunTime(const Input& input, bool candidate, int rows) {
   const double fixed = world_.batches.fixed_share;
   double factor = fixed + (1 - fixed) * rows * (candidate ? world_.hidden.row_slowdown : 1);
@@ -130,8 +145,7 @@ void Service::RunBatches(const std::vector<Input>& inputs, bool candidate, size_
     const double log_us = RunTime(inputs[begin], candidate, std::max(rows, 1));
     Count(BucketOfLog(log_us), arm.run_times[rows]);
     for (size_t i = begin; i < begin + count; ++i) {
-      ++arm.requests;
-      arm.errors += Fails(inputs[i], candidate, node == 0) ? 1 : 0;
+      CountRequest(inputs[i], candidate, node == 0, arm);
       if (keep) run_times.push_back(std::exp2(log_us));
       Node& of = nodes_[node];
       const auto before = std::floor(static_cast<double>(of.requests) * pairs_.share);

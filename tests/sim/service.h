@@ -19,6 +19,9 @@ struct Period {
   std::vector<double> stable_run_times_us;
 };
 
+// The salt of the bins that Service counts if users are assigned.
+inline constexpr const char* kSalt = "uid/2/1";
+
 class Service {
  public:
   // How the evidence of pairs is collected.
@@ -60,6 +63,7 @@ class Service {
   Input Draw(const Node& node);
   double ErrorsOf(const Input& input, bool candidate, bool first_node) const;
   bool Fails(const Input& input, bool candidate, bool first_node);
+  void CountRequest(const Input& input, bool candidate, bool first_node, api::ArmEvidence& arm);
   // The binary logarithm of a run time in microseconds.
   double RunTime(const Input& input, bool candidate, int rows);
   int RowsOf(double requests_per_second);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "controller/decide/analysis/histogram.h"
 
 namespace longshore::sim {
@@ -58,6 +60,24 @@ TEST(Service, GivesAKeyTheSameVersionAllTheTime) {
   world.keyed = true;
   const analysis::WindowEvidence seen = EvidenceOf(world, 0.5, 10);
   EXPECT_EQ(std::min(seen.candidate.requests, seen.stable.requests), 0);
+}
+
+TEST(Service, CountsTheBinsOfUsersAndTheRequestsThatTheCandidateRefuses) {
+  World world;
+  world.users.count = 1000;
+  world.keyed = true;
+  world.hidden.refused_share = 0.1;
+  const analysis::WindowEvidence seen = EvidenceOf(world, 0.25, 1000);
+  const auto sum = [](const std::vector<int64_t>& counts) { return std::accumulate(counts.begin(), counts.end(), 0); };
+  const api::ArmEvidence& candidate = seen.candidate;
+  EXPECT_NEAR(static_cast<double>(candidate.overloaded) / sum(candidate.bins.requests), 0.1, 0.01);
+  EXPECT_EQ(sum(candidate.bins.requests), candidate.requests + candidate.overloaded);
+  EXPECT_EQ(sum(candidate.bins.bad), candidate.errors + candidate.overloaded);
+  EXPECT_LE(candidate.bins.requests.size(), 50u);
+  EXPECT_EQ(sum(seen.stable.bins.requests), seen.stable.requests);
+  EXPECT_EQ(seen.stable.overloaded, 0);
+  EXPECT_EQ(seen.stable.bins.requests[49], 0);
+  EXPECT_TRUE(EvidenceOf({}, 0.25, 10).stable.bins.salt.empty()) << "requests without keys are in no bin";
 }
 
 TEST(Service, DropsThePairsThatTheBudgetDoesNotAllow) {

@@ -70,8 +70,10 @@ Ends RunDoubledErrors(double requests_per_second, const Rollouts& rollouts) {
   return EndsOf(Run(rollouts, [&](uint64_t seed) { return RunLadder(doubled.world, doubled.ladder, seed); }), 0);
 }
 
-Delay RunFault(const World& world, const Rollouts& rollouts) {
-  const Ladder ladder = LadderFor(world);
+Delay RunFault(const World& world, const Rollouts& rollouts) { return RunFault({world, LadderFor(world)}, rollouts); }
+
+Delay RunFault(const Case& fault, const Rollouts& rollouts) {
+  const auto& [world, ladder] = fault;
   const Watch watch{0.25, std::max(kWatchSecondsMin, kWatchRequestsMin / world.requests_per_second)};
   std::vector<double> requests;
   std::vector<double> pairs;

@@ -46,5 +46,6 @@ struct Delay {
 inline constexpr double kWatchSecondsMin = 40 * 60;
 inline constexpr double kWatchRequestsMin = 24000;
 Delay RunFault(const World& world, const Rollouts& rollouts);
+Delay RunFault(const Case& fault, const Rollouts& rollouts);
 
 }  // namespace longshore::sim

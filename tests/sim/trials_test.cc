@@ -38,6 +38,19 @@ TEST(Fault, IsFoundInEveryWorldInWhichItExists) {
   }
 }
 
+TEST(BinsFault, IsFoundWithoutPairsAndSoonerWithTheTimeBefore) {
+  std::vector<Delay> delays;
+  for (const BinsFault& fault : AllBinsFaults(100)) {
+    delays.push_back(RunFault(fault.drawn, {.count = 40, .seed = 7, .threads = 2}));
+    std::cout << fault.name << ": found in " << delays.back().found.count << " of " << delays.back().found.trials
+              << " rollouts, median " << delays.back().median << " requests\n";
+  }
+  ASSERT_EQ(delays.size(), 4u);
+  EXPECT_GE(delays[0].found.count, 38);
+  EXPECT_GE(delays[1].found.count, 38);
+  EXPECT_GT(delays[3].found.count, delays[2].found.count + 10);
+}
+
 TEST(Rollouts, DoNotDependOnTheNumberOfThreads) {
   const Ends one = RunEqual(Kind::kTenants, 100, {.count = 9, .seed = 3, .threads = 1});
   const Ends three = RunEqual(Kind::kTenants, 100, {.count = 9, .seed = 3, .threads = 3});

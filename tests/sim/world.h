@@ -43,6 +43,7 @@ struct HiddenFault {
   double class_slowdown = 1;  // Factor on the candidate's run times for this class.
   bool tenant_fails = false;  // Every request of the most active user fails on the candidate.
   bool node_fails = false;    // One request in five fails on the candidate on the first node.
+  double refused_share = 0;   // Share of the candidate's requests that its queue refuses.
   double row_slowdown = 1;    // Factor on the part of a run's time that grows with its rows.
 };
 

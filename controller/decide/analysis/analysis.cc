@@ -178,6 +178,7 @@ void Add(const api::ArmEvidence& more, api::ArmEvidence& total) {
   total.overloaded += more.overloaded;
   AddTo(more.run_times, total.run_times);
   Add(more.pairs, total.pairs);
+  Add(more.bins, total.bins);
   total.drift.pairs += more.drift.pairs;
   total.drift.difference_sum += more.drift.difference_sum;
   total.drift.difference_max = std::max(total.drift.difference_max, more.drift.difference_max);
@@ -188,7 +189,7 @@ Alphas AlphasOf(const api::ModelSpec& spec) {
   const double errors = spec.rollout.error_rate.enabled ? 1 : 0;
   const double latency = spec.rollout.latency.enabled ? 1 : 0;
   const double each = (kAlphaTotal - kAlphaGuards) / std::max(errors + latency, 1.0);
-  return {errors * each, latency * each};
+  return {errors * each, latency * each, IsKeyed(spec.rollout) ? errors * kAlphaBins : 0};
 }
 
 Tolerances TolerancesOf(const api::Rollout& rollout) {
@@ -240,10 +241,14 @@ WindowEvidence Sum(const Windows& windows) {
 
 Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window) {
   if (window.candidate.pairs.pairs > 0) TestPairs(window.candidate.pairs, analysis);
+  analysis.bins.Add(node, {window.candidate.bins, window.stable.bins}, analysis.baseline.bins);
   WindowEvidence& open = analysis.open[node];
   Add(window.candidate, open.candidate);
   Add(window.stable, open.stable);
-  open.candidate.pairs = {};  // They are used already: a pair has both versions.
+  // These are used already. A pair has both versions, and bins are compared over all windows together.
+  open.candidate.pairs = {};
+  open.candidate.bins = {};
+  open.stable.bins = {};
   const auto [fewer, more] = std::minmax(open.candidate.requests, open.stable.requests);
   if (fewer > 0 || more >= kAloneMax) Close(node, analysis);
   return analysis;

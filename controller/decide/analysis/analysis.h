@@ -24,6 +24,8 @@
 // assigned instead of requests, only the pairs count, because the requests of one user depend on each other.
 // A non-finite answer to an input for which stable gave a finite one is a certain failure and needs no test.
 //
+// If users are assigned, one more test compares the failures and refusals of their requests: Bins (bins.h).
+//
 // Pure. An Analysis is a value that is stored in RolloutStatus::analysis as JSON between two calls.
 #pragma once
 
@@ -38,6 +40,7 @@
 #include "common/json/json.h"
 #include "common/statistics/eprocess.h"
 #include "controller/api/types.h"
+#include "controller/decide/analysis/bins.h"
 #include "controller/decide/analysis/difference.h"
 #include "controller/decide/analysis/pairs.h"
 #include "controller/decide/analysis/tolerance.h"
@@ -50,12 +53,15 @@ inline constexpr double kAlphaTotal = 0.01;
 inline constexpr double kAlphaProof = 0.05;
 
 // The share of each test in kAlphaTotal. A test that is disabled has no share; the others get it. The rest of
-// kAlphaTotal belongs to the guards of the nodes.
+// kAlphaTotal belongs to the guards of the nodes or, if users are assigned, to the test of the bins, because the guards
+// then use none of it.
 struct Alphas {
   double errors = 0;
   double latency = 0;
+  double bins = 0;
 };
 inline constexpr double kAlphaGuards = 0.001;
+static_assert(kAlphaBins <= kAlphaGuards);
 // LatencyBaseline holds a rollout wrongly with a probability of at most twice this, unless the fleet is slower than
 // before: once for the error in the estimated distribution of the baseline, and once for the test itself.
 inline constexpr double kBaselineDelta = 0.001;
@@ -116,6 +122,8 @@ struct Analysis {
   EProcess pair_errors_proof;
   EProcess pair_latency_proof;
 
+  Bins bins;
+
   RateDifference error_difference;
   std::set<std::string> slo_missed;  // Nodes whose last closed window missed the SLO.
 };
@@ -145,7 +153,8 @@ inline constexpr Duration kLatencyFloor{100};
 // The state at the start of a rollout. `baseline`: the known counts of stable before it.
 Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
 
-// Adds the window of one node. Call it once per node each time evidence is used.
+// Adds the window of one node. Call it once per node each time evidence is used. If users are assigned,
+// analysis.bins.Follow says how; call it before.
 Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window);
 
 // Applies the tolerances of the spec if they have changed since the last call; returns true if they have. What the

@@ -5,6 +5,7 @@
 //             rows: 8, overloaded: 1, pairs: {count: 100, candidateFailed: 1, stableFailed: 1, bothFailed: 0,
 //             ratio: 1.2} run times are spread evenly over `spread` buckets, of which the last is the bucket of `ms`;
 //             all pairs that both versions answered have the ratio
+//             bins: {requests: 100, bad: 1} are the counts of each bin; weight: of the candidate in percent
 //   proof:    what the step requires: Required, Sampled (the default) or None; minutes: since the step began
 #include <gtest/gtest.h>
 
@@ -21,6 +22,8 @@ namespace {
 using golden::Child;
 using golden::Get;
 
+constexpr char kSaltOfBins[] = "u/2/1";
+
 api::PairEvidence PairsFrom(const Json& json) {
   api::PairEvidence pairs{Get<int64_t>(json, "count", 0),
                           Get<int64_t>(json, "candidateFailed", 0),
@@ -35,6 +38,12 @@ api::PairEvidence PairsFrom(const Json& json) {
   return pairs;
 }
 
+api::BinEvidence BinsFrom(const Json& json) {
+  if (json.is_null()) return {};
+  return {kSaltOfBins, std::vector(kBins, Get<int64_t>(json, "requests", 0)),
+          std::vector(kBins, Get<int64_t>(json, "bad", 0))};
+}
+
 api::ArmEvidence ArmFrom(const Json& json) {
   api::ArmEvidence arm;
   arm.requests = Get<int64_t>(json, "requests", 0);
@@ -42,6 +51,7 @@ api::ArmEvidence ArmFrom(const Json& json) {
   arm.non_finite = Get<int64_t>(json, "nonFinite", 0);
   arm.overloaded = Get<int64_t>(json, "overloaded", 0);
   arm.pairs = PairsFrom(Child(json, "pairs"));
+  arm.bins = BinsFrom(Child(json, "bins"));
   arm.drift.pairs = Get<int64_t>(Child(json, "drift"), "pairs", 0);
   arm.drift.difference_sum = Get(Child(json, "drift"), "sum", 0.0);
   if (!json.is_object() || !json.contains("ms")) return arm;
@@ -63,6 +73,7 @@ api::ModelSpec SpecFrom(const Json& json) {
 
 Analysis Analyse(const Json& json, const api::ModelSpec& spec) {
   Analysis analysis = Begin(spec, ArmFrom(Child(json, "baseline")));
+  analysis.bins.Follow({kSaltOfBins, static_cast<int>(std::lround(100 * Get(json, "weight", 0.0)))});
   for (const Json& window : Child(json, "windows")) {
     const WindowEvidence evidence{ArmFrom(Child(window, "candidate")), ArmFrom(Child(window, "stable"))};
     for (int i = 0; i < Get(window, "times", 1); ++i) analysis = Update(std::move(analysis), "a", evidence);

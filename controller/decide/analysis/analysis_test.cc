@@ -215,6 +215,16 @@ TEST(Alphas, AddUpToTheWholeWithTheGuards) {
   EXPECT_EQ(sum(), kAlphaGuards);
 }
 
+TEST(Alphas, OfTheGuardsBelongToTheBinsIfUsersAreAssigned) {
+  api::ModelSpec spec;
+  EXPECT_EQ(AlphasOf(spec).bins, 0);
+  spec.rollout.assignment_by = api::AssignmentBy::kHeader;
+  EXPECT_EQ(AlphasOf(spec).bins, kAlphaGuards);
+  EXPECT_DOUBLE_EQ(AlphasOf(spec).errors + AlphasOf(spec).latency + AlphasOf(spec).bins, kAlphaTotal);
+  spec.rollout.error_rate.enabled = false;
+  EXPECT_EQ(AlphasOf(spec).bins, 0);
+}
+
 TEST(Analysis, ForeignJsonIsAnErrorAndNullIsAnEmptyAnalysis) {
   EXPECT_FALSE(FromJson(Json{{"a", 1}}));
   EXPECT_TRUE(FromJson(nullptr));

@@ -24,6 +24,15 @@ Buckets BucketsFrom(const Json& json) {
   return buckets;
 }
 
+Json BinsToJson(const api::BinEvidence& bins) {
+  return {{"salt", bins.salt}, {"requests", bins.requests}, {"bad", bins.bad}};
+}
+
+api::BinEvidence BinsFrom(const Json& json) {
+  return {json.at("salt").get<std::string>(), json.at("requests").get<std::vector<int64_t>>(),
+          json.at("bad").get<std::vector<int64_t>>()};
+}
+
 // "runTimes", the sum over all numbers of rows, is for the previous release, which reads nothing else.
 Json ArmToJson(const api::ArmEvidence& arm) {
   Json json{{"requests", arm.requests},
@@ -39,6 +48,7 @@ Json ArmToJson(const api::ArmEvidence& arm) {
     json["pairs"] = {{"counts", {pairs.pairs, pairs.candidate_failed, pairs.stable_failed, pairs.both_failed}},
                      {"ratios", BucketsToJson(pairs.ratio_buckets)}};
   }
+  if (!arm.bins.salt.empty()) json["bins"] = BinsToJson(arm.bins);
   return json;
 }
 
@@ -47,7 +57,7 @@ api::PairEvidence PairsFrom(const Json& json) {
   return {counts[0], counts[1], counts[2], counts[3], BucketsFrom(json.at("ratios"))};
 }
 
-// An analysis of the previous release has neither overloaded requests nor rows nor pairs.
+// An analysis of the previous release has neither overloaded requests nor rows, pairs or bins.
 api::ArmEvidence ArmFrom(const Json& json) {
   api::ArmEvidence arm;
   arm.requests = json.at("requests").get<int64_t>();
@@ -65,6 +75,7 @@ api::ArmEvidence ArmFrom(const Json& json) {
   arm.drift = {drift.at(0).get<int64_t>(), drift.at(1).get<double>(), drift.at(2).get<double>(),
                drift.at(3).get<int64_t>()};
   if (json.contains("pairs")) arm.pairs = PairsFrom(json.at("pairs"));
+  if (json.contains("bins")) arm.bins = BinsFrom(json.at("bins"));
   return arm;
 }
 
@@ -125,6 +136,7 @@ Analysis Read(const Json& json) {
   analysis.stable = ArmFrom(json.at("stable"));
   analysis.open = WindowsFrom(json.at("open"));
   ReadProcesses(json, analysis);
+  if (json.contains("bins")) analysis.bins = Bins::FromJson(json.at("bins"));
   if (json.contains("errorDifference")) {
     const auto difference = json.at("errorDifference").get<std::array<double, 3>>();
     analysis.error_difference = {difference[0], difference[1], difference[2]};
@@ -146,6 +158,7 @@ Json ToJson(const Analysis& analysis) {
             {"open", WindowsToJson(analysis.open)},
             {"errorDifference", {difference.weight, difference.sum, difference.variance}}};
   AddProcesses(analysis, json);
+  if (Json bins = analysis.bins.ToJson(); !bins.is_null()) json["bins"] = std::move(bins);
   if (analysis.slo_bucket) json["sloBucket"] = *analysis.slo_bucket;
   return json;
 }

@@ -22,6 +22,7 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSp
   if (rollout.error_rate.enabled && seen.errors >= 1 / alphas.errors) {
     return {"ErrorRate", ErrorsMessage(seen, alphas.errors)};
   }
+  if (alphas.bins > 0 && seen.bins && seen.bins->failed()) return {"ErrorRate", ToText(*seen.bins)};
   if (rollout.latency.enabled && seen.latency >= 1 / alphas.latency) {
     return {"Latency", LatencyMessage(seen, {seen.stable, "stable", seen.latency, 1 / alphas.latency}, spec)};
   }

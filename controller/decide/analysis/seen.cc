@@ -109,6 +109,7 @@ Seen SeenIn(const Analysis& analysis, const api::ModelSpec& spec) {
   Seen seen{.candidate = analysis.candidate, .stable = analysis.stable};
   SeeTests(analysis, keyed, seen);
   SeeProofs(analysis, keyed, seen);
+  if (keyed) seen.bins = analysis.bins.look();
   const WindowEvidence open = Sum(analysis.open);
   Add(open.candidate, seen.candidate);
   Add(open.stable, seen.stable);

@@ -17,6 +17,7 @@ struct Seen {
   double latency_baseline = 1;
   double errors_proof = 1;
   double latency_proof = 1;
+  std::optional<BinLook> bins{};  // Only if users are assigned.
 
   // The candidate's error rate less stable's.
   double stable_error_rate = 0;

@@ -97,6 +97,7 @@ std::map<std::string, double> Numbers(const Seen& seen, const Analysis& analysis
   }
   AddPairNumbers(seen, numbers);
   AddDriftNumbers(seen, numbers);
+  if (seen.bins) numbers.merge(NumbersOf(*seen.bins));
   return numbers;
 }
 

@@ -6,7 +6,8 @@
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
 //   draining: [b]
 //   latest:   3
-//   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50}, stable: {...}}
+//   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
+//             stable: {...}}; each bin has these counts
 //   now:      "90s" after the start of time
 #include <gtest/gtest.h>
 
@@ -56,6 +57,10 @@ api::ArmEvidence ArmFrom(const Json& json) {
   arm.requests = Get<int64_t>(json, "requests", 0);
   arm.errors = Get<int64_t>(json, "errors", 0);
   arm.non_finite = Get<int64_t>(json, "nonFinite", 0);
+  if (const Json& bins = Child(json, "bins"); !bins.is_null()) {
+    arm.bins = {Get<std::string>(bins, "salt", ""), std::vector(analysis::kBins, Get<int64_t>(bins, "requests", 0)),
+                std::vector(analysis::kBins, Get<int64_t>(bins, "bad", 0))};
+  }
   if (!json.is_object() || !json.contains("ms")) return arm;
   const int bucket = analysis::BucketOf(Duration(Get<int64_t>(json, "ms", 1) * 1000));
   arm.run_times[0].resize(static_cast<size_t>(bucket) + 1);

@@ -1,5 +1,6 @@
 // The phases in which the candidate has weight, and the evidence that decides about them.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "controller/decide/rollout/draft.h"
@@ -232,6 +233,8 @@ bool UseEvidence(Draft& draft) {
   FollowTolerances(draft, analysis);
   ForgetDepartedNodes(draft, analysis);
   if (is_time) {
+    const api::RolloutStatus& rollout = draft.rollout();
+    analysis.bins.Follow({rollout.id, static_cast<int>(std::lround(100 * rollout.weight_percent))});
     for (const auto& [node, window] : draft.observed().windows) {
       analysis = analysis::Update(std::move(analysis), node, window);
     }
