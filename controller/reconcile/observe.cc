@@ -41,7 +41,9 @@ rollout::VersionSeen WithoutVerdicts(rollout::VersionSeen seen) {
 
 rollout::VersionSeen SeenOf(const control::VersionReport& report) {
   rollout::VersionSeen seen;
-  seen.state = StateOf(report.state());
+  const bool lacks_memory = report.has_memory_shortage() && report.state() == control::VersionReport::FAILED;
+  seen.state = lacks_memory ? rollout::NodeState::kNoMemory : StateOf(report.state());
+  seen.memory = {report.memory_shortage().needed_bytes(), report.memory_shortage().free_bytes()};
   seen.message = report.message();
   seen.digest = report.digest();
   if (report.has_golden()) {

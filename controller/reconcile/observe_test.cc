@@ -55,6 +55,19 @@ TEST(Observe, ReportAboutAnOlderStateHasNoVerdicts) {
   EXPECT_FALSE(HasVerdicts(Node(1, 9)));
 }
 
+TEST(Observe, LackOfMemoryIsNotAFailureAndDoesNotDependOnTheAgeOfTheReport) {
+  for (const int64_t epoch : {1, 3}) {
+    nodes::NodeView view = Node(epoch, 1);
+    control::MemoryShortage& shortage = *nodes::Unshared(view.report).mutable_versions(1)->mutable_memory_shortage();
+    shortage.set_needed_bytes(1200);
+    shortage.set_free_bytes(300);
+    const rollout::VersionSeen seen = SeenOf(VersionsOf(view), IsFresh(view)).at(2);
+    EXPECT_EQ(seen.state, rollout::NodeState::kNoMemory);
+    EXPECT_EQ(seen.memory.needed_bytes, 1200);
+    EXPECT_EQ(seen.memory.free_bytes, 300);
+  }
+}
+
 TEST(Observe, ReportOfANodeThatWasSentNothingHasNoVerdicts) {
   nodes::NodeView view = Node(2, 5);
   view.sent.reset();

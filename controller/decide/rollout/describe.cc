@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "controller/api/sentences.h"
+#include "controller/decide/rollout/bad_nodes.h"
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/phases.h"
 
@@ -20,6 +21,7 @@ std::string_view StateName(NodeState state) {
     case NodeState::kFailed: return "Failed";
     case NodeState::kQuarantined: return "Quarantined";
     case NodeState::kNotFound: return "NotFound";
+    case NodeState::kNoMemory: return "NoMemory";
   }
   return "Unknown";
 }
@@ -144,6 +146,7 @@ void Describe(Draft& draft) {
   DescribeFiles(draft);
   DescribeSource(draft);
   DescribeLabels(draft);
+  DescribeBadNodes(draft);
 }
 
 }  // namespace longshore::rollout

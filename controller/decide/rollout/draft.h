@@ -36,10 +36,14 @@ class Draft {
   std::string ReportsFor(int64_t version) const;
   // Chooses `count` nodes for a version: first nodes that have it already, so that nothing moves without need; then,
   // for a candidate, nodes that have stable; then the nodes nearest to the model by hash, which spreads models over the
-  // nodes.
+  // nodes. Leaves out nodes on which the version fails or does not fit into the memory. The former are then added to
+  // the result, and the latter too while the version is ready on fewer than `count` nodes: a node reports on a version
+  // only while it should hold it, and without its report it would be chosen again.
   std::vector<std::string> Choose(int64_t version, int count) const;
   // Number of nodes for the stable version: all, or spec.replicas.
   int StableNodes() const;
+  // Whether the present phase or step has waited longer than the progress deadline.
+  bool IsAfterDeadline() const { return now_ - status_.rollout.step_started_at > policy().progress_deadline; }
   // How many nodes must hold the candidate before it may get this weight: that share of StableNodes(), at least one.
   int NodesFor(double weight_percent) const { return ShareOf(StableNodes(), weight_percent); }
   // The same share, but of the nodes on which stable is ready now. Used for a candidate that already has the weight.
@@ -55,6 +59,8 @@ class Draft {
   static constexpr size_t kNodesNamedMax = 3;
   std::optional<SourceProblem> FindSourceProblem() const;
 
+  // Returns nullptr if the version may be tried: it has not failed, its files or the generation have changed since, or
+  // it failed for lack of memory and a node has enough memory now.
   const api::FailedVersion* FailureOf(int64_t version) const;
   // Whether the version is placed because a label names it.
   bool IsLabelled(int64_t version) const;
@@ -73,6 +79,8 @@ class Draft {
   void RollBack(const std::string& reason, const std::string& message, bool remember);
 
  private:
+  // Whether fewer nodes lack memory for the candidate than when its rollout ended for this reason.
+  bool HasMoreRoom() const;
   static int ShareOf(int nodes, double percent);
 
   const api::Model& model_;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "controller/decide/rollout/draft.h"
+#include "controller/decide/rollout/failure.h"
 #include "controller/decide/rollout/phases.h"
 
 namespace longshore::rollout {
@@ -39,7 +40,7 @@ int CandidateNodes(Draft& draft) {
 
 bool MayBecomeReady(NodeState state) {
   return state != NodeState::kUnloading && state != NodeState::kFailed && state != NodeState::kQuarantined &&
-         state != NodeState::kNotFound;
+         state != NodeState::kNotFound && state != NodeState::kNoMemory;
 }
 
 void AddCandidate(Draft& draft, Placement& placement) {
@@ -52,6 +53,20 @@ void AddCandidate(Draft& draft, Placement& placement) {
        .candidate = true,
        .rehearse = rollout.phase == RolloutPhase::kValidating,
        .nodes = draft.Choose(rollout.candidate, count)});
+}
+
+// After a rollback for lack of memory, the nodes that lacked it go on waiting for it: a node that gets it reports other
+// states for the version, and the rollout starts again.
+void AddWaiting(Draft& draft, Placement& placement) {
+  const api::RolloutStatus& rollout = draft.rollout();
+  const api::FailedVersion* failed = draft.FailureOf(rollout.candidate);
+  const bool waits = rollout.phase == RolloutPhase::kRolledBack && draft.Target() == rollout.candidate &&
+                     failed != nullptr && failed->reason == kNotEnoughMemory;
+  if (!waits) return;
+  std::vector<std::string> nodes = draft.NodesIn(rollout.candidate, NodeState::kNoMemory);
+  if (nodes.empty()) return;
+  placement.versions.push_back(
+      {.version = rollout.candidate, .candidate = true, .rehearse = true, .nodes = std::move(nodes)});
 }
 
 void AddStable(Draft& draft, Placement& placement) {
@@ -102,6 +117,7 @@ Placement PlacementOf(Draft& draft) {
   Placement placement;
   placement.salt = draft.rollout().id;
   AddCandidate(draft, placement);
+  AddWaiting(draft, placement);
   AddStable(draft, placement);
   AddWarm(draft, placement);
   AddLabelled(draft, placement);

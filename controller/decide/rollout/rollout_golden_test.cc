@@ -4,6 +4,7 @@
 //             with baseline: {requests: 1000, errors: 10}, stable's past, and evidenceSpec, if the spec was another one
 //             then; node: the node that the evidence is from
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
+//             a version in the state NoMemory has neededBytes and freeBytes
 //   draining: [b]
 //   latest:   3
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50}, stable: {...}}
@@ -24,11 +25,11 @@ using golden::Get;
 
 NodeState StateOf(const std::string& name) {
   static const std::map<std::string, NodeState> kStates = {
-      {"Absent", NodeState::kAbsent},    {"Rehearsal", NodeState::kRehearsal},
-      {"Loading", NodeState::kLoading},  {"Warming", NodeState::kWarming},
-      {"Ready", NodeState::kReady},      {"Unloading", NodeState::kUnloading},
-      {"Failed", NodeState::kFailed},    {"Quarantined", NodeState::kQuarantined},
-      {"NotFound", NodeState::kNotFound}};
+      {"Absent", NodeState::kAbsent},     {"Rehearsal", NodeState::kRehearsal},
+      {"Loading", NodeState::kLoading},   {"Warming", NodeState::kWarming},
+      {"Ready", NodeState::kReady},       {"Unloading", NodeState::kUnloading},
+      {"Failed", NodeState::kFailed},     {"Quarantined", NodeState::kQuarantined},
+      {"NotFound", NodeState::kNotFound}, {"NoMemory", NodeState::kNoMemory}};
   return kStates.at(name);
 }
 
@@ -41,6 +42,7 @@ VersionSeen VersionFrom(const Json& json) {
   seen.state = StateOf(Get<std::string>(json, "state", "Absent"));
   seen.message = Get<std::string>(json, "message", "");
   seen.digest = Get<std::string>(json, "digest", "");
+  seen.memory = {Get<int64_t>(json, "neededBytes", 0), Get<int64_t>(json, "freeBytes", 0)};
   if (const Json& golden = Child(json, "golden"); !golden.is_null()) {
     seen.golden = GoldenSeen{Get<int64_t>(golden, "records", 0), Get<int64_t>(golden, "passed", 0), 0,
                              Get(golden, "ok", false), Get<std::string>(golden, "message", "")};
@@ -141,6 +143,10 @@ Json Outcome(const Decision& decision) {
     out["answers"].push_back(answer.id + " " + ToString(answer));
   out["digests"] = status["digests"];
   out["sources"] = status["sources"];
+  out["verdictMessage"] = decision.status.rollout.verdict.message;
+  out["nodesWithoutMemory"] = decision.status.rollout.verdict.numbers.contains("nodesWithoutMemory")
+                                  ? Json(decision.status.rollout.verdict.numbers.at("nodesWithoutMemory"))
+                                  : Json();
   out["verdict"] = decision.status.rollout.verdict.result;
   out["reason"] = decision.status.rollout.verdict.reason;
   out["safety"] = decision.safety;
@@ -151,6 +157,7 @@ Json Outcome(const Decision& decision) {
   out["placed"] = decision.placement.versions.size();
   out["events"] = Json::array();
   for (const Event& event : decision.events) out["events"].push_back(event.reason);
+  if (!decision.events.empty()) out["lastMessage"] = decision.events.back().message;
   out["failed"] = Json::array();
   for (const auto& failed : decision.status.failed) out["failed"].push_back(failed.version);
   for (const auto& condition : decision.status.conditions) {

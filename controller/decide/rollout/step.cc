@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "controller/decide/rollout/bad_nodes.h"
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/phases.h"
 
@@ -150,9 +151,9 @@ void TakeWeight(Draft& draft) {
   }
   const bool was_paused = !rollout.paused_reason.empty();
   SetPause(draft, "");
-  if (draft.ReadyNodes(rollout.candidate) >= draft.NodesFor(weight)) return ApplyWeight(draft, weight);
   // The time of a pause does not count towards the progress deadline.
   if (was_paused) draft.rollout().step_started_at = draft.now();
+  if (IsReadyOn(draft, draft.NodesFor(weight))) return ApplyWeight(draft, weight);
   CheckDeadline(draft, "nodes to take more weight");
 }
 
@@ -267,8 +268,7 @@ bool IsHeld(Draft& draft) {
 
 void FinishPromotion(Draft& draft) {
   if (FailedByEvidence(draft) || LostItsNodes(draft) || IsHeld(draft) || IsDoubted(draft)) return;
-  const int ready = draft.ReadyNodes(draft.rollout().candidate);
-  if (ready > 0 && ready >= draft.StableNodes()) return Promote(draft);
+  if (IsReadyOn(draft, draft.StableNodes())) return Promote(draft);
   CheckDeadline(draft, "all nodes to be ready");
 }
 

@@ -14,7 +14,23 @@
 
 namespace longshore::rollout {
 
-enum class NodeState { kAbsent, kRehearsal, kLoading, kWarming, kReady, kUnloading, kFailed, kQuarantined, kNotFound };
+enum class NodeState {
+  kAbsent,
+  kRehearsal,
+  kLoading,
+  kWarming,
+  kReady,
+  kUnloading,
+  kFailed,
+  kQuarantined,
+  kNotFound,
+  kNoMemory  // It does not fit into the memory of the node now. The node loads it as soon as there is enough memory.
+};
+
+struct MemorySeen {
+  int64_t needed_bytes = 0;
+  int64_t free_bytes = 0;
+};
 
 struct GoldenSeen {
   int64_t records = 0;
@@ -36,6 +52,7 @@ struct VersionSeen {
   std::string digest;
   std::optional<GoldenSeen> golden;
   std::optional<GuardSeen> guard;  // Set if the guard tripped in this rollout.
+  MemorySeen memory{};             // For kNoMemory.
 };
 
 // What one node reports about the archive source that it was last sent.
