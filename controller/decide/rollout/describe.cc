@@ -80,7 +80,7 @@ void SetCondition(Draft& draft, const std::string& type, const std::string& valu
 
 void DescribeReady(Draft& draft) {
   const int64_t stable = draft.status().stable_version;
-  const int ready = stable == 0 ? 0 : draft.ReadyNodes(stable);
+  const size_t ready = stable == 0 ? 0 : draft.Answering(stable).size();
   if (ready > 0) {
     return SetCondition(draft, "Ready", "True", "Serving",
                         fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes()));

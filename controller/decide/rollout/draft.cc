@@ -41,7 +41,7 @@ int Progress(const NodeSeen& node, int64_t version) {
 Draft::Draft(const api::Model& model, const Observed& observed, TimePoint now)
     : model_(model), observed_(observed), now_(now), status_(model.status) {
   for (const NodeSeen& node : observed.nodes) {
-    if (!node.draining) nodes_.push_back(&node);
+    if (!node.draining && !node.departing) nodes_.push_back(&node);
   }
   std::sort(nodes_.begin(), nodes_.end(), [](const NodeSeen* a, const NodeSeen* b) { return a->name < b->name; });
   fleet_ = observed.fleet;
@@ -59,6 +59,27 @@ std::vector<std::string> Draft::NodesIn(int64_t version, NodeState state) const 
     const auto seen = node->versions.find(version);
     if (seen != node->versions.end() && seen->second.state == state) names.push_back(node->name);
   }
+  return names;
+}
+
+std::vector<std::string> Draft::ReadyOnDeparting(int64_t version) const {
+  std::vector<std::string> names;
+  for (const NodeSeen& node : observed_.nodes) {
+    const auto seen = node.versions.find(version);
+    const bool is_ready = seen != node.versions.end() && seen->second.state == NodeState::kReady;
+    if (is_ready && node.departing && !node.draining) names.push_back(node.name);
+  }
+  return names;
+}
+
+std::vector<std::string> Draft::Answering(int64_t version) const {
+  std::vector<std::string> names = NodesIn(version, NodeState::kReady);
+  if (!names.empty()) return names;
+  for (const NodeSeen& node : observed_.nodes) {
+    const auto seen = node.versions.find(version);
+    if (seen != node.versions.end() && seen->second.state == NodeState::kReady) names.push_back(node.name);
+  }
+  std::ranges::sort(names);
   return names;
 }
 

@@ -25,11 +25,16 @@ class Draft {
 
   // The wanted version; nullopt if the spec names none and the latest is unknown.
   std::optional<int64_t> Target() const;
-  // The nodes that report the model and are not draining, ordered by name.
+  // The nodes that report the model and are not draining or departing, ordered by name.
   const std::vector<const NodeSeen*>& nodes() const { return nodes_; }
-  // Number of nodes of the fleet that are not draining.
+  // Number of nodes of the fleet that are not draining or departing.
   int NodesCount() const { return static_cast<int>(fleet_->names.size()); }
   std::vector<std::string> NodesIn(int64_t version, NodeState state) const;
+  // The nodes that can answer with the version: those on which it is ready, or if there are none, the departing and
+  // draining ones on which it is.
+  std::vector<std::string> Answering(int64_t version) const;
+  // The departing nodes on which the version is ready.
+  std::vector<std::string> ReadyOnDeparting(int64_t version) const;
   int ReadyNodes(int64_t version) const { return static_cast<int>(NodesIn(version, NodeState::kReady).size()); }
   // The messages of nodes on which a version is not ready, as a suffix for a sentence: "; node a: no directory of
   // version 2 in /m". "" if there are none. The length is limited as in api::JoinSentences.

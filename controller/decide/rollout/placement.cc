@@ -86,6 +86,8 @@ void AddWarm(Draft& draft, Placement& placement) {
     const auto seen = node->versions.find(warm->version);
     if (seen != node->versions.end() && MayBecomeReady(seen->second.state)) nodes.push_back(node->name);
   }
+  // The last node that has it leaves.
+  if (nodes.empty() && !draft.Answering(warm->version).empty()) nodes = draft.Choose(warm->version, 1);
   if (!nodes.empty()) placement.versions.push_back({.version = warm->version, .nodes = std::move(nodes)});
 }
 
@@ -123,7 +125,12 @@ Placement PlacementOf(Draft& draft) {
   AddLabelled(draft, placement);
   std::sort(placement.versions.begin(), placement.versions.end(),
             [](const auto& a, const auto& b) { return a.version < b.version; });
-  for (VersionPlacement& placed : placement.versions) placed.ready = draft.NodesIn(placed.version, NodeState::kReady);
+  for (VersionPlacement& placed : placement.versions) {
+    placed.ready = draft.Answering(placed.version);
+    const std::vector<std::string> departing = draft.ReadyOnDeparting(placed.version);
+    placed.nodes.insert(placed.nodes.end(), departing.begin(), departing.end());
+    std::ranges::sort(placed.nodes);
+  }
   return placement;
 }
 

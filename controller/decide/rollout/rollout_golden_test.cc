@@ -5,7 +5,7 @@
 //             then; node: the node that the evidence is from
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
 //             a version in the state NoMemory has neededBytes and freeBytes
-//   draining: [b]
+//   draining: [b]; departing: [c]
 //   latest:   3
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50}, stable: {...}}
 //   now:      "90s" after the start of time
@@ -83,6 +83,8 @@ Observed ObservedFrom(const Json& json) {
     NodeSeen node{name, false, {}};
     const Json& draining = Child(json, "draining");
     node.draining = std::find(draining.begin(), draining.end(), Json(name)) != draining.end();
+    const Json& departing = Child(json, "departing");
+    node.departing = std::find(departing.begin(), departing.end(), Json(name)) != departing.end();
     for (const auto& [version, seen] : versions.items()) {
       if (version != "source") node.versions[std::stoll(version)] = VersionFrom(seen);
     }
@@ -154,6 +156,8 @@ Json Outcome(const Decision& decision) {
   out["placement"] = Json::object();
   for (const auto& placed : decision.placement.versions)
     out["placement"][std::to_string(placed.version)] = Shown(placed);
+  for (const auto& placed : decision.placement.versions)
+    out["ready"][std::to_string(placed.version)] = fmt::format("{}", fmt::join(placed.ready, ","));
   out["placed"] = decision.placement.versions.size();
   out["events"] = Json::array();
   for (const Event& event : decision.events) out["events"].push_back(event.reason);

@@ -233,7 +233,8 @@ bool UseEvidence(Draft& draft) {
 }
 
 bool LostItsNodes(Draft& draft) {
-  const int ready = draft.ReadyNodes(draft.rollout().candidate);
+  const int64_t candidate = draft.rollout().candidate;
+  const int ready = draft.ReadyNodes(candidate) + static_cast<int>(draft.ReadyOnDeparting(candidate).size());
   const int needed = draft.NodesForNow(draft.rollout().weight_percent);
   if (draft.rollout().weight_percent == 0 || (ready > 0 && ready * 2 >= needed)) return false;
   draft.rollout().weight_percent = 0;
