@@ -115,7 +115,8 @@ void ExpectSameText(const Leaf& leaf, const std::string& path, const Json& schem
 // Returns a text of this size that matches the pattern. Makes `text` longer, or another seed if that does not match.
 std::string OfSize(size_t size, const std::string& text, const std::string& pattern) {
   const std::string halves = std::string(size < 317 ? 63 : 253, 'a') + "/" + std::string(63, 'a');
-  for (const std::string& seed : {text, std::string("1"), std::string("fd00::/8"), std::string("50.5%"), halves}) {
+  for (const std::string& seed :
+       {text, std::string("1"), std::string("fd00::/8"), std::string("50.5%"), std::string("10%"), halves}) {
     const size_t more = size - std::min(size, seed.size());
     for (const std::string& made :
          {seed + std::string(more, 'a'), std::string(more, '0') + seed, std::string(more, 'f') + seed,

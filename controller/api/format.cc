@@ -63,6 +63,11 @@ Json AnalysisToJson(const Rollout& rollout) {
   return json;
 }
 
+Json MaxUnavailableToJson(const MaxUnavailable& nodes) {
+  if (nodes.is_percent) return fmt::format("{}%", nodes.value);
+  return nodes.value;
+}
+
 Json RolloutToJson(const Rollout& rollout) {
   Json json{{"strategy", rollout.strategy == Strategy::kCanary ? "Canary" : "Immediate"}};
   json["assignment"] = {{"by", Name(rollout.assignment_by)}};
@@ -75,6 +80,8 @@ Json RolloutToJson(const Rollout& rollout) {
   const Rollout usual;  // Fields that release 0.1 does not know are left out as above.
   if (rollout.on_inconclusive != usual.on_inconclusive) json["onInconclusive"] = Name(rollout.on_inconclusive);
   json["progressDeadline"] = FormatDuration(rollout.progress_deadline);
+  if (rollout.max_unavailable != usual.max_unavailable)
+    json["maxUnavailable"] = MaxUnavailableToJson(rollout.max_unavailable);
   if (rollout.controller_silence_max != usual.controller_silence_max)
     json["controllerSilenceMax"] = FormatDuration(rollout.controller_silence_max);
   if (rollout.keep_warm != usual.keep_warm) json["keepWarm"] = FormatDuration(rollout.keep_warm);

@@ -194,6 +194,23 @@ void CheckProofs(Fields& rollout, const Rollout& out) {
   }
 }
 
+void ReadMaxUnavailable(Fields& rollout, MaxUnavailable& out) {
+  const Json* value = rollout.Take("maxUnavailable");
+  if (value == nullptr) return;
+  if (value->is_number_integer()) {
+    const int64_t nodes = value->get<int64_t>();
+    if (nodes < 0 || nodes > kMaxUnavailableNodesMax) {
+      return rollout.Refuse("maxUnavailable",
+                            fmt::format("{} is not between 0 and {}", nodes, kMaxUnavailableNodesMax));
+    }
+    out = {.value = static_cast<int>(nodes), .is_percent = false};
+    return;
+  }
+  if (!value->is_string() || !Matches(value->get<std::string>(), kPercentOfNodes))
+    return rollout.Refuse("maxUnavailable", fmt::format("{} is not {}", Shown(*value), kPercentOfNodes.what));
+  out = {.value = std::stoi(value->get<std::string>()), .is_percent = true};
+}
+
 void ReadRollout(Fields& rollout, Rollout& out) {
   const Json* strategy = rollout.Take("strategy");
   if (strategy != nullptr && (*strategy == "BlueGreen" || *strategy == "Shadow")) {
@@ -215,6 +232,7 @@ void ReadRollout(Fields& rollout, Rollout& out) {
                                   {"Promote", OnInconclusive::kPromote},
                                   {"Rollback", OnInconclusive::kRollback}});
   rollout.Time("progressDeadline", out.progress_deadline, milliseconds(100), hours(24 * 7));
+  ReadMaxUnavailable(rollout, out.max_unavailable);
   rollout.Time("controllerSilenceMax", out.controller_silence_max, Duration(0), hours(24 * 7));
   rollout.Flag("paused", out.paused);
   rollout.Time("keepWarm", out.keep_warm, Duration(0), hours(24 * 30));

@@ -45,6 +45,7 @@ spec:
       patience: 2h
     onInconclusive: Rollback
     controllerSilenceMax: 20m
+    maxUnavailable: 2
     onFailure: Pause
     progressDeadline: 1h
     paused: true
@@ -105,6 +106,7 @@ TEST(Parse, ReadsEachFieldOfAModel) {
   EXPECT_EQ(spec.rollout.patience, std::chrono::hours(2));
   EXPECT_EQ(spec.rollout.on_inconclusive, OnInconclusive::kRollback);
   EXPECT_EQ(spec.rollout.controller_silence_max, std::chrono::minutes(20));
+  EXPECT_EQ(spec.rollout.max_unavailable, (MaxUnavailable{.value = 2, .is_percent = false}));
   EXPECT_EQ(spec.rollout.on_failure, OnFailure::kPause);
   EXPECT_TRUE(spec.rollout.paused);
   EXPECT_EQ(spec.replicas, 2);
@@ -114,6 +116,19 @@ TEST(Parse, FieldWithoutAValueHasItsDefault) {
   const ModelSpec spec = ParseModel(WithSpec("  rollout: {analysis: {errorRate: , patience: }}"));
   EXPECT_EQ(spec.rollout.error_rate, AnalysisErrorRate{});
   EXPECT_EQ(spec.rollout.patience, std::chrono::hours(24));
+}
+
+TEST(MaxUnavailable, IsANumberOfNodesOrAShareThatIsRoundedDown) {
+  const auto of = [](const std::string& value, int nodes) {
+    return ParseModel(WithSpec("  rollout: {maxUnavailable: " + value + "}")).rollout.max_unavailable.Of(nodes);
+  };
+  EXPECT_EQ(of("", 9), 0) << "10 % is the default";
+  EXPECT_EQ(of("", 10), 1);
+  EXPECT_EQ(of("", 100000), 10000);
+  EXPECT_EQ(of("\"0%\"", 100), 0);
+  EXPECT_EQ(of("50%", 3), 1);
+  EXPECT_EQ(of("2", 3), 2);
+  EXPECT_EQ(of("0", 100), 0);
 }
 
 TEST(Proof, TheLastStepRequiresOneUnlessAToleranceIsZero) {
@@ -191,6 +206,10 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
        "spec.rollout.steps[0].proof: Required is impossible with a tolerance of 0"},
       {WithSpec("  rollout: {analysis: {errorRate: {tolerance: 5}}}"), "errorRate.tolerance: 5 is not between 0 and 1"},
       {WithSpec("  rollout: {analysis: {patience: 1d}}"), "\"1d\" is not a duration"},
+      {WithSpec("  rollout: {maxUnavailable: 51%}"),
+       "maxUnavailable: \"51%\" is not a number of nodes, as in 1, or a whole percentage from \"0%\" to \"50%\""},
+      {WithSpec("  rollout: {maxUnavailable: -1}"), "maxUnavailable: -1 is not between 0 and 100000"},
+      {WithSpec("  rollout: {maxUnavailable: 0.5}"), "maxUnavailable: 0.5 is not a number of nodes"},
       {WithSpec("  rollout: {analysis: {pairs: {share: 2}}}"), "pairs.share: 2 is not between 0 and 1"},
       {WithSpec("  rollout: {onInconclusive: Abort}"), "\"Abort\" is not one of Pause, Promote, Rollback"},
       {WithSpec("  rollout: {controllerSilenceMax: 10}"), "controllerSilenceMax: 10 has no unit"},

@@ -105,6 +105,18 @@ enum class AssignmentBy { kRequest, kHeader, kCookie };
 enum class OnFailure { kRollback, kPause };
 enum class OnInconclusive { kPause, kPromote, kRollback };
 
+// How many of the nodes that should hold a version may be without it: a number, or a share of them rounded down.
+struct MaxUnavailable {
+  int value = 10;
+  bool is_percent = true;
+
+  // Returns the number for a Model that `nodes` nodes should hold.
+  int Of(int nodes) const { return is_percent ? static_cast<int>(int64_t{nodes} * value / 100) : value; }
+
+  friend bool operator==(const MaxUnavailable&, const MaxUnavailable&) = default;
+};
+inline constexpr int kMaxUnavailableNodesMax = 100000;
+
 struct Rollout {
   Strategy strategy = Strategy::kCanary;
   AssignmentBy assignment_by = AssignmentBy::kRequest;
@@ -120,6 +132,7 @@ struct Rollout {
   OnInconclusive on_inconclusive = OnInconclusive::kPause;
   OnFailure on_failure = OnFailure::kRollback;
   Duration progress_deadline = std::chrono::minutes(10);  // Time limit for a version to load and become ready.
+  MaxUnavailable max_unavailable;
   // Time without a controller after which a node gives the candidate's requests to stable; 0: never.
   Duration controller_silence_max = std::chrono::minutes(10);
   bool paused = false;

@@ -13,9 +13,11 @@ std::shared_ptr<const FleetPart> MakeFleetPart(control::FleetState state) {
 }
 
 std::shared_ptr<const SentModel> MakeSentModel(const control::ModelState& model) {
-  SentModel sent{node_contract::DigestOfPart(node_contract::SerializePart(model)), {}};
+  SentModel sent{node_contract::DigestOfPart(node_contract::SerializePart(model)), {}, {}};
   for (const control::VersionState& version : model.versions()) {
-    if (version.load() && version.weight_bp() > 0) sent.answering.push_back(version.version());
+    if (!version.load() || version.weight_bp() == 0) continue;
+    sent.answering.push_back(version.version());
+    if (version.ready_size() > 0) sent.elsewhere.push_back(version.version());
   }
   return std::make_shared<const SentModel>(std::move(sent));
 }

@@ -22,6 +22,7 @@ std::shared_ptr<const FleetPart> MakeFleetPart(control::FleetState state);
 struct SentModel {
   std::string digest;              // Digest of the state of this model.
   std::vector<int64_t> answering;  // Versions that the node should load and that have weight.
+  std::vector<int64_t> elsewhere;  // Those of them that are ready on some node, which may be this one.
 };
 std::shared_ptr<const SentModel> MakeSentModel(const control::ModelState& model);
 

@@ -44,20 +44,36 @@ Changes FleetBook::Update(const std::vector<nodes::ViewPtr>& views, const std::v
     }
     if (!leaving.contains(name) || now - node.lost_at > reconnect_grace_) Forget(std::string(name), changes);
   }
-  if (changes.nodes.empty()) return changes;
+  if (!changes.nodes.empty()) UpdateStaying();
+  return changes;
+}
+
+void FleetBook::UpdateStaying() {
   std::vector<std::string> names;
   for (const auto& [name, node] : nodes_) {
-    if (!IsDraining(node)) names.push_back(name);
+    if (!IsDraining(node) && !node.departing) names.push_back(name);
   }
   if (names != staying_->names) staying_ = rollout::MakeNodeNames(std::move(names));
-  return changes;
+}
+
+std::set<std::string> FleetBook::SetDeparting(std::set<std::string> nodes) {
+  departing_ = std::move(nodes);
+  std::set<std::string> changed;
+  for (auto& [name, node] : nodes_) {
+    if (node.departing == departing_.contains(name)) continue;
+    node.departing = !node.departing;
+    changed.insert(name);
+  }
+  if (!changed.empty()) UpdateStaying();
+  return changed;
 }
 
 void FleetBook::Take(const nodes::ViewPtr& view, bool leaving, Changes& changes) {
   const auto [at, is_new] = nodes_.try_emplace(view->hello.node());
   auto& [name, node] = *at;
   if (node.view == view && node.attached && node.leaving == leaving) return;
-  const KnownNode before = std::exchange(node, KnownNode{view, true, leaving, {}, false});
+  const KnownNode before = std::exchange(
+      node, KnownNode{.view = view, .attached = true, .leaving = leaving, .departing = departing_.contains(name)});
   const bool reports = is_new || before.view->report != view->report;
   const bool freshens = !is_new && IsFresh(*before.view) != IsFresh(*view);
   if (is_new || StandingOf(before) != StandingOf(node)) changes.nodes.insert(name);

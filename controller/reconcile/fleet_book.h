@@ -37,6 +37,8 @@ class FleetBook {
   // `node_infos`: the nodes of the fleet. Nodes that are not in `node_infos` are removed at once.
   Changes Update(const std::vector<nodes::ViewPtr>& views, const std::vector<fleet::NodeInfo>& node_infos,
                  MonotonicPoint now);
+  // Sets which nodes are to be stopped once other nodes have their versions. Returns the nodes for which this changed.
+  std::set<std::string> SetDeparting(std::set<std::string> nodes);
   // Returns the earliest end of the grace time of a disconnected node, when Update must be called; nullopt if all are
   // connected.
   std::optional<MonotonicPoint> grace_until() const;
@@ -44,7 +46,7 @@ class FleetBook {
   const std::map<std::string, KnownNode>& nodes() const { return nodes_; }
   // Returns nullptr if the node is unknown.
   const KnownNode* Find(const std::string& node) const;
-  // Returns the nodes that are not draining and not leaving. The pointer changes only if the list does.
+  // Returns the nodes that are not draining, leaving or departing. The pointer changes only if the list does.
   const std::shared_ptr<const rollout::NodeNames>& staying() const { return staying_; }
 
   struct ModelReports {
@@ -63,9 +65,11 @@ class FleetBook {
   void TakeReport(const std::string& name, const KnownNode& node, Changes& changes);
   void RemoveReport(const std::string& name, const std::string& model, Changes& changes);
   void Forget(const std::string& name, Changes& changes);
+  void UpdateStaying();
 
   const Duration reconnect_grace_;
   std::map<std::string, KnownNode> nodes_;
+  std::set<std::string> departing_;
   std::map<std::string, ReportHashes> hashes_;    // Key: node.
   std::map<std::string, ReportsByNode> reports_;  // Key: served name.
   std::shared_ptr<const rollout::NodeNames> staying_ = rollout::MakeNodeNames({});

@@ -130,5 +130,18 @@ TEST_F(FleetBookTest, LeavingNodeStaysKnownButIsNotStaying) {
   EXPECT_THAT(book_.staying()->names, ElementsAre("b"));
 }
 
+TEST_F(FleetBookTest, DepartingNodeIsNotStayingAndKeepsThisMark) {
+  const nodes::ViewPtr a = View("a");
+  Update({a, View("b")});
+  EXPECT_THAT(book_.SetDeparting({"a"}), ElementsAre("a"));
+  EXPECT_THAT(book_.SetDeparting({"a"}), IsEmpty());
+  EXPECT_THAT(book_.staying()->names, ElementsAre("b"));
+  Update({View("a", {kReady}), View("b")});
+  EXPECT_TRUE(book_.Find("a")->departing);
+  EXPECT_FALSE(IsDraining(*book_.Find("a")));
+  EXPECT_THAT(book_.SetDeparting({}), ElementsAre("a"));
+  EXPECT_THAT(book_.staying()->names, ElementsAre("a", "b"));
+}
+
 }  // namespace
 }  // namespace longshore::reconcile

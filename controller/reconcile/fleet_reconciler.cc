@@ -9,6 +9,7 @@
 #include "common/os/log.h"
 #include "controller/api/format.h"
 #include "controller/decide/autoscale/autoscale.h"
+#include "controller/reconcile/departures.h"
 #include "controller/store/document.h"
 
 namespace longshore::reconcile {
@@ -69,21 +70,15 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   api::ServingFleet next = wanted;
   next.status.autoscale = Autoscale(wanted, memory);
   const int replicas = wanted.spec.autoscaling ? next.status.autoscale.desired : wanted.spec.replicas_min;
-  Status scaled;
-  if (addresses) {
-    const bool too_many = replicas < CountStaying(node_infos);
-    scaled = shared_.deps.fleet.Scale(
-        fleet, replicas, too_many ? RemovalOrder(memory.book.nodes(), node_infos) : std::vector<std::string>());
-    if (replicas != CountStaying(node_infos)) node_infos = shared_.deps.fleet.Nodes(fleet);
-  }
   const bool waited = !memory.awaited.empty();
   const bool waits = IsWaitingForNodes(memory, node_infos);
+  const Scaling scaling = addresses ? Scale(fleet, memory, node_infos, replicas, waits) : Scaling{};
   if (waited && !waits) memory.object_seen.clear();  // Makes QueueChangedModels schedule all Models.
   if (!waits) SendToNodes(wanted, memory);
   WriteTargets();
   if (!waits) QueueChangedModels(memory, fmt::format("{} {}", wanted.metadata.uid, wanted.metadata.generation));
   // The status comes last, so that a failing status write does not block the steps above.
-  next.status = DescribeFleet(next, FleetSeenOf(wanted, node_infos, addresses, scaled), shared_.deps.clock.Now());
+  next.status = DescribeFleet(next, FleetSeenOf(wanted, node_infos, addresses, scaling), shared_.deps.clock.Now());
   const MonotonicPoint now = shared_.deps.timer.Now();
   const MonotonicPoint may_write_at = memory.status_at + PauseOf(node_infos.size());
   Reconciliation reconciliation;
@@ -95,7 +90,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
     reconciliation.write = {key, wanted.metadata.uid, wanted.metadata.resource_version, api::ToJson(next.status)};
   }
   if (waits) shared_.deps.queue(key, kAwaitAgain);
-  reconciliation.finish = [this, wanted, status = next.status, addresses, scaled,
+  reconciliation.finish = [this, wanted, status = next.status, addresses, scaled = scaling.done,
                            &memory](const Status& written) -> Outcome {
     RETURN_IF_ERROR(written);
     // The status may be the stored one, because the next write must wait.
@@ -108,12 +103,26 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   return reconciliation;
 }
 
+// Starts missing nodes, and stops nodes that are too many once other nodes have their versions. While nodes of an
+// earlier controller have not reported, none is stopped, because a version may be on only one of them.
+FleetReconciler::Scaling FleetReconciler::Scale(const std::string& fleet, FleetMemory& memory,
+                                                std::vector<fleet::NodeInfo>& node_infos, int replicas, bool waits) {
+  const int staying = CountStaying(node_infos);
+  const Departures departures = waits ? Departures() : DecideDepartures(memory.book.nodes(), node_infos, replicas);
+  memory.changes.nodes.merge(memory.book.SetDeparting(departures.chosen));
+  const int nodes = std::max(replicas, staying - static_cast<int>(departures.now.size()));
+  const Status done = shared_.deps.fleet.Scale(fleet, nodes, departures.now);
+  if (nodes != staying) node_infos = shared_.deps.fleet.Nodes(fleet);
+  return {done, departures.waiting};
+}
+
 FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& node_infos,
-                                       const Result<fleet::Addresses>& addresses, const Status& scaled) const {
+                                       const Result<fleet::Addresses>& addresses, const Scaling& scaling) const {
   const api::Key key{api::kServingFleetKind, object.metadata.namespace_, object.metadata.name};
   const FleetBook& book = shared_.fleets.at(key.namespace_ + "/" + key.name).book;
-  FleetSeen seen{shared_.deps.nodes.epoch(),  node_infos, &book.nodes(), addresses, scaled,
+  FleetSeen seen{shared_.deps.nodes.epoch(),  node_infos, &book.nodes(), addresses, scaling.done,
                  shared_.deps.problem_of(key)};
+  seen.departing = scaling.waiting;
   for (const auto& [model, why] : shared_.unreadable) {
     if (Allows(object, model.namespace_)) seen.unreadable.push_back({ToString(model) + ": ", why});
   }
@@ -222,8 +231,9 @@ bool FleetReconciler::IsWaitingForNodes(FleetMemory& memory, const std::vector<f
 void FleetReconciler::MakePart(const api::ServingFleet& object, FleetMemory& memory) {
   const MonotonicPoint now = shared_.deps.timer.Now();
   std::vector<control::Peer> peers;
-  for (const auto& [_, node] : memory.book.nodes()) {
-    if (!node.view->report->draining()) peers.push_back(PeerOf(*node.view));
+  const std::set<std::string> last_holders = LastHolders(memory.book.nodes());
+  for (const auto& [name, node] : memory.book.nodes()) {
+    if (!node.view->report->draining() || last_holders.contains(name)) peers.push_back(PeerOf(*node.view));
   }
   const Duration pause = PauseOf(peers.size());
   control::FleetState state = plan::BuildFleetState(object, std::move(peers));

@@ -20,6 +20,12 @@ class FleetReconciler final : public KindReconciler {
   Result<Reconciliation> Begin(const api::Key& key) override;
 
  private:
+  struct Scaling {
+    Status done{};                         // An error if nodes could not be started or removed.
+    std::vector<api::Sentence> waiting{};  // Nodes that do not leave yet, and why.
+  };
+  Scaling Scale(const std::string& fleet, FleetMemory& memory, std::vector<fleet::NodeInfo>& node_infos, int replicas,
+                bool waits);
   Result<Reconciliation> ReconcileFleet(const api::Key& key, FleetMemory& memory);
   Outcome RemoveFleet(const std::string& fleet);
   std::vector<signals::LatencyObjective> ObjectivesOf(const FleetMemory& memory) const;
@@ -30,7 +36,7 @@ class FleetReconciler final : public KindReconciler {
   std::optional<control::DesiredState> SnapshotFor(const api::ServingFleet& object, const FleetMemory& memory,
                                                    const nodes::NodeView& view) const;
   FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& node_infos,
-                        const Result<fleet::Addresses>& addresses, const Status& scaled) const;
+                        const Result<fleet::Addresses>& addresses, const Scaling& scaling) const;
   void QueueChangedModels(FleetMemory& memory, const std::string& object_seen);
   void WriteTargets();
   bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) const;

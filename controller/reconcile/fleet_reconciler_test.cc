@@ -100,6 +100,63 @@ TEST_F(AutoscaledFleet, WithoutASourceOfMetricsItKeepsItsSizeAndRequestsTheSourc
   EXPECT_EQ(Decision().desired, 5) << Decision().message;
 }
 
+// Each of the two nodes alone has one model. The last one is to leave, and the first one loads its model before.
+TEST_F(AutoscaledFleet, ANodeThatAloneHasAVersionLeavesAfterAnotherNodeHasIt) {
+  for (const char* name : {"fast", "slow"}) {
+    Apply(api::kModelKind, name,
+          {{"fleet", "cpu"},
+           {"source", {{"uri", fmt::format("file:///models/{}", name)}}},
+           {"version", 1},
+           {"replicas", 1}});
+    due_.insert(ModelKey(name));
+  }
+  ApplyFleet(2, nullptr);
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"fast", 1}});
+  nodes_.Attach("default.cpu-1", {{"slow", 1}});
+  Settle();
+  ASSERT_EQ(StatusOf("fast").stable_version, 1);
+  ASSERT_EQ(StatusOf("slow").stable_version, 1);
+  ApplyFleet(1, nullptr);
+  Settle();
+  EXPECT_EQ(processes_.nodes.size(), 2U);
+  EXPECT_EQ(ConditionOf("Scaled"),
+            "False: VersionsMove: node default.cpu-1 stays: no other node has version 1 of model \"slow\" ready yet");
+  const auto loads_slow = [&](const std::string& node) {
+    const auto change = std::ranges::find_if(
+        nodes_.messages[node].rbegin(), nodes_.messages[node].rend(),
+        [](const control::FromController& message) { return message.change().served_name() == "slow"; });
+    return change == nodes_.messages[node].rend() || change->change().model().versions(0).load();
+  };
+  EXPECT_TRUE(loads_slow("default.cpu-0"));
+  EXPECT_TRUE(loads_slow("default.cpu-1"));
+  nodes_.Attach("default.cpu-0", {{"fast", 1}, {"slow", 1}});
+  Settle();
+  ASSERT_EQ(processes_.nodes.size(), 1U);
+  EXPECT_TRUE(processes_.nodes.contains("default.cpu-0"));
+  EXPECT_EQ(ConditionOf("Scaled"), "True: NodesAsWanted: ");
+}
+
+// The peers would otherwise not know the address of the last node that can answer.
+TEST_F(AutoscaledFleet, ADrainingNodeIsAPeerWhileItAloneHasAVersionReady) {
+  ApplyModel("free");
+  StartNodes(2);
+  const auto peers = [&] {
+    std::vector<std::string> names;
+    for (const control::Peer& peer : nodes_.views.at("default.cpu-0").sent->fleet->state.peers())
+      names.push_back(peer.node());
+    return names;
+  };
+  ASSERT_EQ(peers().size(), 2U);
+  nodes_.Attach("default.cpu-0");
+  nodes::Unshared(nodes_.views.at("default.cpu-1").report).set_draining(true);
+  Settle();
+  EXPECT_EQ(peers().size(), 2U);
+  nodes_.Attach("default.cpu-0", {{"fast", 1}, {"slow", 1}, {"free", 1}});
+  Settle();
+  EXPECT_THAT(peers(), ::testing::ElementsAre("default.cpu-0"));
+}
+
 TEST_F(AutoscaledFleet, MeasuresTheTimeFromAskedToReady) {
   ApplyModel("free");
   StartNodes(2);

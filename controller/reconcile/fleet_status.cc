@@ -74,10 +74,17 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
       fmt::format("{} of {} nodes are ready{}{}", status.ready_replicas, status.replicas, troubles.empty() ? "" : "; ",
                   api::JoinSentences(troubles, {.noun = "trouble"})));
   const std::string scaling = ScalingTrouble(seen);
-  set("Scaled", scaling.empty(), scaling.empty() ? "NodesAsWanted" : "NodesInTrouble", scaling);
+  const std::string departing = api::JoinSentences(seen.departing);
+  const bool scaled = scaling.empty() && departing.empty();
+  set("Scaled", scaled,
+      !scaling.empty() ? "NodesInTrouble"
+      : scaled         ? "NodesAsWanted"
+                       : "VersionsMove",
+      scaling.empty() ? departing : scaling);
   const bool stalled = !seen.addresses || !scaling.empty();
   set("Stalled", stalled, stalled ? "NeedsHelp" : "None", seen.addresses ? scaling : seen.addresses.error().message);
-  set("Reconciling", !ready && !stalled, ready ? "AllNodesReady" : "NodesNotReady", "");
+  const char* progress = !ready ? "NodesNotReady" : scaled ? "AllNodesReady" : "VersionsMove";
+  set("Reconciling", !stalled && !(ready && scaled), progress, "");
   set("ManifestAccepted", !seen.manifest, seen.manifest ? seen.manifest->reason : "Applied",
       seen.manifest ? seen.manifest->message : "");
   set("ModelsReadable", seen.unreadable.empty(), seen.unreadable.empty() ? "Readable" : "Damaged",

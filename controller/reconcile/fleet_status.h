@@ -27,6 +27,7 @@ struct FleetSeen {
   Result<fleet::Addresses> addresses{};                     // The addresses of the fleet, or why it cannot listen.
   Status scaled{};                                          // An error if nodes could not be started or removed.
   std::optional<SourceProblem> manifest{};
+  std::vector<api::Sentence> departing{};   // Nodes that wait until other nodes have their versions, and for which.
   std::vector<api::Sentence> unreadable{};  // Unreadable Models in the namespaces that the fleet serves, and why.
 };
 

@@ -41,6 +41,17 @@ TEST(DescribeFleet, LimitsTheMessagesOfAFleetWith130FailingPods) {
   EXPECT_THAT(ConditionOf(status, "ModelsReadable").message, EndsWith(" more Models"));
 }
 
+TEST(DescribeFleet, ANodeThatWaitsForOthersToTakeOverItsVersionsNeedsNoHelp) {
+  const std::map<std::string, KnownNode> no_nodes;
+  FleetSeen seen{.nodes = &no_nodes, .addresses = fleet::Addresses{}, .departing = {{"node a stays: ", "why"}}};
+  const api::ServingFleetStatus status = DescribeFleet({}, seen, TimePoint(std::chrono::seconds(1)));
+  EXPECT_EQ(ConditionOf(status, "Scaled").status, "False");
+  EXPECT_EQ(ConditionOf(status, "Scaled").reason, "VersionsMove");
+  EXPECT_EQ(ConditionOf(status, "Scaled").message, "node a stays: why");
+  EXPECT_EQ(ConditionOf(status, "Reconciling").status, "True");
+  EXPECT_EQ(ConditionOf(status, "Stalled").status, "False");
+}
+
 TEST(DescribeFleet, WritesValidUtf8ForAnyMessageOfNodesAndServers) {
   const std::map<std::string, KnownNode> no_nodes;
   std::string chinese = "a";

@@ -392,6 +392,7 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
       nodes::NodeView view = *node.view;
       if (const nodes::ViewPtr live = shared_.deps.nodes.Node(memory.fleet, name)) view.sent = live->sent;
       observed.nodes.push_back({name, IsDraining(node), SeenOf(said.versions, IsFresh(view))});
+      observed.nodes.back().departing = node.departing;
       if (said.source != nullptr) observed.nodes.back().source = SeenOf(*said.source);
       observed.latest_version = std::max(observed.latest_version, LatestVersion(said.versions));
     }

@@ -41,7 +41,9 @@ rollout::VersionSeen WithoutVerdicts(rollout::VersionSeen seen) {
 
 rollout::VersionSeen SeenOf(const control::VersionReport& report) {
   rollout::VersionSeen seen;
-  seen.state = StateOf(report.state());
+  const bool lacks_memory = report.has_memory_shortage() && report.state() == control::VersionReport::FAILED;
+  seen.state = lacks_memory ? rollout::NodeState::kNoMemory : StateOf(report.state());
+  seen.memory = {report.memory_shortage().needed_bytes(), report.memory_shortage().free_bytes()};
   seen.message = report.message();
   seen.digest = report.digest();
   if (report.has_golden()) {
@@ -89,42 +91,18 @@ std::optional<int64_t> LatestVersion(const std::vector<const control::VersionRep
 
 bool IsReady(const nodes::NodeView& view) {
   if (!view.connected || !view.sent || view.report->draining()) return false;
-  std::set<std::pair<std::string_view, int64_t>> ready;
-  for (const control::VersionReport& report : view.report->versions()) {
-    if (report.state() == control::VersionReport::READY) ready.emplace(report.served_name(), report.version());
-  }
+  std::map<std::pair<std::string_view, int64_t>, control::VersionReport::State> states;
+  for (const control::VersionReport& report : view.report->versions())
+    states[{report.served_name(), report.version()}] = report.state();
   for (const auto& [name, model] : view.sent->models) {
     for (const int64_t version : model->answering) {
-      if (!ready.contains({name, version})) return false;
+      const auto state = states[{name, version}];
+      const bool failed = state == control::VersionReport::FAILED || state == control::VersionReport::QUARANTINED;
+      const bool forwards = failed && std::ranges::count(model->elsewhere, version) > 0;
+      if (state != control::VersionReport::READY && !forwards) return false;
     }
   }
   return true;
-}
-
-std::vector<std::string> RemovalOrder(const std::map<std::string, KnownNode>& nodes,
-                                      std::vector<fleet::NodeInfo> node_infos) {
-  using Version = std::pair<std::string, int64_t>;
-  std::map<Version, int> holders;
-  std::map<std::string, std::vector<Version>> held;  // Key: node. Value: its ready versions.
-  for (const auto& [name, node] : nodes) {
-    for (const control::VersionReport& version : node.view->report->versions()) {
-      if (version.state() != control::VersionReport::READY) continue;
-      ++holders[{version.served_name(), version.version()}];
-      held[name].emplace_back(version.served_name(), version.version());
-    }
-  }
-  const auto alone = [&](const fleet::NodeInfo& node_info) {
-    const auto& versions = held[node_info.node];
-    return std::count_if(versions.begin(), versions.end(),
-                         [&](const Version& version) { return holders[version] == 1; });
-  };
-  std::erase_if(node_infos, fleet::IsLeaving);
-  std::stable_sort(node_infos.begin(), node_infos.end(), [&](const auto& a, const auto& b) {
-    return std::tuple(alone(a), b.started_at, b.node) < std::tuple(alone(b), a.started_at, a.node);
-  });
-  std::vector<std::string> names;
-  for (const fleet::NodeInfo& node_info : node_infos) names.push_back(node_info.node);
-  return names;
 }
 
 control::Peer PeerOf(const nodes::NodeView& view) {

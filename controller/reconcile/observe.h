@@ -21,6 +21,9 @@ struct KnownNode {
   bool leaving = false;      // Whether the fleet is stopping it.
   MonotonicPoint lost_at{};  // When its stream ended; set if not attached.
   bool ready = false;        // The result of IsReady for this view.
+  // Whether the node is to be stopped once other nodes have its versions. It gets no new versions, and keeps those it
+  // has ready.
+  bool departing = false;
 };
 
 // Whether the node is leaving or draining, and therefore gets no new work.
@@ -39,13 +42,9 @@ rollout::SourceSeen SeenOf(const control::SourceReport& source);
 // The highest version that exists in the source of the model; nullopt if the reports contain none.
 std::optional<int64_t> LatestVersion(const std::vector<const control::VersionReport*>& versions);
 
-// Whether each version that should answer requests on the node is ready.
+// Whether the node can answer for each version that has weight and that it should load: the version is ready there, or
+// it failed there and is ready on another node, to which the node forwards the requests.
 bool IsReady(const nodes::NodeView& view);
-
-// Returns the nodes of a fleet in the order in which to remove them: first the nodes with the fewest versions that no
-// other node has; among equals, the node that was started last.
-std::vector<std::string> RemovalOrder(const std::map<std::string, KnownNode>& nodes,
-                                      std::vector<fleet::NodeInfo> node_infos);
 
 // Returns the entry of this node in the list of peers. The nodes in the list may forward requests to each other.
 control::Peer PeerOf(const nodes::NodeView& view);

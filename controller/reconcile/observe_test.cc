@@ -55,6 +55,19 @@ TEST(Observe, ReportAboutAnOlderStateHasNoVerdicts) {
   EXPECT_FALSE(HasVerdicts(Node(1, 9)));
 }
 
+TEST(Observe, LackOfMemoryIsNotAFailureAndDoesNotDependOnTheAgeOfTheReport) {
+  for (const int64_t epoch : {1, 3}) {
+    nodes::NodeView view = Node(epoch, 1);
+    control::MemoryShortage& shortage = *nodes::Unshared(view.report).mutable_versions(1)->mutable_memory_shortage();
+    shortage.set_needed_bytes(1200);
+    shortage.set_free_bytes(300);
+    const rollout::VersionSeen seen = SeenOf(VersionsOf(view), IsFresh(view)).at(2);
+    EXPECT_EQ(seen.state, rollout::NodeState::kNoMemory);
+    EXPECT_EQ(seen.memory.needed_bytes, 1200);
+    EXPECT_EQ(seen.memory.free_bytes, 300);
+  }
+}
+
 TEST(Observe, ReportOfANodeThatWasSentNothingHasNoVerdicts) {
   nodes::NodeView view = Node(2, 5);
   view.sent.reset();
@@ -72,31 +85,18 @@ TEST(Observe, ConvertsTheReportOnAnArchiveSource) {
   EXPECT_EQ(seen.message, "404");
 }
 
-TEST(Observe, RemovesNodesWithoutUniqueVersionsFirstAndTheNewestOfEquals) {
-  const auto holds = [](const std::string& name, const std::vector<int64_t>& versions) {
-    nodes::NodeView view;
-    control::Report& report = nodes::Unshared(view.report);
-    for (const int64_t number : versions) {
-      control::VersionReport& version = *report.add_versions();
-      version.set_served_name("m");
-      version.set_version(number);
-      version.set_state(control::VersionReport::READY);
-    }
-    return std::pair(name, KnownNode{.view = std::make_shared<const nodes::NodeView>(std::move(view))});
+TEST(Observe, ANodeIsReadyIfEachVersionWithWeightIsReadyThereOrFailedThereAndReadyElsewhere) {
+  nodes::NodeView view = Node(2, 5);
+  view.connected = true;
+  const auto is_ready = [&](int64_t version, const std::vector<int64_t>& elsewhere) {
+    nodes::Unshared(view.sent).models["m"] =
+        std::make_shared<const nodes::SentModel>(nodes::SentModel{"", {version}, elsewhere});
+    return IsReady(view);
   };
-  const auto node_info = [](const std::string& name, int started_s) {
-    fleet::NodeInfo info;
-    info.node = name;
-    info.started_at = TimePoint(std::chrono::seconds(started_s));
-    return info;
-  };
-  fleet::NodeInfo leaving = node_info("leaving", 9);
-  leaving.state = fleet::NodeState::kStopping;
-  // Version 2, a candidate, is only on "newest"; "silent" has not reported yet.
-  EXPECT_EQ(RemovalOrder(
-                {holds("old", {1}), holds("young", {1}), holds("newest", {1, 2})},
-                {node_info("newest", 4), node_info("old", 1), node_info("silent", 3), node_info("young", 2), leaving}),
-            (std::vector<std::string>{"silent", "young", "old", "newest"}));
+  EXPECT_TRUE(is_ready(1, {}));
+  EXPECT_FALSE(is_ready(2, {})) << "it failed";
+  EXPECT_TRUE(is_ready(2, {2}));
+  EXPECT_FALSE(is_ready(3, {3})) << "it is not reported yet, so it may still become ready here";
 }
 
 TEST(Observe, LatestVersionIsTheHighestThatExists) {

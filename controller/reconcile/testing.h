@@ -93,7 +93,7 @@ class FakeRegistry final : public nodes::Registry {
 class FakeFleet final : public fleet::Fleet {
  public:
   Result<fleet::Addresses> Ensure(const api::ServingFleet&) override { return fleet::Addresses{"grpc", "rest"}; }
-  Status Scale(const std::string&, int wanted, const std::vector<std::string>&) override {
+  Status Scale(const std::string&, int wanted, const std::vector<std::string>& leave_first) override {
     if (wanted != Wanted("")) on_change();
     for (int i = 0; Wanted("") < wanted; ++i) {
       RETURN_IF_ERROR(starting);
@@ -101,13 +101,13 @@ class FakeFleet final : public fleet::Fleet {
       nodes.try_emplace(node,
                         fleet::NodeInfo{.node = node, .pid = 1, .started_at = {}, .last_exit = {}, .trouble = {}});
     }
+    std::vector<std::string> order = leave_first;
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) order.push_back(node->first);
     Status first;
-    auto last = nodes.end();
-    for (int too_many = static_cast<int>(nodes.size()) - wanted; too_many > 0; --too_many) {
-      if (!staying.contains((--last)->first))
-        last = nodes.erase(last);
-      else if (first)
-        first = Unavailable("{} cannot be removed", last->first);
+    int too_many = static_cast<int>(nodes.size()) - wanted;
+    for (auto node = order.begin(); too_many > 0 && node != order.end(); ++node, --too_many) {
+      if (staying.contains(*node) && first) first = Unavailable("{} cannot be removed", *node);
+      if (!staying.contains(*node)) nodes.erase(*node);
     }
     return first;
   }

@@ -146,6 +146,7 @@ class AgentTest : public testing::Test {
                           models {{ {} }} }} }})",
                        epoch, revision, Model(versions));
   }
+  static constexpr int64_t kMemoryBytesMax = 100'000;
   const std::string kStable = "versions { version: 1 weight_bp: 10000 role: STABLE load: true }";
 
   routing::TestDir dir_;
@@ -160,7 +161,7 @@ class AgentTest : public testing::Test {
   std::unique_ptr<rehearsal::Gate> gate_;
   sources::Getter archives_ = download::Get;
   std::unique_ptr<sources::Sources> sources_;
-  routing::TestNode node_{dir_.path(), "a"};
+  routing::TestNode node_{dir_.path(), "a", 4, {}, {.memory_bytes_max = kMemoryBytesMax}};
   std::atomic<bool> peer_address_ = false;
   SteadyClock timer_;
   std::unique_ptr<identity::NodeIdentity> identity_;  // Null if the node requests no certificates.
@@ -343,6 +344,26 @@ TEST_F(AgentTest, RetriesAFailedVersionWhenItsFolderHasChanged) {
   EXPECT_EQ(node_.engine.record().loads, loads);
   ASSERT_TRUE(WriteFileAtomically(model, "good"));
   controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::READY); });
+}
+
+TEST_F(AgentTest, ReportsThatAVersionDoesNotFitIntoTheMemoryAndLoadsItWhenThereIsRoom) {
+  ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "1" / "saved_model.pb", std::string(50'000, 'x')));
+  ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "2" / "saved_model.pb", std::string(40'000, 'x')));
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(Snapshot(1, 1, kStable));
+  controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::READY); });
+  controller_->Send(Snapshot(1, 2, kStable + " versions { version: 2 role: CANDIDATE load: true }"));
+  const Report report = controller_->AwaitReport([](const Report& r) { return Has(r, 2, VersionReport::FAILED); });
+  ASSERT_EQ(report.versions_size(), 2);
+  EXPECT_FALSE(report.versions(0).has_memory_shortage());
+  EXPECT_EQ(report.versions(1).memory_shortage().needed_bytes(), 48'000);
+  EXPECT_EQ(report.versions(1).memory_shortage().free_bytes(), kMemoryBytesMax - 60'000);
+  EXPECT_THAT(report.versions(1).message(), HasSubstr("needs about 48000 bytes of memory"));
+  controller_->Send(Snapshot(1, 3, "versions { version: 2 weight_bp: 10000 role: STABLE load: true }"));
+  controller_->AwaitReport(
+      [](const Report& r) { return Has(r, 2, VersionReport::READY) && !r.versions(0).has_memory_shortage(); });
 }
 
 TEST_F(AgentTest, DestroyingAStoppedAgentDoesNotWaitForThreads) {

@@ -14,6 +14,10 @@ void AddStatus(const models::VersionStatus& status, const AgentDeps& deps, Versi
   const GateView gate{deps.gate.InRehearsal(report->served_name(), status.version), quarantine.has_value()};
   report->set_state(StateOf(status, gate));
   if (status.state == State::kFailed) report->set_message(status.error.message);
+  if (status.state == State::kFailed && status.memory_shortage) {
+    report->mutable_memory_shortage()->set_needed_bytes(status.memory_shortage->needed_bytes);
+    report->mutable_memory_shortage()->set_free_bytes(status.memory_shortage->free_bytes);
+  }
   report->set_digest(status.digest);
   report->set_memory_bytes(status.memory_bytes);
 }

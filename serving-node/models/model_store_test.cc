@@ -242,9 +242,13 @@ TEST_F(Models, AVersionThatDidNotFitIsRetriedAlthoughItHasNoRetriesLeft) {
   store.Apply({Want("a", {1})});
   WaitFor("a", 1, State::kAvailable);
   store.Apply({Want("a", {1}), Want("b", {1})});
-  EXPECT_EQ(WaitFor("b", 1, State::kFailed).error.code, Code::kResourceExhausted);
+  const VersionStatus refused = WaitFor("b", 1, State::kFailed);
+  EXPECT_EQ(refused.error.code, Code::kResourceExhausted);
+  ASSERT_TRUE(refused.memory_shortage);
+  EXPECT_EQ(refused.memory_shortage->needed_bytes, 1200);
+  EXPECT_EQ(refused.memory_shortage->free_bytes, 1199);
   store.Apply({Want("b", {1})});
-  WaitFor("b", 1, State::kAvailable);
+  EXPECT_FALSE(WaitFor("b", 1, State::kAvailable).memory_shortage);
 }
 
 TEST_F(Models, AVersionThatDidNotFitAndThenDisappearedIsRetriedOnce) {

@@ -45,13 +45,20 @@ struct Wanted {
   }
 };
 
+// Why a version does not fit into the memory of the store.
+struct MemoryShortage {
+  int64_t needed_bytes = 0;
+  int64_t free_bytes = 0;  // When the version was refused.
+};
+
 struct VersionStatus {
   int64_t version = 0;
   State state = State::kStart;
   Error error;  // The error of the last load; kOk if it did not fail.
   int64_t memory_bytes = 0;
-  std::string digest;  // SHA-256 in hex over the version's files; "" until computed.
-  Path base_path;      // The base path from which the last load read the version.
+  std::string digest;                               // SHA-256 in hex over the version's files; "" until computed.
+  Path base_path;                                   // The base path from which the last load read the version.
+  std::optional<MemoryShortage> memory_shortage{};  // Set if the last load did not get its memory.
 };
 
 // Called before a version is loaded in this process, on a loading thread. An error becomes the error of the load.

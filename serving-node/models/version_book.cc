@@ -81,7 +81,7 @@ void VersionBook::Begin(const std::string& name, int64_t number) {
   Version& version = At(name, number);
   version.from = models_.at(name).wanted.BasePathOf(number);
   version.status.base_path = version.from;
-  version.lacked_bytes = 0;  // Reserve sets it if there is not enough memory for this load.
+  version.status.memory_shortage.reset();  // Reserve sets it if there is not enough memory for this load.
   SetState(name, &version, State::kLoading);
 }
 
@@ -98,9 +98,9 @@ Status VersionBook::Reserve(const std::string& name, int64_t number, int64_t byt
   Version& version = At(name, number);
   const int64_t free = FreeBytes();
   const bool fits = bytes <= free;
-  version.lacked_bytes = fits ? 0 : bytes;
   version.reserved_bytes = fits ? bytes : 0;
   if (fits) return {};
+  version.status.memory_shortage = MemoryShortage{.needed_bytes = bytes, .free_bytes = std::max<int64_t>(free, 0)};
   return ResourceExhausted(
       "model \"{}\" version {} needs about {} bytes of memory; of the limit of {} bytes, {} are reserved", name, number,
       bytes, rules_.memory_bytes_max, rules_.memory_bytes_max - free);
@@ -154,13 +154,14 @@ void VersionBook::Gone(const std::string& name, int64_t number) {
 }
 
 // Restarts the loads that failed for lack of memory and fit now, including those that have no retries left. A version
-// that got its memory and failed for another reason has lacked_bytes 0, so it is not restarted in a loop.
+// that got its memory and failed for another reason has no shortage, so it is not restarted in a loop.
 void VersionBook::RetryVersionsThatFit() {
   const int64_t free = FreeBytes();
   for (auto& [name, model] : models_) {
     for (auto& [number, version] : model.versions) {
       const bool waits = version.status.state == State::kStart || version.status.state == State::kFailed;
-      if (!version.wanted || !waits || version.lacked_bytes == 0 || version.lacked_bytes > free) continue;
+      const auto& shortage = version.status.memory_shortage;
+      if (!version.wanted || !waits || !shortage || shortage->needed_bytes > free) continue;
       version.retry_at = {};
       if (version.status.state == State::kFailed) SetState(name, &version, State::kStart);
     }
@@ -244,7 +245,7 @@ void VersionBook::SetState(const std::string& name, Version* version, State stat
 
 void VersionBook::Restart(const std::string& name, Version* version) {
   version->failures = 0;
-  version->lacked_bytes = 0;
+  version->status.memory_shortage.reset();
   version->retry_at = {};
   version->status.error = {Code::kOk, ""};
   SetState(name, version, State::kStart);

@@ -87,7 +87,6 @@ class VersionBook {
     bool wanted = false;
     Path from;                   // The base path of the last load.
     int64_t reserved_bytes = 0;  // Held from Reserve until the version is unloaded or failed.
-    int64_t lacked_bytes = 0;    // The memory that its last load needed but did not get; 0: it got its memory.
     int failures = 0;
     SteadyTime retry_at;
     std::optional<batching::Options> own_batching;  // From the version's files; replaces the model's batching.

@@ -171,10 +171,11 @@ class TestPeerListener final : public tensorflow::serving::PredictionService::Se
 // One node of the fleet "ns/f".
 class TestNode {
  public:
-  TestNode(const Path& dir, const std::string& name, int runs_max = 4, RouterOptions options = {})
+  TestNode(const Path& dir, const std::string& name, int runs_max = 4, RouterOptions options = {},
+           models::ModelStore::Options store_options = {})
       : dir_(dir),
         admission({.concurrent_runs_max = runs_max, .simulated_run = {}}),
-        store(engine, admission, {}, nullptr, [this](const auto&, const auto&) { Changed(); }),
+        store(engine, admission, std::move(store_options), nullptr, [this](const auto&, const auto&) { Changed(); }),
         guards(std::move(*GuardBook::Open({}))),
         forwarder(MakeGrpcForwarder({.fleet = "ns/f"})),
         state_dir(MakeDir(dir / ("state-" + name))),

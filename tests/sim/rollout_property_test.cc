@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "common/node_contract/state_digest.h"
@@ -46,6 +47,7 @@ class History {
       case 4: callers_.Act(model_.metadata, model_.status); break;
       case 2: AddOrRemoveNode(); break;
       case 3: Misbehave(); break;
+      case 5: ChangeMemory(); break;
       default: break;
     }
     MoveNodes();
@@ -70,6 +72,7 @@ class History {
   // Lets the controller reconcile until nothing changes, without further events and faults, in a fleet that has nodes.
   void Settle() {
     faults_ = Faults::kNone;
+    model_.spec.rollout.progress_deadline = std::chrono::minutes(10);
     for (auto& node : observed_.nodes) node.draining = false;
     if (observed_.nodes.empty()) observed_.nodes.push_back({"last", false, {}});
     for (auto& node : observed_.nodes)
@@ -109,6 +112,9 @@ class History {
     model_.spec.rollout.strategy = Draw(5) == 0 ? api::Strategy::kImmediate : api::Strategy::kCanary;
     model_.spec.rollout.paused = Draw(6) == 0;
     model_.spec.rollout.on_inconclusive = static_cast<api::OnInconclusive>(Draw(3));
+    model_.spec.rollout.progress_deadline = Draw(3) == 0 ? std::chrono::seconds(10) : std::chrono::minutes(10);
+    model_.spec.rollout.max_unavailable = {.value = Draw(3), .is_percent = false};
+    if (Draw(3) == 0) model_.spec.rollout.max_unavailable = {.value = 10 * Draw(6), .is_percent = true};
     model_.spec.rollout.steps.assign(static_cast<size_t>(1 + Draw(3)), {});
     double weight = 0;
     for (auto& step : model_.spec.rollout.steps) {
@@ -145,6 +151,15 @@ class History {
     }
   }
 
+  // A version stops fitting into the memory of a node, or there is memory for all versions again. On a node that has
+  // the version already, this matters only when it has to load it again.
+  void ChangeMemory() {
+    if (Draw(3) == 0) return no_room_.clear();
+    if (observed_.nodes.empty()) return;
+    const auto& node = observed_.nodes[static_cast<size_t>(Draw(static_cast<int>(observed_.nodes.size())))];
+    no_room_.emplace(node.name, 1 + Draw(4));
+  }
+
   const control::ModelState* HeldBy(const std::string& node) const {
     const auto held = states_.find(node);
     return held == states_.end() ? nullptr : &held->second;
@@ -163,16 +178,18 @@ class History {
       for (int i = 0; state != nullptr && i < state->versions_size(); ++i) {
         if (!state->versions(i).load()) continue;
         rollout::VersionSeen seen = node.versions[state->versions(i).version()];
-        if (seen.state != NodeState::kFailed && Draw(3) != 0) Advance(seen);
+        const bool fits = !no_room_.contains({node.name, state->versions(i).version()});
+        if (seen.state != NodeState::kFailed && Draw(3) != 0) Advance(seen, fits);
         next[state->versions(i).version()] = seen;
       }
       node.versions = next;
     }
   }
 
-  static void Advance(rollout::VersionSeen& seen) {
+  static void Advance(rollout::VersionSeen& seen, bool fits) {
     switch (seen.state) {
-      case NodeState::kAbsent: seen.state = NodeState::kRehearsal; break;
+      case NodeState::kAbsent:
+      case NodeState::kNoMemory: seen.state = fits ? NodeState::kRehearsal : NodeState::kNoMemory; break;
       case NodeState::kRehearsal: seen.state = NodeState::kLoading; break;
       case NodeState::kLoading: seen.state = NodeState::kReady; break;
       default: break;
@@ -261,6 +278,7 @@ class History {
     EXPECT_TRUE(weights == 10000 || weights == 0) << weights;
     EXPECT_EQ(weights == 10000, decision_.status.stable_version != 0);
     CheckStable();
+    CheckBadNodes();
     CheckFinal();
     CheckOrder();
     CheckStableStaysLoaded();
@@ -299,13 +317,41 @@ class History {
               }));
   }
 
-  // A version that is marked as failed, for example because of an undo, does not start again by itself.
+  // A failed load ends a rollout only if no other node is ready with the candidate or too many nodes failed, and a
+  // promotion leaves out only nodes that maxUnavailable allows to be without the version.
+  void CheckBadNodes() {
+    const api::RolloutStatus& rollout = decision_.status.rollout;
+    for (const rollout::Event& event : decision_.events) {
+      int failed = 0, ready = 0, nodes = 0;
+      for (const auto& node : observed_.nodes) {
+        if (node.draining) continue;
+        ++nodes;
+        const auto seen = node.versions.find(rollout.candidate);
+        if (seen == node.versions.end()) continue;
+        failed += seen->second.state == NodeState::kFailed ? 1 : 0;
+        ready += seen->second.state == NodeState::kReady ? 1 : 0;
+      }
+      const int tolerated = model_.spec.rollout.max_unavailable.Of(nodes);
+      if (event.reason == "RolledBack" && rollout.verdict.reason == "LoadFailed") {
+        EXPECT_TRUE(ready == 0 || failed > tolerated) << Describe();
+      }
+      if (event.reason == "Promoted" && rollout.stable != 0) {
+        EXPECT_GE(ready * 2, nodes) << Describe();
+        EXPECT_GE(ready, nodes - tolerated) << Describe();
+        if (ready < nodes) ++happened_["PromotedWithoutABadNode"];
+      }
+      if (event.reason == "RolledBack" && rollout.verdict.reason == "NotEnoughMemory") ++happened_["NotEnoughMemory"];
+    }
+  }
+
+  // A version that is marked as failed, for example because of an undo, does not start again by itself. A version that
+  // lacked memory does, when a node has more of it.
   void CheckFinal() {
     const bool starts = decision_.status.rollout.attempt != before_.rollout.attempt;
     if (!starts || before_.command || !before_.commands.empty()) return;
     for (const auto& failed : before_.failed) {
       EXPECT_FALSE(failed.version == decision_.status.rollout.candidate &&
-                   failed.generation == model_.metadata.generation)
+                   failed.generation == model_.metadata.generation && failed.reason != "NotEnoughMemory")
           << "version " << failed.version << " failed: " << failed.reason;
     }
   }
@@ -362,6 +408,7 @@ class History {
   std::vector<plan::NodeHolds> holds_;                 // What the controller sent to the nodes that exist.
   std::map<std::string, control::ModelState> states_;  // What nodes hold, by node.
   std::vector<plan::SendModel> delayed_;               // Sent, and not received yet; at most one per node.
+  std::set<std::pair<std::string, int64_t>> no_room_;  // Nodes and versions that do not fit into their memory.
   std::optional<api::ModelStatus> previous_;           // The stored status before the last write.
   bool is_restarted_ = false;                          // Whether the next reconciliation is the first after a crash.
   api::ModelStatus before_;
@@ -395,11 +442,32 @@ TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
     for (const auto& [what, times] : history.happened()) happened[what] += times;
     for (const auto& [what, times] : history.command_results()) happened[what] += times;
   }
-  for (const char* what : {"Started",         "Validated",          "Step",         "Paused",      "Resumed",
-                           "Promoting",       "Promoted",           "RolledBack",   "NodesLost",   "Undone",
-                           "Crash",           "StaleRead",          "Conflict",     "AnswerLost",  "MessageLost",
-                           "MessageDelayed",  "UndoneAtOnce",       "repeated",     "undo Done",   "abort Done",
-                           "CrashInRecovery", "promote Superseded", "promote Done", "undo Refused"}) {
+  for (const char* what : {"Started",
+                           "Validated",
+                           "Step",
+                           "Paused",
+                           "Resumed",
+                           "Promoting",
+                           "Promoted",
+                           "RolledBack",
+                           "NodesLost",
+                           "Undone",
+                           "Crash",
+                           "StaleRead",
+                           "Conflict",
+                           "AnswerLost",
+                           "MessageLost",
+                           "MessageDelayed",
+                           "UndoneAtOnce",
+                           "repeated",
+                           "undo Done",
+                           "abort Done",
+                           "CrashInRecovery",
+                           "promote Superseded",
+                           "promote Done",
+                           "undo Refused",
+                           "NotEnoughMemory",
+                           "PromotedWithoutABadNode"}) {
     EXPECT_GT(happened[what], 5) << what;
   }
 }

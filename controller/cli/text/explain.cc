@@ -42,7 +42,13 @@ std::string WhyNotTheWanted(const api::Model& model, TimePoint now) {
   std::string text = fmt::format("  The manifest wants version {}.\n", *wanted);
   if (const api::FailedVersion* failed = FailureOf(model.status, *wanted)) {
     text += fmt::format("  It failed {} ago ({}): {}\n", Age(failed->at, now), failed->reason, failed->message);
-    text += "  It is not tried again until its files or the manifest change, or until `longshore retry`.\n";
+    const bool lacked_memory = failed->reason == "NotEnoughMemory";
+    text +=
+        lacked_memory
+            ? "  It is tried again when one of these nodes has enough memory: unload other versions or Models, or give "
+              "the nodes more memory. "
+              "It is also tried again when its files or the manifest change, or after `longshore retry`.\n"
+            : "  It is not tried again until its files or the manifest change, or until `longshore retry`.\n";
   } else if (model.status.rollout.candidate == *wanted && IsUnderWay(model.status.rollout.phase)) {
     text += "  Its rollout is under way.\n";
   } else if (model.status.observed_generation < model.metadata.generation) {
@@ -80,6 +86,15 @@ std::string NodeReportText(const api::ModelStatus& status) {
   for (const api::Condition& condition : status.conditions) {
     const size_t report = condition.type == "Progressing" ? condition.message.find("; ") : std::string::npos;
     if (report != std::string::npos) return "  But " + condition.message.substr(report + 2) + "\n";
+  }
+  return "";
+}
+
+// The nodes on which a version that should serve there failed, or does not fit into the memory.
+std::string BadNodesText(const api::ModelStatus& status) {
+  for (const api::Condition& condition : status.conditions) {
+    if (condition.type == "NodesAvailable" && condition.status == "False")
+      return "  Nodes without a version that they should have: " + condition.message + "\n";
   }
   return "";
 }
@@ -165,7 +180,7 @@ std::string ExplainModel(const api::Model& model, TimePoint now) {
   std::string text =
       fmt::format("Model {}/{} on fleet {}\n", model.metadata.namespace_, model.metadata.name, model.spec.fleet);
   text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
-  text += Section("The rollout", RolloutText(model, now));
+  text += Section("The rollout", RolloutText(model, now) + BadNodesText(model.status));
   text += Section("The numbers", NumbersText(model.status.rollout.verdict));
   const std::string commands = CommandsText(model, now);
   if (!commands.empty()) text += Section("What you can do", commands);

@@ -10,6 +10,10 @@
 namespace longshore::cli::text {
 namespace {
 
+// The condition that is False while nodes lack a version that they should have. Other nodes answer for them, so the
+// object is as wanted.
+constexpr const char* kNodesAvailable = "NodesAvailable";
+
 const char* NameOf(Standing standing) {
   switch (standing) {
     case Standing::kAsWanted: return "as wanted";
@@ -41,7 +45,9 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
     return {Standing::kUnderWay, "the controller has started but has not reconciled this object yet"};
   const api::Condition stalled = find("Stalled");
   if (stalled.status == "True") return {Standing::kFailed, stalled.reason + ": " + stalled.message};
-  const auto trouble = std::ranges::find_if(conditions, IsTrouble);
+  const auto trouble = std::ranges::find_if(conditions, [](const api::Condition& condition) {
+    return IsTrouble(condition) && condition.type != kNodesAvailable;
+  });
   if (trouble != conditions.end()) return {Standing::kUnderWay, trouble->type + ": " + trouble->message};
   const bool done = ready.status == "True" && find("Reconciling").status != "True";
   return {done ? Standing::kAsWanted : Standing::kUnderWay, ready.message};

@@ -133,6 +133,14 @@ TEST(Text, DescribesAFleet) { ExpectGolden("describe_fleet", DescribeFleet(MakeF
 TEST(Explain, SaysWhyAStepIsHeldWithTheNumbers) { ExpectGolden("explain_step", ExplainModel(RollingOut(), kNow)); }
 TEST(Explain, SaysWhyTheWantedVersionIsNotServed) { ExpectGolden("explain_failed", ExplainModel(Failed(), kNow)); }
 
+TEST(Explain, AVersionThatLackedMemoryIsTriedAgainByItself) {
+  api::Model model = Failed();
+  model.status.failed.back().reason = "NotEnoughMemory";
+  EXPECT_NE(ExplainModel(model, kNow).find("It is tried again when one of these nodes has enough memory"),
+            std::string::npos)
+      << ExplainModel(model, kNow);
+}
+
 TEST(Explain, AStepWaitsForItsNodesThenItsHoldThenForEvidence) {
   api::Model model = RollingOut();
   EXPECT_NE(ExplainModel(model, kNow).find("is held for 18s more"), std::string::npos) << ExplainModel(model, kNow);
@@ -200,6 +208,16 @@ TEST(Standing, TableHasOneRowPerObjectAndTheWorstDecides) {
   EXPECT_EQ(StandingOf({fleet}, {MakeAsWanted()}), Standing::kUnderWay);
   EXPECT_EQ(StandingOf({fleet}, {Stalled(), MakeAsWanted()}), Standing::kFailed);
   EXPECT_NE(StatusTable({}, {}).find("longshore apply"), std::string::npos);
+}
+
+TEST(Standing, AModelIsAsWantedWithoutABadNodeAndTheTroubleIsShown) {
+  api::Model model = MakeAsWanted();
+  model.status.conditions.push_back({"NodesAvailable", "False", "BadNodes", "node b: bad disk", 4, kNow});
+  EXPECT_EQ(ReportOf(model).standing, Standing::kAsWanted);
+  EXPECT_NE(StatusOfModel(model, kNow).find("NodesAvailable: node b: bad disk"), std::string::npos);
+  EXPECT_NE(ExplainModel(model, kNow).find("  Nodes without a version that they should have: node b: bad disk\n"),
+            std::string::npos)
+      << ExplainModel(model, kNow);
 }
 
 TEST(Standing, TextOfOneModelSaysWhatItWaitsFor) {

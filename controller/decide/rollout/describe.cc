@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "controller/api/sentences.h"
+#include "controller/decide/rollout/bad_nodes.h"
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/phases.h"
 
@@ -20,6 +21,7 @@ std::string_view StateName(NodeState state) {
     case NodeState::kFailed: return "Failed";
     case NodeState::kQuarantined: return "Quarantined";
     case NodeState::kNotFound: return "NotFound";
+    case NodeState::kNoMemory: return "NoMemory";
   }
   return "Unknown";
 }
@@ -78,7 +80,7 @@ void SetCondition(Draft& draft, const std::string& type, const std::string& valu
 
 void DescribeReady(Draft& draft) {
   const int64_t stable = draft.status().stable_version;
-  const int ready = stable == 0 ? 0 : draft.ReadyNodes(stable);
+  const size_t ready = stable == 0 ? 0 : draft.Answering(stable).size();
   if (ready > 0) {
     return SetCondition(draft, "Ready", "True", "Serving",
                         fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes()));
@@ -144,6 +146,7 @@ void Describe(Draft& draft) {
   DescribeFiles(draft);
   DescribeSource(draft);
   DescribeLabels(draft);
+  DescribeBadNodes(draft);
 }
 
 }  // namespace longshore::rollout

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 #include "common/base/text.h"
 #include "common/node_contract/homes.h"
 #include "controller/api/sentences.h"
+#include "controller/decide/rollout/failure.h"
 
 namespace longshore::rollout {
 namespace {
@@ -38,7 +41,7 @@ int Progress(const NodeSeen& node, int64_t version) {
 Draft::Draft(const api::Model& model, const Observed& observed, TimePoint now)
     : model_(model), observed_(observed), now_(now), status_(model.status) {
   for (const NodeSeen& node : observed.nodes) {
-    if (!node.draining) nodes_.push_back(&node);
+    if (!node.draining && !node.departing) nodes_.push_back(&node);
   }
   std::sort(nodes_.begin(), nodes_.end(), [](const NodeSeen* a, const NodeSeen* b) { return a->name < b->name; });
   fleet_ = observed.fleet;
@@ -59,16 +62,39 @@ std::vector<std::string> Draft::NodesIn(int64_t version, NodeState state) const 
   return names;
 }
 
+std::vector<std::string> Draft::ReadyOnDeparting(int64_t version) const {
+  std::vector<std::string> names;
+  for (const NodeSeen& node : observed_.nodes) {
+    const auto seen = node.versions.find(version);
+    const bool is_ready = seen != node.versions.end() && seen->second.state == NodeState::kReady;
+    if (is_ready && node.departing && !node.draining) names.push_back(node.name);
+  }
+  return names;
+}
+
+std::vector<std::string> Draft::Answering(int64_t version) const {
+  std::vector<std::string> names = NodesIn(version, NodeState::kReady);
+  if (!names.empty()) return names;
+  for (const NodeSeen& node : observed_.nodes) {
+    const auto seen = node.versions.find(version);
+    if (seen != node.versions.end() && seen->second.state == NodeState::kReady) names.push_back(node.name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 std::vector<std::string> Draft::Choose(int64_t version, int count) const {
   if (count >= NodesCount()) return fleet_->names;
   const uint64_t model = node_contract::HashOfName(spec().served_name);
   // A candidate prefers nodes with stable: only a node that runs both versions can show whether the candidate is worse.
   const int64_t paired = version == status_.rollout.candidate ? status_.rollout.stable : 0;
   std::vector<std::tuple<int, int, uint64_t, std::string_view>> order;
+  std::set<std::string_view> left_out;
   for (const NodeSeen* node : nodes_) {
+    if (CannotHold(*node, version)) left_out.insert(node->name);
     const int progress = Progress(*node, version);
     const int paired_progress = paired == 0 ? 0 : Progress(*node, paired);
-    if (progress + paired_progress > 0)
+    if (progress + paired_progress > 0 && !left_out.contains(node->name))
       order.emplace_back(progress, paired_progress,
                          node_contract::Nearness(node_contract::HashOfName(node->name), model), node->name);
   }
@@ -77,11 +103,18 @@ std::vector<std::string> Draft::Choose(int64_t version, int count) const {
   for (const auto& [progress, paired_progress, nearness, name] : order) {
     if (static_cast<int>(names.size()) < count) names.emplace_back(name);
   }
-  // Adds other nodes, nearest first. Some of the nearest may be in `names` already, so this asks for more than `count`.
-  for (const size_t i :
-       node_contract::Nearest(fleet_->hashes, model, static_cast<size_t>(std::max(count, 0)) + order.size())) {
+  // Adds other nodes, nearest first. Some of the nearest may be in `names` already or be left out, so this asks for
+  // more than `count`.
+  const size_t nearest = static_cast<size_t>(std::max(count, 0)) + order.size() + left_out.size();
+  for (const size_t i : node_contract::Nearest(fleet_->hashes, model, nearest)) {
     if (static_cast<int>(names.size()) >= count) break;
-    if (std::ranges::count(names, fleet_->names[i]) == 0) names.push_back(fleet_->names[i]);
+    const std::string& name = fleet_->names[i];
+    if (!left_out.contains(name) && std::ranges::count(names, name) == 0) names.push_back(name);
+  }
+  const bool has_enough = ReadyNodes(version) >= count;
+  for (const NodeSeen* node : nodes_) {
+    const bool waits_for_memory = left_out.contains(node->name) && MemoryLackOn(*node, version);
+    if (left_out.contains(node->name) && !(waits_for_memory && has_enough)) names.push_back(node->name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -127,9 +160,16 @@ const api::FailedVersion* Draft::FailureOf(int64_t version) const {
     const auto digest = status_.digests.find(version);
     const bool other_files =
         digest != status_.digests.end() && !failed.digest.empty() && digest->second != failed.digest;
-    if (!other_files) return &failed;
+    const bool has_room = failed.reason == kNotEnoughMemory && version == status_.rollout.candidate && HasMoreRoom();
+    if (!other_files && !has_room) return &failed;
   }
   return nullptr;
+}
+
+bool Draft::HasMoreRoom() const {
+  const auto before = status_.rollout.verdict.numbers.find(kNodesWithoutMemory);
+  return before != status_.rollout.verdict.numbers.end() &&
+         static_cast<double>(NodesIn(status_.rollout.candidate, NodeState::kNoMemory).size()) < before->second;
 }
 
 bool Draft::IsLabelled(int64_t version) const {
@@ -172,7 +212,9 @@ std::string Draft::ReportsFor(int64_t version) const {
   std::vector<api::Sentence> reports;
   for (const NodeSeen* node : nodes_) {
     const auto seen = node->versions.find(version);
-    if (seen == node->versions.end() || seen->second.message.empty()) continue;
+    if (const auto lack = MemoryLackOn(*node, version)) reports.push_back({"", lack->message});
+    if (seen == node->versions.end() || seen->second.state == NodeState::kNoMemory) continue;
+    if (seen->second.message.empty()) continue;
     reports.push_back({fmt::format("node {}: ", node->name), seen->second.message});
   }
   return reports.empty() ? "" : "; " + api::JoinSentences(reports);

@@ -25,21 +25,30 @@ class Draft {
 
   // The wanted version; nullopt if the spec names none and the latest is unknown.
   std::optional<int64_t> Target() const;
-  // The nodes that report the model and are not draining, ordered by name.
+  // The nodes that report the model and are not draining or departing, ordered by name.
   const std::vector<const NodeSeen*>& nodes() const { return nodes_; }
-  // Number of nodes of the fleet that are not draining.
+  // Number of nodes of the fleet that are not draining or departing.
   int NodesCount() const { return static_cast<int>(fleet_->names.size()); }
   std::vector<std::string> NodesIn(int64_t version, NodeState state) const;
+  // The nodes that can answer with the version: those on which it is ready, or if there are none, the departing and
+  // draining ones on which it is.
+  std::vector<std::string> Answering(int64_t version) const;
+  // The departing nodes on which the version is ready.
+  std::vector<std::string> ReadyOnDeparting(int64_t version) const;
   int ReadyNodes(int64_t version) const { return static_cast<int>(NodesIn(version, NodeState::kReady).size()); }
   // The messages of nodes on which a version is not ready, as a suffix for a sentence: "; node a: no directory of
   // version 2 in /m". "" if there are none. The length is limited as in api::JoinSentences.
   std::string ReportsFor(int64_t version) const;
   // Chooses `count` nodes for a version: first nodes that have it already, so that nothing moves without need; then,
   // for a candidate, nodes that have stable; then the nodes nearest to the model by hash, which spreads models over the
-  // nodes.
+  // nodes. Leaves out nodes on which the version fails or does not fit into the memory. The former are then added to
+  // the result, and the latter too while the version is ready on fewer than `count` nodes: a node reports on a version
+  // only while it should hold it, and without its report it would be chosen again.
   std::vector<std::string> Choose(int64_t version, int count) const;
   // Number of nodes for the stable version: all, or spec.replicas.
   int StableNodes() const;
+  // Whether the present phase or step has waited longer than the progress deadline.
+  bool IsAfterDeadline() const { return now_ - status_.rollout.step_started_at > policy().progress_deadline; }
   // How many nodes must hold the candidate before it may get this weight: that share of StableNodes(), at least one.
   int NodesFor(double weight_percent) const { return ShareOf(StableNodes(), weight_percent); }
   // The same share, but of the nodes on which stable is ready now. Used for a candidate that already has the weight.
@@ -55,6 +64,8 @@ class Draft {
   static constexpr size_t kNodesNamedMax = 3;
   std::optional<SourceProblem> FindSourceProblem() const;
 
+  // Returns nullptr if the version may be tried: it has not failed, its files or the generation have changed since, or
+  // it failed for lack of memory and a node has enough memory now.
   const api::FailedVersion* FailureOf(int64_t version) const;
   // Whether the version is placed because a label names it.
   bool IsLabelled(int64_t version) const;
@@ -73,6 +84,8 @@ class Draft {
   void RollBack(const std::string& reason, const std::string& message, bool remember);
 
  private:
+  // Whether fewer nodes lack memory for the candidate than when its rollout ended for this reason.
+  bool HasMoreRoom() const;
   static int ShareOf(int nodes, double percent);
 
   const api::Model& model_;

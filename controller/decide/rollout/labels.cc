@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "controller/api/sentences.h"
+#include "controller/decide/rollout/failure.h"
 #include "controller/decide/rollout/phases.h"
 
 namespace longshore::rollout {
@@ -9,21 +10,6 @@ namespace {
 
 std::string Named(const std::string& label, int64_t version) {
   return fmt::format("label \"{}\", version {}", label, version);
-}
-
-std::optional<Failure> FailureOn(const NodeSeen& node, int64_t version) {
-  const auto found = node.versions.find(version);
-  if (found == node.versions.end()) return std::nullopt;
-  const VersionSeen& seen = found->second;
-  const auto said = [&](const std::string& message) { return fmt::format("node {}: {}", node.name, message); };
-  if (seen.guard) return Failure{seen.guard->reason, said(seen.guard->message)};
-  if (seen.golden && !seen.golden->ok) {
-    return Failure{"GoldenSet", said(fmt::format("{} of {} records passed: {}", seen.golden->passed,
-                                                 seen.golden->records, seen.golden->message))};
-  }
-  if (seen.state == NodeState::kFailed) return Failure{"LoadFailed", said(seen.message)};
-  if (seen.state == NodeState::kQuarantined) return Failure{"Crashed", said(seen.message)};
-  return std::nullopt;
 }
 
 // The first failure on a node that is not draining.
@@ -46,23 +32,19 @@ bool MayServeOnANode(const Draft& draft, int64_t version) {
   });
 }
 
-// Why a labelled version is not served, or fails on a node; nullopt if it is ready on a node and no node reports a
-// failure.
+// Why a labelled version is not served, or fails on a node, or does not fit into its memory; nullopt if it is ready on
+// a node and no node reports such a problem.
 std::optional<Failure> TroubleOf(const Draft& draft, int64_t version) {
   if (const api::FailedVersion* failed = draft.FailureOf(version)) return Failure{failed->reason, failed->message};
   if (auto failure = FailureOfLabelled(draft, version)) return failure;
+  for (const NodeSeen* node : draft.nodes()) {
+    if (auto lack = MemoryLackOn(*node, version)) return lack;
+  }
   if (draft.ReadyNodes(version) > 0) return std::nullopt;
   return Failure{"NotReady", "not ready on any node" + draft.ReportsFor(version)};
 }
 
 }  // namespace
-
-std::optional<Failure> FailureOnANode(const Draft& draft, int64_t version) {
-  for (const NodeSeen& node : draft.observed().nodes) {
-    if (auto failure = FailureOn(node, version)) return failure;
-  }
-  return std::nullopt;
-}
 
 void FailLabelled(Draft& draft) {
   for (const auto& [label, version] : draft.spec().version_labels) {

@@ -51,15 +51,8 @@ void FinishPromotion(Draft& draft);
 
 void Promote(Draft& draft);
 // Rolls back if the rollout has waited for nodes longer than the progress deadline. The message contains the last
-// reports of the nodes.
+// reports of the nodes. The reason is kNotEnoughMemory if the candidate does not fit into the memory of a node.
 void CheckDeadline(Draft& draft, const std::string& waiting_for);
-
-// A failure of a version on one node.
-struct Failure {
-  std::string reason;
-  std::string message;  // Contains the name of the node.
-};
-std::optional<Failure> FailureOnANode(const Draft& draft, int64_t version);
 
 // Marks a labelled version as failed if it failed on a node and no other node serves or loads it. While another node
 // does, the version keeps its placement.

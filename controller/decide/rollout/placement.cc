@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "controller/decide/rollout/draft.h"
+#include "controller/decide/rollout/failure.h"
 #include "controller/decide/rollout/phases.h"
 
 namespace longshore::rollout {
@@ -39,7 +40,7 @@ int CandidateNodes(Draft& draft) {
 
 bool MayBecomeReady(NodeState state) {
   return state != NodeState::kUnloading && state != NodeState::kFailed && state != NodeState::kQuarantined &&
-         state != NodeState::kNotFound;
+         state != NodeState::kNotFound && state != NodeState::kNoMemory;
 }
 
 void AddCandidate(Draft& draft, Placement& placement) {
@@ -52,6 +53,20 @@ void AddCandidate(Draft& draft, Placement& placement) {
        .candidate = true,
        .rehearse = rollout.phase == RolloutPhase::kValidating,
        .nodes = draft.Choose(rollout.candidate, count)});
+}
+
+// After a rollback for lack of memory, the nodes that lacked it go on waiting for it: a node that gets it reports other
+// states for the version, and the rollout starts again.
+void AddWaiting(Draft& draft, Placement& placement) {
+  const api::RolloutStatus& rollout = draft.rollout();
+  const api::FailedVersion* failed = draft.FailureOf(rollout.candidate);
+  const bool waits = rollout.phase == RolloutPhase::kRolledBack && draft.Target() == rollout.candidate &&
+                     failed != nullptr && failed->reason == kNotEnoughMemory;
+  if (!waits) return;
+  std::vector<std::string> nodes = draft.NodesIn(rollout.candidate, NodeState::kNoMemory);
+  if (nodes.empty()) return;
+  placement.versions.push_back(
+      {.version = rollout.candidate, .candidate = true, .rehearse = true, .nodes = std::move(nodes)});
 }
 
 void AddStable(Draft& draft, Placement& placement) {
@@ -71,6 +86,8 @@ void AddWarm(Draft& draft, Placement& placement) {
     const auto seen = node->versions.find(warm->version);
     if (seen != node->versions.end() && MayBecomeReady(seen->second.state)) nodes.push_back(node->name);
   }
+  // The last node that has it leaves.
+  if (nodes.empty() && !draft.Answering(warm->version).empty()) nodes = draft.Choose(warm->version, 1);
   if (!nodes.empty()) placement.versions.push_back({.version = warm->version, .nodes = std::move(nodes)});
 }
 
@@ -102,12 +119,18 @@ Placement PlacementOf(Draft& draft) {
   Placement placement;
   placement.salt = draft.rollout().id;
   AddCandidate(draft, placement);
+  AddWaiting(draft, placement);
   AddStable(draft, placement);
   AddWarm(draft, placement);
   AddLabelled(draft, placement);
   std::sort(placement.versions.begin(), placement.versions.end(),
             [](const auto& a, const auto& b) { return a.version < b.version; });
-  for (VersionPlacement& placed : placement.versions) placed.ready = draft.NodesIn(placed.version, NodeState::kReady);
+  for (VersionPlacement& placed : placement.versions) {
+    placed.ready = draft.Answering(placed.version);
+    const std::vector<std::string> departing = draft.ReadyOnDeparting(placed.version);
+    placed.nodes.insert(placed.nodes.end(), departing.begin(), departing.end());
+    std::ranges::sort(placed.nodes);
+  }
   return placement;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controller/decide/rollout/bad_nodes.h"
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/phases.h"
 
@@ -24,14 +25,16 @@ std::string WhyNone(const Draft& draft) {
   if (source && source->is_on_no_node) return source->message;
   const api::FailedVersion* failed = draft.FailureOf(*target);
   if (failed == nullptr) return "";
+  const bool lacked_memory = failed->reason == kNotEnoughMemory;
   return fmt::format(
-      "version {} failed ({}: {}) and is not tried again until its files or the manifest change, or after retry",
-      *target, failed->reason, failed->message);
+      "version {} failed ({}: {}) and is not tried again until {}its files or the manifest change, or "
+      "after retry",
+      *target, failed->reason, failed->message, lacked_memory ? "one of these nodes has enough memory, " : "");
 }
 
-// Rolls back if a node reports a failure of the candidate, whatever the statistics are.
-bool FailedOnANode(Draft& draft) {
-  const std::optional<Failure> failure = FailureOnANode(draft, draft.rollout().candidate);
+// Rolls back if nodes report a failure of the candidate that ends the rollout, whatever the statistics are.
+bool FailedOnNodes(Draft& draft) {
+  const std::optional<Failure> failure = FailureOfCandidate(draft);
   if (failure) draft.RollBack(failure->reason, failure->message, true);
   return failure.has_value();
 }
@@ -41,14 +44,15 @@ void Load(Draft& draft) {
   // The candidate already has weight here if a user removed the steps while the rollout was at one of them. It loses
   // this weight if it is ready on too few nodes.
   if (LostItsNodes(draft)) return;
-  const int ready = draft.ReadyNodes(rollout.candidate);
   if (SkipsSteps(draft, rollout)) {
     // The first version serves as soon as one node has it, because there is no serving version to protect.
     if (IsHeld(draft)) return;
-    const int needed = rollout.stable == 0 ? 1 : draft.StableNodes();
-    if (ready >= needed && ready > 0) return Promote(draft);
-  } else if (ready >= draft.NodesFor(StepWeight(draft))) {
+    if (IsReadyOn(draft, rollout.stable == 0 ? 1 : draft.StableNodes())) return Promote(draft);
+  } else if (IsReadyOn(draft, draft.NodesFor(StepWeight(draft)))) {
+    const TimePoint since = rollout.step_started_at;
     draft.SetPhase(RolloutPhase::kStep);
+    // The nodes have used up the progress deadline also for the weight that is still to be given.
+    if (rollout.weight_percent != StepWeight(draft)) rollout.step_started_at = since;
     return RunStep(draft);
   }
   if (!IsHeld(draft)) CheckDeadline(draft, "the candidate to be ready");
@@ -88,7 +92,7 @@ void Advance(Draft& draft) {
   if (target && *target != rollout.candidate) {
     return draft.RollBack("Superseded", fmt::format("the spec asks for version {} now", *target), false);
   }
-  if (FailedOnANode(draft)) return;
+  if (FailedOnNodes(draft)) return;
   switch (rollout.phase) {
     case RolloutPhase::kValidating: return Validate(draft);
     case RolloutPhase::kLoading: return Load(draft);
@@ -117,6 +121,7 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
 }  // namespace
 
 void Start(Draft& draft, int64_t candidate, const std::string& why) {
+  draft.Forget(candidate);
   api::ModelStatus& status = draft.status();
   const int attempt = status.rollout.attempt + 1;
   status.rollout = {};
@@ -134,15 +139,16 @@ void Start(Draft& draft, int64_t candidate, const std::string& why) {
                               : fmt::format("version {} is to replace {}{}", candidate, status.stable_version, why));
 }
 
-// Rolls back if the rollout has waited for nodes longer than the progress deadline. The message contains the last
-// reports of the nodes.
 void CheckDeadline(Draft& draft, const std::string& waiting_for) {
+  if (draft.NodesCount() == 0 || !draft.IsAfterDeadline()) return;
+  const int64_t candidate = draft.rollout().candidate;
   const Duration waited = draft.now() - draft.rollout().step_started_at;
-  if (draft.NodesCount() == 0 || waited <= draft.policy().progress_deadline) return;
-  draft.RollBack("ProgressDeadline",
-                 fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for,
-                             draft.ReportsFor(draft.rollout().candidate)),
-                 true);
+  const std::string message =
+      fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for, draft.ReportsFor(candidate));
+  const size_t without_memory = draft.NodesIn(candidate, NodeState::kNoMemory).size();
+  if (without_memory == 0) return draft.RollBack("ProgressDeadline", message, true);
+  draft.RollBack(kNotEnoughMemory, message, true);
+  draft.rollout().verdict.numbers[kNodesWithoutMemory] = static_cast<double>(without_memory);
 }
 
 void Promote(Draft& draft) {
@@ -151,7 +157,8 @@ void Promote(Draft& draft) {
   draft.rollout().paused_by_command = false;
   draft.SetPhase(RolloutPhase::kCompleted);
   if (IsUndo(draft)) return NoteUndo(draft, draft.rollout().stable, draft.rollout().candidate);
-  draft.Record("Promoted", fmt::format("version {} serves all requests", draft.rollout().candidate));
+  draft.Record("Promoted", fmt::format("version {} serves all requests{}", draft.rollout().candidate,
+                                       NodesWithoutCandidate(draft)));
 }
 
 Decision Decide(const api::Model& model, const Observed& observed, TimePoint now) {

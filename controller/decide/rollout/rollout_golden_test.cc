@@ -4,7 +4,8 @@
 //             with baseline: {requests: 1000, errors: 10}, stable's past, and evidenceSpec, if the spec was another one
 //             then; node: the node that the evidence is from
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
-//   draining: [b]
+//             a version in the state NoMemory has neededBytes and freeBytes
+//   draining: [b]; departing: [c]
 //   latest:   3
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
 //             stable: {...}}; each bin has these counts
@@ -25,11 +26,11 @@ using golden::Get;
 
 NodeState StateOf(const std::string& name) {
   static const std::map<std::string, NodeState> kStates = {
-      {"Absent", NodeState::kAbsent},    {"Rehearsal", NodeState::kRehearsal},
-      {"Loading", NodeState::kLoading},  {"Warming", NodeState::kWarming},
-      {"Ready", NodeState::kReady},      {"Unloading", NodeState::kUnloading},
-      {"Failed", NodeState::kFailed},    {"Quarantined", NodeState::kQuarantined},
-      {"NotFound", NodeState::kNotFound}};
+      {"Absent", NodeState::kAbsent},     {"Rehearsal", NodeState::kRehearsal},
+      {"Loading", NodeState::kLoading},   {"Warming", NodeState::kWarming},
+      {"Ready", NodeState::kReady},       {"Unloading", NodeState::kUnloading},
+      {"Failed", NodeState::kFailed},     {"Quarantined", NodeState::kQuarantined},
+      {"NotFound", NodeState::kNotFound}, {"NoMemory", NodeState::kNoMemory}};
   return kStates.at(name);
 }
 
@@ -42,6 +43,7 @@ VersionSeen VersionFrom(const Json& json) {
   seen.state = StateOf(Get<std::string>(json, "state", "Absent"));
   seen.message = Get<std::string>(json, "message", "");
   seen.digest = Get<std::string>(json, "digest", "");
+  seen.memory = {Get<int64_t>(json, "neededBytes", 0), Get<int64_t>(json, "freeBytes", 0)};
   if (const Json& golden = Child(json, "golden"); !golden.is_null()) {
     seen.golden = GoldenSeen{Get<int64_t>(golden, "records", 0), Get<int64_t>(golden, "passed", 0), 0,
                              Get(golden, "ok", false), Get<std::string>(golden, "message", "")};
@@ -86,6 +88,8 @@ Observed ObservedFrom(const Json& json) {
     NodeSeen node{name, false, {}};
     const Json& draining = Child(json, "draining");
     node.draining = std::find(draining.begin(), draining.end(), Json(name)) != draining.end();
+    const Json& departing = Child(json, "departing");
+    node.departing = std::find(departing.begin(), departing.end(), Json(name)) != departing.end();
     for (const auto& [version, seen] : versions.items()) {
       if (version != "source") node.versions[std::stoll(version)] = VersionFrom(seen);
     }
@@ -146,6 +150,10 @@ Json Outcome(const Decision& decision) {
     out["answers"].push_back(answer.id + " " + ToString(answer));
   out["digests"] = status["digests"];
   out["sources"] = status["sources"];
+  out["verdictMessage"] = decision.status.rollout.verdict.message;
+  out["nodesWithoutMemory"] = decision.status.rollout.verdict.numbers.contains("nodesWithoutMemory")
+                                  ? Json(decision.status.rollout.verdict.numbers.at("nodesWithoutMemory"))
+                                  : Json();
   out["verdict"] = decision.status.rollout.verdict.result;
   out["reason"] = decision.status.rollout.verdict.reason;
   out["safety"] = decision.safety;
@@ -153,9 +161,12 @@ Json Outcome(const Decision& decision) {
   out["placement"] = Json::object();
   for (const auto& placed : decision.placement.versions)
     out["placement"][std::to_string(placed.version)] = Shown(placed);
+  for (const auto& placed : decision.placement.versions)
+    out["ready"][std::to_string(placed.version)] = fmt::format("{}", fmt::join(placed.ready, ","));
   out["placed"] = decision.placement.versions.size();
   out["events"] = Json::array();
   for (const Event& event : decision.events) out["events"].push_back(event.reason);
+  if (!decision.events.empty()) out["lastMessage"] = decision.events.back().message;
   out["failed"] = Json::array();
   for (const auto& failed : decision.status.failed) out["failed"].push_back(failed.version);
   for (const auto& condition : decision.status.conditions) {

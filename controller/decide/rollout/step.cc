@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "controller/decide/rollout/bad_nodes.h"
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/phases.h"
 
@@ -163,9 +164,9 @@ void TakeWeight(Draft& draft) {
   }
   const bool was_paused = !rollout.paused_reason.empty();
   SetPause(draft, "");
-  if (draft.ReadyNodes(rollout.candidate) >= draft.NodesFor(weight)) return ApplyWeight(draft, weight);
   // The time of a pause does not count towards the progress deadline.
   if (was_paused) draft.rollout().step_started_at = draft.now();
+  if (IsReadyOn(draft, draft.NodesFor(weight))) return ApplyWeight(draft, weight);
   CheckDeadline(draft, "nodes to take more weight");
 }
 
@@ -247,7 +248,8 @@ bool UseEvidence(Draft& draft) {
 }
 
 bool LostItsNodes(Draft& draft) {
-  const int ready = draft.ReadyNodes(draft.rollout().candidate);
+  const int64_t candidate = draft.rollout().candidate;
+  const int ready = draft.ReadyNodes(candidate) + static_cast<int>(draft.ReadyOnDeparting(candidate).size());
   const int needed = draft.NodesForNow(draft.rollout().weight_percent);
   if (draft.rollout().weight_percent == 0 || (ready > 0 && ready * 2 >= needed)) return false;
   draft.rollout().weight_percent = 0;
@@ -282,8 +284,7 @@ bool IsHeld(Draft& draft) {
 
 void FinishPromotion(Draft& draft) {
   if (FailedByEvidence(draft) || LostItsNodes(draft) || IsHeld(draft) || IsDoubted(draft)) return;
-  const int ready = draft.ReadyNodes(draft.rollout().candidate);
-  if (ready > 0 && ready >= draft.StableNodes()) return Promote(draft);
+  if (IsReadyOn(draft, draft.StableNodes())) return Promote(draft);
   CheckDeadline(draft, "all nodes to be ready");
 }
 

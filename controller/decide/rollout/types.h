@@ -14,7 +14,23 @@
 
 namespace longshore::rollout {
 
-enum class NodeState { kAbsent, kRehearsal, kLoading, kWarming, kReady, kUnloading, kFailed, kQuarantined, kNotFound };
+enum class NodeState {
+  kAbsent,
+  kRehearsal,
+  kLoading,
+  kWarming,
+  kReady,
+  kUnloading,
+  kFailed,
+  kQuarantined,
+  kNotFound,
+  kNoMemory  // It does not fit into the memory of the node now. The node loads it as soon as there is enough memory.
+};
+
+struct MemorySeen {
+  int64_t needed_bytes = 0;
+  int64_t free_bytes = 0;
+};
 
 struct GoldenSeen {
   int64_t records = 0;
@@ -36,6 +52,7 @@ struct VersionSeen {
   std::string digest;
   std::optional<GoldenSeen> golden;
   std::optional<GuardSeen> guard;  // Set if the guard tripped in this rollout.
+  MemorySeen memory{};             // For kNoMemory.
 };
 
 // What one node reports about the archive source that it was last sent.
@@ -52,6 +69,9 @@ struct NodeSeen {
   bool draining = false;  // Gets no new work and is not counted.
   std::map<int64_t, VersionSeen> versions;
   std::optional<SourceSeen> source{};  // Set for a model with an archive source.
+  // Is to be stopped once other nodes have its versions: gets no new work and is not counted, as if it were draining,
+  // but receives messages and keeps the versions that it has ready.
+  bool departing = false;
 };
 
 // Names of nodes, ordered, with their hashes (common/node_contract/homes.h).
@@ -92,7 +112,9 @@ struct VersionPlacement {
   bool candidate = false;
   bool rehearse = false;
   std::vector<std::string> nodes{};  // Nodes that should hold it, ordered by name.
-  std::vector<std::string> ready{};  // Nodes on which it is ready now, ordered by name.
+  // Nodes on which it is ready now, ordered by name. If there are none, the departing and draining nodes on which it is
+  // ready: they are the last that can answer.
+  std::vector<std::string> ready{};
 
   friend bool operator==(const VersionPlacement&, const VersionPlacement&) = default;
 };

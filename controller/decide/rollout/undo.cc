@@ -108,7 +108,6 @@ Outcome ReturnByRollout(Draft& draft, int64_t to) {
   const auto digest = status.digests.extract(to);
   const int ready = draft.ReadyNodes(to);
   const int64_t left = status.stable_version;
-  draft.Forget(to);
   Start(draft, to, ", by the command undo");
   if (source) status.sources[to] = source.mapped();
   if (digest) status.digests[to] = digest.mapped();
