@@ -256,9 +256,12 @@ Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence
 
 bool IsKeyed(const api::Rollout& rollout) { return rollout.assignment_by != api::AssignmentBy::kRequest; }
 
+int64_t RequestsOf(const api::ArmEvidence& candidate, const api::Rollout& rollout) {
+  return candidate.requests + (IsKeyed(rollout) ? candidate.pairs.pairs : 0);
+}
+
 int64_t CandidateRequests(const Analysis& analysis, const api::Rollout& rollout) {
-  const int64_t requests = analysis.candidate.requests + Sum(analysis.open).candidate.requests;
-  return requests + (IsKeyed(rollout) ? analysis.candidate.pairs.pairs : 0);
+  return RequestsOf(analysis.candidate, rollout) + RequestsOf(Sum(analysis.open).candidate, rollout);
 }
 
 std::optional<double> RequestsToProve(double error_rate, double candidate_share, const ErrorTolerance& tolerance) {

@@ -167,8 +167,10 @@ void ForgetDeparted(const std::set<std::string>& present, Analysis& analysis);
 // Whether users are assigned to the versions, not requests.
 bool IsKeyed(const api::Rollout& rollout);
 
-// Requests that the candidate has answered since the rollout began. If users are assigned, pairs count too, because
-// there may be no user of the candidate at a low weight.
+// The requests that the candidate answered. If users are assigned, pairs count too, because there may be no user of the
+// candidate at a low weight.
+int64_t RequestsOf(const api::ArmEvidence& candidate, const api::Rollout& rollout);
+// The same, of all evidence since the rollout began.
 int64_t CandidateRequests(const Analysis& analysis, const api::Rollout& rollout);
 
 // What is known about the current step.

@@ -43,9 +43,10 @@ bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
   if (window.candidate.requests == 0 && window.stable.requests == 0 && window.candidate.pairs.pairs == 0) return false;
   if (window.candidate.non_finite > 0) return true;
   if (draft.now() - draft.rollout().evidence_used_at >= kEvidenceInterval) return true;
-  const int64_t in_step = analysis::CandidateRequests(analysis, draft.policy()) + window.candidate.requests -
-                          draft.rollout().step_candidate_requests;
-  return window.candidate.requests > 0 && in_step >= draft.policy().requests_min && !draft.policy().steps.empty() &&
+  const int64_t more = analysis::RequestsOf(window.candidate, draft.policy());
+  const int64_t in_step =
+      analysis::CandidateRequests(analysis, draft.policy()) + more - draft.rollout().step_candidate_requests;
+  return more > 0 && in_step >= draft.policy().requests_min && !draft.policy().steps.empty() &&
          draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
 }
 
