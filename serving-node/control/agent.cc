@@ -98,13 +98,24 @@ class AgentThreads final : public Agent {
     for (const ModelState& model : held->models()) {
       for (const VersionState& version : model.versions()) {
         if (!version.load() || deps_.router.AppliedWeight(model.served_name(), version.version()) == 0) continue;
-        if (!deps_.store.Find(model.served_name(), version.version())) return false;
+        if (deps_.store.Find(model.served_name(), version.version())) continue;
+        if (!HasFailed(model.served_name(), version.version()) || !IsOnAPeer(version)) return false;
       }
     }
     return true;
   }
 
  private:
+  bool HasFailed(const std::string& model, int64_t version) const {
+    const auto statuses = deps_.store.Statuses(model);
+    const auto status = std::ranges::find(statuses, version, &models::VersionStatus::version);
+    return status != statuses.end() && status->state == models::State::kFailed;
+  }
+  // Whether this node can forward requests for the version.
+  bool IsOnAPeer(const VersionState& version) const {
+    return std::ranges::any_of(version.ready(), [&](const std::string& node) { return node != options_.node; });
+  }
+
   void DialForever() {
     HeartbeatMonitor heartbeats(clock_, options_.report_interval,
                                 [this](Duration silent) { OnControllerSilent(silent); });

@@ -70,7 +70,8 @@ class Agent {
   virtual void AddEvent(std::string event) = 0;
   // Returns the desired state, from the disk, a controller or a peer; null before the first one.
   virtual std::shared_ptr<const DesiredState> state() const = 0;
-  // Returns whether every version that this node should load with a weight above 0 is available.
+  // Returns whether this node can answer for every version that it should load with a weight above 0: the version is
+  // available, or it failed here and a peer has it ready, to which requests are forwarded.
   virtual bool ready() const = 0;
 };
 

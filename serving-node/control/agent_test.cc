@@ -366,6 +366,23 @@ TEST_F(AgentTest, ReportsThatAVersionDoesNotFitIntoTheMemoryAndLoadsItWhenThereI
       [](const Report& r) { return Has(r, 2, VersionReport::READY) && !r.versions(0).has_memory_shortage(); });
 }
 
+TEST_F(AgentTest, IsReadyWithoutAVersionThatFailedHereAndIsReadyOnAPeer) {
+  ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "1" / "saved_model.pb", "bad"));
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  const auto stable = [](const std::string& ready) {
+    return "versions { version: 1 weight_bp: 10000 role: STABLE load: true " + ready + " }";
+  };
+  controller_->Send(Snapshot(1, 1, stable("")));
+  controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::FAILED); });
+  EXPECT_FALSE(agent_->ready());
+  controller_->Send(Snapshot(1, 2, stable("ready: 'a'")));
+  EXPECT_FALSE(agent_->ready()) << "this node itself is not a peer";
+  controller_->Send(Snapshot(1, 3, stable("ready: 'b'")));
+  EXPECT_TRUE(agent_->ready());
+}
+
 TEST_F(AgentTest, DestroyingAStoppedAgentDoesNotWaitForThreads) {
   StartController();
   StartAgent();

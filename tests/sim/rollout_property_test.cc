@@ -73,7 +73,7 @@ class History {
   void Settle() {
     faults_ = Faults::kNone;
     model_.spec.rollout.progress_deadline = std::chrono::minutes(10);
-    for (auto& node : observed_.nodes) node.draining = false;
+    for (auto& node : observed_.nodes) node.draining = node.departing = false;
     if (observed_.nodes.empty()) observed_.nodes.push_back({"last", false, {}});
     for (auto& node : observed_.nodes)
       std::erase_if(node.versions, [](const auto& seen) { return seen.second.guard.has_value(); });
@@ -136,7 +136,10 @@ class History {
       states_.erase(gone->name);
       nodes.erase(gone);
     }
-    for (auto& node : nodes) node.draining = Draw(10) == 0;
+    for (auto& node : nodes) {
+      node.draining = Draw(10) == 0;
+      node.departing = Draw(8) == 0;
+    }
   }
 
   void Misbehave() {
@@ -277,6 +280,7 @@ class History {
     }
     EXPECT_TRUE(weights == 10000 || weights == 0) << weights;
     EXPECT_EQ(weights == 10000, decision_.status.stable_version != 0);
+    CheckLastHolders();
     CheckStable();
     CheckBadNodes();
     CheckFinal();
@@ -291,7 +295,8 @@ class History {
     std::string text = fmt::format("status before: {}\nstatus decided: {}\n", api::ToJson(before_)["rollout"].dump(),
                                    api::ToJson(decision_.status)["rollout"].dump());
     for (const auto& node : observed_.nodes) {
-      text += fmt::format("node {}{}:", node.name, node.draining ? " (draining)" : "");
+      text += fmt::format("node {}{}{}:", node.name, node.draining ? " (draining)" : "",
+                          node.departing ? " (departing)" : "");
       for (const auto& [version, seen] : node.versions) {
         text +=
             fmt::format(" {} in state {}{}", version, static_cast<int>(seen.state), seen.guard ? " with guard" : "");
@@ -317,6 +322,21 @@ class History {
               }));
   }
 
+  // Requests for a version are forwarded to a node that has it ready whenever there is one, and departing nodes keep
+  // it.
+  void CheckLastHolders() {
+    for (const auto& placed : decision_.placement.versions) {
+      for (const auto& node : observed_.nodes) {
+        const auto seen = node.versions.find(placed.version);
+        if (seen == node.versions.end() || seen->second.state != NodeState::kReady) continue;
+        EXPECT_FALSE(placed.ready.empty()) << "version " << placed.version << "\n" << Describe();
+        if (!node.departing || node.draining) continue;
+        ++happened_["Departing"];
+        EXPECT_EQ(std::ranges::count(placed.nodes, node.name), 1) << "version " << placed.version << "\n" << Describe();
+      }
+    }
+  }
+
   // A failed load ends a rollout only if no other node is ready with the candidate or too many nodes failed, and a
   // promotion leaves out only nodes that maxUnavailable allows to be without the version.
   void CheckBadNodes() {
@@ -324,7 +344,7 @@ class History {
     for (const rollout::Event& event : decision_.events) {
       int failed = 0, ready = 0, nodes = 0;
       for (const auto& node : observed_.nodes) {
-        if (node.draining) continue;
+        if (node.draining || node.departing) continue;
         ++nodes;
         const auto seen = node.versions.find(rollout.candidate);
         if (seen == node.versions.end()) continue;
@@ -467,7 +487,8 @@ TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
                            "promote Done",
                            "undo Refused",
                            "NotEnoughMemory",
-                           "PromotedWithoutABadNode"}) {
+                           "PromotedWithoutABadNode",
+                           "Departing"}) {
     EXPECT_GT(happened[what], 5) << what;
   }
 }
