@@ -35,7 +35,10 @@ class Rollout {
     }
   }
 
-  api::Verdict Judge(const analysis::StepFacts& step) { return analysis::Judge(analysis_, ladder_.spec, step); }
+  api::Verdict Judge(const analysis::StepFacts& step) const { return analysis::Judge(analysis_, ladder_.spec, step); }
+  api::Verdict JudgeWithoutNumbers(const analysis::StepFacts& step) const {
+    return analysis::JudgeWithoutNumbers(analysis_, ladder_.spec, step);
+  }
   // As the controller counts them.
   int64_t candidate_requests() const { return analysis::CandidateRequests(analysis_, ladder_.spec.rollout); }
   double seconds() const { return course_.seconds; }
@@ -78,10 +81,6 @@ class Hold {
 
 }  // namespace
 
-Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed) {
-  return RunLadder(world, ladder, seed, [](const Look&) {});
-}
-
 Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed,
                  const std::function<void(const Look&)>& look) {
   const api::Rollout& policy = ladder.spec.rollout;
@@ -93,9 +92,9 @@ Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed,
     for (bool passed = false; !passed;) {
       rollout.Advance(policy.steps[i].weight_percent / 100);
       const Duration elapsed = Seconds(rollout.seconds() - began);
-      const api::Verdict verdict =
-          rollout.Judge({api::ProofOf(policy, i), rollout.candidate_requests() - requests_before, elapsed});
-      look({rollout.seconds(), policy.steps[i].weight_percent, verdict});
+      const analysis::StepFacts step{api::ProofOf(policy, i), rollout.candidate_requests() - requests_before, elapsed};
+      const api::Verdict verdict = look ? rollout.Judge(step) : rollout.JudgeWithoutNumbers(step);
+      if (look) look({rollout.seconds(), policy.steps[i].weight_percent, verdict});
       if (verdict.result == "Fail") return rollout.End(End::kRolledBack, verdict.reason);
       if (verdict.result == "Inconclusive" || hold.IsTooLong(verdict, rollout.seconds())) {
         return rollout.End(End::kInconclusive, verdict.reason);
@@ -110,7 +109,7 @@ Course RunWatch(const World& world, const Ladder& ladder, const Watch& watch, ui
   Rollout rollout(world, ladder, seed);
   while (rollout.seconds() < watch.seconds_max) {
     rollout.Advance(watch.candidate_share);
-    const api::Verdict verdict = rollout.Judge({});
+    const api::Verdict verdict = rollout.JudgeWithoutNumbers({});
     if (verdict.result == "Fail") return rollout.End(End::kRolledBack, verdict.reason);
   }
   return rollout.End(End::kInconclusive, "");

@@ -16,6 +16,7 @@ size_t BucketOfLog(double log_us) {
 }
 
 void Count(size_t bucket, analysis::Buckets& buckets) {
+  buckets.reserve(analysis::kBucketsMax);  // Growing a vector often is slow.
   if (buckets.size() <= bucket) buckets.resize(bucket + 1);
   ++buckets[bucket];
 }
