@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "common/base/buckets.h"
+#include "common/base/sampled.h"
 #include "controller/decide/analysis/histogram.h"
 
 namespace longshore::sim {
@@ -115,9 +117,8 @@ void Service::Pair(const Input& input, int rows, bool first_node, api::PairEvide
     ++(candidate && stable ? pairs.both_failed : candidate ? pairs.candidate_failed : pairs.stable_failed);
     return;
   }
-  const double ratio = RunTime(input, true, rows) - RunTime(input, false, rows);
-  const double bucket = analysis::kRatioBucketOfOne + std::ceil(analysis::kRatioBucketsPerDoubling * ratio);
-  Count(static_cast<size_t>(std::clamp(bucket, 0.0, analysis::kRatioBuckets - 1.0)), pairs.ratio_buckets);
+  const double log2_ratio = RunTime(input, true, rows) - RunTime(input, false, rows);
+  Count(static_cast<size_t>(RatioBucketOf(log2_ratio)), pairs.ratio_buckets);
 }
 
 void Service::RunBatches(const std::vector<Input>& inputs, bool candidate, size_t node, Period& period, bool keep) {
@@ -135,9 +136,7 @@ void Service::RunBatches(const std::vector<Input>& inputs, bool candidate, size_
       arm.errors += Fails(inputs[i], candidate, node == 0) ? 1 : 0;
       if (keep) run_times.push_back(std::exp2(log_us));
       Node& of = nodes_[node];
-      const auto before = std::floor(static_cast<double>(of.requests) * pairs_.share);
-      const bool sampled = std::floor(static_cast<double>(++of.requests) * pairs_.share) > before;
-      if (sampled && ++of.paired <= pairs_.per_second_max) {
+      if (Sampled(of.requests++, pairs_.share) && ++of.paired <= pairs_.per_second_max) {
         Pair(inputs[i], std::max(rows, 1), node == 0, window.candidate.pairs);
       }
     }
