@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "tests/sim/recording.h"
 #include "tests/sim/service.h"
 
 namespace longshore::sim {
@@ -44,6 +45,10 @@ struct Watch {
   double candidate_share = 0.25;
   double seconds_max = 2400;
 };
-Course RunWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed);
+// Records the whole time for the peers, unless `recording` is nullptr.
+Course RunWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed,
+                Recording* recording = nullptr);
+// Only records the same requests; our analysis does not judge them.
+void RecordWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed, Recording& recording);
 
 }  // namespace longshore::sim
