@@ -246,6 +246,23 @@ build_kubernetes() (
   say "built $1 in $((SECONDS - began)) s, $(($(stat -c %s "$LONGSHORE_KUBERNETES/$1") / 1000000)) MB"
 )
 
+# Builds the programs of a commit, which is given as "VERSION COMMIT", into a folder of the cache, beside its crds/. Prints the folder of
+# the programs. The compiler cache has most objects of a recent commit.
+build_release() {
+  local version commit folder
+  read -r version commit <<<"$1"
+  folder="$(make_folder "releases/$version-${commit:0:12}" "building the programs of $version ${commit:0:12} once" fill_release "$commit")"
+  printf '%s' "$folder/bin"
+}
+
+fill_release() {  # FOLDER COMMIT
+  mkdir "$1/source"
+  git archive "$2" | tar x -C "$1/source"
+  "$1/source/dev" build release --target programs
+  mv "$1/source/crds" "$1/source/build/release/bin" "$1"
+  rm -rf "$1/source"
+}
+
 setup_build() { setup_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}"; setup_onednn; }
 setup_demo() { setup_packages "${RUN_PACKAGES[@]}"; setup_prometheus; }
 setup_test() {
@@ -272,5 +289,6 @@ setup() {
   setup_demo
   setup_test
   setup_cluster
+  setup_peer_rules
   say "all dependencies are installed"
 }

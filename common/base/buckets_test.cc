@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace longshore {
@@ -22,6 +23,17 @@ TEST(TimeBuckets, AreExactAtPowersOfTwo) {
     EXPECT_EQ(TimeBucketOf(Duration(int64_t{1} << power)), 8 * power);
     EXPECT_EQ(TimeBucketOf(Duration((int64_t{1} << power) + 1)), 8 * power + 1);
   }
+}
+
+TEST(RatioBuckets, FollowTheWireContract) {
+  EXPECT_EQ(RatioBucketOf(std::log2(1)), 64);
+  EXPECT_EQ(RatioBucketOf(std::log2(1.001)), 65);
+  EXPECT_EQ(RatioBucketOf(std::log2(0.999)), 64);
+  EXPECT_EQ(RatioBucketOf(std::log2(2)), 80);
+  EXPECT_EQ(RatioBucketOf(std::log2(0.5)), 48);
+  EXPECT_EQ(RatioBucketOf(std::log2(16)), 128);
+  EXPECT_EQ(RatioBucketOf(std::log2(1e9)), 128);
+  EXPECT_EQ(RatioBucketOf(std::log2(1e-9)), 0);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ void Multiply(EProcess& process, Mixture mixture, size_t alternative, double log
 double LogE(const EProcess& process, Mixture mixture) {
   if (process.log_e.size() != mixture.size()) return 0;
   std::vector<WeightedLog> terms;
+  terms.reserve(mixture.size());
   for (size_t i = 0; i < mixture.size(); ++i) terms.push_back({mixture[i].weight, process.log_e[i]});
   return LogWeightedMean(terms);
 }

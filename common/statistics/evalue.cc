@@ -10,7 +10,8 @@ namespace {
 double LogRatio(int64_t requests, int64_t events, double p, double q) {
   const auto hits = static_cast<double>(events);
   const auto misses = static_cast<double>(requests - events);
-  return hits * std::log(p / q) + misses * (std::log1p(-p) - std::log1p(-q));
+  // The second logarithm is that of (1 - p) / (1 - q). Most windows have no events, and logarithms are slow.
+  return (events == 0 ? 0 : hits * std::log(p / q)) + misses * std::log1p((q - p) / (1 - q));
 }
 
 }  // namespace

@@ -45,11 +45,6 @@ PairOutcome OutcomeOf(const Runs& runs, bool reject_non_finite) {
 
 }  // namespace
 
-bool Sampled(uint64_t i, double share) {
-  const double before = std::floor(static_cast<double>(i) * share);
-  return std::floor(static_cast<double>(i + 1) * share) > before;
-}
-
 // A cell counts until all of it has left the window, so the used time is never underestimated.
 void PairBudget::Forget(TimePoint now) {
   const int64_t cell = now.time_since_epoch() / (Duration(kWindow) / kCells);

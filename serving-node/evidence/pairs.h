@@ -25,9 +25,6 @@
 
 namespace longshore::evidence {
 
-// Selects an exact share of a sequence: for example, Sampled(i, 0.25) is true for one of any four consecutive i.
-bool Sampled(uint64_t i, double share);
-
 // Limits the run time of pairs to a share of the node's slot time. Not thread-safe; no clock: time is an argument.
 class PairBudget {
  public:

@@ -57,12 +57,6 @@ void RunTimes::CopyTo(control::Evidence* evidence) const {
   evidence->set_run_time_sum_us(static_cast<double>(sum_of_times.count()));
 }
 
-int RatioBucketOf(double ratio) {
-  constexpr double kPerDoubling = 16;
-  constexpr double kOne = 64;
-  return static_cast<int>(std::clamp(std::ceil(kPerDoubling * std::log2(ratio)) + kOne, 0.0, 2 * kOne));
-}
-
 void Counters::CountRequest(Code code) {
   if (!IsEvidence(code)) return;
   requests_.fetch_add(1, std::memory_order_relaxed);
@@ -85,7 +79,7 @@ void Counters::CountPair(const PairOutcome& outcome) {
     case PairOutcome::Kind::kBothAnswered: break;
   }
   auto& ratios = *pairs_.mutable_ratio_buckets();
-  const int bucket = RatioBucketOf(outcome.ratio);
+  const int bucket = RatioBucketOf(std::log2(outcome.ratio));
   while (ratios.size() <= bucket) ratios.Add(0);
   ratios.Set(bucket, ratios[bucket] + 1);
   const PairDifference& difference = outcome.difference;

@@ -73,9 +73,6 @@ struct PairOutcome {
 // Why a sampled request was not run as a pair.
 enum class PairDrop { kBusy, kBudget, kQueue };
 
-// The bucket of a ratio in PairEvidence.ratio_buckets.
-int RatioBucketOf(double ratio);
-
 // Returns true if a request that ended with this code is evidence about its version: if it was answered, or failed
 // because of the server (INTERNAL, UNKNOWN, DATA_LOSS). Errors because of the client or of overload are not evidence.
 bool IsEvidence(Code code);

@@ -4,6 +4,7 @@
 #include <future>
 #include <utility>
 
+#include "common/base/sampled.h"
 #include "serving-node/batching/rows.h"
 #include "serving-node/inference/inputs.h"
 #include "serving-node/models/model_store.h"
@@ -89,7 +90,7 @@ void Pairing::Offer(const Request& request, const UsersRun& run) const {
   const Entry* chosen = request.choice.entry;
   if (candidate == nullptr || stable == nullptr || candidate->applied_weight() == 0) return;
   if (chosen != candidate && (chosen != stable || request.model->pairs.only_candidates)) return;
-  if (!evidence::Sampled(candidate->arm->sampled.fetch_add(1), request.model->pairs.share)) return;
+  if (!Sampled(candidate->arm->sampled.fetch_add(1), request.model->pairs.share)) return;
   const auto ready = deps_.store.Find(request.model_name(), candidate->version);
   const auto ready_stable = deps_.store.Find(request.model_name(), stable->version);
   if (!ready || !ready_stable) return;

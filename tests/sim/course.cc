@@ -17,20 +17,27 @@ api::ArmEvidence Baseline(int requests, Service& service) {
   return baseline;
 }
 
+Service::Pairs PairsOf(const Ladder& ladder) { return {.share = ladder.spec.rollout.pairs.share}; }
+
+// What happens until the evidence is used the next time.
+Period Next(const Ladder& ladder, double candidate_share, bool keep_run_times, Service& service) {
+  Period period;
+  for (double second = 0; second < ladder.look_every_seconds; ++second) {
+    service.AddSecond(candidate_share, keep_run_times, period);
+  }
+  return period;
+}
+
 class Rollout {
  public:
   Rollout(const World& world, const Ladder& ladder, uint64_t seed)
       : ladder_(ladder),
-        service_(world, {.share = ladder.spec.rollout.pairs.share}, seed),
+        service_(world, PairsOf(ladder), seed),
         analysis_(analysis::Begin(ladder.spec, Baseline(ladder.baseline_requests, service_))) {}
 
-  // Advances by look_every_seconds and uses the evidence.
-  void Advance(double candidate_share) {
-    Period period;
-    for (double second = 0; second < ladder_.look_every_seconds; ++second) {
-      service_.AddSecond(candidate_share, false, period);
-    }
-    course_.seconds += ladder_.look_every_seconds;
+  // Advances by look_every_seconds and uses the evidence. `recording` may be nullptr.
+  void Advance(double candidate_share, Recording* recording = nullptr) {
+    const Period period = Record(candidate_share, recording);
     analysis_.bins.Follow({kSalt, static_cast<int>(std::lround(candidate_share * 10000))});
     for (const auto& [node, window] : period.windows) {
       course_.requests += window.candidate.requests + window.stable.requests;
@@ -38,7 +45,18 @@ class Rollout {
     }
   }
 
-  api::Verdict Judge(const analysis::StepFacts& step) { return analysis::Judge(analysis_, ladder_.spec, step); }
+  // Advances without using the evidence.
+  Period Record(double candidate_share, Recording* recording) {
+    Period period = Next(ladder_, candidate_share, recording != nullptr && recording->keeps_run_times(), service_);
+    course_.seconds += ladder_.look_every_seconds;
+    if (recording != nullptr) recording->Add(course_.seconds, period);
+    return period;
+  }
+
+  api::Verdict Judge(const analysis::StepFacts& step) const { return analysis::Judge(analysis_, ladder_.spec, step); }
+  api::Verdict JudgeWithoutNumbers(const analysis::StepFacts& step) const {
+    return analysis::JudgeWithoutNumbers(analysis_, ladder_.spec, step);
+  }
   // As the controller counts them.
   int64_t candidate_requests() const { return analysis::CandidateRequests(analysis_, ladder_.spec.rollout); }
   double seconds() const { return course_.seconds; }
@@ -81,10 +99,6 @@ class Hold {
 
 }  // namespace
 
-Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed) {
-  return RunLadder(world, ladder, seed, [](const Look&) {});
-}
-
 Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed,
                  const std::function<void(const Look&)>& look) {
   const api::Rollout& policy = ladder.spec.rollout;
@@ -96,9 +110,9 @@ Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed,
     for (bool passed = false; !passed;) {
       rollout.Advance(policy.steps[i].weight_percent / 100);
       const Duration elapsed = Seconds(rollout.seconds() - began);
-      const api::Verdict verdict =
-          rollout.Judge({api::ProofOf(policy, i), rollout.candidate_requests() - requests_before, elapsed});
-      look({rollout.seconds(), policy.steps[i].weight_percent, verdict});
+      const analysis::StepFacts step{api::ProofOf(policy, i), rollout.candidate_requests() - requests_before, elapsed};
+      const api::Verdict verdict = look ? rollout.Judge(step) : rollout.JudgeWithoutNumbers(step);
+      if (look) look({rollout.seconds(), policy.steps[i].weight_percent, verdict});
       if (verdict.result == "Fail") return rollout.End(End::kRolledBack, verdict.reason);
       if (verdict.result == "Inconclusive" || hold.IsTooLong(verdict, rollout.seconds())) {
         return rollout.End(End::kInconclusive, verdict.reason);
@@ -109,14 +123,28 @@ Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed,
   return rollout.End(End::kPromoted, "");
 }
 
-Course RunWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed) {
+Course RunWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed, Recording* recording) {
   Rollout rollout(world, ladder, seed);
   while (rollout.seconds() < watch.seconds_max) {
-    rollout.Advance(watch.candidate_share);
-    const api::Verdict verdict = rollout.Judge({});
-    if (verdict.result == "Fail") return rollout.End(End::kRolledBack, verdict.reason);
+    rollout.Advance(watch.candidate_share, recording);
+    const api::Verdict verdict = rollout.JudgeWithoutNumbers({});
+    if (verdict.result != "Fail") continue;
+    const Course course = rollout.End(End::kRolledBack, verdict.reason);
+    while (recording != nullptr && rollout.seconds() < watch.seconds_max) {
+      rollout.Record(watch.candidate_share, recording);
+    }
+    return course;
   }
   return rollout.End(End::kInconclusive, "");
+}
+
+void RecordWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed, Recording& recording) {
+  Service service(world, PairsOf(ladder), seed);
+  Baseline(ladder.baseline_requests, service);
+  for (double seconds = 0; seconds < watch.seconds_max;) {
+    const Period period = Next(ladder, watch.candidate_share, recording.keeps_run_times(), service);
+    recording.Add(seconds += ladder.look_every_seconds, period);
+  }
 }
 
 }  // namespace longshore::sim

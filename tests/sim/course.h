@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "tests/sim/recording.h"
 #include "tests/sim/service.h"
 
 namespace longshore::sim {
@@ -26,16 +27,17 @@ struct Ladder {
   double look_every_seconds = 1;  // Time between two uses of the evidence.
 };
 
-// Runs a rollout through the steps of the spec until it is promoted or rolled back, or its patience ends.
-Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed);
-
-// Runs a rollout in the same way, and calls `look` after each use of the evidence.
+// What is known after a use of the evidence.
 struct Look {
   double seconds = 0;
   double weight_percent = 0;
   const api::Verdict& verdict;
 };
-Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed, const std::function<void(const Look&)>& look);
+
+// Runs a rollout through the steps of the spec until it is promoted or rolled back, or its patience ends. Calls `look`,
+// if there is one, after each use of the evidence.
+Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed,
+                 const std::function<void(const Look&)>& look = nullptr);
 
 // Lets the candidate have one weight for as long as `seconds_max`, and returns how the rollout went until it was rolled
 // back; kInconclusive if it was not.
@@ -43,6 +45,10 @@ struct Watch {
   double candidate_share = 0.25;
   double seconds_max = 2400;
 };
-Course RunWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed);
+// Records the whole time for the peers, unless `recording` is nullptr.
+Course RunWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed,
+                Recording* recording = nullptr);
+// Only records the same requests; our analysis does not judge them.
+void RecordWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed, Recording& recording);
 
 }  // namespace longshore::sim

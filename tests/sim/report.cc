@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "controller/decide/analysis/analysis.h"
+#include "tests/sim/autoscale_step.h"
 
 namespace longshore::sim {
 namespace {
@@ -24,9 +25,6 @@ std::string ReasonsOf(const Ends& ends) {
 
 std::string AtRate(double requests_per_second) { return fmt::format("{:g} requests/s", requests_per_second); }
 
-// Says on the standard error output what is being simulated, because a table takes minutes.
-void Say(const std::string& what) { fmt::print(stderr, "simulating {}\n", what); }
-
 std::string OrNone(const std::optional<double>& number) { return number ? fmt::format("{:.4g}", *number) : "none"; }
 
 Json OrNull(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
@@ -37,8 +35,8 @@ std::optional<double> Row::Ratio() const {
   return ours && theirs && *theirs != 0 ? std::optional(*ours / *theirs) : std::nullopt;
 }
 
-std::optional<bool> Row::Meets() const {
-  if (!theirs) return std::nullopt;
+bool Row::Meets() const {
+  if (!theirs) return true;
   if (!ours) return false;
   return better == Better::kLower ? *ours <= goal * *theirs : *ours >= goal * *theirs;
 }
@@ -48,8 +46,7 @@ std::vector<Row> EqualRows(const Options& options) {
   for (const double rate : options.requests_per_second) {
     for (const Kind kind : AllKinds()) {
       const std::string where = fmt::format("{}, {}", NameOf(kind), AtRate(rate));
-      Say("equal versions: " + where);
-      const Ends ends = RunEqual(kind, rate, options.equal);
+      const Ends ends = RunEqual(kind, rate, options.rollouts);
       rows.push_back(
           {"equal versions rolled back: " + where, "limit", ends.rolled_back.value(), analysis::kAlphaTotal, 1,
            Better::kLower,
@@ -67,8 +64,7 @@ std::vector<Row> EqualRows(const Options& options) {
 std::vector<Row> FaultRows(const Options& options) {
   std::vector<Row> rows;
   for (const double rate : options.requests_per_second) {
-    Say("doubled errors: " + AtRate(rate));
-    const Ends ends = RunDoubledErrors(rate, options.faulty);
+    const Ends ends = RunDoubledErrors(rate, options.rollouts);
     rows.push_back(
         {"doubled errors (1 % -> 2 %) promoted: " + AtRate(rate), "limit", ends.promoted.value(), analysis::kAlphaProof,
          1, Better::kLower,
@@ -79,9 +75,8 @@ std::vector<Row> FaultRows(const Options& options) {
   World slower;
   slower.slowdown = 1.2;
   slower.keyed = true;
-  Say("delays");
-  const Delay errors = RunFault(doubled, options.faulty);
-  const Delay pairs = RunFault(slower, options.faulty);
+  const Delay errors = RunFault(doubled, options.rollouts);
+  const Delay pairs = RunFault(slower, options.rollouts);
   const auto found = [](const Delay& delay) {
     return fmt::format("found in {} of {}", delay.found.count, delay.found.trials);
   };
@@ -90,6 +85,23 @@ std::vector<Row> FaultRows(const Options& options) {
                   or_none(errors.median), 2903, 1, Better::kLower, found(errors)});
   rows.push_back({"pairs until +20 % run time is found, users assigned, median", "limit", or_none(pairs.median_pairs),
                   400, 1, Better::kLower, found(pairs)});
+  return rows;
+}
+
+std::vector<Row> AutoscaleRows(uint64_t seed) {
+  constexpr double kGoal = 1.3;
+  StepOptions options;
+  options.seed = seed;
+  std::vector<Row> rows;
+  for (const StepRow& step : RunAutoscaleSteps(options)) {
+    rows.push_back(
+        {fmt::format("nodes that autoscaling asks for after a step from {:g} to {:g} requests/s, nodes start "
+                     "in {:g} s",
+                     options.from_per_second, options.to_per_second, step.start_seconds),
+         "need", static_cast<double>(step.asked_max), static_cast<double>(step.need), kGoal, Better::kLower,
+         fmt::format("the most of {} trials; requests wait no longer than the target after {:.0f} s", options.trials,
+                     step.drained_after_seconds)});
+  }
   return rows;
 }
 
@@ -110,13 +122,9 @@ std::string ToText(const std::vector<Row>& rows) {
   std::string text =
       "| what | ours | compared with | theirs | ratio | goal | details |\n|---|---|---|---|---|---|---|\n";
   for (const Row& row : rows) {
-    const std::optional<bool> met = row.Meets();
     text += fmt::format("| {} | {} | {} | {} | {} | {} {:g}, {} | {} |\n", row.what, OrNone(row.ours), row.peer,
                         OrNone(row.theirs), OrNone(row.Ratio()), row.better == Better::kLower ? "<=" : ">=", row.goal,
-                        !met   ? "not compared"
-                        : *met ? "met"
-                               : "**missed**",
-                        row.details);
+                        row.Meets() ? "met" : "**missed**", row.details);
   }
   return text;
 }
@@ -124,21 +132,18 @@ std::string ToText(const std::vector<Row>& rows) {
 Json ToJson(const std::vector<Row>& rows) {
   Json json = Json::array();
   for (const Row& row : rows) {
-    const std::optional<bool> met = row.Meets();
     json.push_back({{"what", row.what},
                     {"peer", row.peer},
                     {"ours", OrNull(row.ours)},
                     {"theirs", OrNull(row.theirs)},
                     {"ratio", OrNull(row.Ratio())},
                     {"goal", row.goal},
-                    {"met", met ? Json(*met) : Json(nullptr)},
+                    {"met", row.Meets()},
                     {"details", row.details}});
   }
   return {{"rows", std::move(json)}};
 }
 
-bool MeetsGoals(const std::vector<Row>& rows) {
-  return std::ranges::all_of(rows, [](const Row& row) { return row.Meets().value_or(true); });
-}
+bool MeetsGoals(const std::vector<Row>& rows) { return std::ranges::all_of(rows, &Row::Meets); }
 
 }  // namespace longshore::sim

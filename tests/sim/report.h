@@ -22,13 +22,12 @@ struct Row {
   std::string details{};
 
   std::optional<double> Ratio() const;
-  // Whether the goal is met; nullopt if the row cannot be compared, because the peer has no number.
-  std::optional<bool> Meets() const;
+  // Whether the goal is met. It is if the peer has no number, because it does not find the fault at all.
+  bool Meets() const;
 };
 
 struct Options {
-  Rollouts equal;   // Of each kind of world and rate.
-  Rollouts faulty;  // Of each fault.
+  Rollouts rollouts;  // Of each kind of world and rate, and of each fault.
   std::vector<double> requests_per_second = {100, 10, 1};
 };
 
@@ -36,6 +35,9 @@ struct Options {
 std::vector<Row> EqualRows(const Options& options);
 // How often a candidate that fails twice as often is promoted, and how soon it is found.
 std::vector<Row> FaultRows(const Options& options);
+
+// How many nodes autoscaling asks for, compared with the need, when the load doubles.
+std::vector<Row> AutoscaleRows(uint64_t seed);
 
 // One rollout of an equal version as comma-separated values, for tests/sim/interval_picture.py.
 std::string IntervalTable(uint64_t seed);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "common/base/buckets.h"
+#include "common/base/sampled.h"
 #include "controller/decide/analysis/histogram.h"
 
 namespace longshore::sim {
@@ -16,6 +18,7 @@ size_t BucketOfLog(double log_us) {
 }
 
 void Count(size_t bucket, analysis::Buckets& buckets) {
+  buckets.reserve(analysis::kBucketsMax);  // Growing a vector often is slow.
   if (buckets.size() <= bucket) buckets.resize(bucket + 1);
   ++buckets[bucket];
 }
@@ -129,9 +132,8 @@ void Service::Pair(const Input& input, int rows, bool first_node, api::PairEvide
     ++(candidate && stable ? pairs.both_failed : candidate ? pairs.candidate_failed : pairs.stable_failed);
     return;
   }
-  const double ratio = RunTime(input, true, rows) - RunTime(input, false, rows);
-  const double bucket = analysis::kRatioBucketOfOne + std::ceil(analysis::kRatioBucketsPerDoubling * ratio);
-  Count(static_cast<size_t>(std::clamp(bucket, 0.0, analysis::kRatioBuckets - 1.0)), pairs.ratio_buckets);
+  const double log2_ratio = RunTime(input, true, rows) - RunTime(input, false, rows);
+  Count(static_cast<size_t>(RatioBucketOf(log2_ratio)), pairs.ratio_buckets);
 }
 
 void Service::RunBatches(const std::vector<Input>& inputs, bool candidate, size_t node, Period& period, bool keep) {
@@ -148,9 +150,7 @@ void Service::RunBatches(const std::vector<Input>& inputs, bool candidate, size_
       CountRequest(inputs[i], candidate, node == 0, arm);
       if (keep) run_times.push_back(std::exp2(log_us));
       Node& of = nodes_[node];
-      const auto before = std::floor(static_cast<double>(of.requests) * pairs_.share);
-      const bool sampled = std::floor(static_cast<double>(++of.requests) * pairs_.share) > before;
-      if (sampled && ++of.paired <= pairs_.per_second_max) {
+      if (Sampled(of.requests++, pairs_.share) && ++of.paired <= pairs_.per_second_max) {
         Pair(inputs[i], std::max(rows, 1), node == 0, window.candidate.pairs);
       }
     }

@@ -41,8 +41,8 @@ class Service {
     double log_drift = 0;
     double burst_ends_at = -1;
     double burst_begins_at = 0;
-    int64_t requests = 0;  // For the exact share of pairs.
-    double paired = 0;     // In this second.
+    uint64_t requests = 0;  // For the exact share of pairs.
+    double paired = 0;      // In this second.
   };
   struct User {
     double log_run_time = 0;

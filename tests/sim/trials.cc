@@ -1,28 +1,24 @@
 #include "tests/sim/trials.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
 #include <thread>
+
+#include "tests/sim/peer_choice.h"
+#include "tests/sim/progress.h"
 
 namespace longshore::sim {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// Runs the rollouts, each with a seed of its own, and returns their courses in order.
-std::vector<Course> Run(const Rollouts& rollouts, const std::function<Course(uint64_t)>& run) {
+std::vector<Course> Run(const Rollouts& rollouts, const std::string& what, const std::function<Course(uint64_t)>& run) {
   std::vector<Course> courses(static_cast<size_t>(rollouts.count));
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < rollouts.threads; ++thread) {
-    threads.emplace_back([&, thread] {
-      for (int i = thread; i < rollouts.count; i += rollouts.threads) {
-        courses[static_cast<size_t>(i)] = run(rollouts.seed * 1000003 + static_cast<uint64_t>(i));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  Progress progress(what, rollouts.count);
+  ForEachRollout(rollouts, [&](size_t i, uint64_t seed) {
+    courses[i] = run(seed);
+    progress.Add();
+  });
   return courses;
 }
 
@@ -52,6 +48,18 @@ double At(std::vector<double> values, double quantile) {
 
 }  // namespace
 
+void ForEachRollout(const Rollouts& rollouts, const std::function<void(size_t rollout, uint64_t seed)>& run) {
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < rollouts.threads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = thread; i < rollouts.count; i += rollouts.threads) {
+        run(static_cast<size_t>(i), rollouts.seed * 1000003 + rollouts.first + static_cast<uint64_t>(i));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 double TimeToPass(double requests_per_second) {
   if (requests_per_second >= 100) return 30 * 60;
   return requests_per_second >= 10 ? 2 * 3600 : 24 * 3600;
@@ -62,23 +70,30 @@ Ends RunEqual(Kind kind, double requests_per_second, const Rollouts& rollouts) {
     const Case drawn = DrawEqual(kind, requests_per_second, seed);
     return RunLadder(drawn.world, drawn.ladder, seed);
   };
-  return EndsOf(Run(rollouts, run), TimeToPass(requests_per_second));
+  const std::string what = fmt::format("equal versions: {}, {:g} requests/s", NameOf(kind), requests_per_second);
+  return EndsOf(Run(rollouts, what, run), TimeToPass(requests_per_second));
 }
 
 Ends RunDoubledErrors(double requests_per_second, const Rollouts& rollouts) {
   const Case doubled = DoubledErrors(requests_per_second);
-  return EndsOf(Run(rollouts, [&](uint64_t seed) { return RunLadder(doubled.world, doubled.ladder, seed); }), 0);
+  const auto run = [&](uint64_t seed) { return RunLadder(doubled.world, doubled.ladder, seed); };
+  return EndsOf(Run(rollouts, fmt::format("doubled errors: {:g} requests/s", requests_per_second), run), 0);
+}
+
+Watch WatchFor(const World& world) {
+  return {0.25, std::max(kWatchSecondsMin, kWatchRequestsMin / world.requests_per_second)};
 }
 
 Delay RunFault(const World& world, const Rollouts& rollouts) { return RunFault({world, LadderFor(world)}, rollouts); }
 
 Delay RunFault(const Case& fault, const Rollouts& rollouts) {
   const auto& [world, ladder] = fault;
-  const Watch watch{0.25, std::max(kWatchSecondsMin, kWatchRequestsMin / world.requests_per_second)};
+  const Watch watch = WatchFor(world);
   std::vector<double> requests;
   std::vector<double> pairs;
   Delay delay{{0, rollouts.count}, 0, 0, 0};
-  for (const Course& course : Run(rollouts, [&](uint64_t seed) { return RunWatch(world, ladder, watch, seed); })) {
+  const auto run = [&](uint64_t seed) { return RunWatch(world, ladder, watch, seed); };
+  for (const Course& course : Run(rollouts, "the delay until a fault is found", run)) {
     const bool found = course.end == End::kRolledBack;
     delay.found.count += found ? 1 : 0;
     requests.push_back(found ? static_cast<double>(course.candidate_requests) : kNever);

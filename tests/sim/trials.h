@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,12 +24,16 @@ struct Ends {
 // How soon an equal version should be promoted at this traffic, in seconds.
 double TimeToPass(double requests_per_second);
 
-// Runs rollouts of a version against itself. Uses `threads` threads; the result does not depend on their number.
+// Many rollouts. Uses `threads` threads; the result does not depend on their number.
 struct Rollouts {
   int count = 10000;
   uint64_t seed = 1;
   int threads = 1;
+  uint64_t first = 0;  // The number of the first rollout, from which its own seed follows.
 };
+// Calls `run` with the index of each rollout and with its own seed, in many threads.
+void ForEachRollout(const Rollouts& rollouts, const std::function<void(size_t rollout, uint64_t seed)>& run);
+// Runs rollouts of a version against itself.
 Ends RunEqual(Kind kind, double requests_per_second, const Rollouts& rollouts);
 
 // Runs default rollouts of a candidate that fails twice as often as stable.
@@ -45,6 +50,7 @@ struct Delay {
 // The candidate gets its weight for 40 minutes or, at low traffic, until this many requests have been answered.
 inline constexpr double kWatchSecondsMin = 40 * 60;
 inline constexpr double kWatchRequestsMin = 24000;
+Watch WatchFor(const World& world);
 Delay RunFault(const World& world, const Rollouts& rollouts);
 Delay RunFault(const Case& fault, const Rollouts& rollouts);
 

@@ -72,9 +72,10 @@ TEST(Row, MissesItsGoalWhenOnlyThePeerHasANumber) {
   EXPECT_EQ(ToJson(std::vector{row})["rows"][0]["met"], false);
 }
 
-TEST(Row, IsNotComparedWhenThePeerHasNoNumber) {
+TEST(Row, MeetsItsGoalWhenThePeerHasNoNumber) {
   const Row row{.what = "fault", .peer = "peer", .ours = 100, .theirs = std::nullopt};
-  EXPECT_TRUE(ToJson(std::vector{row})["rows"][0]["met"].is_null());
+  EXPECT_EQ(ToJson(std::vector{row})["rows"][0]["met"], true);
+  EXPECT_TRUE(ToJson(std::vector{row})["rows"][0]["theirs"].is_null());
 }
 
 TEST(Share, HasTheUpperBoundOfClopperAndPearson) {

@@ -18,6 +18,8 @@ struct Conditions {
   double burst_seconds = 5;        // Mean length of a burst.
   double burst_slowdown = 3;
   double burst_errors = 0.05;  // Minimum share of requests that fail during a burst.
+
+  friend bool operator==(const Conditions&, const Conditions&) = default;
 };
 
 // The users, or tenants, who send the requests. Each user's activity follows Zipf's law with the exponent 1.
@@ -26,6 +28,8 @@ struct Users {
   double run_time_sigma = 0;  // Standard deviation of the logarithm of a user's mean run time.
   double failing_share = 0;   // Share of the users who fail more often, because of what they send.
   double failing_rate = 0;    // Share of their requests that fail.
+
+  friend bool operator==(const Users&, const Users&) = default;
 };
 
 // Batching: a run takes fixed_share + (1 - fixed_share) * rows times the run time of one row, and is padded to a power
@@ -34,6 +38,8 @@ struct Batches {
   int rows_max = 1;             // 1: no batching.
   double wait_seconds = 0.005;  // A batch waits this long for more requests of its version.
   double fixed_share = 0.8;
+
+  friend bool operator==(const Batches&, const Batches&) = default;
 };
 
 // What is wrong with the candidate, besides its error rate and run time, and only for some of the requests.
@@ -45,6 +51,8 @@ struct HiddenFault {
   bool node_fails = false;    // One request in five fails on the candidate on the first node.
   double refused_share = 0;   // Share of the candidate's requests that its queue refuses.
   double row_slowdown = 1;    // Factor on the part of a run's time that grows with its rows.
+
+  friend bool operator==(const HiddenFault&, const HiddenFault&) = default;
 };
 
 // The candidate equals stable if its error rate is the same, slowdown is 1 and nothing is hidden.
@@ -64,6 +72,8 @@ struct World {
   Users users;
   Batches batches;
   HiddenFault hidden;
+
+  friend bool operator==(const World&, const World&) = default;
 };
 
 }  // namespace longshore::sim

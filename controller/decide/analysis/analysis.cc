@@ -77,28 +77,28 @@ int CandidateThreshold(const Analysis& analysis, int threshold) {
 
 // The runs of a window with one number of rows, and what is known about stable's runs with it.
 struct Runs {
-  const Buckets& candidate;
-  const Buckets& stable;
-  const Buckets past;
+  const CumulativeBuckets candidate;
+  const CumulativeBuckets stable;
+  const CumulativeBuckets past;
 
   Block Above(const Analysis& analysis, int threshold) const {
-    return {Total(candidate), CountAbove(candidate, CandidateThreshold(analysis, threshold)), Total(stable),
-            CountAbove(stable, threshold)};
+    return {candidate.Total(), candidate.CountAbove(CandidateThreshold(analysis, threshold)), stable.Total(),
+            stable.CountAbove(threshold)};
   }
   double PastShareAbove(int threshold) const {
-    return (static_cast<double>(CountAbove(past, threshold)) + 0.5) / (static_cast<double>(Total(past)) + 1);
+    return (static_cast<double>(past.CountAbove(threshold)) + 0.5) / (static_cast<double>(past.Total()) + 1);
   }
 };
 
 void TestRunTimes(const Runs& runs, Analysis& analysis) {
   for (size_t i = 0; i < kQuantiles.size(); ++i) {
-    const int threshold = QuantileBucket(runs.past, kQuantiles[i]);
+    const int threshold = runs.past.QuantileBucket(kQuantiles[i]);
     TestRates(runs.Above(analysis, threshold), runs.PastShareAbove(threshold), analysis.latency[i]);
   }
   // A proof uses the lower edge of the quantile's bucket as stable's threshold. With the upper edge, versions whose run
   // times all fall into one bucket would have no events, and could not be told apart from a slower one.
   for (size_t i = 0; i < kProvenQuantiles.size(); ++i) {
-    const int threshold = QuantileBucket(runs.past, kProvenQuantiles[i]) - 1;
+    const int threshold = runs.past.QuantileBucket(kProvenQuantiles[i]) - 1;
     ProveRates(runs.Above(analysis, threshold), runs.PastShareAbove(threshold), analysis.latency_proof[i]);
   }
 }
@@ -106,8 +106,9 @@ void TestRunTimes(const Runs& runs, Analysis& analysis) {
 // Compares only runs with the same number of rows: a version with more traffic has larger batches, which take longer.
 void TestLatency(const WindowEvidence& window, Analysis& analysis) {
   for (const auto& [rows, candidate] : window.candidate.run_times) {
-    const Runs runs{candidate, BucketsFor(window.stable, rows), StablePast(analysis, rows)};
-    if (Total(runs.candidate) > 0 && Total(runs.stable) > 0 && Total(runs.past) >= kPastMin) {
+    const Runs runs{CumulativeBuckets(candidate), CumulativeBuckets(BucketsFor(window.stable, rows)),
+                    CumulativeBuckets(StablePast(analysis, rows))};
+    if (runs.candidate.Total() > 0 && runs.stable.Total() > 0 && runs.past.Total() >= kPastMin) {
       TestRunTimes(runs, analysis);
     }
   }

@@ -187,6 +187,8 @@ struct StepFacts {
 //   Undecided     otherwise. While the latency target of the SLO is missed and the candidate is slower than stable was
 //                 before the rollout, the reason is LatencyBaseline
 api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step);
+// The same without Verdict::numbers, in half the time: simulations judge millions of times.
+api::Verdict JudgeWithoutNumbers(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step);
 
 // How many requests of both versions a proof of the error rate needs, about, if both versions fail at the rate
 // `error_rate` and the candidate gets this share of the requests. Half of such rollouts need fewer; nine in ten need at

@@ -31,9 +31,8 @@ api::PairEvidence PairsFrom(const Json& json) {
                           Get<int64_t>(json, "bothFailed", 0),
                           {}};
   const int64_t answered = pairs.pairs - pairs.candidate_failed - pairs.stable_failed - pairs.both_failed;
-  const double octaves = std::log2(Get(json, "ratio", 1.0));
-  const auto bucket = static_cast<size_t>(kRatioBucketOfOne + std::ceil(kRatioBucketsPerDoubling * octaves));
-  pairs.ratio_buckets.resize(bucket + 1);
+  const int bucket = RatioBucketOf(std::log2(Get(json, "ratio", 1.0)));
+  pairs.ratio_buckets.resize(static_cast<size_t>(bucket) + 1);
   pairs.ratio_buckets.back() = answered;
   return pairs;
 }

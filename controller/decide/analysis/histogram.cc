@@ -16,13 +16,23 @@ int64_t CountAbove(const Buckets& buckets, int bucket) {
 }
 
 int QuantileBucket(const Buckets& buckets, double quantile) {
-  const double wanted = quantile * static_cast<double>(Total(buckets));
-  int64_t seen = 0;
-  for (size_t i = 0; i < buckets.size(); ++i) {
-    seen += buckets[i];
-    if (seen > 0 && static_cast<double>(seen) >= wanted) return static_cast<int>(i);
-  }
-  return static_cast<int>(buckets.size()) - 1;
+  return CumulativeBuckets(buckets).QuantileBucket(quantile);
+}
+
+CumulativeBuckets::CumulativeBuckets(const Buckets& buckets) : up_to_(buckets.size()) {
+  std::partial_sum(buckets.begin(), buckets.end(), up_to_.begin());
+}
+
+int64_t CumulativeBuckets::CountAbove(int bucket) const {
+  if (bucket < 0 || up_to_.empty()) return Total();
+  return Total() - up_to_[std::min(static_cast<size_t>(bucket), up_to_.size() - 1)];
+}
+
+int CumulativeBuckets::QuantileBucket(double quantile) const {
+  const double wanted = quantile * static_cast<double>(Total());
+  const auto reaches = [&](int64_t count) { return count > 0 && static_cast<double>(count) >= wanted; };
+  const auto at = std::ranges::partition_point(up_to_, [&](int64_t count) { return !reaches(count); });
+  return static_cast<int>(std::min<std::ptrdiff_t>(at - up_to_.begin(), std::ssize(up_to_) - 1));
 }
 
 int BucketOf(Duration time) { return std::min(TimeBucketOf(time), kBucketsMax - 1); }
@@ -30,7 +40,8 @@ int BucketOf(Duration time) { return std::min(TimeBucketOf(time), kBucketsMax - 
 void AddTo(const Buckets& more, Buckets& total) {
   const size_t size = std::min<size_t>(more.size(), kBucketsMax);
   if (total.size() < size) total.resize(size);
-  for (size_t i = 0; i < more.size(); ++i) total[std::min(i, total.size() - 1)] += more[i];
+  for (size_t i = 0; i < size; ++i) total[i] += more[i];
+  for (size_t i = size; i < more.size(); ++i) total.back() += more[i];
 }
 
 void AddTo(const BucketsByRows& more, BucketsByRows& total) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "controller/api/types.h"
@@ -18,6 +19,18 @@ int64_t Total(const Buckets& buckets);
 int64_t CountAbove(const Buckets& buckets, int bucket);
 // The first bucket that reaches this quantile. Requires: Total(buckets) > 0.
 int QuantileBucket(const Buckets& buckets, double quantile);
+// The same questions about one histogram, many times: the counts are added up only once.
+class CumulativeBuckets {
+ public:
+  explicit CumulativeBuckets(const Buckets& buckets);
+  int64_t Total() const { return up_to_.empty() ? 0 : up_to_.back(); }
+  int64_t CountAbove(int bucket) const;
+  // Requires: Total() > 0.
+  int QuantileBucket(double quantile) const;
+
+ private:
+  std::vector<int64_t> up_to_;  // The number of samples in each bucket and in those below it.
+};
 // The bucket to which a time belongs.
 int BucketOf(Duration time);
 void AddTo(const Buckets& more, Buckets& total);

@@ -130,16 +130,13 @@ api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepF
           {}};
 }
 
-}  // namespace
-
-api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step) {
-  const Seen seen = SeenIn(analysis, spec);
-  const Alphas alphas = AlphasOf(spec);
-  api::Verdict verdict;
-  if (auto [reason, message] = Failure(seen, spec, alphas); !reason.empty()) {
-    verdict = {"Fail", std::move(reason), std::move(message), {}};
-  } else if (HoldsForBaseline(seen, analysis, spec.rollout)) {
-    verdict = {
+// The verdict without its numbers.
+api::Verdict Conclude(const Seen& seen, const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step) {
+  if (auto [reason, message] = Failure(seen, spec, AlphasOf(spec)); !reason.empty()) {
+    return {"Fail", std::move(reason), std::move(message), {}};
+  }
+  if (HoldsForBaseline(seen, analysis, spec.rollout)) {
+    return {
         "Undecided",
         "LatencyBaseline",
         "the latency objective is missed, and " +
@@ -147,11 +144,21 @@ api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, const S
                 seen, {analysis.baseline, "stable did before the rollout", seen.latency_baseline, 1 / kBaselineDelta},
                 spec),
         {}};
-  } else {
-    verdict = JudgeStep(seen, spec, step);
   }
-  verdict.numbers = Numbers(seen, analysis, alphas);
+  return JudgeStep(seen, spec, step);
+}
+
+}  // namespace
+
+api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step) {
+  const Seen seen = SeenIn(analysis, spec);
+  api::Verdict verdict = Conclude(seen, analysis, spec, step);
+  verdict.numbers = Numbers(seen, analysis, AlphasOf(spec));
   return verdict;
+}
+
+api::Verdict JudgeWithoutNumbers(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step) {
+  return Conclude(SeenIn(analysis, spec), analysis, spec, step);
 }
 
 }  // namespace longshore::analysis

@@ -5,6 +5,15 @@
 #include <numeric>
 
 namespace longshore::analysis {
+namespace {
+
+// The end of the buckets up to this one.
+std::vector<int64_t>::const_iterator EndOf(const api::PairEvidence& pairs, int bucket) {
+  return pairs.ratio_buckets.begin() +
+         std::clamp<std::ptrdiff_t>(bucket + 1, 0, static_cast<std::ptrdiff_t>(pairs.ratio_buckets.size()));
+}
+
+}  // namespace
 
 void Add(const api::PairEvidence& more, api::PairEvidence& total) {
   total.pairs += more.pairs;
@@ -17,12 +26,11 @@ void Add(const api::PairEvidence& more, api::PairEvidence& total) {
 }
 
 int64_t PairsUpTo(const api::PairEvidence& pairs, int bucket) {
-  const auto end = std::clamp<std::ptrdiff_t>(bucket + 1, 0, static_cast<std::ptrdiff_t>(pairs.ratio_buckets.size()));
-  return std::accumulate(pairs.ratio_buckets.begin(), pairs.ratio_buckets.begin() + end, int64_t{0});
+  return std::accumulate(pairs.ratio_buckets.begin(), EndOf(pairs, bucket), int64_t{0});
 }
 
 int64_t PairsAbove(const api::PairEvidence& pairs, int bucket) {
-  return PairsUpTo(pairs, kRatioBuckets) - PairsUpTo(pairs, bucket);
+  return std::accumulate(EndOf(pairs, bucket), pairs.ratio_buckets.end(), int64_t{0});
 }
 
 Throws ErrorThrows(const api::PairEvidence& pairs) { return {pairs.candidate_failed, pairs.stable_failed}; }

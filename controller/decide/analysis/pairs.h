@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 
+#include "common/base/buckets.h"
 #include "common/statistics/eprocess.h"
 #include "controller/api/types.h"
 #include "controller/decide/analysis/tolerance.h"
@@ -18,12 +19,6 @@ namespace longshore::analysis {
 using statistics::Alternative;
 using statistics::EProcess;
 using statistics::Mixture;
-
-// The bucket of PairEvidence::ratio_buckets that ends at a ratio of 1, the number of buckets per doubling, and the
-// number of buckets.
-inline constexpr int kRatioBucketOfOne = 64;
-inline constexpr int kRatioBucketsPerDoubling = 16;
-inline constexpr int kRatioBuckets = 129;
 
 // Adds the counts of `more` to `total`.
 void Add(const api::PairEvidence& more, api::PairEvidence& total);

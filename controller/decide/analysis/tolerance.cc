@@ -34,11 +34,13 @@ struct Weighted {
     return candidate_requests * RelativeEntropy(alternative.candidate, rates.candidate) +
            stable_requests * RelativeEntropy(alternative.stable, rates.stable);
   }
-  // The derivative of EntropyAt along the line.
-  double SlopeAt(double stable, const Line& line) const {
+  // Whether EntropyAt falls along the line: whether its derivative is negative. The derivative is multiplied by both
+  // variances, which are positive, because divisions are slow.
+  bool FallsAt(double stable, const Line& line) const {
     const double candidate = line.CandidateAt(stable);
-    return line.slope * candidate_requests * (candidate - alternative.candidate) / (candidate * (1 - candidate)) +
-           stable_requests * (stable - alternative.stable) / (stable * (1 - stable));
+    return line.slope * candidate_requests * (candidate - alternative.candidate) * (stable * (1 - stable)) +
+               stable_requests * (stable - alternative.stable) * (candidate * (1 - candidate)) <
+           0;
   }
 };
 
@@ -49,7 +51,7 @@ Rates LowestOn(const Line& line, const Weighted& weighted) {
   constexpr int kBisections = 40;
   for (int i = 0; i < kBisections; ++i) {
     const double middle = (low + high) / 2;
-    (weighted.SlopeAt(middle, line) < 0 ? low : high) = middle;
+    (weighted.FallsAt(middle, line) ? low : high) = middle;
   }
   const double stable = (low + high) / 2;
   return {line.CandidateAt(stable), stable};

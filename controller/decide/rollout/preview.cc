@@ -27,7 +27,7 @@ analysis::WindowEvidence GoodWindow() {
   stable.run_times[0] = {kRequests};
   api::ArmEvidence candidate = stable;
   candidate.pairs.pairs = kRequests;
-  candidate.pairs.ratio_buckets.resize(analysis::kRatioBucketOfOne + 1);
+  candidate.pairs.ratio_buckets.resize(kRatioBucketOfOne + 1);
   candidate.pairs.ratio_buckets.back() = kRequests;
   return {candidate, stable};
 }
