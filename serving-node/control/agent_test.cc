@@ -161,7 +161,7 @@ class AgentTest : public testing::Test {
   std::unique_ptr<rehearsal::Gate> gate_;
   sources::Getter archives_ = download::Get;
   std::unique_ptr<sources::Sources> sources_;
-  routing::TestNode node_{dir_.path(), "a", 4, {}, {.memory_bytes_max = kMemoryBytesMax}};
+  routing::TestNode node_{dir_.path(), "a", 4, {}, {.unload_for_memory = true, .memory_bytes_max = kMemoryBytesMax}};
   std::atomic<bool> peer_address_ = false;
   SteadyClock timer_;
   std::unique_ptr<identity::NodeIdentity> identity_;  // Null if the node requests no certificates.
@@ -356,7 +356,7 @@ TEST_F(AgentTest, ReportsThatAVersionDoesNotFitIntoTheMemoryAndLoadsItWhenThereI
   controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::READY); });
   controller_->Send(Snapshot(1, 2, kStable + " versions { version: 2 role: CANDIDATE load: true }"));
   const Report report = controller_->AwaitReport([](const Report& r) { return Has(r, 2, VersionReport::FAILED); });
-  ASSERT_EQ(report.versions_size(), 2);
+  ASSERT_GE(report.versions_size(), 2) << "other versions that are found in the folder follow";
   EXPECT_FALSE(report.versions(0).has_memory_shortage());
   EXPECT_EQ(report.versions(1).memory_shortage().needed_bytes(), 48'000);
   EXPECT_EQ(report.versions(1).memory_shortage().free_bytes(), kMemoryBytesMax - 60'000);

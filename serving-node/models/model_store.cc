@@ -25,6 +25,7 @@ class ModelStore::Impl {
                .interval = options_.load_retry_interval,
                .copy_interval = options_.copy_retry_interval,
                .unload_first = options_.unload_first,
+               .unload_for_memory = options_.unload_for_memory,
                .memory_bytes_max = options_.memory_bytes_max},
               [this](const auto&... ready) { return MakeReady(ready...); }),
         reaper_(options_.unload_threads,

@@ -40,6 +40,9 @@ class ModelStore {
     // Unload a model's unwanted versions before loading the new ones. Then the old and the new versions need not fit
     // into memory together, but no version of the model is available in between.
     bool unload_first = false;
+    // Unload a model's unwanted versions also if a new version lacks memory, although no version of the model is
+    // available then. For a node whose peers answer meanwhile.
+    bool unload_for_memory = false;
     // The limit for the sum of the versions' memory estimates (1.2 times the bytes of their files). A version that does
     // not fit fails to load and is tried again when another one is unloaded. 0: no limit.
     int64_t memory_bytes_max = 0;
@@ -56,8 +59,9 @@ class ModelStore {
 
   // Sets everything that the node should hold; all other versions are unloaded. Returns at once. If a model still has
   // wanted versions, then without unload_first its unwanted versions are unloaded only when every wanted version is
-  // available or failed and at least one is available, so a bad new version never removes the old one. Changed batching
-  // applies to the next requests. A version whose directory changed is unloaded and then loaded from the new directory.
+  // available or failed and at least one is available (but see unload_for_memory), so a bad new version never removes
+  // the old one. Changed batching applies to the next requests. A version whose directory changed is unloaded and then
+  // loaded from the new directory.
   void Apply(std::vector<Wanted> all);
 
   // Starts a new load of a wanted version that has failed or waits for a retry.

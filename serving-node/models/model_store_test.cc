@@ -251,6 +251,31 @@ TEST_F(Models, AVersionThatDidNotFitIsRetriedAlthoughItHasNoRetriesLeft) {
   EXPECT_FALSE(WaitFor("b", 1, State::kAvailable).memory_shortage);
 }
 
+TEST_F(Models, AnUnwantedVersionMakesRoomForANewOneIfItMay) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  WriteVersion("a", 2, std::string(1000, 'b'));
+  ModelStore& store = Store({.load_retries_max = 0, .unload_for_memory = true, .memory_bytes_max = 2399});
+  store.Apply({Want("a", {1})});
+  WaitFor("a", 1, State::kAvailable);
+  store.Apply({Want("a", {1, 2})});
+  WaitFor("a", 2, State::kFailed);
+  EXPECT_TRUE(store.Find("a", 1)) << "it is wanted";
+  store.Apply({Want("a", {2})});
+  WaitFor("a", 2, State::kAvailable);
+  EXPECT_FALSE(store.Find("a", 1));
+}
+
+TEST_F(Models, AnUnwantedVersionStaysWhileTheNewOneLacksMemory) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  WriteVersion("a", 2, std::string(1000, 'b'));
+  ModelStore& store = Store({.load_retries_max = 0, .memory_bytes_max = 2399});
+  store.Apply({Want("a", {1})});
+  WaitFor("a", 1, State::kAvailable);
+  store.Apply({Want("a", {2})});
+  WaitFor("a", 2, State::kFailed);
+  EXPECT_TRUE(store.Find("a", 1));
+}
+
 TEST_F(Models, AVersionThatDidNotFitAndThenDisappearedIsRetriedOnce) {
   WriteVersion("a", 1, std::string(1000, 'a'));
   WriteVersion("b", 1, std::string(1000, 'b'));

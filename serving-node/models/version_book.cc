@@ -26,15 +26,18 @@ bool VersionBook::Model::HasEnded() const {
 }
 
 // Whether unwanted versions may be unloaded. If the model has wanted versions, then without unload_first they may only
-// when every wanted version is available or failed and at least one is available.
+// when every wanted version is available or failed and at least one is available, or with unload_for_memory lacks
+// memory.
 bool VersionBook::MayUnloadUnwanted(const Model& model) const {
   if (rules_.unload_first || !model.is_wanted || model.wanted.versions.empty()) return true;
-  bool available = false;
+  bool may = false;
   for (const auto& [number, version] : model.versions) {
-    if (version.wanted && !IsSettled(version.status.state)) return false;
-    available |= version.wanted && version.status.state == State::kAvailable;
+    if (!version.wanted) continue;
+    if (!IsSettled(version.status.state)) return false;
+    may |= version.status.state == State::kAvailable;
+    may |= rules_.unload_for_memory && version.status.memory_shortage;
   }
-  return available;
+  return may;
 }
 
 void VersionBook::Apply(std::vector<Wanted> all) {

@@ -28,6 +28,7 @@ struct Rules {
   std::chrono::milliseconds interval{60000};
   std::chrono::milliseconds copy_interval{1000};  // While a version is being copied; retries_max does not apply.
   bool unload_first = false;                      // Unload a model's unwanted versions before loading new ones.
+  bool unload_for_memory = false;                 // Unload them also if a new one lacks memory.
   int64_t memory_bytes_max = 0;                   // Limit for all reservations together; 0: no limit.
 };
 

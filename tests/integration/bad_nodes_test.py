@@ -19,11 +19,11 @@ class BadNodes(unittest.TestCase):
         self.source = half_plus(self.it.dir)
 
     def limit_one_node(self, versions):
-        """The first node that starts gets a memory limit that just fits these versions of the source."""
+        """The first node that starts gets a memory limit that just fits these versions of the source together."""
         def needed_bytes(version):
             return sum(file.stat().st_size for file in (self.source / str(version)).rglob("*") if file.is_file()) * 12 // 10
 
-        limit = sum(needed_bytes(version) for version in versions)
+        limit = sum(needed_bytes(version) for version in versions) + 100  # Versions differ by a few bytes.
         real = self.it.node_binary
         self.it.node_binary = self.it.dir / "node"
         self.it.node_binary.write_text(f"""#!/bin/sh
@@ -62,8 +62,9 @@ exec {shlex.quote(str(real))} "$@"
         self.wait_for_only(NEW)
         promoted = [entry for entry in self.it.status("half")["history"] if entry["what"] == "Promoted"][-1]
         self.assertRegex(promoted["message"], "it is missing on 1 of 3 nodes, for which the other nodes answer: node .* needs [0-9]+ bytes")
-        self.assertEqual(self.nodes_available()["reason"], "BadNodes")
         self.assertEqual(self.it.command("status", "half", "--wait").returncode, 0)
+        # The node unloads version 1, although it is warm, and then has the memory for version 2.
+        wait_for("each node to have the version", lambda: self.nodes_available().get("status") == "True", seen=self.nodes_available)
 
     def test_a_rollout_that_failed_for_lack_of_memory_begins_again_when_there_is_memory(self):
         rollout = {"strategy": "Immediate", "progressDeadline": "2s", "keepWarm": "0s"}

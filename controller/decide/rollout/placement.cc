@@ -77,12 +77,14 @@ void AddStable(Draft& draft, Placement& placement) {
       {.version = stable, .weight_bp = kWhole - given, .nodes = draft.Choose(stable, draft.StableNodes())});
 }
 
-// Keeps the warm version on the nodes that report it. A node that has restarted reports it before it is ready again.
+// Keeps the warm version on the nodes that report it, except where stable lacks the memory for itself. A node that has
+// restarted reports it before it is ready again.
 void AddWarm(Draft& draft, Placement& placement) {
   const std::optional<Warm> warm = WarmOf(draft);
   if (!warm || draft.IsLabelled(warm->version)) return;
   std::vector<std::string> nodes;
   for (const NodeSeen* node : draft.nodes()) {
+    if (MemoryLackOn(*node, draft.status().stable_version)) continue;
     const auto seen = node->versions.find(warm->version);
     if (seen != node->versions.end() && MayBecomeReady(seen->second.state)) nodes.push_back(node->name);
   }

@@ -53,6 +53,7 @@ models::ModelStore::Options LoadingFlags::StoreOptions(bool managed) const {
   options.unload_first = version_transition == kResource;
   options.memory_bytes_max = model_memory_bytes_max;
   options.flush_caches = flush_filesystem_caches;
+  options.unload_for_memory = managed;
   if (managed) return options;
   options.load_retries_max = max_num_load_retries;
   options.load_retry_interval = std::chrono::milliseconds(load_retry_interval_micros / 1000);

@@ -37,6 +37,11 @@ TEST(LoadingFlags, SetTheOptionsOfTheStore) {
   EXPECT_TRUE(Parse({}).StoreOptions(false).flush_caches);
 }
 
+TEST(LoadingFlags, OnlyAManagedNodeUnloadsTheLastVersionForLackOfMemory) {
+  EXPECT_TRUE(Parse({}).StoreOptions(true).unload_for_memory);
+  EXPECT_FALSE(Parse({}).StoreOptions(false).unload_for_memory);
+}
+
 TEST(LoadingFlags, DoNotRepeatLoadsOnAManagedNode) { EXPECT_EQ(Parse({}).StoreOptions(true).load_retries_max, 0); }
 
 }  // namespace
