@@ -52,8 +52,8 @@ inline constexpr std::array<Alternative, 3> kMargins = {{{0, 0.6}, {6, 0.2}, {16
 // is at most 1/2, ProveCoin for the null hypothesis that it is at least 1/2.
 inline constexpr std::array<Alternative, 6> kWorseCoins = {
     {{0.57, 0.2}, {0.6, 0.2}, {0.67, 0.25}, {0.75, 0.15}, {0.9, 0.1}, {0.99, 0.1}}};
-inline constexpr std::array<Alternative, 6> kBetterCoins = {
-    {{0.45, 0.2}, {0.4, 0.2}, {0.33, 0.2}, {0.25, 0.15}, {0.1, 0.15}, {0.01, 0.1}}};
+inline constexpr std::array<Alternative, 7> kBetterCoins = {
+    {{0.48, 0.2}, {0.45, 0.15}, {0.4, 0.15}, {0.33, 0.15}, {0.25, 0.15}, {0.1, 0.1}, {0.01, 0.1}}};
 void TestCoin(const Throws& throws, Mixture coins, EProcess& process);
 
 // Multiplies in the evidence of `pairs` against "the candidate fails more often than stable by more than the
