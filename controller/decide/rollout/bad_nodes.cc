@@ -75,7 +75,8 @@ void DescribeBadNodes(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   std::vector<int64_t> versions;
   if (draft.status().stable_version != 0) versions.push_back(draft.status().stable_version);
-  if (IsUnderWay(rollout.phase)) versions.push_back(rollout.candidate);
+  // After a rollback for lack of memory, nodes go on waiting for it.
+  if (IsUnderWay(rollout.phase) || rollout.verdict.reason == kNotEnoughMemory) versions.push_back(rollout.candidate);
   std::vector<Failure> failures;
   std::string where;
   for (const int64_t version : versions) {
