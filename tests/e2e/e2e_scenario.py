@@ -28,8 +28,7 @@ GUARD_MAX_S = 5           # After this time every node has set the weight of a b
 READY_MAX_S = 120
 VIEW_AGE_MAX_S = 10       # The objects are read at least this often while the API server runs.
 LEASE = {"duration": "2s", "renewDeadline": "1500ms", "retryPeriod": "300ms"}
-# v2 is a larger network than v1: it may take up to five times as long as v1. The later versions may take at most 1.5 times as
-# long as v2.
+# v2 is a larger network than v1 and may take up to five times as long. The later versions may take at most 1.5 times as long as v2.
 TOLERANCES = {1: 4, 2: 4, 3: 0.5, 4: 0.5, 5: 0.5}
 STABLE = 2                # The version that serves after the first rollout.
 
