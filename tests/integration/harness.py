@@ -9,6 +9,7 @@
 Needs only the standard library. The programs are those in LONGSHORE_BIN; default: build/dev/bin.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -228,13 +229,16 @@ spec:
     def ask_each_node(self, path, body=None, times=10):
         """Returns node -> its distinct answers, after each node has answered `times` times.
 
-        The nodes share one listening socket, so this repeats the request until each node has received enough."""
+        The nodes share one listening socket, so this repeats the request until each node has received enough. It asks several times at
+        once, because otherwise the same node may accept nearly every connection."""
         answers = {name: [] for name in self.node_pids()}
+        at_once = 4 * len(answers)
 
         def all_answered():
-            answer, node = self.ask(path, body)
-            answers.setdefault(node, []).append(answer)
+            for answer, node in askers.map(lambda _: self.ask(path, body), range(at_once)):
+                answers.setdefault(node, []).append(answer)
             return all(len(of_node) >= times for of_node in answers.values())
 
-        wait_for(f"each of {sorted(answers)} to answer {path} {times} times", all_answered)
+        with concurrent.futures.ThreadPoolExecutor(at_once) as askers:
+            wait_for(f"each of {sorted(answers)} to answer {path} {times} times", all_answered)
         return {node: sorted({json.dumps(answer) for answer in of_node}) for node, of_node in answers.items()}

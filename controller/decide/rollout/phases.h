@@ -23,6 +23,7 @@ void NoteUndo(Draft& draft, int64_t left, int64_t to);
 struct Warm {
   int64_t version = 0;
   TimePoint until;
+  TimePoint needed_until{};  // Until then it may have to serve again.
 };
 // Returns nullopt if there is none, or if its time is over.
 std::optional<Warm> WarmOf(const Draft& draft);

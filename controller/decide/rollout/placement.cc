@@ -77,14 +77,14 @@ void AddStable(Draft& draft, Placement& placement) {
       {.version = stable, .weight_bp = kWhole - given, .nodes = draft.Choose(stable, draft.StableNodes())});
 }
 
-// Keeps the warm version on the nodes that report it, except where stable lacks the memory for itself. A node that has
-// restarted reports it before it is ready again.
+// Keeps the warm version on the nodes that report it, except where it may leave and stable lacks the memory for itself.
+// A node that has restarted reports it before it is ready again.
 void AddWarm(Draft& draft, Placement& placement) {
   const std::optional<Warm> warm = WarmOf(draft);
   if (!warm || draft.IsLabelled(warm->version)) return;
   std::vector<std::string> nodes;
   for (const NodeSeen* node : draft.nodes()) {
-    if (MemoryLackOn(*node, draft.status().stable_version)) continue;
+    if (draft.now() >= warm->needed_until && MemoryLackOn(*node, draft.status().stable_version)) continue;
     const auto seen = node->versions.find(warm->version);
     if (seen != node->versions.end() && MayBecomeReady(seen->second.state)) nodes.push_back(node->name);
   }
@@ -110,8 +110,11 @@ std::optional<Warm> WarmOf(const Draft& draft) {
   std::optional<Warm> warm;
   if (rollout.phase == RolloutPhase::kCompleted)
     warm = Warm{rollout.stable, rollout.step_started_at + draft.policy().keep_warm};
-  if (rollout.phase == RolloutPhase::kRolledBack && rollout.verdict.reason == kUndone)
-    warm = Warm{rollout.candidate, rollout.step_started_at + std::max(draft.policy().keep_warm, kWarmAfterUndoMin)};
+  if (rollout.phase == RolloutPhase::kRolledBack && rollout.verdict.reason == kUndone) {
+    const TimePoint needed_until = rollout.step_started_at + kWarmAfterUndoMin;
+    warm = Warm{rollout.candidate, std::max(needed_until, rollout.step_started_at + draft.policy().keep_warm),
+                needed_until};
+  }
   const bool is_warm =
       warm && warm->version != 0 && warm->version != draft.status().stable_version && draft.now() < warm->until;
   return is_warm ? warm : std::nullopt;

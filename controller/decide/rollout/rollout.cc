@@ -115,7 +115,8 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
   }
   if (WhyNone(draft).empty()) return Duration(0);
   const std::optional<Warm> warm = WarmOf(draft);
-  return warm ? std::optional(warm->until - draft.now()) : std::nullopt;
+  if (!warm) return std::nullopt;
+  return (draft.now() < warm->needed_until ? warm->needed_until : warm->until) - draft.now();
 }
 
 }  // namespace

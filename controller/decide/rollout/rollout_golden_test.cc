@@ -164,6 +164,7 @@ Json Outcome(const Decision& decision) {
   for (const auto& placed : decision.placement.versions)
     out["ready"][std::to_string(placed.version)] = fmt::format("{}", fmt::join(placed.ready, ","));
   out["placed"] = decision.placement.versions.size();
+  if (decision.check_again_in) out["checkAgainIn"] = api::FormatDuration(*decision.check_again_in);
   out["events"] = Json::array();
   for (const Event& event : decision.events) out["events"].push_back(event.reason);
   if (!decision.events.empty()) out["lastMessage"] = decision.events.back().message;
