@@ -12,6 +12,8 @@ namespace {
 
 // There are so many tries that a p-value at the limit has about this many extreme ones among them.
 constexpr double kExtremeAtLimit = 4;
+// A limit that would need more tries is never reached.
+constexpr double kTriesMax = 1e7;
 
 size_t RandomBelow(size_t end, uint64_t& state) { return (Mix64(state += kGolden64) >> 32) * end >> 32; }
 
@@ -37,6 +39,7 @@ double PermutationP(std::vector<double> values, const Permutations& permutations
   const bool leaves = permutations.chosen > values.size() / 2;
   const size_t count = leaves ? values.size() - permutations.chosen : permutations.chosen;
   const double all_tries = std::ceil(kExtremeAtLimit / permutations.limit) - 1;
+  if (all_tries > kTriesMax) return 1;
   uint64_t state = Scatter64(permutations.seed);
   double extreme = 0;
   for (double tries = 1; tries <= all_tries; ++tries) {

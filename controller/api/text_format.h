@@ -46,7 +46,7 @@ inline constexpr TextFormat kDuration = {"a duration: write one number with us, 
                                          "^[0-9]+(\\.[0-9]+)?(us|ms|s|m|h)$"};
 inline constexpr TextFormat kShare = {"a share: write \"0.1%\" or 0.001, between 0% and 100%", 24,
                                       "^((100(\\.0+)?|[0-9]{1,2}(\\.[0-9]+)?)%|0(\\.[0-9]+)?|1(\\.0+)?)$"};
-// The bounds of 50 % are those of the rollout: at least half of the nodes must have a version that is promoted.
+// At most 50 %, because at least half of the nodes must have a version that is promoted.
 inline constexpr TextFormat kPercentOfNodes = {
     "a number of nodes, as in 1, or a whole percentage from \"0%\" to \"50%\"", 3, "^([0-9]|[1-4][0-9]|50)%$"};
 

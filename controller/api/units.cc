@@ -63,6 +63,11 @@ std::string FormatDuration(Duration duration) {
   return fmt::format("{}us", count);
 }
 
+Duration DurationOf(double seconds) {
+  constexpr double kSecondsMax = 100 * 365 * 86400.0;
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(seconds, kSecondsMax)));
+}
+
 std::string RoughDuration(Duration duration) {
   const double seconds = std::chrono::duration<double>(duration).count();
   if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));

@@ -24,6 +24,8 @@ Result<Duration> ParseDuration(std::string_view text);
 
 // Returns the duration in the largest unit of s, ms and us that gives a whole number: "30s", "1500ms", "0s".
 std::string FormatDuration(Duration duration);
+// Returns so many seconds, at most a hundred years.
+Duration DurationOf(double seconds);
 // Returns the duration rounded to one unit, for people: "40 s", "12 min", "7 h", "3 days".
 std::string RoughDuration(Duration duration);
 // Returns the time in RFC 3339, in UTC with milliseconds: "2026-11-21T05:23:49.120Z". Returns "" for TimePoint{}.

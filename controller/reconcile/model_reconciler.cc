@@ -138,15 +138,8 @@ traffic::Counted ModelReconciler::CountRequests(const ModelMemory& memory) const
 
 // Updates the record of the traffic in the status if it is due; returns the time until it is due again.
 Duration ModelReconciler::RecordTraffic(ModelMemory& memory, api::ModelStatus& status) const {
-  const traffic::Counted now = CountRequests(memory);
-  // The counts of versions that no node reports any more are forgotten.
-  const bool starts_again = !memory.counted || now.requests < memory.counted->requests || now.at < memory.counted->at;
-  if (starts_again) memory.counted = now;
-  const Duration counted = now.at - memory.counted->at;
-  const Duration every = traffic::CountFor(status.traffic);
-  if (counted < every) return every - counted;
-  if (const auto record = traffic::Record(status.traffic, *memory.counted, now)) status.traffic = *record;
-  return std::clamp<Duration>(counted, every, traffic::kCountForMax);
+  if (const auto record = memory.traffic.Count(status.traffic, CountRequests(memory))) status.traffic = *record;
+  return memory.traffic.due_in();
 }
 
 // Returns the memory of the Model, which is created if the Model is new. If its fleet or its served name has changed,
@@ -261,8 +254,10 @@ Outcome ModelReconciler::FinishModel(const api::Model& model, const rollout::Dec
   }
   shared_.models.at(key).unwritten.reset();
   NoteNewFields(model, decision.status);
-  if (decision.status.traffic != model.status.traffic)
-    shared_.models.at(key).counted = CountRequests(shared_.models.at(key));
+  if (decision.status.traffic != model.status.traffic) {
+    ModelMemory& memory = shared_.models.at(key);
+    memory.traffic.Written(CountRequests(memory));
+  }
   shared_.RecordEvents(EventsOf(model, decision.status, decision.events));
   if (HasEnded(model.status.rollout, decision.status.rollout)) shared_.deps.rollout_ended(key, decision.status.rollout);
   TakeEvidence(model, decision, observed);

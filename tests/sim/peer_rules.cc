@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -65,13 +66,16 @@ Result<std::vector<PeerDecision>> PeerRules::Judge(const std::string& rollout) {
   RETURN_IF_ERROR(Send("\n"));
   ASSIGN_OR_RETURN(const std::string line, ReadLine());
   ASSIGN_OR_RETURN(const Json answer, ParseJson(line));
-  std::vector<PeerDecision> decisions;
-  decisions.reserve(answer.at("decisions").size());
-  for (const Json& decision : answer.at("decisions")) {
-    decisions.push_back({decision.at("decision").get_ref<const std::string&>() == "rolled_back",
-                         decision.at("candidate_requests").get<double>()});
+  try {
+    std::vector<PeerDecision> decisions;
+    for (const Json& decision : answer.at("decisions")) {
+      decisions.push_back({decision.at("decision").get_ref<const std::string&>() == "rolled_back",
+                           decision.at("candidate_requests").get<double>()});
+    }
+    return decisions;
+  } catch (const Json::exception& error) {
+    return DataLoss("{} printed an unexpected answer: {}", program_, error.what());
   }
-  return decisions;
 }
 
 Status PeerRules::Send(std::string_view text) {

@@ -49,43 +49,44 @@ std::string Rounded(double number) {
   return text;
 }
 
-// What a proof takes: requests, or pairs if users are assigned.
+// What the proof of the error rate takes: requests, or pairs if users are assigned.
 struct ProofNeed {
-  std::optional<double> of(double error_rate) const {
+  bool keyed = false;
+  double share = 0;  // Of the candidate in the requests.
+  analysis::ErrorTolerance tolerance;
+
+  std::optional<double> If(double error_rate) const {
     return keyed ? analysis::PairsToProve(error_rate, tolerance)
                  : analysis::RequestsToProve(error_rate, share, tolerance);
   }
   const char* unit() const { return keyed ? "pairs" : "requests"; }
-
-  bool keyed = false;
-  double share = 0;  // Of the candidate in the requests.
-  analysis::ErrorTolerance tolerance;
 };
 
-// How long a proof takes at the traffic of the last day; if that is unknown, how many requests or pairs it takes.
+// How long the proof of the error rate takes at the traffic of the last day; if that is unknown, how many requests or
+// pairs it takes.
 std::string ProofTimeText(const api::Rollout& rollout, const ProofNeed& need, const api::Traffic& traffic) {
   constexpr double kFewErrors = 0.0001;
-  const auto if_few_fail = need.of(kFewErrors);
-  if (traffic.over == Duration(0)) {
-    const auto if_some_fail = need.of(0.01);
-    if (!if_some_fail || !if_few_fail) return "; no number of requests suffices for this tolerance";
-    return fmt::format(
-        "; takes about {} {} if 1 % of them fail, {} if hardly any; how long that takes is unknown, because no "
-        "traffic has been counted yet",
-        Rounded(*if_some_fail), need.unit(), Rounded(*if_few_fail));
+  if (need.keyed && rollout.pairs.share == 0) {
+    return "; it is impossible, because users are assigned and analysis.pairs.share is 0";
   }
-  const auto needed = need.of(std::max(traffic.error_rate, kFewErrors));
+  const auto if_hardly_any_fails = need.If(kFewErrors);
+  if (traffic.over == Duration(0)) {
+    const auto if_some_fail = need.If(0.01);
+    if (!if_some_fail || !if_hardly_any_fails) return "; no number of requests suffices for this tolerance";
+    return fmt::format(
+        "; the error rate takes about {} {} if 1 % of them fail, and {} if hardly any of them fails; how long that "
+        "takes is unknown, because no traffic has been counted yet",
+        Rounded(*if_some_fail), need.unit(), Rounded(*if_hardly_any_fails));
+  }
+  const auto needed = need.If(std::max(traffic.error_rate, kFewErrors));
   const std::string last =
       fmt::format("the traffic of the last {} ({:g} requests/s, {:g} % of them fail)", api::RoughDuration(traffic.over),
                   traffic.requests_per_second, 100 * traffic.error_rate);
   if (!needed) return fmt::format("; at {} no number of requests suffices for this tolerance", last);
   const double per_second = traffic.requests_per_second * (need.keyed ? rollout.pairs.share : 1);
-  const double seconds = *needed / std::max(per_second, 1e-9);
-  std::string text = fmt::format("; takes about {} {}", Rounded(*needed), need.unit());
-  constexpr double kLongestS = 1e9;
-  const Duration time =
-      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(seconds, kLongestS)));
-  text += fmt::format(", so about {} at {}", api::RoughDuration(time), last);
+  const Duration time = api::DurationOf(*needed / std::max(per_second, 1e-9));
+  std::string text = fmt::format("; the error rate takes about {} {}, so about {} at {}", Rounded(*needed), need.unit(),
+                                 api::RoughDuration(time), last);
   if (time > rollout.patience) text += "; that is longer than the patience";
   return text;
 }
@@ -101,7 +102,7 @@ std::string ProofText(const api::Rollout& rollout, double weight_percent, const 
     text += fmt::format("{} run time at most {} longer", rollout.error_rate.enabled ? ", a" : ": a",
                         Percent(100 * rollout.latency.tolerance));
   }
-  if (!rollout.error_rate.enabled) return text;
+  if (!rollout.error_rate.enabled) return text + "; how long the run times take depends on how much they vary";
   const ProofNeed need{analysis::IsKeyed(rollout), std::clamp(weight_percent / 100, 0.01, 0.99),
                        analysis::ToleranceOf(rollout.error_rate)};
   return text + ProofTimeText(rollout, need, traffic);

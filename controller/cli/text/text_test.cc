@@ -281,9 +281,12 @@ TEST(Plan, SaysHowLongAProofTakesAtTheLastTraffic) {
          " pairs, so about ");
   const api::Traffic quiet{kNow, std::chrono::hours(2), 0.01, 0};
   expect(Plan(with_step + steps + "}}", 2, quiet), "longer than the patience");
-  expect(Plan(with_step + steps + R"(, "analysis": {"errorRate": {"tolerance": 0.0001, "relativeTolerance": 0}}}})", 2,
-              busy),
-         "takes about ");
+  expect(Plan(with_step + steps + R"(, "analysis": {"errorRate": {"tolerance": 0.02}}}})", 2, busy),
+         "takes about 840 requests, so about 68 s");
+  expect(Plan(with_step + steps + R"(, "analysis": {"errorRate": {"enabled": false}}}})", 2, busy),
+         "how long the run times take depends on how much they vary");
+  const std::string keyed = R"(, "assignment": {"by": "Cookie", "key": "user"}, "analysis": {"pairs": {"share": 0}}}})";
+  expect(Plan(with_step + steps + keyed, 2, busy), "analysis.pairs.share is 0");
 }
 
 TEST(Diff, NamesEveryFieldThatIsAddedRemovedOrChanged) {

@@ -42,19 +42,31 @@ std::vector<int64_t> AllBinsFrom(const Json& json) {
   return counts;
 }
 
+Json SumsToJson(const BinSums& sums) { return {{"bins", sums.bins}, {"requests", sums.requests}, {"bad", sums.bad}}; }
+
+BinSums SumsFrom(const Json& json) {
+  return {json.at("bins").get<int64_t>(), json.at("requests").get<int64_t>(), json.at("bad").get<int64_t>()};
+}
+
 Json LookToJson(const BinLook& look) {
-  const auto& [of_candidate, candidate, candidate_bad] = look.candidate;
-  const auto& [of_stable, stable, stable_bad] = look.stable;
-  return {look.number, of_candidate,   candidate,      candidate_bad, of_stable, stable,
-          stable_bad,  look.effective, look.explained, look.p,        look.limit};
+  return {{"number", look.number},
+          {"candidate", SumsToJson(look.candidate)},
+          {"stable", SumsToJson(look.stable)},
+          {"effective", look.effective},
+          {"explained", look.explained},
+          {"p", look.p},
+          {"limit", look.limit}};
 }
 
 BinLook LookFrom(const Json& json) {
-  const auto sums = [&](size_t at) {
-    return BinSums{json.at(at).get<int64_t>(), json.at(at + 1).get<int64_t>(), json.at(at + 2).get<int64_t>()};
-  };
-  const auto number = [&](size_t at) { return json.at(at).get<double>(); };
-  return {json.at(0).get<int>(), sums(1), sums(4), number(7), number(8), number(9), number(10)};
+  const auto number = [&](const char* name) { return json.at(name).get<double>(); };
+  return {json.at("number").get<int>(),
+          SumsFrom(json.at("candidate")),
+          SumsFrom(json.at("stable")),
+          number("effective"),
+          number("explained"),
+          number("p"),
+          number("limit")};
 }
 
 }  // namespace
@@ -219,9 +231,9 @@ std::string ToText(const BinLook& look) {
   };
   return fmt::format(
       "of the requests of the candidate's users, {} failed, were refused or were late; of those of stable's users, {}; "
-      "the past of the users explains {:.1f} of the candidate's; permutation test over {} bins of users, {} of them "
-      "the "
-      "candidate's: p-value {:.2g}, limit {:.2g}",
+      "from what these users had before the rollout, {:.1f} more than the average were to be expected of the "
+      "candidate's; permutation test over {} bins of users, of which the candidate has {}: p-value {:.2g}, limit "
+      "{:.2g}",
       share(look.candidate), share(look.stable), look.explained, look.candidate.bins + look.stable.bins,
       look.candidate.bins, look.p, look.limit);
 }

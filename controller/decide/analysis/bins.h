@@ -4,7 +4,7 @@
 // The unit is a bin of users (common/node_contract/bins.h), because the requests of one user depend on each other.
 // Users fall into bins at random. So if the version makes no difference to any user, any other choice of as many bins
 // could have been the candidate's, and a permutation test (common/statistics/permutation.h) is exact, whatever the
-// differences between the users are.
+// differences between the users are, if all nodes are alike.
 //
 // The values of the bins are their bad requests above the expected number, minus theta times the same number from the
 // time before the candidate had any weight. So users who fail all the time count less (CUPED: A. Deng, Y. Xu,

@@ -127,8 +127,9 @@ TEST(Bins, FailACandidateWhoseUsersAreRefusedMoreOften) {
   EXPECT_EQ(
       ToText(*bins.look()),
       "of the requests of the candidate's users, 120 of 2000 (6.00%) failed, were refused or were late; of those of "
-      "stable's users, 270 of 18000 (1.50%); the past of the users explains 0.0 of the candidate's; permutation "
-      "test over 200 bins of users, 20 of them the candidate's: p-value 0.00015, limit 0.00061");
+      "stable's users, 270 of 18000 (1.50%); from what these users had before the rollout, 0.0 more than the average "
+      "were to be expected of the candidate's; permutation test over 200 bins of users, of which the candidate has 20: "
+      "p-value 0.00015, limit 0.00061");
 }
 
 TEST(Bins, DoNotFailACandidateThatIsBetter) {

@@ -65,13 +65,13 @@ std::optional<Duration> TimeToProof(const Seen& seen, const api::Rollout& rollou
   const auto add = [&](bool enabled, double e) {
     if (!enabled || e >= 1 / kAlphaProof) return true;
     const std::optional<double> times = EvidenceNeeded(e);
-    if (times) needed = std::max(needed, (*times - 1) * static_cast<double>(seen.candidate.requests));
+    if (times) needed = std::max(needed, (*times - 1) * static_cast<double>(RequestsOf(seen.candidate, rollout)));
     return times.has_value();
   };
   if (!add(rollout.error_rate.enabled, seen.errors_proof) || !add(rollout.latency.enabled, seen.latency_proof)) {
     return std::nullopt;
   }
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(needed / per_second));
+  return api::DurationOf(needed / per_second);
 }
 
 std::string NotProvenMessage(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step,
@@ -91,8 +91,9 @@ std::string TooFewMessage(const Seen& seen, const api::ModelSpec& spec, const St
                   api::RoughDuration(step.elapsed), step.requests, required, DifferenceText(seen, spec));
   if (step.requests == 0) return message;
   const double left = static_cast<double>(required) / static_cast<double>(step.requests) - 1;
-  const auto time = std::chrono::duration_cast<Duration>(left * std::chrono::duration<double>(step.elapsed));
-  return message + fmt::format("; at this traffic the others take about {}", api::RoughDuration(time));
+  const double seconds = left * std::chrono::duration<double>(step.elapsed).count();
+  return message +
+         fmt::format("; at this traffic the others take about {}", api::RoughDuration(api::DurationOf(seconds)));
 }
 
 // The result of a step without a failed test.

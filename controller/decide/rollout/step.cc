@@ -40,7 +40,9 @@ analysis::StepFacts FactsOf(Draft& draft, const analysis::Analysis& analysis) {
 // answers are certain failures and are used at once.
 bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
   const analysis::WindowEvidence window = analysis::Sum(draft.observed().windows);
-  if (window.candidate.requests == 0 && window.stable.requests == 0 && window.candidate.pairs.pairs == 0) return false;
+  const bool is_empty = window.candidate.requests == 0 && window.candidate.overloaded == 0 &&
+                        window.candidate.pairs.pairs == 0 && window.stable.requests == 0;
+  if (is_empty) return false;
   if (window.candidate.non_finite > 0) return true;
   if (draft.now() - draft.rollout().evidence_used_at >= kEvidenceInterval) return true;
   const int64_t more = analysis::RequestsOf(window.candidate, draft.policy());

@@ -43,4 +43,21 @@ std::optional<api::Traffic> Record(const api::Traffic& before, const Counted& fr
   return is_still_true ? std::nullopt : std::optional(record);
 }
 
+bool WentBack(const Counted& earlier, const Counted& later) {
+  return later.requests < earlier.requests || later.errors < earlier.errors || later.at < earlier.at;
+}
+
+std::optional<api::Traffic> Meter::Count(const api::Traffic& before, const Counted& now) {
+  if (!from_ || WentBack(*last_, now)) from_ = now;
+  last_ = now;
+  const Duration counted = now.at - from_->at;
+  const Duration every = CountFor(before);
+  due_in_ = counted < every ? every - counted : std::clamp<Duration>(counted, every, kCountForMax);
+  if (counted < every) return std::nullopt;
+  const auto record = Record(before, *from_, now);
+  // A record that has been true for a whole day says nothing about the days before.
+  if (!record && counted >= kDay) from_ = now;
+  return record;
+}
+
 }  // namespace longshore::traffic

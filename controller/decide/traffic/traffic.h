@@ -20,10 +20,29 @@ struct Counted {
 inline constexpr Duration kCountForMax = std::chrono::hours(1);
 Duration CountFor(const api::Traffic& before);
 
+// Whether `later` cannot be a later count: the counts of versions that no node reports any more are forgotten.
+bool WentBack(const Counted& earlier, const Counted& later);
+
 // Returns the record that includes the requests from `from` until `to`. A record is the mean over the time in which
 // requests were counted; after a day it becomes an exponential mean with a time constant of a day. Returns nullopt if
 // `before` is still true: if neither rate has changed by more than a tenth since a record over a whole day, or if there
-// has been no request at all. Requires: from.at < to.at.
+// has been no request at all. Requires: from.at < to.at, and !WentBack(from, to).
 std::optional<api::Traffic> Record(const api::Traffic& before, const Counted& from, const Counted& to);
+
+// Counts the requests of one Model between two records.
+class Meter {
+ public:
+  // Returns the record of the traffic to write, if a new one is due.
+  std::optional<api::Traffic> Count(const api::Traffic& before, const Counted& now);
+  // Call it when a record is written. The next one begins at `now`.
+  void Written(const Counted& now) { from_ = now; }
+  // The time from the last count until the next record may be due.
+  Duration due_in() const { return due_in_; }
+
+ private:
+  std::optional<Counted> from_;
+  std::optional<Counted> last_;
+  Duration due_in_{0};
+};
 
 }  // namespace longshore::traffic

@@ -61,6 +61,35 @@ TEST(Record, IsNotWrittenAgainWhileItIsStillTrue) {
   EXPECT_FALSE(Record({}, counted, After(counted, minutes(1), 0, 0))) << "There has been no request.";
 }
 
+TEST(Meter, SeesAChangeWithinADayAfterALongSteadyTime) {
+  Meter meter;
+  api::Traffic record;
+  Counted now{kStart, 0, 0};
+  const auto count = [&](Duration time, double requests) {
+    now = After(now, time, requests, 0);
+    const auto next = meter.Count(record, now);
+    if (next) meter.Written(now);
+    record = next.value_or(record);
+  };
+  count(Duration(1), 0);
+  for (int hour = 0; hour < 30 * 24; ++hour) count(hours(1), 100);
+  EXPECT_NEAR(record.requests_per_second, 100, 1);
+  for (int hour = 0; hour < 48; ++hour) count(hours(1), 10);
+  EXPECT_NEAR(record.requests_per_second, 10, 40);
+}
+
+TEST(Meter, BeginsAgainWhenCountsAreForgotten) {
+  Meter meter;
+  EXPECT_FALSE(meter.Count({}, {kStart, 1000, 10}));
+  EXPECT_FALSE(meter.Count({}, {kStart + std::chrono::seconds(30), 5000, 10}));
+  EXPECT_FALSE(meter.Count({}, {kStart + std::chrono::seconds(40), 4000, 0})) << "A version was forgotten.";
+  EXPECT_EQ(meter.due_in(), minutes(1));
+  const auto record = meter.Count({}, {kStart + std::chrono::seconds(100), 4600, 6});
+  ASSERT_TRUE(record);
+  EXPECT_DOUBLE_EQ(record->requests_per_second, 10);
+  EXPECT_DOUBLE_EQ(record->error_rate, 0.01);
+}
+
 TEST(Record, HasThreeDigits) {
   const Counted counted{kStart, 0, 0};
   const auto record = Record({}, counted, {kStart + minutes(1), 740, 1});
