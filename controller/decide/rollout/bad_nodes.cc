@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/api/sentences.h"
+#include "controller/decide/rollout/phases.h"
 
 namespace longshore::rollout {
 namespace {
@@ -39,6 +40,10 @@ std::optional<Failure> FailureOfCandidate(const Draft& draft) {
     if (auto failure = FailureOn(*node, candidate)) failures.push_back(std::move(*failure));
   }
   if (failures.empty()) return std::nullopt;
+  if (CarriesWeight(draft.status().rollout) && std::ranges::count(failures, kCrashed, &Failure::reason) > 1) {
+    std::erase_if(failures, [](const Failure& failure) { return failure.reason != kCrashed; });
+    return Failure{kCrashed, Joined(failures)};
+  }
   const bool is_ready_elsewhere = std::ranges::any_of(
       draft.NodesIn(candidate, NodeState::kReady),
       [&](const std::string& node) { return std::ranges::count(failures, node, &Failure::node) == 0; });
