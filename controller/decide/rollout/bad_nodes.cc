@@ -79,7 +79,8 @@ std::string NodesWithoutCandidate(const Draft& draft) {
 void DescribeBadNodes(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   std::vector<int64_t> versions;
-  if (draft.status().stable_version != 0) versions.push_back(draft.status().stable_version);
+  const int64_t stable = draft.status().stable_version;
+  if (stable != 0 && draft.ReadyNodes(stable) < draft.StableNodes()) versions.push_back(stable);
   // After a rollback for lack of memory, nodes go on waiting for it.
   if (IsUnderWay(rollout.phase) || rollout.verdict.reason == kNotEnoughMemory) versions.push_back(rollout.candidate);
   std::vector<Failure> failures;

@@ -26,7 +26,7 @@ bool IsReadyOn(const Draft& draft, int wanted);
 std::string NodesWithoutCandidate(const Draft& draft);
 
 // Sets the condition NodesAvailable: whether nodes report a failure or a lack of memory for a version that should serve
-// there.
+// there. Nodes without stable do not count once it is ready on as many nodes as spec.replicas asks for.
 void DescribeBadNodes(Draft& draft);
 
 }  // namespace longshore::rollout
