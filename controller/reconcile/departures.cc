@@ -60,10 +60,9 @@ std::vector<std::string> OrderOf(const std::map<std::string, KnownNode>& nodes,
 }  // namespace
 
 Departures DecideDepartures(const std::map<std::string, KnownNode>& nodes, std::vector<fleet::NodeInfo> node_infos,
-                            int replicas) {
+                            int count) {
   std::vector<std::string> order = OrderOf(nodes, std::move(node_infos));
-  order.resize(
-      static_cast<size_t>(std::clamp(static_cast<int>(order.size()) - replicas, 0, static_cast<int>(order.size()))));
+  order.resize(static_cast<size_t>(std::clamp(count, 0, static_cast<int>(order.size()))));
   Departures departures{.chosen = {order.begin(), order.end()}};
   const std::map<Version, int> holders = HoldersOf(nodes, departures.chosen);
   for (const std::string& name : order) {

@@ -24,9 +24,9 @@ struct Departures {
 
 // Chooses the nodes that are too many. First nodes that were chosen before; then those with the fewest versions that
 // no other node has ready; among equals, the node that was started last. Nodes that are leaving already do not count.
-// `nodes`: the nodes that have reported. `node_infos`: all nodes of the fleet. `replicas`: how many nodes should stay.
+// `nodes`: the nodes that have reported. `node_infos`: all nodes of the fleet. `count`: how many of them are too many.
 Departures DecideDepartures(const std::map<std::string, KnownNode>& nodes, std::vector<fleet::NodeInfo> node_infos,
-                            int replicas);
+                            int count);
 
 // The draining nodes that alone have a version ready. Peers may still forward requests to them while they answer.
 std::set<std::string> LastHolders(const std::map<std::string, KnownNode>& nodes);

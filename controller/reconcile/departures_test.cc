@@ -35,7 +35,10 @@ class Nodes {
     infos.push_back(info);
     return infos.back();
   }
-  Departures Decide(int replicas) const { return DecideDepartures(nodes, infos, replicas); }
+  // `replicas`: how many nodes should stay.
+  Departures Decide(int replicas) const {
+    return DecideDepartures(nodes, infos, fleet::CountStaying(infos) - replicas);
+  }
 
   std::map<std::string, KnownNode> nodes;
   std::vector<fleet::NodeInfo> infos;

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "common/os/file.h"
@@ -36,6 +37,14 @@ Outcome CheckAgainIn(const api::ServingFleet& fleet, const Result<fleet::Address
   if (!addresses) return tl::make_unexpected(addresses.error());
   if (fleet.spec.autoscaling) return kMetricsInterval;
   return std::nullopt;
+}
+
+// Removes the nodes that have begun to stop, or have stopped.
+void ForgetStopped(const std::vector<fleet::NodeInfo>& node_infos, std::set<std::string>& released) {
+  std::erase_if(released, [&](const std::string& name) {
+    const auto info = std::ranges::find(node_infos, name, &fleet::NodeInfo::node);
+    return info == node_infos.end() || fleet::IsLeaving(*info);
+  });
 }
 
 }  // namespace
@@ -105,13 +114,26 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
 
 // Starts missing nodes, and stops nodes that are too many once other nodes have their versions. While nodes of an
 // earlier controller have not reported, none is stopped, because a version may be on only one of them.
+//
+// A fleet of pods has more nodes than it wants while Kubernetes replaces the pods, and until the pods that were
+// released begin to stop. So the wanted nodes count, not the existing ones.
 FleetReconciler::Scaling FleetReconciler::Scale(const std::string& fleet, FleetMemory& memory,
                                                 std::vector<fleet::NodeInfo>& node_infos, int replicas, bool waits) {
   const int staying = CountStaying(node_infos);
-  const Departures departures = waits ? Departures() : DecideDepartures(memory.book.nodes(), node_infos, replicas);
+  const int wanted = shared_.deps.fleet.Wanted(fleet);
+  const int created = std::min(wanted, staying);
+  ForgetStopped(node_infos, memory.released);
+  if (staying <= wanted) memory.released.clear();
+  const int released = static_cast<int>(memory.released.size());
+  const int too_many = std::min(created + released, staying) - replicas;
+  const Departures departures = waits ? Departures() : DecideDepartures(memory.book.nodes(), node_infos, too_many);
   memory.changes.nodes.merge(memory.book.SetDeparting(departures.chosen));
-  const int nodes = std::max(replicas, staying - static_cast<int>(departures.now.size()));
-  const Status done = shared_.deps.fleet.Scale(fleet, nodes, departures.now);
+  std::vector<std::string> leave_first = {memory.released.begin(), memory.released.end()};
+  std::ranges::copy_if(departures.now, std::back_inserter(leave_first),
+                       [&](const std::string& node) { return !memory.released.contains(node); });
+  const int nodes = std::max(replicas, created - (static_cast<int>(leave_first.size()) - released));
+  const Status done = shared_.deps.fleet.Scale(fleet, nodes, leave_first);
+  if (done) memory.released.insert(leave_first.begin(), leave_first.end());
   if (nodes != staying) node_infos = shared_.deps.fleet.Nodes(fleet);
   return {done, departures.waiting};
 }

@@ -43,6 +43,19 @@ class AutoscaledFleet : public ReconcilerTest {
   void AttachAll() {
     for (const auto& [node, _] : processes_.nodes) nodes_.Attach(node, {{"fast", 1}, {"slow", 1}, {"free", 1}});
   }
+  // Whether the last message to the node about the model tells it to load a version.
+  bool Loads(const std::string& node, const std::string& model) {
+    for (auto message = nodes_.messages[node].rbegin(); message != nodes_.messages[node].rend(); ++message) {
+      if (message->change().served_name() == model) return Loads(message->change().model());
+      for (const control::ModelState& state : message->snapshot().state().models()) {
+        if (state.served_name() == model) return Loads(state);
+      }
+    }
+    return false;
+  }
+  static bool Loads(const control::ModelState& state) {
+    return std::ranges::any_of(state.versions(), [](const auto& version) { return version.load(); });
+  }
   api::AutoscaleStatus Decision() {
     return api::ServingFleetStatusFromJson(disk_->Get(kFleetKey)->status).value().autoscale;
   }
@@ -122,19 +135,54 @@ TEST_F(AutoscaledFleet, ANodeThatAloneHasAVersionLeavesAfterAnotherNodeHasIt) {
   EXPECT_EQ(processes_.nodes.size(), 2U);
   EXPECT_EQ(ConditionOf("Scaled"),
             "False: VersionsMove: node default.cpu-1 stays: no other node has version 1 of model \"slow\" ready yet");
-  const auto loads_slow = [&](const std::string& node) {
-    const auto change = std::ranges::find_if(
-        nodes_.messages[node].rbegin(), nodes_.messages[node].rend(),
-        [](const control::FromController& message) { return message.change().served_name() == "slow"; });
-    return change == nodes_.messages[node].rend() || change->change().model().versions(0).load();
-  };
-  EXPECT_TRUE(loads_slow("default.cpu-0"));
-  EXPECT_TRUE(loads_slow("default.cpu-1"));
+  EXPECT_TRUE(Loads("default.cpu-0", "slow"));
+  EXPECT_TRUE(Loads("default.cpu-1", "slow"));
   nodes_.Attach("default.cpu-0", {{"fast", 1}, {"slow", 1}});
   Settle();
   ASSERT_EQ(processes_.nodes.size(), 1U);
   EXPECT_TRUE(processes_.nodes.contains("default.cpu-0"));
   EXPECT_EQ(ConditionOf("Scaled"), "True: NodesAsWanted: ");
+}
+
+// While Kubernetes replaces the pods of a fleet, one pod more than wanted exists. It must get the versions before
+// another pod stops.
+TEST_F(AutoscaledFleet, APodThatReplacesAnotherOneIsNotTooMany) {
+  ApplyModel("free");
+  ApplyFleet(2, nullptr);
+  Settle();
+  AttachAll();
+  Settle();
+  processes_.nodes["default.cpu-new"] = {
+      .node = "default.cpu-new", .started_at = clock_.Now(), .last_exit = {}, .trouble = {}};
+  processes_.surplus = 1;
+  nodes_.Attach("default.cpu-new");
+  Settle();
+  EXPECT_TRUE(Loads("default.cpu-new", "free"));
+  EXPECT_EQ(processes_.Wanted(kFleet), 2);
+  EXPECT_EQ(ConditionOf("Scaled"), "True: NodesAsWanted: ");
+}
+
+// If the node were used again, the other nodes could unload the versions that they have taken over from it.
+TEST_F(AutoscaledFleet, ANodeThatWasReleasedDepartsUntilItStops) {
+  ApplyModel("free");
+  ApplyFleet(4, nullptr);
+  Settle();
+  AttachAll();
+  Settle();
+  processes_.stops_late = true;
+  ApplyFleet(3, nullptr);
+  Settle();
+  ASSERT_EQ(processes_.Wanted(kFleet), 3);
+  ApplyModel("late");
+  nodes_.Attach("default.cpu-0", {{"fast", 1}, {"slow", 1}, {"free", 1}, {"late", 1}});
+  Settle();
+  Settle();
+  EXPECT_EQ(processes_.Wanted(kFleet), 3) << "no other node is released in its place";
+  EXPECT_TRUE(Loads("default.cpu-1", "late"));
+  EXPECT_FALSE(Loads("default.cpu-3", "late"));
+  ApplyFleet(2, nullptr);
+  Settle();
+  EXPECT_EQ(processes_.Wanted(kFleet), 2) << "one more node is released";
 }
 
 // The peers would otherwise not know the address of the last node that can answer.

@@ -107,6 +107,7 @@ struct FleetMemory {
   std::set<std::string> awaited{};  // Nodes started before this controller that have not reported yet.
   FleetBook book;
   bool nodes_were_read = false;
+  std::set<std::string> released{};                     // Nodes that the fleet was told to stop, and that still exist.
   Changes changes{};                                    // Changes for which the affected Models are not scheduled yet.
   std::map<std::string, std::set<api::Key>> models{};   // Key: served name. Includes refused Models.
   std::set<api::Key> placed_by_nodes{};                 // Models whose placement depends on which nodes exist.

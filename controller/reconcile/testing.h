@@ -104,14 +104,19 @@ class FakeFleet final : public fleet::Fleet {
     std::vector<std::string> order = leave_first;
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) order.push_back(node->first);
     Status first;
-    int too_many = static_cast<int>(nodes.size()) - wanted;
+    int too_many = static_cast<int>(nodes.size()) - surplus - wanted;
     for (auto node = order.begin(); too_many > 0 && node != order.end(); ++node, --too_many) {
       if (staying.contains(*node) && first) first = Unavailable("{} cannot be removed", *node);
-      if (!staying.contains(*node)) nodes.erase(*node);
+      if (staying.contains(*node)) continue;
+      if (stops_late) {
+        ++surplus;
+      } else {
+        nodes.erase(*node);
+      }
     }
     return first;
   }
-  int Wanted(const std::string&) const override { return static_cast<int>(nodes.size()) + not_created; }
+  int Wanted(const std::string&) const override { return static_cast<int>(nodes.size()) + not_created - surplus; }
   std::vector<fleet::NodeInfo> Nodes(const std::string&) const override {
     std::vector<fleet::NodeInfo> all;
     for (const auto& [_, info] : nodes) all.push_back(info);
@@ -123,6 +128,8 @@ class FakeFleet final : public fleet::Fleet {
   std::function<void()> on_change;
   Status starting;
   int not_created = 0;  // Wanted nodes that do not exist yet, like pods above a quota.
+  int surplus = 0;      // Nodes that exist although they are not wanted, like the new pod during an update of the pods.
+  bool stops_late = false;  // Whether removed nodes go on existing as if they were not asked to stop, as pods do.
   std::set<std::string> staying;
   std::map<std::string, fleet::NodeInfo> nodes;
 };

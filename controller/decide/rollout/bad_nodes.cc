@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/api/sentences.h"
+#include "controller/decide/rollout/phases.h"
 
 namespace longshore::rollout {
 namespace {
@@ -39,6 +40,10 @@ std::optional<Failure> FailureOfCandidate(const Draft& draft) {
     if (auto failure = FailureOn(*node, candidate)) failures.push_back(std::move(*failure));
   }
   if (failures.empty()) return std::nullopt;
+  if (CarriesWeight(draft.status().rollout) && std::ranges::count(failures, kCrashed, &Failure::reason) > 1) {
+    std::erase_if(failures, [](const Failure& failure) { return failure.reason != kCrashed; });
+    return Failure{kCrashed, Joined(failures)};
+  }
   const bool is_ready_elsewhere = std::ranges::any_of(
       draft.NodesIn(candidate, NodeState::kReady),
       [&](const std::string& node) { return std::ranges::count(failures, node, &Failure::node) == 0; });
@@ -74,7 +79,8 @@ std::string NodesWithoutCandidate(const Draft& draft) {
 void DescribeBadNodes(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   std::vector<int64_t> versions;
-  if (draft.status().stable_version != 0) versions.push_back(draft.status().stable_version);
+  const int64_t stable = draft.status().stable_version;
+  if (stable != 0 && draft.ReadyNodes(stable) < draft.StableNodes()) versions.push_back(stable);
   // After a rollback for lack of memory, nodes go on waiting for it.
   if (IsUnderWay(rollout.phase) || rollout.verdict.reason == kNotEnoughMemory) versions.push_back(rollout.candidate);
   std::vector<Failure> failures;

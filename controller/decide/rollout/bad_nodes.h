@@ -13,6 +13,7 @@ namespace longshore::rollout {
 // The failure that ends the rollout of the candidate. Answers that are wrong on one node, draining or not, are wrong
 // because of the version. A failed load or a crash may be due to the node: it does not end the rollout while another
 // node has the candidate ready and no more than rollout.maxUnavailable nodes failed. Draining nodes do not count then.
+// If the candidate has weight, crashes on two nodes end the rollout in any case: each of them ended requests of users.
 std::optional<Failure> FailureOfCandidate(const Draft& draft);
 
 // Whether the candidate is ready on enough of the `wanted` nodes that should have it: on all, except for up to
@@ -25,7 +26,7 @@ bool IsReadyOn(const Draft& draft, int wanted);
 std::string NodesWithoutCandidate(const Draft& draft);
 
 // Sets the condition NodesAvailable: whether nodes report a failure or a lack of memory for a version that should serve
-// there.
+// there. Nodes without stable do not count once it is ready on as many nodes as spec.replicas asks for.
 void DescribeBadNodes(Draft& draft);
 
 }  // namespace longshore::rollout

@@ -4,7 +4,6 @@ namespace longshore::rollout {
 namespace {
 
 constexpr const char* kLoadFailed = "LoadFailed";
-constexpr const char* kCrashed = "Crashed";
 
 const VersionSeen* SeenOn(const NodeSeen& node, int64_t version) {
   const auto found = node.versions.find(version);

@@ -11,6 +11,8 @@ namespace longshore::rollout {
 
 // The reason of a version that did not fit into the memory of enough nodes.
 inline constexpr const char* kNotEnoughMemory = "NotEnoughMemory";
+// The reason of a version that crashed the process of a node or of its rehearsal.
+inline constexpr const char* kCrashed = "Crashed";
 // The key in Verdict::numbers under which a rollback for this reason stores how many nodes reported it.
 inline constexpr const char* kNodesWithoutMemory = "nodesWithoutMemory";
 

@@ -83,13 +83,15 @@ void AddWarm(Draft& draft, Placement& placement) {
   const std::optional<Warm> warm = WarmOf(draft);
   if (!warm || draft.IsLabelled(warm->version)) return;
   std::vector<std::string> nodes;
+  bool only_leaving_nodes_have_it = !draft.Answering(warm->version).empty();
   for (const NodeSeen* node : draft.nodes()) {
-    if (draft.now() >= warm->needed_until && MemoryLackOn(*node, draft.status().stable_version)) continue;
     const auto seen = node->versions.find(warm->version);
-    if (seen != node->versions.end() && MayBecomeReady(seen->second.state)) nodes.push_back(node->name);
+    if (seen == node->versions.end() || !MayBecomeReady(seen->second.state)) continue;
+    only_leaving_nodes_have_it = false;
+    const bool is_needed = draft.now() < warm->needed_until;
+    if (is_needed || !MemoryLackOn(*node, draft.status().stable_version)) nodes.push_back(node->name);
   }
-  // The last node that has it leaves.
-  if (nodes.empty() && !draft.Answering(warm->version).empty()) nodes = draft.Choose(warm->version, 1);
+  if (only_leaving_nodes_have_it) nodes = draft.Choose(warm->version, 1);
   if (!nodes.empty()) placement.versions.push_back({.version = warm->version, .nodes = std::move(nodes)});
 }
 

@@ -135,7 +135,7 @@ class KubePodFleet final : public PodFleet {
   PodSettings Settings();
   std::vector<Pod> PodsOf(const std::string& fleet) const;
   std::optional<Pod> PodAt(const kube::Name& name) const;
-  Status RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first);
+  Status RankPods(const std::string& fleet, int nodes, std::vector<std::string> leave_first);
   Result<Addresses> EnsureNow(const api::ServingFleet& fleet, const PodSettings& settings);
   void OnChildChange(const std::string& fleet);
   void OnPodChange(const std::string& fleet, const kube::Name& name);
@@ -318,11 +318,13 @@ Result<Addresses> KubePodFleet::EnsureNow(const api::ServingFleet& fleet, const 
       .pod_image = image};
 }
 
-// Gives the first `too_many` pods of `leave_first` the lowest deletion cost, and removes the cost from all others.
-Status KubePodFleet::RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first) {
+// Before the Deployment is scaled in to `nodes`, gives the pods of `leave_first` that are then too many the lowest
+// deletion cost, and removes the cost from all others.
+Status KubePodFleet::RankPods(const std::string& fleet, int nodes, std::vector<std::string> leave_first) {
+  const int too_many = CountStaying(Nodes(fleet)) - nodes;
+  leave_first.resize(static_cast<size_t>(std::clamp(too_many, 0, static_cast<int>(leave_first.size()))));
   for (const Pod& pod : PodsOf(fleet)) {
-    const auto rank = std::find(leave_first.begin(), leave_first.end(), pod.info.node) - leave_first.begin();
-    const char* cost = rank < too_many ? "-1" : "";
+    const char* cost = std::ranges::count(leave_first, pod.info.node) > 0 ? "-1" : "";
     if (pod.ended || pod.deletion_cost == cost) continue;
     const Json value = *cost == '\0' ? Json() : Json(cost);
     const Json patch = {{"metadata", {{"annotations", {{kDeletionCostAnnotation, value}}}, {"uid", pod.uid}}}};
@@ -354,7 +356,7 @@ Status KubePodFleet::ScaleFrom(const Child& deployment, const std::string& fleet
     if (deployment.pod_error.empty()) return {};
     return FailedPrecondition("fleet {}: {}", fleet, deployment.pod_error);
   }
-  if (nodes < deployment.replicas) RETURN_IF_ERROR(RankPods(fleet, deployment.replicas - nodes, leave_first));
+  if (nodes < deployment.replicas) RETURN_IF_ERROR(RankPods(fleet, nodes, leave_first));
   const Json patch = {{"metadata", {{"uid", deployment.uid}, {"resourceVersion", deployment.version}}},
                       {"spec", {{"replicas", nodes}}}};
   const auto answer =

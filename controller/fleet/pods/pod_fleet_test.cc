@@ -306,6 +306,18 @@ TEST_F(PodFleetTest, RemovesTheNamedNodesFirstWhenItScalesIn) {
   EXPECT_THAT(Staying(), ElementsAre(nodes[0], nodes[2]));
 }
 
+TEST_F(PodFleetTest, OnlyNamedNodesGetADeletionCost) {
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 3, {}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 3; }));
+  const std::string named = Staying()[1];
+  ASSERT_TRUE(pods_->Scale(Name(), 1, {named}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
+  EXPECT_NE(Staying()[0], named);
+  const Json annotations = Get("pods/" + Staying()[0]).at("metadata").value("annotations", Json::object());
+  EXPECT_FALSE(annotations.contains("controller.kubernetes.io/pod-deletion-cost"));
+}
+
 TEST_F(PodFleetTest, ReportsWhyPodsCannotBeCreated) {
   fleet_.spec.pods.priority_class = "no-such-class";
   Ensure();
