@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/api/sentences.h"
@@ -11,6 +12,9 @@
 #include "controller/reconcile/observe.h"
 
 namespace longshore::reconcile {
+
+// The placement of each Model that was decided, by served name.
+using Placements = std::map<std::string_view, const rollout::Placement*>;
 
 struct Departures {
   // The nodes that are to leave. Other nodes take over their versions first (see KnownNode::departing).
@@ -25,8 +29,9 @@ struct Departures {
 // Chooses the nodes that are too many. First nodes that were chosen before; then those with the fewest versions that
 // no other node has ready; among equals, the node that was started last. Nodes that are leaving already do not count.
 // `nodes`: the nodes that have reported. `node_infos`: all nodes of the fleet. `count`: how many of them are too many.
+// `placements`: a version that is ready on a node outside its placement does not count, because the node unloads it.
 Departures DecideDepartures(const std::map<std::string, KnownNode>& nodes, std::vector<fleet::NodeInfo> node_infos,
-                            int count);
+                            int count, const Placements& placements);
 
 // The draining nodes that alone have a version ready. Peers may still forward requests to them while they answer.
 std::set<std::string> LastHolders(const std::map<std::string, KnownNode>& nodes);

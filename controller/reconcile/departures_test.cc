@@ -37,11 +37,12 @@ class Nodes {
   }
   // `replicas`: how many nodes should stay.
   Departures Decide(int replicas) const {
-    return DecideDepartures(nodes, infos, fleet::CountStaying(infos) - replicas);
+    return DecideDepartures(nodes, infos, fleet::CountStaying(infos) - replicas, placements);
   }
 
   std::map<std::string, KnownNode> nodes;
   std::vector<fleet::NodeInfo> infos;
+  Placements placements;
 };
 
 TEST(Departures, NodesWithoutUniqueVersionsLeaveFirstAndTheNewestOfEquals) {
@@ -99,6 +100,22 @@ TEST(Departures, ADisconnectedOrDrainingNodeDoesNotTakeOverVersions) {
   fleet.Add("a", {1}).departing = true;
   EXPECT_THAT(fleet.Decide(1).chosen, ElementsAre("a"));
   EXPECT_THAT(fleet.Decide(1).now, IsEmpty());
+}
+
+// Node b still reports version 1 as ready, but has just been told to unload it.
+TEST(Departures, ANodeThatIsToUnloadAVersionDoesNotTakeItOver) {
+  Nodes fleet;
+  fleet.Add("a", {1}).departing = true;
+  fleet.Add("b", {1, 2});
+  rollout::Placement placement;
+  placement.versions = {{.version = 1, .nodes = {"a"}}};
+  fleet.placements["m"] = &placement;
+  EXPECT_THAT(fleet.Decide(1).chosen, ElementsAre("a"));
+  EXPECT_THAT(fleet.Decide(1).now, IsEmpty());
+  placement.versions[0].nodes = {"a", "b"};
+  EXPECT_THAT(fleet.Decide(1).now, ElementsAre("a"));
+  placement.versions.clear();
+  EXPECT_THAT(fleet.Decide(1).now, ElementsAre("a")) << "no node keeps version 1";
 }
 
 TEST(Departures, ADrainingNodeIsTheLastHolderOfAVersionThatNoOtherNodeHasReady) {

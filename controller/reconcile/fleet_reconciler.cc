@@ -10,7 +10,6 @@
 #include "common/os/log.h"
 #include "controller/api/format.h"
 #include "controller/decide/autoscale/autoscale.h"
-#include "controller/reconcile/departures.h"
 #include "controller/store/document.h"
 
 namespace longshore::reconcile {
@@ -126,7 +125,7 @@ FleetReconciler::Scaling FleetReconciler::Scale(const std::string& fleet, FleetM
   if (staying <= wanted) memory.released.clear();
   const int released = static_cast<int>(memory.released.size());
   const int too_many = std::min(created + released, staying) - replicas;
-  const Departures departures = waits ? Departures() : DecideDepartures(memory.book.nodes(), node_infos, too_many);
+  const Departures departures = waits ? Departures() : DepartingNodes(memory, node_infos, too_many);
   memory.changes.nodes.merge(memory.book.SetDeparting(departures.chosen));
   std::vector<std::string> leave_first = {memory.released.begin(), memory.released.end()};
   std::ranges::copy_if(departures.now, std::back_inserter(leave_first),
@@ -136,6 +135,19 @@ FleetReconciler::Scaling FleetReconciler::Scale(const std::string& fleet, FleetM
   if (done) memory.released.insert(leave_first.begin(), leave_first.end());
   if (nodes != staying) node_infos = shared_.deps.fleet.Nodes(fleet);
   return {done, departures.waiting};
+}
+
+Departures FleetReconciler::DepartingNodes(const FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos,
+                                           int count) const {
+  if (count <= 0) return {};
+  Placements placements;
+  for (const auto& [served_name, models] : memory.models) {
+    for (const api::Key& key : models) {
+      const ModelMemory& model = shared_.models.at(key);
+      if (model.blueprint && !model.refused) placements[served_name] = &model.blueprint->placement;
+    }
+  }
+  return DecideDepartures(memory.book.nodes(), node_infos, count, placements);
 }
 
 FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& node_infos,

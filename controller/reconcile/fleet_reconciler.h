@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/reconcile/departures.h"
 #include "controller/reconcile/kind_reconciler.h"
 #include "controller/reconcile/shared.h"
 
@@ -26,6 +27,7 @@ class FleetReconciler final : public KindReconciler {
   };
   Scaling Scale(const std::string& fleet, FleetMemory& memory, std::vector<fleet::NodeInfo>& node_infos, int replicas,
                 bool waits);
+  Departures DepartingNodes(const FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos, int count) const;
   Result<Reconciliation> ReconcileFleet(const api::Key& key, FleetMemory& memory);
   Outcome RemoveFleet(const std::string& fleet);
   std::vector<signals::LatencyObjective> ObjectivesOf(const FleetMemory& memory) const;

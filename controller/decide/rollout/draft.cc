@@ -166,10 +166,32 @@ const api::FailedVersion* Draft::FailureOf(int64_t version) const {
   return nullptr;
 }
 
-bool Draft::HasMoreRoom() const {
+bool Draft::FewerLackMemory() const {
   const auto before = status_.rollout.verdict.numbers.find(kNodesWithoutMemory);
-  return before != status_.rollout.verdict.numbers.end() &&
-         static_cast<double>(NodesIn(status_.rollout.candidate, NodeState::kNoMemory).size()) < before->second;
+  const auto lack = std::ranges::count_if(
+      observed_.nodes, [&](const NodeSeen& node) { return MemoryLackOn(node, status_.rollout.candidate).has_value(); });
+  return before != status_.rollout.verdict.numbers.end() && static_cast<double>(lack) < before->second;
+}
+
+std::vector<std::string> Draft::NodesThatAwaitMemory() const {
+  const int64_t candidate = status_.rollout.candidate;
+  std::vector<std::string> names = NodesIn(candidate, NodeState::kNoMemory);
+  if (!FewerLackMemory()) return names;
+  for (const NodeState state : {NodeState::kRehearsal, NodeState::kLoading}) {
+    const std::vector<std::string> trying = NodesIn(candidate, state);
+    names.insert(names.end(), trying.begin(), trying.end());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool Draft::HasMoreRoom() const {
+  if (!FewerLackMemory()) return false;
+  const int64_t candidate = status_.rollout.candidate;
+  const bool one_got_it = !NodesIn(candidate, NodeState::kWarming).empty() || ReadyNodes(candidate) > 0;
+  const bool one_lacks_it = std::ranges::any_of(
+      observed_.nodes, [&](const NodeSeen& node) { return MemoryLackOn(node, candidate).has_value(); });
+  return one_got_it || (!one_lacks_it && NodesThatAwaitMemory().empty());
 }
 
 bool Draft::IsLabelled(int64_t version) const {

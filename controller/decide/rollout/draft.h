@@ -65,8 +65,11 @@ class Draft {
   std::optional<SourceProblem> FindSourceProblem() const;
 
   // Returns nullptr if the version may be tried: it has not failed, its files or the generation have changed since, or
-  // it failed for lack of memory and a node has enough memory now.
+  // it failed for lack of memory and there may be enough now (see HasMoreRoom).
   const api::FailedVersion* FailureOf(int64_t version) const;
+  // The nodes that go on waiting for memory after a rollback for lack of it, and those that try to load the candidate
+  // again.
+  std::vector<std::string> NodesThatAwaitMemory() const;
   // Whether the version is placed because a label names it.
   bool IsLabelled(int64_t version) const;
   // Marks the version as failed: it is not tried again in this generation unless its files change.
@@ -84,7 +87,11 @@ class Draft {
   void RollBack(const std::string& reason, const std::string& message, bool remember);
 
  private:
-  // Whether fewer nodes lack memory for the candidate than when its rollout ended for this reason.
+  // Whether fewer nodes lack memory for the candidate than when its rollout ended for this reason. A node that restarts
+  // or loads also does not report the lack for a moment.
+  bool FewerLackMemory() const;
+  // Whether a node that lacked memory for the candidate has got it, or no node lacks it any more, because these nodes
+  // have left the fleet or have restarted.
   bool HasMoreRoom() const;
   static int ShareOf(int nodes, double percent);
 

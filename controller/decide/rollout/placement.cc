@@ -55,15 +55,15 @@ void AddCandidate(Draft& draft, Placement& placement) {
        .nodes = draft.Choose(rollout.candidate, count)});
 }
 
-// After a rollback for lack of memory, the nodes that lacked it go on waiting for it: a node that gets it reports other
-// states for the version, and the rollout starts again.
+// After a rollback for lack of memory, the nodes that lacked it go on waiting for it. The rollout starts again when one
+// of them has rehearsed the version.
 void AddWaiting(Draft& draft, Placement& placement) {
   const api::RolloutStatus& rollout = draft.rollout();
   const api::FailedVersion* failed = draft.FailureOf(rollout.candidate);
   const bool waits = rollout.phase == RolloutPhase::kRolledBack && draft.Target() == rollout.candidate &&
                      failed != nullptr && failed->reason == kNotEnoughMemory;
   if (!waits) return;
-  std::vector<std::string> nodes = draft.NodesIn(rollout.candidate, NodeState::kNoMemory);
+  std::vector<std::string> nodes = draft.NodesThatAwaitMemory();
   if (nodes.empty()) return;
   placement.versions.push_back(
       {.version = rollout.candidate, .candidate = true, .rehearse = true, .nodes = std::move(nodes)});
