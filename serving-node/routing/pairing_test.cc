@@ -120,7 +120,7 @@ TEST_F(PairingTest, BothRunsHaveThePaddedRowsOfTheUsersRun) {
     EXPECT_EQ(run.rows, 4);
     versions += std::to_string(run.version);
   }
-  EXPECT_EQ(versions.substr(1), "2112") << "the user's run, and two pairs";
+  EXPECT_EQ(versions.substr(1), "21211212") << "the user's run, and two pairs of four runs";
 }
 
 // Whatever became of the request makes no difference, so that requests which one version fails are not left out.
