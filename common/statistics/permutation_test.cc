@@ -23,7 +23,7 @@ double MeanP(const std::vector<double>& values, size_t chosen, double limit) {
 }
 
 TEST(PermutationP, IsTheShareOfTheChoicesWithAtLeastTheSameSum) {
-  // Of the ten choices of two of these values, one has the sum 9.
+  // There are ten ways to choose two of these values. One of them has the sum 9.
   EXPECT_NEAR(MeanP({5, 4, 3, 2, 1}, 2, 0.2), 0.1, 0.05);
   EXPECT_NEAR(MeanP({2, 1, 3, 4, 5}, 3, 0.9), 1, 0.05);
 }

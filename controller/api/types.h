@@ -251,7 +251,7 @@ struct PairEvidence {
 // Counts by bins of keys, as in BinEvidence of control.proto. The counts of one salt say nothing about the bins of
 // another one.
 struct BinEvidence {
-  std::string salt{};  // "": there are no counts.
+  std::string salt{};  // Empty if nothing was counted.
   std::vector<int64_t> requests{};
   std::vector<int64_t> bad{};
 

@@ -63,6 +63,11 @@ std::string FormatDuration(Duration duration) {
   return fmt::format("{}us", count);
 }
 
+double RoundedTo(int digits, double number) {
+  const double unit = std::pow(10, std::floor(std::log10(number)) + 1 - digits);
+  return std::round(number / unit) * unit;
+}
+
 Duration DurationOf(double seconds) {
   constexpr double kSecondsMax = 100 * 365 * 86400.0;
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(seconds, kSecondsMax)));

@@ -24,6 +24,8 @@ Result<Duration> ParseDuration(std::string_view text);
 
 // Returns the duration in the largest unit of s, ms and us that gives a whole number: "30s", "1500ms", "0s".
 std::string FormatDuration(Duration duration);
+// Returns the number, which must be above 0, with so many digits: 13712 with two digits is 14000.
+double RoundedTo(int digits, double number);
 // Returns so many seconds, at most a hundred years.
 Duration DurationOf(double seconds);
 // Returns the duration rounded to one unit, for people: "40 s", "12 min", "7 h", "3 days".

@@ -25,6 +25,12 @@ TEST(ParseTime, RefusesTextsThatAreNotTimes) {
   }
 }
 
+TEST(RoundedTo, KeepsTheDigits) {
+  EXPECT_DOUBLE_EQ(RoundedTo(2, 13712), 14000);
+  EXPECT_DOUBLE_EQ(RoundedTo(3, 0.0013456), 0.00135);
+  EXPECT_DOUBLE_EQ(RoundedTo(3, 7), 7);
+}
+
 TEST(RoughDuration, IsInOneUnit) {
   EXPECT_EQ(RoughDuration(Duration(0)), "1 s");
   EXPECT_EQ(RoughDuration(std::chrono::seconds(89)), "89 s");

@@ -211,8 +211,8 @@ std::vector<signals::LatencyObjective> FleetReconciler::ObjectivesOf(const Fleet
   return objectives;
 }
 
-// Returns the next status of autoscaling, and keeps it in the memory until it is stored. As long as the controller does
-// not know all Models and nodes that existed before it, there are no signals, because they would be incomplete.
+// Returns the next status of autoscaling, and keeps it in the memory until it is stored. It uses no signals until
+// the controller knows all Models and nodes that existed before it started, because they would be incomplete.
 api::AutoscaleStatus FleetReconciler::Autoscale(const api::ServingFleet& object, FleetMemory& memory) {
   const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
   if (!object.spec.autoscaling) {

@@ -92,7 +92,7 @@ struct ModelMemory {
   std::optional<Duration> latency_target{};
   double latency_quantile = 0;
   std::unique_ptr<NewFields> new_fields{};     // nullptr: they are empty.
-  traffic::Meter traffic{};                    // Of the requests since status.traffic was written.
+  traffic::Meter traffic{};                    // Counts the requests since status.traffic was written.
   std::optional<plan::Blueprint> blueprint{};  // The state that nodes should have of this Model.
   std::set<std::string> recipients{};          // Nodes that receive the state of this Model.
   std::unique_ptr<Unwritten> unwritten{};

@@ -7,6 +7,7 @@
 #include "common/base/buckets.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
+#include "controller/api/units.h"
 
 namespace longshore::sim {
 namespace {
@@ -18,15 +19,14 @@ constexpr double kMeasuredAfterSeconds = 2;  // Two reports of a node must have 
 constexpr int kScrapeEvery = 5;
 constexpr size_t kPrometheusWindow = 30;
 
-Duration FromSeconds(double seconds) { return Duration(static_cast<int64_t>(seconds * 1e6)); }
-
 }  // namespace
 
 AutoscaleWorld::AutoscaleWorld(api::ServingFleetSpec spec, WorldOptions options)
     : spec_(std::move(spec)), options_(std::move(options)), random_(options_.seed) {
   nodes_.resize(static_cast<size_t>(options_.nodes), Node{.ready_at = -kMeasuredAfterSeconds});
   for (const SimulatedModel& model : options_.models) {
-    if (model.objective_seconds > 0) objectives_.push_back({model.name, 0.99, FromSeconds(model.objective_seconds)});
+    if (model.objective_seconds > 0)
+      objectives_.push_back({model.name, 0.99, api::DurationOf(model.objective_seconds)});
   }
   BeginSecond();
 }
@@ -127,7 +127,7 @@ void AutoscaleWorld::FinishUntil(double until) {
     running_.pop();
     --nodes_[done.node].running;
     std::vector<int64_t>& times = tick_.times[options_.models[done.request.model].name];
-    const auto bucket = static_cast<size_t>(TimeBucketOf(FromSeconds(done.at - done.request.arrived)));
+    const auto bucket = static_cast<size_t>(TimeBucketOf(api::DurationOf(done.at - done.request.arrived)));
     times.resize(std::max(times.size(), bucket + 1));
     ++times[bucket];
     StartQueued(done.node, done.at);

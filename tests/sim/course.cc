@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "controller/api/units.h"
+
 namespace longshore::sim {
 namespace {
 
@@ -76,8 +78,6 @@ class Rollout {
   Course course_;
 };
 
-Duration Seconds(double seconds) { return Duration(static_cast<int64_t>(seconds * 1e6)); }
-
 // How long a rollout has waited because of LatencyBaseline. As in rollout/step.cc, a long wait is inconclusive.
 class Hold {
  public:
@@ -88,7 +88,7 @@ class Hold {
       return false;
     }
     if (since_ == kNotHeld) since_ = seconds;
-    return Seconds(seconds - since_) > policy_.progress_deadline;
+    return api::DurationOf(seconds - since_) > policy_.progress_deadline;
   }
 
  private:
@@ -109,7 +109,7 @@ Course RunLadder(const World& world, const Ladder& ladder, uint64_t seed,
     const int64_t requests_before = rollout.candidate_requests();
     for (bool passed = false; !passed;) {
       rollout.Advance(policy.steps[i].weight_percent / 100);
-      const Duration elapsed = Seconds(rollout.seconds() - began);
+      const Duration elapsed = api::DurationOf(rollout.seconds() - began);
       const analysis::StepFacts step{api::ProofOf(policy, i), rollout.candidate_requests() - requests_before, elapsed};
       const api::Verdict verdict = look ? rollout.Judge(step) : rollout.JudgeWithoutNumbers(step);
       if (look) look({rollout.seconds(), policy.steps[i].weight_percent, verdict});

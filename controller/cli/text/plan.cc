@@ -43,16 +43,19 @@ std::string RequestsText(const api::Rollout& rollout) {
 
 // The number in two digits: 13712 becomes "14,000".
 std::string Rounded(double number) {
-  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(number)) - 1));
-  std::string text = fmt::format("{:.0f}", std::round(number / unit) * unit);
-  for (auto at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
+  const std::string digits = fmt::format("{:.0f}", api::RoundedTo(2, number));
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
   return text;
 }
 
 // What the proof of the error rate takes: requests, or pairs if users are assigned.
 struct ProofNeed {
   bool keyed = false;
-  double share = 0;  // Of the candidate in the requests.
+  double share = 0;  // The share of the requests that the candidate gets.
   analysis::ErrorTolerance tolerance;
 
   std::optional<double> If(double error_rate) const {

@@ -9,7 +9,7 @@ namespace longshore::analysis {
 namespace {
 
 constexpr char kSalt[] = "uid/2/1";
-constexpr int kCandidateBins = 20;  // Of a weight of 10 %.
+constexpr int kCandidateBins = 20;  // The candidate has a weight of 10 %.
 
 struct OneBin {
   int64_t requests = 0;

@@ -15,8 +15,8 @@ constexpr double kVarianceTuned = 5;
 // The quantile of the normal distribution for a power of 80 %.
 constexpr double kQuantileOfPower = 0.8416;
 
-// The position at which this many samples are below, in buckets: 2.5 is the middle of bucket 2 (of the logarithms of
-// its edges). nullopt if there is no such position.
+// The position below which so many samples lie, in buckets: 2.5 is the middle of bucket 2 on a logarithmic scale.
+// Returns nullopt if there is no such position.
 std::optional<double> PositionOfRank(const Buckets& buckets, double rank) {
   if (rank <= 0) return std::nullopt;
   double below = 0;

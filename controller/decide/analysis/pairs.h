@@ -1,6 +1,6 @@
 // Tests on pairs: inputs that a node ran on both versions, one right after the other, in alternating order.
 //
-// If the candidate is no worse than stable, it is the one that failed in at most half of the pairs on which exactly one
+// Suppose that the candidate is no worse than stable. Then it failed in at most half of the pairs in which exactly one
 // version failed, and its run time exceeds stable's by more than the tolerance in at most half of the pairs.
 // So each pair that tells the versions apart is the throw of a coin. This holds whatever the inputs are, who sent them
 // and how they depend on each other, because both versions get the same ones.

@@ -38,7 +38,7 @@ class LoadWindow {
   void Clear() { ticks_.clear(); }
 
   // The metrics at present, without the numbers of nodes. `at`: time of the oldest sample of the newest tick. All are
-  // unknown if there is no tick. A latency is unknown if no node reports the Model.
+  // unknown as long as there is no tick. A latency is unknown if no node reports the Model.
   FleetMetrics Now(const std::vector<LatencyObjective>& objectives, TimePoint at) const;
 
  private:

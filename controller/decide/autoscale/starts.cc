@@ -6,7 +6,7 @@ namespace longshore::autoscale {
 namespace {
 
 constexpr Duration kStartTimeDefault = std::chrono::seconds(30);
-// A node that took longer was stuck until somebody helped it. Its time says nothing about the next one.
+// Longer start times are not counted: such a node probably waited for a person, for example for a quota.
 constexpr Duration kStartTimeMax = std::chrono::minutes(30);
 constexpr double kQuantile = 0.9;
 

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "controller/api/units.h"
+
 namespace longshore::traffic {
 namespace {
 
 constexpr Duration kDay = std::chrono::hours(24);
 
-double Rounded(double rate) {
-  constexpr double kDigits = 3;
-  if (rate <= 0) return 0;
-  const double unit = std::pow(10, std::floor(std::log10(rate)) + 1 - kDigits);
-  return std::round(rate / unit) * unit;
-}
+double Rounded(double rate) { return rate > 0 ? api::RoundedTo(3, rate) : 0; }
 
 bool IsAbout(double rate, double other) {
   constexpr double kChange = 0.1;
