@@ -160,7 +160,8 @@ const api::FailedVersion* Draft::FailureOf(int64_t version) const {
     const auto digest = status_.digests.find(version);
     const bool other_files =
         digest != status_.digests.end() && !failed.digest.empty() && digest->second != failed.digest;
-    const bool has_room = failed.reason == kNotEnoughMemory && version == status_.rollout.candidate && HasMoreRoom();
+    const bool awaits_memory = failed.reason == kNotEnoughMemory && version == status_.rollout.candidate;
+    const bool has_room = awaits_memory && version == Target() && HasMoreRoom();
     if (!other_files && !has_room) return &failed;
   }
   return nullptr;
