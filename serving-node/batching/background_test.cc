@@ -56,6 +56,17 @@ TEST_F(Background, StartsOnlyWhenNoUsersRequestWaits) {
   EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{1, 2, 3, 9}));
 }
 
+TEST_F(Background, OfOneVersionStartsOnlyWhenNoUsersRequestOfAnotherOneWaits) {
+  Admission admission({.concurrent_runs_max = 1});
+  Queue stable(admission, Model(), {}), candidate(admission, Model(), {});
+  HoldARun(stable);
+  Future background = Submit(candidate, 9, {.background = true});
+  Future waiting = Submit(stable, 2), last = Submit(stable, 3);
+  Hold(false);
+  EXPECT_TRUE(background.get());
+  EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{1, 2, 3, 9}));
+}
+
 TEST_F(Background, LeavesOneSlotFree) {
   Admission admission({.concurrent_runs_max = 2});
   Queue queue(admission, Model(), {});

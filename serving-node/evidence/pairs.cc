@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/mix.h"
 #include "serving-node/evidence/drift.h"
 
 namespace longshore::evidence {
@@ -16,6 +17,7 @@ using Kind = PairOutcome::Kind;
 struct Runs {
   Result<PairedRun> candidate;
   Result<PairedRun> stable;
+  std::optional<engine::TensorMap> stable_before{};  // The outputs of stable's run before; nullopt if it failed.
 
   bool planned() const { return (candidate && candidate->planned) || (stable && stable->planned); }
 };
@@ -25,6 +27,10 @@ bool IsTooBusy(const Result<PairedRun>& run) {
   const Code code = run.error().code;
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kResourceExhausted ||
          code == Code::kCancelled;
+}
+
+std::optional<engine::TensorMap> TakeOutputs(Result<PairedRun>& run) {
+  return run ? std::optional(std::move(run->outputs)) : std::nullopt;
 }
 
 PairOutcome OutcomeOf(const Runs& runs, bool reject_non_finite) {
@@ -41,6 +47,19 @@ PairOutcome OutcomeOf(const Runs& runs, bool reject_non_finite) {
   return {.kind = Kind::kBothAnswered,
           .ratio = nanoseconds(runs.candidate) / nanoseconds(runs.stable),
           .difference = Compare(runs.candidate->outputs, runs.stable->outputs)};
+}
+
+// Requires: both answered.
+//
+// The row is chosen by the number of the pair alone. Neither the input nor the outputs have an influence on it, so the
+// share of pairs that differ is an unbiased estimate of the share of rows that do.
+void CompareAnswers(const Runs& runs, const Pair& pair, int64_t number, PairOutcome* outcome) {
+  const engine::TensorMap& candidate = runs.candidate->outputs;
+  const engine::TensorMap& stable = runs.stable->outputs;
+  outcome->mismatch = Mismatch(candidate, stable, pair.signature);
+  if (pair.rules == nullptr) return;
+  const Answers answers{candidate, stable, runs.stable_before ? &*runs.stable_before : nullptr};
+  outcome->outputs = CompareOutputs(*pair.rules, answers, Scatter64(static_cast<uint64_t>(number)));
 }
 
 }  // namespace
@@ -170,6 +189,7 @@ Result<PairedRun> PairRunner::RunSide(const Waiting& waiting, Side side) {
 void PairRunner::Run(const Waiting& waiting) {
   const PairTerms& terms = waiting.terms;
   const bool candidate_first = terms.counters->pairs() % 2 == 0;
+  std::optional<engine::TensorMap> stable_before;
   // If a run of the second round planned for new shapes, its time says nothing, and there is a third round.
   for (int round = 0; round < 3; ++round) {
     auto first = RunSide(waiting, candidate_first ? Side::kCandidate : Side::kStable);
@@ -177,9 +197,13 @@ void PairRunner::Run(const Waiting& waiting) {
     auto second = RunSide(waiting, candidate_first ? Side::kStable : Side::kCandidate);
     if (IsTooBusy(second)) return Drop(terms, PairDrop::kBusy);
     if (!candidate_first) std::swap(first, second);
-    const Runs runs{std::move(first), std::move(second)};
-    if (round == 0 || runs.planned()) continue;
-    const PairOutcome outcome = OutcomeOf(runs, terms.reject_non_finite);
+    Runs runs{std::move(first), std::move(second), std::move(stable_before)};
+    if (round == 0 || runs.planned()) {
+      stable_before = TakeOutputs(runs.stable);
+      continue;
+    }
+    PairOutcome outcome = OutcomeOf(runs, terms.reject_non_finite);
+    if (outcome.kind == Kind::kBothAnswered) CompareAnswers(runs, waiting.pair, terms.counters->pairs(), &outcome);
     terms.counters->CountPair(outcome);
     return waiting.pair.counted(outcome);
   }

@@ -3,7 +3,8 @@
 //
 // Both runs of a pair have the same input, the same number of rows and the same node, and the order alternates from
 // pair to pair. Before them, both versions run the input once without being measured, so that the version with more
-// requests does not profit from warmer caches. Which version the request was assigned to, and what
+// requests does not profit from warmer caches. By these first runs, stable is also compared with itself: what differs
+// there, too, is the noise of its outputs. Which version the request was assigned to, and what
 // became of it there, makes no difference to the pair. Therefore pairs compare the versions fairly even if users are
 // assigned instead of requests, or if batches differ.
 //
@@ -21,6 +22,7 @@
 #include <thread>
 
 #include "serving-node/engine/engine.h"
+#include "serving-node/evidence/agreement.h"
 #include "serving-node/evidence/recorder.h"
 
 namespace longshore::evidence {
@@ -63,6 +65,9 @@ struct Pair {
   // CANCELLED mean that the node is too busy, and drop the pair. All other errors are failures of the version.
   std::function<Result<PairedRun>(Side)> run;
   std::function<void(const PairOutcome&)> counted;
+  // How the outputs are compared, and stable's signature. Null: without rules.
+  std::shared_ptr<const OutputRules> rules = nullptr;
+  tensorflow::SignatureDef signature{};
 };
 
 // What must be known to accept a pair.

@@ -154,6 +154,105 @@ TEST_F(Pairs, CompareRunTimesAndOutputs) {
   EXPECT_DOUBLE_EQ(counters_->Snapshot().drift().difference_max(), 0.25);
 }
 
+// Pairs whose output "scores" must be equal. Stable's signature says that it has two columns.
+class PairsWithRules : public Pairs {
+ protected:
+  PairsWithRules() {
+    control::Validation validation;
+    control::OutputRule& rule = *validation.add_output_rules();
+    rule.set_output("scores");
+    rule.set_measure(control::OutputRule::EQUAL);
+    rules_ = RulesOf(validation);
+    (*signature_.mutable_outputs())["scores"].mutable_tensor_shape()->add_dim()->set_size(-1);
+    signature_.mutable_outputs()->at("scores").mutable_tensor_shape()->add_dim()->set_size(2);
+  }
+  control::PairEvidence RunWithRules(const Answers& answer) {
+    PairRunner runner;
+    runner.Offer(Terms(), [&] {
+      return Pair{.run = answer, .counted = [](const PairOutcome&) {}, .rules = rules_, .signature = signature_};
+    });
+    runner.Drain();
+    return counters_->Snapshot().pairs();
+  }
+
+  std::shared_ptr<const OutputRules> rules_;
+  tensorflow::SignatureDef signature_;
+};
+
+TEST_F(PairsWithRules, CompareTheCandidateWithStableAndStableWithItself) {
+  const auto run = [this](float candidate, float stable_before, float stable) {
+    int runs_of_stable = 0;
+    RunWithRules([&](Side side) {
+      return Took(milliseconds(1),
+                  side == Side::kCandidate ? candidate : (runs_of_stable++ == 0 ? stable_before : stable));
+    });
+  };
+  run(1, 1, 1);
+  run(7, 1, 1);
+  run(7, 1, 1);
+  run(1, 7, 1);
+  run(1, 1, 7);
+  const auto pairs = counters_->Snapshot().pairs();
+  ASSERT_EQ(pairs.outputs_size(), 1);
+  EXPECT_EQ(pairs.outputs(0).rule(), "scores: Equal");
+  EXPECT_EQ(pairs.outputs(0).pairs(), 5);
+  EXPECT_EQ(pairs.outputs(0).differs(), 2);
+  EXPECT_EQ(pairs.outputs(0).noise(), 1) << "only stable's first run differs from its second one";
+  EXPECT_EQ(pairs.outputs(0).both(), 1) << "stable's measured run differs from the other two";
+  EXPECT_EQ(pairs.mismatched(), 0);
+}
+
+TEST_F(PairsWithRules, CompareStablesLastTwoRunsIfARunPlannedForNewShapes) {
+  int runs_of_stable = 0;
+  const auto pairs = RunWithRules([&](Side side) {
+    const bool stable = side == Side::kStable;
+    auto run = Took(milliseconds(1), stable && runs_of_stable++ == 0 ? 7 : 1);
+    run->planned = stable && runs_of_stable == 2;
+    return run;
+  });
+  EXPECT_EQ(runs_of_stable, 3);
+  ASSERT_EQ(pairs.outputs_size(), 1);
+  EXPECT_EQ(pairs.outputs(0).noise(), 0);
+}
+
+TEST_F(PairsWithRules, CountNoOutputsIfAVersionFails) {
+  for (const Side failing : {Side::kCandidate, Side::kStable}) {
+    const auto pairs = RunWithRules(
+        [failing](Side side) -> Result<PairedRun> { return side == failing ? Internal("no") : Took(milliseconds(1)); });
+    EXPECT_EQ(pairs.outputs_size(), 0);
+  }
+  bool first = true;
+  const auto pairs = RunWithRules([&first](Side side) -> Result<PairedRun> {
+    return side == Side::kStable && std::exchange(first, false) ? Internal("no") : Took(milliseconds(1));
+  });
+  ASSERT_EQ(pairs.outputs_size(), 1);
+  EXPECT_EQ(pairs.outputs(0).pairs(), 0) << "stable cannot be compared with itself";
+}
+
+TEST_F(PairsWithRules, CountOutputsThatCannotBeStables) {
+  const auto pairs = RunWithRules([](Side side) -> Result<PairedRun> {
+    if (side == Side::kStable) return Took(milliseconds(1));
+    return PairedRun{.outputs = {{"scores", Tensor::Of<float>({1, 3}, {1, 2, 3})}}, .run_time = milliseconds(1)};
+  });
+  EXPECT_EQ(pairs.mismatched(), 1);
+  EXPECT_EQ(pairs.mismatch(), "output \"scores\": the candidate has DT_FLOAT [1,3], stable has DT_FLOAT [1,2]");
+  EXPECT_EQ(pairs.outputs(0).differs(), 1);
+}
+
+// Only the last of three rows differs, in each answer. About a third of the pairs see it.
+TEST_F(PairsWithRules, CompareOneRowThatTheOutputsDoNotChoose) {
+  for (int i = 0; i < 300; ++i) {
+    RunWithRules([](Side side) -> Result<PairedRun> {
+      const float last = side == Side::kCandidate ? 7 : 1;
+      return PairedRun{.outputs = {{"scores", Tensor::Of<float>({3, 2}, {1, 1, 1, 1, last, 1})}},
+                       .run_time = milliseconds(1)};
+    });
+  }
+  const auto pairs = counters_->Snapshot().pairs();
+  EXPECT_EQ(pairs.outputs(0).pairs(), 300);
+  EXPECT_NEAR(static_cast<double>(pairs.outputs(0).differs()), 100, 25);
+}
+
 TEST_F(Pairs, CountFailuresOfEachVersion) {
   const auto good = [](Side) { return Took(milliseconds(1)); };
   const auto fails = [&](Side which) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/base/buckets.h"
+#include "common/base/text.h"
 
 namespace longshore::evidence {
 
@@ -87,6 +88,26 @@ void Counters::CountPair(const PairOutcome& outcome) {
   drift_.set_difference_sum(drift_.difference_sum() + difference.relative);
   drift_.set_difference_max(std::max(drift_.difference_max(), difference.relative));
   drift_.set_top1_changed(drift_.top1_changed() + (difference.top1_changed ? 1 : 0));
+  CountOutputs(outcome);
+}
+
+void Counters::CountOutputs(const PairOutcome& outcome) {
+  if (!outcome.mismatch.empty()) {
+    pairs_.set_mismatched(pairs_.mismatched() + 1);
+    if (pairs_.mismatch().empty()) pairs_.set_mismatch(CutText(outcome.mismatch, kMismatchBytesMax));
+  }
+  rules_.clear();
+  for (const OutputOutcome& output : outcome.outputs) rules_.push_back(output.rule);
+  if (outputs_.size() + rules_.size() > kRulesMax)
+    std::erase_if(outputs_, [this](const auto& one) { return std::ranges::find(rules_, one.first) == rules_.end(); });
+  for (const OutputOutcome& output : outcome.outputs) {
+    control::OutputEvidence& counts = outputs_[output.rule];
+    counts.set_rule(output.rule);
+    counts.set_pairs(counts.pairs() + (output.counted ? 1 : 0));
+    counts.set_differs(counts.differs() + (output.only_candidate_differs() ? 1 : 0));
+    counts.set_noise(counts.noise() + (output.noise && !output.differs ? 1 : 0));
+    counts.set_both(counts.both() + (output.noise && output.differs ? 1 : 0));
+  }
 }
 
 void Counters::CountDropped(PairDrop why) {
@@ -126,6 +147,7 @@ control::Evidence Counters::Snapshot() const {
   const std::lock_guard lock(mutex_);
   *evidence.mutable_drift() = drift_;
   *evidence.mutable_pairs() = pairs_;
+  for (const std::string& rule : rules_) *evidence.mutable_pairs()->add_outputs() = outputs_.at(rule);
   if (bins_) bins_->CopyTo(evidence.mutable_bins());
   return evidence;
 }

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -61,13 +62,27 @@ struct PairDifference {
   bool top1_changed = false;
 };
 
-// The result of running one input on both versions. `ratio` and `difference` are only set if both answered.
+// What an output rule (agreement.h) found in one pair.
+struct OutputOutcome {
+  std::string rule;      // As text.
+  std::string output;    // Its name.
+  bool counted = false;  // False if the rule could not compare the answers, for example because it names no output.
+  bool differs = false;  // The candidate differs from stable.
+  bool noise = false;    // Stable differs from itself in another run.
+
+  bool only_candidate_differs() const { return differs && !noise; }
+};
+
+// The result of running one input on both versions. `ratio`, `difference`,
+// `outputs` and `mismatch` are only set if both answered.
 struct PairOutcome {
   enum class Kind { kBothAnswered, kCandidateFailed, kStableFailed, kBothFailed };
   Kind kind = Kind::kBothAnswered;
   double ratio = 1;  // The run time of the candidate divided by that of stable.
   PairDifference difference{};
-  bool candidate_non_finite = false;  // The candidate failed because its answer has NaN or Inf.
+  std::vector<OutputOutcome> outputs{};  // One per output rule.
+  std::string mismatch{};                // See Mismatch in agreement.h; "" if there is none.
+  bool candidate_non_finite = false;     // The candidate failed because its answer has NaN or Inf.
 };
 
 // Why a sampled request was not run as a pair.
@@ -80,6 +95,10 @@ bool IsEvidence(Code code);
 // The counters of one version.
 class Counters {
  public:
+  // The maximum number of output rules whose counts are remembered, and of bytes of the first mismatch.
+  static constexpr size_t kRulesMax = 256;
+  static constexpr size_t kMismatchBytesMax = 500;
+
   // Counts a request that has ended; also counts it as an error unless the code is kOk. Does nothing if the code is not
   // evidence.
   void CountRequest(Code code);
@@ -91,6 +110,8 @@ class Counters {
   // Counts an answer that has NaN or Inf. Call it only if stable's answer to the same input is finite, or if stable
   // could not be asked.
   void CountNonFinite(TimePoint at);
+  // Snapshot reports the counts of the output rules of the newest pair, in their order. The counts of a rule that is no
+  // longer used are remembered, so that they never decrease when it comes back; above kRulesMax they are forgotten.
   void CountPair(const PairOutcome& outcome);
   void CountDropped(PairDrop why);
   // Returns the counters by bins of keys for this salt, which Snapshot reports until this is called with another salt.
@@ -103,6 +124,8 @@ class Counters {
   control::Evidence Snapshot() const;
 
  private:
+  void CountOutputs(const PairOutcome& outcome);
+
   std::atomic<int64_t> requests_{0};
   std::atomic<int64_t> errors_{0};
   std::atomic<int64_t> non_finite_{0};
@@ -112,7 +135,9 @@ class Counters {
   // Guards the members below. A mutex is fast enough, because there are few pairs.
   mutable std::mutex mutex_;
   control::DriftEvidence drift_;
-  control::PairEvidence pairs_;
+  control::PairEvidence pairs_;                             // Without the counts of the output rules.
+  std::map<std::string, control::OutputEvidence> outputs_;  // By the text of the rule.
+  std::vector<std::string> rules_;                          // Of the newest pair that both answered.
   std::shared_ptr<Bins> bins_;
 };
 

@@ -108,6 +108,55 @@ TEST(Counters, RatiosOfPairsFollowTheWireContract) {
   EXPECT_EQ(pairs.ratio_buckets(64), 1) << "the pair that failed has no ratio";
 }
 
+PairOutcome WithOutputs(const std::vector<OutputOutcome>& outputs, const std::string& mismatch = "") {
+  return {.outputs = outputs, .mismatch = mismatch};
+}
+
+TEST(Counters, CountsOfAnOutputRuleNeverDecreaseWhenTheRulesChange) {
+  Counters counters;
+  const OutputOutcome differs{.rule = "a: Top1", .output = "a", .counted = true, .differs = true};
+  const OutputOutcome noise{.rule = "b: Top1", .output = "b", .counted = true, .noise = true};
+  const OutputOutcome unknown{.rule = "c: Top1", .output = "c"};
+  counters.CountPair(WithOutputs({differs, noise, unknown}));
+  counters.CountPair(WithOutputs({noise, differs}));
+  control::PairEvidence pairs = counters.Snapshot().pairs();
+  ASSERT_EQ(pairs.outputs_size(), 2) << "only the rules of the newest pair";
+  EXPECT_EQ(pairs.outputs(0).rule(), "b: Top1");
+  EXPECT_EQ(pairs.outputs(0).noise(), 2);
+  EXPECT_EQ(pairs.outputs(1).rule(), "a: Top1");
+  EXPECT_EQ(pairs.outputs(1).differs(), 2);
+  counters.CountPair(WithOutputs({noise}));
+  counters.CountPair(WithOutputs({differs, unknown}));
+  pairs = counters.Snapshot().pairs();
+  ASSERT_EQ(pairs.outputs_size(), 2);
+  EXPECT_EQ(pairs.outputs(0).pairs(), 3) << "the counts from before the rule was removed";
+  EXPECT_EQ(pairs.outputs(1).pairs(), 0);
+  counters.CountPair({.kind = PairOutcome::Kind::kCandidateFailed});
+  EXPECT_EQ(counters.Snapshot().pairs().outputs_size(), 2) << "a pair without answers says nothing about the rules";
+}
+
+TEST(Counters, ForgetOldOutputRulesAboveTheirLimit) {
+  Counters counters;
+  const auto count = [&counters](const std::string& rule) {
+    counters.CountPair(WithOutputs({{.rule = rule, .output = "a", .counted = true}}));
+    return counters.Snapshot().pairs().outputs(0).pairs();
+  };
+  for (size_t i = 0; i <= Counters::kRulesMax; ++i) count(std::to_string(i));
+  EXPECT_EQ(count("0"), 1) << "forgotten";
+  EXPECT_EQ(count("0"), 2);
+}
+
+TEST(Counters, KeepTheFirstMismatch) {
+  Counters counters;
+  counters.CountPair(WithOutputs({}, "first" + std::string(10'000, '.')));
+  counters.CountPair(WithOutputs({}, "second"));
+  counters.CountPair(WithOutputs({}));
+  const control::PairEvidence pairs = counters.Snapshot().pairs();
+  EXPECT_EQ(pairs.mismatched(), 2);
+  EXPECT_EQ(pairs.mismatch().substr(0, 5), "first");
+  EXPECT_EQ(pairs.mismatch().size(), Counters::kMismatchBytesMax);
+}
+
 TEST(Counters, OverloadIsNeitherARequestNorAnError) {
   Counters counters;
   counters.CountOverloaded();

@@ -6,6 +6,7 @@
 
 #include "common/base/sampled.h"
 #include "serving-node/batching/rows.h"
+#include "serving-node/inference/inference.h"
 #include "serving-node/inference/inputs.h"
 #include "serving-node/models/model_store.h"
 
@@ -33,6 +34,19 @@ const char* NameOf(PairDrop why) {
     case PairDrop::kQueue: break;
   }
   return "queue";
+}
+
+const char* NameOf(const evidence::OutputOutcome& outcome) {
+  if (outcome.noise) return outcome.differs ? "both" : "noise";
+  return outcome.differs ? "differs" : "agrees";
+}
+
+// Returns the signature that the request names; an empty one if there is none, so that all runs will fail.
+tensorflow::SignatureDef SignatureOf(const models::ReadyVersion& ready,
+                                     const tensorflow::serving::PredictRequest& request) {
+  const auto& signatures = ready.loaded->signatures();
+  const auto found = signatures.find(inference::SignatureName(request.model_spec()));
+  return found == signatures.end() ? tensorflow::SignatureDef() : found->second;
 }
 
 // Returns the request with as many rows as the user's run had or, if that failed, as it would have alone. The request
@@ -78,6 +92,10 @@ Pairing::Pairing(const RouterDeps& deps, FirstRuns& first_runs)
       pairs_(
           deps.metrics.Counters("longshore_pairs_total",
                                 "Sampled requests that ran on both versions, by the candidate's version and result.")),
+      outputs_(deps.metrics.Counters(
+          "longshore_pair_outputs_total",
+          "Outputs that a rule compared in pairs, by the candidate's version and result: agrees, differs, noise (only "
+          "stable differs from itself) or both.")),
       dropped_(deps.metrics.Counters(
           "longshore_pairs_dropped_total",
           "Sampled requests that did not run on both versions because the node was busy, the budget was spent or the "
@@ -88,17 +106,14 @@ void Pairing::Offer(const Request& request, const UsersRun& run) const {
   const Entry* candidate = request.model->candidate();
   const Entry* stable = request.model->stable();
   const Entry* chosen = request.choice.entry;
-  if (candidate == nullptr || stable == nullptr || candidate->applied_weight() == 0) return;
+  if (candidate == nullptr || stable == nullptr || !candidate->paired()) return;
   if (chosen != candidate && (chosen != stable || request.model->pairs.only_candidates)) return;
   if (!Sampled(candidate->arm->sampled.fetch_add(1), request.model->pairs.share)) return;
   const auto ready = deps_.store.Find(request.model_name(), candidate->version);
   const auto ready_stable = deps_.store.Find(request.model_name(), stable->version);
   if (!ready || !ready_stable) return;
-  deps_.pairs.Offer(TermsOf(request, run, *candidate), [&] {
-    return MakePair(std::make_shared<const Input>(
-                        Input{request.call.request, run.padded_rows, *ready, *ready_stable, deps_.budget.elements_max}),
-                    *candidate);
-  });
+  deps_.pairs.Offer(TermsOf(request, run, *candidate),
+                    [&] { return MakePair(request, run, {.candidate = *ready, .stable = *ready_stable}); });
 }
 
 evidence::PairTerms Pairing::TermsOf(const Request& request, const UsersRun& run, const Entry& candidate) const {
@@ -113,10 +128,15 @@ evidence::PairTerms Pairing::TermsOf(const Request& request, const UsersRun& run
           }};
 }
 
-evidence::Pair Pairing::MakePair(const std::shared_ptr<const Input>& input, const Entry& candidate) const {
-  return {.run = [this, input, arm = candidate.arm](
-                     Side side) { return side == Side::kCandidate ? RunCandidate(*input, *arm) : input->Run(side); },
-          .counted = [this, arm = candidate.arm](const PairOutcome& outcome) { Counted(outcome, *arm); }};
+evidence::Pair Pairing::MakePair(const Request& request, const UsersRun& run, const BothVersions& both) const {
+  const auto input = std::make_shared<const Input>(
+      Input{request.call.request, run.padded_rows, both.candidate, both.stable, deps_.budget.elements_max});
+  const std::shared_ptr<Arm> arm = request.model->candidate()->arm;
+  return {.run = [this, input,
+                  arm](Side side) { return side == Side::kCandidate ? RunCandidate(*input, *arm) : input->Run(side); },
+          .counted = [this, arm](const PairOutcome& outcome) { Counted(outcome, *arm); },
+          .rules = request.model->pairs.rules,
+          .signature = SignatureOf(*both.stable, request.call.request)};
 }
 
 Result<evidence::PairedRun> Pairing::RunCandidate(const Input& input, Arm& arm) const {
@@ -134,7 +154,13 @@ Result<evidence::PairedRun> Pairing::RunCandidate(const Input& input, Arm& arm) 
 void Pairing::Counted(const PairOutcome& outcome, const Arm& arm) const {
   const GuardKey& key = arm.guard->key();
   auto pairs = pairs_;
-  pairs.With({{"model", key.model}, {"version", std::to_string(key.version)}, {"result", NameOf(outcome.kind)}}).Add();
+  const std::string version = std::to_string(key.version);
+  pairs.With({{"model", key.model}, {"version", version}, {"result", NameOf(outcome.kind)}}).Add();
+  auto outputs = outputs_;
+  for (const evidence::OutputOutcome& one : outcome.outputs) {
+    if (!one.counted) continue;
+    outputs.With({{"model", key.model}, {"version", version}, {"output", one.output}, {"result", NameOf(one)}}).Add();
+  }
   if (!outcome.candidate_non_finite || outcome.kind != PairOutcome::Kind::kCandidateFailed) return;
   const TimePoint now = deps_.clock.Now();
   arm.counters->CountNonFinite(now);

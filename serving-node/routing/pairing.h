@@ -1,8 +1,8 @@
 // Chooses the requests that are run as pairs (serving-node/evidence/pairs.h), and runs them.
 //
 // A pair is made of a request that was assigned to stable or to the candidate on a node that holds both, whatever
-// became of it. Requests for which the client named the version are left out, and so are all requests while the
-// candidate has no weight, because a guard may have tripped.
+// became of it. Requests for which the client named the version are left out, and so are all requests after the
+// candidate's guard tripped, or while the candidate has no weight, unless the desired state says that it is a shadow.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,7 @@
 #include "common/metrics/metrics.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/evidence/pairs.h"
+#include "serving-node/models/models.h"
 #include "serving-node/routing/first_runs.h"
 #include "serving-node/routing/request.h"
 #include "serving-node/routing/router_deps.h"
@@ -37,14 +38,19 @@ class Pairing {
 
  private:
   struct Input;
+  struct BothVersions {
+    models::Handle candidate;
+    models::Handle stable;
+  };
   evidence::PairTerms TermsOf(const Request& request, const UsersRun& run, const Entry& candidate) const;
-  evidence::Pair MakePair(const std::shared_ptr<const Input>& input, const Entry& candidate) const;
+  evidence::Pair MakePair(const Request& request, const UsersRun& run, const BothVersions& both) const;
   Result<evidence::PairedRun> RunCandidate(const Input& input, Arm& arm) const;
   void Counted(const evidence::PairOutcome& outcome, const Arm& arm) const;
 
   const RouterDeps deps_;
   FirstRuns& first_runs_;
   const metrics::Family<metrics::Counter> pairs_;
+  const metrics::Family<metrics::Counter> outputs_;
   const metrics::Family<metrics::Counter> dropped_;
 };
 

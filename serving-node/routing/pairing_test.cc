@@ -17,6 +17,27 @@ namespace {
 using models::FakeRecord;
 using testing::HasSubstr;
 
+// A pair of another model that runs until GoOn, so that all other pairs wait.
+class HeldPair {
+ public:
+  explicit HeldPair(evidence::PairRunner& pairs) {
+    const evidence::PairTerms terms{
+        .slots = 1, .counters = std::make_shared<evidence::Counters>(), .dropped = [](evidence::PairDrop) {}};
+    pairs.Offer(terms, [this] {
+      return evidence::Pair{
+          .run = [freed = go_on_.get_future().share()](evidence::Side) -> Result<evidence::PairedRun> {
+            freed.wait();
+            return Unavailable("busy");
+          },
+          .counted = [](const evidence::PairOutcome&) {}};
+    });
+  }
+  void GoOn() { go_on_.set_value(); }
+
+ private:
+  std::promise<void> go_on_;
+};
+
 class PairingTest : public testing::Test {
  protected:
   control::Evidence EvidenceOf(int64_t version) const { return node_.recorder.Snapshot("digits", version); }
@@ -97,6 +118,91 @@ TEST_F(PairingTest, RequestsThatNameAVersionAndCandidatesWithoutWeightAreNotPair
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
   node_.SetState(TwoVersions(2, 5000, "validation { pair_share: 1 pair_budget: 1 }"));
   EXPECT_EQ(Send(1, 1, 2).pairs(), 1) << "the first pair is of the last request";
+}
+
+// A state for TestNode::SetState: the candidate has no weight, but requests become pairs.
+std::string Shadow(int64_t candidate, const std::string& more, const std::string& guard = "") {
+  std::string state = TwoVersions(candidate, 0, more, guard);
+  const std::string role = "role: CANDIDATE ";
+  return state.insert(state.find(role) + role.size(), "shadow: true ");
+}
+
+TEST_F(PairingTest, AShadowWithoutWeightIsPairedWithStablesRequests) {
+  node_.Hold({1, 2});
+  node_.SetState(Shadow(2, "validation { pair_share: 0.5 pair_budget: 1 }"));
+  const auto pairs = Send(20, 0.5, 2);
+  EXPECT_EQ(pairs.pairs(), 10);
+  EXPECT_EQ(Offered(pairs), 10);
+  EXPECT_EQ(EvidenceOf(1).requests(), 20) << "stable answers all users";
+  EXPECT_EQ(EvidenceOf(2).requests(), 0);
+}
+
+TEST_F(PairingTest, AShadowIsNotPairedAfterItsGuardTripped) {
+  node_.Hold({1, 4});
+  const std::string pair_all = "validation { pair_share: 1 pair_budget: 1 }";
+  node_.SetState(Shadow(4, pair_all, "non_finite: true"));
+  ASSERT_EQ(RanBy(*Ask(node_.router, DigitsCall(kNanHere)), kNanHere), 1) << "no user sees the candidate's answer";
+  EXPECT_EQ(WaitForPairs(1, 4).candidate_failed(), 1);
+  ASSERT_EQ(node_.guards->Trips().size(), 1u);
+  const size_t runs = Runs().size();
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
+  node_.pairs.Drain();
+  EXPECT_EQ(Offered(EvidenceOf(4).pairs()), 1);
+  EXPECT_EQ(Runs().size(), runs + 10);
+}
+
+TEST_F(PairingTest, AShadowIsPairedOnlyOnNodesThatHoldBothVersions) {
+  node_.Hold({1});
+  node_.SetState(Shadow(2, "validation { pair_share: 1 pair_budget: 1 }"));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
+  node_.Hold({1, 2});
+  EXPECT_EQ(Send(1, 1, 2).pairs(), 1) << "the first pair is of the last request";
+}
+
+// y = 2 x + version, so the two versions differ by 1.
+TEST_F(PairingTest, OutputRulesCompareTheOutputsOfEachPair) {
+  node_.Hold({1, 2});
+  node_.SetState(Shadow(2, R"(validation { pair_share: 1 pair_budget: 1
+      output_rules { output: "y" measure: WITHIN absolute: 0.5 }
+      output_rules { output: "y" measure: WITHIN absolute: 1.5 }
+      output_rules { output: "logits" measure: TOP1 } })"));
+  const auto pairs = Send(3, 1, 2);
+  ASSERT_EQ(pairs.outputs_size(), 3);
+  EXPECT_EQ(pairs.outputs(0).rule(), "y: Within, absolute 0.5, relative 0");
+  EXPECT_EQ(pairs.outputs(0).pairs(), 3);
+  EXPECT_EQ(pairs.outputs(0).differs(), 3);
+  EXPECT_EQ(pairs.outputs(1).pairs(), 3);
+  EXPECT_EQ(pairs.outputs(1).differs(), 0);
+  EXPECT_EQ(pairs.outputs(2).pairs(), 0) << "the signature does not have this output";
+  EXPECT_EQ(pairs.mismatched(), 0);
+  const std::string labels = R"(longshore_pair_outputs_total{model="digits",output="y",result=)";
+  EXPECT_THAT(node_.metrics.Text(), HasSubstr(labels + R"("differs",version="2"} 3)"));
+  EXPECT_THAT(node_.metrics.Text(), HasSubstr(labels + R"("agrees",version="2"} 3)"));
+}
+
+// The pair of the first request waits behind another pair until two users' requests of stable use the only slot.
+TEST_F(PairingTest, NoRunOfAShadowStartsWhileUsersRequestsRunOrWait) {
+  TestNode node(dir_.path(), "with-one-slot", 1);
+  node.Hold({1, 2});
+  node.SetState(Shadow(2, "validation { pair_share: 1 pair_budget: 1 }"));
+  HeldPair other(node.pairs);
+  ASSERT_TRUE(Ask(node.router, DigitsCall(0)));
+  while (node.pairs.waiting() < 1) std::this_thread::yield();
+  models::FakeRecord& record = node.engine.record();
+  record.Set(&FakeRecord::holding, true);
+  auto running = Begin(node.router, Pinned(DigitsCall(0), 1));
+  record.Wait([&record] { return record.runs.size() == 2; });
+  auto waiting = Begin(node.router, Pinned(DigitsCall(0), 1));
+  other.GoOn();
+  const auto pairs = [&node] { return node.recorder.Snapshot("digits", 2).pairs(); };
+  while (Offered(pairs()) < 1) std::this_thread::yield();
+  EXPECT_EQ(pairs().dropped_busy(), 1) << "it waited for Pairing::kPatience";
+  record.Set(&FakeRecord::holding, false);
+  EXPECT_TRUE(running.get());
+  EXPECT_TRUE(waiting.get());
+  const std::lock_guard lock(record.mutex);
+  EXPECT_EQ(std::ranges::count(record.runs, 1, &FakeRecord::Ran::version), 3);
+  EXPECT_EQ(record.runs.size(), 3u) << "nothing ran on the candidate";
 }
 
 TEST_F(PairingTest, BothRunsHaveThePaddedRowsOfTheUsersRun) {
@@ -188,20 +294,11 @@ TEST_F(PairingTest, TheRouterDropsWaitingPairsWhenItEnds) {
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "fleet {fleet: \"ns/f\"}" + TwoVersions(2, 5000, "validation { pair_share: 1 pair_budget: 1 }"), state.get()));
   router->SetState(std::move(state));
-  const evidence::PairTerms terms{
-      .slots = 1, .counters = std::make_shared<evidence::Counters>(), .dropped = [](evidence::PairDrop) {}};
-  std::promise<void> go_on;
-  node_.pairs.Offer(terms, [&] {
-    return evidence::Pair{[freed = go_on.get_future().share()](evidence::Side) -> Result<evidence::PairedRun> {
-                            freed.wait();
-                            return Unavailable("busy");
-                          },
-                          [](const evidence::PairOutcome&) {}};
-  });
+  HeldPair other(node_.pairs);
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(Ask(*router, DigitsCall(0)));
   std::thread end([&router] { router.reset(); });
   while (node_.pairs.waiting() > 0) std::this_thread::yield();
-  go_on.set_value();
+  other.GoOn();
   end.join();
   node_.pairs.Drain();
   EXPECT_EQ(Offered(EvidenceOf(2).pairs()), 0) << "no pair runs after the router has ended";

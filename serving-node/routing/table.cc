@@ -33,6 +33,7 @@ PairPolicy PairPolicyOf(const control::Validation& validation) {
   if (validation.pair_budget() > 0) policy.budget = validation.pair_budget();
   policy.share = std::min(policy.share, 1.0);
   policy.budget = std::min(policy.budget, 1.0);
+  policy.rules = evidence::RulesOf(validation);
   return policy;
 }
 
@@ -120,7 +121,8 @@ std::shared_ptr<const RoutingTable> RoutingTable::Build(const control::DesiredSt
       auto& arm = next.arms[key] = reused->arms[key];
       if (!arm) arm = NewArm(key, guards, recorder);
       model.entries.push_back({version.version(), version.weight_bp(), version.role(), version.guard(), arm,
-                               table->peers_.AddressesOf(version.ready()), arm->counters->BinsOf(salt_of_bins)});
+                               table->peers_.AddressesOf(version.ready()), arm->counters->BinsOf(salt_of_bins),
+                               version.shadow()});
     }
     std::ranges::stable_sort(model.entries, {}, [](const Entry& entry) { return entry.role == control::STABLE; });
   }

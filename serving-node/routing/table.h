@@ -12,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "longshore/control.pb.h"
+#include "serving-node/evidence/agreement.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/routing/assignment.h"
 #include "serving-node/routing/guard.h"
@@ -44,12 +45,15 @@ struct Entry {
   std::vector<std::string> peers;  // Addresses of the other nodes that have this version ready.
   // Counts the requests that have a key; null unless requests are assigned by keys and there is a candidate.
   std::shared_ptr<evidence::Bins> bins;
+  bool shadow = false;  // Of a candidate: requests become pairs although its weight is 0.
 
   bool tripped() const { return role != control::STABLE && arm->guard->tripped(); }
   // True while the journal entry of the first run is being written. A run that is submitted now waits for the disk.
   bool being_noted() const { return arm->first_run.load(std::memory_order_acquire) == FirstRun::kBeingNoted; }
   // The weight for requests that name no version, in hundredths of a percent: 0 after the guard tripped.
   int32_t applied_weight() const { return tripped() ? 0 : weight_bp; }
+  // True if requests of stable may become pairs of this candidate.
+  bool paired() const { return !tripped() && (weight_bp > 0 || shadow); }
 };
 
 // Which requests are run as pairs (pairing.h), as shares.
@@ -57,6 +61,7 @@ struct PairPolicy {
   double share = 0.25;
   double budget = 0.10;          // Of the node's slot time.
   bool only_candidates = false;  // Only requests that were assigned to the candidate.
+  std::shared_ptr<const evidence::OutputRules> rules;
 };
 
 struct ModelRoutes {
