@@ -225,7 +225,7 @@ void Execution::OfferFailure(const ActiveRun& run) const {
   if (deps_.failures == nullptr) return;
   const Error error = run.outcome ? Error{Code::kOk, ""} : run.outcome.error();
   const bool failed = run.outcome ? evidence::HasNonFinite(run.outcome->outputs) : evidence::IsEvidence(error.code);
-  if (failed) deps_.failures->Offer({run.request->call, run.ready, error});
+  if (failed) deps_.failures->Offer(Failure{run.request->call, run.ready, error});
 }
 
 void Execution::Measure(const ActiveRun& run) const {

@@ -9,6 +9,7 @@
 #include "serving-node/inference/inference.h"
 #include "serving-node/inference/inputs.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/routing/failure.h"
 
 namespace longshore::routing {
 namespace {
@@ -39,6 +40,16 @@ const char* NameOf(PairDrop why) {
 const char* NameOf(const evidence::OutputOutcome& outcome) {
   if (outcome.noise) return outcome.differs ? "both" : "noise";
   return outcome.differs ? "differs" : "agrees";
+}
+
+// Returns why the candidate's outputs are not stable's; "" if they are.
+std::string DifferenceOf(const PairOutcome& outcome) {
+  std::string what = outcome.mismatch;
+  for (const evidence::OutputOutcome& one : outcome.outputs) {
+    if (!one.only_candidate_differs()) continue;
+    what += fmt::format("{}output \"{}\" differs by the rule \"{}\"", what.empty() ? "" : "; ", one.output, one.rule);
+  }
+  return what;
 }
 
 // Returns the signature that the request names; an empty one if there is none, so that all runs will fail.
@@ -132,10 +143,15 @@ evidence::Pair Pairing::MakePair(const Request& request, const UsersRun& run, co
   const auto input = std::make_shared<const Input>(
       Input{request.call.request, run.padded_rows, both.candidate, both.stable, deps_.budget.elements_max});
   const std::shared_ptr<Arm> arm = request.model->candidate()->arm;
+  const PairPolicy& policy = request.model->pairs;
   return {.run = [this, input,
                   arm](Side side) { return side == Side::kCandidate ? RunCandidate(*input, *arm) : input->Run(side); },
-          .counted = [this, arm](const PairOutcome& outcome) { Counted(outcome, *arm); },
-          .rules = request.model->pairs.rules,
+          .counted =
+              [this, input, arm, policy](const PairOutcome& outcome) {
+                Counted(outcome, *arm);
+                KeepIfDifferent(outcome, *input, policy);
+              },
+          .rules = policy.rules,
           .signature = SignatureOf(*both.stable, request.call.request)};
 }
 
@@ -149,6 +165,20 @@ Result<evidence::PairedRun> Pairing::RunCandidate(const Input& input, Arm& arm) 
   const bool ran = run || (run.error().code != Code::kUnavailable && run.error().code != Code::kDeadlineExceeded);
   if (is_first) first_runs_.End(arm, ran);
   return run;
+}
+
+void Pairing::KeepIfDifferent(const PairOutcome& outcome, const Input& input, const PairPolicy& policy) const {
+  if (deps_.failures == nullptr || policy.keep_worst == 0) return;
+  const std::string what = DifferenceOf(outcome);
+  const models::Handle candidate = input.candidate.lock(), stable = input.stable.lock();
+  if (what.empty() || !candidate || !stable) return;
+  deps_.failures->Offer(Difference{.request = input.request,
+                                   .candidate = candidate,
+                                   .stable_version = stable->version,
+                                   .rules = *policy.rules,
+                                   .what = what,
+                                   .relative = outcome.difference.relative,
+                                   .differences_max = policy.keep_worst});
 }
 
 void Pairing::Counted(const PairOutcome& outcome, const Arm& arm) const {

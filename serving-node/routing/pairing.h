@@ -46,6 +46,7 @@ class Pairing {
   evidence::Pair MakePair(const Request& request, const UsersRun& run, const BothVersions& both) const;
   Result<evidence::PairedRun> RunCandidate(const Input& input, Arm& arm) const;
   void Counted(const evidence::PairOutcome& outcome, const Arm& arm) const;
+  void KeepIfDifferent(const evidence::PairOutcome& outcome, const Input& input, const PairPolicy& policy) const;
 
   const RouterDeps deps_;
   FirstRuns& first_runs_;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "common/os/file.h"
+#include "serving-node/routing/failure.h"
 #include "serving-node/routing/testing.h"
 
 namespace longshore::routing {
@@ -178,6 +179,47 @@ TEST_F(PairingTest, OutputRulesCompareTheOutputsOfEachPair) {
   const std::string labels = R"(longshore_pair_outputs_total{model="digits",output="y",result=)";
   EXPECT_THAT(node_.metrics.Text(), HasSubstr(labels + R"("differs",version="2"} 3)"));
   EXPECT_THAT(node_.metrics.Text(), HasSubstr(labels + R"("agrees",version="2"} 3)"));
+}
+
+// Notes the differences that it is offered.
+class Differences final : public FailureSink {
+ public:
+  void Offer(const Failure&) override { ADD_FAILURE() << "nothing failed"; }
+  void Offer(const Difference& difference) override {
+    seen.push_back(fmt::format("{}: version {} and {}, at most {}, {} rules, by {}: {}",
+                               difference.request.model_spec().name(), difference.candidate->version,
+                               difference.stable_version, difference.differences_max, difference.rules.size(),
+                               difference.relative, difference.what));
+  }
+  std::vector<std::string> seen;
+};
+
+TEST_F(PairingTest, DifferentOutputsAreOfferedForCaptureIfTheModelWantsIt) {
+  Differences sink;
+  RouterDeps deps{node_.store,      node_.admission, node_.recorder, node_.pairs, node_.metrics,      node_.runs,
+                  *node_.forwarder, *node_.guards,   node_.origins,  node_.clock, node_.journal.get()};
+  deps.failures = &sink;
+  Router router(deps, RouterOptions{.node = "b"});
+  node_.Hold({1, 2});
+  const auto ask = [&](const std::string& validation) {
+    auto state = std::make_shared<control::DesiredState>();
+    const std::string text = Shadow(2, "validation { pair_share: 1 pair_budget: 1 " + validation + "}");
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString("fleet {fleet: \"ns/f\"}" + text, state.get()));
+    router.SetState(std::move(state));
+    const int64_t before = Offered(EvidenceOf(2).pairs());
+    ASSERT_TRUE(Ask(router, DigitsCall(0)));
+    WaitForPairs(before + 1, 2);
+  };
+  const std::string differs = R"(output_rules { output: "y" measure: WITHIN absolute: 0.5 } )";
+  ask(differs);
+  ask(differs + "keep_worst: -1");
+  ask(R"(keep_worst: 3 output_rules { output: "y" measure: WITHIN absolute: 1.5 } )");
+  ask("keep_worst: 3");
+  EXPECT_THAT(sink.seen, testing::IsEmpty());
+  ask(differs + "keep_worst: 3");
+  EXPECT_THAT(sink.seen,
+              testing::ElementsAre(R"(digits: version 2 and 1, at most 3, 1 rules, by 1: )"
+                                   R"(output "y" differs by the rule "y: Within, absolute 0.5, relative 0")"));
 }
 
 // The pair of the first request waits behind another pair until two users' requests of stable use the only slot.

@@ -34,6 +34,7 @@ PairPolicy PairPolicyOf(const control::Validation& validation) {
   policy.share = std::min(policy.share, 1.0);
   policy.budget = std::min(policy.budget, 1.0);
   policy.rules = evidence::RulesOf(validation);
+  policy.keep_worst = static_cast<size_t>(std::max(validation.keep_worst(), 0));
   return policy;
 }
 

@@ -62,6 +62,7 @@ struct PairPolicy {
   double budget = 0.10;          // Of the node's slot time.
   bool only_candidates = false;  // Only requests that were assigned to the candidate.
   std::shared_ptr<const evidence::OutputRules> rules;
+  size_t keep_worst = 0;  // How many pairs with different outputs are kept for each candidate, if the node keeps any.
 };
 
 struct ModelRoutes {

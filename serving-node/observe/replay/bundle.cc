@@ -26,7 +26,7 @@ class BoundedText final : public io::ZeroCopyOutputStream {
 }  // namespace
 
 Result<std::string> ToText(const capture::Bundle& bundle) {
-  std::string text = "# A request that failed. To replay it: longshore-node replay FILE\n";
+  std::string text = "# A captured request. To replay it: longshore-node replay FILE\n";
   bool is_whole = false;
   {
     BoundedText out(&text);

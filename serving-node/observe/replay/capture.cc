@@ -8,13 +8,15 @@
 #include "common/os/file.h"
 #include "common/os/log.h"
 #include "serving-node/models/discovery.h"
+#include "serving-node/observe/replay/worst.h"
 
 namespace longshore::replay {
 namespace {
 
-constexpr metrics::Name kTotal{
-    "longshore_captures_total",
-    "Failed requests by outcome: kept as a bundle, or left out because of a limit or an error."};
+constexpr metrics::Name kTotal{"longshore_captures_total",
+                               "Failed requests, and those with different outputs in a pair, by outcome: kept as a "
+                               "bundle, or left out because of a "
+                               "limit or an error."};
 constexpr size_t kNameBytesMax = 64;
 
 std::string Stamp(TimePoint at, const char* format) {
@@ -30,19 +32,27 @@ std::string ForFile(const std::string& name) {
   return safe;
 }
 
+std::vector<Path> BundlesIn(const Path& dir) {
+  std::vector<Path> files;
+  std::error_code error;
+  for (auto it = std::filesystem::directory_iterator(dir, error); !error && it != std::filesystem::directory_iterator();
+       it.increment(error)) {
+    if (it->path().extension() == kEnding) files.push_back(it->path());
+  }
+  return files;
+}
+
 struct Held {
   size_t files = 0;
   size_t bytes = 0;
 };
 
-Held HeldIn(const Path& dir) {
+Held HeldIn(const Path& dir, const std::vector<Path>& without) {
   Held held;
-  std::error_code error;
-  for (auto it = std::filesystem::directory_iterator(dir, error); !error && it != std::filesystem::directory_iterator();
-       it.increment(error)) {
-    if (it->path().extension() != kEnding) continue;
+  for (const Path& file : BundlesIn(dir)) {
+    if (std::ranges::find(without, file) != without.end()) continue;
     std::error_code vanished;
-    const auto bytes = it->file_size(vanished);
+    const auto bytes = std::filesystem::file_size(file, vanished);
     if (vanished) continue;
     ++held.files;
     held.bytes += bytes;
@@ -53,12 +63,31 @@ Held HeldIn(const Path& dir) {
 }  // namespace
 
 struct Capture::Kept {
+  struct Different {
+    int64_t stable_version;
+    evidence::OutputRules rules;
+    std::string what;
+    double relative;
+    size_t files_max;
+  };
   models::Handle ready;  // Keeps the version loaded until the bundle is written.
   Error error;
   std::shared_ptr<const tensorflow::serving::PredictRequest> request;
+  size_t bytes = 0;
+  std::optional<Different> different{};  // Nullopt for a failure.
 
-  bool is_non_finite() const { return error.code == Code::kOk; }
-  std::string why() const { return is_non_finite() ? "NON_FINITE" : std::string(CodeName(error.code)); }
+  bool is_non_finite() const { return error.code == Code::kOk && !different; }
+  Cause cause() const { return {ready->model, ready->version, error.code}; }
+  std::string why() const {
+    if (different) return "DIFFERS";
+    return is_non_finite() ? "NON_FINITE" : std::string(CodeName(error.code));
+  }
+  // The name of the bundle's file without date, number and ending.
+  std::string name() const {
+    const std::string model = ForFile(ready->model);
+    return different ? NameOfDifference(model, ready->version, different->relative)
+                     : fmt::format("{}-{}-{}", model, ready->version, why());
+  }
 };
 
 struct Capture::Counts {
@@ -82,12 +111,17 @@ Capture::Capture(CaptureOptions options, const models::ModelStore& store, routin
 
 Capture::~Capture() = default;
 
+// Requires: mutex_ is held.
+bool Capture::HasRoom(size_t bytes, TimePoint now) const {
+  return now >= paused_until_ && waiting_bytes_ + bytes <= kWaitingBytesMax;
+}
+
 bool Capture::Admit(const Cause& cause, size_t bytes, TimePoint now) {
   const auto is_over = [&](const auto& known) {
     return known.second.waiting == 0 && now - known.second.since >= options_.cause_time;
   };
   const std::lock_guard lock(mutex_);
-  if (now < paused_until_ || waiting_bytes_ + bytes > kWaitingBytesMax) return false;
+  if (!HasRoom(bytes, now)) return false;
   if (const auto known = causes_.find(cause); known != causes_.end() && is_over(*known)) causes_.erase(known);
   if (!causes_.contains(cause)) {
     if (causes_.size() >= kCausesMax) std::erase_if(causes_, is_over);
@@ -101,41 +135,74 @@ bool Capture::Admit(const Cause& cause, size_t bytes, TimePoint now) {
   return true;
 }
 
-void Capture::Settle(const Cause& cause, size_t bytes, bool is_kept) {
+bool Capture::Admit(size_t bytes, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (!HasRoom(bytes, now)) return false;
+  waiting_bytes_ += bytes;
+  return true;
+}
+
+void Capture::Settle(const Kept& kept, bool is_kept) {
   ++(is_kept ? counts_->kept : counts_->left_out);
   const std::lock_guard lock(mutex_);
-  Spent& spent = causes_.at(cause);
+  waiting_bytes_ -= kept.bytes;
+  if (kept.different) return;
+  Spent& spent = causes_.at(kept.cause());
   --spent.waiting;
-  waiting_bytes_ -= bytes;
   if (is_kept) ++spent.kept;
 }
 
-void Capture::Offer(const routing::Failure& failure) {
-  const Cause cause{failure.ready->model, failure.ready->version, failure.error.code};
-  const size_t bytes = failure.call.request.ByteSizeLong();
-  if (!Admit(cause, bytes, clock_.Now())) {
-    ++counts_->left_out;
-    return;
-  }
-  auto kept = std::make_shared<Kept>(
-      Kept{failure.ready, failure.error, std::make_shared<tensorflow::serving::PredictRequest>(failure.call.request)});
-  const bool waits = writer_.Post([this, cause, bytes, kept] {
-    const Status written = Keep(*kept);
+void Capture::Post(const std::shared_ptr<const Kept>& kept) {
+  const bool waits = writer_.Post([this, kept] {
+    const Result<bool> written = Keep(*kept);
     if (!written) {
-      spdlog::warn("model \"{}\": a failed request could not be captured: {}", kept->ready->model,
-                   written.error().message);
+      spdlog::warn("model \"{}\": a request could not be captured: {}", kept->ready->model, written.error().message);
       const std::lock_guard lock(mutex_);
       paused_until_ = clock_.Now() + options_.pause_on_error;
     }
-    Settle(cause, bytes, written.has_value());
+    Settle(*kept, written.value_or(false));
   });
-  if (!waits) Settle(cause, bytes, false);
+  if (!waits) Settle(*kept, false);
+}
+
+void Capture::Offer(const routing::Failure& failure) {
+  Kept kept{
+      .ready = failure.ready, .error = failure.error, .request = {}, .bytes = failure.call.request.ByteSizeLong()};
+  if (!Admit(kept.cause(), kept.bytes, clock_.Now())) {
+    ++counts_->left_out;
+    return;
+  }
+  kept.request = std::make_shared<tensorflow::serving::PredictRequest>(failure.call.request);
+  Post(std::make_shared<const Kept>(std::move(kept)));
+}
+
+void Capture::Offer(const routing::Difference& difference) {
+  const size_t bytes = difference.request.ByteSizeLong();
+  if (!Admit(bytes, clock_.Now())) {
+    ++counts_->left_out;
+    return;
+  }
+  Post(std::make_shared<const Kept>(
+      Kept{.ready = difference.candidate,
+           .error = {Code::kOk, ""},
+           .request = std::make_shared<tensorflow::serving::PredictRequest>(difference.request),
+           .bytes = bytes,
+           .different = Kept::Different{difference.stable_version, difference.rules, difference.what,
+                                        difference.relative, difference.differences_max}}));
 }
 
 std::string Capture::OriginOf(const Kept& kept) const {
   std::promise<std::string> promise;
   origins_.Find(kept.ready, kept.request, [&promise](const std::string& origin) { promise.set_value(origin); });
   return promise.get_future().get();
+}
+
+// Returns where the files of the version are; "" if the node does not know it.
+std::string Capture::DirOf(const std::string& model, int64_t version) const {
+  for (const auto& status : store_.Statuses(model)) {
+    if (status.version == version) return models::FindVersionDir(status.base_path, version).value_or(Path()).string();
+  }
+  return "";
 }
 
 capture::Bundle Capture::BundleOf(const Kept& kept) const {
@@ -145,29 +212,40 @@ capture::Bundle Capture::BundleOf(const Kept& kept) const {
   bundle.set_model(ready.model);
   bundle.set_version(ready.version);
   for (const auto& status : store_.Statuses(ready.model)) {
-    if (status.version != ready.version) continue;
-    bundle.set_digest(status.digest);
-    bundle.set_version_dir(models::FindVersionDir(status.base_path, ready.version).value_or(Path()).string());
+    if (status.version == ready.version) bundle.set_digest(status.digest);
   }
+  bundle.set_version_dir(DirOf(ready.model, ready.version));
   bundle.set_code(std::string(CodeName(kept.error.code)));
   bundle.set_error(kept.error.message);
   if (kept.is_non_finite()) bundle.set_non_finite(OriginOf(kept));
   *bundle.mutable_request() = *kept.request;
+  if (!kept.different) return bundle;
+  bundle.set_difference(kept.different->what);
+  for (const evidence::NamedRule& rule : kept.different->rules) *bundle.add_output_rules() = rule.rule;
+  bundle.set_stable_version(kept.different->stable_version);
+  bundle.set_stable_version_dir(DirOf(ready.model, kept.different->stable_version));
   return bundle;
 }
 
-Status Capture::Keep(const Kept& kept) {
+// Returns false if other bundles of the version differ more.
+Result<bool> Capture::Keep(const Kept& kept) {
+  std::vector<Path> replaced;
+  if (kept.different) {
+    auto milder = ReplacedBy(kept.name(), BundlesIn(options_.dir), kept.different->files_max);
+    if (!milder) return false;
+    replaced = std::move(*milder);
+  }
   // Check the size of the request first, because BundleOf may run the model again, to find the op that made a NaN or
   // Inf. Write checks the size of the bundle, which is larger.
-  RETURN_IF_ERROR(CheckRoom(kept.request->ByteSizeLong()));
-  const models::ReadyVersion& ready = *kept.ready;
+  RETURN_IF_ERROR(CheckRoom(kept.bytes, replaced));
   const capture::Bundle bundle = BundleOf(kept);
   ASSIGN_OR_RETURN(const std::string text, ToText(bundle));
-  const Path file = NextFile(fmt::format("{}-{}-{}", ForFile(ready.model), ready.version, kept.why()));
-  RETURN_IF_ERROR(Write(file, text));
-  spdlog::warn("model \"{}\" version {}: {}{}; the request is captured in {}", ready.model, ready.version, kept.why(),
-               bundle.non_finite().empty() ? "" : ": " + bundle.non_finite(), file.filename().string());
-  return {};
+  const Path file = NextFile(kept.name());
+  RETURN_IF_ERROR(Write(file, text, replaced));
+  const std::string detail = bundle.non_finite() + bundle.difference();  // At most one of them is set.
+  spdlog::warn("model \"{}\" version {}: {}{}; the request is captured in {}", bundle.model(), bundle.version(),
+               kept.why(), detail.empty() ? "" : ": " + detail, file.filename().string());
+  return true;
 }
 
 Path Capture::NextFile(const std::string& what) {
@@ -179,8 +257,8 @@ Path Capture::NextFile(const std::string& what) {
   }
 }
 
-Status Capture::CheckRoom(size_t bytes) const {
-  const Held held = HeldIn(options_.dir);
+Status Capture::CheckRoom(size_t bytes, const std::vector<Path>& replaced) const {
+  const Held held = HeldIn(options_.dir, replaced);
   if (held.files >= options_.files_max)
     return ResourceExhausted("the limit of {} bundles is reached", options_.files_max);
   if (held.bytes + bytes > options_.bytes_max) {
@@ -190,13 +268,15 @@ Status Capture::CheckRoom(size_t bytes) const {
   return {};
 }
 
-Status Capture::Write(const Path& file, const std::string& text) const {
+Status Capture::Write(const Path& file, const std::string& text, const std::vector<Path>& replaced) const {
   std::error_code error;
   if (std::filesystem::create_directories(options_.dir, error)) {
     std::filesystem::permissions(options_.dir, std::filesystem::perms::owner_all, error);
   }
-  RETURN_IF_ERROR(CheckRoom(text.size()));
-  return WriteFileAtomically(file, text);
+  RETURN_IF_ERROR(CheckRoom(text.size(), replaced));
+  RETURN_IF_ERROR(WriteFileAtomically(file, text));
+  for (const Path& milder : replaced) std::filesystem::remove(milder, error);
+  return {};
 }
 
 }  // namespace longshore::replay

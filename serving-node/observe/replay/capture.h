@@ -1,6 +1,7 @@
 // Stores failed requests, in limited number and size, so that they can be replayed with `longshore-node replay`. Only
 // failures that the version caused are stored. A request that missed its deadline or came to an overloaded node failed
-// because of the load, which a replay cannot reproduce.
+// because of the load, which a replay cannot reproduce. Requests that a candidate answered differently from stable are
+// stored, too: the worst ones of each candidate (worst.h).
 #pragma once
 
 #include <atomic>
@@ -35,7 +36,7 @@ struct CaptureOptions {
 };
 
 // Thread-safe. Store, search, clock and registry must outlive it. Failures above a limit are counted but not stored:
-// the first failures are the most useful ones.
+// the first failures are the most useful ones. All limits but per_cause_max also hold for differences.
 class Capture final : public routing::FailureSink {
  public:
   static constexpr size_t kWaitingMax = 16;
@@ -47,6 +48,7 @@ class Capture final : public routing::FailureSink {
   ~Capture() override;  // Writes the waiting requests.
 
   void Offer(const routing::Failure& failure) override;
+  void Offer(const routing::Difference& difference) override;
   // Blocks until everything offered before this call is written.
   void Flush() { writer_.Flush(); }
 
@@ -60,14 +62,18 @@ class Capture final : public routing::FailureSink {
     size_t waiting = 0;
     TimePoint since;  // When the first request with this cause was offered.
   };
+  bool HasRoom(size_t bytes, TimePoint now) const;
   bool Admit(const Cause& cause, size_t bytes, TimePoint now);
-  void Settle(const Cause& cause, size_t bytes, bool is_kept);
-  Status Keep(const Kept& kept);
+  bool Admit(size_t bytes, TimePoint now);
+  void Post(const std::shared_ptr<const Kept>& kept);
+  void Settle(const Kept& kept, bool is_kept);
+  Result<bool> Keep(const Kept& kept);
   capture::Bundle BundleOf(const Kept& kept) const;
+  std::string DirOf(const std::string& model, int64_t version) const;
   std::string OriginOf(const Kept& kept) const;
   Path NextFile(const std::string& what);
-  Status CheckRoom(size_t bytes) const;
-  Status Write(const Path& file, const std::string& text) const;
+  Status CheckRoom(size_t bytes, const std::vector<Path>& replaced) const;
+  Status Write(const Path& file, const std::string& text, const std::vector<Path>& replaced) const;
 
   const CaptureOptions options_;
   const models::ModelStore& store_;

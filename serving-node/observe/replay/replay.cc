@@ -5,6 +5,8 @@
 #include <future>
 #include <ostream>
 
+#include "common/node_contract/output_rules.h"
+#include "serving-node/evidence/agreement.h"
 #include "serving-node/inference/inputs.h"
 #include "serving-node/observe/replay/bundle.h"
 #include "serving-node/saved_model/digest.h"
@@ -18,14 +20,15 @@ using std::chrono::steady_clock;
 
 constexpr const char* kAbout =
     R"(Replays a request that failed and that a node captured (--capture_dir), as the only request, in this process.
+If a candidate answered it differently from stable in a pair of runs, replays it on both versions and compares them again.
 
   longshore-node replay /var/lib/longshore/captures/20261121T120000Z-001-digits-4-NON_FINITE.bundle
 
 It loads the version from the directory that the bundle names, or from --model_path, runs the request once without
 batching, and prints the answer. A bundle is text: you can change the request in it and replay it again.
 
-Exit status: 0 the request did not fail again, 1 it did (perhaps with another error), 2 the bundle or the model cannot
-be read.
+Exit status: 0 the request did not fail again, 1 it did (perhaps with another error, or other outputs differ), 2 the
+bundle or a model cannot be read.
 )";
 
 constexpr int64_t kShownElementsMax = 20;
@@ -67,6 +70,11 @@ void PrintBundle(const capture::Bundle& bundle, std::ostream& out) {
   out << fmt::format("captured {} on node {}: model \"{}\" version {}\n", bundle.captured_at(), bundle.node(),
                      bundle.model(), bundle.version());
   const std::string origin = bundle.non_finite().empty() ? "" : " in " + bundle.non_finite();
+  if (!bundle.difference().empty()) {
+    out << fmt::format("captured result: an answer that differs from that of version {}: {}\n", bundle.stable_version(),
+                       bundle.difference());
+    return;
+  }
   out << (bundle.code() == "OK" ? fmt::format("captured result: an answer with NaN or Inf{}\n", origin)
                                 : fmt::format("captured result: {}: {}\n", bundle.code(), bundle.error()));
 }
@@ -78,21 +86,57 @@ void WarnOfOtherFiles(const capture::Bundle& bundle, const Path& dir, std::ostre
                      dir.string(), *digest, bundle.digest());
 }
 
+// Runs the request and prints the result.
+Result<engine::TensorMap> Answer(engine::LoadedModel& model, const Result<engine::RunRequest>& run, std::ostream& out) {
+  const auto begin = steady_clock::now();
+  auto outputs = run ? engine::RunAndWait(model, *run) : tl::make_unexpected(run.error());
+  const double ms = std::chrono::duration<double, std::milli>(steady_clock::now() - begin).count();
+  if (outputs) {
+    out << fmt::format("replayed result: an answer in {:.1f} ms\n", ms);
+    Print(*outputs, out);
+  } else {
+    out << fmt::format("replayed result: {}\n", ToString(outputs.error()));
+  }
+  return outputs;
+}
+
 // Runs the request and returns true if the failure occurs again.
 bool Run(engine::LoadedModel& model, const capture::Bundle& bundle, std::ostream& out) {
   auto run = inference::ToRunRequest(bundle.request(), model.signatures());
-  const auto begin = steady_clock::now();
-  const auto outputs = run ? engine::RunAndWait(model, *run) : tl::make_unexpected(run.error());
-  const double ms = std::chrono::duration<double, std::milli>(steady_clock::now() - begin).count();
-  if (!outputs) {
-    out << fmt::format("replayed result: {}\n", ToString(outputs.error()));
-    return true;
-  }
-  out << fmt::format("replayed result: an answer in {:.1f} ms\n", ms);
-  Print(*outputs, out);
+  const auto outputs = Answer(model, run, out);
+  if (!outputs) return true;
   if (!HasNonFinite(*outputs)) return false;
   PrintOrigin(model, std::move(*run), out);
   return true;
+}
+
+// Prints how many rows of each output differ by the rules of the bundle, and returns true if any do.
+bool PrintDifferences(const capture::Bundle& bundle, const engine::TensorMap& candidate,
+                      const engine::TensorMap& stable, std::ostream& out) {
+  const std::string mismatch = evidence::Mismatch(candidate, stable, {});
+  if (!mismatch.empty()) out << mismatch << "\n";
+  bool differ = !mismatch.empty();
+  for (const control::OutputRule& rule : bundle.output_rules()) {
+    const auto ours = candidate.find(rule.output()), theirs = stable.find(rule.output());
+    if (ours == candidate.end() || theirs == stable.end() || !evidence::AppliesTo(rule, theirs->second)) continue;
+    const int64_t rows = evidence::RowsOf(theirs->second);
+    int64_t rows_differ = 0;
+    for (int64_t row = 0; row < rows; ++row)
+      rows_differ += evidence::RowAgrees(rule, ours->second, theirs->second, row) ? 0 : 1;
+    out << fmt::format("{} of {} rows differ by the rule \"{}\"\n", rows_differ, rows, node_contract::TextOf(rule));
+    differ = differ || rows_differ > 0;
+  }
+  return differ;
+}
+
+// Runs the request on both versions and returns true if the candidate fails, or if its outputs differ again.
+Result<bool> RunBoth(engine::LoadedModel& candidate, engine::LoadedModel& stable, const capture::Bundle& bundle,
+                     std::ostream& out) {
+  const auto ours = Answer(candidate, inference::ToRunRequest(bundle.request(), candidate.signatures()), out);
+  out << fmt::format("version {}, the stable one, from {}:\n", bundle.stable_version(), bundle.stable_version_dir());
+  const auto theirs = Answer(stable, inference::ToRunRequest(bundle.request(), stable.signatures()), out);
+  if (!theirs) return tl::make_unexpected(theirs.error());
+  return !ours || PrintDifferences(bundle, *ours, *theirs, out);
 }
 
 Result<int> Replay(const Arguments& arguments, engine::Engine& engine, std::ostream& out) {
@@ -105,6 +149,12 @@ Result<int> Replay(const Arguments& arguments, engine::Engine& engine, std::ostr
   if (bundle.saved_model_tags_size() > 0)
     options.tags.assign(bundle.saved_model_tags().begin(), bundle.saved_model_tags().end());
   ASSIGN_OR_RETURN(const auto model, engine.Load(dir, options));
+  if (!bundle.difference().empty()) {
+    ASSIGN_OR_RETURN(const auto stable, engine.Load(bundle.stable_version_dir(), options));
+    ASSIGN_OR_RETURN(const bool differ, RunBoth(*model, *stable, bundle, out));
+    out << (differ ? "the outputs differ again\n" : "the outputs do not differ again\n");
+    return differ ? kReproduced : kNotReproduced;
+  }
   const bool seen = Run(*model, bundle, out);
   out << (seen ? "the request failed again\n" : "the request did not fail again\n");
   return seen ? kReproduced : kNotReproduced;

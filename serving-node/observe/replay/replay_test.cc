@@ -52,12 +52,45 @@ class ReplayTest : public testing::Test {
   }
   ~ReplayTest() override { std::filesystem::remove_all(dir_); }
 
-  // Loads version 4 of digits and waits until it is available.
-  models::Handle Digits() {
-    store_.Apply({{.name = "digits", .base_path = kDigits, .versions = {4}}});
+  // Loads these versions of digits and waits until they are available. Returns version 4.
+  models::Handle Digits(const std::vector<int64_t>& versions = {4}) {
+    store_.Apply({{.name = "digits", .base_path = kDigits, .versions = versions}});
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return store_.Find("digits", 4).has_value(); });
+    changed_.wait(lock, [&] {
+      return std::ranges::all_of(versions, [&](int64_t version) { return store_.Find("digits", version).has_value(); });
+    });
     return *store_.Find("digits", 4);
+  }
+
+  // Offers pairs of version 4 and stable's version 1 with these differences, and waits until they are handled.
+  void CaptureDifferences(const std::vector<double>& relative, size_t differences_max, int64_t image = 0,
+                          CaptureOptions options = {}) {
+    options.dir = dir_ / "captures";
+    const models::Handle candidate = Digits({1, 4});
+    control::Validation validation;
+    control::OutputRule& rule = *validation.add_output_rules();
+    rule.set_output("probabilities");
+    rule.set_measure(control::OutputRule::WITHIN);
+    const auto rules = evidence::RulesOf(validation);
+    const tensorflow::serving::PredictRequest request = ImageRequest(image);
+    replay::Capture capture(options, store_, origins_, clock_, registry_);
+    for (const double one : relative) {
+      capture.Offer(routing::Difference{.request = request,
+                                        .candidate = candidate,
+                                        .stable_version = 1,
+                                        .rules = *rules,
+                                        .what = "output \"probabilities\" differs",
+                                        .relative = one,
+                                        .differences_max = differences_max});
+      capture.Flush();
+    }
+  }
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const Path& bundle : Bundles())
+      names.push_back(bundle.stem().string().substr(std::string("20260921T141320Z-001-").size()));
+    return names;
   }
 
   void Capture(CaptureOptions options, const std::vector<std::pair<Error, int64_t>>& failures) {
@@ -67,7 +100,7 @@ class ReplayTest : public testing::Test {
     for (const auto& [error, image] : failures) {
       routing::PredictCall call;
       call.request = ImageRequest(image);
-      capture.Offer({call, ready, error});
+      capture.Offer(routing::Failure{call, ready, error});
     }
   }
 
@@ -83,7 +116,7 @@ class ReplayTest : public testing::Test {
   size_t BundlesAfterFailure(replay::Capture& capture) {
     routing::PredictCall call;
     call.request = ImageRequest(0);
-    capture.Offer({call, Digits(), {Code::kInternal, "a"}});
+    capture.Offer(routing::Failure{call, Digits(), {Code::kInternal, "a"}});
     capture.Flush();
     return Bundles().size();
   }
@@ -171,6 +204,40 @@ TEST_F(ReplayTest, LimitsBundlesByCauseNumberAndBytes) {
   EXPECT_EQ(Bundles().size(), 4u);
   Capture({.dir = {}, .bytes_max = 100}, {one});
   EXPECT_EQ(Bundles().size(), 4u);
+}
+
+TEST_F(ReplayTest, KeepsThePairsWhoseOutputsDifferMost) {
+  CaptureDifferences({0.1, 0.3, 0.2, 0.05, 0.3}, 2);
+  EXPECT_THAT(Names(), testing::UnorderedElementsAre("digits-4-DIFFERS-3.000e-01", "digits-4-DIFFERS-3.000e-01"));
+  EXPECT_THAT(registry_.Text(), HasSubstr("longshore_captures_total{outcome=\"left_out\"} 1\n"));
+  CaptureDifferences({0.2, 1e6}, 2);
+  EXPECT_THAT(Names(), testing::UnorderedElementsAre("digits-4-DIFFERS-3.000e-01", "digits-4-DIFFERS-1.000e+06"))
+      << "the limit also holds after a restart";
+}
+
+TEST_F(ReplayTest, ReplacingAPairNeedsNoMoreFiles) {
+  CaptureDifferences({0.1}, 1, 0, {.dir = {}, .files_max = 1});
+  CaptureDifferences({0.2}, 1, 0, {.dir = {}, .files_max = 1});
+  EXPECT_THAT(Names(), testing::ElementsAre("digits-4-DIFFERS-2.000e-01"));
+  CaptureDifferences({0.3}, 2, 0, {.dir = {}, .files_max = 1});
+  EXPECT_THAT(Names(), testing::ElementsAre("digits-4-DIFFERS-2.000e-01")) << "the directory is full";
+}
+
+TEST_F(ReplayTest, ReplaysAPairOnBothVersionsAndComparesThem) {
+  CaptureDifferences({0.1}, 1);
+  const auto bundle = ReadBundle(Bundles().at(0));
+  ASSERT_TRUE(bundle) << ToString(bundle.error());
+  EXPECT_EQ(bundle->code(), "OK");
+  EXPECT_EQ(bundle->difference(), "output \"probabilities\" differs");
+  EXPECT_EQ(bundle->stable_version_dir(), (kDigits / "1").string());
+  const auto [status, out] = Replay({Bundles().at(0).string()});
+  EXPECT_EQ(status, kReproduced) << out;
+  EXPECT_THAT(out, AllOf(HasSubstr("an answer that differs from that of version 1: output \"probabilities\" differs"),
+                         HasSubstr("1 of 1 rows differ by the rule \"probabilities: Within, absolute 0, relative 0\""),
+                         HasSubstr("the outputs differ again")));
+  const auto same = Replay({Bundles().at(0).string(), "--model_path=" + (kDigits / "1").string()});
+  EXPECT_EQ(same.status, kNotReproduced) << same.out;
+  EXPECT_THAT(same.out, AllOf(HasSubstr("0 of 1 rows differ"), HasSubstr("the outputs do not differ again")));
 }
 
 TEST_F(ReplayTest, CapturesACauseAgainAfterItsTime) {
