@@ -302,6 +302,49 @@ def test_a_model_cannot_read_files_outside_of_its_folder(tmp_path, name):
         assert "is not below" in node.refusal()
 
 
+def python_function() -> float:
+    return 1.0
+
+
+def save_model_with(folder, extra) -> None:
+    """Saves a model that answers y = x + extra()."""
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def serve(x):
+        return {"y": x + extra()}
+    module = tf.Module()
+    module.serve = serve
+    tf.saved_model.save(module, str(folder), signatures=serve)
+
+
+@pytest.mark.contract("X13")
+@pytest.mark.parametrize("op, extra", [
+    ("ReadFile", lambda: tf.cast(tf.strings.length(tf.io.read_file("/etc/hostname")), tf.float32)),
+    ("PyFunc", lambda: tf.py_function(python_function, [], tf.float32))])
+def test_a_model_that_needs_something_outside_of_its_process_is_not_loaded(tmp_path, op, extra):
+    """CWE-73 (TensorFlow: ReadFile in a model). Guard: the engine has no such op."""
+    save_model_with(tmp_path / "models" / "1", extra)
+    with running_node(tmp_path, "m", tmp_path / "models", "--max_num_load_retries=0") as node:
+        refusal = node.refusal()
+        assert "unsupported ops: " in refusal and op in refusal
+
+
+@pytest.mark.contract("X13")
+@pytest.mark.parametrize("write", [
+    lambda file: tf.io.write_file(file, "by a model"),
+    lambda file: tf.raw_ops.SaveV2(prefix=file, tensor_names=["x"], shape_and_slices=[""], tensors=[1.0]),
+    lambda file: tf.print("by a model", output_stream=f"file://{file}")], ids=["WriteFile", "SaveV2", "PrintV2"])
+def test_a_model_writes_no_files(tmp_path, write):
+    """CWE-73 (TensorFlow: WriteFile in a model). Guard: the engine has no such op, and plans only what outputs need."""
+    def extra():
+        write(str(tmp_path / "written"))
+        return 1.0
+    save_model_with(tmp_path / "models" / "1", extra)
+    with running_node(tmp_path, "m", tmp_path / "models") as node:
+        node.serving()
+        assert list(predict(node, request("m", x=X)).outputs["y"].float_val) == [3.0]
+    assert not list(tmp_path.glob("written*"))
+
+
 # ---------------------------------------------------------------------------------------------------------- Routes
 
 ADMIN = ["/metrics", "/debug/state", "/readyz", "/livez", "/v1/../metrics", "//metrics", "/v1/models/../../metrics", "/METRICS"]
