@@ -24,6 +24,7 @@ ModelStatus FullModelStatus() {
   status.answers.push_back({"a-0", "retry", CommandResult::kRefused, "m", kThen});
   status.traffic = {kThen, std::chrono::hours(1), 12.5, 0.01};
   status.rollout.undo_generation = 7;
+  status.rollout.shadow_done = true;
   status.nodes.push_back({"n", "1:Ready"});
   return status;
 }

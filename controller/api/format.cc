@@ -15,15 +15,6 @@ const char* Name(AssignmentBy by) {
   return "Request";
 }
 
-const char* Name(Proof proof) {
-  switch (proof) {
-    case Proof::kRequired: return "Required";
-    case Proof::kSampled: return "Sampled";
-    case Proof::kNone: break;
-  }
-  return "None";
-}
-
 const char* Name(OnInconclusive action) {
   switch (action) {
     case OnInconclusive::kPromote: return "Promote";
@@ -37,7 +28,7 @@ Json StepToJson(const Step& step) {
   Json json{{"weight", step.weight_percent}};
   if (step.hold) json["hold"] = FormatDuration(*step.hold);
   if (step.manual_pause) json["pause"] = "Manual";
-  if (step.proof) json["proof"] = Name(*step.proof);
+  if (step.proof) json["proof"] = ProofName(*step.proof);
   return json;
 }
 
@@ -69,7 +60,7 @@ Json MaxUnavailableToJson(const MaxUnavailable& nodes) {
 }
 
 Json RolloutToJson(const Rollout& rollout) {
-  Json json{{"strategy", rollout.strategy == Strategy::kCanary ? "Canary" : "Immediate"}};
+  Json json{{"strategy", StrategyName(rollout.strategy)}};
   json["assignment"] = {{"by", Name(rollout.assignment_by)}};
   if (!rollout.assignment_key.empty()) json["assignment"]["key"] = rollout.assignment_key;
   for (const Step& step : rollout.steps) json["steps"].push_back(StepToJson(step));
@@ -86,6 +77,7 @@ Json RolloutToJson(const Rollout& rollout) {
     json["controllerSilenceMax"] = FormatDuration(rollout.controller_silence_max);
   if (rollout.keep_warm != usual.keep_warm) json["keepWarm"] = FormatDuration(rollout.keep_warm);
   json["paused"] = rollout.paused;
+  PutShadow(rollout, json);
   return json;
 }
 

@@ -131,11 +131,7 @@ Step ReadStep(Reader& reader, const Json& item, const std::string& path) {
     step.Take("hold");
   }
   step.Choice<bool>("pause", out.manual_pause, {{"Manual", true}});
-  if (step.Has("proof")) out.proof = Proof::kSampled;
-  Proof proof = Proof::kSampled;
-  step.Choice<Proof>("proof", proof,
-                     {{"Required", Proof::kRequired}, {"Sampled", Proof::kSampled}, {"None", Proof::kNone}});
-  if (out.proof) out.proof = proof;
+  ReadProof(step, out.proof);
   step.Done();
   return out;
 }
@@ -143,7 +139,7 @@ Step ReadStep(Reader& reader, const Json& item, const std::string& path) {
 void ReadSteps(Fields& rollout, Rollout& out) {
   if (!rollout.Has("steps")) {
     rollout.Take("steps");
-    if (out.strategy == Strategy::kImmediate) out.steps.clear();
+    if (out.strategy != Strategy::kCanary) out.steps.clear();
     return;
   }
   out.steps.clear();
@@ -157,7 +153,8 @@ void ReadSteps(Fields& rollout, Rollout& out) {
     out.steps.push_back(step);
   });
   if (out.steps.empty()) rollout.Refuse("steps", "is empty; `strategy: Immediate` is a rollout without steps");
-  if (out.strategy == Strategy::kImmediate) rollout.Refuse("steps", "has no effect with `strategy: Immediate`");
+  if (out.strategy != Strategy::kCanary)
+    rollout.Refuse("steps", fmt::format("has no effect with `strategy: {}`", StrategyName(out.strategy)));
 }
 
 void ReadAnalysis(Fields& analysis, Rollout& out) {
@@ -188,9 +185,7 @@ void CheckProofs(Fields& rollout, const Rollout& out) {
   if (IsProvable(out)) return;
   for (size_t i = 0; i < out.steps.size(); ++i) {
     if (out.steps[i].proof != Proof::kRequired) continue;
-    rollout.Refuse(fmt::format("steps[{}].proof", i),
-                   "Required is impossible with a tolerance of 0, because no evidence can show that two versions are "
-                   "exactly equal: set a tolerance above 0 in analysis, or another proof");
+    rollout.Refuse(fmt::format("steps[{}].proof", i), kProofImpossible);
   }
 }
 
@@ -212,14 +207,11 @@ void ReadMaxUnavailable(Fields& rollout, MaxUnavailable& out) {
 }
 
 void ReadRollout(Fields& rollout, Rollout& out) {
-  const Json* strategy = rollout.Take("strategy");
-  if (strategy != nullptr && (*strategy == "BlueGreen" || *strategy == "Shadow")) {
-    return rollout.Refuse(
-        "strategy",
-        fmt::format("{} is planned but not supported by this release; use Canary or Immediate", Shown(*strategy)));
-  }
   rollout.Choice<Strategy>("strategy", out.strategy,
-                           {{"Canary", Strategy::kCanary}, {"Immediate", Strategy::kImmediate}});
+                           {{"Canary", Strategy::kCanary},
+                            {"Immediate", Strategy::kImmediate},
+                            {"Shadow", Strategy::kShadow},
+                            {"BlueGreen", Strategy::kBlueGreen}});
   rollout.Object("assignment", [&](Fields& assignment) { ReadAssignment(assignment, out); });
   ReadSteps(rollout, out);
   rollout.Time("hold", out.hold, Duration(0), hours(24 * 30));
@@ -236,6 +228,7 @@ void ReadRollout(Fields& rollout, Rollout& out) {
   rollout.Time("controllerSilenceMax", out.controller_silence_max, Duration(0), hours(24 * 7));
   rollout.Flag("paused", out.paused);
   rollout.Time("keepWarm", out.keep_warm, Duration(0), hours(24 * 30));
+  ReadShadow(rollout, out);
   CheckProofs(rollout, out);
 }
 
@@ -251,6 +244,13 @@ void ReadReplicas(Fields& spec, ModelSpec& out) {
 }
 
 }  // namespace
+
+void ReadProof(Fields& fields, std::optional<Proof>& out) {
+  Proof proof = Proof::kNone;
+  fields.Choice<Proof>("proof", proof,
+                       {{"Required", Proof::kRequired}, {"Sampled", Proof::kSampled}, {"None", Proof::kNone}});
+  if (fields.Has("proof")) out = proof;
+}
 
 ModelSpec ReadModelSpec(Fields& spec, const std::string& name) {
   ModelSpec out;
@@ -268,6 +268,8 @@ ModelSpec ReadModelSpec(Fields& spec, const std::string& name) {
   });
   spec.Object("validation", [&](Fields& validation) { ReadValidation(validation, out.validation); });
   spec.Object("rollout", [&](Fields& rollout) { ReadRollout(rollout, out.rollout); });
+  if (out.rollout.strategy == Strategy::kBlueGreen && out.version_labels.contains(kPreviewName))
+    spec.Refuse("labels", "with `strategy: BlueGreen` the label preview names the candidate: use another label");
   ReadReplicas(spec, out);
   spec.Done();
   return out;

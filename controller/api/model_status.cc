@@ -45,6 +45,7 @@ Json ToJson(const RolloutStatus& rollout) {
   // Omitted by default, as `commands` and `answers` are: if a `longshore` of release 0.1 writes the status, it drops
   // fields that it does not know, and the admission policy then rejects the write.
   if (rollout.undo_generation != 0) json["undoGeneration"] = rollout.undo_generation;
+  if (rollout.shadow_done) json["shadowDone"] = true;
   return json;
 }
 RolloutStatus RolloutFrom(const Json& json) {
@@ -67,6 +68,7 @@ RolloutStatus RolloutFrom(const Json& json) {
   GetTime(json, "evidenceUsedAt", out.evidence_used_at);
   GetTime(json, "heldSince", out.held_since);
   Get(json, "undoGeneration", out.undo_generation);
+  Get(json, "shadowDone", out.shadow_done);
   out.analysis = Child(json, "analysis");
   out.verdict = VerdictFrom(Child(json, "verdict"));
   return out;

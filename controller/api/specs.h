@@ -13,6 +13,18 @@ namespace longshore::api {
 ModelSpec ReadModelSpec(Fields& spec, const std::string& name);
 ServingFleetSpec ReadServingFleetSpec(Fields& spec);
 
+// Reads the field `proof` of a step or of the phase Shadow.
+void ReadProof(Fields& fields, std::optional<Proof>& out);
+// Why a proof cannot be required.
+inline constexpr const char* kProofImpossible =
+    "Required is impossible with a tolerance of 0 or with rows: 1, because no evidence can show that two versions are "
+    "exactly equal: set a tolerance above 0 in analysis and rows below 1, or another proof";
+
+// Reads and writes the fields shadow and preview of a rollout, which depend on its other fields: read it last.
+// PutShadow writes only fields that an object of release 0.1 cannot have.
+void ReadShadow(Fields& rollout, Rollout& out);
+void PutShadow(const Rollout& rollout, Json& json);
+
 // Reads and writes the part of a fleet's spec that is about pods. PutPods does not write defaults, so that the output
 // in standalone mode is a valid manifest for that mode.
 Pods ReadPods(Fields& spec);

@@ -11,9 +11,13 @@ namespace {
 
 constexpr std::pair<RolloutPhase, std::string_view> kPhases[] = {
     {RolloutPhase::kNone, "None"},           {RolloutPhase::kValidating, "Validating"},
-    {RolloutPhase::kLoading, "Loading"},     {RolloutPhase::kStep, "Step"},
+    {RolloutPhase::kLoading, "Loading"},     {RolloutPhase::kShadow, "Shadow"},
+    {RolloutPhase::kPreview, "Preview"},     {RolloutPhase::kStep, "Step"},
     {RolloutPhase::kPaused, "Paused"},       {RolloutPhase::kPromoting, "Promoting"},
     {RolloutPhase::kCompleted, "Completed"}, {RolloutPhase::kRolledBack, "RolledBack"}};
+
+constexpr std::string_view kProofs[] = {"Required", "Sampled", "None"};
+constexpr std::string_view kStrategies[] = {"Canary", "Immediate", "Shadow", "BlueGreen"};
 
 // For CommandResultName and sentences.
 constexpr std::string_view kResults[] = {"Done", "Refused", "Superseded"};
@@ -26,6 +30,12 @@ std::string_view RolloutPhaseName(RolloutPhase phase) { return kPhases[static_ca
 bool IsUnderWay(RolloutPhase phase) {
   return phase != RolloutPhase::kNone && phase != RolloutPhase::kCompleted && phase != RolloutPhase::kRolledBack;
 }
+
+bool IsWithoutWeight(RolloutPhase phase) { return phase == RolloutPhase::kShadow || phase == RolloutPhase::kPreview; }
+
+std::string_view ProofName(Proof proof) { return kProofs[static_cast<size_t>(proof)]; }
+
+std::string_view StrategyName(Strategy strategy) { return kStrategies[static_cast<size_t>(strategy)]; }
 
 RolloutPhase RolloutPhaseOf(std::string_view name) {
   const auto found = std::ranges::find(kPhases, name, &std::pair<RolloutPhase, std::string_view>::second);
@@ -52,7 +62,16 @@ void SetCondition(std::vector<Condition>& conditions, Condition next) {
 
 bool IsProvable(const Rollout& rollout) {
   const bool errors = rollout.error_rate.tolerance > 0 || rollout.error_rate.relative_tolerance > 0;
-  return (errors || !rollout.error_rate.enabled) && (rollout.latency.tolerance > 0 || !rollout.latency.enabled);
+  const bool outputs = !rollout.shadow || std::ranges::all_of(rollout.shadow->compare,
+                                                              [](const OutputRule& rule) { return rule.rows < 1; });
+  return (errors || !rollout.error_rate.enabled) && (rollout.latency.tolerance > 0 || !rollout.latency.enabled) &&
+         outputs;
+}
+
+Proof ProofOfShadow(const Rollout& rollout) {
+  if (!rollout.shadow) return Proof::kNone;
+  const bool has_steps = rollout.strategy == Strategy::kCanary;
+  return rollout.shadow->proof.value_or(!has_steps && IsProvable(rollout) ? Proof::kRequired : Proof::kSampled);
 }
 
 Proof ProofOf(const Rollout& rollout, size_t step_index) {

@@ -71,6 +71,8 @@ enum class Proof {
   kNone,      // Only the time of the step is over.
 };
 
+std::string_view ProofName(Proof proof);
+
 struct Step {
   double weight_percent = 0;
   std::optional<Duration> hold{};  // Minimum duration of this step; default: Rollout::hold.
@@ -100,7 +102,43 @@ struct AnalysisPairs {
   double budget = 0.10;  // Maximum share of a node's run slots that these runs may occupy.
 };
 
-enum class Strategy { kCanary, kImmediate };
+enum class Measure { kTop1, kTopK, kCosine, kWithin, kEqual };
+
+// When the rows of an output of the candidate agree with stable's; see OutputRule of control.proto.
+struct OutputRule {
+  std::string output;  // Its name in the signature.
+  Measure measure = Measure::kTop1;
+  double rows = 0.99;                // The share of the rows that must agree.
+  int k = 0;                         // TopK.
+  double overlap = 0.8;              // TopK: the share of the k columns that must be the same.
+  double similarity = 0.999;         // Cosine.
+  double relative = 1e-3;            // Within.
+  double absolute = 1e-5;            // Within.
+  bool collapse_whitespace = false;  // Equal.
+};
+
+// A phase before the candidate gets any weight, in which pairs of it and stable are compared
+// (docs/decisions/0015-judged-without-weight.md).
+struct Shadow {
+  double share = 0.1;                        // The share of stable's requests that become pairs.
+  double budget = 0.1;                       // Maximum share of a node's run slots that these runs may occupy.
+  Duration hold = std::chrono::minutes(10);  // Minimum duration of the phase: `for` in the manifest.
+  std::optional<Proof> proof{};              // Default: see ProofOfShadow. A sample is Rollout::requests_min pairs.
+  int keep_worst = 0;                        // How many pairs with different outputs nodes keep.
+  std::vector<OutputRule> compare{};         // Used by all pairs, also by those in later steps.
+};
+
+// How people can try the candidate of a rollout with Strategy::kBlueGreen before it is promoted.
+struct Preview {
+  std::string header = "x-longshore-preview";  // In lower case. Requests with this header go to the candidate.
+  std::optional<Duration> auto_promote{};      // nullopt: a person promotes.
+};
+
+// The label and the route of the candidate in the phase Preview.
+inline constexpr const char* kPreviewName = "preview";
+
+enum class Strategy { kCanary, kImmediate, kShadow, kBlueGreen };
+std::string_view StrategyName(Strategy strategy);
 enum class AssignmentBy { kRequest, kHeader, kCookie };
 enum class OnFailure { kRollback, kPause };
 enum class OnInconclusive { kPause, kPromote, kRollback };
@@ -119,6 +157,8 @@ inline constexpr int kMaxUnavailableNodesMax = 100000;
 
 struct Rollout {
   Strategy strategy = Strategy::kCanary;
+  std::optional<Shadow> shadow{};  // Always set with Strategy::kShadow.
+  Preview preview;
   AssignmentBy assignment_by = AssignmentBy::kRequest;
   std::string assignment_key;
   std::vector<Step> steps = {{.weight_percent = 5}, {.weight_percent = 25}, {.weight_percent = 50}};
@@ -140,8 +180,11 @@ struct Rollout {
 };
 
 // Whether evidence can show that the candidate is not worse by more than the tolerances: no amount of evidence can if a
-// tolerance is 0.
+// tolerance is 0, or if all rows of an output must agree.
 bool IsProvable(const Rollout& rollout);
+// What the phase Shadow or Preview requires; kNone without `shadow`. Without a value in the spec, strategies without
+// steps require a proof if the rollout is provable, and Canary requires a sample.
+Proof ProofOfShadow(const Rollout& rollout);
 // What the step with this index requires. Without a value in the spec, the last step requires a proof if the rollout is
 // provable, and every other step requires a sample. Requires: 0 <= step_index < rollout.steps.size().
 Proof ProofOf(const Rollout& rollout, size_t step_index);
@@ -234,6 +277,17 @@ struct DriftEvidence {
   friend bool operator==(const DriftEvidence&, const DriftEvidence&) = default;
 };
 
+// The pairs whose outputs were compared by one rule.
+struct OutputEvidence {
+  std::string rule{};  // The rule as text (common/node_contract/output_rules.h).
+  int64_t pairs = 0;   // The other counts are parts of it, as in OutputEvidence of control.proto.
+  int64_t differs = 0;
+  int64_t noise = 0;
+  int64_t both = 0;
+
+  friend bool operator==(const OutputEvidence&, const OutputEvidence&) = default;
+};
+
 // Inputs that both versions ran on the same node, one right after the other, in alternating order. Only the candidate's
 // evidence has these counts.
 struct PairEvidence {
@@ -244,6 +298,9 @@ struct PairEvidence {
   // Counts the candidate's run time divided by stable's, for the pairs that both versions answered. The buckets are
   // those of PairEvidence in control.proto.
   std::vector<int64_t> ratio_buckets{};
+  std::vector<OutputEvidence> outputs{};  // Each rule once. The counts of a rule say nothing about another one.
+  int64_t mismatched = 0;                 // Pairs whose outputs have other names, types or shapes.
+  std::string mismatch{};                 // The first of them, for people.
 
   friend bool operator==(const PairEvidence&, const PairEvidence&) = default;
 };
@@ -286,12 +343,25 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
-enum class RolloutPhase { kNone, kValidating, kLoading, kStep, kPaused, kPromoting, kCompleted, kRolledBack };
+enum class RolloutPhase {
+  kNone,
+  kValidating,
+  kLoading,
+  kShadow,
+  kPreview,
+  kStep,
+  kPaused,
+  kPromoting,
+  kCompleted,
+  kRolledBack
+};
 std::string_view RolloutPhaseName(RolloutPhase phase);
 // Returns kNone if the name is unknown.
 RolloutPhase RolloutPhaseOf(std::string_view name);
 // Whether a rollout in this phase is not finished.
 bool IsUnderWay(RolloutPhase phase);
+// Whether the candidate is loaded in this phase but has no weight: it answers only pairs and previews.
+bool IsWithoutWeight(RolloutPhase phase);
 
 // The state of a rollout that must survive a restart of the controller.
 struct RolloutStatus {
@@ -305,7 +375,9 @@ struct RolloutStatus {
   std::string paused_reason;
   TimePoint started_at;
   TimePoint step_started_at;
-  int64_t step_candidate_requests = 0;  // Total requests of the candidate when the step began.
+  int64_t step_candidate_requests =
+      0;                     // Total requests of the candidate when the step began; in a phase without weight, pairs.
+  bool shadow_done = false;  // The phase without weight has shown what it must, or a person has ended it.
   bool paused_by_command = false;
   bool promoted_by_command = false;  // A user ended the last step with `promote`.
   TimePoint evidence_used_at;        // When evidence was last added to `analysis`.

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/base/text.h"
+#include "common/node_contract/output_rules.h"
+
 namespace longshore::reconcile {
 namespace {
 
+constexpr size_t kMismatchBytesMax = 1024;
 constexpr int64_t kFirstVersion = std::numeric_limits<int64_t>::min();
 
 api::TimeBuckets BucketsFrom(const google::protobuf::RepeatedField<int64_t>& buckets) {
@@ -23,6 +27,21 @@ std::map<int, api::TimeBuckets> RunTimesFrom(const control::Evidence& evidence) 
   return run_times;
 }
 
+api::PairEvidence PairsFrom(const control::PairEvidence& pairs) {
+  api::PairEvidence out{.pairs = pairs.pairs(),
+                        .candidate_failed = pairs.candidate_failed(),
+                        .stable_failed = pairs.stable_failed(),
+                        .both_failed = pairs.both_failed(),
+                        .ratio_buckets = BucketsFrom(pairs.ratio_buckets()),
+                        .mismatched = pairs.mismatched(),
+                        .mismatch = CutText(pairs.mismatch(), kMismatchBytesMax)};
+  for (const control::OutputEvidence& output : pairs.outputs()) {
+    if (out.outputs.size() >= node_contract::kOutputRulesMax) break;
+    out.outputs.push_back({output.rule(), output.pairs(), output.differs(), output.noise(), output.both()});
+  }
+  return out;
+}
+
 api::ArmEvidence FromProto(const control::Evidence& evidence) {
   api::ArmEvidence arm;
   arm.requests = evidence.requests();
@@ -34,9 +53,7 @@ api::ArmEvidence FromProto(const control::Evidence& evidence) {
   arm.drift.difference_sum = evidence.drift().difference_sum();
   arm.drift.difference_max = evidence.drift().difference_max();
   arm.drift.top1_changed = evidence.drift().top1_changed();
-  const control::PairEvidence& pairs = evidence.pairs();
-  arm.pairs = {pairs.pairs(), pairs.candidate_failed(), pairs.stable_failed(), pairs.both_failed(),
-               BucketsFrom(pairs.ratio_buckets())};
+  arm.pairs = PairsFrom(evidence.pairs());
   const control::BinEvidence& bins = evidence.bins();
   arm.bins = {bins.salt(), BucketsFrom(bins.requests()), BucketsFrom(bins.bad())};
   return arm;
@@ -58,6 +75,32 @@ api::BinEvidence Less(api::BinEvidence more, const api::BinEvidence& less) {
   return {std::move(more.salt), Less(std::move(more.requests), less.requests), Less(std::move(more.bad), less.bad)};
 }
 
+// The counts of a new rule start at zero.
+std::vector<api::OutputEvidence> Less(std::vector<api::OutputEvidence> more,
+                                      const std::vector<api::OutputEvidence>& less) {
+  for (api::OutputEvidence& output : more) {
+    const auto earlier = std::ranges::find(less, output.rule, &api::OutputEvidence::rule);
+    if (earlier == less.end()) continue;
+    output.pairs = Less(output.pairs, earlier->pairs);
+    output.differs = Less(output.differs, earlier->differs);
+    output.noise = Less(output.noise, earlier->noise);
+    output.both = Less(output.both, earlier->both);
+  }
+  return more;
+}
+
+// The first mismatch may be one that `less` has already.
+api::PairEvidence Less(const api::PairEvidence& more, const api::PairEvidence& less) {
+  return {.pairs = Less(more.pairs, less.pairs),
+          .candidate_failed = Less(more.candidate_failed, less.candidate_failed),
+          .stable_failed = Less(more.stable_failed, less.stable_failed),
+          .both_failed = Less(more.both_failed, less.both_failed),
+          .ratio_buckets = Less(more.ratio_buckets, less.ratio_buckets),
+          .outputs = Less(more.outputs, less.outputs),
+          .mismatched = Less(more.mismatched, less.mismatched),
+          .mismatch = more.mismatch};
+}
+
 }  // namespace
 
 api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence& less) {
@@ -70,10 +113,7 @@ api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence
     const auto earlier = less.run_times.find(rows);
     difference.run_times[rows] = Less(buckets, earlier == less.run_times.end() ? api::TimeBuckets{} : earlier->second);
   }
-  difference.pairs = {
-      Less(more.pairs.pairs, less.pairs.pairs), Less(more.pairs.candidate_failed, less.pairs.candidate_failed),
-      Less(more.pairs.stable_failed, less.pairs.stable_failed), Less(more.pairs.both_failed, less.pairs.both_failed),
-      Less(more.pairs.ratio_buckets, less.pairs.ratio_buckets)};
+  difference.pairs = Less(more.pairs, less.pairs);
   difference.bins = Less(more.bins, less.bins);
   difference.drift.pairs = Less(more.drift.pairs, less.drift.pairs);
   difference.drift.difference_sum = Less(more.drift.difference_sum, less.drift.difference_sum);

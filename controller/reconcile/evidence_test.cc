@@ -83,6 +83,49 @@ TEST_F(EvidenceBookTest, CountsBinsPerSaltAndAcrossRestartsOfANode) {
   EXPECT_EQ(book_.Past("f", "m", 1, "one").bins, api::BinEvidence{});
 }
 
+control::Report WithOutputs(const std::string& rule, int64_t pairs, int64_t differs) {
+  control::Report report = Report(0);
+  control::PairEvidence& evidence = *report.mutable_versions(0)->mutable_evidence()->mutable_pairs();
+  evidence.set_pairs(pairs);
+  control::OutputEvidence& output = *evidence.add_outputs();
+  output.set_rule(rule);
+  output.set_pairs(pairs);
+  output.set_differs(differs);
+  output.set_noise(1);
+  output.set_both(1);
+  return report;
+}
+
+TEST_F(EvidenceBookTest, CountsOutputsPerRuleAndAcrossRestartsOfANode) {
+  using Outputs = std::vector<api::OutputEvidence>;
+  Take("a", "i", control::Report());
+  Take("a", "i", WithOutputs("o: Top1", 10, 3));
+  EXPECT_EQ(Window().pairs.outputs, (Outputs{{"o: Top1", 10, 3, 1, 1}}));
+  book_.Use("f", "m", 1, 2, book_.Windows("f", "m", 1, 2));
+  Take("a", "i", WithOutputs("o: Top1", 14, 5));
+  EXPECT_EQ(Window().pairs.outputs, (Outputs{{"o: Top1", 4, 2, 0, 0}}));
+  Take("a", "j", WithOutputs("o: Top1", 2, 1));
+  EXPECT_EQ(Window().pairs.outputs, (Outputs{{"o: Top1", 6, 3, 1, 1}}));
+  Take("a", "j", WithOutputs("o: Equal", 5, 2));
+  EXPECT_EQ(Window().pairs.outputs, (Outputs{{"o: Equal", 5, 2, 1, 1}})) << "another rule starts at zero";
+}
+
+TEST_F(EvidenceBookTest, CountsMismatchesAndKeepsTheFirstOne) {
+  control::Report report = Report(0);
+  control::PairEvidence& pairs = *report.mutable_versions(0)->mutable_evidence()->mutable_pairs();
+  Take("a", "i", control::Report());
+  pairs.set_pairs(2);
+  pairs.set_mismatched(1);
+  pairs.set_mismatch("output o is missing" + std::string(10'000, '!'));
+  Take("a", "i", report);
+  Take("b", "i", control::Report());
+  pairs.set_mismatch("output p is missing");
+  Take("b", "i", report);
+  EXPECT_EQ(Window().pairs.mismatched, 2);
+  EXPECT_TRUE(Window().pairs.mismatch.starts_with("output o is missing"));
+  EXPECT_LE(Window().pairs.mismatch.size(), 1024u);
+}
+
 TEST_F(EvidenceBookTest, SumsTheBinsOfTheSaltOverTheNodes) {
   for (const char* node : {"a", "b", "c"}) Take(node, "i", control::Report());
   Take("a", "i", WithBins("two", {1}));

@@ -24,6 +24,31 @@ REVIEWED: dict[str, str] = {
     "self.analysis.errorRate.tolerance > 0.0 || !has(self.analysis.errorRate.relativeTolerance) || "
     "self.analysis.errorRate.relativeTolerance > 0.0))":
         "only an object with the new field proof can break the rule",
+    "Model v1alpha1.spec: has the new rule !has(self.labels) || !('preview' in self.labels) || !has(self.rollout) || "
+    "self.rollout.strategy != 'BlueGreen'":
+        "only an object with a new strategy can break the rule",
+    "Model v1alpha1.spec.rollout: has the new rule !has(self.steps) || !(self.strategy in ['Shadow', 'BlueGreen'])":
+        "only an object with a new strategy can break the rule",
+    "Model v1alpha1.spec.rollout: has the new rule !has(self.shadow) || self.strategy != 'Immediate'":
+        "only an object with the new field shadow can break the rule",
+    "Model v1alpha1.spec.rollout: has the new rule !has(self.preview) || self.strategy == 'BlueGreen'":
+        "only an object with the new field preview can break the rule",
+    "Model v1alpha1.spec.rollout: has the new rule self.strategy != 'BlueGreen' || self.assignment.by != 'Header' || "
+    "!has(self.assignment.key) || self.assignment.key.lowerAscii() != (has(self.preview) && has(self.preview.header) ? "
+    "self.preview.header.lowerAscii() : 'x-longshore-preview')":
+        "only an object with a new strategy can break the rule",
+    "Model v1alpha1.spec.rollout: has the new rule self.strategy != 'Shadow' || !has(self.onInconclusive) || "
+    "self.onInconclusive != 'Promote'":
+        "only an object with a new strategy can break the rule",
+    "Model v1alpha1.spec.rollout: has the new rule !has(self.shadow) || !has(self.shadow.proof) || self.shadow.proof != "
+    "'Required' || ((!self.analysis.latency.enabled || self.analysis.latency.tolerance > 0.0) && "
+    "(!self.analysis.errorRate.enabled || !has(self.analysis.errorRate.tolerance) || self.analysis.errorRate.tolerance > "
+    "0.0 || !has(self.analysis.errorRate.relativeTolerance) || self.analysis.errorRate.relativeTolerance > 0.0))":
+        "only an object with the new field shadow can break the rule",
+    "Model v1alpha1.spec.rollout: has the new rule !has(self.shadow) || !has(self.shadow.compare) || "
+    "!(has(self.shadow.proof) && self.shadow.proof == 'Required' || has(self.steps) && self.steps.exists(s, has(s.proof) "
+    "&& s.proof == 'Required')) || self.shadow.compare.all(c, !has(c.rows) || c.rows < 1.0)":
+        "only an object with the new field shadow can break the rule",
 }
 
 

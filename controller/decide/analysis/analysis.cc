@@ -144,7 +144,9 @@ void TestPairs(const api::PairEvidence& pairs, Analysis& analysis) {
   }
   ProvePairErrors(pairs, analysis.tolerances.errors, analysis.pair_errors_proof);
   TestCoin(RunTimeThrows(pairs, {tolerance, 0}), kBetterCoins, analysis.pair_latency_proof);
+  TestOutputs(pairs.outputs, analysis.outputs);
   Add(pairs, analysis.candidate.pairs);
+  analysis.candidate.pairs.outputs.clear();  // The tests have the counts.
 }
 
 // Whether the next window of the node counts for LatencyBaseline. This is decided before that window starts, so that it
@@ -189,8 +191,10 @@ void Add(const api::ArmEvidence& more, api::ArmEvidence& total) {
 Alphas AlphasOf(const api::ModelSpec& spec) {
   const double errors = spec.rollout.error_rate.enabled ? 1 : 0;
   const double latency = spec.rollout.latency.enabled ? 1 : 0;
-  const double each = (kAlphaTotal - kAlphaGuards) / std::max(errors + latency, 1.0);
-  return {errors * each, latency * each, IsKeyed(spec.rollout) ? errors * kAlphaBins : 0};
+  const double rules = spec.rollout.shadow ? static_cast<double>(spec.rollout.shadow->compare.size()) : 0;
+  const double outputs = rules > 0 ? 1 : 0;
+  const double each = (kAlphaTotal - kAlphaGuards) / std::max(errors + latency + outputs, 1.0);
+  return {errors * each, latency * each, rules > 0 ? each / rules : 0, IsKeyed(spec.rollout) ? errors * kAlphaBins : 0};
 }
 
 Tolerances TolerancesOf(const api::Rollout& rollout) {
@@ -203,7 +207,12 @@ Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline) {
   if (spec.slo.latency_target) analysis.slo_bucket = BucketOf(*spec.slo.latency_target);
   analysis.slo_quantile = spec.slo.latency_quantile;
   analysis.baseline = baseline;
+  ApplyOutputRules(spec.rollout, analysis);
   return analysis;
+}
+
+bool ApplyOutputRules(const api::Rollout& rollout, Analysis& analysis) {
+  return ApplyRules(rollout.shadow ? rollout.shadow->compare : std::vector<api::OutputRule>{}, analysis.outputs);
 }
 
 bool ApplyTolerances(const api::Rollout& rollout, Analysis& analysis) {
@@ -256,6 +265,11 @@ Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence
 }
 
 bool IsKeyed(const api::Rollout& rollout) { return rollout.assignment_by != api::AssignmentBy::kRequest; }
+
+bool IsJudgedByPairs(const api::Rollout& rollout) {
+  return IsKeyed(rollout) || rollout.strategy == api::Strategy::kShadow ||
+         rollout.strategy == api::Strategy::kBlueGreen;
+}
 
 int64_t RequestsOf(const api::ArmEvidence& candidate, const api::Rollout& rollout) {
   return candidate.requests + (IsKeyed(rollout) ? candidate.pairs.pairs : 0);

@@ -5,13 +5,14 @@
 // no worse than stable; the product over the windows is a test martingale, and by Ville's inequality the probability
 // that it ever reaches 1/alpha is at most alpha. docs/analysis.md has the formulas and measured error probabilities.
 //
-// Two tests share kAlphaTotal, the probability of a false rollback of an equal version over the whole rollout
+// Tests share kAlphaTotal, the probability of a false rollback of an equal version over the whole rollout
 // (AlphasOf):
 //   ErrorRate  compares the errors of the candidate with those of stable, and how many requests were refused or too
 //   late
 //              because of the queue of each
 //   Latency    compares run times
-// A third test, LatencyBaseline, compares the candidate's run times with those of stable before the rollout. It uses a
+//   Outputs    compares the outputs of pairs by the rules of the spec (outputs.h); one test for each rule
+// Another test, LatencyBaseline, compares the candidate's run times with those of stable before the rollout. It uses a
 // window of a node only if the node's previous window missed the latency target of the SLO. Both versions may be slower
 // than before for other reasons, so this test never fails a candidate: it holds the rollout, and if that lasts too
 // long, the verdict becomes Inconclusive (rollout/). A proof is the same kind of test with the opposite null
@@ -22,7 +23,8 @@
 // The evidence comes from two sources. Requests that were assigned at random are compared in windows of a node, run
 // times only between runs with the same number of rows. Pairs (pairs.h) are inputs that both versions ran. If users are
 // assigned instead of requests, only the pairs count, because the requests of one user depend on each other.
-// A non-finite answer to an input for which stable gave a finite one is a certain failure and needs no test.
+// A non-finite answer to an input for which stable gave a finite one is a certain failure and needs no test, and so is
+// an output with another name, type or shape than stable's.
 //
 // If users are assigned, one more test compares the failures and refusals of their requests: Bins (bins.h).
 //
@@ -42,6 +44,7 @@
 #include "controller/api/types.h"
 #include "controller/decide/analysis/bins.h"
 #include "controller/decide/analysis/difference.h"
+#include "controller/decide/analysis/outputs.h"
 #include "controller/decide/analysis/pairs.h"
 #include "controller/decide/analysis/tolerance.h"
 
@@ -58,6 +61,7 @@ inline constexpr double kAlphaProof = 0.05;
 struct Alphas {
   double errors = 0;
   double latency = 0;
+  double outputs = 0;  // Of each rule.
   double bins = 0;
 };
 inline constexpr double kAlphaGuards = 0.001;
@@ -122,6 +126,7 @@ struct Analysis {
   EProcess pair_errors_proof;
   EProcess pair_latency_proof;
 
+  std::vector<OutputTest> outputs;  // In the order of the rules in the spec.
   Bins bins;
 
   RateDifference error_difference;
@@ -160,12 +165,17 @@ Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence
 // Applies the tolerances of the spec if they have changed since the last call; returns true if they have. What the
 // evidence so far has shown about a tolerance that is stricter now is forgotten.
 bool ApplyTolerances(const api::Rollout& rollout, Analysis& analysis);
+// Applies the rules of outputs if they have changed; returns true if they have.
+bool ApplyOutputRules(const api::Rollout& rollout, Analysis& analysis);
 
 // Forgets that nodes which are not in `present` missed the SLO, because they can no longer meet it.
 void ForgetDeparted(const std::set<std::string>& present, Analysis& analysis);
 
 // Whether users are assigned to the versions, not requests.
 bool IsKeyed(const api::Rollout& rollout);
+// Whether the requests of clients say nothing about the candidate in the whole rollout, so that only pairs count: users
+// are assigned, or the strategy gives the candidate no weight before it is promoted.
+bool IsJudgedByPairs(const api::Rollout& rollout);
 
 // The requests that the candidate answered. If users are assigned, pairs count too, because there may be no user of the
 // candidate at a low weight.
@@ -178,6 +188,8 @@ struct StepFacts {
   api::Proof proof = api::Proof::kSampled;
   int64_t requests = 0;  // That the candidate answered in the step.
   Duration elapsed{0};   // Since the step began.
+  // Whether the candidate has no weight. `requests` are then its pairs, and only pairs can prove something.
+  bool without_weight = false;
 };
 
 // Returns

@@ -4,9 +4,11 @@
 //   arm:      {requests: 100, errors: 2, nonFinite: 0, ms: 10, spread: 3, drift: {pairs: 5, sum: 0.1}}
 //             rows: 8, overloaded: 1, pairs: {count: 100, candidateFailed: 1, stableFailed: 1, bothFailed: 0,
 //             ratio: 1.2} run times are spread evenly over `spread` buckets, of which the last is the bucket of `ms`;
-//             all pairs that both versions answered have the ratio
+//             all pairs that both versions answered have the ratio; mismatched: 1, mismatch: why,
+//             outputs: [{rule: "o: Top1", pairs: 100, differs: 1, noise: 0, both: 0}]
 //             bins: {requests: 100, bad: 1} are the counts of each bin; weight: of the candidate in percent
 //   proof:    what the step requires: Required, Sampled (the default) or None; minutes: since the step began
+//   withoutWeight: true in the phases Shadow and Preview
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,6 +36,13 @@ api::PairEvidence PairsFrom(const Json& json) {
   const int bucket = RatioBucketOf(std::log2(Get(json, "ratio", 1.0)));
   pairs.ratio_buckets.resize(static_cast<size_t>(bucket) + 1);
   pairs.ratio_buckets.back() = answered;
+  pairs.mismatched = Get<int64_t>(json, "mismatched", 0);
+  pairs.mismatch = Get<std::string>(json, "mismatch", "");
+  for (const Json& output : Child(json, "outputs")) {
+    pairs.outputs.push_back({Get<std::string>(output, "rule", ""), Get<int64_t>(output, "pairs", pairs.pairs),
+                             Get<int64_t>(output, "differs", 0), Get<int64_t>(output, "noise", 0),
+                             Get<int64_t>(output, "both", 0)});
+  }
   return pairs;
 }
 
@@ -83,8 +92,10 @@ Analysis Analyse(const Json& json, const api::ModelSpec& spec) {
 StepFacts StepFrom(const Json& json, const Analysis& analysis, const api::Rollout& rollout) {
   static const std::map<std::string, api::Proof> kProofs = {
       {"Required", api::Proof::kRequired}, {"Sampled", api::Proof::kSampled}, {"None", api::Proof::kNone}};
-  return {kProofs.at(Get<std::string>(json, "proof", "Sampled")), CandidateRequests(analysis, rollout),
-          std::chrono::minutes(Get(json, "minutes", 1))};
+  const bool without_weight = Get(json, "withoutWeight", false);
+  return {kProofs.at(Get<std::string>(json, "proof", "Sampled")),
+          without_weight ? analysis.candidate.pairs.pairs : CandidateRequests(analysis, rollout),
+          std::chrono::minutes(Get(json, "minutes", 1)), without_weight};
 }
 
 TEST(AnalysisGolden, EachCaseGivesTheExpectedVerdict) {
@@ -95,7 +106,10 @@ TEST(AnalysisGolden, EachCaseGivesTheExpectedVerdict) {
     const api::ModelSpec spec = SpecFrom(test.json);
     const Analysis analysis = Analyse(test.json, spec);
     const api::Verdict verdict = Judge(analysis, spec, StepFrom(test.json, analysis, spec.rollout));
-    const Json outcome{{"result", verdict.result}, {"reason", verdict.reason}, {"numbers", verdict.numbers}};
+    const Json outcome{{"result", verdict.result},
+                       {"reason", verdict.reason},
+                       {"message", verdict.message},
+                       {"numbers", verdict.numbers}};
     for (const std::string& difference : golden::Differences(Child(test.json, "expect"), outcome)) {
       ADD_FAILURE() << test.where << "\n  " << difference << "\n  " << verdict.message << " " << outcome.dump();
     }

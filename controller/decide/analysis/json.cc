@@ -47,6 +47,8 @@ Json ArmToJson(const api::ArmEvidence& arm) {
   if (const api::PairEvidence& pairs = arm.pairs; pairs.pairs > 0) {
     json["pairs"] = {{"counts", {pairs.pairs, pairs.candidate_failed, pairs.stable_failed, pairs.both_failed}},
                      {"ratios", BucketsToJson(pairs.ratio_buckets)}};
+    if (pairs.mismatched > 0) json["pairs"]["mismatched"] = pairs.mismatched;
+    if (pairs.mismatched > 0) json["pairs"]["mismatch"] = pairs.mismatch;
   }
   if (!arm.bins.salt.empty()) json["bins"] = BinsToJson(arm.bins);
   return json;
@@ -54,7 +56,13 @@ Json ArmToJson(const api::ArmEvidence& arm) {
 
 api::PairEvidence PairsFrom(const Json& json) {
   const auto counts = json.at("counts").get<std::array<int64_t, 4>>();
-  return {counts[0], counts[1], counts[2], counts[3], BucketsFrom(json.at("ratios"))};
+  return {.pairs = counts[0],
+          .candidate_failed = counts[1],
+          .stable_failed = counts[2],
+          .both_failed = counts[3],
+          .ratio_buckets = BucketsFrom(json.at("ratios")),
+          .mismatched = json.value("mismatched", int64_t{0}),
+          .mismatch = json.value("mismatch", "")};
 }
 
 // An analysis of the previous release has neither overloaded requests nor rows, pairs or bins.
@@ -136,6 +144,7 @@ Analysis Read(const Json& json) {
   analysis.stable = ArmFrom(json.at("stable"));
   analysis.open = WindowsFrom(json.at("open"));
   ReadProcesses(json, analysis);
+  if (json.contains("outputs")) analysis.outputs = OutputTestsFrom(json.at("outputs"));
   if (json.contains("bins")) analysis.bins = Bins::FromJson(json.at("bins"));
   if (json.contains("errorDifference")) {
     const auto difference = json.at("errorDifference").get<std::array<double, 3>>();
@@ -158,6 +167,7 @@ Json ToJson(const Analysis& analysis) {
             {"open", WindowsToJson(analysis.open)},
             {"errorDifference", {difference.weight, difference.sum, difference.variance}}};
   AddProcesses(analysis, json);
+  if (!analysis.outputs.empty()) json["outputs"] = ToJson(analysis.outputs);
   if (Json bins = analysis.bins.ToJson(); !bins.is_null()) json["bins"] = std::move(bins);
   if (analysis.slo_bucket) json["sloBucket"] = *analysis.slo_bucket;
   return json;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "controller/api/units.h"
 #include "controller/decide/analysis/analysis.h"
@@ -11,6 +12,16 @@ namespace {
 // Minimum number of pairs before their mean difference is compared with the limit.
 constexpr int64_t kDriftPairsMin = 30;
 
+// Reason and message of the first failed rule; empty if none failed.
+std::pair<std::string, std::string> FailureOfOutputs(const Seen& seen, const Alphas& alphas) {
+  for (const OutputSeen& output : seen.outputs) {
+    if (output.worse < 1 / alphas.outputs) continue;
+    return {"OutputDiffers",
+            fmt::format("{}: e-value {:.3g}, limit {:.0f}", ToText(*output.test), output.worse, 1 / alphas.outputs)};
+  }
+  return {};
+}
+
 // Reason and message of the first failed test; empty if none failed.
 std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSpec& spec, const Alphas& alphas) {
   const api::Rollout& rollout = spec.rollout;
@@ -19,6 +30,11 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSp
             fmt::format("{} candidate answers contained NaN or Inf where stable's were finite on the same input",
                         seen.candidate.non_finite)};
   }
+  const api::PairEvidence& compared = seen.candidate.pairs;
+  if (rollout.shadow && compared.mismatched > 0) {
+    return {"OutputMismatch", fmt::format("in {} of {} pairs the outputs of the versions cannot be compared: {}",
+                                          compared.mismatched, compared.pairs, compared.mismatch)};
+  }
   if (rollout.error_rate.enabled && seen.errors >= 1 / alphas.errors) {
     return {"ErrorRate", ErrorsMessage(seen, alphas.errors)};
   }
@@ -26,6 +42,7 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSp
   if (rollout.latency.enabled && seen.latency >= 1 / alphas.latency) {
     return {"Latency", LatencyMessage(seen, {seen.stable, "stable", seen.latency, 1 / alphas.latency}, spec)};
   }
+  if (auto failure = FailureOfOutputs(seen, alphas); !failure.first.empty()) return failure;
   const int64_t pairs = seen.candidate.drift.pairs;
   if (rollout.drift.max && pairs >= kDriftPairsMin && DriftMean(seen) > *rollout.drift.max) {
     return {"Drift", fmt::format("mean difference {:.3g} over {} pairs of answers is above {:.3g}", DriftMean(seen),
@@ -40,12 +57,37 @@ bool HoldsForBaseline(const Seen& seen, const Analysis& analysis, const api::Rol
   return rollout.latency.enabled && !analysis.slo_missed.empty() && seen.latency_baseline >= 1 / kBaselineDelta;
 }
 
-// The proofs that are still missing, as text: "its error rate and its run times". "" if none is.
-std::string MissingProofs(const Seen& seen, const api::Rollout& rollout) {
-  const bool errors = rollout.error_rate.enabled && seen.errors_proof < 1 / kAlphaProof;
-  const bool latency = rollout.latency.enabled && seen.latency_proof < 1 / kAlphaProof;
-  if (errors && latency) return "its error rate and its run times";
-  return errors ? "its error rate" : latency ? "its run times" : "";
+bool IsProven(double e) { return e >= 1 / kAlphaProof; }
+
+// The proofs that are still missing: "its error rate", "output probabilities: Top1".
+std::vector<std::string> MissingProofs(const Seen& seen, const api::Rollout& rollout) {
+  std::vector<std::string> missing;
+  if (rollout.error_rate.enabled && !IsProven(seen.errors_proof)) missing.emplace_back("its error rate");
+  if (rollout.latency.enabled && !IsProven(seen.latency_proof)) missing.emplace_back("its run times");
+  for (const OutputSeen& output : seen.outputs) {
+    if (!IsProven(output.proof)) missing.push_back(fmt::format("output {}", output.test->counts.rule));
+  }
+  return missing;
+}
+
+// "its error rate and its run times are"
+std::string JoinedSubject(const std::vector<std::string>& missing) {
+  if (missing.size() == 1) return missing.front() + (missing.front() == "its run times" ? " are" : " is");
+  const std::vector<std::string> all_but_last(missing.begin(), missing.end() - 1);
+  return fmt::format("{} and {} are", fmt::join(all_but_last, ", "), missing.back());
+}
+
+// What is known about the rules whose proofs are missing.
+std::string OutputsText(const Seen& seen) {
+  std::string text;
+  for (const OutputSeen& output : seen.outputs) {
+    if (IsProven(output.proof)) continue;
+    text += "; " + ToText(*output.test);
+    const std::optional<double> pairs = PairsToProve(*output.test, 1 / kAlphaProof);
+    text += pairs ? fmt::format("; the proof takes about {:.0f} more pairs if that stays so", api::RoundedTo(2, *pairs))
+                  : "; more pairs do not lead to a proof if that stays so";
+  }
+  return text;
 }
 
 // How many times the evidence so far a proof needs, from how fast the e-value has grown; nullopt if it has hardly
@@ -55,29 +97,41 @@ std::optional<double> EvidenceNeeded(double e) {
   return e > kGrownMin ? std::optional(std::log(1 / kAlphaProof) / std::log(e)) : std::nullopt;
 }
 
+// What the step counts, over the whole rollout.
+int64_t CountOf(const Seen& seen, const api::Rollout& rollout, const StepFacts& step) {
+  return step.without_weight ? seen.candidate.pairs.pairs : RequestsOf(seen.candidate, rollout);
+}
+
 // The time until the missing proofs are complete, if both versions are equal and the traffic stays as in this step;
 // nullopt if it is unknown.
 std::optional<Duration> TimeToProof(const Seen& seen, const api::Rollout& rollout, const StepFacts& step) {
   const double seconds = std::chrono::duration<double>(step.elapsed).count();
   if (step.requests == 0 || seconds <= 0) return std::nullopt;
   const double per_second = static_cast<double>(step.requests) / seconds;
+  const auto seen_so_far = static_cast<double>(CountOf(seen, rollout, step));
   double needed = 0;
   const auto add = [&](bool enabled, double e) {
-    if (!enabled || e >= 1 / kAlphaProof) return true;
+    if (!enabled || IsProven(e)) return true;
     const std::optional<double> times = EvidenceNeeded(e);
-    if (times) needed = std::max(needed, (*times - 1) * static_cast<double>(RequestsOf(seen.candidate, rollout)));
+    if (times) needed = std::max(needed, (*times - 1) * seen_so_far);
     return times.has_value();
   };
   if (!add(rollout.error_rate.enabled, seen.errors_proof) || !add(rollout.latency.enabled, seen.latency_proof)) {
     return std::nullopt;
   }
+  for (const OutputSeen& output : seen.outputs) {
+    if (IsProven(output.proof)) continue;
+    const std::optional<double> pairs = PairsToProve(*output.test, 1 / kAlphaProof);
+    if (!pairs || output.test->counts.pairs == 0) return std::nullopt;
+    needed = std::max(needed, *pairs * seen_so_far / static_cast<double>(output.test->counts.pairs));
+  }
   return api::DurationOf(needed / per_second);
 }
 
 std::string NotProvenMessage(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step,
-                             const std::string& missing) {
-  std::string message = fmt::format("it is not shown yet that {} {} within the tolerance: {}", missing,
-                                    missing == "its error rate" ? "is" : "are", DifferenceText(seen, spec));
+                             const std::vector<std::string>& missing) {
+  const std::string message = fmt::format("it is not shown yet that {} within the tolerance: {}{}",
+                                          JoinedSubject(missing), DifferenceText(seen, spec), OutputsText(seen));
   const auto time = TimeToProof(seen, spec.rollout, step);
   return message + (time ? fmt::format("; at this traffic the proof takes about {} more if the versions are equal",
                                        api::RoughDuration(*time))
@@ -87,8 +141,9 @@ std::string NotProvenMessage(const Seen& seen, const api::ModelSpec& spec, const
 std::string TooFewMessage(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step) {
   const int64_t required = spec.rollout.requests_min;
   std::string message =
-      fmt::format("after {} the candidate has had {} of the {} requests that this step requires; so far, {}",
-                  api::RoughDuration(step.elapsed), step.requests, required, DifferenceText(seen, spec));
+      fmt::format("after {} the candidate has had {} of the {} {} that this {} requires; so far, {}",
+                  api::RoughDuration(step.elapsed), step.requests, required, step.without_weight ? "pairs" : "requests",
+                  step.without_weight ? "phase" : "step", DifferenceText(seen, spec));
   if (step.requests == 0) return message;
   const double left = static_cast<double>(required) / static_cast<double>(step.requests) - 1;
   const double seconds = left * std::chrono::duration<double>(step.elapsed).count();
@@ -100,7 +155,10 @@ std::string TooFewMessage(const Seen& seen, const api::ModelSpec& spec, const St
 api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step) {
   const api::Rollout& rollout = spec.rollout;
   if (step.proof == api::Proof::kNone) {
-    return {"Pass", "NoRegression", "no test failed; the step requires no evidence", {}};
+    return {"Pass",
+            "NoRegression",
+            fmt::format("no test failed; the {} requires no evidence", step.without_weight ? "phase" : "step"),
+            {}};
   }
   const bool patient = step.elapsed < rollout.patience;
   if (step.requests < rollout.requests_min) {
@@ -109,11 +167,13 @@ api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepF
   if (step.proof == api::Proof::kSampled) {
     return {"Pass",
             "NoRegression",
-            fmt::format("no test failed in {} candidate requests of this step; {}", step.requests,
-                        DifferenceText(seen, spec)),
+            fmt::format("no test failed in {} of this {}; {}",
+                        step.without_weight ? fmt::format("{} pairs", step.requests)
+                                            : fmt::format("{} candidate requests", step.requests),
+                        step.without_weight ? "phase" : "step", DifferenceText(seen, spec)),
             {}};
   }
-  const std::string missing = MissingProofs(seen, rollout);
+  const std::vector<std::string> missing = MissingProofs(seen, rollout);
   if (missing.empty()) {
     return {"Pass",
             "Proven",
@@ -152,14 +212,14 @@ api::Verdict Conclude(const Seen& seen, const Analysis& analysis, const api::Mod
 }  // namespace
 
 api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step) {
-  const Seen seen = SeenIn(analysis, spec);
+  const Seen seen = SeenIn(analysis, spec, step);
   api::Verdict verdict = Conclude(seen, analysis, spec, step);
   verdict.numbers = Numbers(seen, analysis, AlphasOf(spec));
   return verdict;
 }
 
 api::Verdict JudgeWithoutNumbers(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step) {
-  return Conclude(SeenIn(analysis, spec), analysis, spec, step);
+  return Conclude(SeenIn(analysis, spec, step), analysis, spec, step);
 }
 
 }  // namespace longshore::analysis

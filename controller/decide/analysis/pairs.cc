@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "controller/decide/analysis/outputs.h"
+
 namespace longshore::analysis {
 namespace {
 
@@ -20,6 +22,9 @@ void Add(const api::PairEvidence& more, api::PairEvidence& total) {
   total.candidate_failed += more.candidate_failed;
   total.stable_failed += more.stable_failed;
   total.both_failed += more.both_failed;
+  total.mismatched += more.mismatched;
+  if (total.mismatch.empty()) total.mismatch = more.mismatch;
+  Add(more.outputs, total.outputs);
   const size_t size = std::min<size_t>(more.ratio_buckets.size(), kRatioBuckets);
   if (total.ratio_buckets.size() < size) total.ratio_buckets.resize(size);
   for (size_t i = 0; i < size; ++i) total.ratio_buckets[i] += more.ratio_buckets[i];

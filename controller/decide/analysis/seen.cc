@@ -38,21 +38,21 @@ double FromLog(double log) { return std::exp(std::min(log, 500.0)); }
 
 // The tests of requests and those of pairs are one test: their e-values are averaged. By far the most evidence of
 // errors are requests.
-void SeeTests(const Analysis& analysis, bool keyed, Seen& seen) {
+void SeeTests(const Analysis& analysis, bool by_pairs, Seen& seen) {
   const double pair_errors = LogE(analysis.pair_errors, kWorseCoins);
   const double pair_latency = LogEOfMargins(analysis);
-  const double request_weight = keyed ? 0 : 1;
+  const double request_weight = by_pairs ? 0 : 1;
   seen.errors = FromLog(LogWeightedMean({{0.7 * request_weight, LogE(analysis.errors, kWorseOdds)},
                                          {0.15 * request_weight, LogE(analysis.overload, kWorseOdds)},
                                          {0.15, pair_errors}}));
   seen.latency =
       FromLog(LogWeightedMean({{0.7 * request_weight, LogEOfAll(analysis.latency, kWorseOdds)}, {0.3, pair_latency}}));
-  seen.latency_baseline = keyed ? 1 : FromLog(LogEOfAll(analysis.latency_baseline, kWorseOdds));
+  seen.latency_baseline = by_pairs ? 1 : FromLog(LogEOfAll(analysis.latency_baseline, kWorseOdds));
 }
 
 // A proof covers each quantile, so the smallest e-value counts.
-void SeeProofs(const Analysis& analysis, bool keyed, Seen& seen) {
-  if (keyed) {
+void SeeProofs(const Analysis& analysis, bool by_pairs, Seen& seen) {
+  if (by_pairs) {
     seen.errors_proof = FromLog(LogE(analysis.pair_errors_proof, kBets));
     seen.latency_proof = FromLog(LogE(analysis.pair_latency_proof, kBetterCoins));
     return;
@@ -104,16 +104,22 @@ void Reconcile(const ErrorTolerance& tolerance, Seen& seen) {
 
 }  // namespace
 
-Seen SeenIn(const Analysis& analysis, const api::ModelSpec& spec) {
-  const bool keyed = IsKeyed(spec.rollout);
+Seen SeenIn(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step) {
+  const bool by_pairs = IsJudgedByPairs(spec.rollout);
+  const bool proven_by_pairs = by_pairs || step.without_weight;
   Seen seen{.candidate = analysis.candidate, .stable = analysis.stable};
-  SeeTests(analysis, keyed, seen);
-  SeeProofs(analysis, keyed, seen);
-  if (keyed) seen.bins = analysis.bins.look();
+  // The weights of a test stay the same in the whole rollout, also in the phase without weight: otherwise the test
+  // would be two tests, each with the whole alpha.
+  SeeTests(analysis, by_pairs, seen);
+  SeeProofs(analysis, proven_by_pairs, seen);
+  for (const OutputTest& test : analysis.outputs)
+    seen.outputs.push_back({&test, FromLog(LogE(test.worse, kOutputBets)), FromLog(LogE(test.proof, kOutputBets))});
+  if (IsKeyed(spec.rollout)) seen.bins = analysis.bins.look();
   const WindowEvidence open = Sum(analysis.open);
   Add(open.candidate, seen.candidate);
   Add(open.stable, seen.stable);
-  const RateDifference difference = keyed ? DifferenceOfPairs(analysis.candidate.pairs) : analysis.error_difference;
+  const RateDifference difference =
+      proven_by_pairs ? DifferenceOfPairs(analysis.candidate.pairs) : analysis.error_difference;
   seen.error_difference = difference.At(kConfidence);
   const double alpha = AlphasOf(spec).errors;
   seen.error_detectable = difference.Detectable(alpha > 0 ? alpha : kAlphaTotal);

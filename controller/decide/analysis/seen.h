@@ -7,6 +7,12 @@ namespace longshore::analysis {
 
 inline constexpr double kConfidence = 0.95;
 
+struct OutputSeen {
+  const OutputTest* test = nullptr;  // Of the analysis.
+  double worse = 1;                  // E-values.
+  double proof = 1;
+};
+
 struct Seen {
   api::ArmEvidence candidate;  // Counts of the whole rollout, including those of open windows.
   api::ArmEvidence stable;
@@ -17,6 +23,7 @@ struct Seen {
   double latency_baseline = 1;
   double errors_proof = 1;
   double latency_proof = 1;
+  std::vector<OutputSeen> outputs{};
   std::optional<BinLook> bins{};  // Only if users are assigned.
 
   // The candidate's error rate less stable's.
@@ -27,6 +34,6 @@ struct Seen {
   Interval run_time_ratio{0, 0};  // Both 0: unknown.
 };
 
-Seen SeenIn(const Analysis& analysis, const api::ModelSpec& spec);
+Seen SeenIn(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step);
 
 }  // namespace longshore::analysis

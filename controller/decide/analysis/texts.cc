@@ -50,6 +50,22 @@ void AddPairNumbers(const Seen& seen, std::map<std::string, double>& numbers) {
   numbers["pairsOnlyStableFailed"] = static_cast<double>(pairs.stable_failed);
 }
 
+// The numbers of the rule that is nearest to a failure, and of the one that is farthest from its proof.
+void AddOutputNumbers(const Seen& seen, const Alphas& alphas, std::map<std::string, double>& numbers) {
+  if (seen.candidate.pairs.mismatched > 0)
+    numbers["pairsMismatched"] = static_cast<double>(seen.candidate.pairs.mismatched);
+  if (seen.outputs.empty()) return;
+  const OutputSeen& worst = *std::ranges::max_element(seen.outputs, {}, &OutputSeen::worse);
+  const api::OutputEvidence& counts = worst.test->counts;
+  numbers["outputPairs"] = static_cast<double>(counts.pairs);
+  numbers["outputDiffers"] = Share(counts.differs + counts.both, counts.pairs);
+  numbers["outputNoise"] = Share(counts.noise + counts.both, counts.pairs);
+  numbers["outputDiffersLimit"] = worst.test->limit;
+  numbers["eOutputs"] = Shown(worst.worse);
+  numbers["eOutputsLimit"] = LimitOf(alphas.outputs);
+  numbers["eOutputsProof"] = Shown(std::ranges::min_element(seen.outputs, {}, &OutputSeen::proof)->proof);
+}
+
 void AddDriftNumbers(const Seen& seen, std::map<std::string, double>& numbers) {
   if (seen.candidate.drift.pairs == 0) return;
   numbers["driftPairs"] = static_cast<double>(seen.candidate.drift.pairs);
@@ -96,6 +112,7 @@ std::map<std::string, double> Numbers(const Seen& seen, const Analysis& analysis
     numbers["runTimeRatioHigh"] = seen.run_time_ratio.high;
   }
   AddPairNumbers(seen, numbers);
+  AddOutputNumbers(seen, alphas, numbers);
   AddDriftNumbers(seen, numbers);
   if (seen.bins) numbers.merge(NumbersOf(*seen.bins));
   return numbers;

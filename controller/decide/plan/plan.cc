@@ -45,6 +45,12 @@ control::Guard BuildGuard(const api::Model& model, size_t nodes) {
   return guard;
 }
 
+// The settings of the phase without weight; nullptr in every other phase, and if pairs are made in none.
+const api::Shadow* ShadowNow(const api::Model& model) {
+  const auto& shadow = model.spec.rollout.shadow;
+  return shadow && IsWithoutWeight(model.status.rollout.phase) ? &*shadow : nullptr;
+}
+
 // `nodes`: the number of nodes that hold stable, and so may hold the candidate.
 control::VersionState BuildVersion(const api::Model& model, const rollout::VersionPlacement& placed, size_t nodes) {
   control::VersionState version;
@@ -54,6 +60,7 @@ control::VersionState BuildVersion(const api::Model& model, const rollout::Versi
   const bool stable = placed.version == model.status.stable_version;
   version.set_role(placed.candidate ? control::CANDIDATE : stable ? control::STABLE : control::EXTRA);
   if (placed.candidate) *version.mutable_guard() = BuildGuard(model, nodes);
+  if (const api::Shadow* shadow = ShadowNow(model)) version.set_shadow(placed.candidate && shadow->share > 0);
   const auto digest = model.status.digests.find(placed.version);
   if (digest != model.status.digests.end()) version.set_digest(digest->second);
   return version;
@@ -98,7 +105,8 @@ control::Batching BuildBatching(const api::Batching& spec) {
   return batching;
 }
 
-control::Validation BuildValidation(const api::ModelSpec& spec) {
+control::Validation BuildValidation(const api::Model& model) {
+  const api::ModelSpec& spec = model.spec;
   control::Validation validation;
   validation.set_golden_set(spec.validation.golden_set);
   validation.set_metric(spec.validation.metric);
@@ -109,9 +117,31 @@ control::Validation BuildValidation(const api::ModelSpec& spec) {
   validation.set_drift_max(spec.rollout.drift.max.value_or(0));
   validation.set_drift_sample(kDriftSample);
   // 0 means the node's default, and a negative number no pairs.
-  validation.set_pair_share(spec.rollout.pairs.share > 0 ? spec.rollout.pairs.share : -1);
-  validation.set_pair_budget(spec.rollout.pairs.budget > 0 ? spec.rollout.pairs.budget : -1);
+  const api::Shadow* shadow = ShadowNow(model);
+  const double share = shadow != nullptr ? shadow->share : spec.rollout.pairs.share;
+  const double budget = shadow != nullptr ? shadow->budget : spec.rollout.pairs.budget;
+  validation.set_pair_share(share > 0 ? share : -1);
+  validation.set_pair_budget(budget > 0 ? budget : -1);
+  if (spec.rollout.shadow) {
+    for (const api::OutputRule& rule : spec.rollout.shadow->compare)
+      *validation.add_output_rules() = analysis::ToProto(rule);
+    validation.set_keep_worst(spec.rollout.shadow->keep_worst);
+  }
   return validation;
+}
+
+// In the phase Preview, requests with the label or the header try the candidate.
+void AddPreview(const api::Model& model, control::ModelState& state) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  if (rollout.phase != api::RolloutPhase::kPreview) return;
+  (*state.mutable_labels())[api::kPreviewName] = rollout.candidate;
+  control::Route& route = *state.add_routes();
+  route.set_name(api::kPreviewName);
+  route.set_to(control::CANDIDATE);
+  control::MatchCondition& condition = *route.add_conditions();
+  condition.set_source(control::MatchCondition::HEADER);
+  condition.set_key(model.spec.rollout.preview.header);
+  condition.set_op(control::MatchCondition::PRESENT);
 }
 
 }  // namespace
@@ -128,9 +158,10 @@ Blueprint MakeBlueprint(const api::Model& model, rollout::Placement placement) {
     *state.add_versions() = BuildVersion(model, placed, nodes);
   AddOtherSources(model, state);
   for (const auto& [label, version] : model.spec.version_labels) (*state.mutable_labels())[label] = version;
+  AddPreview(model, state);
   *state.mutable_assignment() = BuildAssignment(model.spec.rollout, placement.salt);
   *state.mutable_batching() = BuildBatching(model.spec.batching);
-  *state.mutable_validation() = BuildValidation(model.spec);
+  *state.mutable_validation() = BuildValidation(model);
   state.set_skip_warm_up(!model.spec.warm_up);
   if (model.spec.slo.latency_target)
     state.set_slo_latency_ms(std::max<int64_t>(1, Milliseconds(*model.spec.slo.latency_target)));

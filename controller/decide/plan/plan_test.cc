@@ -57,6 +57,55 @@ TEST(Plan, GivesVersionsToLoadAndVersionsToKnowOnly) {
   EXPECT_EQ(b.versions(1).weight_bp(), 500);
 }
 
+api::Model Shadowed() {
+  api::Model model = Digits();
+  model.spec.rollout.strategy = api::Strategy::kShadow;
+  model.spec.rollout.shadow = {.share = 0.5, .budget = 0.2, .keep_worst = 7};
+  model.spec.rollout.shadow->compare = {{.output = "o", .measure = api::Measure::kTopK, .k = 5}};
+  model.status.rollout.phase = api::RolloutPhase::kShadow;
+  model.status.rollout.candidate = 2;
+  return model;
+}
+
+TEST(Plan, LetsNodesMakePairsOfStablesRequestsInThePhaseShadow) {
+  api::Model model = Shadowed();
+  const control::ModelState state = StateOn(model, Split(model, 0).placement, "a");
+  EXPECT_TRUE(state.versions(1).shadow());
+  EXPECT_FALSE(state.versions(0).shadow());
+  EXPECT_EQ(state.validation().pair_share(), 0.5);
+  EXPECT_EQ(state.validation().pair_budget(), 0.2);
+  EXPECT_EQ(state.validation().keep_worst(), 7);
+  ASSERT_EQ(state.validation().output_rules_size(), 1);
+  EXPECT_EQ(state.validation().output_rules(0).similarity(), 0.8);
+  EXPECT_EQ(state.routes_size(), 0);
+  model.spec.rollout.shadow->share = 0;
+  EXPECT_FALSE(StateOn(model, Split(model, 0).placement, "a").versions(1).shadow());
+}
+
+TEST(Plan, ComparesOutputsInStepsWithTheShareOfTheSteps) {
+  api::Model model = Shadowed();
+  model.status.rollout.phase = api::RolloutPhase::kStep;
+  const control::ModelState state = StateOn(model, Split(model, 500).placement, "a");
+  EXPECT_FALSE(state.versions(1).shadow());
+  EXPECT_EQ(state.validation().pair_share(), 0.25);
+  EXPECT_EQ(state.validation().output_rules_size(), 1);
+}
+
+TEST(Plan, LetsPeopleTryTheCandidateInThePhasePreviewOnly) {
+  api::Model model = Shadowed();
+  model.spec.rollout.strategy = api::Strategy::kBlueGreen;
+  EXPECT_FALSE(StateOn(model, Split(model, 0).placement, "a").labels().contains("preview"));
+  model.status.rollout.phase = api::RolloutPhase::kPreview;
+  const control::ModelState state = StateOn(model, Split(model, 0).placement, "a");
+  EXPECT_EQ(state.labels().at("preview"), 2);
+  ASSERT_EQ(state.routes_size(), 1);
+  EXPECT_EQ(state.routes(0).ShortDebugString(),
+            "name: \"preview\" conditions { key: \"x-longshore-preview\" op: PRESENT } to: CANDIDATE");
+  EXPECT_TRUE(state.versions(1).shadow());
+  model.spec.rollout.shadow.reset();
+  EXPECT_FALSE(StateOn(model, Split(model, 0).placement, "a").versions(1).shadow());
+}
+
 TEST(Plan, SendsTheChecksumOfAnArchive) {
   api::Model model = Digits();
   model.spec.source_uri = "https://h/digits.tar";

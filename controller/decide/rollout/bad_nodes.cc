@@ -40,7 +40,9 @@ std::optional<Failure> FailureOfCandidate(const Draft& draft) {
     if (auto failure = FailureOn(*node, candidate)) failures.push_back(std::move(*failure));
   }
   if (failures.empty()) return std::nullopt;
-  if (CarriesWeight(draft.status().rollout) && std::ranges::count(failures, kCrashed, &Failure::reason) > 1) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  const bool is_used = CarriesWeight(rollout) || IsWithoutWeight(rollout.phase);
+  if (is_used && std::ranges::count(failures, kCrashed, &Failure::reason) > 1) {
     std::erase_if(failures, [](const Failure& failure) { return failure.reason != kCrashed; });
     return Failure{kCrashed, Joined(failures)};
   }

@@ -16,15 +16,34 @@ using api::RolloutPhase;
 constexpr size_t kVerbBytesMax = 64;
 constexpr size_t kMessageBytesMax = 1024;
 
+// Ends the phase without weight.
+void PromoteFromShadow(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  const bool has_steps = draft.policy().strategy == api::Strategy::kCanary;
+  draft.Record("PromotedByCommand", fmt::format("version {} leaves the phase {} and {}", rollout.candidate,
+                                                api::RolloutPhaseName(rollout.phase),
+                                                has_steps ? "begins with the steps" : "gets all requests"));
+  rollout.shadow_done = true;
+  rollout.paused_by_command = false;
+  rollout.promoted_by_command = true;
+  draft.SetPhase(has_steps ? RolloutPhase::kStep : RolloutPhase::kPromoting);
+}
+
 Outcome PromoteStep(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   const bool in_step = rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused;
-  if (!in_step || rollout.weight_percent == 0) {
-    return Refused(fmt::format(
-        "the phase of the rollout is {}: promote works only in a step in which the new version gets requests",
-        api::RolloutPhaseName(rollout.phase)));
+  const bool without_weight = IsWithoutWeight(rollout.phase);
+  if (!without_weight && (!in_step || rollout.weight_percent == 0)) {
+    return Refused(
+        fmt::format("the phase of the rollout is {}: promote works only in a step in which the new version gets "
+                    "requests, and in the phases Shadow and Preview",
+                    api::RolloutPhaseName(rollout.phase)));
   }
   if (draft.policy().paused) return Refused("spec.rollout.paused is true: change the manifest");
+  if (without_weight) {
+    PromoteFromShadow(draft);
+    return Done();
+  }
   const bool last = rollout.step_index + 1 >= static_cast<int>(draft.policy().steps.size());
   if (!last) ++rollout.step_index;
   rollout.paused_by_command = false;

@@ -36,16 +36,50 @@ bool CarriesWeight(const api::RolloutStatus& rollout);
 // now.
 double StepWeight(Draft& draft);
 
+// Whether measurements of the candidate are due: it has weight, or pairs are made of stable's requests.
+bool GathersEvidence(const Draft& draft);
 // Adds the windows to the analysis and judges the candidate, but only when this is due. Returns true if it used the
 // windows.
 bool UseEvidence(Draft& draft);
-// Takes the weight from the candidate if it is ready on no node, or on less than half of the nodes that the weight
-// requires; returns true if it did. Half is enough, so that one restarting node does not move users back and forth.
+// Begins the time, the count and the verdict of a step or of a phase without weight; the evidence so far stays.
+void BeginJudging(Draft& draft);
+// Whether the minimum duration of the step, or of the phase without weight, is over. In a step, requires steps.
+bool TimeIsOver(Draft& draft);
+// Whether the spec wants the rollout to go on after its inconclusive verdict. A candidate that may be why the objective
+// is missed never goes on without a person.
+bool PromotesWithoutProof(const Draft& draft);
+// Rolls back if the verdict requires it; returns true if it did.
+bool FailedByEvidence(Draft& draft);
+// Rolls back if the verdict is inconclusive and the spec requires it then; returns true if it did.
+bool FailedWithoutProof(Draft& draft);
+
+// Why the user wants the rollout to pause, in any phase; "" if the user does not want that.
+std::string PauseWanted(Draft& draft);
+// Stores the reason of the pause ("": no pause); returns true if it changed.
+bool NotePause(Draft& draft, const std::string& reason);
+
+// For kLoading: waits until enough nodes have the candidate for what follows.
+void Load(Draft& draft);
+
+// The phase that comes next while the candidate has no weight: kShadow, kPreview, or nullopt if it is to get weight.
+std::optional<api::RolloutPhase> PhaseWithoutWeight(const Draft& draft);
+void EnterWithoutWeight(Draft& draft, api::RolloutPhase phase);
+// For kShadow and kPreview: waits, pauses, ends the phase or rolls back.
+void RunWithoutWeight(Draft& draft);
+// When a phase without weight ends by itself; nullopt if it does not.
+std::optional<TimePoint> PromotesAt(const Draft& draft);
+// Takes the weight from the candidate if the strategy, which has changed, gives it none before it is promoted; returns
+// true if it did.
+bool TookWeightBack(Draft& draft);
+
+// Takes the weight from the candidate, or ends its phase without weight, if it is ready on no node, or on less than
+// half of the nodes that it requires; returns true if it did. Half is enough, so that one restarting node does not move
+// users back and forth.
 bool LostItsNodes(Draft& draft);
 // For kStep and kPaused: sets the weight, waits, pauses, advances or rolls back.
 void RunStep(Draft& draft);
-// Whether the user paused the rollout; stores this in the status. For all phases except kStep and kPaused. The time of
-// a pause does not count towards the progress deadline.
+// Whether the user paused the rollout; stores this in the status. For phases in which nodes load the candidate. The
+// time of a pause does not count towards the progress deadline.
 bool IsHeld(Draft& draft);
 // For kPromoting: waits until all nodes have the candidate.
 void FinishPromotion(Draft& draft);

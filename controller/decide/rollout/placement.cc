@@ -27,6 +27,8 @@ int CandidateNodes(Draft& draft) {
       if (rollout.stable == 0) return 1;
       if (SkipsSteps(draft, rollout)) return draft.StableNodes();
       [[fallthrough]];
+    case RolloutPhase::kShadow:
+    case RolloutPhase::kPreview:
     case RolloutPhase::kStep:
     case RolloutPhase::kPaused: {
       if (steps.empty()) return draft.StableNodes();

@@ -20,7 +20,7 @@ bool Moved(const api::ModelStatus& before, const Decision& decision) {
 }
 
 // Evidence that proves every step: many requests and pairs with equal results for the candidate and stable.
-analysis::WindowEvidence GoodWindow() {
+analysis::WindowEvidence GoodWindow(const api::Rollout& policy) {
   constexpr int64_t kRequests = 1000000000;  // The largest requestsMin.
   api::ArmEvidence stable;
   stable.requests = kRequests;
@@ -29,6 +29,10 @@ analysis::WindowEvidence GoodWindow() {
   candidate.pairs.pairs = kRequests;
   candidate.pairs.ratio_buckets.resize(kRatioBucketOfOne + 1);
   candidate.pairs.ratio_buckets.back() = kRequests;
+  if (policy.shadow) {
+    for (const api::OutputRule& rule : policy.shadow->compare)
+      candidate.pairs.outputs.push_back({.rule = analysis::TextOf(rule), .pairs = kRequests});
+  }
   return {candidate, stable};
 }
 
@@ -42,8 +46,8 @@ class Simulation {
       seen_.nodes.push_back({name, false, {}});
       seen_.nodes.back().source = SourceSeen{model_.spec.source_sha256, SourceState::kReady, ""};
     }
-    if (!nodes.empty()) seen_.windows[nodes.front()] = GoodWindow();
-    seen_.stable_past = GoodWindow().stable;
+    if (!nodes.empty()) seen_.windows[nodes.front()] = GoodWindow(model_.spec.rollout);
+    seen_.stable_past = GoodWindow(model_.spec.rollout).stable;
     ApplyPlacement(PlacementNow(model_, seen_, now_));
   }
 
@@ -102,6 +106,11 @@ int NodesOfCandidate(const Decision& decision) {
   return 0;
 }
 
+// Whether the rollout waits for a person who promotes it, as the manifest says.
+bool WaitsForPromote(const std::string& paused_reason) {
+  return paused_reason == "Manual" || paused_reason == "ShadowPassed" || paused_reason == "Preview";
+}
+
 }  // namespace
 
 Preview PredictRollout(api::Model model, const std::vector<std::string>& nodes, std::optional<int64_t> latest_version,
@@ -118,8 +127,9 @@ Preview PredictRollout(api::Model model, const std::vector<std::string>& nodes, 
     }
     preview.stable = rollout.stable;
     preview.candidate = rollout.candidate;
-    preview.held = rollout.paused_reason == "Manual" ? "" : rollout.paused_reason;
-    if (rollout.paused_reason == "Manual") simulation.Promote();
+    const bool awaits_promote = WaitsForPromote(rollout.paused_reason);
+    preview.held = awaits_promote ? "" : rollout.paused_reason;
+    if (awaits_promote) simulation.Promote();
     if (!api::IsUnderWay(rollout.phase) && !simulation.NoRolloutReason().empty()) break;
   }
   if (preview.stable != 0) preview.keep_warm = simulation.model().spec.rollout.keep_warm;

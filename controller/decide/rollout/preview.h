@@ -1,8 +1,8 @@
 // Predicts the course of a rollout that has not started: runs Decide in a simulation in which everything succeeds.
 //
 // In the simulation, nodes load their versions at once, each version passes its rehearsal, the candidate is as good as
-// stable, each step has enough requests when its hold ends, and each manual pause is promoted at once. So the predicted
-// times are lower bounds.
+// stable, each step has enough requests when its hold ends, and each pause for a person is promoted at once. So the
+// predicted times are lower bounds.
 //
 // Pure.
 #pragma once

@@ -11,7 +11,7 @@ namespace {
 
 using api::RolloutPhase;
 
-// Interval of decisions while the candidate receives requests.
+// Interval of decisions while the candidate is measured.
 constexpr Duration kDecideInterval = std::chrono::milliseconds(200);
 
 // Why no rollout can start; "" if one can.
@@ -37,25 +37,6 @@ bool FailedOnNodes(Draft& draft) {
   const std::optional<Failure> failure = FailureOfCandidate(draft);
   if (failure) draft.RollBack(failure->reason, failure->message, true);
   return failure.has_value();
-}
-
-void Load(Draft& draft) {
-  api::RolloutStatus& rollout = draft.rollout();
-  // The candidate already has weight here if a user removed the steps while the rollout was at one of them. It loses
-  // this weight if it is ready on too few nodes.
-  if (LostItsNodes(draft)) return;
-  if (SkipsSteps(draft, rollout)) {
-    // The first version serves as soon as one node has it, because there is no serving version to protect.
-    if (IsHeld(draft)) return;
-    if (IsReadyOn(draft, rollout.stable == 0 ? 1 : draft.StableNodes())) return Promote(draft);
-  } else if (IsReadyOn(draft, draft.NodesFor(StepWeight(draft)))) {
-    const TimePoint since = rollout.step_started_at;
-    draft.SetPhase(RolloutPhase::kStep);
-    // The nodes have used up the progress deadline also for the weight that is still to be given.
-    if (rollout.weight_percent != StepWeight(draft)) rollout.step_started_at = since;
-    return RunStep(draft);
-  }
-  if (!IsHeld(draft)) CheckDeadline(draft, "the candidate to be ready");
 }
 
 void Validate(Draft& draft) {
@@ -93,9 +74,12 @@ void Advance(Draft& draft) {
     return draft.RollBack("Superseded", fmt::format("the spec asks for version {} now", *target), false);
   }
   if (FailedOnNodes(draft)) return;
+  if (TookWeightBack(draft)) return Load(draft);
   switch (rollout.phase) {
     case RolloutPhase::kValidating: return Validate(draft);
     case RolloutPhase::kLoading: return Load(draft);
+    case RolloutPhase::kShadow:
+    case RolloutPhase::kPreview: return RunWithoutWeight(draft);
     case RolloutPhase::kStep:
     case RolloutPhase::kPaused: return RunStep(draft);
     case RolloutPhase::kPromoting: return FinishPromotion(draft);
@@ -107,7 +91,11 @@ void Advance(Draft& draft) {
 // decisions.
 std::optional<Duration> CheckAgainIn(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
-  if (CarriesWeight(rollout)) return kDecideInterval;
+  if (GathersEvidence(draft)) return kDecideInterval;
+  if (IsWithoutWeight(rollout.phase)) {
+    const std::optional<TimePoint> ends = PromotesAt(draft);
+    return ends ? std::optional(std::max(kDecideInterval, *ends - draft.now())) : std::nullopt;
+  }
   if (IsUnderWay(rollout.phase)) {
     if (draft.NodesCount() == 0) return std::nullopt;
     const Duration left = rollout.step_started_at + draft.policy().progress_deadline - draft.now();
@@ -120,6 +108,26 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
 }
 
 }  // namespace
+
+void Load(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  // The candidate already has weight here if a user removed the steps while the rollout was at one of them. It loses
+  // this weight if it is ready on too few nodes.
+  if (LostItsNodes(draft)) return;
+  if (SkipsSteps(draft, rollout)) {
+    // The first version serves as soon as one node has it, because there is no serving version to protect.
+    if (IsHeld(draft)) return;
+    if (IsReadyOn(draft, rollout.stable == 0 ? 1 : draft.StableNodes())) return Promote(draft);
+  } else if (IsReadyOn(draft, draft.NodesFor(StepWeight(draft)))) {
+    if (const auto phase = PhaseWithoutWeight(draft)) return EnterWithoutWeight(draft, *phase);
+    const TimePoint since = rollout.step_started_at;
+    draft.SetPhase(RolloutPhase::kStep);
+    // The nodes have used up the progress deadline also for the weight that is still to be given.
+    if (rollout.weight_percent != StepWeight(draft)) rollout.step_started_at = since;
+    return RunStep(draft);
+  }
+  if (!IsHeld(draft)) CheckDeadline(draft, "the candidate to be ready");
+}
 
 void Start(Draft& draft, int64_t candidate, const std::string& why) {
   draft.Forget(candidate);

@@ -1,10 +1,16 @@
 // Moves a model from its serving version to the wanted version.
 //
 //   None ──► Validating ──► Loading ──► Step 0 ──► … ──► Promoting ──► Completed
-//             │ rehearsal and │ on the    │ weight, hold,   │ on all      the old version stays loaded
-//             │ golden set    │ first     │ evidence,       │ nodes       for keepWarm
-//             │ on one node   │ node(s)   │ manual pause    │
-//             └───────────────┴───────────┴──► RolledBack ◄─┘   final until the spec changes or a user commands retry
+//             │ rehearsal and │ on the │  ▲ weight, hold,   ▲ on all      the old version stays loaded
+//             │ golden set    │ first  │  │ evidence,       │ nodes       for keepWarm
+//             │ on one node   │ node(s)│  │ manual pause    │
+//             │               │        ▼  │                 │
+//             │               │       Shadow, Preview ──────┘  weight 0: pairs, previews, manual pause
+//             └───────────────┴──► RolledBack ◄── from each phase; final until the spec changes or a user commands
+//             retry
+//
+// Strategy Canary with `shadow` goes from Shadow to the steps; the strategies Shadow (from Shadow) and BlueGreen (from
+// Preview) have no steps.
 //
 // Pure: the same input always gives the same decision. What must survive a restart is in ModelStatus.
 #pragma once

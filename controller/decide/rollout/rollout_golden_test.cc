@@ -8,7 +8,8 @@
 //   draining: [b]; departing: [c]
 //   latest:   3
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
-//             stable: {...}}; each bin has these counts
+//             stable: {...}}; each bin has these counts. candidate: {pairs: {count: 10, mismatched: 1, mismatch: why,
+//             outputs: [{rule: "o: Top1", differs: 1}]}}: all pairs were compared, and no version was slower
 //   now:      "90s" after the start of time
 #include <gtest/gtest.h>
 
@@ -54,11 +55,26 @@ VersionSeen VersionFrom(const Json& json) {
   return seen;
 }
 
+api::PairEvidence PairsFrom(const Json& json) {
+  api::PairEvidence pairs{.pairs = Get<int64_t>(json, "count", 0)};
+  pairs.ratio_buckets.resize(kRatioBucketOfOne + 1);
+  pairs.ratio_buckets.back() = pairs.pairs;
+  pairs.mismatched = Get<int64_t>(json, "mismatched", 0);
+  pairs.mismatch = Get<std::string>(json, "mismatch", "");
+  for (const Json& output : Child(json, "outputs")) {
+    pairs.outputs.push_back({.rule = Get<std::string>(output, "rule", ""),
+                             .pairs = pairs.pairs,
+                             .differs = Get<int64_t>(output, "differs", 0)});
+  }
+  return pairs;
+}
+
 api::ArmEvidence ArmFrom(const Json& json) {
   api::ArmEvidence arm;
   arm.requests = Get<int64_t>(json, "requests", 0);
   arm.errors = Get<int64_t>(json, "errors", 0);
   arm.non_finite = Get<int64_t>(json, "nonFinite", 0);
+  if (const Json& pairs = Child(json, "pairs"); !pairs.is_null()) arm.pairs = PairsFrom(pairs);
   if (const Json& bins = Child(json, "bins"); !bins.is_null()) {
     arm.bins = {Get<std::string>(bins, "salt", ""), std::vector(analysis::kBins, Get<int64_t>(bins, "requests", 0)),
                 std::vector(analysis::kBins, Get<int64_t>(bins, "bad", 0))};
