@@ -97,6 +97,7 @@ Json ValidationToJson(const Validation& validation) {
                          {"metric", validation.metric},
                          {"minimum", validation.minimum},
                          {"tolerance", {{"relative", validation.relative_tolerance}}}};
+    if (validation.golden_every > Duration(0)) json["goldenSet"]["every"] = FormatDuration(validation.golden_every);
   }
   json["nonFinite"] = validation.non_finite_reject ? "Reject" : "Allow";
   json["deterministic"] = validation.deterministic;

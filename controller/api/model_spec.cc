@@ -102,6 +102,7 @@ void ReadGoldenSet(Fields& golden, Validation& out) {
   golden.Choice<std::string>("metric", out.metric, {{"top1", "top1"}, {"tolerance", "tolerance"}});
   golden.Number("minimum", out.minimum, 0, 1);
   golden.Object("tolerance", [&](Fields& tolerance) { tolerance.Number("relative", out.relative_tolerance, 0, 1); });
+  golden.Time("every", out.golden_every, seconds(60), hours(24 * 30));
 }
 
 void ReadValidation(Fields& validation, Validation& out) {

@@ -194,6 +194,7 @@ struct Validation {
   std::string metric = "top1";  // "top1" or "tolerance".
   double minimum = 0.95;
   double relative_tolerance = 1e-3;
+  Duration golden_every{0};  // How often the golden set of the stable version runs again; 0: never.
   bool non_finite_reject = true;
   bool deterministic = false;
 };

@@ -31,7 +31,7 @@ bool EndsARollout(rollout::NodeState state) {
 }
 
 // Removes the verdicts. In a report that is not fresh, the list of versions is still true, but the verdicts may be
-// about an earlier attempt.
+// about an earlier attempt. Repeated runs of the golden set belong to no attempt.
 rollout::VersionSeen WithoutVerdicts(rollout::VersionSeen seen) {
   seen.golden.reset();
   seen.guard.reset();
@@ -48,7 +48,10 @@ rollout::VersionSeen SeenOf(const control::VersionReport& report) {
   seen.digest = report.digest();
   if (report.has_golden()) {
     const control::GoldenResult& golden = report.golden();
-    seen.golden = rollout::GoldenSeen{golden.records(), golden.passed(), golden.score(), golden.ok(), golden.message()};
+    const bool is_repeated = golden.at_unix_ms() > 0;
+    (is_repeated ? seen.golden_again : seen.golden) =
+        rollout::GoldenSeen{golden.records(), golden.passed(),  golden.score(),
+                            golden.ok(),      golden.message(), FromUnixMillis(golden.at_unix_ms())};
   }
   if (report.guard().tripped()) seen.guard = rollout::GuardSeen{report.guard().reason(), report.guard().message()};
   return seen;

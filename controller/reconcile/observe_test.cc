@@ -55,6 +55,22 @@ TEST(Observe, ReportAboutAnOlderStateHasNoVerdicts) {
   EXPECT_FALSE(HasVerdicts(Node(1, 9)));
 }
 
+TEST(Observe, ARepeatedRunOfTheGoldenSetIsNoVerdictOnAnAttempt) {
+  for (const int64_t epoch : {1, 3}) {
+    nodes::NodeView view = Node(epoch, 1);
+    control::GoldenResult& golden = *nodes::Unshared(view.report).mutable_versions(0)->mutable_golden();
+    golden.set_records(10);
+    golden.set_passed(9);
+    golden.set_at_unix_ms(1000);
+    const rollout::VersionSeen seen = SeenOf(VersionsOf(view), IsFresh(view)).at(1);
+    EXPECT_FALSE(seen.golden);
+    ASSERT_TRUE(seen.golden_again);
+    EXPECT_FALSE(seen.golden_again->ok);
+    EXPECT_EQ(seen.golden_again->passed, 9);
+    EXPECT_EQ(seen.golden_again->at, FromUnixMillis(1000));
+  }
+}
+
 TEST(Observe, LackOfMemoryIsNotAFailureAndDoesNotDependOnTheAgeOfTheReport) {
   for (const int64_t epoch : {1, 3}) {
     nodes::NodeView view = Node(epoch, 1);

@@ -85,6 +85,14 @@ void BuildStore(const flags::Flags& flags, models::OnChange on_change, Component
       });
 }
 
+void BuildGoldenRuns(const flags::Flags& flags, Components& components) {
+  if (!flags.managed()) return;
+  components.golden_runs = std::make_unique<golden_set::GoldenRuns>(*components.store, components.clock,
+                                                                    golden_set::GoldenRuns::Options{flags.node});
+  components.registry.AddSource([runs = components.golden_runs.get()](metrics::Exposition* out) { runs->Show(out); });
+  components.golden_thread = std::make_unique<golden_set::GoldenThread>(*components.golden_runs);
+}
+
 std::function<std::string()> AuthorizationOf(const Security& security) {
   if (!security.peer_authorization) return {};
   return [authorization = security.peer_authorization] { return *authorization->current(); };
@@ -132,6 +140,7 @@ Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, c
         return components.catalog->Versions(model).has_value() || components.router->KnownElsewhere(model);
       });
   BuildStore(flags, std::move(on_change), *components);
+  BuildGoldenRuns(flags, *components);
   components->own_catalog = std::make_unique<frontend::StoreCatalog>(*components->store, flags.managed());
   components->origins = std::make_unique<routing::OriginSearch>(*components->admission, flags.limits.budget);
   BuildCapture(flags, *components);

@@ -16,6 +16,8 @@
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
 #include "serving-node/frontend/store_catalog.h"
+#include "serving-node/golden_set/golden_runs.h"
+#include "serving-node/golden_set/golden_thread.h"
 #include "serving-node/identity/node_identity.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/observe/profiling/recorder.h"
@@ -54,7 +56,9 @@ struct Components {
   std::unique_ptr<replay::Capture> capture;             // Null: failed requests are not captured.
   std::unique_ptr<frontend::StoreCatalog> own_catalog;  // The models of this node, for peers.
   evidence::PairRunner pairs;
-  std::unique_ptr<frontend::InFlight> in_flight;  // Counts the requests of all listeners together.
+  std::unique_ptr<golden_set::GoldenRuns> golden_runs;      // Only on a managed node.
+  std::unique_ptr<golden_set::GoldenThread> golden_thread;  // Only on a managed node.
+  std::unique_ptr<frontend::InFlight> in_flight;            // Counts the requests of all listeners together.
   std::unique_ptr<requestlog::RequestLog> request_log;
   std::unique_ptr<routing::Predictor> predictor;        // The router with the request log, for clients.
   std::unique_ptr<frontend::FleetCatalog> catalog;      // The models of the fleet, for clients.

@@ -161,7 +161,8 @@ class ServingNode final : public Node {
                   if (fleet.connection_age_max_ms() > 0) connection_age_max_ms_ = fleet.connection_age_max_ms();
                 },
             .peer_address = [this] { return peer_listener_->address(); },
-            .identity = components_->identity.get()};
+            .identity = components_->identity.get(),
+            .golden_runs = components_->golden_runs.get()};
   }
 
   std::shared_ptr<const control::DesiredState> HeldState() const {

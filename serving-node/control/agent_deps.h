@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "longshore/control.pb.h"
 #include "serving-node/evidence/recorder.h"
+#include "serving-node/golden_set/golden_runs.h"
 #include "serving-node/identity/node_identity.h"
 #include "serving-node/rehearsal/gate.h"
 #include "serving-node/routing/forwarder.h"
@@ -34,7 +35,8 @@ struct AgentDeps {
       on_fleet;  // Called when the peers or the limits (such as the connection age) may have changed.
   std::function<std::string()> peer_address =
       {};  // Returns this node's address for its peers; "" (or no function) if they cannot reach this node.
-  identity::NodeIdentity* identity = nullptr;  // Null if the node requests no certificates.
+  identity::NodeIdentity* identity = nullptr;     // Null if the node requests no certificates.
+  golden_set::GoldenRuns* golden_runs = nullptr;  // Null if golden sets run only in rehearsals.
 };
 
 }  // namespace longshore::control

@@ -106,6 +106,7 @@ batching::Limits LimitsOf(const FleetState& fleet) {
 void Apply(const std::shared_ptr<const DesiredState>& state, const DesiredState* before, const AgentDeps& deps) {
   deps.sources.Want(SourcesOf(*state));
   deps.gate.SetState(state);
+  if (deps.golden_runs != nullptr) deps.golden_runs->SetState(*state);
   deps.router.SetState(state);
   TripCrashed(*state, deps);
   deps.admission.SetLimits(LimitsOf(state->fleet()));

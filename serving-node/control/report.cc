@@ -53,6 +53,12 @@ SourceReport ReportOf(const ModelState& model, const sources::Sources& sources) 
   return report;
 }
 
+// The last repeated run of the golden set counts; before the first one, the run in the rehearsal.
+std::optional<GoldenResult> GoldenOf(const std::string& model, int64_t version, const AgentDeps& deps) {
+  auto repeated = deps.golden_runs == nullptr ? std::nullopt : deps.golden_runs->ResultOf(model, version);
+  return repeated ? repeated : deps.gate.Golden(model, version);
+}
+
 void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, const AgentDeps& deps, Report* report) {
   const auto statuses = deps.store.Statuses(model.served_name());
   for (const VersionState& version : model.versions()) {
@@ -63,7 +69,7 @@ void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, 
     const auto status = std::ranges::find(statuses, version.version(), &models::VersionStatus::version);
     if (status != statuses.end()) AddStatus(*status, deps, &entry);
     if (version.load()) AddSource(sources::SourceOf(model, version.version()), deps.sources, &entry);
-    if (const auto golden = deps.gate.Golden(model.served_name(), version.version())) *entry.mutable_golden() = *golden;
+    if (const auto golden = GoldenOf(model.served_name(), version.version(), deps)) *entry.mutable_golden() = *golden;
     AddTrip(trips, {model.served_name(), version.version(), model.assignment().salt()}, &entry);
     *entry.mutable_evidence() = deps.recorder.Snapshot(model.served_name(), version.version());
   }

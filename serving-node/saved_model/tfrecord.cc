@@ -1,6 +1,9 @@
 #include "serving-node/saved_model/tfrecord.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include "common/os/file.h"
 #include "serving-node/saved_model/crc32c.h"
@@ -27,13 +30,20 @@ bool ChecksumFits(std::string_view bytes, std::string_view stored) {
   return MaskCrc32c(Crc32c(bytes)) == ReadNumber<uint32_t>(stored);
 }
 
-// The payload of the record at the beginning of `rest`. DataLoss if the record is damaged or truncated.
-Result<std::string_view> Payload(std::string_view rest) {
-  if (rest.size() < kHeaderBytes) return DataLoss("the file ends inside a record's header");
-  if (!ChecksumFits(rest.substr(0, 8), rest.substr(8, 4))) return DataLoss("the checksum of the length does not match");
-  const auto length = ReadNumber<uint64_t>(rest);
+// The length of the payload, from the header of a record. DataLoss if the header is damaged or truncated.
+Result<uint64_t> LengthOf(std::string_view header) {
+  if (header.size() < kHeaderBytes) return DataLoss("the file ends inside a record's header");
+  if (!ChecksumFits(header.substr(0, 8), header.substr(8, 4)))
+    return DataLoss("the checksum of the length does not match");
+  const auto length = ReadNumber<uint64_t>(header);
   if (length > kRecordBytesMax)
     return DataLoss("the record has {} bytes, but the limit is {}", length, kRecordBytesMax);
+  return length;
+}
+
+// The payload of the record at the beginning of `rest`. DataLoss if the record is damaged or truncated.
+Result<std::string_view> Payload(std::string_view rest) {
+  ASSIGN_OR_RETURN(const uint64_t length, LengthOf(rest));
   if (rest.size() - kHeaderBytes < length + kFooterBytes) return DataLoss("the file ends inside a record");
   const std::string_view payload = rest.substr(kHeaderBytes, length);
   if (!ChecksumFits(payload, rest.substr(kHeaderBytes + length)))
@@ -51,23 +61,53 @@ bool IsBeginning(std::string_view rest) {
 
 }  // namespace
 
+TfRecordReader::TfRecordReader(Path path, process::SteadyReader file)
+    : path_(std::move(path)), file_(std::move(file)) {}
+
+Result<TfRecordReader> TfRecordReader::Open(const Path& path) {
+  ASSIGN_OR_RETURN(process::SteadyReader file, process::SteadyReader::Open(path));
+  return TfRecordReader(path, std::move(file));
+}
+
+// Appends the next `count` bytes of the file, fewer at its end. Memory is taken in pieces, because a damaged record may
+// have a length that is greater than the file.
+Status TfRecordReader::Append(size_t count, std::string* bytes) {
+  while (count > 0) {
+    const size_t piece = std::min(count, process::SteadyReader::kPieceBytes);
+    const size_t before = bytes->size();
+    bytes->resize(before + piece);
+    ASSIGN_OR_RETURN(const size_t read, file_.Read(std::span(*bytes).subspan(before)));
+    bytes->resize(before + read);
+    if (read < piece) return {};
+    count -= piece;
+  }
+  return {};
+}
+
+Result<std::optional<std::string>> TfRecordReader::Next() {
+  std::string bytes;
+  RETURN_IF_ERROR(Append(kHeaderBytes, &bytes));
+  if (bytes.empty()) return std::nullopt;
+  if (const auto length = LengthOf(bytes)) RETURN_IF_ERROR(Append(*length + kFooterBytes, &bytes));
+  const auto payload = Payload(bytes);
+  if (!payload)
+    return Prefixed(payload.error(), fmt::format("{}: record {} at byte {}", path_.string(), index_, offset_));
+  offset_ += bytes.size();
+  ++index_;
+  return std::string(*payload);
+}
+
 Result<std::vector<std::string>> ReadTfRecords(const Path& path, size_t records_max) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  ASSIGN_OR_RETURN(TfRecordReader reader, TfRecordReader::Open(path));
   std::vector<std::string> records;
-  std::string_view rest = bytes;
-  while (!rest.empty()) {
+  while (true) {
+    ASSIGN_OR_RETURN(std::optional<std::string> record, reader.Next());
+    if (!record) return records;
     if (records.size() == records_max) {
       return ResourceExhausted("{} has more than {} records", path.string(), records_max);
     }
-    const auto payload = Payload(rest);
-    if (!payload) {
-      const size_t offset = bytes.size() - rest.size();
-      return Prefixed(payload.error(), fmt::format("{}: record {} at byte {}", path.string(), records.size(), offset));
-    }
-    records.emplace_back(*payload);
-    rest.remove_prefix(kHeaderBytes + payload->size() + kFooterBytes);
+    records.push_back(std::move(*record));
   }
-  return records;
 }
 
 WholeRecords CountTfRecords(std::string_view bytes) {

@@ -4,20 +4,42 @@
 // CRC-32C of the payload. All numbers are little-endian. A file is a sequence of records.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
 #include "common/base/path.h"
+#include "common/os/process/steady_reader.h"
 
 namespace longshore::saved_model {
 
 inline constexpr size_t kRecordBytesMax = size_t{1} << 30;
 
-// Reads all records of the file. NotFound if the file does not exist; ResourceExhausted for more than records_max
-// records; DataLoss for a truncated or damaged record. The message names the file, the index of the record (from 0) and
-// its offset.
+// Reads a file record by record, so that only one record is in memory. If the file is replaced meanwhile, the records
+// are still those of the file that was opened. Not thread-safe.
+class TfRecordReader {
+ public:
+  // NotFound if the file does not exist.
+  static Result<TfRecordReader> Open(const Path& path);
+
+  // Returns the payload of the next record, and nullopt at the end of the file. DataLoss for a truncated or damaged
+  // record: the message names the file, the index of the record (from 0) and its offset.
+  Result<std::optional<std::string>> Next();
+
+ private:
+  TfRecordReader(Path path, process::SteadyReader file);
+  Status Append(size_t count, std::string* bytes);
+
+  Path path_;
+  process::SteadyReader file_;
+  uint64_t offset_ = 0;  // Of the next record.
+  size_t index_ = 0;
+};
+
+// Reads all records of the file. Errors as for TfRecordReader, and ResourceExhausted for more than records_max records.
 Result<std::vector<std::string>> ReadTfRecords(const Path& path, size_t records_max);
 
 // The number and the size of the complete records at the beginning of some bytes. If a file was not written completely,

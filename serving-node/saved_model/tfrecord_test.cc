@@ -92,6 +92,16 @@ TEST(TfRecords, NeedAFile) {
   EXPECT_EQ(ReadTfRecords(Path(testing::TempDir()) / "nowhere.tfrecord", 1).error().code, Code::kNotFound);
 }
 
+TEST(TfRecords, AreThoseOfTheOpenedFileIfItIsReplaced) {
+  const Path path = FileWith(EncodeTfRecord("a") + EncodeTfRecord("b"));
+  auto reader = TfRecordReader::Open(path);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(*reader->Next(), "a");
+  ASSERT_TRUE(WriteTfRecords(path, {"c", "d", "e"}));
+  EXPECT_EQ(*reader->Next(), "b");
+  EXPECT_EQ(*reader->Next(), std::nullopt);
+}
+
 TEST(TfRecords, CountsTheCompleteRecordsOfATruncatedFile) {
   const std::string whole = EncodeTfRecord("a") + EncodeTfRecord("bc");
   EXPECT_EQ(CountTfRecords(whole).records, 2u);

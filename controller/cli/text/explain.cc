@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "controller/api/units.h"
 #include "controller/cli/text/table.h"
 #include "controller/cli/text/text.h"
 
@@ -10,6 +11,11 @@ namespace longshore::cli::text {
 namespace {
 
 using api::RolloutPhase;
+
+// The arguments by which a command names the object.
+std::string TargetOf(const api::Metadata& metadata) {
+  return metadata.namespace_ == "default" ? metadata.name : metadata.name + " -n " + metadata.namespace_;
+}
 
 std::string Section(const std::string& title, const std::string& body) { return "\n" + title + "\n" + body; }
 
@@ -99,6 +105,19 @@ std::string BadNodesText(const api::ModelStatus& status) {
   return "";
 }
 
+// The repeated runs of the golden set; "" if the manifest asks for none.
+std::string GoldenSetText(const api::Model& model, const std::string& target) {
+  for (const api::Condition& condition : model.status.conditions) {
+    if (condition.type != "GoldenSetPasses") continue;
+    const std::string text = fmt::format("  Runs again every {}: {}.\n",
+                                         api::RoughDuration(model.spec.validation.golden_every), condition.message);
+    if (condition.status != "False") return text;
+    return text +
+           fmt::format("  No weight changes by itself. `longshore undo {}` returns to the version before.\n", target);
+  }
+  return "";
+}
+
 std::string RolloutText(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   if (rollout.phase == RolloutPhase::kNone) return "  There has been no rollout yet.\n";
@@ -135,10 +154,7 @@ std::string UndoText(const api::Model& model, const std::string& target, TimePoi
                      rollout.stable, left / std::chrono::seconds(1));
 }
 
-std::string CommandsText(const api::Model& model, TimePoint now) {
-  const std::string target = model.metadata.namespace_ == "default"
-                                 ? model.metadata.name
-                                 : model.metadata.name + " -n " + model.metadata.namespace_;
+std::string CommandsText(const api::Model& model, const std::string& target, TimePoint now) {
   const auto phase = model.status.rollout.phase;
   std::string text;
   if (IsUnderWay(phase)) {
@@ -182,7 +198,10 @@ std::string ExplainModel(const api::Model& model, TimePoint now) {
   text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
   text += Section("The rollout", RolloutText(model, now) + BadNodesText(model.status));
   text += Section("The numbers", NumbersText(model.status.rollout.verdict));
-  const std::string commands = CommandsText(model, now);
+  const std::string target = TargetOf(model.metadata);
+  const std::string golden_set = GoldenSetText(model, target);
+  if (!golden_set.empty()) text += Section("The golden set", golden_set);
+  const std::string commands = CommandsText(model, target, now);
   if (!commands.empty()) text += Section("What you can do", commands);
   return text;
 }

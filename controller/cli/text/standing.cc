@@ -13,6 +13,9 @@ namespace {
 // The condition that is False while nodes lack a version that they should have. Other nodes answer for them, so the
 // object is as wanted.
 constexpr const char* kNodesAvailable = "NodesAvailable";
+// The condition that is False while the version that serves fails its golden set. It is the version that the manifest
+// asks for, so the object is as wanted.
+constexpr const char* kGoldenSetPasses = "GoldenSetPasses";
 
 const char* NameOf(Standing standing) {
   switch (standing) {
@@ -46,11 +49,13 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   const api::Condition stalled = find("Stalled");
   if (stalled.status == "True") return {Standing::kFailed, stalled.reason + ": " + stalled.message};
   const auto trouble = std::ranges::find_if(conditions, [](const api::Condition& condition) {
-    return IsTrouble(condition) && condition.type != kNodesAvailable;
+    return IsTrouble(condition) && condition.type != kNodesAvailable && condition.type != kGoldenSetPasses;
   });
   if (trouble != conditions.end()) return {Standing::kUnderWay, trouble->type + ": " + trouble->message};
   const bool done = ready.status == "True" && find("Reconciling").status != "True";
-  return {done ? Standing::kAsWanted : Standing::kUnderWay, ready.message};
+  const api::Condition golden = find(kGoldenSetPasses);
+  return {done ? Standing::kAsWanted : Standing::kUnderWay,
+          golden.status == "False" ? golden.type + ": " + golden.message : ready.message};
 }
 
 // If no controller has read the manifest yet, only the manifest counts, because the object's status is about an older

@@ -1,6 +1,7 @@
 // Compares texts with the files of tests/golden/cli. LONGSHORE_GOLDEN_WRITE=1 rewrites them after an intended change.
 #include "controller/cli/text/text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,6 +19,9 @@ namespace longshore::cli::text {
 namespace {
 
 using api::RolloutPhase;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 constexpr TimePoint kNow{std::chrono::seconds(1'800'000'000)};
 constexpr TimePoint Ago(int64_t seconds) { return kNow - std::chrono::seconds(seconds); }
@@ -132,6 +136,22 @@ TEST(Text, DescribesAModel) { ExpectGolden("describe_model", DescribeModel(Faile
 TEST(Text, DescribesAFleet) { ExpectGolden("describe_fleet", DescribeFleet(MakeFleet(), kNow)); }
 TEST(Explain, SaysWhyAStepIsHeldWithTheNumbers) { ExpectGolden("explain_step", ExplainModel(RollingOut(), kNow)); }
 TEST(Explain, SaysWhyTheWantedVersionIsNotServed) { ExpectGolden("explain_failed", ExplainModel(Failed(), kNow)); }
+
+TEST(Explain, SaysThatAGoldenSetFailsAndWhatAPersonCanDo) {
+  api::Model model = Failed();
+  EXPECT_THAT(ExplainModel(model, kNow), Not(HasSubstr("The golden set")));
+  model.spec.validation.golden_every = std::chrono::hours(24);
+  model.status.conditions.push_back(
+      {"GoldenSetPasses", "True", "Passed", "version 2 passed on all 3 nodes", 4, Ago(9)});
+  EXPECT_THAT(ExplainModel(model, kNow),
+              AllOf(HasSubstr("The golden set\n  Runs again every 24 h: version 2 passed on all 3 nodes.\n"),
+                    Not(HasSubstr("undo vision"))));
+  model.status.conditions.back().status = "False";
+  model.status.conditions.back().message = "version 2 fails its golden set on 1 of 3 nodes";
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("version 2 fails its golden set on 1 of 3 nodes.\n  No weight "
+                                                   "changes by itself. `longshore undo digits -n vision`"));
+  EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("trouble   GoldenSetPasses: version 2 fails"));
+}
 
 TEST(Explain, AVersionThatLackedMemoryIsTriedAgainByItself) {
   api::Model model = Failed();

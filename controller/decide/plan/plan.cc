@@ -112,6 +112,7 @@ control::Validation BuildValidation(const api::Model& model) {
   validation.set_metric(spec.validation.metric);
   validation.set_minimum(spec.validation.minimum);
   validation.set_relative_tolerance(spec.validation.relative_tolerance);
+  validation.set_golden_every_ms(Milliseconds(spec.validation.golden_every));
   validation.set_non_finite_reject(spec.validation.non_finite_reject);
   validation.set_deterministic(spec.validation.deterministic);
   validation.set_drift_max(spec.rollout.drift.max.value_or(0));

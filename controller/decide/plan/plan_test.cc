@@ -251,6 +251,14 @@ TEST(Plan, PairsFollowTheManifest) {
   EXPECT_DOUBLE_EQ(validation().pair_budget(), 0.5);
 }
 
+TEST(Plan, TheGoldenSetRunsAgainAtTheIntervalOfTheManifest) {
+  api::Model model = Digits();
+  const auto every_ms = [&] { return StateOn(model, Split(model, 500).placement, "a").validation().golden_every_ms(); };
+  EXPECT_EQ(every_ms(), 0);
+  model.spec.validation.golden_every = std::chrono::minutes(90);
+  EXPECT_EQ(every_ms(), 5'400'000);
+}
+
 TEST(Plan, PeersAreOrderedByName) {
   control::Peer b, a;
   b.set_node("b");

@@ -3,6 +3,7 @@
 #include "controller/api/sentences.h"
 #include "controller/decide/rollout/bad_nodes.h"
 #include "controller/decide/rollout/draft.h"
+#include "controller/decide/rollout/golden_set.h"
 #include "controller/decide/rollout/phases.h"
 
 namespace longshore::rollout {
@@ -147,6 +148,7 @@ void Describe(Draft& draft) {
   DescribeSource(draft);
   DescribeLabels(draft);
   DescribeBadNodes(draft);
+  DescribeGoldenSet(draft);
 }
 
 }  // namespace longshore::rollout

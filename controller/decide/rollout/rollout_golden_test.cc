@@ -4,7 +4,8 @@
 //             with baseline: {requests: 1000, errors: 10}, stable's past, and evidenceSpec, if the spec was another one
 //             then; node: the node that the evidence is from
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
-//             a version in the state NoMemory has neededBytes and freeBytes
+//             a version in the state NoMemory has neededBytes and freeBytes; goldenAgain: {records: 9, passed: 8, at:
+//             90s}
 //   draining: [b]; departing: [c]
 //   latest:   3
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
@@ -35,6 +36,11 @@ NodeState StateOf(const std::string& name) {
   return kStates.at(name);
 }
 
+GoldenSeen GoldenFrom(const Json& json) {
+  return {Get<int64_t>(json, "records", 0), Get<int64_t>(json, "passed", 0), 0, Get(json, "ok", false),
+          Get<std::string>(json, "message", "")};
+}
+
 VersionSeen VersionFrom(const Json& json) {
   VersionSeen seen;
   if (json.is_string()) {
@@ -45,9 +51,10 @@ VersionSeen VersionFrom(const Json& json) {
   seen.message = Get<std::string>(json, "message", "");
   seen.digest = Get<std::string>(json, "digest", "");
   seen.memory = {Get<int64_t>(json, "neededBytes", 0), Get<int64_t>(json, "freeBytes", 0)};
-  if (const Json& golden = Child(json, "golden"); !golden.is_null()) {
-    seen.golden = GoldenSeen{Get<int64_t>(golden, "records", 0), Get<int64_t>(golden, "passed", 0), 0,
-                             Get(golden, "ok", false), Get<std::string>(golden, "message", "")};
+  if (const Json& golden = Child(json, "golden"); !golden.is_null()) seen.golden = GoldenFrom(golden);
+  if (const Json& golden = Child(json, "goldenAgain"); !golden.is_null()) {
+    seen.golden_again = GoldenFrom(golden);
+    seen.golden_again->at = golden::TimeOf(golden, "at");
   }
   if (const Json& guard = Child(json, "guard"); !guard.is_null()) {
     seen.guard = GuardSeen{Get<std::string>(guard, "reason", ""), Get<std::string>(guard, "message", "")};

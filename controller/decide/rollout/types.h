@@ -38,6 +38,7 @@ struct GoldenSeen {
   double score = 0;
   bool ok = false;
   std::string message;
+  TimePoint at{};  // When the run ended; only for repeated runs.
 };
 struct GuardSeen {
   std::string reason;  // One of NonFinite, Errors, Crashed, ControllerSilent.
@@ -50,9 +51,10 @@ struct VersionSeen {
   NodeState state = NodeState::kAbsent;
   std::string message;  // The reason of a failure.
   std::string digest;
-  std::optional<GoldenSeen> golden;
-  std::optional<GuardSeen> guard;  // Set if the guard tripped in this rollout.
-  MemorySeen memory{};             // For kNoMemory.
+  std::optional<GoldenSeen> golden;        // In the rehearsal. If not `ok`, the version fails.
+  std::optional<GoldenSeen> golden_again;  // The last repeated run while the version was stable: fails no version.
+  std::optional<GuardSeen> guard;          // Set if the guard tripped in this rollout.
+  MemorySeen memory{};                     // For kNoMemory.
 };
 
 // What one node reports about the archive source that it was last sent.

@@ -1,0 +1,92 @@
+// Runs the golden sets of the stable versions again and again while they serve, because a version can go bad without a
+// new version: damaged memory, another driver, a node of another type.
+//
+//   GoldenRuns runs(store, clock, "node-1");
+//   runs.SetState(*state);              // After each change of the desired state.
+//   wait(runs.Step());                  // On one thread, forever.
+//   runs.ResultOf("digits", 3);         // For the report to the controller.
+//
+// Time is divided into intervals of Validation.golden_every_ms, and one run is due in each. The intervals begin at
+// another time for each node and model, so that the nodes of a fleet do not run all at once, and do not depend on when
+// the node started. The file is read from the folder of the version in each run.
+//
+// Records run one at a time as background requests, and use at most a tenth of the time of one run slot.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/metrics/exposition.h"
+#include "longshore/control.pb.h"
+#include "serving-node/golden_set/records.h"
+#include "serving-node/golden_set/score.h"
+#include "serving-node/models/model_store.h"
+
+namespace longshore::golden_set {
+
+// Thread-safe, except for Step.
+class GoldenRuns {
+ public:
+  struct Options {
+    std::string node;                           // Its name; decides when the intervals begin.
+    std::chrono::milliseconds patience{1000};   // How long a record waits for an idle run slot before Step returns.
+    std::chrono::milliseconds try_again{1000};  // Time to the next Step if there is nothing to do or no idle slot.
+  };
+  GoldenRuns(const models::ModelStore& store, const Clock& clock, Options options);
+  ~GoldenRuns();
+
+  // Sets which golden sets run. Results are kept only for versions that are still stable and whose golden set is judged
+  // as before.
+  void SetState(const control::DesiredState& state);
+
+  // The last result, with `at_unix_ms`; nullopt if there was no run yet. If the golden set could not be read, the
+  // result has no records and is not `ok`.
+  std::optional<control::GoldenResult> ResultOf(const std::string& model, int64_t version) const;
+
+  // Adds the metrics longshore_golden_*.
+  void Show(metrics::Exposition* out) const;
+
+  // Runs at most one record, and returns after what time to call it again. A record that cannot run because the node is
+  // busy is tried again in the next call.
+  std::chrono::nanoseconds Step();
+
+ private:
+  using Key = std::pair<std::string, int64_t>;  // Model and version.
+  struct Schedule;
+  using SchedulePtr = std::shared_ptr<Schedule>;
+  // The run that has begun. Used by Step only.
+  struct Run {
+    Key key;
+    SchedulePtr schedule;
+    int64_t interval = 0;
+    RecordReader reader;
+    Score score;
+    std::optional<Record> record{};  // The record that runs next; nullopt: it is not read yet.
+  };
+
+  SchedulePtr MakeSchedule(const std::string& model, control::Validation validation) const;
+  bool IsWanted(const Run& run) const;
+  std::vector<std::pair<Key, SchedulePtr>> Due(TimePoint now) const;
+  std::optional<Path> FileOf(const Key& key, const Schedule& schedule) const;
+  void BeginDue();
+  std::chrono::nanoseconds RunRecord();
+  bool ReadRecord(Run& run);
+  void End(const Key& key, Schedule& schedule, int64_t interval, const Result<control::GoldenResult>& result);
+
+  const models::ModelStore& store_;
+  const Clock& clock_;
+  const Options options_;
+  std::optional<Run> run_;
+  mutable std::mutex mutex_;  // Guards schedules_.
+  std::map<Key, SchedulePtr> schedules_;
+};
+
+}  // namespace longshore::golden_set

@@ -1,0 +1,60 @@
+#include "serving-node/golden_set/records.h"
+
+#include <utility>
+
+#include "serving-node/tensor/proto.h"
+#include "tensorflow_serving/prediction_log.pb.h"
+
+namespace longshore::golden_set {
+namespace {
+
+constexpr const char* kPrefix = "golden set";
+
+Result<engine::TensorMap> FromProtos(const google::protobuf::Map<std::string, tensorflow::TensorProto>& protos) {
+  engine::TensorMap tensors;
+  for (const auto& [name, proto] : protos) {
+    ASSIGN_OR_RETURN(tensors[name], tensor::FromProto(proto));
+  }
+  return tensors;
+}
+
+Result<Record> Parse(const std::string& bytes) {
+  tensorflow::serving::PredictionLog log;
+  if (!log.ParseFromString(bytes)) return DataLoss("it is not a PredictionLog");
+  if (!log.has_predict_log())
+    return Unimplemented("it is a PredictionLog of another method: only predict_log is supported");
+  const auto& predict = log.predict_log();
+  Record record;
+  const std::string& signature = predict.request().model_spec().signature_name();
+  record.request.signature = signature.empty() ? "serving_default" : signature;
+  record.request.outputs.assign(predict.request().output_filter().begin(), predict.request().output_filter().end());
+  ASSIGN_OR_RETURN(record.request.inputs, FromProtos(predict.request().inputs()));
+  ASSIGN_OR_RETURN(record.expected, FromProtos(predict.response().outputs()));
+  return record;
+}
+
+}  // namespace
+
+RecordReader::RecordReader(Path file, saved_model::TfRecordReader reader)
+    : file_(std::move(file)), reader_(std::move(reader)) {}
+
+Result<RecordReader> RecordReader::Open(const Path& file) {
+  auto reader = saved_model::TfRecordReader::Open(file);
+  if (!reader) return Prefixed(reader.error(), kPrefix);
+  return RecordReader(file, std::move(*reader));
+}
+
+Result<std::optional<Record>> RecordReader::Next() {
+  const auto bytes = reader_.Next();
+  if (!bytes) return Prefixed(bytes.error(), kPrefix);
+  if (!*bytes && read_ == 0) return DataLoss("{}: {} holds no records", kPrefix, file_.string());
+  if (!*bytes) return std::nullopt;
+  if (read_ == kRecordsMax)
+    return ResourceExhausted("{}: {} has more than {} records", kPrefix, file_.string(), kRecordsMax);
+  auto record = Parse(**bytes);
+  if (!record) return Prefixed(record.error(), fmt::format("{}: record {} of {}", kPrefix, read_, file_.string()));
+  ++read_;
+  return std::move(*record);
+}
+
+}  // namespace longshore::golden_set

@@ -1,0 +1,104 @@
+#include "serving-node/golden_set/score.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "serving-node/evidence/drift.h"
+
+namespace longshore::golden_set {
+namespace {
+
+using engine::TensorMap;
+using tensor::DType;
+using tensor::Tensor;
+
+// Returns the output whose argmax is compared: the first float output with more than one column. nullptr if there is
+// none.
+const Tensor* Scores(const TensorMap& outputs) {
+  for (const auto& [name, values] : outputs) {
+    if (values.type() == DType::kFloat && values.rank() > 0 && values.dim(values.rank() - 1) > 1) return &values;
+  }
+  return nullptr;
+}
+
+bool SameTop1(const TensorMap& outputs, const TensorMap& expected) {
+  const Tensor* ours = Scores(outputs);
+  const Tensor* theirs = Scores(expected);
+  if (ours == nullptr || theirs == nullptr || ours->shape() != theirs->shape()) return false;
+  return !evidence::Compare({{"scores", *ours}}, {{"scores", *theirs}}).top1_changed;
+}
+
+bool BitEqual(const TensorMap& a, const TensorMap& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    const Tensor& left = x.second;
+    const Tensor& right = y.second;
+    if (x.first != y.first || left.type() != right.type() || left.shape() != right.shape()) return false;
+    if (left.type() == DType::kString)
+      return std::ranges::equal(left.values<std::string>(), right.values<std::string>());
+    return left.bytes() == 0 || std::memcmp(left.data(), right.data(), left.bytes()) == 0;
+  });
+}
+
+// Returns true if an expected output that is neither float nor double is missing or differs.
+bool ExactOutputsDiffer(const TensorMap& outputs, const TensorMap& expected) {
+  for (const auto& [name, want] : expected) {
+    if (want.type() == DType::kFloat || want.type() == DType::kDouble) continue;
+    const auto found = outputs.find(name);
+    if (found == outputs.end() || !BitEqual({{name, found->second}}, {{name, want}})) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Score::Score(const control::Validation& validation) : validation_(validation) {}
+
+Status Score::Judge(const Record& record, const RunFunction& run) {
+  ASSIGN_OR_RETURN(const TensorMap outputs, run(record.request));
+  if (validation_.deterministic()) {
+    ASSIGN_OR_RETURN(const TensorMap repeated, run(record.request));
+    if (!BitEqual(outputs, repeated))
+      Refuse(fmt::format("the input of golden record {} gave two different answers", result_.records()));
+  }
+  Add(outputs, record.expected);
+  return {};
+}
+
+void Score::Add(const TensorMap& outputs, const TensorMap& expected) {
+  const int64_t record = result_.records();
+  const double difference = evidence::Compare(outputs, expected).relative;
+  result_.set_worst_relative_difference(std::max(result_.worst_relative_difference(), difference));
+  if (validation_.non_finite_reject() && evidence::HasNonFinite(outputs))
+    Refuse(fmt::format("an output of golden record {} is NaN or Inf", record));
+  const bool passed = validation_.metric() == "tolerance"
+                          ? difference <= validation_.relative_tolerance() && !ExactOutputsDiffer(outputs, expected)
+                          : SameTop1(outputs, expected);
+  result_.set_records(record + 1);
+  if (passed) result_.set_passed(result_.passed() + 1);
+}
+
+void Score::AddFailure(const Error& error) {
+  Refuse(fmt::format("golden record {}: {}", result_.records(), ToString(error)));
+  result_.set_records(result_.records() + 1);
+}
+
+// Only the first reason is kept.
+void Score::Refuse(const std::string& reason) {
+  if (result_.message().empty()) result_.set_message(reason);
+}
+
+control::GoldenResult Score::Finished() const {
+  control::GoldenResult result = result_;
+  const auto records = static_cast<double>(result.records());
+  result.set_score(records == 0 ? 0 : static_cast<double>(result.passed()) / records);
+  if (result.message().empty() && result.score() < validation_.minimum()) {
+    result.set_message(
+        fmt::format("the golden set {} scored {:.4f}, below the minimum of {:.4f} ({} of {} records passed; metric {})",
+                    validation_.golden_set(), result.score(), validation_.minimum(), result.passed(), result.records(),
+                    validation_.metric()));
+  }
+  result.set_ok(result.message().empty());
+  return result;
+}
+
+}  // namespace longshore::golden_set

@@ -1,0 +1,77 @@
+"""Golden sets that run again while a version serves. Run: python3 tests/integration/golden_set_test.py"""
+
+import unittest
+import urllib.request
+
+import tensorflow as tf
+from harness import Installation, wait_for
+from local_test import half_plus
+from tensorflow_serving.apis import prediction_log_pb2
+
+EVERY_S = 60
+RUN_MAX_S = EVERY_S + 60  # Until the golden set has run once more on a busy machine.
+VALIDATION = "  validation: {goldenSet: {path: golden/half.tfrecord, metric: tolerance, every: 1m}}\n"
+
+
+def record(x, y):
+    """The request x with the known answer y."""
+    log = prediction_log_pb2.PredictionLog()
+    log.predict_log.request.inputs["x"].CopyFrom(tf.make_tensor_proto([x], tf.float32))
+    log.predict_log.response.outputs["y"].CopyFrom(tf.make_tensor_proto([y], tf.float32))
+    return log.SerializeToString()
+
+
+class GoldenSet(unittest.TestCase):
+    def setUp(self):
+        self.it = Installation()
+        self.addCleanup(self.it.__exit__, None, None, None)
+        self.source = half_plus(self.it.dir)
+        (self.source / "golden").mkdir()
+
+    def write_golden_set(self, *records):
+        draft = self.source / "golden/draft"
+        with tf.io.TFRecordWriter(str(draft)) as writer:
+            for each in records:
+                writer.write(each)
+        draft.rename(self.source / "golden/half.tfrecord")
+
+    def condition(self):
+        return self.it.condition("Model", "half", "GoldenSetPasses")
+
+    def wait_for_condition(self, status, reason, message):
+        wait_for(f"GoldenSetPasses to be {status}: {reason}", lambda: (
+            self.condition().get("status") == status and self.condition()["reason"] == reason and message in self.condition()["message"]),
+            RUN_MAX_S, seen=self.condition)
+
+    def happened(self):
+        return [entry["what"] for entry in self.it.status("half")["history"]]
+
+    def metrics_of_nodes(self):
+        for node in self.it.fleet_status()["nodes"]:
+            with urllib.request.urlopen(f"http://{node['adminAddress']}/metrics", timeout=10) as answer:
+                yield answer.read().decode()
+
+    def test_a_golden_set_runs_again_and_its_failures_are_reported(self):
+        self.write_golden_set(record(2.0, 3.0), record(4.0, 4.0))
+        self.it.apply_fleet(nodes=2)
+        self.it.apply_model("half", self.source, 1, extra=VALIDATION)
+        self.it.start_controller()
+        self.it.wait_for_stable("half", 1)
+        self.wait_for_condition("True", "Passed", "version 1 passed on all 2 nodes")
+        for metrics in self.metrics_of_nodes():
+            self.assertIn('longshore_golden_passed{model="half",version="1"} 1\n', metrics)
+
+        self.write_golden_set(record(2.0, 3.0), record(4.0, 5.0))
+        self.wait_for_condition("False", "GoldenSetFailed", "version 1 fails its golden set on 2 of 2 nodes")
+        self.assertIn("scored 0.5000, below the minimum of 0.9500", self.condition()["message"])
+        self.assertEqual(self.happened()[-1], "GoldenSetFailed")
+        self.assertEqual(self.it.status("half")["failed"], [])
+        self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
+        self.assertIn("`longshore undo half` returns to the version before", self.it.command("explain", "half").stdout)
+        self.assertIn("trouble   GoldenSetPasses: ", self.it.command("status", "half").stdout)
+        for metrics in self.metrics_of_nodes():
+            self.assertIn('longshore_golden_score{model="half",version="1"} 0.5\n', metrics)
+
+
+if __name__ == "__main__":
+    unittest.main()
