@@ -73,7 +73,7 @@ void ExpectFits(const Json& value, const Json& schema, const std::string& path, 
   for (const auto& [name, child] : value.items()) {
     const bool map = schema.contains("additionalProperties");
     ASSERT_TRUE(map || schema["properties"].contains(name)) << path << "." << name << " is not in the schema";
-    if (map) ExpectFits(child, schema["additionalProperties"], path + "{}", written);
+    if (map) ExpectFits(child, schema["additionalProperties"], path + ".key", written);
     if (!map) ExpectFits(child, schema["properties"][name], path + "." + name, written);
   }
 }

@@ -37,18 +37,24 @@ inline const Json& SchemaOf(const std::string& kind) {
   return kind == kModelKind ? model : fleet;
 }
 
-// A node of a schema with its path, for example "spec.rollout.steps[0].hold"; item 0 stands for all items.
+// A node of a schema with its path, for example "spec.rollout.steps[0].hold"; item 0 stands for all items, and "key"
+// for all names that users choose.
 struct SchemaNode {
   std::string path;
   Json schema;
 };
 inline bool IsLeaf(const Json& schema) {
-  return !schema.contains("properties") && !(schema.contains("items") && schema["items"].contains("properties"));
+  const auto has_fields = [&schema](const char* of) {
+    return schema.contains(of) && schema[of].contains("properties");
+  };
+  return !schema.contains("properties") && !has_fields("items") && !has_fields("additionalProperties");
 }
 inline void Collect(const Json& schema, const std::string& path, std::vector<SchemaNode>& nodes) {
   nodes.push_back({path, schema});
   const bool list = schema.contains("items") && !IsLeaf(schema);
   if (list) Collect(schema["items"], path + "[0]", nodes);
+  const bool map = schema.contains("additionalProperties") && !IsLeaf(schema);
+  if (map) Collect(schema["additionalProperties"], path + ".key", nodes);
   if (!schema.contains("properties")) return;
   for (const auto& [name, child] : schema["properties"].items()) Collect(child, path + "." + name, nodes);
 }

@@ -225,6 +225,14 @@ void Fields::Objects(const char* key, size_t items_max, const std::function<void
   });
 }
 
+void Fields::ObjectMap(const char* key, size_t entries_max,
+                       const std::function<void(Fields& entry, const std::string& name)>& read) {
+  Entries(key, entries_max, [&](Fields& entries, const std::string& name) {
+    entries.Object(
+        name.c_str(), [&](Fields& entry) { read(entry, name); }, Need::kRequired);
+  });
+}
+
 void Fields::TextSet(const char* key, size_t items_max, const TextFormat& format, std::vector<std::string>& out) {
   List(key, items_max, [&](const Json& item, const std::string& path) {
     if (!item.is_string() || !Matches(item.get<std::string>(), format)) {

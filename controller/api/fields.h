@@ -93,6 +93,9 @@ class Fields {
   void List(const char* key, size_t items_max,
             const std::function<void(const Json& item, const std::string& path)>& read);
   void Objects(const char* key, size_t items_max, const std::function<void(Fields& item)>& read);
+  // Reads a mapping from names that users choose to objects.
+  void ObjectMap(const char* key, size_t entries_max,
+                 const std::function<void(Fields& entry, const std::string& name)>& read);
   void TextSet(const char* key, size_t items_max, const TextFormat& format, std::vector<std::string>& out);
 
   // Rejects a field that is planned but not supported by this release. `instead` says what to use.
@@ -108,6 +111,7 @@ class Fields {
   void Done();
 
   Reader& reader() { return reader_; }
+  const std::string& path() const { return path_; }
   std::string PathOf(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
  private:

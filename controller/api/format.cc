@@ -63,6 +63,7 @@ Json RolloutToJson(const Rollout& rollout) {
   Json json{{"strategy", StrategyName(rollout.strategy)}};
   json["assignment"] = {{"by", Name(rollout.assignment_by)}};
   if (!rollout.assignment_key.empty()) json["assignment"]["key"] = rollout.assignment_key;
+  PutRoutes(rollout.routes, json);
   for (const Step& step : rollout.steps) json["steps"].push_back(StepToJson(step));
   json["hold"] = FormatDuration(rollout.hold);
   json["requestsMin"] = rollout.requests_min;

@@ -214,6 +214,7 @@ void ReadRollout(Fields& rollout, Rollout& out) {
                             {"Shadow", Strategy::kShadow},
                             {"BlueGreen", Strategy::kBlueGreen}});
   rollout.Object("assignment", [&](Fields& assignment) { ReadAssignment(assignment, out); });
+  ReadRoutes(rollout, out.routes);
   ReadSteps(rollout, out);
   rollout.Time("hold", out.hold, Duration(0), hours(24 * 30));
   rollout.Integer("requestsMin", out.requests_min, 0, 1000000000);

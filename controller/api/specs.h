@@ -30,4 +30,9 @@ void PutShadow(const Rollout& rollout, Json& json);
 Pods ReadPods(Fields& spec);
 void PutPods(const Pods& pods, Json& spec);
 
+// Reads and writes rollout.routes, the match rules. PutRoutes writes nothing if there are none, because release 0.1
+// does not know the field.
+void ReadRoutes(Fields& rollout, std::vector<Route>& out);
+void PutRoutes(const std::vector<Route>& routes, Json& rollout);
+
 }  // namespace longshore::api

@@ -21,6 +21,9 @@ inline constexpr TextFormat kSha256 = {"64 characters of 0-9 a-f", 64, "^[0-9a-f
 inline constexpr TextFormat kSourcePath = {"a path of at most 512 characters", 512, nullptr};
 inline constexpr TextFormat kHeaderName = {"a header's or cookie's name", 256, "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"};
 inline constexpr TextFormat kOutputName = {"an output's name of at most 256 characters", 256, nullptr};
+inline constexpr TextFormat kRouteName = {"a name: up to 63 characters of a-z 0-9 -, beginning and ending with a-z 0-9",
+                                          63, "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"};
+inline constexpr TextFormat kMatchValue = {"a text of 1 to 256 characters", 256, "^[\\s\\S]+$"};
 inline constexpr TextFormat kHttpUrl = {"http://HOST or https://HOST, optionally with a path, and without a query",
                                         1024, "^https?://[^/?#\\s]+[^?#\\s]*$"};
 inline constexpr TextFormat kNamespace = {"a name: up to 63 characters of a-z 0-9 -, beginning and ending with a-z 0-9",

@@ -155,6 +155,24 @@ struct MaxUnavailable {
 };
 inline constexpr int kMaxUnavailableNodesMax = 100000;
 
+// What a condition of a match rule looks at.
+enum class MatchSource { kHeader, kCookie, kClaim, kClient };
+enum class MatchOperator { kExact, kPrefix, kSuffix, kIn, kPresent, kRegex, kContains };
+
+struct MatchCondition {
+  MatchSource source = MatchSource::kHeader;
+  std::string key{};  // Name of the header (in lower case), cookie or claim; "" for a client.
+  MatchOperator op = MatchOperator::kExact;
+  std::vector<std::string> values{};  // One, except for kIn (one or more) and kPresent (none).
+};
+
+// A match rule: requests for which all conditions hold get this version.
+struct Route {
+  std::string name;
+  std::vector<MatchCondition> conditions;
+  bool to_candidate = false;
+};
+
 struct Rollout {
   Strategy strategy = Strategy::kCanary;
   std::optional<Shadow> shadow{};  // Always set with Strategy::kShadow.
@@ -176,6 +194,7 @@ struct Rollout {
   // Time without a controller after which a node gives the candidate's requests to stable; 0: never.
   Duration controller_silence_max = std::chrono::minutes(10);
   bool paused = false;
+  std::vector<Route> routes;                      // Match rules; the first one that matches decides.
   Duration keep_warm = std::chrono::minutes(10);  // How long a version stays loaded after it has lost its requests.
 };
 

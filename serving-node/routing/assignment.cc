@@ -39,16 +39,26 @@ std::optional<int64_t> OwnerOf(uint32_t bucket, std::span<const VersionWeight> s
   return std::nullopt;
 }
 
-std::optional<std::string_view> CookieValue(std::string_view header, std::string_view name) {
+bool AnyCookie(std::string_view header, std::string_view name, const std::function<bool(std::string_view)>& take) {
   while (!header.empty()) {
     const size_t end = header.find(';');
     const std::string_view pair = Trimmed(header.substr(0, end));
     const size_t equals = pair.find('=');
-    if (equals != std::string_view::npos && pair.substr(0, equals) == name) return pair.substr(equals + 1);
+    if (equals != std::string_view::npos && pair.substr(0, equals) == name && take(pair.substr(equals + 1)))
+      return true;
     if (end == std::string_view::npos) break;
     header.remove_prefix(end + 1);
   }
-  return std::nullopt;
+  return false;
+}
+
+std::optional<std::string_view> CookieValue(std::string_view header, std::string_view name) {
+  std::optional<std::string_view> first;
+  AnyCookie(header, name, [&first](std::string_view value) {
+    first = value;
+    return true;
+  });
+  return first;
 }
 
 }  // namespace longshore::routing

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,7 +35,10 @@ uint32_t BucketOfKey(std::string_view salt, std::string_view key);
 // their ranges.
 std::optional<int64_t> OwnerOf(uint32_t bucket, std::span<const VersionWeight> shares);
 
-// Returns the value of the cookie `name` in a Cookie header ("a=1; b=2"); nullopt if it is missing.
+// Returns true if `take` returns true for a value of the cookie `name` in a Cookie header ("a=1; b=2; a=3").
+bool AnyCookie(std::string_view header, std::string_view name, const std::function<bool(std::string_view)>& take);
+
+// Returns the first value of the cookie `name` in a Cookie header; nullopt if it is missing.
 std::optional<std::string_view> CookieValue(std::string_view header, std::string_view name);
 
 }  // namespace longshore::routing

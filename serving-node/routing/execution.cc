@@ -43,12 +43,13 @@ bool IsOverloaded(Code code, bool missed_deadline, const batching::Options& opti
   return code == Code::kDeadlineExceeded || ((code == Code::kOk || code == Code::kCancelled) && missed_deadline);
 }
 
-// Counts a request of a candidate. Returns why its errors trip the guard; "" if they do not. Without requests of stable
-// to compare with, the errors are compared with error_rate_max.
-std::string WhyErrorsTrip(const Entry& candidate, bool error) {
+// Counts a request of a candidate. Returns why its errors trip the guard; "" if they do not. The errors are compared
+// with error_rate_max if there are no requests of stable to compare with, or if a match rule chose the version: then
+// the requests of the two versions come from different clients.
+std::string WhyErrorsTrip(const Entry& candidate, bool error, bool matched) {
   const control::Guard& guard = candidate.guard;
   const ErrorWindow::Seen seen = candidate.arm->errors.Count(error);
-  if (guard.alpha() <= 0) return error ? ErrorsTrip(guard, seen) : "";
+  if (guard.alpha() <= 0 || matched) return error ? ErrorsTrip(guard, seen) : "";
   const RelativeErrors::Verdict verdict = candidate.arm->relative_errors.CountCandidate(error, guard.alpha());
   return verdict.alone ? ErrorsTrip(guard, seen) : verdict.why;
 }
@@ -70,13 +71,15 @@ struct Execution::ActiveRun {
     const Entry* entry = request->choice.entry;
     return entry != nullptr && entry->role == control::CANDIDATE ? entry : nullptr;
   }
-  // Evidence compares versions on randomly assigned requests, so a request that names its version does not count.
-  bool is_evidence() const { return request->choice.entry == nullptr || !request->choice.pinned; }
+  // The client named the version. Such a request counts neither as evidence nor for the guard's errors.
+  bool pinned() const { return request->choice.entry != nullptr && request->choice.pinned; }
+  // Evidence compares versions on randomly assigned requests.
+  bool is_evidence() const { return !pinned() && !request->choice.matched; }
 
   // True if the same request must run on stable to find out whether the candidate or the request is at fault.
   bool is_suspicious() const {
     if (candidate() == nullptr || request->model->stable() == nullptr) return false;
-    if (!outcome) return is_evidence() && BlamesTheRequest(outcome.error().code);
+    if (!outcome) return !pinned() && BlamesTheRequest(outcome.error().code);
     return candidate()->guard.non_finite() && evidence::HasNonFinite(outcome->outputs);
   }
 };
@@ -163,19 +166,23 @@ void Execution::Judge(const std::shared_ptr<ActiveRun>& run, Result<PredictAnswe
 }
 
 void Execution::Count(const ActiveRun& run, Code code) const {
-  if (!run.is_evidence()) return;
+  if (run.pinned()) return;
+  const bool overloaded = run.submitted && IsOverloaded(code, run.missed_deadline, run.ready->queue->options());
+  if (run.is_evidence()) CountEvidence(run, code, overloaded);
+  if (!overloaded && evidence::IsEvidence(code)) CountForGuard(run, code != Code::kOk);
+}
+
+void Execution::CountEvidence(const ActiveRun& run, Code code, bool overloaded) const {
   // The run time of a batch counts once, regardless of the number of its requests.
   if (run.outcome && run.outcome->first_of_batch && !run.outcome->planned) {
     run.counters->CountRunTime(std::chrono::duration_cast<Duration>(run.outcome->run_time), run.outcome->padded_rows);
   }
-  if (run.submitted && IsOverloaded(code, run.missed_deadline, run.ready->queue->options())) {
+  if (overloaded) {
     run.counters->CountOverloaded();
     return CountForBin(run, true);
   }
   run.counters->CountRequest(code);
-  if (!evidence::IsEvidence(code)) return;
-  CountForBin(run, code != Code::kOk);
-  CountForGuard(run, code != Code::kOk);
+  if (evidence::IsEvidence(code)) CountForBin(run, code != Code::kOk);
 }
 
 void Execution::CountForBin(const ActiveRun& run, bool bad) const {
@@ -188,9 +195,13 @@ void Execution::CountForGuard(const ActiveRun& run, bool error) const {
   const Entry* counted = run.request->choice.entry;
   const Entry* candidate = run.request->model->candidate();
   if (candidate == nullptr) return;
-  if (counted == run.request->model->stable()) return candidate->arm->relative_errors.CountStable(error);
+  const bool matched = run.request->choice.matched;
+  if (counted == run.request->model->stable()) {
+    if (!matched) candidate->arm->relative_errors.CountStable(error);
+    return;
+  }
   if (run.candidate() == nullptr) return;
-  const std::string why = WhyErrorsTrip(*counted, error);
+  const std::string why = WhyErrorsTrip(*counted, error, matched);
   if (why.empty() || counted->tripped()) return;
   deps_.guards.TripNow(*counted->arm->guard, "Errors", why, deps_.clock.Now());
 }

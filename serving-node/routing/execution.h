@@ -29,6 +29,7 @@ class Execution {
   void Finish(const std::shared_ptr<ActiveRun>& run) const;
   void Judge(const std::shared_ptr<ActiveRun>& run, Result<PredictAnswer> stable) const;
   void Count(const ActiveRun& run, Code code) const;
+  void CountEvidence(const ActiveRun& run, Code code, bool overloaded) const;
   void CountForBin(const ActiveRun& run, bool bad) const;
   void CountForGuard(const ActiveRun& run, bool error) const;
   void CountNonFinite(const std::shared_ptr<ActiveRun>& run, const char* why) const;

@@ -55,6 +55,7 @@ ForwardCall HopCall(const Request& request, const Choice& choice, const std::str
   call.metadata.emplace_back(kHopVersionHeader, std::to_string(choice.version));
   call.metadata.emplace_back(kHopFleetHeader, request.table->fleet());
   if (choice.pinned) call.metadata.emplace_back(kHopPinnedHeader, "1");
+  if (choice.matched) call.metadata.emplace_back(kHopMatchedHeader, "1");
   if (choice.bin >= 0 && choice.entry->bins)
     call.metadata.emplace_back(kHopBinHeader, fmt::format("{} {}", choice.bin, choice.entry->bins->salt()));
   return call;
@@ -69,6 +70,9 @@ ForwardCall HomeCall(Request& request) {
     header.set_name(name);
     header.set_value(value);
   }
+  const auth::Caller& caller = request.call.caller;
+  client.set_client(caller.client);
+  if (caller.claims) client.set_claims(DumpJson(*caller.claims));
   call.metadata.emplace_back(kHopClientHeader, client.SerializeAsString());
   return call;
 }
@@ -82,6 +86,7 @@ Result<Hop> ParseHop(const PredictCall& call) {
     return hop;
   }
   hop.pinned = Header(call, kHopPinnedHeader) == "1";
+  hop.matched = Header(call, kHopMatchedHeader) == "1";
   ParseBin(Header(call, kHopBinHeader), hop);
   const std::string_view text = Header(call, kHopVersionHeader);
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), hop.version);
@@ -92,17 +97,22 @@ Result<Hop> ParseHop(const PredictCall& call) {
   return hop;
 }
 
-Result<Headers> ClientHeadersOf(const PredictCall& call) {
+Result<ForwardedClient> ClientOf(const PredictCall& call) {
   const std::string_view bytes = Header(call, kHopClientHeader);
-  peer::ClientHeaders client;
-  if (!client.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return InvalidArgument("the header {} of a peer's request cannot be parsed", kHopClientHeader);
+  const Error invalid = {Code::kInvalidArgument,
+                         fmt::format("the header {} of a peer's request cannot be parsed", kHopClientHeader)};
+  peer::ClientHeaders sent;
+  if (!sent.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return tl::make_unexpected(invalid);
+  ForwardedClient client;
+  for (auto& header : *sent.mutable_headers()) {
+    client.headers.emplace_back(std::move(*header.mutable_name()), std::move(*header.mutable_value()));
   }
-  Headers headers;
-  for (auto& header : *client.mutable_headers()) {
-    headers.emplace_back(std::move(*header.mutable_name()), std::move(*header.mutable_value()));
-  }
-  return headers;
+  client.caller.client = sent.client();
+  if (sent.claims().empty()) return client;
+  auto claims = ParseJson(sent.claims());
+  if (!claims || !claims->is_object()) return tl::make_unexpected(invalid);
+  client.caller.claims = std::make_shared<const Json>(std::move(*claims));
+  return client;
 }
 
 Result<bool> IsToHome(const Headers& metadata, std::string_view fleet) {

@@ -26,6 +26,8 @@ inline constexpr const char* kHopVersionHeader = "x-longshore-version";
 // and the request does not count as evidence. A request that runs on stable only to judge the candidate has this value,
 // too.
 inline constexpr const char* kHopPinnedHeader = "x-longshore-pinned";
+// The value "1" means that a match rule chose the version. The request is then no evidence for tests on requests.
+inline constexpr const char* kHopMatchedHeader = "x-longshore-matched";
 // The bin of the request's key and the salt that decided it, "17 uid/2/1", if the sender counts bins. The receiver
 // counts the request in this bin if it counts the bins of the same salt.
 inline constexpr const char* kHopBinHeader = "x-longshore-bin";
@@ -33,7 +35,8 @@ inline constexpr const char* kHopBinHeader = "x-longshore-bin";
 // Metadata of a hop to a home, in addition to kHopFleetHeader:
 
 // The client's headers as a serialized peer::ClientHeaders, because the assignment to a version may need any of them.
-// The client's bearer token is left out, because the node that received the request has already checked it.
+// The client's bearer token is left out, because the node that received the request has already checked it. Its
+// verified identity (PredictCall::caller) is sent instead, because match rules may need it.
 inline constexpr const char* kHopClientHeader = "x-longshore-client-bin";
 // The value "1" means that the connection to another peer already broke while that peer had the request.
 inline constexpr const char* kHopDiedHeader = "x-longshore-died";
@@ -79,17 +82,23 @@ ForwardCall HomeCall(Request& request);
 struct Hop {
   bool to_home = false;
   std::string_view fleet;
-  int64_t version = 0;  // Only for a hop to a holder.
-  bool pinned = false;  // Only for a hop to a holder.
-  int bin = -1;         // Only for a hop to a holder; -1 if there is none.
+  int64_t version = 0;   // Only for a hop to a holder.
+  bool pinned = false;   // Only for a hop to a holder.
+  bool matched = false;  // Only for a hop to a holder.
+  int bin = -1;          // Only for a hop to a holder; -1 if there is none.
   std::string_view salt{};
   bool died_once = false;  // Only for a hop to a home.
 };
 // Returns InvalidArgument if the metadata is not that of a hop. The result refers to `call`, which must outlive it.
 Result<Hop> ParseHop(const PredictCall& call);
 
-// Returns the client's headers from a hop to a home. InvalidArgument if they cannot be parsed.
-Result<Headers> ClientHeadersOf(const PredictCall& call);
+// The client of a request in a hop to a home, as the node that received the request saw it.
+struct ForwardedClient {
+  Headers headers;
+  auth::Caller caller;
+};
+// Returns InvalidArgument if the metadata cannot be parsed.
+Result<ForwardedClient> ClientOf(const PredictCall& call);
 
 // For requests other than predictions: returns true if the metadata asks this node to answer as a home node.
 // Unavailable if the sender belongs to another fleet.

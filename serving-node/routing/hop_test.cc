@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "longshore/peer.pb.h"
+
 namespace longshore::routing {
 namespace {
 
@@ -25,9 +27,9 @@ TEST(Hop, AHomeGetsTheHeadersOfTheClientWithoutItsToken) {
   Request request = FromClient(
       {{"authorization", "Bearer secret"}, {"x-user", "caf\xc3\xa9\x01"}, {"x-user", "second"}, {kHopHeader, "1"}});
   const ForwardCall sent = HomeCall(request);
-  const auto headers = ClientHeadersOf(Received(sent));
-  ASSERT_TRUE(headers);
-  EXPECT_THAT(*headers,
+  const auto client = ClientOf(Received(sent));
+  ASSERT_TRUE(client);
+  EXPECT_THAT(client->headers,
               ElementsAre(Pair("x-user", "caf\xc3\xa9\x01"), Pair("x-user", "second"), Pair(kHopHeader, "1")));
   for (const auto& [name, value] : sent.metadata) EXPECT_EQ(value.find("secret"), value.npos) << name;
 }
@@ -38,11 +40,45 @@ TEST(Hop, KeepsThePriorityOnTheWayToAHome) {
   EXPECT_THAT(HomeCall(request).metadata, testing::Contains(Pair("x-longshore-priority", "7")));
 }
 
-TEST(Hop, RefusesClientHeadersThatCannotBeParsed) {
+TEST(Hop, AHomeGetsTheVerifiedIdentityOfTheClient) {
+  Request request = FromClient({{"authorization", "Bearer secret"}});
+  request.call.caller = {.client = "web", .claims = std::make_shared<const Json>(Json{{"groups", {"testers"}}})};
+  const auto client = ClientOf(Received(HomeCall(request)));
+  ASSERT_TRUE(client);
+  EXPECT_EQ(client->caller.client, "web");
+  EXPECT_EQ(*client->caller.claims, (Json{{"groups", {"testers"}}}));
+}
+
+TEST(Hop, AClientCannotSendAnIdentityInAHeader) {
+  peer::ClientHeaders forged;
+  forged.set_client("admin");
+  Request request = FromClient({{kHopClientHeader, forged.SerializeAsString()}});
+  const auto client = ClientOf(Received(HomeCall(request)));
+  ASSERT_TRUE(client);
+  EXPECT_EQ(client->caller.client, "");
+  EXPECT_EQ(client->caller.claims, nullptr);
+}
+
+TEST(Hop, RefusesAClientThatCannotBeParsed) {
   PredictCall call;
-  EXPECT_TRUE(ClientHeadersOf(call)->empty());
-  call.headers = {{kHopClientHeader, "\xff"}};
-  EXPECT_EQ(ClientHeadersOf(call).error().code, Code::kInvalidArgument);
+  EXPECT_TRUE(ClientOf(call)->headers.empty());
+  peer::ClientHeaders list;
+  list.set_claims("[1]");
+  for (const auto& wrong : {std::string("\xff"), list.SerializeAsString()}) {
+    call.headers = {{kHopClientHeader, wrong}};
+    EXPECT_EQ(ClientOf(call).error().code, Code::kInvalidArgument);
+  }
+}
+
+TEST(Hop, TellsAHolderThatAMatchRuleChoseTheVersion) {
+  Request request = FromClient({});
+  const auto table = std::make_shared<RoutingTable>();
+  request.table = table;
+  for (const bool matched : {false, true}) {
+    const auto hop = ParseHop(Received(HopCall(request, {.version = 3, .matched = matched}, "b")));
+    ASSERT_TRUE(hop);
+    EXPECT_EQ(hop->matched, matched);
+  }
 }
 
 TEST(Hop, DistinguishesHopsToHomesAndToHolders) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/net/auth/caller.h"
 #include "serving-node/engine/engine.h"
 #include "tensorflow_serving/apis.pb.h"
 
@@ -40,6 +41,7 @@ struct PredictCall {
   // The request as received, so that forwarding need not serialize it again; "" if it was not received as protobuf.
   std::string serialized;
   Headers headers;
+  auth::Caller caller;  // Set by the router if a match rule or a home node needs it.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   Protocol protocol = Protocol::kGrpc;
   Api api = Api::kPredict;

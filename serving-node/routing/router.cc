@@ -74,6 +74,7 @@ struct Router::Shared {
   void StartAsHolder(const RequestPtr& request, const Hop& hop);
   void AskHomes(const RequestPtr& request);
   void Route(const RequestPtr& request);
+  void Identify(const RequestPtr& request) const;
   void StartStandalone(const RequestPtr& request);
   void Dispatch(const RequestPtr& request);
   void AvoidJournalWait(const RequestPtr& request) const;
@@ -152,10 +153,18 @@ void Router::Shared::Start(const RequestPtr& request) {
 }
 
 void Router::Shared::Route(const RequestPtr& request) {
+  if (request->model->rules->need_caller()) Identify(request);
   auto choice = Choose(*request->model, request->call);
   if (!choice) return request->done(tl::make_unexpected(std::move(choice.error())));
   request->choice = *choice;
   Dispatch(request);
+}
+
+// Finds out which client sent the request. A request of a peer has the identity that the peer found out.
+void Router::Shared::Identify(const RequestPtr& request) const {
+  if (request->call.protocol == Protocol::kPeer || !deps.identify) return;
+  const auto authorization = HeaderValue(request->call.headers, "authorization");
+  if (authorization) request->call.caller = deps.identify(*authorization);
 }
 
 // Forwards the request to a home node of its model. If no home node knows the model, the model does not exist, and the
@@ -163,6 +172,7 @@ void Router::Shared::Route(const RequestPtr& request) {
 void Router::Shared::AskHomes(const RequestPtr& request) {
   const std::string& model = request->model_name();
   HomeQuestion question{model, request->table->fleet(), request->table->peers().HomesOf(model)};
+  Identify(request);
   if (!question.homes.empty()) deps.recorder.CountForwarded();
   home_search.Ask(std::move(question), HomeCall(*request), [request](Result<std::string> reply) {
     const auto& spec = request->call.request.model_spec();
@@ -189,9 +199,10 @@ void Router::Shared::StartHop(const RequestPtr& request) {
 // Handles the request as if the client had sent it to this node.
 void Router::Shared::StartAsHome(const RequestPtr& request, bool died_once) {
   if (request->model == nullptr) return request->done(tl::make_unexpected(UnknownModel(request->model_name())));
-  auto headers = ClientHeadersOf(request->call);
-  if (!headers) return request->done(tl::make_unexpected(std::move(headers.error())));
-  request->call.headers = std::move(*headers);
+  auto client = ClientOf(request->call);
+  if (!client) return request->done(tl::make_unexpected(std::move(client.error())));
+  request->call.headers = std::move(client->headers);
+  request->call.caller = std::move(client->caller);
   request->died_once = died_once;
   AnswerPeer(request);
   // The node that received the request from the client does not know the model, so it does not count the request in the
@@ -207,7 +218,7 @@ void Router::Shared::StartAsHome(const RequestPtr& request, bool died_once) {
 // The sender chose the version; this node runs exactly that version or returns an error.
 void Router::Shared::StartAsHolder(const RequestPtr& request, const Hop& hop) {
   const Entry* entry = request->model == nullptr ? nullptr : request->model->Find(hop.version);
-  request->choice = {hop.version, entry, hop.pinned};
+  request->choice = {.version = hop.version, .entry = entry, .pinned = hop.pinned, .matched = hop.matched};
   if (entry != nullptr && entry->bins && entry->bins->salt() == hop.salt) request->choice.bin = hop.bin;
   auto ready = deps.store.Find(request->model_name(), hop.version);
   if (!ready) return request->done(tl::make_unexpected(std::move(ready.error())));
@@ -232,7 +243,7 @@ void Router::Shared::AvoidJournalWait(const RequestPtr& request) const {
   const Choice& choice = request->choice;
   if (stable == nullptr || choice.pinned || choice.entry == nullptr || !choice.entry->being_noted()) return;
   if (deps.store.Find(request->model_name(), stable->version))
-    request->choice = {stable->version, stable, false, choice.bin};
+    request->choice = {stable->version, stable, false, choice.bin, choice.matched};
 }
 
 // Forwards the request to a less loaded peer if it would wait too long in the queue here: longer than half of the
@@ -287,7 +298,7 @@ void Router::Shared::FallBack(const RequestPtr& request) {
   const int64_t version = request->choice.version;
   const Entry* stable = request->model->stable();
   if (!request->choice.pinned && stable != nullptr && stable->version != version) {
-    request->choice = {stable->version, stable, false, request->choice.bin};
+    request->choice = {stable->version, stable, false, request->choice.bin, request->choice.matched};
     request->tried.clear();
     return Dispatch(request);
   }

@@ -1,9 +1,13 @@
 // The other parts of the node that a Router uses.
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "common/base/budget.h"
 #include "common/base/clock.h"
 #include "common/metrics/metrics.h"
+#include "common/net/auth/caller.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/guard.h"
@@ -41,6 +45,9 @@ struct RouterDeps {
   rehearsal::Journal* journal = nullptr;  // Records a candidate's first run for a request. Null on a standalone node.
   FailureSink* failures = nullptr;        // Stores requests that failed. If null, they are not stored.
   Budget budget = {};                     // The limits of one request.
+  // Returns the identity of the client that sent this value of the header "authorization", which the listener has
+  // admitted. If empty, clients have no identity.
+  std::function<auth::Caller(std::string_view authorization)> identify = {};
 };
 
 }  // namespace longshore::routing

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "common/os/log.h"
+
 namespace longshore::routing {
 namespace {
 
@@ -43,6 +45,31 @@ std::shared_ptr<Arm> NewArm(const GuardKey& key, GuardBook& guards, evidence::Re
   arm->guard = guards.For(key);
   arm->counters = recorder.For(key.model, key.version);
   return arm;
+}
+
+std::string SourceOf(const control::ModelState& model) {
+  std::string source;
+  for (const control::Route& route : model.routes()) source += route.SerializeAsString() + '\n';
+  return source;
+}
+
+// Rules that cannot be compiled are refused before a table is built (serving-node/control/desired.h). If a state that
+// an earlier release stored on the disk has some, no rule of the model applies.
+CompiledRules CompileRules(const control::ModelState& model, const CompiledRules& before) {
+  std::string source = SourceOf(model);
+  if (before.rules && before.source == source) return before;
+  auto rules = Rules::Compile(model);
+  if (!rules) spdlog::error("match rules do not apply: {}", rules.error().message);
+  return {std::move(source), std::make_shared<const Rules>(rules ? std::move(*rules) : Rules())};
+}
+
+// The version to which the first match rule that applies sends the call; null if there is none.
+const Entry* TargetOfRules(const ModelRoutes& model, const PredictCall& call) {
+  for (const Rule& rule : model.rules->rules()) {
+    const Entry* target = rule.to == control::CANDIDATE ? model.candidate() : model.stable();
+    if (target != nullptr && !target->tripped() && rule.Matches(call)) return target;
+  }
+  return nullptr;
 }
 
 // The salt whose bins are counted for the versions of the model; "" if none are. Bins tell the versions of a rollout
@@ -115,6 +142,7 @@ std::shared_ptr<const RoutingTable> RoutingTable::Build(const control::DesiredSt
     auto& sequence = next.sequences[model.name] = reused->sequences[model.name];
     if (!sequence) sequence = std::make_shared<std::atomic<uint64_t>>(0);
     model.sequence = sequence;
+    model.rules = (next.rules[model.name] = CompileRules(from, reused->rules[model.name])).rules;
     const std::string salt_of_bins = SaltOfBins(from);
     for (const control::VersionState& version : from.versions()) {
       const GuardKey key{model.name, version.version(), from.assignment().salt()};
@@ -149,6 +177,8 @@ Result<Choice> Choose(const ModelRoutes& model, const PredictCall& call) {
       return InvalidArgument("Unrecognized servable version label: {}", spec.version_label());
     return Choice{label->second, model.Find(label->second), true};
   }
+  if (const Entry* target = TargetOfRules(model, call))
+    return Choice{.version = target->version, .entry = target, .matched = true};
   const auto key = KeyOf(model.assignment, call);
   const uint32_t bucket = key ? BucketOfKey(model.assignment.salt(), *key)
                               : BucketOfSequence(model.sequence->fetch_add(1, std::memory_order_relaxed));

@@ -16,6 +16,7 @@
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/routing/assignment.h"
 #include "serving-node/routing/guard.h"
+#include "serving-node/routing/matching.h"
 #include "serving-node/routing/peers.h"
 #include "serving-node/routing/predict.h"
 #include "serving-node/routing/relative_errors.h"
@@ -72,6 +73,7 @@ struct ModelRoutes {
   control::Assignment assignment;  // The key is in lower case when it names a header.
   std::chrono::milliseconds slo{0};
   PairPolicy pairs;
+  std::shared_ptr<const Rules> rules;               // Match rules. Shared by successive tables; never null.
   std::shared_ptr<evidence::TimeHistogram> times;   // Times from arrival to answer; null without a latency objective.
   std::shared_ptr<std::atomic<uint64_t>> sequence;  // Counts requests without a key. Shared by successive tables.
 
@@ -88,6 +90,14 @@ struct Choice {
   const Entry* entry = nullptr;  // Null if the client named a version that the desired state does not contain.
   bool pinned = false;           // The client named the version or its label.
   int bin = -1;                  // The bin of the request's key; -1 if it has none.
+  // A match rule chose the version, so the request is no evidence for tests on requests.
+  bool matched = false;
+};
+
+// The rules of a model with the text from which they were compiled, so that they are compiled only if they change.
+struct CompiledRules {
+  std::string source;
+  std::shared_ptr<const Rules> rules;
 };
 
 class RoutingTable {
@@ -96,6 +106,7 @@ class RoutingTable {
   struct Reused {
     std::map<GuardKey, std::shared_ptr<Arm>> arms;
     std::map<std::string, std::shared_ptr<std::atomic<uint64_t>>> sequences;
+    std::map<std::string, CompiledRules> rules;
   };
   static std::shared_ptr<const RoutingTable> Build(const control::DesiredState& state, const std::string& node,
                                                    GuardBook& guards, evidence::Recorder& recorder, Reused* reused);
@@ -111,8 +122,12 @@ class RoutingTable {
   std::map<std::string, ModelRoutes> models_;
 };
 
-// Chooses the version of a call. Errors: InvalidArgument with TensorFlow Serving's text for an unknown label;
-// Unavailable if no version of the model may be served yet.
+// Chooses the version of a call. A call that names neither a version nor a label gets the version of the first match
+// rule that matches and whose version exists and has no tripped guard; if there is none, the assignment decides.
+// Errors: InvalidArgument with TensorFlow Serving's text for an unknown label; Unavailable if no version of the model
+// may be served yet.
+//
+// Requires: the call has its `caller` if the model's rules need it.
 Result<Choice> Choose(const ModelRoutes& model, const PredictCall& call);
 
 }  // namespace longshore::routing

@@ -96,6 +96,34 @@ control::Assignment BuildAssignment(const api::Rollout& rollout, const std::stri
   return assignment;
 }
 
+control::MatchCondition BuildCondition(const api::MatchCondition& spec) {
+  using api::MatchOperator, api::MatchSource, control::MatchCondition;
+  static const std::map<MatchSource, MatchCondition::Source> kSources = {
+      {MatchSource::kHeader, MatchCondition::HEADER},
+      {MatchSource::kCookie, MatchCondition::COOKIE},
+      {MatchSource::kClaim, MatchCondition::CLAIM},
+      {MatchSource::kClient, MatchCondition::CLIENT}};
+  static const std::map<MatchOperator, MatchCondition::Operator> kOperators = {
+      {MatchOperator::kExact, MatchCondition::EXACT},      {MatchOperator::kPrefix, MatchCondition::PREFIX},
+      {MatchOperator::kSuffix, MatchCondition::SUFFIX},    {MatchOperator::kIn, MatchCondition::IN},
+      {MatchOperator::kPresent, MatchCondition::PRESENT},  {MatchOperator::kRegex, MatchCondition::REGEX},
+      {MatchOperator::kContains, MatchCondition::CONTAINS}};
+  MatchCondition condition;
+  condition.set_source(kSources.at(spec.source));
+  condition.set_key(spec.key);
+  condition.set_op(kOperators.at(spec.op));
+  condition.mutable_values()->Add(spec.values.begin(), spec.values.end());
+  return condition;
+}
+
+control::Route BuildRoute(const api::Route& spec) {
+  control::Route route;
+  route.set_name(spec.name);
+  for (const api::MatchCondition& condition : spec.conditions) *route.add_conditions() = BuildCondition(condition);
+  route.set_to(spec.to_candidate ? control::CANDIDATE : control::STABLE);
+  return route;
+}
+
 control::Batching BuildBatching(const api::Batching& spec) {
   control::Batching batching;
   batching.set_max_batch_size(spec.max_batch_size);
@@ -161,6 +189,7 @@ Blueprint MakeBlueprint(const api::Model& model, rollout::Placement placement) {
   for (const auto& [label, version] : model.spec.version_labels) (*state.mutable_labels())[label] = version;
   AddPreview(model, state);
   *state.mutable_assignment() = BuildAssignment(model.spec.rollout, placement.salt);
+  for (const api::Route& route : model.spec.rollout.routes) *state.add_routes() = BuildRoute(route);
   *state.mutable_batching() = BuildBatching(model.spec.batching);
   *state.mutable_validation() = BuildValidation(model);
   state.set_skip_warm_up(!model.spec.warm_up);

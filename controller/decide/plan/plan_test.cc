@@ -106,6 +106,29 @@ TEST(Plan, LetsPeopleTryTheCandidateInThePhasePreviewOnly) {
   EXPECT_FALSE(StateOn(model, Split(model, 0).placement, "a").versions(1).shadow());
 }
 
+TEST(Plan, SendsMatchRulesInTheirOrder) {
+  api::Model model = Digits();
+  using api::MatchOperator, api::MatchSource;
+  model.spec.rollout.routes = {{"testers",
+                                {{MatchSource::kHeader, "x-team", MatchOperator::kIn, {"ml", "qa"}},
+                                 {MatchSource::kClaim, "groups", MatchOperator::kContains, {"testers"}}},
+                                true},
+                               {"rest", {{MatchSource::kClient, "", MatchOperator::kIn, {"web"}}}, false}};
+  const control::ModelState state = StateOn(model, Split(model, 500).placement, "a");
+  ASSERT_EQ(state.routes_size(), 2);
+  const control::Route& testers = state.routes(0);
+  EXPECT_EQ(testers.name(), "testers");
+  EXPECT_EQ(testers.to(), control::CANDIDATE);
+  ASSERT_EQ(testers.conditions_size(), 2);
+  EXPECT_EQ(testers.conditions(0).key(), "x-team");
+  EXPECT_EQ(testers.conditions(0).op(), control::MatchCondition::IN);
+  EXPECT_THAT(testers.conditions(0).values(), testing::ElementsAre("ml", "qa"));
+  EXPECT_EQ(testers.conditions(1).source(), control::MatchCondition::CLAIM);
+  EXPECT_EQ(testers.conditions(1).op(), control::MatchCondition::CONTAINS);
+  EXPECT_EQ(state.routes(1).to(), control::STABLE);
+  EXPECT_EQ(state.routes(1).conditions(0).source(), control::MatchCondition::CLIENT);
+}
+
 TEST(Plan, SendsTheChecksumOfAnArchive) {
   api::Model model = Digits();
   model.spec.source_uri = "https://h/digits.tar";

@@ -1,0 +1,162 @@
+// Requests that a match rule assigns: which version they get, and what they count for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serving-node/routing/testing.h"
+
+namespace longshore::routing {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kTestersToCandidate =
+    R"(routes { name: "testers" to: CANDIDATE conditions { key: "x-team" values: "testers" } } )";
+constexpr const char* kTestersToStable =
+    R"(routes { name: "to-stable" to: STABLE conditions { key: "x-team" values: "testers" } } )";
+
+PredictCall OfTesters(float first = 0) { return WithHeader(DigitsCall(first), "x-team", "testers"); }
+
+class MatchRules : public testing::Test {
+ protected:
+  control::Evidence EvidenceOf(int64_t version) const { return node_.recorder.Snapshot("digits", version); }
+  int64_t VersionFor(PredictCall call) {
+    const auto answer = Ask(node_.router, std::move(call));
+    EXPECT_TRUE(answer) << ToString(answer.error());
+    return answer ? answer->model_spec.version().value() : 0;
+  }
+  void Trip(int64_t version) {
+    node_.guards->TripNow(*node_.guards->For({"digits", version, fmt::format("uid/{}/1", version)}), "Errors", "test",
+                          node_.clock.Now());
+  }
+
+  TestDir dir_;
+  TestNode node_{dir_.path(), "a"};
+};
+
+TEST_F(MatchRules, DecideBeforeTheWeights) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 0, kTestersToCandidate));
+  EXPECT_EQ(VersionFor(OfTesters()), 2) << "the candidate's weight is 0";
+  EXPECT_EQ(VersionFor(DigitsCall(0)), 1);
+  node_.SetState(TwoVersions(2, 10000, kTestersToStable));
+  EXPECT_EQ(VersionFor(OfTesters()), 1) << "stable's weight is 0";
+  EXPECT_EQ(VersionFor(DigitsCall(0)), 2);
+}
+
+TEST_F(MatchRules, TheFirstRuleThatMatchesDecides) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 5000, std::string(kTestersToStable) + kTestersToCandidate));
+  EXPECT_EQ(VersionFor(OfTesters()), 1);
+  node_.SetState(TwoVersions(2, 5000, std::string(kTestersToCandidate) + kTestersToStable));
+  EXPECT_EQ(VersionFor(OfTesters()), 2);
+}
+
+TEST_F(MatchRules, DoNotApplyToRequestsThatNameAVersionOrALabel) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 0, kTestersToCandidate), {{"current", 1}});
+  EXPECT_EQ(VersionFor(Pinned(OfTesters(), 1)), 1);
+  PredictCall labelled = OfTesters();
+  labelled.request.mutable_model_spec()->set_version_label("current");
+  EXPECT_EQ(VersionFor(std::move(labelled)), 1);
+}
+
+TEST_F(MatchRules, ARuleIsSkippedIfTheGuardOfItsVersionTripped) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 10000, kTestersToCandidate));
+  Trip(2);
+  EXPECT_EQ(VersionFor(OfTesters()), 1);
+  EXPECT_EQ(EvidenceOf(1).requests(), 1) << "the weights decided, so the request is evidence";
+}
+
+TEST_F(MatchRules, ARuleIsSkippedIfItsVersionDoesNotExist) {
+  node_.Hold({1});
+  node_.SetState(R"(models { served_name: "digits" versions { version: 1 weight_bp: 10000 role: STABLE } )" +
+                 std::string(kTestersToCandidate) + "}");
+  EXPECT_EQ(VersionFor(OfTesters()), 1);
+  EXPECT_EQ(EvidenceOf(1).requests(), 1);
+}
+
+TEST_F(MatchRules, AMatchedRequestGoesToStableIfNoNodeHoldsTheCandidate) {
+  node_.Hold({1});
+  node_.SetState(TwoVersions(2, 0, kTestersToCandidate));
+  EXPECT_EQ(VersionFor(OfTesters()), 1);
+  EXPECT_EQ(EvidenceOf(1).requests(), 0) << "the request was not assigned at random";
+}
+
+TEST_F(MatchRules, MatchedRequestsAreNoEvidence) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(
+      4, 5000, std::string(kTestersToCandidate) + R"(routes { to: STABLE conditions { key: "x-team" op: PRESENT } })"));
+  EXPECT_EQ(VersionFor(OfTesters()), 4);
+  EXPECT_EQ(Ask(node_.router, OfTesters(kFailHere)).error().code, Code::kInternal);
+  EXPECT_EQ(VersionFor(WithHeader(DigitsCall(0), "x-team", "others")), 1);
+  for (const int64_t version : {1, 4}) {
+    EXPECT_EQ(EvidenceOf(version).requests(), 0) << version;
+    EXPECT_EQ(EvidenceOf(version).errors(), 0) << version;
+    EXPECT_EQ(EvidenceOf(version).run_time_sum_us(), 0) << version;
+  }
+}
+
+TEST_F(MatchRules, AMatchedRequestIsInNoBin) {
+  node_.Hold({1, 2});
+  node_.SetState(std::string(R"(models { served_name: "digits" assignment { by: HEADER key: "x-user" salt: "uid/2/1" }
+                                versions { version: 1 weight_bp: 10000 role: STABLE }
+                                versions { version: 2 role: CANDIDATE } )") +
+                 kTestersToCandidate + "}");
+  EXPECT_EQ(VersionFor(WithHeader(OfTesters(), "x-user", "alice")), 2);
+  EXPECT_EQ(EvidenceOf(2).bins().requests_size(), 0);
+  EXPECT_EQ(VersionFor(WithHeader(DigitsCall(0), "x-user", "alice")), 1);
+  EXPECT_GT(EvidenceOf(1).bins().requests_size(), 0);
+}
+
+TEST_F(MatchRules, TheGuardStopsACandidateWhoseMatchedRequestsFail) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 0, kTestersToCandidate, "alpha: 0.001 error_rate_max: 0.5 errors_min_requests: 10"));
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(VersionFor(DigitsCall(0)), 1);
+  for (int i = 0; i < 9; ++i) EXPECT_FALSE(Ask(node_.router, OfTesters(kFailHere)));
+  EXPECT_FALSE(node_.router.AppliedWeight("digits", 4) > 0);
+  EXPECT_FALSE(Ask(node_.router, OfTesters(kFailHere))) << "the tenth error trips the guard";
+  EXPECT_EQ(VersionFor(OfTesters()), 1);
+  ASSERT_EQ(node_.guards->Trips().size(), 1u);
+  EXPECT_THAT(node_.guards->Trips()[0].message, HasSubstr("10 of the last 10 requests failed"));
+}
+
+// Testers whose requests fail on both versions say nothing about the candidate, whatever the users of stable see.
+TEST_F(MatchRules, TheGuardDoesNotCompareMatchedRequestsWithThoseOfStable) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 5000, kTestersToCandidate, "alpha: 0.001 error_rate_max: 0.5 errors_min_requests: 10"));
+  for (int i = 0; i < 400; ++i) {
+    Ask(node_.router, DigitsCall(0));
+    Ask(node_.router, OfTesters(i % 3 == 0 ? kFailHere : 0));
+  }
+  EXPECT_TRUE(node_.guards->Trips().empty());
+}
+
+TEST_F(MatchRules, AMatchedRequestIsProtectedFromNonFiniteAnswers) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 0, kTestersToCandidate, "non_finite: true"));
+  EXPECT_EQ(VersionFor(OfTesters(kNanHere)), 1);
+  EXPECT_EQ(VersionFor(OfTesters()), 1) << "the guard tripped";
+}
+
+TEST_F(MatchRules, ANewStateKeepsCompiledRulesThatHaveNotChanged) {
+  RoutingTable::Reused reused;
+  control::DesiredState state;
+  google::protobuf::TextFormat::ParseFromString(TwoVersions(2, 0, kTestersToCandidate), &state);
+  const auto build = [&] {
+    return RoutingTable::Build(state, "a", *node_.guards, node_.recorder, &reused)->Find("digits")->rules;
+  };
+  const auto first = build();
+  EXPECT_EQ(build(), first);
+  state.mutable_models(0)->mutable_routes(0)->set_to(control::STABLE);
+  EXPECT_NE(build(), first);
+}
+
+TEST_F(MatchRules, RulesThatCannotBeCompiledDoNotApply) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 0, R"(routes { to: CANDIDATE conditions { key: "x" op: REGEX values: "(" } })"));
+  EXPECT_EQ(VersionFor(WithHeader(DigitsCall(0), "x", "(")), 1);
+}
+
+}  // namespace
+}  // namespace longshore::routing

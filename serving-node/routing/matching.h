@@ -1,0 +1,70 @@
+// Match rules: `rollout.routes` of a Model, compiled for matching requests. Pure.
+//
+// docs/assignment.md describes the rules for users.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/regex/regex.h"
+#include "longshore/control.pb.h"
+#include "serving-node/routing/predict.h"
+
+namespace longshore::routing {
+
+// One condition of a rule. Immutable, so thread-safe.
+class Condition {
+ public:
+  static Result<Condition> Compile(const control::MatchCondition& spec);
+
+  // Returns true if a value of the header, cookie or claim, or the name of the client, satisfies the condition. A
+  // header or cookie may occur several times. Uses `caller` of the call for claims and clients.
+  bool Holds(const PredictCall& call) const;
+  bool needs_caller() const {
+    return source_ == control::MatchCondition::CLAIM || source_ == control::MatchCondition::CLIENT;
+  }
+
+ private:
+  bool HoldsForHeader(const PredictCall& call) const;
+  bool HoldsForCookie(const PredictCall& call) const;
+  bool HoldsForClaim(const PredictCall& call) const;
+  bool HoldsFor(std::string_view value) const;
+
+  control::MatchCondition::Source source_ = control::MatchCondition::HEADER;
+  std::string key_;
+  control::MatchCondition::Operator op_ = control::MatchCondition::EXACT;
+  std::vector<std::string> values_;  // Sorted.
+  std::optional<regex::Expression> regex_;
+};
+
+struct Rule {
+  std::string name;
+  control::Role to = control::STABLE;  // STABLE or CANDIDATE.
+  std::vector<Condition> conditions;   // At least one.
+
+  bool Matches(const PredictCall& call) const;
+};
+
+// The rules of one model, in their order.
+class Rules {
+ public:
+  static constexpr int kRulesMax = 64;
+
+  // Returns InvalidArgument for a rule that this node cannot apply exactly as it is meant, for example one with an
+  // operator of a newer release or with an invalid regular expression. The message names the model and the rule.
+  static Result<Rules> Compile(const control::ModelState& model);
+
+  const std::vector<Rule>& rules() const { return rules_; }
+  // Whether a rule needs `caller` of the call.
+  bool need_caller() const { return need_caller_; }
+
+ private:
+  std::vector<Rule> rules_;
+  bool need_caller_ = false;
+};
+
+}  // namespace longshore::routing
