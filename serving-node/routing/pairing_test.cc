@@ -39,6 +39,14 @@ class HeldPair {
   std::promise<void> go_on_;
 };
 
+// A request with several equal rows.
+PredictCall RowsCall(int64_t rows, float value) {
+  PredictCall call = DigitsCall(0);
+  const std::vector<float> values(static_cast<size_t>(2 * rows), value);
+  tensor::ToProto(tensor::Tensor::Of<float>({rows, 2}, values), &(*call.request.mutable_inputs())["x"]);
+  return call;
+}
+
 class PairingTest : public testing::Test {
  protected:
   control::Evidence EvidenceOf(int64_t version) const { return node_.recorder.Snapshot("digits", version); }
@@ -65,6 +73,18 @@ class PairingTest : public testing::Test {
   void AskStable(const std::string& more = "") {
     node_.SetState(TwoVersions(2, more.empty() ? 0 : 1, more));
     EXPECT_EQ(RanBy(*Ask(node_.router, DigitsCall(0))), 1);
+  }
+  // A second router of the node, which a test can destroy.
+  std::unique_ptr<Router> AnotherRouter(FailureSink* failures = nullptr) {
+    RouterDeps deps{node_.store,      node_.admission, node_.recorder, node_.pairs, node_.metrics,      node_.runs,
+                    *node_.forwarder, *node_.guards,   node_.origins,  node_.clock, node_.journal.get()};
+    deps.failures = failures;
+    return std::make_unique<Router>(deps, RouterOptions{.node = "b"});
+  }
+  static void SetState(Router& router, const std::string& text) {
+    auto state = std::make_shared<control::DesiredState>();
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString("fleet {fleet: \"ns/f\"}" + text, state.get())) << text;
+    router.SetState(std::move(state));
   }
   std::vector<FakeRecord::Ran> Runs() {
     const std::lock_guard lock(node_.engine.record().mutex);
@@ -154,10 +174,12 @@ TEST_F(PairingTest, AShadowIsNotPairedAfterItsGuardTripped) {
 
 TEST_F(PairingTest, AShadowIsPairedOnlyOnNodesThatHoldBothVersions) {
   node_.Hold({1});
-  node_.SetState(Shadow(2, "validation { pair_share: 1 pair_budget: 1 }"));
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
-  node_.Hold({1, 2});
-  EXPECT_EQ(Send(1, 1, 2).pairs(), 1) << "the first pair is of the last request";
+  auto router = AnotherRouter();
+  SetState(*router, Shadow(2, "validation { pair_share: 1 pair_budget: 1 }"));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Ask(*router, DigitsCall(0)));
+  router.reset();  // Waits for the requests.
+  node_.pairs.Drain();
+  EXPECT_EQ(Offered(EvidenceOf(2).pairs()), 0);
 }
 
 // y = 2 x + version, so the two versions differ by 1.
@@ -196,18 +218,12 @@ class Differences final : public FailureSink {
 
 TEST_F(PairingTest, DifferentOutputsAreOfferedForCaptureIfTheModelWantsIt) {
   Differences sink;
-  RouterDeps deps{node_.store,      node_.admission, node_.recorder, node_.pairs, node_.metrics,      node_.runs,
-                  *node_.forwarder, *node_.guards,   node_.origins,  node_.clock, node_.journal.get()};
-  deps.failures = &sink;
-  Router router(deps, RouterOptions{.node = "b"});
+  const auto router = AnotherRouter(&sink);
   node_.Hold({1, 2});
   const auto ask = [&](const std::string& validation) {
-    auto state = std::make_shared<control::DesiredState>();
-    const std::string text = Shadow(2, "validation { pair_share: 1 pair_budget: 1 " + validation + "}");
-    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString("fleet {fleet: \"ns/f\"}" + text, state.get()));
-    router.SetState(std::move(state));
+    SetState(*router, Shadow(2, "validation { pair_share: 1 pair_budget: 1 " + validation + "}"));
     const int64_t before = Offered(EvidenceOf(2).pairs());
-    ASSERT_TRUE(Ask(router, DigitsCall(0)));
+    ASSERT_TRUE(Ask(*router, DigitsCall(0)));
     WaitForPairs(before + 1, 2);
   };
   const std::string differs = R"(output_rules { output: "y" measure: WITHIN absolute: 0.5 } )";
@@ -247,17 +263,30 @@ TEST_F(PairingTest, NoRunOfAShadowStartsWhileUsersRequestsRunOrWait) {
   EXPECT_EQ(record.runs.size(), 3u) << "nothing ran on the candidate";
 }
 
+// The requests fail, so that their pairs have two rows, as the requests alone. They would fit into the batch that
+// waits.
+TEST_F(PairingTest, ARunOfAShadowNeverJoinsABatchOfUsers) {
+  node_.Hold({1, 2}, {.max_batch_size = 4, .max_delay = std::chrono::hours(1)});
+  node_.SetState(Shadow(2, "validation { pair_share: 1 pair_budget: 1 }"));
+  auto waiting = Begin(node_.router, Pinned(RowsCall(1, 0), 2));
+  auto first = Begin(node_.router, RowsCall(2, models::kPoison)),
+       second = Begin(node_.router, RowsCall(2, models::kPoison));
+  EXPECT_FALSE(first.get());
+  EXPECT_FALSE(second.get());
+  EXPECT_EQ(WaitForPairs(2, 2).both_failed(), 2);
+  for (const auto& run : Runs()) EXPECT_TRUE(run.version == 1 || run.rows == 2) << run.rows;
+  auto filling = Begin(node_.router, Pinned(RowsCall(3, 0), 2));
+  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(filling.get());
+  EXPECT_EQ(Runs().back().rows, 4);
+}
+
 TEST_F(PairingTest, BothRunsHaveThePaddedRowsOfTheUsersRun) {
   // The user's run has the rows of two requests, and the pair those of one of them, repeated.
   node_.Hold({1, 2}, {.max_batch_size = 4, .max_delay = std::chrono::hours(1), .allowed_batch_sizes = {4}});
   node_.SetState(TwoVersions(2, 1, R"(assignment { by: HEADER key: "user" }
                                           validation { pair_share: 1 pair_budget: 1 })"));
-  const auto ask = [this](int64_t rows) {
-    PredictCall call = WithHeader(DigitsCall(0), "user", "alice");
-    const std::vector<float> values(static_cast<size_t>(2 * rows));
-    tensor::ToProto(tensor::Tensor::Of<float>({rows, 2}, values), &(*call.request.mutable_inputs())["x"]);
-    return Begin(node_.router, std::move(call));
-  };
+  const auto ask = [this](int64_t rows) { return Begin(node_.router, WithHeader(RowsCall(rows, 0), "user", "alice")); };
   auto first = ask(3), second = ask(1);
   ASSERT_TRUE(first.get());
   ASSERT_TRUE(second.get());
@@ -328,14 +357,8 @@ TEST_F(PairingTest, TheCandidatesFirstRunIsInTheJournalAlsoInAPair) {
 // The pairs use the router. Here one pair of another router runs, and those of this one wait.
 TEST_F(PairingTest, TheRouterDropsWaitingPairsWhenItEnds) {
   node_.Hold({1, 2});
-  auto router = std::make_unique<Router>(
-      RouterDeps{node_.store, node_.admission, node_.recorder, node_.pairs, node_.metrics, node_.runs, *node_.forwarder,
-                 *node_.guards, node_.origins, node_.clock, node_.journal.get()},
-      RouterOptions{.node = "b"});
-  auto state = std::make_shared<control::DesiredState>();
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "fleet {fleet: \"ns/f\"}" + TwoVersions(2, 5000, "validation { pair_share: 1 pair_budget: 1 }"), state.get()));
-  router->SetState(std::move(state));
+  auto router = AnotherRouter();
+  SetState(*router, TwoVersions(2, 5000, "validation { pair_share: 1 pair_budget: 1 }"));
   HeldPair other(node_.pairs);
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(Ask(*router, DigitsCall(0)));
   std::thread end([&router] { router.reset(); });
