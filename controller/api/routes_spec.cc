@@ -1,7 +1,7 @@
 // Reads and writes the match rules of a rollout.
 #include <algorithm>
-#include <cctype>
 
+#include "common/base/lower_case.h"
 #include "common/regex/regex.h"
 #include "controller/api/fields.h"
 #include "controller/api/specs.h"
@@ -29,11 +29,6 @@ struct SourceName {
 };
 constexpr SourceName kKeyedSources[] = {
     {"headers", MatchSource::kHeader}, {"cookies", MatchSource::kCookie}, {"claims", MatchSource::kClaim}};
-
-std::string LowerCase(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 // Reads the value of one operator if it is there.
 void ReadOperator(Fields& fields, const OperatorName& each, MatchCondition& out) {

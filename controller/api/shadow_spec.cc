@@ -1,7 +1,7 @@
 // rollout.shadow and rollout.preview.
 #include <algorithm>
-#include <cctype>
 
+#include "common/base/lower_case.h"
 #include "controller/api/fields.h"
 #include "controller/api/format.h"
 #include "controller/api/specs.h"
@@ -70,11 +70,6 @@ void ReadShadowFields(Fields& shadow, Shadow& out) {
     if (value > 0 || out.proof == Proof::kNone) continue;
     shadow.Refuse(field, "0 leaves no pairs, so nothing can be shown: set a number above 0, or `proof: None`");
   }
-}
-
-std::string LowerCase(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 void ReadPreview(Fields& preview, Rollout& out) {

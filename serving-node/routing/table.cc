@@ -1,17 +1,12 @@
 #include "serving-node/routing/table.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "common/base/lower_case.h"
 #include "common/os/log.h"
 
 namespace longshore::routing {
 namespace {
-
-std::string LowerCase(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 // Returns the key (the value of a header or a cookie) by which all requests of a client are assigned to the same
 // version; nullopt if the request has none.

@@ -1,8 +1,8 @@
 #include "common/net/http/request_reader.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "common/base/lower_case.h"
 #include "common/net/http/inflate.h"
 #include "common/net/http/retry.h"
 
@@ -12,12 +12,6 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 using beast::http::field;
-
-std::string LowerCase(beast::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 tl::unexpected<Response> Refusal(int status, const std::string& message) {
   return tl::make_unexpected(TextResponse(status, message));

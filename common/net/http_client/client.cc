@@ -9,6 +9,8 @@
 #include <list>
 #include <mutex>
 
+#include "common/base/lower_case.h"
+
 namespace longshore::http_client {
 namespace {
 
@@ -19,12 +21,6 @@ constexpr int kCancelledCode = 125;                    // ECANCELED: the code in
 constexpr int kTimeoutCode = 110;                      // ETIMEDOUT.
 constexpr size_t kPieceBytes = size_t{64} << 10;       // Maximum per read of a body.
 constexpr size_t kUnreadBytesMax = size_t{256} << 20;  // A limit of our own, because the library buffers without one.
-
-std::string LowerCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
 
 web::http::http_request ToLibrary(const Request& request) {
   web::http::http_request out(request.method);
