@@ -130,10 +130,11 @@ class AgentTest : public testing::Test {
     options.stream_silence_max = stream_silence_max_;
     options.backoff_min = std::chrono::milliseconds(5);
     options.backoff_max = std::chrono::milliseconds(20);
-    auto agent = Agent::Start(
-        options, {node_.store, *sources_, node_.admission, node_.router, *node_.guards, node_.recorder, *gate_,
-                  *journal_, *node_.forwarder, wall_, [this] { drained_.set_value(); }, nullptr, nullptr,
-                  [this] { return peer_address_ ? std::string("10.0.0.1:8503") : ""; }, identity_.get()});
+    auto agent =
+        Agent::Start(options, {node_.store, *sources_, node_.admission, node_.router, *node_.guards, node_.recorder,
+                               *gate_, *journal_, *node_.forwarder, wall_, [this] { drained_.set_value(); }, nullptr,
+                               nullptr, [this] { return peer_address_ ? std::string("10.0.0.1:8503") : ""; },
+                               identity_.get(), &golden_runs_});
     ASSERT_TRUE(agent) << ToString(agent.error());
     agent_ = std::move(*agent);
   }
@@ -162,6 +163,7 @@ class AgentTest : public testing::Test {
   sources::Getter archives_ = download::Get;
   std::unique_ptr<sources::Sources> sources_;
   routing::TestNode node_{dir_.path(), "a", 4, {}, {.unload_for_memory = true, .memory_bytes_max = kMemoryBytesMax}};
+  golden_set::GoldenRuns golden_runs_{node_.store, wall_, {.node = "a"}};
   std::atomic<bool> peer_address_ = false;
   SteadyClock timer_;
   std::unique_ptr<identity::NodeIdentity> identity_;  // Null if the node requests no certificates.
@@ -186,6 +188,21 @@ TEST_F(AgentTest, ServesTheVersionsOfASnapshotAndReportsThatTheyAreReady) {
   EXPECT_TRUE(agent_->ready());
   ASSERT_TRUE(Ask(node_.router, routing::DigitsCall(0)));
   controller_->AwaitReport([](const Report& r) { return r.versions(0).evidence().requests() == 1; });
+}
+
+TEST_F(AgentTest, ReportsTheLastRepeatedRunOfTheGoldenSet) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  const std::string golden_set = R"( validation { golden_set: "missing" golden_every_ms: 60000 })";
+  controller_->Send(Snapshot(1, 1, kStable + golden_set));
+  controller_->AwaitReport([](const Report& report) { return Has(report, 1, VersionReport::READY); });
+  wall_.Advance(std::chrono::minutes(1));
+  golden_runs_.Step();
+  const Report report = controller_->AwaitReport(
+      [](const Report& each) { return each.versions_size() > 0 && each.versions(0).golden().at_unix_ms() > 0; });
+  EXPECT_FALSE(report.versions(0).golden().ok());
+  EXPECT_THAT(report.versions(0).golden().message(), HasSubstr("digits/missing"));
 }
 
 TEST_F(AgentTest, ReportsVersionsThatAreNotInTheStateOnceTheyAreComplete) {
