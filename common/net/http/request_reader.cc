@@ -88,7 +88,7 @@ void RequestReader::ReadHead() {
   request_ = {.method = std::string(head.method_string()), .target = std::string(head.target())};
   request_.headers.reserve(static_cast<size_t>(std::distance(head.begin(), head.end())));
   for (const auto& each : head) {
-    request_.headers.emplace_back(LowerCase(each.name_string()), std::string(each.value()));
+    request_.headers.emplace_back(LowerCase(std::string(each.name_string())), std::string(each.value()));
   }
   version_ = head.version();
   // HTTP/1.0 connections are always closed: keeping one alive would need an explicit keep-alive header in the answer.
