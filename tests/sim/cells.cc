@@ -95,6 +95,16 @@ Case DrawEqual(Kind kind, double requests_per_second, uint64_t seed) {
   return drawn;
 }
 
+bool AssignsUsers(Kind kind) { return kind == Kind::kUsers || kind == Kind::kFailingUsers || HasTenants(kind); }
+
+World DrawEqualLike(Kind kind, const World& base, uint64_t seed) {
+  World drawn = DrawEqual(kind, base.requests_per_second, seed).world;
+  drawn.stable_errors = drawn.candidate_errors = base.stable_errors;
+  drawn.run_time_median_us = base.run_time_median_us;
+  drawn.run_time_sigma = base.run_time_sigma;
+  return drawn;
+}
+
 World EqualOf(World world) {
   world.candidate_errors = world.stable_errors;
   world.slowdown = 1;

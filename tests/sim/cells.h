@@ -25,6 +25,10 @@ const char* NameOf(Kind kind);
 // objectives, numbers of users and conditions differ from rollout to rollout.
 Case DrawEqual(Kind kind, double requests_per_second, uint64_t seed);
 
+bool AssignsUsers(Kind kind);
+// Draws such a world with the error rate and the run times of `base`.
+World DrawEqualLike(Kind kind, const World& base, uint64_t seed);
+
 // A fault, in the plainest world in which it can exist.
 struct Fault {
   std::string name;

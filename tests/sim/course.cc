@@ -138,13 +138,4 @@ Course RunWatch(const World& world, const Ladder& ladder, const Watch& watch, ui
   return rollout.End(End::kInconclusive, "");
 }
 
-void RecordWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed, Recording& recording) {
-  Service service(world, PairsOf(ladder), seed);
-  Baseline(ladder.baseline_requests, service);
-  for (double seconds = 0; seconds < watch.seconds_max;) {
-    const Period period = Next(ladder, watch.candidate_share, recording.keeps_run_times(), service);
-    recording.Add(seconds += ladder.look_every_seconds, period);
-  }
-}
-
 }  // namespace longshore::sim

@@ -48,7 +48,5 @@ struct Watch {
 // Records the whole time for the peers, unless `recording` is nullptr.
 Course RunWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed,
                 Recording* recording = nullptr);
-// Only records the same requests; our analysis does not judge them.
-void RecordWatch(const World& world, const Ladder& ladder, const Watch& watch, uint64_t seed, Recording& recording);
 
 }  // namespace longshore::sim

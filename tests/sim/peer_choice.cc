@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
-
-#include "common/base/error.h"
+#include <compare>
+#include <ranges>
+#include <set>
 
 namespace longshore::sim {
 
@@ -21,21 +21,43 @@ std::optional<double> Outcomes::Median() const {
   return std::isfinite(*middle) ? std::optional(*middle) : std::nullopt;
 }
 
-std::optional<size_t> ChooseSetting(const std::vector<Outcomes>& equal, const std::vector<Outcomes>& faulty,
-                                    double false_alarms_max) {
-  CHECK(equal.size() == faulty.size());
-  std::optional<size_t> best;
-  std::pair<double, int> best_rank;  // Median, and the number of rollouts in which the fault was missed.
-  for (size_t i = 0; i < equal.size(); ++i) {
-    const std::optional<double> median = faulty[i].Median();
-    if (!median || equal[i].RolledBack().value() > false_alarms_max) continue;
-    const Share found = faulty[i].RolledBack();
-    const std::pair rank(*median, found.trials - found.count);
-    if (best && best_rank <= rank) continue;
-    best = i;
-    best_rank = rank;
+namespace {
+
+// The best first: median, and the number of rollouts in which the fault was missed.
+struct Rank {
+  double median = 0;
+  int missed = 0;
+  size_t setting = 0;
+  friend auto operator<=>(const Rank&, const Rank&) = default;
+};
+
+std::vector<Rank> Ranked(std::span<const Tried> tried, double false_alarms_max) {
+  std::vector<Rank> ranked;
+  for (const Tried& one : tried) {
+    if (one.false_alarms > false_alarms_max) continue;
+    const Share found = one.faulty->RolledBack();
+    if (const std::optional<double> median = one.faulty->Median()) {
+      ranked.push_back({*median, found.trials - found.count, one.setting});
+    }
   }
-  return best;
+  std::ranges::sort(ranked);
+  return ranked;
+}
+
+}  // namespace
+
+std::optional<size_t> ChooseSetting(std::span<const Tried> tried, double false_alarms_max) {
+  const std::vector<Rank> ranked = Ranked(tried, false_alarms_max);
+  return ranked.empty() ? std::nullopt : std::optional(ranked.front().setting);
+}
+
+std::vector<size_t> Shortlist(std::span<const Tried> tried, std::span<const double> false_alarms_max, size_t count) {
+  std::set<size_t> settings;
+  for (const double max : false_alarms_max) {
+    const std::vector<Rank> ranked = Ranked(tried, max);
+    for (const Rank& rank : ranked | std::views::take(count)) settings.insert(rank.setting);
+  }
+  return {settings.begin(), settings.end()};
 }
 
 }  // namespace longshore::sim

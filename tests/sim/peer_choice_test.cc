@@ -2,16 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace longshore::sim {
 namespace {
-
-// A setting that rolls back `alarms` of 100 equal versions.
-Outcomes Alarms(int alarms) {
-  Outcomes outcomes;
-  outcomes.requests.assign(100, kNever);
-  for (int i = 0; i < alarms; ++i) outcomes.requests[static_cast<size_t>(i)] = 50;
-  return outcomes;
-}
 
 Outcomes Found(std::vector<double> requests) { return {std::move(requests)}; }
 
@@ -23,21 +17,40 @@ TEST(Outcomes, HaveTheMedianOfAllRolloutsWithAnInfinityForEachMiss) {
   EXPECT_EQ(Found({10, kNever, kNever}).RolledBack().count, 1);
 }
 
+const Outcomes kSoon = Found({100});
+const Outcomes kLater = Found({200});
+const Outcomes kLast = Found({300});
+
 TEST(ChooseSetting, TakesTheSmallestMedian) {
-  EXPECT_EQ(ChooseSetting({Alarms(0), Alarms(1), Alarms(0)}, {Found({300}), Found({100}), Found({200})}, 0.01), 1);
+  EXPECT_EQ(ChooseSetting(std::array{Tried{5, 0, &kLast}, Tried{6, 0.01, &kSoon}, Tried{7, 0, &kLater}}, 0.01), 6);
 }
 
 TEST(ChooseSetting, LeavesOutSettingsWithTooManyFalseAlarms) {
-  EXPECT_EQ(ChooseSetting({Alarms(1), Alarms(2)}, {Found({300}), Found({100})}, 0.01), 0);
+  EXPECT_EQ(ChooseSetting(std::array{Tried{5, 0.01, &kLast}, Tried{6, 0.0105, &kSoon}}, 0.01), 5);
 }
 
-TEST(ChooseSetting, TakesOfEqualMediansTheOneThatMissesFewer) {
-  EXPECT_EQ(ChooseSetting({Alarms(0), Alarms(0)}, {Found({10, 10, kNever}), Found({10, 10, 900})}, 0.01), 1);
+TEST(ChooseSetting, TakesOfEqualMediansTheOneThatMissesFewerAndThenTheFirst) {
+  const Outcomes missed = Found({10, 10, kNever});
+  const Outcomes found = Found({10, 10, 900});
+  EXPECT_EQ(ChooseSetting(std::array{Tried{0, 0, &missed}, Tried{1, 0, &found}, Tried{2, 0, &found}}, 0.01), 1);
 }
 
 TEST(ChooseSetting, FindsNoneIfAFaultIsMissedInMostRollouts) {
-  EXPECT_EQ(ChooseSetting({Alarms(0), Alarms(5)}, {Found({10, kNever, kNever}), Found({10, 10, 10})}, 0.01),
-            std::nullopt);
+  const Outcomes missed = Found({10, kNever, kNever});
+  EXPECT_EQ(ChooseSetting(std::array{Tried{0, 0, &missed}, Tried{1, 0.05, &kSoon}}, 0.01), std::nullopt);
+  EXPECT_EQ(ChooseSetting({}, 0.01), std::nullopt);
+}
+
+TEST(Shortlist, HasTheBestOfEachShareOfFalseAlarmsInTheOrderOfTheSettings) {
+  const std::array tried{Tried{3, 0.02, &kSoon}, Tried{4, 0.02, &kLater}, Tried{5, 0.001, &kLast},
+                         Tried{6, 0.04, &kSoon}};
+  EXPECT_EQ(Shortlist(tried, std::array{0.03, 0.01}, 1), (std::vector<size_t>{3, 5}));
+  EXPECT_EQ(Shortlist(tried, std::array{0.03, 0.01}, 2), (std::vector<size_t>{3, 4, 5}));
+}
+
+TEST(Shortlist, LeavesOutSettingsThatMissTheFault) {
+  const Outcomes missed = Found({10, kNever, kNever});
+  EXPECT_TRUE(Shortlist(std::array{Tried{0, 0, &missed}}, std::array{0.03}, 5).empty());
 }
 
 }  // namespace

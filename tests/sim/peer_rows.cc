@@ -1,114 +1,22 @@
 #include "tests/sim/peer_rows.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <functional>
 #include <utility>
 
 #include "controller/decide/analysis/analysis.h"
-#include "tests/sim/peer_session.h"
+#include "tests/sim/peer_tuning.h"
 
 namespace longshore::sim {
 namespace {
 
 constexpr double kGoal = 1.2;
 
-Measures MeasuresOf(const World& world) {
-  const HiddenFault& hidden = world.hidden;
-  const bool slower = world.slowdown != 1 || hidden.class_slowdown != 1 || hidden.row_slowdown != 1;
-  return slower ? Measures::kRunTimes : Measures::kErrors;
-}
-
-// Faults in worlds that are alike without them, and that are found by the same kind of measure.
-struct Group {
-  World equal;
-  Measures measures = Measures::kErrors;
-  std::vector<Fault> faults;
-};
-
-std::vector<Group> GroupsOf(const std::vector<Fault>& faults) {
-  std::vector<Group> groups;
-  for (const Fault& fault : faults) {
-    const World equal = EqualOf(fault.world);
-    const Measures measures = MeasuresOf(fault.world);
-    const auto found = std::ranges::find_if(
-        groups, [&](const Group& group) { return group.equal == equal && group.measures == measures; });
-    if (found == groups.end()) {
-      groups.push_back({equal, measures, {fault}});
-    } else {
-      found->faults.push_back(fault);
-    }
-  }
-  return groups;
-}
-
-// Returns stable's true error share and quantiles, from many short simulations without a candidate.
-Stable StableOf(const World& world) {
-  constexpr int kServices = 50;
-  constexpr int kSeconds = 100;
-  int64_t requests = 0;
-  int64_t errors = 0;
-  std::vector<double> run_times;
-  for (uint64_t seed = 0; seed < kServices; ++seed) {
-    Service service(world, {.share = 0}, seed);
-    Period period;
-    for (int second = 0; second < kSeconds; ++second) service.AddSecond(0, true, period);
-    const api::ArmEvidence stable = analysis::Sum(period.windows).stable;
-    requests += stable.requests;
-    errors += stable.errors;
-    run_times.insert(run_times.end(), period.stable_run_times_us.begin(), period.stable_run_times_us.end());
-  }
-  std::ranges::sort(run_times);
-  const auto at = [&](double quantile) {
-    return run_times[static_cast<size_t>(quantile * static_cast<double>(run_times.size() - 1))];
-  };
-  return {static_cast<double>(errors) / static_cast<double>(requests), at(0.5), at(0.9), at(0.99)};
-}
-
-// How many rollouts choose the settings. The false alarms must be few, so that many rollouts are needed to count them.
-constexpr int kChooseEqualMin = 300;
-constexpr int kChooseFaulty = 100;
-
 // Rollouts with seeds that no other part of the table uses.
 enum class Part { kChoose = 1, kCompare = 2, kDocumented = 3 };
 Rollouts RolloutsOf(const Rollouts& rollouts, Part part, int count) {
   return {count, rollouts.seed * 16 + static_cast<uint64_t>(part), rollouts.threads};
-}
-
-// The chosen setting of each peer for each fault of a group: an index of the settings that were tried.
-using Choice = OfPeers<std::optional<size_t>>;
-struct Chosen {
-  OfPeers<Json> settings;  // Those that were tried.
-  std::vector<Choice> of_faults;
-};
-
-Result<Chosen> Choose(const Group& group, const PeerOptions& options) {
-  Chosen chosen;
-  const int seconds = static_cast<int>(WatchFor(group.equal).seconds_max);
-  const Stable stable = StableOf(group.equal);
-  for (const Peer peer : AllPeers()) {
-    chosen.settings[static_cast<size_t>(peer)] = SweepOf(peer, group.measures, stable, seconds);
-  }
-  ASSIGN_OR_RETURN(PeerSession session, PeerSession::Start(options.program, chosen.settings));
-  const auto record = [&](const World& world) {
-    return [&](size_t rollout, uint64_t seed) {
-      Recording recording({kPointSeconds, group.measures == Measures::kRunTimes});
-      RecordWatch(world, LadderFor(world), WatchFor(world), seed, recording);
-      return recording.Line(rollout);
-    };
-  };
-  const auto run = [&](const std::string& what, const World& world, int count) {
-    return session.Run("choice of settings: " + what, RolloutsOf(options.rollouts, Part::kChoose, count),
-                       record(world));
-  };
-  const int equal_count = std::max(kChooseEqualMin, options.rollouts.count);
-  ASSIGN_OR_RETURN(const auto equal, run("equal versions", group.equal, equal_count));
-  for (const Fault& fault : group.faults) {
-    ASSIGN_OR_RETURN(const auto faulty, run(fault.name, fault.world, kChooseFaulty));
-    Choice& choice = chosen.of_faults.emplace_back();
-    for (size_t peer = 0; peer < kPeers; ++peer) {
-      choice[peer] = ChooseSetting(equal[peer], faulty[peer], analysis::kAlphaTotal);
-    }
-  }
-  return chosen;
 }
 
 // What our rules did with the same rollouts.
@@ -125,7 +33,8 @@ struct Compared {
 struct Judged {
   const World& world;
   Watch watch;
-  Recording::Options recording;
+  // The past of the rollout with a seed, and whether run times are needed.
+  std::function<Recording::Options(uint64_t seed)> recording;
 };
 
 Result<Compared> Compare(const std::string& what, const Judged& judged, const Rollouts& rollouts,
@@ -134,7 +43,7 @@ Result<Compared> Compare(const std::string& what, const Judged& judged, const Ro
   compared.ours.outcomes.requests.resize(static_cast<size_t>(rollouts.count));
   compared.ours.pairs.resize(static_cast<size_t>(rollouts.count));
   const auto record = [&](size_t rollout, uint64_t seed) {
-    Recording recording(judged.recording);
+    Recording recording(judged.recording(seed));
     const Course course = RunWatch(judged.world, LadderFor(judged.world), judged.watch, seed, &recording);
     const bool found = course.end == End::kRolledBack;
     compared.ours.outcomes.requests[rollout] = found ? static_cast<double>(course.candidate_requests) : kNever;
@@ -149,72 +58,92 @@ std::string TextOf(const Share& share) { return fmt::format("{} of {}", share.co
 
 double MedianOf(std::vector<double> values) { return *Outcomes{std::move(values)}.Median(); }
 
-// The settings that are chosen for at least one fault, and where each fault finds its own.
-struct Finalists {
-  OfPeers<Json> settings;
-  std::vector<Choice> of_faults;  // Indices of `settings`.
+// What the chosen settings and our rules did with rollouts that chose nothing.
+struct Fresh {
+  std::vector<Compared> faulty;  // For each member of the group.
+  std::vector<Compared> equal;   // For each world of the group. Our rules judge only the worlds of the faults.
 };
 
-Finalists FinalistsOf(const Chosen& chosen) {
-  Finalists finalists{{}, chosen.of_faults};
-  for (size_t peer = 0; peer < kPeers; ++peer) {
-    std::vector<size_t> kept;
-    finalists.settings[peer] = Json::array();
-    for (Choice& choice : finalists.of_faults) {
-      if (!choice[peer]) continue;
-      const auto found = std::ranges::find(kept, *choice[peer]);
-      if (found == kept.end()) {
-        finalists.settings[peer].push_back(chosen.settings[peer][*choice[peer]]);
-        kept.push_back(*choice[peer]);
-        choice[peer] = kept.size() - 1;
-      } else {
-        choice[peer] = static_cast<size_t>(found - kept.begin());
-      }
-    }
+Result<Fresh> Measure(const Group& group, const Rollouts& rollouts, PeerSession& session) {
+  Fresh fresh;
+  const auto compare = [&](const std::string& what, const World& world) {
+    const auto recording = [&](uint64_t seed) {
+      return Recording::Options{kPointSeconds, group.measures == Measures::kRunTimes,
+                                PastOf(world, seed, group.measures)};
+    };
+    return Compare("comparison: " + what, {world, WatchFor(world), recording}, rollouts, session);
+  };
+  for (const auto& [fault, own] : group.members) {
+    ASSIGN_OR_RETURN(fresh.faulty.emplace_back(), compare(fault.name, fault.world));
   }
-  return finalists;
+  for (const EqualWorld& equal : group.equal) {
+    const std::string what = "equal versions, " + equal.name;
+    Compared& compared = fresh.equal.emplace_back();
+    if (!equal.kind) {
+      ASSIGN_OR_RETURN(compared, compare(what, equal.world));
+      continue;
+    }
+    const auto record = [&](size_t rollout, uint64_t seed) {
+      return RecordEqualLine(equal, group.measures, rollout, seed);
+    };
+    ASSIGN_OR_RETURN(compared.theirs, session.Run("comparison: " + what, rollouts, record));
+  }
+  return fresh;
 }
 
-Row RowOf(const Fault& fault, size_t peer, const Compared& equal, const Compared& faulty, const Json& settings,
-          std::optional<size_t> choice) {
-  Row row{.what = "requests of the candidate until a fault is found, median: " + fault.name,
+// The false alarms of a setting in the world of the fault and, of the other worlds, in the one with the most.
+std::string FalseAlarmsOf(const Group& group, const std::vector<size_t>& worlds, const Fresh& fresh, size_t peer,
+                          size_t setting) {
+  const auto count = [&](size_t world) { return fresh.equal[world].theirs[peer][setting].RolledBack(); };
+  std::string text = TextOf(count(worlds.front()));
+  if (worlds.size() == 1) return text;
+  const size_t most = *std::max_element(worlds.begin() + 1, worlds.end(),
+                                        [&](size_t a, size_t b) { return count(a).count < count(b).count; });
+  return text + fmt::format(", at most {} ({})", TextOf(count(most)), group.equal[most].name);
+}
+
+Row RowOf(const Group& group, const Tuned& tuned, const Fresh& fresh, size_t i, Family family, size_t peer) {
+  const auto& [fault, own] = group.members[i];
+  const Compared& faulty = fresh.faulty[i];
+  Row row{.what = fmt::format("requests of the candidate until a fault is found, median: {} ({})", fault.name,
+                              NameOf(family)),
           .peer = NameOf(static_cast<Peer>(peer)),
           .ours = faulty.ours.outcomes.Median(),
           .theirs = std::nullopt,
           .goal = kGoal};
   row.details = fmt::format("ours: found in {}, false alarms {}, median {:.0f} pairs; ",
-                            TextOf(faulty.ours.outcomes.RolledBack()), TextOf(equal.ours.outcomes.RolledBack()),
-                            MedianOf(faulty.ours.pairs));
-  if (!choice) {
-    row.details += fmt::format("theirs: no setting finds it in half of the rollouts with at most {:g} % false alarms",
-                               100 * analysis::kAlphaTotal);
+                            TextOf(faulty.ours.outcomes.RolledBack()),
+                            TextOf(fresh.equal[own].ours.outcomes.RolledBack()), MedianOf(faulty.ours.pairs));
+  const Tuned::Choice& choice = tuned.of_members[i][static_cast<size_t>(family)][peer];
+  if (!choice.setting) {
+    row.details +=
+        fmt::format("theirs: no setting finds it in half of the rollouts with at most {:g} % false alarms: {}",
+                    100 * analysis::kAlphaTotal, choice.why);
     return row;
   }
-  const Outcomes& theirs = faulty.theirs[peer][*choice];
+  const Outcomes& theirs = faulty.theirs[peer][*choice.setting];
   row.theirs = theirs.Median();
   row.details +=
       fmt::format("theirs: found in {}, false alarms {}; setting: {}", TextOf(theirs.RolledBack()),
-                  TextOf(equal.theirs[peer][*choice].RolledBack()), settings[*choice].at("name").get<std::string>());
+                  FalseAlarmsOf(group, WorldsOf(group, group.members[i], family), fresh, peer, *choice.setting),
+                  tuned.settings[peer][*choice.setting].at("name").get<std::string>());
   return row;
 }
 
 Status AddGroup(const Group& group, const PeerOptions& options, std::vector<Row>& rows) {
-  ASSIGN_OR_RETURN(const Chosen chosen, Choose(group, options));
-  const Finalists finalists = FinalistsOf(chosen);
-  ASSIGN_OR_RETURN(PeerSession session, PeerSession::Start(options.program, finalists.settings));
-  const Rollouts rollouts = RolloutsOf(options.rollouts, Part::kCompare, options.rollouts.count);
-  const auto compare = [&](const std::string& what, const World& world) {
-    return Compare("comparison: " + what,
-                   {world, WatchFor(world), {kPointSeconds, group.measures == Measures::kRunTimes}}, rollouts, session);
-  };
-  ASSIGN_OR_RETURN(const Compared equal, compare("equal versions", group.equal));
-  for (size_t i = 0; i < group.faults.size(); ++i) {
-    const Fault& fault = group.faults[i];
-    ASSIGN_OR_RETURN(const Compared faulty, compare(fault.name, fault.world));
-    for (size_t peer = 0; peer < kPeers; ++peer) {
-      rows.push_back(RowOf(fault, peer, equal, faulty, finalists.settings[peer], finalists.of_faults[i][peer]));
+  ASSIGN_OR_RETURN(const Tuned tuned,
+                   Tune(group, options.program, RolloutsOf(options.rollouts, Part::kChoose, 0), options.counts));
+  ASSIGN_OR_RETURN(PeerSession session, PeerSession::Start(options.program, tuned.settings));
+  ASSIGN_OR_RETURN(const Fresh fresh,
+                   Measure(group, RolloutsOf(options.rollouts, Part::kCompare, options.rollouts.count), session));
+  const size_t before = rows.size();
+  for (size_t i = 0; i < group.members.size(); ++i) {
+    for (const Family family : AllFamilies()) {
+      for (size_t peer = 0; peer < kPeers; ++peer) rows.push_back(RowOf(group, tuned, fresh, i, family, peer));
     }
   }
+  // The whole table takes an hour.
+  fmt::print(stderr, "{}", ToText({rows.begin() + static_cast<std::ptrdiff_t>(before), rows.end()}));
   return {};
 }
 
@@ -222,14 +151,18 @@ Status AddGroup(const Group& group, const PeerOptions& options, std::vector<Row>
 Status AddDocumented(const PeerOptions& options, std::vector<Row>& rows) {
   constexpr int kCountMin = 10;
   const Rollouts rollouts =
-      RolloutsOf(options.rollouts, Part::kDocumented, std::max(kCountMin, options.rollouts.count / 10));
+      RolloutsOf(options.rollouts, Part::kDocumented, std::max(kCountMin, options.rollouts.count / 20));
   OfPeers<Json> settings;
   for (const Peer peer : AllPeers()) settings[static_cast<size_t>(peer)] = Json::array({DocumentedSetting(peer)});
   ASSIGN_OR_RETURN(PeerSession session, PeerSession::Start(options.program, settings));
   const auto compare = [&](const std::string& what, const World& world) {
     return Compare("documented settings: " + what,
-                   {world, {WatchFor(world).candidate_share, kDocumentedSeconds}, {kPointSeconds, true}}, rollouts,
-                   session);
+                   {world,
+                    {WatchFor(world).candidate_share, kDocumentedSeconds},
+                    [](uint64_t) {
+                      return Recording::Options{kPointSeconds, true};
+                    }},
+                   rollouts, session);
   };
   ASSIGN_OR_RETURN(const Compared equal, compare("equal versions", World{}));
   double found_by_us = 0;

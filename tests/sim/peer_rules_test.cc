@@ -14,8 +14,8 @@ namespace {
 std::string LineOf(double candidate_errors) {
   World world;
   world.candidate_errors = candidate_errors;
-  Recording recording({kPointSeconds, true});
-  RecordWatch(world, LadderFor(world), {0.25, 600}, 1, recording);
+  Recording recording({kPointSeconds, true, {0.01, 10000, 13000, 17000}});
+  RunWatch(world, LadderFor(world), {0.25, 600}, 1, &recording);
   return recording.Line(1);
 }
 
@@ -49,7 +49,7 @@ TEST_F(RealPeerRules, AcceptEverySettingOfTheSweeps) {
   const std::string line = LineOf(0.01);
   for (const Peer peer : AllPeers()) {
     for (const Measures measures : {Measures::kErrors, Measures::kRunTimes}) {
-      const Json settings = SweepOf(peer, measures, {0.01, 10000, 13000, 17000}, 600);
+      const Json settings = SweepOf(peer, measures, 600);
       const auto rules = PeerRules::Start(program_, settings);
       ASSERT_TRUE(rules) << rules.error().message;
       const auto decisions = (*rules)->Judge(line);
@@ -62,7 +62,7 @@ TEST_F(RealPeerRules, AcceptEverySettingOfTheSweeps) {
 TEST_F(RealPeerRules, RollBackACandidateThatMostlyFails) {
   Json settings = Json::array();
   for (const Peer peer : AllPeers()) {
-    settings.push_back(SweepOf(peer, Measures::kErrors, {0.01, 10000, 13000, 17000}, 600).at(0));
+    settings.push_back(SweepOf(peer, Measures::kErrors, 600).at(0));
   }
   const auto rules = PeerRules::Start(program_, settings);
   ASSERT_TRUE(rules) << rules.error().message;

@@ -21,32 +21,28 @@ struct Schedule {
   int window_seconds = 0;
 };
 
-std::vector<Limit> ErrorLimits(const Stable& stable) {
+std::vector<Limit> ErrorLimits() {
   std::vector<Limit> limits;
-  for (const double factor : {1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0}) {
-    limits.push_back({"candidate_error_share", factor * stable.error_share,
-                      fmt::format("errors at most {:g} times stable's true share", factor)});
+  for (const double factor : {1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0, 20.0}) {
+    limits.push_back({"candidate_error_share_by_past", factor,
+                      fmt::format("errors at most {:g} times stable's past share", factor)});
     limits.push_back({"error_share_ratio", factor, fmt::format("errors at most {:g} times stable's", factor)});
   }
   for (const double factor : {0.25, 0.5, 1.0, 2.0, 4.0}) {
-    limits.push_back({"error_share_difference", factor * stable.error_share,
-                      fmt::format("errors at most {:g} of stable's true share above stable's", factor)});
+    limits.push_back({"error_share_difference_by_past", factor,
+                      fmt::format("errors at most {:g} of stable's past share above stable's", factor)});
   }
   return limits;
 }
 
-std::vector<Limit> RunTimeLimits(const Stable& stable) {
-  struct Quantile {
-    const char* name;
-    double us;
-  };
+std::vector<Limit> RunTimeLimits() {
   std::vector<Limit> limits;
-  for (const auto& [name, us] : {Quantile{"p50", stable.p50_us}, {"p90", stable.p90_us}, {"p99", stable.p99_us}}) {
-    for (const double factor : {1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0}) {
-      limits.push_back({fmt::format("candidate_{}_us", name), factor * us,
-                        fmt::format("{} at most {:g} times stable's true one", name, factor)});
-      limits.push_back(
-          {fmt::format("{}_us_ratio", name), factor, fmt::format("{} at most {:g} times stable's", name, factor)});
+  for (const char* quantile : {"p50", "p90", "p99"}) {
+    for (const double factor : {1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0, 3.0}) {
+      limits.push_back({fmt::format("candidate_{}_us_by_past", quantile), factor,
+                        fmt::format("{} at most {:g} times stable's past one", quantile, factor)});
+      limits.push_back({fmt::format("{}_us_ratio", quantile), factor,
+                        fmt::format("{} at most {:g} times stable's", quantile, factor)});
     }
   }
   return limits;
@@ -210,12 +206,12 @@ const char* NameOf(Peer peer) {
   return "";
 }
 
-Json SweepOf(Peer peer, Measures measures, const Stable& stable, int seconds) {
+Json SweepOf(Peer peer, Measures measures, int seconds) {
   if (peer == Peer::kKayenta) return KayentaSweep(measures, seconds);
   const bool argo = peer == Peer::kArgo;
   const std::vector<int> failures = argo ? std::vector{0, 1, 2, 3, 4} : std::vector{1, 2, 3, 4, 5, 10};
   Json settings = Json::array();
-  for (const Limit& limit : measures == Measures::kErrors ? ErrorLimits(stable) : RunTimeLimits(stable)) {
+  for (const Limit& limit : measures == Measures::kErrors ? ErrorLimits() : RunTimeLimits()) {
     for (const Schedule& schedule : Schedules(seconds)) {
       for (const int count : failures) {
         settings.push_back(argo ? ArgoSetting(limit, schedule, count, seconds)

@@ -15,18 +15,11 @@ const char* NameOf(Peer peer);
 // What a rule of a peer measures.
 enum class Measures { kErrors, kRunTimes };
 
-// What an operator can find out about stable, to choose limits that suit it.
-struct Stable {
-  double error_share = 0;
-  double p50_us = 0;
-  double p90_us = 0;
-  double p99_us = 0;
-};
-
-// A list of settings for rollouts that take so many seconds. Each setting compares one measure with one limit. All
-// windows, intervals and steps are multiples of kPointSeconds.
+// A list of settings for rollouts that take so many seconds. Each setting compares one measure with one limit. Limits
+// are multiples of stable's measure, either at the same time or in the past (sim::Past), so a setting has the same
+// meaning in every world. All windows, intervals and steps are multiples of kPointSeconds.
 inline constexpr int kPointSeconds = 10;
-Json SweepOf(Peer peer, Measures measures, const Stable& stable, int seconds);
+Json SweepOf(Peer peer, Measures measures, int seconds);
 
 // The setting in the peer's documentation, for rollouts of kDocumentedSeconds, which is the lifetime that Kayenta
 // recommends.

@@ -8,12 +8,10 @@
 namespace longshore::sim {
 namespace {
 
-constexpr Stable kStable{0.01, 10000, 13000, 17000};
-
 TEST(SweepOf, NamesEachSettingOnceAndHasThePeerInEach) {
   for (const Peer peer : AllPeers()) {
     for (const Measures measures : {Measures::kErrors, Measures::kRunTimes}) {
-      const Json settings = SweepOf(peer, measures, kStable, 2400);
+      const Json settings = SweepOf(peer, measures, 2400);
       std::set<std::string> names;
       for (const Json& setting : settings) {
         names.insert(setting.at("name").get<std::string>());
@@ -26,7 +24,7 @@ TEST(SweepOf, NamesEachSettingOnceAndHasThePeerInEach) {
 }
 
 TEST(SweepOf, HasNoWindowThatIsLongerThanTheRollout) {
-  for (const Json& setting : SweepOf(Peer::kArgo, Measures::kErrors, kStable, 600)) {
+  for (const Json& setting : SweepOf(Peer::kArgo, Measures::kErrors, 600)) {
     const int window = setting.at("metrics").at(0).at("window_seconds").get<int>();
     EXPECT_LE(window, 600);
     EXPECT_EQ(window % kPointSeconds, 0);
@@ -34,7 +32,7 @@ TEST(SweepOf, HasNoWindowThatIsLongerThanTheRollout) {
 }
 
 TEST(SweepOf, LetsFlaggerPromoteAtTheEndOfTheRollout) {
-  for (const Json& setting : SweepOf(Peer::kFlagger, Measures::kErrors, kStable, 600)) {
+  for (const Json& setting : SweepOf(Peer::kFlagger, Measures::kErrors, 600)) {
     const Json& analysis = setting.at("analysis");
     const int interval = std::stoi(analysis.at("interval").get<std::string>());
     EXPECT_EQ((analysis.at("iterations").get<int>() + 1) * interval, 600);

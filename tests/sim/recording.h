@@ -11,12 +11,21 @@
 
 namespace longshore::sim {
 
+// What an operator knows about stable from the time before a rollout. 0: unknown.
+struct Past {
+  double error_share = 0;
+  double p50_us = 0;
+  double p90_us = 0;
+  double p99_us = 0;
+};
+
 // Sums the seconds of a simulated service to points of equal length.
 class Recording {
  public:
   struct Options {
     int interval_seconds = 10;
     bool run_times = false;  // Rules that only compare errors do not need them, and they are most of the data.
+    Past past{};
   };
   explicit Recording(const Options& options) : options_(options) {}
 
@@ -37,7 +46,13 @@ class Recording {
     Arm stable;
   };
   void AddArm(const api::ArmEvidence& evidence, const std::vector<double>& run_times_us, Arm& arm) const;
-  void WriteArm(const char* name, const Arm& arm, std::string& line) const;
+  // The buckets that are written: those with a run time in any point, and one below them.
+  struct Range {
+    int begin = 0;
+    int end = 0;
+  };
+  Range UsedBuckets() const;
+  void WriteArm(const char* name, const Arm& arm, const Range& range, std::string& line) const;
 
   Options options_;
   std::vector<Point> points_;

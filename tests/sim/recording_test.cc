@@ -44,16 +44,44 @@ TEST(Recording, CountsEachRunTimeInTheBucketBelowWhoseBoundItIs) {
   EXPECT_EQ(counts[static_cast<size_t>(bucket)], 1);
 }
 
+TEST(Recording, WritesOnlyTheBucketsThatAreUsedAndOneBelow) {
+  Recording recording({.interval_seconds = 1, .run_times = true});
+  Period period = PeriodOf(2, 0);
+  period.candidate_run_times_us = {9000, 9100};
+  period.stable_run_times_us = {10000};
+  recording.Add(1, period);
+  const Json line = ParseJson(recording.Line(0)).value();
+  const auto bounds = line.at("run_time_bounds_us").get<std::vector<double>>();
+  const Json& point = line.at("points").at(0);
+  EXPECT_EQ(point.at("candidate_run_times").dump(), "[0,2,0,0]");
+  EXPECT_EQ(point.at("stable_run_times").dump(), "[0,0,0,1]");
+  ASSERT_EQ(bounds.size(), 4U);
+  EXPECT_LT(bounds[0], 9000) << "the buckets that are left out begin at 0, and would change a quantile";
+  EXPECT_GE(bounds[3], 10000);
+}
+
+TEST(Recording, WritesWhatIsKnownOfThePast) {
+  Recording recording({.interval_seconds = 1, .run_times = false, .past = {.error_share = 0.25, .p99_us = 1500}});
+  recording.Add(1, PeriodOf(1, 0));
+  EXPECT_EQ(ParseJson(recording.Line(0)).value().at("stable_past").dump(), R"({"error_share":0.25,"p99_us":1500.0})");
+}
+
 // The peers must see the requests that our rules judge.
-TEST(RunWatch, RecordsTheSameRequestsAsWithoutAJudge) {
+TEST(RunWatch, RecordsAllRequestsAlsoAfterTheRollback) {
   World world;
   world.candidate_errors = 0.2;
-  const Ladder ladder = LadderFor(world);
+  Ladder ladder = LadderFor(world);
+  ladder.baseline_requests = 0;
   const Watch watch{0.25, 120};
   Recording judged({.interval_seconds = 10, .run_times = true});
   Recording recorded({.interval_seconds = 10, .run_times = true});
   const Course course = RunWatch(world, ladder, watch, 5, &judged);
-  RecordWatch(world, ladder, watch, 5, recorded);
+  Service service(world, {}, 5);
+  for (int second = 1; second <= watch.seconds_max; ++second) {
+    Period period;
+    service.AddSecond(watch.candidate_share, true, period);
+    recorded.Add(second, period);
+  }
   EXPECT_EQ(course.end, End::kRolledBack);
   EXPECT_EQ(judged.Line(0), recorded.Line(0));
   EXPECT_EQ(RunWatch(world, ladder, watch, 5).candidate_requests, course.candidate_requests);

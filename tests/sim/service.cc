@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "common/base/buckets.h"
 #include "common/base/sampled.h"
@@ -34,8 +35,8 @@ std::string NameOf(size_t node) { return std::string(1, static_cast<char>('a' + 
 
 }  // namespace
 
-Service::Service(const World& world, const Pairs& pairs, uint64_t seed)
-    : world_(world), pairs_(pairs), random_(seed), nodes_(static_cast<size_t>(world.conditions.nodes)) {
+Service::Service(const World& world, const Pairs& pairs, uint64_t seed, Only only)
+    : world_(world), pairs_(pairs), only_(only), random_(seed), nodes_(static_cast<size_t>(world.conditions.nodes)) {
   const Conditions& conditions = world_.conditions;
   for (Node& node : nodes_) {
     if (conditions.node_sigma > 0) node.log_speed = conditions.node_sigma * normal_(random_);
@@ -80,6 +81,7 @@ Service::Input Service::Draw(const Node& node) {
     if (world_.keyed) input.assigned_at = user.assigned_at;
   }
   if (world_.hidden.class_share > 0) input.of_class = uniform_(random_) < world_.hidden.class_share;
+  if (only_ == Only::kRunTimes) return input;
   const double shared = std::max(world_.stable_errors * world_.errors_of_inputs, input.errors);
   input.fails_anywhere = shared > 0 && uniform_(random_) < shared;
   return input;
@@ -136,23 +138,33 @@ void Service::Pair(const Input& input, int rows, bool first_node, api::PairEvide
   Count(static_cast<size_t>(RatioBucketOf(log2_ratio)), pairs.ratio_buckets);
 }
 
+void Service::CountRequests(std::span<const Input> inputs, bool candidate, size_t node, int rows,
+                            analysis::WindowEvidence& window) {
+  Node& of = nodes_[node];
+  for (const Input& input : inputs) {
+    CountRequest(input, candidate, node == 0, candidate ? window.candidate : window.stable);
+    if (Sampled(of.requests++, pairs_.share) && ++of.paired <= pairs_.per_second_max) {
+      Pair(input, std::max(rows, 1), node == 0, window.candidate.pairs);
+    }
+  }
+}
+
 void Service::RunBatches(const std::vector<Input>& inputs, bool candidate, size_t node, Period& period, bool keep) {
   analysis::WindowEvidence& window = period.windows[NameOf(node)];
   api::ArmEvidence& arm = candidate ? window.candidate : window.stable;
+  if (only_ == Only::kErrors) return CountRequests(inputs, candidate, node, 1, window);
   std::vector<double>& run_times = candidate ? period.candidate_run_times_us : period.stable_run_times_us;
   const auto per_second = static_cast<double>(inputs.size());
   for (size_t begin = 0; begin < inputs.size();) {
     const size_t count = std::min(static_cast<size_t>(RowsOf(per_second)), inputs.size() - begin);
     const int rows = world_.batches.rows_max == 1 ? 0 : static_cast<int>(std::bit_ceil(count));
     const double log_us = RunTime(inputs[begin], candidate, std::max(rows, 1));
-    Count(BucketOfLog(log_us), arm.run_times[rows]);
-    for (size_t i = begin; i < begin + count; ++i) {
-      CountRequest(inputs[i], candidate, node == 0, arm);
-      if (keep) run_times.push_back(std::exp2(log_us));
-      Node& of = nodes_[node];
-      if (Sampled(of.requests++, pairs_.share) && ++of.paired <= pairs_.per_second_max) {
-        Pair(inputs[i], std::max(rows, 1), node == 0, window.candidate.pairs);
-      }
+    if (keep) run_times.insert(run_times.end(), count, std::exp2(log_us));
+    if (only_ == Only::kRunTimes) {
+      arm.requests += static_cast<int64_t>(count);
+    } else {
+      Count(BucketOfLog(log_us), arm.run_times[rows]);
+      CountRequests({inputs.begin() + static_cast<std::ptrdiff_t>(begin), count}, candidate, node, rows, window);
     }
     begin += count;
   }
@@ -174,6 +186,57 @@ void Service::AddSecond(double candidate_share, bool keep_run_times, Period& per
       if (!inputs[candidate].empty()) RunBatches(inputs[candidate], candidate, node, period, keep_run_times);
     }
   }
+}
+
+Service::Flows Service::EqualFlows(double candidate_share) const {
+  Flows flows;
+  const auto add = [&](double share, double errors_of_user, bool candidate) {
+    for (const bool burst : {false, true}) {
+      const double errors = std::max(errors_of_user, burst ? world_.conditions.burst_errors : 0);
+      const double shared = std::max(world_.stable_errors * world_.errors_of_inputs, errors);
+      Flow& flow = flows[candidate][burst];
+      flow.requests += share;
+      flow.errors += share * (shared + (1 - shared) * ErrorsOf({}, false, false));
+    }
+  };
+  const auto split = [&](double share, double errors_of_user) {
+    add(share * candidate_share, errors_of_user, true);
+    add(share * (1 - candidate_share), errors_of_user, false);
+  };
+  double before = 0;
+  for (size_t i = 0; i < users_.size(); ++i) {
+    const double share = (activity_[i] - std::exchange(before, activity_[i])) / activity_.back();
+    const double errors = users_[i].fails ? world_.users.failing_rate : 0;
+    world_.keyed ? add(share, errors, users_[i].assigned_at < candidate_share) : split(share, errors);
+  }
+  if (users_.empty()) split(1, 0);
+  return flows;
+}
+
+int64_t Service::Arrivals(double mean) { return mean > 0 ? std::poisson_distribution<int64_t>(mean)(random_) : 0; }
+
+void Service::AddCounts(const Flows& flows, Period& period) {
+  now_ += 1;
+  const double per_node = world_.requests_per_second / static_cast<double>(nodes_.size());
+  for (size_t node = 0; node < nodes_.size(); ++node) {
+    Advance(nodes_[node]);
+    analysis::WindowEvidence& window = period.windows[NameOf(node)];
+    for (const bool candidate : {false, true}) {
+      const Flow& flow = flows[candidate][now_ < nodes_[node].burst_ends_at];
+      api::ArmEvidence& arm = candidate ? window.candidate : window.stable;
+      const int64_t errors = Arrivals(per_node * flow.errors);
+      arm.errors += errors;
+      arm.requests += errors + Arrivals(per_node * (flow.requests - flow.errors));
+    }
+  }
+}
+
+double Service::StableErrors() const {
+  const auto [outside, during] = EqualFlows(0)[false];
+  const Conditions& conditions = world_.conditions;
+  if (conditions.burst_every_seconds == 0) return outside.errors;
+  const double cycle = conditions.burst_every_seconds + conditions.burst_seconds;
+  return (outside.errors * conditions.burst_every_seconds + during.errors * conditions.burst_seconds) / cycle;
 }
 
 }  // namespace longshore::sim

@@ -2,8 +2,10 @@
 // seed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "controller/decide/analysis/analysis.h"
@@ -30,10 +32,27 @@ class Service {
     double per_second_max = 20;  // On one node; the rest is dropped.
   };
 
-  Service(const World& world, const Pairs& pairs, uint64_t seed);
+  // What is needed. Without the rest, a simulation takes half of the time, but other random numbers.
+  enum class Only { kEverything, kErrors, kRunTimes };
+
+  Service(const World& world, const Pairs& pairs, uint64_t seed, Only only = Only::kEverything);
 
   // Adds the next second to `period`. `keep_run_times`: whether the vectors of run times are needed.
   void AddSecond(double candidate_share, bool keep_run_times, Period& period);
+
+  // What share of all requests a version answers, and fails.
+  struct Flow {
+    double requests = 0;
+    double errors = 0;
+  };
+  // The flows of stable and of an equal candidate, outside bursts and during one.
+  using Flows = std::array<std::array<Flow, 2>, 2>;  // [candidate][burst]
+  Flows EqualFlows(double candidate_share) const;
+  // As AddSecond for equal versions, but adds only the numbers of requests and errors, which takes a fraction of the
+  // time. Arrivals are a Poisson process, so these numbers are independent and have Poisson distributions.
+  void AddCounts(const Flows& flows, Period& period);
+  // The share of stable's requests that fail in the long run.
+  double StableErrors() const;
 
  private:
   struct Node {
@@ -67,12 +86,16 @@ class Service {
   // The binary logarithm of a run time in microseconds.
   double RunTime(const Input& input, bool candidate, int rows);
   int RowsOf(double requests_per_second);
+  int64_t Arrivals(double mean);
   void RunBatches(const std::vector<Input>& inputs, bool candidate, size_t node, Period& period, bool keep);
+  void CountRequests(std::span<const Input> inputs, bool candidate, size_t node, int rows,
+                     analysis::WindowEvidence& window);
   void Pair(const Input& input, int rows, bool first_node, api::PairEvidence& pairs);
   double Exponential(double mean) { return -mean * std::log1p(-uniform_(random_)); }
 
   const World world_;
   const Pairs pairs_;
+  const Only only_;
   std::mt19937_64 random_;
   std::uniform_real_distribution<double> uniform_;
   std::normal_distribution<double> normal_;

@@ -89,6 +89,65 @@ TEST(Service, DropsThePairsThatTheBudgetDoesNotAllow) {
   EXPECT_FALSE(period.stable_run_times_us.empty());
 }
 
+// Worlds in which the errors differ between users and over time.
+World WorldWithBursts() {
+  World world;
+  world.conditions = {.nodes = 3, .burst_every_seconds = 20, .burst_errors = 0.5};
+  return world;
+}
+
+World WorldWithFailingUsers() {
+  World world;
+  world.users = {50, 0.3, 0.1, 0.3};
+  world.keyed = true;
+  return world;
+}
+
+TEST(Service, CountsTheSameErrorsWithoutSimulatingEachRequest) {
+  for (const World& world : {World{}, WorldWithBursts(), WorldWithFailingUsers()}) {
+    const analysis::WindowEvidence wanted = EvidenceOf(world, 0.25, 6000, 0);
+    Service service(world, {}, 5);
+    const Service::Flows flows = service.EqualFlows(0.25);
+    Period period;
+    for (int i = 0; i < 6000; ++i) service.AddCounts(flows, period);
+    const analysis::WindowEvidence seen = analysis::Sum(period.windows);
+    EXPECT_NEAR(static_cast<double>(seen.candidate.requests) / static_cast<double>(wanted.candidate.requests), 1, 0.02);
+    EXPECT_NEAR(static_cast<double>(seen.stable.requests) / static_cast<double>(wanted.stable.requests), 1, 0.02);
+    EXPECT_NEAR(ErrorRate(seen.candidate) / ErrorRate(wanted.candidate), 1, 0.1);
+    EXPECT_NEAR(ErrorRate(seen.stable) / ErrorRate(wanted.stable), 1, 0.1);
+  }
+}
+
+TEST(Service, KnowsTheShareOfStablesErrorsInTheLongRun) {
+  for (const World& world : {World{}, WorldWithBursts(), WorldWithFailingUsers()}) {
+    const double wanted = ErrorRate(EvidenceOf(world, 0, 40000, 0).stable);
+    EXPECT_NEAR(Service(world, {}, 5).StableErrors() / wanted, 1, 0.04);
+  }
+}
+
+TEST(Service, SimulatesOnlyWhatIsNeededWithTheSameRates) {
+  World world;
+  world.stable_errors = world.candidate_errors = 0.1;
+  world.batches.rows_max = 8;
+  const auto run = [&](Service::Only only) {
+    Service service(world, {.share = 0}, 5, only);
+    Period period;
+    for (int i = 0; i < 1000; ++i) service.AddSecond(0.25, true, period);
+    return period;
+  };
+  const Period all = run(Service::Only::kEverything);
+  const Period errors = run(Service::Only::kErrors);
+  const Period run_times = run(Service::Only::kRunTimes);
+  EXPECT_NEAR(ErrorRate(errors.windows.at("a").stable), ErrorRate(all.windows.at("a").stable), 0.01);
+  EXPECT_TRUE(errors.stable_run_times_us.empty());
+  const auto mean = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  };
+  EXPECT_NEAR(mean(run_times.candidate_run_times_us) / mean(all.candidate_run_times_us), 1, 0.01);
+  EXPECT_EQ(std::ssize(run_times.candidate_run_times_us), run_times.windows.at("a").candidate.requests);
+  EXPECT_EQ(run_times.windows.at("a").stable.errors, 0);
+}
+
 TEST(Service, RepeatsItselfForTheSameSeed) {
   EXPECT_EQ(EvidenceOf({}, 0.5, 10).candidate, EvidenceOf({}, 0.5, 10).candidate);
 }

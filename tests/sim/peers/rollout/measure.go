@@ -17,27 +17,32 @@ const (
 
 // Measure is what a rule reads from a window, for example candidate_error_share or p99_us_ratio.
 type Measure struct {
-	of   string // candidate, stable, difference or ratio.
-	what string // A key of quantities.
+	of     string // candidate, stable, difference or ratio.
+	what   string // A key of quantities.
+	byPast bool   // Divided by the quantity of stable in the past, before the rollout.
 }
+
+// byPastSuffix ends the name of a measure that is divided by the past.
+const byPastSuffix = "_by_past"
 
 var quantities = map[string]float64{ // Quantity -> its quantile; 0 for those without.
 	"error_share": 0, "success_percent": 0, "p50_us": 0.5, "p90_us": 0.9, "p99_us": 0.99,
 }
 
-// ParseMeasure reads a name such as candidate_p99_us, stable_error_share, error_share_difference or p50_us_ratio.
+// ParseMeasure reads a name such as candidate_p99_us, error_share_difference, p50_us_ratio or candidate_p99_us_by_past.
 func ParseMeasure(name string) (Measure, error) {
+	now, byPast := strings.CutSuffix(name, byPastSuffix)
 	for _, of := range []string{"candidate", "stable"} {
-		if what, ok := strings.CutPrefix(name, of+"_"); ok && isQuantity(what) {
-			return Measure{of, what}, nil
+		if what, ok := strings.CutPrefix(now, of+"_"); ok && isQuantity(what) {
+			return Measure{of, what, byPast}, nil
 		}
 	}
 	for _, of := range []string{"difference", "ratio"} {
-		if what, ok := strings.CutSuffix(name, "_"+of); ok && isQuantity(what) {
-			return Measure{of, what}, nil
+		if what, ok := strings.CutSuffix(now, "_"+of); ok && isQuantity(what) {
+			return Measure{of, what, byPast}, nil
 		}
 	}
-	return Measure{}, fmt.Errorf("unknown measure %q; it is candidate_X, stable_X, X_difference or X_ratio, where X is %s", name, quantityNames())
+	return Measure{}, fmt.Errorf("unknown measure %q; it is candidate_X, stable_X, X_difference or X_ratio, where X is %s, or one of these with the suffix %s", name, quantityNames(), byPastSuffix)
 }
 
 // Of returns the measure of a quantity, such as p99_us, of one arm.
@@ -45,7 +50,7 @@ func Of(arm Arm, quantity string) (Measure, error) {
 	if !isQuantity(quantity) {
 		return Measure{}, fmt.Errorf("unknown quantity %q; it is %s", quantity, quantityNames())
 	}
-	return Measure{string(arm), quantity}, nil
+	return Measure{string(arm), quantity, false}, nil
 }
 
 func isQuantity(name string) bool { _, ok := quantities[name]; return ok }
@@ -88,14 +93,17 @@ func (r *Rollout) Series(measure Measure, points int) (Series, error) {
 }
 
 func (r *Rollout) makeSeries(measure Measure, points int) (Series, error) {
+	if measure.byPast {
+		return r.seriesByPast(measure, points)
+	}
 	if measure.of == string(Candidate) || measure.of == string(Stable) {
 		return r.armSeries(Arm(measure.of), measure.what, points)
 	}
-	candidate, err := r.Series(Measure{string(Candidate), measure.what}, points)
+	candidate, err := r.Series(Measure{string(Candidate), measure.what, false}, points)
 	if err != nil {
 		return nil, err
 	}
-	stable, err := r.Series(Measure{string(Stable), measure.what}, points)
+	stable, err := r.Series(Measure{string(Stable), measure.what, false}, points)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +115,22 @@ func (r *Rollout) makeSeries(measure Measure, points int) (Series, error) {
 		} else {
 			made[i].Value = candidate[i].Value - stable[i].Value
 		}
+	}
+	return made, nil
+}
+
+func (r *Rollout) seriesByPast(measure Measure, points int) (Series, error) {
+	past, ok := r.StablePast[measure.what]
+	if !ok {
+		return nil, fmt.Errorf("stable_past.%s is missing, which a measure with the suffix %s needs", measure.what, byPastSuffix)
+	}
+	now, err := r.Series(Measure{measure.of, measure.what, false}, points)
+	if err != nil {
+		return nil, err
+	}
+	made := make(Series, len(now))
+	for i, value := range now {
+		made[i] = Value{value.Value / past, value.Exists}
 	}
 	return made, nil
 }

@@ -15,7 +15,9 @@ type Rollout struct {
 	IntervalSeconds float64         `json:"interval_seconds"`
 	// RunTimeBoundsUs are the upper bounds of the buckets of the run times, in microseconds.
 	RunTimeBoundsUs []float64 `json:"run_time_bounds_us"`
-	Points          []Point   `json:"points"`
+	// StablePast has the quantities of stable that an operator knows from the time before the rollout, above 0.
+	StablePast map[string]float64 `json:"stable_past"`
+	Points     []Point            `json:"points"`
 
 	candidateRequests []float64 // candidateRequests[i]: requests in the first i points.
 	series            map[seriesKey]Series
@@ -55,6 +57,11 @@ func Parse(line []byte) (*Rollout, error) {
 	}
 	if len(parsed.Points) == 0 {
 		return nil, fmt.Errorf("points is empty or missing")
+	}
+	for what, past := range parsed.StablePast {
+		if !isQuantity(what) || !(past > 0) {
+			return nil, fmt.Errorf("stable_past.%s is %v; it must be above 0, and the name must be one of %s", what, past, quantityNames())
+		}
 	}
 	for i := 1; i < len(parsed.RunTimeBoundsUs); i++ {
 		if !(parsed.RunTimeBoundsUs[i] > parsed.RunTimeBoundsUs[i-1]) {

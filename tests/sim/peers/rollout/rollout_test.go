@@ -51,6 +51,23 @@ func TestMeasureIsTakenOverTheWholeWindow(t *testing.T) {
 	expectValue(t, series(t, seen, "error_share_difference", 1)[1], 0.1-1.0/31)
 }
 
+func TestMeasureByPastIsDividedByWhatStableWasBefore(t *testing.T) {
+	seen, err := Parse([]byte(`{"id":1,"interval_seconds":10,"stable_past":{"error_share":0.02},"points":[` + point(10, 10, 1) + `,` + point(20, 0, 0) + `]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shares := series(t, seen, "candidate_error_share_by_past", 1)
+	expectValue(t, shares[1], 0.1/0.02)
+	if shares[0].Exists || !shares[2].Exists || !math.IsNaN(shares[2].Value) {
+		t.Errorf("values without requests are %v and %v, as without the past", shares[0], shares[2])
+	}
+	expectValue(t, series(t, seen, "error_share_difference_by_past", 1)[1], (0.1-1.0/31)/0.02)
+	measure, _ := ParseMeasure("candidate_success_percent_by_past")
+	if _, err := seen.Series(measure, 1); err == nil || !strings.Contains(err.Error(), "stable_past.success_percent is missing") {
+		t.Errorf("the error without the past is %v", err)
+	}
+}
+
 func TestMeasureDoesNotExistBeforeTheFirstRequestAndIsNaNInALaterEmptyWindow(t *testing.T) {
 	seen := parse(t, point(10, 0, 0), point(20, 5, 1), point(30, 0, 0))
 	shares := series(t, seen, "candidate_error_share", 1)
@@ -103,6 +120,8 @@ func TestWrongLinesNameTheField(t *testing.T) {
 		`{"interval_seconds":1}`:        "id is missing",
 		`{"id":1,"points":[{"t":1}]}`:   "interval_seconds is 0",
 		`{"id":1,"interval_seconds":1}`: "points is empty",
+		`{"id":1,"interval_seconds":1,"stable_past":{"p99_us":0},"points":[{"t":1}]}`:                        "stable_past.p99_us is 0",
+		`{"id":1,"interval_seconds":1,"stable_past":{"p95_us":1},"points":[{"t":1}]}`:                        "stable_past.p95_us is 1",
 		`{"id":1,"interval_seconds":1,"points":[{"t":2}]}`:                                                   "points[0].t is 2",
 		`{"id":1,"interval_seconds":1,"points":[{"t":1,"candidate_requests":1,"candidate_errors":2}]}`:       "candidate_errors is 2",
 		`{"id":1,"interval_seconds":1,"points":[{"t":1,"stable_requests":-1}]}`:                              "stable_requests is -1",
@@ -116,7 +135,7 @@ func TestWrongLinesNameTheField(t *testing.T) {
 }
 
 func TestUnknownMeasuresAreRefused(t *testing.T) {
-	for _, name := range []string{"", "error_share", "candidate_", "candidate_p95_us", "p99_us_sum"} {
+	for _, name := range []string{"", "error_share", "candidate_", "candidate_p95_us", "p99_us_sum", "p99_us_by_past"} {
 		if _, err := ParseMeasure(name); err == nil {
 			t.Errorf("measure %q is accepted", name)
 		}
