@@ -93,9 +93,10 @@ TEST(ModelExposition, ExactlyOnePhaseIsSet) {
   EXPECT_THAT(
       Shown(Of(Digits()), "longshore_model_rollout_phase"),
       ElementsAre("longshore_model_rollout_phase{phase=Completed} 0", "longshore_model_rollout_phase{phase=Loading} 0",
-                  "longshore_model_rollout_phase{phase=Paused} 0", "longshore_model_rollout_phase{phase=Promoting} 0",
-                  "longshore_model_rollout_phase{phase=RolledBack} 0", "longshore_model_rollout_phase{phase=Step} 1",
-                  "longshore_model_rollout_phase{phase=Validating} 0"));
+                  "longshore_model_rollout_phase{phase=Paused} 0", "longshore_model_rollout_phase{phase=Preview} 0",
+                  "longshore_model_rollout_phase{phase=Promoting} 0",
+                  "longshore_model_rollout_phase{phase=RolledBack} 0", "longshore_model_rollout_phase{phase=Shadow} 0",
+                  "longshore_model_rollout_phase{phase=Step} 1", "longshore_model_rollout_phase{phase=Validating} 0"));
   EXPECT_THAT(Shown(Of(Digits()), "longshore_model_rollout_step"),
               ElementsAre("longshore_model_rollout_step{} 2", "longshore_model_rollout_step_start_time_seconds{} 1000",
                           "longshore_model_rollout_steps{} 3"));

@@ -86,8 +86,10 @@ const std::vector<Shown>& ShownNumbers() {
       evidence("eErrors", "eErrorsLimit", "ErrorRate"),
       evidence("eLatency", "eLatencyLimit", "Latency"),
       evidence("eLatencyBaseline", "eLatencyBaselineLimit", "LatencyBaseline"),
+      evidence("eOutputs", "eOutputsLimit", "Outputs"),
       {"eErrorsProof", kProof, {{"test", "ErrorRate"}}, 1, "eProofLimit"},
       {"eLatencyProof", kProof, {{"test", "Latency"}}, 1, "eProofLimit"},
+      {"eOutputsProof", kProof, {{"test", "Outputs"}}, 1, "eProofLimit"},
       {"errorDifferenceLow", kDifference, {{"bound", "low"}}},
       {"errorDifferenceHigh", kDifference, {{"bound", "high"}}},
       {"errorDifferenceDetectable", kDetectable, {}},
@@ -127,9 +129,9 @@ void ShowWeights(const api::ModelStatus& status, const Labels& labels, Expositio
 
 void ShowRollout(const api::Model& model, const Labels& labels, Exposition* out) {
   const api::RolloutStatus& rollout = model.status.rollout;
-  for (const RolloutPhase phase :
-       {RolloutPhase::kValidating, RolloutPhase::kLoading, RolloutPhase::kStep, RolloutPhase::kPaused,
-        RolloutPhase::kPromoting, RolloutPhase::kCompleted, RolloutPhase::kRolledBack}) {
+  for (const RolloutPhase phase : {RolloutPhase::kValidating, RolloutPhase::kLoading, RolloutPhase::kShadow,
+                                   RolloutPhase::kPreview, RolloutPhase::kStep, RolloutPhase::kPaused,
+                                   RolloutPhase::kPromoting, RolloutPhase::kCompleted, RolloutPhase::kRolledBack}) {
     out->Set(kPhase, With(labels, {{"phase", std::string(api::RolloutPhaseName(phase))}}), rollout.phase == phase);
   }
   out->Set(kSteps, labels, static_cast<double>(model.spec.rollout.steps.size()));

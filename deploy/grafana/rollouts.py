@@ -4,9 +4,9 @@ from grafana import BLUE, GRAY, GREEN, ORANGE, RED, YELLOW, bars, dashboard, lin
 
 CHOSEN = 'fleet=~"$fleet",model=~"$model"'
 MODEL = "{{namespace}}/{{name}}"
-PHASES = {"Validating": BLUE, "Loading": BLUE, "Step": YELLOW, "Paused": ORANGE, "Promoting": BLUE, "Completed": GREEN,
+PHASES = {"Validating": BLUE, "Loading": BLUE, "Shadow": YELLOW, "Preview": YELLOW, "Step": YELLOW, "Paused": ORANGE, "Promoting": BLUE, "Completed": GREEN,
           "RolledBack": RED}
-UNDER_WAY = "Validating|Loading|Step|Paused|Promoting"
+UNDER_WAY = "Validating|Loading|Shadow|Preview|Step|Paused|Promoting"
 RESULTS = {"Undecided": GRAY, "Pass": GREEN, "Fail": RED, "Inconclusive": ORANGE}
 
 

@@ -33,12 +33,12 @@ REVIEWED: dict[str, str] = {
         "only an object with the new field shadow can break the rule",
     "Model v1alpha1.spec.rollout: has the new rule !has(self.preview) || self.strategy == 'BlueGreen'":
         "only an object with the new field preview can break the rule",
-    "Model v1alpha1.spec.rollout: has the new rule self.strategy != 'BlueGreen' || self.assignment.by != 'Header' || "
+    "Model v1alpha1.spec.rollout: has the new rule !has(self.strategy) || self.strategy != 'BlueGreen' || self.assignment.by != 'Header' || "
     "!has(self.assignment.key) || self.assignment.key.lowerAscii() != (has(self.preview) && has(self.preview.header) ? "
     "self.preview.header.lowerAscii() : 'x-longshore-preview')":
         "only an object with a new strategy can break the rule",
-    "Model v1alpha1.spec.rollout: has the new rule self.strategy != 'Shadow' || !has(self.onInconclusive) || "
-    "self.onInconclusive != 'Promote'":
+    "Model v1alpha1.spec.rollout: has the new rule !has(self.onInconclusive) || self.onInconclusive != 'Promote' || "
+    "self.strategy != 'Shadow'":
         "only an object with a new strategy can break the rule",
     "Model v1alpha1.spec.rollout: has the new rule !has(self.shadow) || !has(self.shadow.proof) || self.shadow.proof != "
     "'Required' || ((!self.analysis.latency.enabled || self.analysis.latency.tolerance > 0.0) && "

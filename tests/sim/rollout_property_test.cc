@@ -108,14 +108,15 @@ class History {
 
   void ChangeSpec() {
     ++model_.metadata.generation;
-    model_.spec.version = 1 + Draw(4);
-    model_.spec.rollout.strategy = Draw(5) == 0 ? api::Strategy::kImmediate : api::Strategy::kCanary;
+    if (Draw(3) != 0) model_.spec.version = 1 + Draw(4);
+    DrawStrategy();
     model_.spec.rollout.paused = Draw(6) == 0;
     model_.spec.rollout.on_inconclusive = static_cast<api::OnInconclusive>(Draw(3));
     model_.spec.rollout.progress_deadline = Draw(3) == 0 ? std::chrono::seconds(10) : std::chrono::minutes(10);
     model_.spec.rollout.max_unavailable = {.value = Draw(3), .is_percent = false};
     if (Draw(3) == 0) model_.spec.rollout.max_unavailable = {.value = 10 * Draw(6), .is_percent = true};
-    model_.spec.rollout.steps.assign(static_cast<size_t>(1 + Draw(3)), {});
+    const bool has_steps = model_.spec.rollout.strategy == api::Strategy::kCanary;
+    model_.spec.rollout.steps.assign(has_steps ? static_cast<size_t>(1 + Draw(3)) : 0, {});
     double weight = 0;
     for (auto& step : model_.spec.rollout.steps) {
       step.weight_percent = weight += 1 + Draw(30);
@@ -123,6 +124,22 @@ class History {
       step.proof = static_cast<api::Proof>(Draw(3));
     }
     if (Draw(4) == 0) model_.spec.version_labels["x"] = 1 + Draw(4);
+  }
+
+  // Half of the specs have steps without a phase before them.
+  void DrawStrategy() {
+    using api::Strategy;
+    constexpr Strategy kStrategies[] = {Strategy::kImmediate, Strategy::kShadow, Strategy::kBlueGreen,
+                                        Strategy::kCanary};
+    api::Rollout& rollout = model_.spec.rollout;
+    rollout.strategy = kStrategies[std::min(Draw(6), 3)];
+    rollout.shadow.reset();
+    if (rollout.strategy == Strategy::kShadow || (rollout.strategy != Strategy::kImmediate && Draw(3) == 0)) {
+      rollout.shadow = {.hold = std::chrono::seconds(2), .proof = static_cast<api::Proof>(Draw(3))};
+      if (Draw(2) == 0) rollout.shadow->compare = {{.output = "o", .rows = Draw(2) == 0 ? 0.9 : 0.5}};
+    }
+    rollout.preview = {};
+    if (Draw(2) == 0) rollout.preview.auto_promote = std::chrono::seconds(1 + Draw(10));
   }
 
   void AddOrRemoveNode() {
@@ -201,11 +218,23 @@ class History {
 
   void SeeTraffic() {
     SeeGoodTraffic();
-    if (Draw(40) == 0) observed_.windows["a"].candidate.errors += observed_.windows["a"].candidate.requests / 2;
+    api::ArmEvidence& candidate = observed_.windows["a"].candidate;
+    if (Draw(40) == 0) candidate.errors += candidate.requests / 2;
+    if (Draw(40) == 0) candidate.pairs.mismatched += 1;
+    for (api::OutputEvidence& output : candidate.pairs.outputs)
+      if (Draw(20) == 0) output.differs = output.pairs;
   }
   void SeeGoodTraffic() {
     observed_.windows["a"].stable.requests += Draw(200);
-    if (model_.status.rollout.weight_percent > 0) observed_.windows["a"].candidate.requests += Draw(30);
+    api::ArmEvidence& candidate = observed_.windows["a"].candidate;
+    if (model_.status.rollout.weight_percent > 0) candidate.requests += Draw(30);
+    if (!model_.spec.rollout.shadow) return;
+    api::PairEvidence more{.pairs = Draw(200)};
+    more.ratio_buckets.resize(kRatioBucketOfOne + 1);
+    more.ratio_buckets.back() = more.pairs;
+    for (const api::OutputRule& rule : model_.spec.rollout.shadow->compare)
+      more.outputs.push_back({.rule = analysis::TextOf(rule), .pairs = more.pairs});
+    analysis::Add(more, candidate.pairs);
   }
 
   // Executes the actions of the plan in order, as far as the faults allow.
@@ -282,6 +311,7 @@ class History {
     EXPECT_EQ(weights == 10000, decision_.status.stable_version != 0);
     CheckLastHolders();
     CheckStable();
+    CheckWithoutWeight();
     CheckBadNodes();
     CheckFinal();
     CheckOrder();
@@ -320,6 +350,29 @@ class History {
               std::find_if(decision_.status.failed.begin(), decision_.status.failed.end(), [&](const auto& failed) {
                 return failed.version == stable && failed.generation == model_.metadata.generation;
               }));
+  }
+
+  // With a strategy without steps, a candidate has no weight before it is stable, and only a person or autoPromote
+  // makes it stable, unless it is the first version or an undo.
+  void CheckWithoutWeight() {
+    const api::RolloutStatus& rollout = decision_.status.rollout;
+    const api::Rollout& policy = model_.spec.rollout;
+    const bool has_no_steps = policy.strategy == api::Strategy::kShadow || policy.strategy == api::Strategy::kBlueGreen;
+    if (IsWithoutWeight(rollout.phase)) {
+      ++happened_[std::string(api::RolloutPhaseName(rollout.phase))];
+      EXPECT_EQ(rollout.weight_percent, 0) << Describe();
+      EXPECT_NE(policy.strategy, api::Strategy::kImmediate) << Describe();
+    }
+    if (!has_no_steps || rollout.stable == 0 || rollout.undo_generation != 0) return;
+    if (IsUnderWay(rollout.phase)) {
+      EXPECT_EQ(rollout.weight_percent, 0) << Describe();
+    }
+    const bool is_promoted = std::ranges::count(decision_.events, "Promoted", &rollout::Event::reason) > 0;
+    if (!is_promoted) return;
+    ++happened_["PromotedAtOnce"];
+    if (policy.strategy == api::Strategy::kShadow) {
+      EXPECT_TRUE(rollout.promoted_by_command || before_.rollout.phase == api::RolloutPhase::kPromoting) << Describe();
+    }
   }
 
   // Requests for a version are forwarded to a node that has it ready whenever there is one, and departing nodes keep
@@ -449,7 +502,7 @@ bool HasEnded(const api::Model& model) {
 
 bool WaitsForAPerson(const api::Model& model) {
   return model.status.rollout.phase == api::RolloutPhase::kPaused || model.spec.rollout.paused ||
-         model.status.rollout.paused_by_command;
+         model.status.rollout.paused_by_command || !model.status.rollout.paused_reason.empty();
 }
 
 TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
@@ -488,6 +541,12 @@ TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
                            "undo Refused",
                            "NotEnoughMemory",
                            "PromotedWithoutABadNode",
+                           "Shadow",
+                           "Preview",
+                           "ShadowPassed",
+                           "StrategyChanged",
+                           "OutputRulesChanged",
+                           "PromotedAtOnce",
                            "Departing"}) {
     EXPECT_GT(happened[what], 5) << what;
   }

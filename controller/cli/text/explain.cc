@@ -4,6 +4,7 @@
 #include <set>
 
 #include "controller/api/units.h"
+#include "controller/cli/text/shadow.h"
 #include "controller/cli/text/table.h"
 #include "controller/cli/text/text.h"
 
@@ -68,6 +69,9 @@ std::string PauseSentence(const std::string& reason) {
   if (reason == "Manual") return "The step waits for `longshore promote`.";
   if (reason == "Command") return "The rollout is paused by a command.";
   if (reason == "Spec") return "The rollout is paused by the manifest: spec.rollout.paused.";
+  if (reason == "ShadowPassed")
+    return "The pairs have shown what they must. `longshore promote` gives the version all requests.";
+  if (reason == "Preview") return "People can try the version. `longshore promote` gives it all requests.";
   if (reason == "AnalysisFailed") return "The analysis failed, and the manifest says onFailure: Pause.";
   if (reason == "Inconclusive") {
     return "No test failed, but the step's proof or requests are still missing after its patience. The step ends when "
@@ -158,7 +162,10 @@ std::string CommandsText(const api::Model& model, const std::string& target, Tim
   const auto phase = model.status.rollout.phase;
   std::string text;
   if (IsUnderWay(phase)) {
-    text += "  longshore promote " + target + "   go to the next step now\n";
+    const bool has_steps = model.spec.rollout.strategy == api::Strategy::kCanary;
+    text += fmt::format(
+        "  longshore promote {}   {}\n", target,
+        IsWithoutWeight(phase) && !has_steps ? "give the version all requests now" : "go to the next step now");
     const bool by_command = model.status.rollout.paused_reason == "Command";
     if (by_command) text += "  longshore resume " + target + "    continue as the evidence allows\n";
     if (model.status.rollout.paused_reason.empty()) text += "  longshore pause " + target + "     keep this weight\n";
@@ -187,6 +194,8 @@ std::string WaitReason(const api::Model& model, TimePoint now) {
   switch (rollout.phase) {
     case RolloutPhase::kValidating: return "The version is being loaded and checked in a rehearsal process.";
     case RolloutPhase::kLoading: return "The version is being loaded next to the one that serves.";
+    case RolloutPhase::kShadow:
+    case RolloutPhase::kPreview: return WaitInPhase(model, now);
     case RolloutPhase::kPromoting: return "The version is being loaded on all nodes that should hold it.";
     default: return index < steps.size() ? StepReason(model, steps[index], now) : "";
   }
@@ -198,6 +207,8 @@ std::string ExplainModel(const api::Model& model, TimePoint now) {
   text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
   text += Section("The rollout", RolloutText(model, now) + BadNodesText(model.status));
   text += Section("The numbers", NumbersText(model.status.rollout.verdict));
+  const std::string outputs = OutputsText(model.status.rollout);
+  if (!outputs.empty()) text += Section("The outputs", outputs);
   const std::string target = TargetOf(model.metadata);
   const std::string golden_set = GoldenSetText(model, target);
   if (!golden_set.empty()) text += Section("The golden set", golden_set);

@@ -5,6 +5,7 @@
 
 #include "controller/api/format.h"
 #include "controller/api/units.h"
+#include "controller/cli/text/shadow.h"
 #include "controller/cli/text/table.h"
 #include "controller/cli/text/text.h"
 #include "controller/decide/analysis/analysis.h"
@@ -52,24 +53,24 @@ std::string Rounded(double number) {
   return text;
 }
 
-// What the proof of the error rate takes: requests, or pairs if users are assigned.
+// What the proof of the error rate takes: requests, or pairs if users are assigned or the candidate has no weight.
 struct ProofNeed {
-  bool keyed = false;
-  double share = 0;  // The share of the requests that the candidate gets.
+  bool by_pairs = false;
+  double share = 0;  // The share of the requests that the candidate gets, or that become pairs.
   analysis::ErrorTolerance tolerance;
 
   std::optional<double> If(double error_rate) const {
-    return keyed ? analysis::PairsToProve(error_rate, tolerance)
-                 : analysis::RequestsToProve(error_rate, share, tolerance);
+    return by_pairs ? analysis::PairsToProve(error_rate, tolerance)
+                    : analysis::RequestsToProve(error_rate, share, tolerance);
   }
-  const char* unit() const { return keyed ? "pairs" : "requests"; }
+  const char* unit() const { return by_pairs ? "pairs" : "requests"; }
 };
 
 // How long the proof of the error rate takes at the traffic of the last day; if that is unknown, how many requests or
 // pairs it takes.
 std::string ProofTimeText(const api::Rollout& rollout, const ProofNeed& need, const api::Traffic& traffic) {
   constexpr double kFewErrors = 0.0001;
-  if (need.keyed && rollout.pairs.share == 0) {
+  if (need.by_pairs && need.share == 0) {
     return "; it is impossible, because users are assigned and analysis.pairs.share is 0";
   }
   const auto if_hardly_any_fails = need.If(kFewErrors);
@@ -86,7 +87,7 @@ std::string ProofTimeText(const api::Rollout& rollout, const ProofNeed& need, co
       fmt::format("the traffic of the last {} ({:g} requests/s, {:g} % of them fail)", api::RoughDuration(traffic.over),
                   traffic.requests_per_second, 100 * traffic.error_rate);
   if (!needed) return fmt::format("; at {} no number of requests suffices for this tolerance", last);
-  const double per_second = traffic.requests_per_second * (need.keyed ? rollout.pairs.share : 1);
+  const double per_second = traffic.requests_per_second * (need.by_pairs ? need.share : 1);
   const Duration time = api::DurationOf(*needed / std::max(per_second, 1e-9));
   std::string text = fmt::format("; the error rate takes about {} {}, so about {} at {}", Rounded(*needed), need.unit(),
                                  api::RoughDuration(time), last);
@@ -94,9 +95,9 @@ std::string ProofTimeText(const api::Rollout& rollout, const ProofNeed& need, co
   return text;
 }
 
-// What a proof in the step with this weight requires, and how much it takes.
-std::string ProofText(const api::Rollout& rollout, double weight_percent, const api::Traffic& traffic) {
-  std::string text = fmt::format("in the step at {}", Percent(weight_percent));
+// What a proof requires, and how much it takes. `text`: where it is required.
+std::string ProofText(std::string text, const api::Rollout& rollout, const ProofNeed& need,
+                      const api::Traffic& traffic) {
   if (rollout.error_rate.enabled) {
     text += fmt::format(": an error rate at most {:g} percentage points or {} above the old version's",
                         100 * rollout.error_rate.tolerance, Percent(100 * rollout.error_rate.relative_tolerance));
@@ -106,8 +107,6 @@ std::string ProofText(const api::Rollout& rollout, double weight_percent, const 
                         Percent(100 * rollout.latency.tolerance));
   }
   if (!rollout.error_rate.enabled) return text + "; how long the run times take depends on how much they vary";
-  const ProofNeed need{analysis::IsKeyed(rollout), std::clamp(weight_percent / 100, 0.01, 0.99),
-                       analysis::ToleranceOf(rollout.error_rate)};
   return text + ProofTimeText(rollout, need, traffic);
 }
 
@@ -117,17 +116,26 @@ const char* AfterInconclusive(api::OnInconclusive action) {
     case api::OnInconclusive::kRollback: return "all traffic returns to the old version";
     case api::OnInconclusive::kPause: break;
   }
-  return "the step goes on as paused, until its proof or a command";
+  return "it goes on as paused, until its proof or a command";
 }
 
 std::string ProofLines(const api::Rollout& rollout, const api::Traffic& traffic) {
   std::string text;
+  if (api::ProofOfShadow(rollout) == api::Proof::kRequired) {
+    const ProofNeed need{true, rollout.shadow->share, analysis::ToleranceOf(rollout.error_rate)};
+    text += Line("proof", ProofText("before the version gets requests", rollout, need, traffic));
+  }
   for (size_t i = 0; i < rollout.steps.size(); ++i) {
     if (api::ProofOf(rollout, i) != api::Proof::kRequired) continue;
-    text += Line("proof", ProofText(rollout, rollout.steps[i].weight_percent, traffic));
+    const double weight = rollout.steps[i].weight_percent;
+    const bool by_pairs = analysis::IsKeyed(rollout);
+    const ProofNeed need{by_pairs, by_pairs ? rollout.pairs.share : std::clamp(weight / 100, 0.01, 0.99),
+                         analysis::ToleranceOf(rollout.error_rate)};
+    text += Line("proof", ProofText(fmt::format("in the step at {}", Percent(weight)), rollout, need, traffic));
   }
-  return text + Line("undecided", fmt::format("after {} in a step: {}", api::RoughDuration(rollout.patience),
-                                              AfterInconclusive(rollout.on_inconclusive)));
+  return text + Line("undecided",
+                     fmt::format("after {} in a {}: {}", api::RoughDuration(rollout.patience),
+                                 rollout.steps.empty() ? "phase" : "step", AfterInconclusive(rollout.on_inconclusive)));
 }
 
 std::string ChecksText(const api::ModelSpec& spec) {
@@ -150,6 +158,7 @@ std::string JudgedText(const api::ModelSpec& spec) {
   if (rollout.error_rate.enabled) add("error rate, not worse");
   if (rollout.latency.enabled) add(fmt::format("latency, at most {} slower", Percent(rollout.latency.tolerance * 100)));
   add(rollout.drift.max ? fmt::format("drift, at most {:g}", *rollout.drift.max) : "drift, reported only");
+  if (rollout.shadow && !rollout.shadow->compare.empty()) add("outputs, by rules");
   return text +
          fmt::format("; an equally good version fails in at most {} of rollouts", Percent(analysis::kAlphaTotal * 100));
 }
@@ -169,10 +178,11 @@ std::string PolicyText(const api::Model& model, const rollout::Preview& preview)
   const api::Rollout& rollout = model.spec.rollout;
   std::string text = Line("at least", EndText(preview)) + Line("checked", ChecksText(model.spec));
   const bool steps = rollout.strategy == api::Strategy::kCanary && preview.stable != 0;
-  if (steps)
-    text += Line("requests", RequestsText(rollout)) + Line("judged", JudgedText(model.spec)) +
-            ProofLines(rollout, model.status.traffic);
-  if (steps) {
+  if (preview.stable != 0) text += PhaseLines(model);
+  if (steps) text += Line("requests", RequestsText(rollout));
+  const bool is_judged = steps || (rollout.shadow && preview.stable != 0);
+  if (is_judged) text += Line("judged", JudgedText(model.spec)) + ProofLines(rollout, model.status.traffic);
+  if (is_judged) {
     text += Line("if worse", rollout.on_failure == api::OnFailure::kRollback
                                  ? "all traffic returns to the old version; the new one is not retried"
                                  : "the rollout pauses and waits for a command");

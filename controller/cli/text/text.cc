@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/api/format.h"
+#include "controller/cli/text/shadow.h"
 #include "controller/cli/text/table.h"
 
 namespace longshore::cli::text {
@@ -60,7 +61,7 @@ std::string NodesText(const std::vector<api::NodeStatus>& nodes) {
 
 std::string StepsText(const api::Rollout& rollout) {
   if (rollout.strategy == api::Strategy::kImmediate) return "100 % in one step";
-  std::string text;
+  std::string text = PhaseText(rollout);
   for (const api::Step& step : rollout.steps) {
     text += Percent(step.weight_percent) + (step.manual_pause ? " (waits for promote)" : "") + " -> ";
   }
@@ -83,6 +84,13 @@ std::string CommandsText(const api::ModelStatus& status, TimePoint now) {
   return text;
 }
 
+// For the phases in which a pause keeps the name of the phase.
+std::string PauseInShort(const api::RolloutStatus& rollout) {
+  if (!IsWithoutWeight(rollout.phase) || rollout.paused_reason.empty()) return "";
+  const bool awaits_promote = rollout.paused_reason == "ShadowPassed" || rollout.paused_reason == "Preview";
+  return awaits_promote ? ", waits for promote" : ", paused";
+}
+
 }  // namespace
 
 std::string Age(TimePoint at, TimePoint now) {
@@ -101,7 +109,7 @@ std::string RolloutInShort(const api::Model& model) {
   if (!IsUnderWay(rollout.phase)) return "-";
   const std::string from_to = VersionText(rollout.stable) + " -> " + VersionText(rollout.candidate);
   const bool weighted = rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused;
-  if (!weighted) return from_to + ", " + std::string(RolloutPhaseName(rollout.phase));
+  if (!weighted) return from_to + ", " + std::string(RolloutPhaseName(rollout.phase)) + PauseInShort(rollout);
   return fmt::format("{}, step {} of {} at {}{}", from_to, rollout.step_index + 1, model.spec.rollout.steps.size(),
                      Percent(rollout.weight_percent), rollout.phase == RolloutPhase::kPaused ? ", paused" : "");
 }

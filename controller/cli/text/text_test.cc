@@ -13,6 +13,7 @@
 #include "controller/cli/text/plan.h"
 #include "controller/cli/text/standing.h"
 #include "controller/cli/text/table.h"
+#include "controller/decide/analysis/analysis.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::cli::text {
@@ -121,6 +122,38 @@ TEST(Text, ModelsTableShowsServedAndWantedVersions) {
   fresh.spec.fleet = "cpu";
   ExpectGolden("models", ModelsTable({RollingOut(), Failed(), fresh}, kNow));
 }
+api::Model Shadowed() {
+  api::Model model = RollingOut();
+  model.spec.rollout.strategy = api::Strategy::kShadow;
+  model.spec.rollout.steps.clear();
+  model.spec.rollout.shadow.emplace();
+  model.spec.rollout.shadow->compare = {{.output = "probabilities"},
+                                        {.output = "text", .measure = api::Measure::kEqual, .rows = 0.95}};
+  api::RolloutStatus& rollout = model.status.rollout;
+  rollout.phase = RolloutPhase::kShadow;
+  rollout.step_index = 0;
+  rollout.weight_percent = 0;
+  auto analysis = analysis::Begin(model.spec, {});
+  analysis::WindowEvidence window;
+  window.candidate.pairs.pairs = 410;
+  window.candidate.pairs.outputs = {{"probabilities: Top1", 410, 2, 1, 0}, {"text: Equal", 400, 0, 8, 4}};
+  rollout.analysis = ToJson(analysis::Update(std::move(analysis), "cpu-0", window));
+  return model;
+}
+
+TEST(Text, ExplainInThePhaseShadowSaysWhatTheOutputsHaveShown) {
+  ExpectGolden("explain_shadow", ExplainModel(Shadowed(), kNow));
+}
+
+TEST(Text, APreviewThatWaitsForAPersonIsNotCalledPaused) {
+  api::Model model = Shadowed();
+  model.status.rollout.phase = RolloutPhase::kPreview;
+  model.status.rollout.paused_reason = "Preview";
+  EXPECT_EQ(RolloutInShort(model), "2 -> 3, Preview, waits for promote");
+  model.status.rollout.paused_reason = "Command";
+  EXPECT_EQ(RolloutInShort(model), "2 -> 3, Preview, paused");
+}
+
 TEST(Text, FleetsTableShowsNodesAndTheReasonForTheirNumber) { ExpectGolden("fleets", FleetsTable({MakeFleet()})); }
 TEST(Text, AFleetWithoutAutoscalingShowsNoWantedNumberOfNodes) {
   api::ServingFleet fleet = MakeFleet();
@@ -280,6 +313,15 @@ TEST(Plan, ShowsTheExpectedHistoryAndTheCriteria) {
                 "analysis": {"latency": {"tolerance": 4}, "drift": {"max": 0.1}}}})",
                             2));
   ExpectGolden("plan_immediate", Plan("{" + source + R"(, "rollout": {"strategy": "Immediate"}})", 2));
+  ExpectGolden("plan_shadow", Plan("{" + source + R"(, "version": 3, "rollout": {"strategy": "Shadow", "shadow": {
+    "compare": [{"output": "probabilities", "measure": "Top1"}]}}})",
+                                   2));
+  ExpectGolden("plan_blue_green", Plan("{" + source + R"(, "version": 3, "rollout": {"strategy": "BlueGreen",
+    "preview": {"autoPromote": "30m"}}})",
+                                       2));
+  ExpectGolden("plan_canary_shadow", Plan("{" + source + R"(, "version": 3, "rollout": {"steps": [{"weight": 50}],
+    "shadow": {"for": "5m", "compare": [{"output": "scores", "measure": "Within", "rows": 1}]}}})",
+                                          2));
   EXPECT_EQ(Plan("{" + source + R"(, "version": 2})", 2),
             "Model vision/digits: no rollout: version 2 serves already\n");
   EXPECT_NE(

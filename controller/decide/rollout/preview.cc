@@ -122,7 +122,9 @@ Preview PredictRollout(api::Model model, const std::vector<std::string>& nodes, 
     const std::optional<Decision> decision = simulation.Next();
     if (!decision) break;
     const api::RolloutStatus& rollout = decision->status.rollout;
-    for (const Event& event : decision->events) {
+    for (Event event : decision->events) {
+      // The verdict is that of the simulation.
+      if (event.reason == "ShadowPassed") event.message = "the pairs have shown what the phase requires";
       preview.moments.push_back({simulation.now() - now, event, NodesOfCandidate(*decision)});
     }
     preview.stable = rollout.stable;

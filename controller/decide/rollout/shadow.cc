@@ -45,6 +45,8 @@ void End(Draft& draft) {
     return RunStep(draft);
   }
   draft.SetPhase(RolloutPhase::kPromoting);
+  draft.Record("Promoting",
+               fmt::format("version {} is to get all requests, as autoPromote says", draft.rollout().candidate));
   FinishPromotion(draft);
 }
 

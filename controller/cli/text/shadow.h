@@ -1,0 +1,21 @@
+// Texts about the phases in which a candidate has no weight: Shadow and Preview.
+#pragma once
+
+#include <string>
+
+#include "common/base/clock.h"
+#include "controller/api/types.h"
+
+namespace longshore::cli::text {
+
+// What comes before the steps, or before the promotion: "shadow for 10 min on 10 % of the old version's requests -> ".
+// "" if the strategy has no such phase.
+std::string PhaseText(const api::Rollout& rollout);
+// Why a rollout in such a phase waits. Requires: rollout.paused_reason is "".
+std::string WaitInPhase(const api::Model& model, TimePoint now);
+// Lines for a plan: what is compared and what people can try. "" if the strategy has no such phase.
+std::string PhaseLines(const api::Model& model);
+// What the rules of the last rollout have found, one line for each rule; "" if it has no rules.
+std::string OutputsText(const api::RolloutStatus& rollout);
+
+}  // namespace longshore::cli::text
