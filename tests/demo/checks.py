@@ -11,7 +11,7 @@ import re
 KEYS = 100_000
 RETRIED_MAX = 100          # A killed node breaks the connections of the requests in flight, and clients send those again.
 # The loads of the demo, and which versions may answer them. The versions of the load "digits" depend on the segment.
-LOADS = {"digits": None, "users": {1, 2}, "busy": {1}, "nan": {2, 4}, "quiet": {1, 2}}
+LOADS = {"digits": None, "users": {1, 2}, "busy": {1}, "nan": {2, 4}, "quiet": {1, 2}, "trial": {1, 2}}
 
 # A changed weight takes up to this long to reach the nodes. A request in between may get the version of either weight.
 INCREASE_DELAY_MAX_MS = 1000

@@ -101,7 +101,7 @@ def idle_final():
 
 
 class Limits(unittest.TestCase):
-    finals = {"digits": final(1), "users": final(2), "busy": final(1), "nan": final(4), "quiet": final(2)}
+    finals = {"digits": final(1), "users": final(2), "busy": final(1), "nan": final(4), "quiet": final(2), "trial": final(2)}
     segments = {"v1 serves": finals["digits"]}
     allowed = {"v1 serves": {1}}
     # The results that are measured outside of checks.totals.

@@ -6,9 +6,10 @@ import threading
 import time
 
 import decisions
+import trials
 
 READ_INTERVAL_S = 0.05
-MODELS = ("digits", "halves", "busy", decisions.MODEL)
+MODELS = ("digits", "halves", "busy", decisions.MODEL, trials.MODEL)
 FLEETS = ("main", "waiting")
 
 FLEET = """apiVersion: longshore.dev/v1alpha1
@@ -69,15 +70,18 @@ spec:
     requestsMin: 100
 """
 
-QUIET = f"""apiVersion: longshore.dev/v1alpha1
+def of_digits(name, rollout):
+    """The manifest of a Model with the versions of digits."""
+    return f"""apiVersion: longshore.dev/v1alpha1
 kind: Model
-metadata: {{name: {decisions.MODEL}}}
+metadata: {{name: {name}}}
 spec:
   fleet: main
   source: {{uri: "file://@MODELS@/digits"}}
   version: @VERSION@
-  rollout: {json.dumps(decisions.ROLLOUT)}
+  rollout: {json.dumps(rollout)}
 """
+
 
 # v2 is a larger network than v1: it may take up to five times as long as v1. The later versions may take at most 1.5 times as
 # long as v2.

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import time
+import urllib.request
 
 import checks
 import cluster
@@ -11,6 +12,7 @@ import decisions
 import images
 import load
 import programs
+import trials
 
 HOLD_S = 10
 MEASURE_S = 7.5
@@ -22,7 +24,7 @@ QUIET_RATE, BUSY_RATE, CALM_RATE = 60, 190, 20
 NAN_RATE = 200
 
 
-class DemoScenario(decisions.Decisions):
+class DemoScenario(trials.Trials):
     """One run of the demo, with its programs and loads."""
 
     def __init__(self, folder, bin_folder, prometheus):
@@ -63,6 +65,8 @@ class DemoScenario(decisions.Decisions):
                   ("v5: correct answers, but five times slower", self.roll_back_v5),
                   (decisions.INCONCLUSIVE_TITLE, self.pause_without_a_proof),
                   (decisions.UNDO_TITLE, self.undo_a_promotion),
+                  (trials.SHADOW_TITLE, self.find_in_shadow),
+                  (trials.PREVIEW_TITLE, self.switch_and_undo),
                   ("Each user has sent its request; a person promotes halves", self.promote_halves),
                   ("A node is killed", self.kill_node),
                   ("The load on the second fleet is low again", self.scale_in),
@@ -80,7 +84,16 @@ class DemoScenario(decisions.Decisions):
         self.loads[name] = load.Load(self.programs, f"load-{name}", command)
 
     def apply_quiet(self, version):
-        self.cluster.apply(decisions.MODEL, cluster.QUIET, version)
+        self.cluster.apply(decisions.MODEL, cluster.of_digits(decisions.MODEL, decisions.ROLLOUT), version)
+
+    def apply_trial(self, version, rollout):
+        self.cluster.apply(trials.MODEL, cluster.of_digits(trials.MODEL, rollout), version)
+
+    def ask(self, headers):
+        request = urllib.request.Request(f"http://{self.cluster.address('main', 'rest')}/v1/models/{trials.MODEL}:predict",
+                                         data=trials.body().encode(), headers=headers)
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return int(response.headers["x-longshore-version"])
 
     def place(self):
         return [f"--manifests={self.folder / 'manifests'}"]

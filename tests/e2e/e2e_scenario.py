@@ -2,6 +2,8 @@
 
 import collections
 import json
+import re
+import subprocess
 import time
 
 import checks
@@ -9,14 +11,13 @@ import decisions
 import images
 import load
 import programs
+import trials
+from manifests import NAMESPACE, STEPS, WAITING, digits, fleet, model, of_digits
 from objects import is_ready, restarts
 from quick_start import ANSWER, QuickStart
-from target import CLAIM, ROOT, TAGS
+from target import ROOT, TAGS
 
-NAMESPACE = "longshore-e2e"
 CHART = ROOT / "helm/longshore"
-STEPS = [10, 50]
-HOLD_S = 6
 DIGITS_RATE = 120
 QUIET_RATE, BUSY_RATE, CALM_RATE = 40, 150, 15
 RETRIES = 6               # A Kubernetes Service sends requests to a dead pod until its endpoints change; clients retry.
@@ -28,34 +29,7 @@ GUARD_MAX_S = 5           # After this time every node has set the weight of a b
 READY_MAX_S = 120
 VIEW_AGE_MAX_S = 10       # The objects are read at least this often while the API server runs.
 LEASE = {"duration": "2s", "renewDeadline": "1500ms", "retryPeriod": "300ms"}
-# v2 is a larger network than v1 and may take up to five times as long. The later versions may take at most 1.5 times as long as v2.
-TOLERANCES = {1: 4, 2: 4, 3: 0.5, 4: 0.5, 5: 0.5}
 STABLE = 2                # The version that serves after the first rollout.
-
-
-def fleet(name, service_type, **spec):
-    volume = {"name": "models", "mountPath": "/models", "persistentVolumeClaim": {"claimName": CLAIM, "readOnly": True}}
-    return {"apiVersion": "longshore.dev/v1alpha1", "kind": "ServingFleet", "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {"replicas": {"min": 2}, "modelVolumes": [volume], "service": {"type": service_type}, **spec}}
-
-
-def model(name, fleet_name, version, **spec):
-    return {"apiVersion": "longshore.dev/v1alpha1", "kind": "Model", "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {"fleet": fleet_name, "source": {"uri": f"file:///models/{name}"}, "version": version, **spec}}
-
-
-def digits(version):
-    return model("digits", "main", version,
-                 validation={"goldenSet": {"path": "golden/golden.tfrecord", "metric": "top1", "minimum": 0.95},
-                             "nonFinite": "Reject"},
-                 rollout={"steps": [{"weight": weight} for weight in STEPS], "hold": f"{HOLD_S}s", "requestsMin": 100,
-                          "analysis": {"latency": {"tolerance": TOLERANCES[version]}}})
-
-
-WAITING = {"replicas": {"min": 1, "max": 3},
-           "engine": {"concurrentRuns": 2, "simulatedRun": "20ms"},  # At most 100 requests per second per node.
-           "autoscaling": {"queueDelay": "20ms", "utilization": "70%", "metricsAgeMax": "5s",
-                           "scaleDownStabilization": "10s", "scaleUpCooldown": "3s"}}
 
 
 def describe_final(final):
@@ -63,7 +37,7 @@ def describe_final(final):
     return f"{checks.failures_of(final)} of {final['sent']} requests failed, {final['retried']} were retried"
 
 
-class E2eScenario(decisions.Decisions):
+class E2eScenario(trials.Trials):
     """One run of ./dev e2e.
 
     `target`: the cluster under test. `objects_class`: reads the objects; created once the cluster runs. `outage_s`: how long
@@ -79,7 +53,7 @@ class E2eScenario(decisions.Decisions):
         """The models, fleets and loads, for View."""
         if self.objects is None:
             return [], [], []
-        models = [(name, self.objects.status("Model", name)) for name in ("digits", "halves", decisions.MODEL)]
+        models = [(name, self.objects.status("Model", name)) for name in ("digits", "halves", decisions.MODEL, trials.MODEL)]
         fleets = [(name, self.objects.status("ServingFleet", name)) for name in ("main", "waiting")]
         loads = [(name, generator.progress) for name, generator in list(self.loads.items()) if generator.final is None]
         return [pair for pair in models if pair[1]], [pair for pair in fleets if pair[1]], loads
@@ -97,6 +71,8 @@ class E2eScenario(decisions.Decisions):
                   ("The load on a second fleet rises and falls", self.scale),
                   (decisions.INCONCLUSIVE_TITLE, self.pause_without_a_proof),
                   (decisions.UNDO_TITLE, self.undo_a_promotion),
+                  (trials.SHADOW_TITLE, self.find_in_shadow),
+                  (trials.PREVIEW_TITLE, self.switch_and_undo),
                   ("The leading controller is killed while a person gives a command", self.kill_leader),
                   ("A node is killed, and then a pod is deleted", self.kill_node),
                   ("Without a controller, every node is killed once", self.without_controller),
@@ -140,7 +116,18 @@ class E2eScenario(decisions.Decisions):
         return result
 
     def apply_quiet(self, version):
-        self.apply_object(model(decisions.MODEL, "main", version, source={"uri": "file:///models/digits"}, rollout=decisions.ROLLOUT))
+        self.apply_object(of_digits(decisions.MODEL, version, decisions.ROLLOUT))
+
+    def apply_trial(self, version, rollout):
+        self.apply_object(of_digits(trials.MODEL, version, rollout))
+
+    def ask(self, headers):
+        address = self.target.address(self.objects.status("ServingFleet", "main")["restAddress"], "rest")
+        command = ["curl", "--silent", "--fail", "--max-time", "10", "--output", "/dev/null", "--dump-header", "-", "--data", trials.body(),
+                   *(f"--header={name}: {value}" for name, value in headers.items()), f"http://{address}/v1/models/{trials.MODEL}:predict"]
+        answer = subprocess.run(self.target.command_inside(command), capture_output=True, text=True, check=False)
+        found = re.search(r"^x-longshore-version: (\d+)", answer.stdout, re.MULTILINE)
+        return int(found[1]) if found else None
 
     def place(self):
         return [f"--namespace={NAMESPACE}"]
@@ -291,6 +278,13 @@ class E2eScenario(decisions.Decisions):
         scale = self.objects.status("ServingFleet", "waiting").get("autoscale", {})
         return f"{scale.get('reason')}: {scale.get('message')}"
 
+    def between_switch_and_undo(self):
+        """The undo is for another controller than the switch."""
+        before, epoch = self.objects.leader(), self.objects.epoch("main")
+        self.target.kill(self.objects.controllers()[before])
+        met = self.wait(lambda: self.has_nodes_since(epoch), 30)
+        self.expect("a controller is killed after the switch, and another one leads", met, f"epoch {self.objects.epoch('main')}")
+
     def kill_leader(self):
         done, printed = self.run_longshore("undo", decisions.MODEL, "--to=2")
         self.expect(f"`longshore undo {decisions.MODEL} --to=2` goes forward again", done, printed)
@@ -313,12 +307,13 @@ class E2eScenario(decisions.Decisions):
                     f"{answered - killed:.1f} s after the kill; {printed}")
         self.expect_undone("the new leader does not roll out the version that was left", "new leader")
         self.expect_no_failure("a killed controller", "leader killed")
-        self.stop_quiet()
+        for name in (decisions.MODEL, trials.MODEL):
+            self.stop_model(name)
 
-    def stop_quiet(self):
-        final = self.loads.pop(decisions.MODEL).stop()
-        self.expect(f"{decisions.MODEL}: no request fails", checks.has_no_failure(final), describe_final(final))
-        self.target.kubectl("delete", f"models/{decisions.MODEL}", "--namespace", NAMESPACE)
+    def stop_model(self, name):
+        final = self.loads.pop(name).stop()
+        self.expect(f"{name}: no request fails", checks.has_no_failure(final), describe_final(final))
+        self.target.kubectl("delete", f"models/{name}", "--namespace", NAMESPACE)
 
     def kill_node(self):
         self.mark("node killed", {STABLE})
