@@ -87,15 +87,16 @@ std::vector<size_t> Indices(size_t count) {
 std::string WhyNone(const Question& question, const Alarms& alarms, const Faulty& faulty) {
   const std::vector<Outcomes>& outcomes = faulty[question.member][question.peer];
   const auto finding = std::ranges::count_if(outcomes, [](const Outcomes& one) { return one.Median().has_value(); });
-  std::string text = fmt::format("{} of {} settings find it in half of the rollouts", finding, outcomes.size());
+  std::vector<std::string> left_in;
   for (const size_t world : question.Worlds()) {
     int left = 0;
     for (size_t i = 0; i < outcomes.size(); ++i) {
       left += outcomes[i].Median() && alarms[world][question.peer][i] <= analysis::kAlphaTotal ? 1 : 0;
     }
-    text += fmt::format("; of these, {} have few false alarms in: {}", left, question.group.equal[world].name);
+    left_in.push_back(fmt::format("{}: {}", question.group.equal[world].name, left));
   }
-  return text;
+  return fmt::format("{} of {} settings find it; how many of these have few false alarms in {}", finding,
+                     outcomes.size(), fmt::join(left_in, ", "));
 }
 
 // The settings of each peer that are counted again.

@@ -27,7 +27,7 @@ TEST(Tune, ChoosesASettingOfEachPeerForAFaultThatIsEasyToFindAndSaysWhyItHasNone
     EXPECT_EQ(tuned->settings[i].at(*found.setting).at("peer"), DocumentedSetting(peer).at("peer"));
     const Tuned::Choice& none = tuned->of_members[1][own][i];
     EXPECT_FALSE(none.setting) << NameOf(peer);
-    EXPECT_NE(none.why.find(" have few false alarms in: independent requests"), std::string::npos) << none.why;
+    EXPECT_NE(none.why.find("have few false alarms in independent requests: "), std::string::npos) << none.why;
   }
 }
 
