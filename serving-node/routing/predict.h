@@ -41,7 +41,7 @@ struct PredictCall {
   // The request as received, so that forwarding need not serialize it again; "" if it was not received as protobuf.
   std::string serialized;
   Headers headers;
-  auth::Caller caller;  // Set by the router if a match rule or a home node needs it.
+  auth::Caller caller{};  // Set by the router if a match rule or a home node needs it.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   Protocol protocol = Protocol::kGrpc;
   Api api = Api::kPredict;
