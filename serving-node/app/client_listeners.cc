@@ -79,7 +79,7 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.socket_fd = socket.Release();
     options.connection_age_max_ms = connection_age_max_ms;
     options.reload = components_.reload;
-    options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.gate)};
+    options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.client_gate)};
     options.meter = components_.requests.get();
     options.in_flight = components_.in_flight.get();
     if (flags_.enable_serialization_as_tensor_content) options.encoding = tensor::Encoding::kContent;
@@ -88,7 +88,7 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
   if (sockets_.rest.valid()) {
     auto options = RestOptionsOf(flags_);
     options.tls = security_.rest_tls;
-    options.gate = security_.gate;
+    options.gate = security_.client_gate;
     options.meter = components_.requests.get();
     options.in_flight = components_.in_flight.get();
     ASSIGN_OR_RETURN(process::Descriptor port, Copy(sockets_.rest));

@@ -105,6 +105,13 @@ std::function<std::shared_ptr<const identity::PeerIdentity>()> IdentityOf(const 
 
 // Creates the capture of failed requests. Each bundle also names the node and the flags that influence a run, so that a
 // replay can use the same ones.
+routing::Identities IdentitiesOf(const flags::AuthFlags& flags, const Security& security) {
+  if (!security.client_gate) return {};
+  return {.identify = [gate = security.client_gate](std::string_view sent) { return gate->CallerOf(sent); },
+          .clients = !flags.auth_tokens_file.empty(),
+          .claims = !flags.jwt_jwks_file.empty()};
+}
+
 void BuildCapture(const flags::Flags& flags, Components& components) {
   replay::CaptureOptions options = flags.observe.capture;
   if (options.dir.empty()) return;
@@ -152,7 +159,7 @@ Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, c
       routing::RouterDeps{*components->store, *components->admission, components->recorder, components->pairs,
                           components->registry, *components->runs, *components->forwarder, *components->guards,
                           *components->origins, components->clock, components->journal.get(), components->capture.get(),
-                          flags.limits.budget},
+                          flags.limits.budget, IdentitiesOf(flags.auth, security)},
       options);
   components->catalog =
       std::make_unique<frontend::FleetCatalog>(*components->own_catalog, *components->router, *components->forwarder);

@@ -14,8 +14,9 @@ namespace longshore::app {
 struct Security {
   std::shared_ptr<tls::Identities> grpc_tls;  // Null: plaintext.
   std::shared_ptr<tls::Identities> rest_tls;
-  std::shared_ptr<const auth::Gate> gate;       // For clients and the admin port. Null: no token is needed.
-  std::shared_ptr<const auth::Gate> peer_gate;  // For other nodes. Null: no token is needed.
+  std::shared_ptr<const auth::Gate> gate;         // For the admin port. Null: no token is needed.
+  std::shared_ptr<const auth::Gate> client_gate;  // For clients. Null: no token is needed.
+  std::shared_ptr<const auth::Gate> peer_gate;    // For other nodes. Null: no token is needed.
   std::shared_ptr<auth::Authorization>
       peer_authorization;  // The token that this node sends to other nodes. Null: none.
 };

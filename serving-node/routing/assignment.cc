@@ -11,9 +11,10 @@ __extension__ using Uint128 = unsigned __int128;
 uint32_t Scaled(uint64_t u) { return static_cast<uint32_t>((static_cast<Uint128>(u) * kBuckets) >> 64); }
 
 std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 }  // namespace

@@ -63,6 +63,17 @@ TEST(Assignment, HasNoOwnerForABucketAboveAllShares) {
   EXPECT_EQ(OwnerOf(0, {}), std::nullopt);
 }
 
+TEST(AnyCookie, OffersEachValueUntilOneIsTaken) {
+  std::vector<std::string> offered;
+  const auto take = [&](std::string_view value) {
+    offered.emplace_back(value);
+    return value == "2";
+  };
+  EXPECT_TRUE(AnyCookie("a=1; b=9;a=2; a=3", "a", take));
+  EXPECT_EQ(offered, (std::vector<std::string>{"1", "2"}));
+  EXPECT_FALSE(AnyCookie("a=1; b=2", "a", take));
+}
+
 TEST(CookieValue, FindsOneCookieAmongOthers) {
   EXPECT_EQ(CookieValue("a=1; user=bob; b=2", "user"), "bob");
   EXPECT_EQ(CookieValue("user=", "user"), "");

@@ -158,5 +158,95 @@ TEST_F(MatchRules, RulesThatCannotBeCompiledDoNotApply) {
   EXPECT_EQ(VersionFor(WithHeader(DigitsCall(0), "x", "(")), 1);
 }
 
+constexpr const char* kWebToCandidate =
+    R"(routes { to: CANDIDATE conditions { source: CLIENT op: IN values: "web" } }
+       routes { to: CANDIDATE conditions { source: CLAIM key: "groups" op: CONTAINS values: "testers" } } )";
+
+// The client "web" sends "Bearer web", and testers send "Bearer testers".
+Identities TestIdentities() {
+  return {.identify =
+              [](std::string_view authorization) {
+                if (authorization == "Bearer web") return auth::Caller{"web", nullptr};
+                if (authorization != "Bearer testers") return auth::Caller();
+                return auth::Caller{"", std::make_shared<const Json>(Json{{"groups", {"testers"}}})};
+              },
+          .clients = true,
+          .claims = true};
+}
+
+class MatchRulesOfCallers : public testing::Test {
+ protected:
+  int64_t VersionFor(TestNode& node, const std::string& authorization, const std::string& more = "") {
+    PredictCall call = DigitsCall(0);
+    if (!authorization.empty()) call = WithHeader(std::move(call), "authorization", authorization);
+    if (!more.empty()) call = WithHeader(std::move(call), "x-client", more);
+    const auto answer = Ask(node.router, std::move(call));
+    EXPECT_TRUE(answer) << ToString(answer.error());
+    return answer ? RanBy(*answer) : 0;
+  }
+
+  TestDir dir_;
+};
+
+TEST_F(MatchRulesOfCallers, CompareTheVerifiedIdentity) {
+  TestNode node(dir_.path(), "a", 4, {}, {}, TestIdentities());
+  node.Hold({1, 2});
+  node.SetState(TwoVersions(2, 0, kWebToCandidate));
+  EXPECT_EQ(VersionFor(node, "Bearer web"), 2);
+  EXPECT_EQ(VersionFor(node, "Bearer testers"), 2);
+  EXPECT_EQ(VersionFor(node, "Bearer other"), 1);
+  EXPECT_EQ(VersionFor(node, ""), 1);
+}
+
+TEST_F(MatchRulesOfCallers, NeverHoldOnANodeThatIdentifiesNoClients) {
+  TestNode node(dir_.path(), "a");
+  node.Hold({1, 2});
+  node.SetState(TwoVersions(2, 0, kWebToCandidate));
+  EXPECT_EQ(VersionFor(node, "Bearer web"), 1);
+}
+
+TEST_F(MatchRulesOfCallers, AHomeNodeComparesTheIdentityThatTheFirstNodeVerified) {
+#ifdef LONGSHORE_SANITIZER_THREAD
+  GTEST_SKIP() << "gRPC is not built with the thread sanitizer";
+#endif
+  TestNode first(dir_.path(), "a", 4, {}, {}, TestIdentities());
+  TestNode home(dir_.path(), "b");
+  home.Listen();
+  const std::string peers =
+      fmt::format(R"(fleet {{ peers {{ node: "a" address: "{}" }} peers {{ node: "b" address: "{}" }} }} )",
+                  first.address, home.address);
+  home.Hold({1, 2});
+  first.SetState(peers);
+  home.SetState(peers + TwoVersions(2, 0, kWebToCandidate));
+  EXPECT_EQ(VersionFor(first, "Bearer web"), 2);
+  EXPECT_EQ(VersionFor(first, "Bearer testers"), 2);
+  EXPECT_EQ(VersionFor(first, "Bearer other"), 1);
+  EXPECT_EQ(VersionFor(first, "", "web"), 1);
+  EXPECT_EQ(home.recorder.Snapshot("digits", 2).requests(), 0) << "matched requests are no evidence";
+  EXPECT_EQ(home.recorder.Snapshot("digits", 1).requests(), 2);
+}
+
+TEST_F(MatchRulesOfCallers, AHolderKnowsThatARuleChoseTheVersion) {
+#ifdef LONGSHORE_SANITIZER_THREAD
+  GTEST_SKIP() << "gRPC is not built with the thread sanitizer";
+#endif
+  TestNode first(dir_.path(), "a");
+  TestNode holder(dir_.path(), "b");
+  holder.Listen();
+  const std::string peers =
+      fmt::format(R"(fleet {{ peers {{ node: "a" address: "{}" }} peers {{ node: "b" address: "{}" }} }} )",
+                  first.address, holder.address);
+  first.Hold({1});
+  holder.Hold({1, 2});
+  for (TestNode* node : {&first, &holder})
+    node->SetState(peers + TwoVersions(2, 5000, kTestersToCandidate), {}, {{"a", "1"}, {"b", "12"}});
+  for (int i = 0; i < 4; ++i) {
+    const auto answer = Ask(first.router, OfTesters());
+    ASSERT_TRUE(answer) << ToString(answer.error());
+    EXPECT_EQ(RanBy(*answer), 2);
+  }
+  EXPECT_EQ(holder.recorder.Snapshot("digits", 2).requests(), 0);
+}
+
 }  // namespace
 }  // namespace longshore::routing

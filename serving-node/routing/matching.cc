@@ -114,6 +114,12 @@ bool Rule::Matches(const PredictCall& call) const {
   return std::ranges::all_of(conditions, [&call](const Condition& condition) { return condition.Holds(call); });
 }
 
+bool Rules::Need(MatchCondition::Source source) const {
+  return std::ranges::any_of(rules_, [source](const Rule& rule) {
+    return std::ranges::count(rule.conditions, source, &Condition::source) > 0;
+  });
+}
+
 Result<Rules> Rules::Compile(const control::ModelState& model) {
   if (model.routes_size() > kRulesMax) {
     return InvalidArgument("model \"{}\" has {} match rules, but at most {} are allowed", model.served_name(),
@@ -126,9 +132,9 @@ Result<Rules> Rules::Compile(const control::ModelState& model) {
       return InvalidArgument("model \"{}\", match rule \"{}\": {}", model.served_name(), route.name(),
                              rule.error().message);
     }
-    rules.need_caller_ |= std::ranges::any_of(rule->conditions, &Condition::needs_caller);
     rules.rules_.push_back(std::move(*rule));
   }
+  rules.need_caller_ = rules.need_claims() || rules.need_clients();
   return rules;
 }
 

@@ -24,9 +24,7 @@ class Condition {
   // Returns true if a value of the header, cookie or claim, or the name of the client, satisfies the condition. A
   // header or cookie may occur several times. Uses `caller` of the call for claims and clients.
   bool Holds(const PredictCall& call) const;
-  bool needs_caller() const {
-    return source_ == control::MatchCondition::CLAIM || source_ == control::MatchCondition::CLIENT;
-  }
+  control::MatchCondition::Source source() const { return source_; }
 
  private:
   bool HoldsForHeader(const PredictCall& call) const;
@@ -59,10 +57,14 @@ class Rules {
   static Result<Rules> Compile(const control::ModelState& model);
 
   const std::vector<Rule>& rules() const { return rules_; }
-  // Whether a rule needs `caller` of the call.
+  // Whether a rule has a condition on claims or clients, which need `caller` of the call.
+  bool need_claims() const { return Need(control::MatchCondition::CLAIM); }
+  bool need_clients() const { return Need(control::MatchCondition::CLIENT); }
   bool need_caller() const { return need_caller_; }
 
  private:
+  bool Need(control::MatchCondition::Source source) const;
+
   std::vector<Rule> rules_;
   bool need_caller_ = false;
 };

@@ -34,6 +34,20 @@ void CountForModel(const std::weak_ptr<Request>& asked, const Result<PredictAnsw
   if (counts) request->model->times->Count(took);
 }
 
+// Warns once of each set of match rules with conditions that never hold, because the node does not find out what they
+// compare.
+void WarnOfUnknownCallers(const RoutingTable& table, const RoutingTable* before, const Identities& identities) {
+  for (const auto& [name, model] : table.models()) {
+    const ModelRoutes* old = before == nullptr ? nullptr : before->Find(name);
+    if (old != nullptr && old->rules == model.rules) continue;
+    if (model.rules->need_claims() && !identities.claims)
+      spdlog::warn("model \"{}\": match rules with claims never hold, because the node has no --jwt_jwks_file", name);
+    if (model.rules->need_clients() && !identities.clients)
+      spdlog::warn("model \"{}\": match rules with clients never hold, because the node has no --auth_tokens_file",
+                   name);
+  }
+}
+
 }  // namespace
 
 struct Router::Shared {
@@ -108,6 +122,8 @@ void Router::SetState(std::shared_ptr<const control::DesiredState> state) {
   const std::lock_guard building(shared_->build_mutex);
   auto table = RoutingTable::Build(*state, shared_->options.node, shared_->deps.guards, shared_->deps.recorder,
                                    &shared_->reused);
+  const auto before = shared_->table();
+  WarnOfUnknownCallers(*table, before.get(), shared_->deps.identities);
   const std::lock_guard lock(shared_->mutex);
   shared_->current.swap(table);
 }
@@ -162,9 +178,9 @@ void Router::Shared::Route(const RequestPtr& request) {
 
 // Finds out which client sent the request. A request of a peer has the identity that the peer found out.
 void Router::Shared::Identify(const RequestPtr& request) const {
-  if (request->call.protocol == Protocol::kPeer || !deps.identify) return;
+  if (request->call.protocol == Protocol::kPeer || !deps.identities.identify) return;
   const auto authorization = HeaderValue(request->call.headers, "authorization");
-  if (authorization) request->call.caller = deps.identify(*authorization);
+  if (authorization) request->call.caller = deps.identities.identify(*authorization);
 }
 
 // Forwards the request to a home node of its model. If no home node knows the model, the model does not exist, and the

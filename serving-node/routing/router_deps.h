@@ -31,6 +31,15 @@ class FailureSink;
 class OriginSearch;
 class RunMeter;
 
+// How the node finds out which client sent a request.
+struct Identities {
+  // Returns the identity of the client that sent this value of the header "authorization", which the listener has
+  // admitted. If empty, clients have no identity.
+  std::function<auth::Caller(std::string_view authorization)> identify = {};
+  bool clients = false;  // Whether it finds names of clients.
+  bool claims = false;   // Whether it verifies JSON Web Tokens.
+};
+
 struct RouterDeps {
   models::ModelStore& store;
   batching::Admission& admission;
@@ -45,9 +54,7 @@ struct RouterDeps {
   rehearsal::Journal* journal = nullptr;  // Records a candidate's first run for a request. Null on a standalone node.
   FailureSink* failures = nullptr;        // Stores requests that failed. If null, they are not stored.
   Budget budget = {};                     // The limits of one request.
-  // Returns the identity of the client that sent this value of the header "authorization", which the listener has
-  // admitted. If empty, clients have no identity.
-  std::function<auth::Caller(std::string_view authorization)> identify = {};
+  Identities identities = {};
 };
 
 }  // namespace longshore::routing

@@ -172,7 +172,7 @@ class TestPeerListener final : public tensorflow::serving::PredictionService::Se
 class TestNode {
  public:
   TestNode(const Path& dir, const std::string& name, int runs_max = 4, RouterOptions options = {},
-           models::ModelStore::Options store_options = {})
+           models::ModelStore::Options store_options = {}, Identities identities = {})
       : dir_(dir),
         admission({.concurrent_runs_max = runs_max, .simulated_run = {}}),
         store(engine, admission, std::move(store_options), nullptr, [this](const auto&, const auto&) { Changed(); }),
@@ -180,7 +180,18 @@ class TestNode {
         forwarder(MakeGrpcForwarder({.fleet = "ns/f"})),
         state_dir(MakeDir(dir / ("state-" + name))),
         journal(std::move(*rehearsal::Journal::Open(state_dir))),
-        router({store, admission, recorder, pairs, metrics, runs, *forwarder, *guards, origins, clock, journal.get()},
+        router({.store = store,
+                .admission = admission,
+                .recorder = recorder,
+                .pairs = pairs,
+                .metrics = metrics,
+                .runs = runs,
+                .forwarder = *forwarder,
+                .guards = *guards,
+                .origins = origins,
+                .clock = clock,
+                .journal = journal.get(),
+                .identities = std::move(identities)},
                Named(name, std::move(options))),
         address("unix:" + (dir / (name + ".sock")).string()),
         peer_service("ns/f", [this] { return Load(); }) {}

@@ -18,7 +18,6 @@ namespace longshore::auth {
 namespace {
 
 constexpr Duration kSkewMax = std::chrono::seconds(60);
-constexpr size_t kTokenBytesMax = size_t{64} << 10;
 
 struct Free {
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
@@ -81,6 +80,14 @@ Owned<EVP_PKEY> EcKey(const Json& json) {
   return KeyOf("EC", builder.get());
 }
 
+// Supports only the curve Ed25519 (RFC 8037).
+Owned<EVP_PKEY> EdKey(const Json& json) {
+  const auto x = FromBase64Url(TextAt(json, {"x"}));
+  if (!x || x->size() != 32 || TextAt(json, {"crv"}) != "Ed25519") return nullptr;
+  return Owned<EVP_PKEY>(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr,
+                                                     reinterpret_cast<const unsigned char*>(x->data()), x->size()));
+}
+
 // Converts an ECDSA signature from the form that it has in a token, two numbers of 32 bytes each, to the ASN.1 form
 // that OpenSSL expects.
 std::optional<std::string> AsDer(const std::string& pair) {
@@ -115,7 +122,7 @@ std::optional<Json> ObjectOf(std::string_view part) {
 std::optional<DecodedToken> Decode(std::string_view token) {
   const size_t first = token.find('.');
   const size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
-  if (token.size() > kTokenBytesMax || second == std::string_view::npos) return std::nullopt;
+  if (token.size() > kJwtBytesMax || second == std::string_view::npos) return std::nullopt;
   auto header = ObjectOf(token.substr(0, first));
   auto claims = ObjectOf(token.substr(first + 1, second - first - 1));
   auto signature = FromBase64Url(std::string(token.substr(second + 1)));
@@ -148,13 +155,29 @@ struct IssuerKeys::Key {
 
   bool HasSigned(std::string_view text, const std::string& signature) const {
     const auto der = algorithm == "ES256" ? AsDer(signature) : signature;
+    const EVP_MD* digest = algorithm == "EdDSA" ? nullptr : EVP_sha256();  // Ed25519 hashes by itself.
     const Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
-    if (!der || !context || EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1)
-      return false;
+    if (!der || !context || EVP_DigestVerifyInit(context.get(), nullptr, digest, nullptr, key.get()) != 1) return false;
     return EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(der->data()), der->size(),
                             reinterpret_cast<const unsigned char*>(text.data()), text.size()) == 1;
   }
 };
+
+// Returns nullptr for a key that is not usable.
+std::shared_ptr<const IssuerKeys::Key> IssuerKeys::KeyFrom(const Json& json) {
+  struct Type {
+    const char* name;
+    const char* algorithm;
+    Owned<EVP_PKEY> (*read)(const Json&);
+  };
+  static constexpr Type kTypes[] = {{"RSA", "RS256", RsaKey}, {"EC", "ES256", EcKey}, {"OKP", "EdDSA", EdKey}};
+  const auto type = std::ranges::find_if(kTypes, [&](const Type& each) { return TextAt(json, {"kty"}) == each.name; });
+  if (type == std::end(kTypes)) return nullptr;
+  const std::string meant_for = TextAt(json, {"alg"});
+  if (!meant_for.empty() && meant_for != type->algorithm) return nullptr;
+  auto key = type->read(json);
+  return key ? std::make_shared<const Key>(Key{type->algorithm, std::move(key)}) : nullptr;
+}
 
 Result<IssuerKeys> IssuerKeys::Parse(const Json& key_set) {
   const auto list = key_set.is_object() ? key_set.find("keys") : key_set.end();
@@ -163,11 +186,10 @@ Result<IssuerKeys> IssuerKeys::Parse(const Json& key_set) {
   IssuerKeys keys;
   for (const Json& json : *list) {
     if (!json.is_object()) continue;
-    const bool is_rsa = TextAt(json, {"kty"}) == "RSA";
-    auto key = is_rsa ? RsaKey(json) : TextAt(json, {"kty"}) == "EC" ? EcKey(json) : nullptr;
-    if (key) keys.keys_[TextAt(json, {"kid"})] = std::make_shared<Key>(Key{is_rsa ? "RS256" : "ES256", std::move(key)});
+    auto key = KeyFrom(json);
+    if (key) keys.keys_[TextAt(json, {"kid"})] = std::move(key);
   }
-  if (keys.keys_.empty()) return InvalidArgument("the key set has no key for RS256 or ES256");
+  if (keys.keys_.empty()) return InvalidArgument("the key set has no key for RS256, ES256 or EdDSA");
   return keys;
 }
 
@@ -176,7 +198,9 @@ std::string KeyIdOf(std::string_view token) {
   return decoded ? TextAt(decoded->header, {"kid"}) : "";
 }
 
-Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const std::string& audience, TimePoint now) {
+TimePoint EndOf(const Json& claims) { return *TimeAt(claims, "exp") + kSkewMax; }
+
+Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const JwtTerms& terms, TimePoint now) {
   const auto decoded = Decode(token);
   if (!decoded) return Refused("is not a JSON Web Token");
   const auto key = keys.keys_.find(TextAt(decoded->header, {"kid"}));
@@ -185,7 +209,9 @@ Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const std
   if (TextAt(decoded->header, {"alg"}) != key->second->algorithm)
     return Refused("is signed with another algorithm than that of its key");
   if (!key->second->HasSigned(decoded->signed_text, decoded->signature)) return Refused("is not signed by the issuer");
-  if (!IsFor(decoded->claims, audience)) return Refused("is for another audience");
+  if (!IsFor(decoded->claims, terms.audience)) return Refused("is for another audience");
+  if (!terms.issuer.empty() && TextAt(decoded->claims, {"iss"}) != terms.issuer)
+    return Refused("is from another issuer");
   const auto expires = TimeAt(decoded->claims, "exp");
   if (!expires) return Refused("has no valid expiration time");
   if (now >= *expires + kSkewMax) return Refused("has expired");

@@ -1,5 +1,6 @@
 // Verifies JSON Web Tokens, such as the projected tokens of pods: RFC 7519 (claims), 7515 (signatures), 7517 (keys),
-// 7518 (algorithms). Accepts only the algorithms RS256 and ES256; in particular, "none" is rejected.
+// 7518 and 8037 (algorithms). Accepts only the algorithms RS256, ES256 and EdDSA with Ed25519; in particular, "none"
+// and HS256 are rejected.
 #pragma once
 
 #include <map>
@@ -13,28 +14,39 @@
 
 namespace longshore::auth {
 
+inline constexpr size_t kJwtBytesMax = size_t{16} << 10;
+
+// What a token must say besides being signed and valid now.
+struct JwtTerms {
+  std::string audience;
+  std::string issuer{};  // "": any.
+};
+
 // An issuer's public keys, by their ids. Immutable, so thread-safe.
 class IssuerKeys {
  public:
-  // Parses a key set: {"keys": [{"kid", "kty": "RSA" | "EC", ...}]}. Ignores keys of other types. Returns
-  // InvalidArgument if `key_set` is not a key set or has no usable key.
+  // Parses a key set: {"keys": [{"kid", "kty": "RSA" | "EC" | "OKP", ...}]}. Ignores keys of other types
+  // and for other algorithms. Returns InvalidArgument if `key_set` is not a key set or has no usable key.
   static Result<IssuerKeys> Parse(const Json& key_set);
 
   bool Has(const std::string& id) const { return keys_.contains(id); }
   size_t size() const { return keys_.size(); }
 
  private:
-  friend Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const std::string& audience,
-                                TimePoint now);
+  friend Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const JwtTerms& terms, TimePoint now);
   struct Key;
+  static std::shared_ptr<const Key> KeyFrom(const Json& json);
 
   std::map<std::string, std::shared_ptr<const Key>> keys_;
 };
 
-// Returns the claims if one of the keys has signed the token, the token is for this audience, and it is valid now.
+// Returns the claims if one of the keys has signed the token, the token meets the terms, and it is valid now.
 // Tolerates a clock difference of one minute. Otherwise returns Unauthenticated with the reason; the message contains
 // nothing of the token.
-Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const std::string& audience, TimePoint now);
+Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const JwtTerms& terms, TimePoint now);
+
+// Returns the time from which VerifyJwt refuses a token with these claims. Requires: VerifyJwt returned them.
+TimePoint EndOf(const Json& claims);
 
 // Returns the id of the key with which the token claims to be signed, or "" if it is not a valid token. If IssuerKeys
 // has no key with this id, the caller may need newer keys.

@@ -2,110 +2,36 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/bn.h>
-#include <openssl/core_names.h>
-#include <openssl/ec.h>
-#include <openssl/ecdsa.h>
-#include <openssl/evp.h>
-#include <openssl/rsa.h>
 
-#include "common/base/base64.h"
+#include "common/net/auth/testing.h"
 
 namespace longshore::auth {
 namespace {
 
 using testing::HasSubstr;
 
-std::string Url(const std::string& bytes) {
-  std::string text = ToBase64(bytes);
-  while (!text.empty() && text.back() == '=') text.pop_back();
-  for (char& c : text) c = c == '+' ? '-' : c == '/' ? '_' : c;
-  return text;
-}
-
-std::string Bytes(const BIGNUM* number, int size) {
-  std::string bytes(static_cast<size_t>(size), '\0');
-  BN_bn2binpad(number, reinterpret_cast<unsigned char*>(bytes.data()), size);
-  return bytes;
-}
-
-// An issuer with one key.
-class Issuer {
- public:
-  Issuer(std::string id, bool is_rsa, unsigned bits = 2048)
-      : id_(std::move(id)), is_rsa_(is_rsa), key_(is_rsa ? EVP_RSA_gen(bits) : EVP_EC_gen("P-256")) {}
-  ~Issuer() { EVP_PKEY_free(key_); }
-
-  Json Key() const {
-    if (is_rsa_) {
-      return {{"kid", id_},
-              {"kty", "RSA"},
-              {"n", Url(Number(OSSL_PKEY_PARAM_RSA_N))},
-              {"e", Url(Number(OSSL_PKEY_PARAM_RSA_E))}};
-    }
-    return {{"kid", id_},
-            {"kty", "EC"},
-            {"crv", "P-256"},
-            {"x", Url(Number(OSSL_PKEY_PARAM_EC_PUB_X, 32))},
-            {"y", Url(Number(OSSL_PKEY_PARAM_EC_PUB_Y, 32))}};
-  }
-  std::string Token(const Json& claims, Json header = Json::object()) const {
-    if (!header.contains("alg")) header["alg"] = is_rsa_ ? "RS256" : "ES256";
-    if (!header.contains("kid")) header["kid"] = id_;
-    const std::string text = Url(header.dump()) + "." + Url(claims.dump());
-    return text + "." + Url(Sign(text));
-  }
-
- private:
-  std::string Number(const char* name, int size = 0) const {
-    BIGNUM* number = nullptr;
-    EVP_PKEY_get_bn_param(key_, name, &number);
-    const std::string bytes = Bytes(number, size == 0 ? BN_num_bytes(number) : size);
-    BN_free(number);
-    return bytes;
-  }
-  std::string Sign(const std::string& text) const {
-    EVP_MD_CTX* context = EVP_MD_CTX_new();
-    size_t size = 1024;
-    std::string signature(size, '\0');
-    EVP_DigestSignInit(context, nullptr, EVP_sha256(), nullptr, key_);
-    EVP_DigestSign(context, reinterpret_cast<unsigned char*>(signature.data()), &size,
-                   reinterpret_cast<const unsigned char*>(text.data()), text.size());
-    EVP_MD_CTX_free(context);
-    signature.resize(size);
-    if (is_rsa_) return signature;
-    const auto* der = reinterpret_cast<const unsigned char*>(signature.data());
-    ECDSA_SIG* pair = d2i_ECDSA_SIG(nullptr, &der, static_cast<long>(size));
-    const std::string raw = Bytes(ECDSA_SIG_get0_r(pair), 32) + Bytes(ECDSA_SIG_get0_s(pair), 32);
-    ECDSA_SIG_free(pair);
-    return raw;
-  }
-
-  const std::string id_;
-  const bool is_rsa_;
-  EVP_PKEY* const key_;
-};
-
 class Jwt : public ::testing::Test {
  protected:
   Json Claims() const { return {{"sub", "node"}, {"aud", {"us", "them"}}, {"exp", 2000}, {"nbf", 1000}}; }
   std::string ErrorFor(const std::string& token, int64_t now_s = 1500) const {
-    const auto claims = VerifyJwt(token, keys_, "us", FromUnixMillis(now_s * 1000));
+    const auto claims = VerifyJwt(token, keys_, {.audience = "us"}, FromUnixMillis(now_s * 1000));
     if (claims) return "";
     EXPECT_EQ(claims.error().code, Code::kUnauthenticated);
     return claims.error().message;
   }
 
-  const Issuer rsa_{"r", true};
-  const Issuer ec_{"e", false};
+  const Issuer rsa_{"r", Issuer::Type::kRsa};
+  const Issuer ec_{"e", Issuer::Type::kEc};
+  const Issuer ed_{"d", Issuer::Type::kEd};
   const IssuerKeys keys_ =
-      IssuerKeys::Parse({{"keys", {rsa_.Key(), ec_.Key(), {{"kty", "oct"}, {"kid", "o"}, {"k", "AAAA"}}}}}).value();
+      IssuerKeys::Parse({{"keys", {rsa_.Key(), ec_.Key(), ed_.Key(), {{"kty", "oct"}, {"kid", "o"}, {"k", "AAAA"}}}}})
+          .value();
 };
 
 TEST_F(Jwt, ReturnsTheClaimsOfATokenThatTheIssuerSigned) {
-  EXPECT_EQ(keys_.size(), 2U);
-  for (const Issuer* issuer : {&rsa_, &ec_}) {
-    const auto claims = VerifyJwt(issuer->Token(Claims()), keys_, "us", FromUnixMillis(1'500'000));
+  EXPECT_EQ(keys_.size(), 3U);
+  for (const Issuer* issuer : {&rsa_, &ec_, &ed_}) {
+    const auto claims = VerifyJwt(issuer->Token(Claims()), keys_, {.audience = "us"}, FromUnixMillis(1'500'000));
     ASSERT_TRUE(claims) << claims.error().message;
     EXPECT_EQ(claims->at("sub"), "node");
   }
@@ -132,6 +58,28 @@ TEST_F(Jwt, RefusesTokensForAnotherAudienceOrTime) {
   EXPECT_EQ(ErrorFor(rsa_.Token(forever)), "");
 }
 
+TEST_F(Jwt, RefusesATokenOfAnotherIssuerIfTheTermsNameOne) {
+  Json claims = Claims();
+  const auto error = [&] {
+    const auto verified =
+        VerifyJwt(ed_.Token(claims), keys_, {.audience = "us", .issuer = "https://login"}, FromUnixMillis(1'500'000));
+    return verified ? "" : verified.error().message;
+  };
+  EXPECT_EQ(error(), "the token is from another issuer");
+  claims["iss"] = "https://login/";
+  EXPECT_EQ(error(), "the token is from another issuer");
+  claims["iss"] = "https://login";
+  EXPECT_EQ(error(), "");
+}
+
+TEST_F(Jwt, IgnoresKeysForOtherAlgorithms) {
+  Json key = rsa_.Key();
+  key["alg"] = "RS512";
+  EXPECT_FALSE(IssuerKeys::Parse({{"keys", {key}}}));
+  key["alg"] = "RS256";
+  EXPECT_TRUE(IssuerKeys::Parse({{"keys", {key}}}));
+}
+
 TEST_F(Jwt, RefusesTokensThatWereChangedOrSignedByAnotherKey) {
   const std::string token = rsa_.Token(Claims());
   for (size_t i = 0; i < token.size(); i += 7) {
@@ -139,9 +87,14 @@ TEST_F(Jwt, RefusesTokensThatWereChangedOrSignedByAnotherKey) {
     changed[i] = changed[i] == 'A' ? 'B' : 'A';
     EXPECT_NE(ErrorFor(changed), "") << i;
   }
-  const Issuer stranger("r", true);
+  for (const Issuer* issuer : {&ec_, &ed_}) {
+    std::string changed = issuer->Token(Claims());
+    changed[changed.size() / 2] = changed[changed.size() / 2] == 'A' ? 'B' : 'A';
+    EXPECT_NE(ErrorFor(changed), "");
+  }
+  const Issuer stranger("r", Issuer::Type::kRsa);
   EXPECT_THAT(ErrorFor(stranger.Token(Claims())), HasSubstr("not signed by the issuer"));
-  EXPECT_THAT(ErrorFor(Issuer("x", false).Token(Claims())), HasSubstr("is signed with an unknown key"));
+  EXPECT_THAT(ErrorFor(Issuer("x", Issuer::Type::kEc).Token(Claims())), HasSubstr("is signed with an unknown key"));
 }
 
 TEST_F(Jwt, DoesNotLetTheTokenChooseHowItIsVerified) {
@@ -166,7 +119,7 @@ TEST_F(Jwt, RefusesWeakAndMalformedKeys) {
                                            {{"keys", 1}},
                                            {{"keys", Json::array()}},
                                            {{"keys", {1, {{"kty", "RSA"}}, {{"kty", "EC"}, {"crv", "P-256"}}}}},
-                                           {{"keys", {Issuer("weak", true, 1024).Key()}}}}) {
+                                           {{"keys", {Issuer("weak", Issuer::Type::kRsa, 1024).Key()}}}}) {
     EXPECT_EQ(IssuerKeys::Parse(set).error().code, Code::kInvalidArgument) << set.dump();
   }
 }

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <optional>
 
+#include "common/net/auth/jwt_verifier.h"
 #include "common/os/file.h"
 
 namespace longshore::auth {
@@ -80,14 +81,16 @@ Result<Tokens> Tokens::Parse(std::string_view text) {
   return tokens;
 }
 
-bool Tokens::Contains(std::string_view token) const {
+std::string Tokens::NameOf(std::string_view token) const {
   const Sha256Bytes hash = Sha256(token);
-  bool found = false;
-  for (const Entry& each : entries_) found |= CRYPTO_memcmp(each.hash.data(), hash.data(), hash.size()) == 0;
-  return found;
+  size_t found = entries_.size();
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (CRYPTO_memcmp(entries_[i].hash.data(), hash.data(), hash.size()) == 0) found = i;
+  }
+  return found == entries_.size() ? "" : entries_[found].name;
 }
 
-Result<std::shared_ptr<const Gate>> Gate::Open(const std::string& flag, const Path& file) {
+Result<std::shared_ptr<const Reloaded<Tokens>>> OpenTokens(const std::string& flag, const Path& file) {
   const auto read = [flag, file]() -> Result<Tokens> {
     const auto text = ReadFile(file, kFileBytesMax);
     if (!text) return Prefixed(text.error(), flag);
@@ -95,16 +98,30 @@ Result<std::shared_ptr<const Gate>> Gate::Open(const std::string& flag, const Pa
     if (!tokens) return Prefixed(tokens.error(), fmt::format("{}: {}", flag, file.string()));
     return tokens;
   };
-  ASSIGN_OR_RETURN(auto tokens, Reloaded<Tokens>::Start(flag, read, kReadInterval));
-  return std::make_shared<const Gate>(std::move(tokens));
+  return Reloaded<Tokens>::Start(flag, read, kReadInterval);
 }
 
 Status Gate::Admit(std::string_view authorization) const {
+  const auto caller = Check(authorization);
+  if (!caller) return tl::make_unexpected(caller.error());
+  return {};
+}
+
+Caller Gate::CallerOf(std::string_view authorization) const { return Check(authorization).value_or(Caller()); }
+
+Result<Caller> Gate::Check(std::string_view authorization) const {
   const auto lower = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-  const bool bearer = authorization.size() <= kScheme.size() + kTokenBytesMax &&
-                      std::ranges::equal(authorization.substr(0, kScheme.size()), kScheme, lower);
-  if (bearer && tokens_->current()->Contains(authorization.substr(kScheme.size()))) return {};
-  return Fail(Code::kUnauthenticated, "the request has no valid bearer token");
+  const bool bearer = std::ranges::equal(authorization.substr(0, kScheme.size()), kScheme, lower);
+  const std::string_view token = bearer ? authorization.substr(kScheme.size()) : std::string_view();
+  if (tokens_ && !token.empty() && token.size() <= kTokenBytesMax) {
+    if (std::string name = tokens_->current()->NameOf(token); !name.empty()) return Caller{std::move(name), nullptr};
+  }
+  if (jwts_ && LooksLikeJwt(token)) {
+    ASSIGN_OR_RETURN(auto claims, jwts_->Verify(token));
+    return Caller{"", std::move(claims)};
+  }
+  if (tokens_) return Fail(Code::kUnauthenticated, "the request has no valid bearer token");
+  return Caller();
 }
 
 Result<std::string> ReadToken(const Path& file) {

@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/base/path.h"
 #include "common/base/sha256.h"
+#include "common/net/auth/caller.h"
 #include "common/os/reloaded.h"
 
 namespace longshore::auth {
@@ -16,6 +17,8 @@ namespace longshore::auth {
 inline constexpr size_t kTokensMax = 1000;
 inline constexpr size_t kTokenBytesMin = 16;
 inline constexpr size_t kTokenBytesMax = 4096;
+
+class JwtVerifier;
 
 // A set of tokens. Keeps only their hashes.
 class Tokens {
@@ -25,8 +28,9 @@ class Tokens {
   // text has no token. The message names the line by its number, and never shows its content.
   static Result<Tokens> Parse(std::string_view text);
 
-  // Takes the same time for every token of a given length, so that the time reveals nothing about the valid tokens.
-  bool Contains(std::string_view token) const;
+  // Returns the name of the token; "" if it is not in the set. Takes the same time for every token of a given length,
+  // so that the time reveals nothing about the valid tokens.
+  std::string NameOf(std::string_view token) const;
 
   friend bool operator==(const Tokens&, const Tokens&) = default;
 
@@ -41,19 +45,31 @@ class Tokens {
   std::vector<Entry> entries_;
 };
 
+// Reads the tokens from a file, which is read again when it changes. Error messages begin with `flag`.
+Result<std::shared_ptr<const Reloaded<Tokens>>> OpenTokens(const std::string& flag, const Path& file);
+
 // Admits calls to a listener by their tokens. Thread-safe.
+//
+// With tokens, a call needs one of them or, with a verifier, a JSON Web Token that it verifies. With a verifier only, a
+// call needs no token, but a JSON Web Token that does not verify is refused.
 class Gate {
  public:
-  // Takes the tokens from a file, which is read again when it changes. Error messages begin with `flag`.
-  static Result<std::shared_ptr<const Gate>> Open(const std::string& flag, const Path& file);
-  explicit Gate(std::shared_ptr<const Reloaded<Tokens>> tokens) : tokens_(std::move(tokens)) {}
+  // Either may be null, but not both.
+  explicit Gate(std::shared_ptr<const Reloaded<Tokens>> tokens, std::shared_ptr<const JwtVerifier> jwts = nullptr)
+      : tokens_(std::move(tokens)), jwts_(std::move(jwts)) {}
 
-  // `authorization` is the value of the header "authorization": "Bearer TOKEN". The error is Unauthenticated, always
-  // with the same text.
+  // `authorization` is the value of the header "authorization": "Bearer TOKEN". The error is Unauthenticated. It says
+  // what is wrong with a JSON Web Token, and otherwise always has the same text.
   Status Admit(std::string_view authorization) const;
 
+  // Returns the identity of a client whose call was admitted with this header.
+  Caller CallerOf(std::string_view authorization) const;
+
  private:
+  Result<Caller> Check(std::string_view authorization) const;
+
   const std::shared_ptr<const Reloaded<Tokens>> tokens_;
+  const std::shared_ptr<const JwtVerifier> jwts_;
 };
 
 // Reads a file with a single token, as Kubernetes mounts it, without the line break at its end. Returns InvalidArgument

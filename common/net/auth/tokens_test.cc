@@ -20,10 +20,10 @@ Gate GateOf(std::string_view text) {
 TEST(Tokens, AreReadFromLinesWithANameAndAToken) {
   const auto tokens = Tokens::Parse(kText);
   ASSERT_TRUE(tokens) << tokens.error().message;
-  EXPECT_TRUE(tokens->Contains("0123456789abcdef"));
-  EXPECT_TRUE(tokens->Contains("0123456789abcdeg"));
+  EXPECT_EQ(tokens->NameOf("0123456789abcdef"), "web");
+  EXPECT_EQ(tokens->NameOf("0123456789abcdeg"), "batch");
   for (const auto* wrong : {"", "0123456789abcde", "0123456789abcdeF", "0123456789abcdef ", "web"}) {
-    EXPECT_FALSE(tokens->Contains(wrong)) << wrong;
+    EXPECT_EQ(tokens->NameOf(wrong), "") << wrong;
   }
 }
 
@@ -57,6 +57,13 @@ TEST(Gate, AdmitsKnownTokensAndRefusesAllOthersWithTheSameError) {
   }
 }
 
+TEST(Gate, NamesTheClientOfAToken) {
+  const Gate gate = GateOf(kText);
+  EXPECT_EQ(gate.CallerOf("Bearer 0123456789abcdeg").client, "batch");
+  EXPECT_EQ(gate.CallerOf("Bearer 0123456789abcdee").client, "");
+  EXPECT_EQ(gate.CallerOf("").client, "");
+}
+
 TEST(Reloaded, KeepsTheOldValueWhenTheNewOneCannotBeRead) {
   std::string text(kText);
   const auto read = [&text] { return Tokens::Parse(text); };
@@ -70,8 +77,8 @@ TEST(Reloaded, KeepsTheOldValueWhenTheNewOneCannotBeRead) {
   EXPECT_EQ(tokens->current(), before);
   text = "web 0123456789abcdeh";
   tokens->Reload();
-  EXPECT_FALSE(tokens->current()->Contains("0123456789abcdef"));
-  EXPECT_TRUE(tokens->current()->Contains("0123456789abcdeh"));
+  EXPECT_EQ(tokens->current()->NameOf("0123456789abcdef"), "");
+  EXPECT_EQ(tokens->current()->NameOf("0123456789abcdeh"), "web");
 }
 
 TEST(Authorization, IsTheFirstTokenOfItsFile) {

@@ -70,7 +70,7 @@ Result<NodeTokens::Node> NodeTokens::Identify(std::string_view authorization) {
     if (!id.empty() && !keys->Has(id)) is_refresh_wanted_ = true;
   }
   wake_.notify_all();
-  ASSIGN_OR_RETURN(const Json claims, auth::VerifyJwt(token, *keys, kTokenAudience, clock_.Now()));
+  ASSIGN_OR_RETURN(const Json claims, auth::VerifyJwt(token, *keys, {.audience = kTokenAudience}, clock_.Now()));
   const PodName pod{TextAt(claims, {"kubernetes.io", "namespace"}), TextAt(claims, {"kubernetes.io", "pod", "name"}),
                     TextAt(claims, {"kubernetes.io", "pod", "uid"})};
   if (pod.uid.empty()) return Fail(Code::kUnauthenticated, "the token does not belong to a pod");

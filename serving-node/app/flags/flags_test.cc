@@ -135,6 +135,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--model_base_path=/m", "--tls_cert_file=/x"},
               "--tls_cert_file and --tls_key_file must be given together"},
         Wrong{{"--model_base_path=/m", "--peer_tokens_file=/x"}, "--peer_tokens_file needs --peer_address"},
+        Wrong{{"--model_base_path=/m", "--jwt_jwks_file=/x", "--jwt_issuer=i"}, "need each other"},
+        Wrong{{"--model_base_path=/m", "--jwt_audience=a"}, "need each other"},
         Wrong{{"--model_base_path=/m", "--max_requests_in_flight=0"}, "--max_requests_in_flight"},
         Wrong{{"--model_base_path=/m", "--max_held_answer_bytes=0"}, "--max_held_answer_bytes"},
         Wrong{{"--model_base_path=/m", "--grpc_min_bytes_per_second=0"}, "--grpc_min_bytes_per_second"},
