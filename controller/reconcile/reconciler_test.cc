@@ -354,6 +354,63 @@ TEST_F(EvidenceOfAStep, IsWrittenAtGrowingIntervals) {
   EXPECT_GE(Requests(), answered_ - 6200);
 }
 
+class EvidenceOfAShadow : public ReconcilerTest {
+ protected:
+  static constexpr const char* kNode = "default.cpu-0";
+
+  EvidenceOfAShadow() {
+    Restart(Duration(0), std::chrono::seconds(15));
+    Settle();
+    nodes_.Attach(kNode, {{"a", 1}});
+    ApplyModel("a");
+    Settle();
+    Apply(
+        api::kModelKind, "a",
+        {{"fleet", "cpu"},
+         {"source", {{"uri", "file:///models/a"}}},
+         {"version", 2},
+         {"rollout",
+          {{"strategy", "Shadow"},
+           {"shadow", {{"for", "0s"}, {"proof", "Sampled"}, {"compare", {{{"output", "o"}, {"measure", "Top1"}}}}}}}}});
+    due_.insert(ModelKey("a"));
+    nodes_.Attach(kNode, {{"a", 1}, {"a", 2}});
+    Settle();
+    EXPECT_EQ(StatusOf("a").rollout.phase, api::RolloutPhase::kShadow);
+  }
+  void Pair(int64_t pairs, int64_t differs) {
+    control::OutputEvidence output;
+    output.set_rule("o: Top1");
+    output.set_pairs(pairs);
+    output.set_differs(differs);
+    clock_.Advance(std::chrono::seconds(1));
+    timer_.Advance(std::chrono::seconds(1));
+    nodes_.Paired(kNode, 2, output);
+    Settle({kFleetKey, ModelKey("a")});
+  }
+};
+
+TEST_F(EvidenceOfAShadow, LetsTheNodeMakePairsAndWaitsForAPersonWhenTheyAgree) {
+  const control::ModelState state = nodes_.messages[kNode].back().change().model();
+  ASSERT_EQ(state.versions_size(), 2);
+  EXPECT_TRUE(state.versions(1).shadow());
+  EXPECT_EQ(state.versions(1).weight_bp(), 0);
+  EXPECT_EQ(state.validation().output_rules(0).output(), "o");
+  Pair(60, 0);
+  EXPECT_EQ(StatusOf("a").rollout.paused_reason, "");
+  Pair(120, 0);
+  EXPECT_EQ(StatusOf("a").rollout.phase, api::RolloutPhase::kShadow);
+  EXPECT_EQ(StatusOf("a").rollout.paused_reason, "ShadowPassed");
+  EXPECT_EQ(StatusOf("a").rollout.verdict.numbers["outputPairs"], 120);
+}
+
+TEST_F(EvidenceOfAShadow, RollsBackACandidateWhoseOutputsDiffer) {
+  Pair(60, 4);
+  Pair(400, 40);
+  EXPECT_EQ(StatusOf("a").rollout.phase, api::RolloutPhase::kRolledBack);
+  EXPECT_EQ(StatusOf("a").rollout.verdict.reason, "OutputDiffers");
+  EXPECT_EQ(StatusOf("a").stable_version, 1);
+}
+
 TEST_F(EvidenceOfAStep, SurvivesAFailedWrite) {
   disk_->full_for.insert(ModelKey("a"));
   AnswerFor(40);

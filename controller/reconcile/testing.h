@@ -81,6 +81,16 @@ class FakeRegistry final : public nodes::Registry {
       version.mutable_evidence()->set_run_time_buckets(80, requests);
     }
   }
+  // Sets how many pairs of this version the node has made since it started, and in how many a row differs by the rule.
+  void Paired(const std::string& node, int64_t version, const control::OutputEvidence& output) {
+    for (control::VersionReport& report : *nodes::Unshared(views.at(node).report).mutable_versions()) {
+      if (report.version() != version) continue;
+      control::PairEvidence& pairs = *report.mutable_evidence()->mutable_pairs();
+      pairs.set_pairs(output.pairs());
+      pairs.clear_outputs();
+      *pairs.add_outputs() = output;
+    }
+  }
   void Leave(const std::string& node) { views.at(node).connected = views.at(node).reported = false; }
 
   std::map<std::string, nodes::NodeView> views;
