@@ -1,6 +1,6 @@
 """Compares 100,000 requests to a fleet of five nodes with match rules as an independent program reads them.
 
-Rules and requests are drawn from a seed, which LONGSHORE_SEED sets. Only one node holds the candidate, and two nodes do not know the
+Rules and requests are drawn from a seed, which LONGSHORE_SEED sets. Two nodes hold the candidate, and two do not know the
 model. Needs openssl, grpcio and the messages of tensorflow-serving-api; everything else is in the standard library.
 """
 
