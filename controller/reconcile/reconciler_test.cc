@@ -385,7 +385,8 @@ class EvidenceOfAShadow : public ReconcilerTest {
     clock_.Advance(std::chrono::seconds(1));
     timer_.Advance(std::chrono::seconds(1));
     nodes_.Paired(kNode, 2, output);
-    Settle({kFleetKey, ModelKey("a")});
+    Settle();
+    Settle({ModelKey("a")});
   }
 };
 
