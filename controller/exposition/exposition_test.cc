@@ -89,6 +89,16 @@ TEST(ModelExposition, ModelWithoutAVersionHasNoWeightAndNoRollout) {
               ElementsAre("longshore_model_rollout_attempts_total{} 0"));
 }
 
+TEST(ModelExposition, ARolloutWaitsForAPersonInAnyPhase) {
+  api::Model model = Digits();
+  EXPECT_THAT(Shown(Of(model), "longshore_model_rollout_waiting"), ElementsAre("longshore_model_rollout_waiting{} 0"));
+  model.status.rollout.phase = api::RolloutPhase::kShadow;
+  model.status.rollout.paused_reason = "ShadowPassed";
+  EXPECT_THAT(Shown(Of(model), "longshore_model_rollout_waiting"), ElementsAre("longshore_model_rollout_waiting{} 1"));
+  model.status.rollout.phase = api::RolloutPhase::kRolledBack;
+  EXPECT_THAT(Shown(Of(model), "longshore_model_rollout_waiting"), ElementsAre("longshore_model_rollout_waiting{} 0"));
+}
+
 TEST(ModelExposition, ExactlyOnePhaseIsSet) {
   EXPECT_THAT(
       Shown(Of(Digits()), "longshore_model_rollout_phase"),

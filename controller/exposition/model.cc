@@ -25,6 +25,7 @@ constexpr Name kSloErrors{"longshore_model_slo_error_ratio",
                           "The share of failed requests that the slo of the spec allows."};
 
 constexpr Name kPhase{"longshore_model_rollout_phase", "1 for the current phase of the last rollout."};
+constexpr Name kWaiting{"longshore_model_rollout_waiting", "1 while the rollout waits for a person."};
 constexpr Name kVerdict{"longshore_model_rollout_verdict",
                         "Always 1; the labels have the result and reason of the last verdict."};
 constexpr Name kAttempts{"longshore_model_rollout_attempts_total", "Number of rollouts since the Model was created."};
@@ -134,6 +135,7 @@ void ShowRollout(const api::Model& model, const Labels& labels, Exposition* out)
                                    RolloutPhase::kPromoting, RolloutPhase::kCompleted, RolloutPhase::kRolledBack}) {
     out->Set(kPhase, With(labels, {{"phase", std::string(api::RolloutPhaseName(phase))}}), rollout.phase == phase);
   }
+  out->Set(kWaiting, labels, api::IsUnderWay(rollout.phase) && !rollout.paused_reason.empty());
   out->Set(kSteps, labels, static_cast<double>(model.spec.rollout.steps.size()));
   out->Count(kAttempts, labels, rollout.attempt);
   if (rollout.phase == RolloutPhase::kNone) return;

@@ -41,7 +41,8 @@ DASHBOARD = dashboard(
     "longshore-rollouts", "Rollouts", "Phase, weight, evidence and verdict of each Model's rollout.",
     [("Now", [
         number("Under way", "Rollouts that have not ended.", phases_in(UNDER_WAY)),
-        number("Paused", "Rollouts that wait for a person to promote, resume or abort.", phases_in("Paused"), thresholds=[(1, ORANGE)]),
+        number("Waiting", "Rollouts that wait for a person to promote, resume or abort.",
+               f"sum(longshore_model_rollout_waiting{{{CHOSEN}}})", thresholds=[(1, ORANGE)]),
         number("Not ready", "Models that no node can serve.",
                f'count(longshore_model_condition{{{CHOSEN},type="Ready"}}) - sum(longshore_model_condition{{{CHOSEN},type="Ready"}})',
                thresholds=[(1, RED)]),
