@@ -69,6 +69,7 @@ struct OutputOutcome {
   bool counted = false;  // False if the rule could not compare the answers, for example because it names no output.
   bool differs = false;  // The candidate differs from stable.
   bool noise = false;    // Stable differs from itself in another run.
+  double severity = 0;   // If only the candidate differs: how far, from 0 to 1; see SeverityOf in agreement.h.
 
   bool only_candidate_differs() const { return differs && !noise; }
 };

@@ -52,6 +52,12 @@ std::string DifferenceOf(const PairOutcome& outcome) {
   return what;
 }
 
+double SeverityOf(const PairOutcome& outcome) {
+  double severity = outcome.mismatch.empty() ? 0 : 1;
+  for (const evidence::OutputOutcome& one : outcome.outputs) severity = std::max(severity, one.severity);
+  return severity;
+}
+
 // While the candidate has no weight, the requests that a rule sends to it are those of people who try it out: one of
 // them who repeats an input would prove the candidate.
 bool IsEligible(const Request& request, const Entry& candidate, const Entry& stable) {
@@ -185,7 +191,7 @@ void Pairing::KeepIfDifferent(const PairOutcome& outcome, const Input& input, co
                                    .stable_version = stable->version,
                                    .rules = *policy.rules,
                                    .what = what,
-                                   .relative = outcome.difference.relative,
+                                   .severity = SeverityOf(outcome),
                                    .differences_max = policy.keep_worst});
 }
 

@@ -242,10 +242,10 @@ class Differences final : public FailureSink {
  public:
   void Offer(const Failure&) override { ADD_FAILURE() << "nothing failed"; }
   void Offer(const Difference& difference) override {
-    seen.push_back(fmt::format("{}: version {} and {}, at most {}, {} rules, by {}: {}",
+    seen.push_back(fmt::format("{}: version {} and {}, at most {}, {} rules, by {:.3f}: {}",
                                difference.request.model_spec().name(), difference.candidate->version,
                                difference.stable_version, difference.differences_max, difference.rules.size(),
-                               difference.relative, difference.what));
+                               difference.severity, difference.what));
   }
   std::vector<std::string> seen;
 };
@@ -268,7 +268,7 @@ TEST_F(PairingTest, DifferentOutputsAreOfferedForCaptureIfTheModelWantsIt) {
   EXPECT_THAT(sink.seen, testing::IsEmpty());
   ask(differs + "keep_worst: 3");
   EXPECT_THAT(sink.seen,
-              testing::ElementsAre(R"(digits: version 2 and 1, at most 3, 1 rules, by 1: )"
+              testing::ElementsAre(R"(digits: version 2 and 1, at most 3, 1 rules, by 0.333: )"
                                    R"(output "y" differs by the rule "y: Within, absolute 0.5, relative 0")"));
 }
 
