@@ -73,6 +73,8 @@ class Row {
     const auto size = static_cast<size_t>(output.elements() / RowsOf(output));
     elements_ = {reinterpret_cast<const T*>(output.data()) + static_cast<size_t>(row) * size, size};
   }
+  explicit Row(const Tensor& all_rows)
+      : elements_(reinterpret_cast<const T*>(all_rows.data()), static_cast<size_t>(all_rows.elements())) {}
   Row Part(size_t begin, size_t size) const { return Row(elements_.subspan(begin, size)); }
 
   size_t size() const { return elements_.size(); }
@@ -177,6 +179,20 @@ double LargestMagnitude(const Row<T>& row) {
   return largest;
 }
 
+// See SeverityOf.
+template <typename T>
+double RelativeDifference(const Row<T>& a, const Row<T>& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool same = a[i] == b[i] || (a[i] != a[i] && b[i] != b[i]);
+    const double distance = same ? 0 : Distance(a[i], b[i]);
+    if (!std::isfinite(distance)) return 1;
+    largest = std::max(largest, distance);
+  }
+  const double scale = LargestMagnitude(a) + LargestMagnitude(b);
+  return std::isfinite(scale) ? largest / scale : 1;
+}
+
 template <typename T>
 bool HasSameValues(const Row<T>& a, const Row<T>& b) {
   for (size_t i = 0; i < a.size(); ++i) {
@@ -246,8 +262,11 @@ OutputOutcome CompareOne(const NamedRule& named, const Answers& answers, uint64_
   const auto differs = [&](const Tensor* other) {
     return other == nullptr || !RowAgrees(named.rule, *other, *stable, static_cast<int64_t>(random % rows));
   };
-  outcome.differs = differs(Find(answers.candidate, name));
+  const Tensor* candidate = Find(answers.candidate, name);
+  outcome.differs = differs(candidate);
   outcome.noise = differs(Find(*answers.stable_before, name));
+  if (outcome.only_candidate_differs())
+    outcome.severity = candidate == nullptr ? 1 : SeverityOf(named.rule, *candidate, *stable);
   return outcome;
 }
 
@@ -301,6 +320,21 @@ bool RowAgrees(const OutputRule& rule, const Tensor& candidate, const Tensor& st
       default: return HasSameColumns(a, b, static_cast<size_t>(stable.shape().back()), rule);
     }
   });
+}
+
+double SeverityOf(const OutputRule& rule, const Tensor& candidate, const Tensor& stable) {
+  if (candidate.type() != stable.type() || candidate.shape() != stable.shape()) return 1;
+  double severity = 0;
+  if (rule.measure() == OutputRule::WITHIN) {
+    WithElements(stable.type(), [&]<typename T>(T) {
+      severity = RelativeDifference(Row<T>(candidate), Row<T>(stable));
+      return true;
+    });
+    return severity;
+  }
+  const int64_t rows = RowsOf(stable);
+  for (int64_t row = 0; row < rows; ++row) severity += RowAgrees(rule, candidate, stable, row) ? 0 : 1;
+  return severity / static_cast<double>(rows);
 }
 
 std::vector<OutputOutcome> CompareOutputs(const OutputRules& rules, const Answers& answers, uint64_t random) {

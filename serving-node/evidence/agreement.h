@@ -47,6 +47,12 @@ bool AppliesTo(const control::OutputRule& rule, const tensor::Tensor& output);
 bool RowAgrees(const control::OutputRule& rule, const tensor::Tensor& candidate, const tensor::Tensor& stable,
                int64_t row);
 
+// Returns how far an output of the candidate that differs from stable's by the rule is from it, from 0 to 1. For
+// WITHIN, this is max|a-b| / (max|a| + max|b|) over all values, and 1 if a value is Inf or only one of two is NaN. For
+// the other measures, which have no distance, it is the share of the rows that differ. 1 for outputs of different types
+// or shapes. Requires: AppliesTo(rule, stable), and a row differs.
+double SeverityOf(const control::OutputRule& rule, const tensor::Tensor& candidate, const tensor::Tensor& stable);
+
 // The answers to one input.
 struct Answers {
   const engine::TensorMap& candidate;

@@ -342,6 +342,40 @@ TEST(CompareOutputs, TellsADifferenceOfTheCandidateFromTheNoiseOfStable) {
   EXPECT_EQ(compare(2, 1, 2), std::pair(true, true));
 }
 
+TEST(SeverityOf, IsForWithinTheRelativeDifferenceOfTheOutput) {
+  const auto of = [](const Tensor& candidate, const Tensor& stable) {
+    return SeverityOf(Within(0), candidate, stable);
+  };
+  EXPECT_DOUBLE_EQ(of(Floats({2}, {3, 1}), Floats({2}, {1, 1})), 0.5);
+  EXPECT_DOUBLE_EQ(of(Floats({2}, {30, 10}), Floats({2}, {10, 10})), 0.5) << "the scale makes no difference";
+  EXPECT_DOUBLE_EQ(of(Floats({2}, {1e-9F, 1}), Floats({2}, {0, 1})), 1e-9F / 2) << "a value near 0 is not far away";
+  EXPECT_DOUBLE_EQ(of(Floats({1}, {1}), Floats({1}, {-1})), 1);
+  EXPECT_DOUBLE_EQ(of(Tensor::Of<int64_t>({2}, {3, 0}), Tensor::Of<int64_t>({2}, {1, 0})), 0.5);
+  EXPECT_DOUBLE_EQ(of(Floats({2}, {kNan, 3}), Floats({2}, {kNan, 1})), 0.5) << "two NaN agree";
+  EXPECT_DOUBLE_EQ(of(Floats({2}, {kNan, 1}), Floats({2}, {1, 1})), 1);
+  EXPECT_DOUBLE_EQ(of(Floats({2}, {kInf, 3}), Floats({2}, {kInf, 1})), 1);
+  EXPECT_DOUBLE_EQ(of(Floats({2}, {1, 1}), Floats({1}, {1})), 1) << "another shape";
+}
+
+TEST(SeverityOf, IsForOtherMeasuresTheShareOfTheRowsThatDiffer) {
+  const Tensor stable = Floats({4, 2}, {1, 0, 1, 0, 1, 0, 1, 0}), one_row = Floats({4, 2}, {1, 0, 0, 1, 1, 0, 1, 0});
+  EXPECT_DOUBLE_EQ(SeverityOf(Rule(OutputRule::TOP1), one_row, stable), 0.25);
+  EXPECT_DOUBLE_EQ(SeverityOf(Equal(), one_row, stable), 0.25);
+  const Tensor words = Tensor::Of<std::string>({2}, {"a", "b"}), other = Tensor::Of<std::string>({2}, {"a", "c"});
+  EXPECT_DOUBLE_EQ(SeverityOf(Equal(), other, words), 0.5);
+}
+
+TEST(CompareOutputs, SaysHowFarAnOutputDiffersByEachRule) {
+  const auto rules = RulesOf(Validation({Within(0.5), Within(5)}));
+  const TensorMap candidate{{"scores", Columns({3})}, {"other", Columns({1000})}},
+      stable{{"scores", Columns({1})}, {"other", Columns({0})}};
+  const auto outcomes = CompareOutputs(*rules, {candidate, stable, &stable}, 0);
+  EXPECT_DOUBLE_EQ(outcomes.at(0).severity, 0.5) << "outputs without a rule do not count";
+  EXPECT_DOUBLE_EQ(outcomes.at(1).severity, 0) << "it does not differ";
+  EXPECT_DOUBLE_EQ(CompareOutputs(*rules, {candidate, stable, &candidate}, 0).at(0).severity, 0) << "noise";
+  EXPECT_DOUBLE_EQ(CompareOutputs(*rules, {{}, stable, &stable}, 0).at(0).severity, 1) << "the output is missing";
+}
+
 TEST(CompareOutputs, AllRulesCompareTheSameRow) {
   OutputRule other = Equal();
   other.set_output("ids");

@@ -22,12 +22,7 @@ struct Runs {
   bool planned() const { return (candidate && candidate->planned) || (stable && stable->planned); }
 };
 
-bool IsTooBusy(const Result<PairedRun>& run) {
-  if (run) return false;
-  const Code code = run.error().code;
-  return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kResourceExhausted ||
-         code == Code::kCancelled;
-}
+bool IsDropped(const Result<PairedRun>& run) { return !run && IsTooBusy(run.error().code); }
 
 std::optional<engine::TensorMap> TakeOutputs(Result<PairedRun>& run) {
   return run ? std::optional(std::move(run->outputs)) : std::nullopt;
@@ -174,7 +169,7 @@ void PairRunner::Loop() {
 Result<PairedRun> PairRunner::RunSide(const Waiting& waiting, Side side) {
   const auto began = options_.now();
   auto run = waiting.pair.run(side);
-  if (IsTooBusy(run)) return run;
+  if (IsDropped(run)) return run;
   const auto ended = options_.now();
   const std::lock_guard lock(mutex_);
   budget_.Spend(run ? run->run_time : ended - began, ended);
@@ -193,9 +188,9 @@ void PairRunner::Run(const Waiting& waiting) {
   // If a run of the second round planned for new shapes, its time says nothing, and there is a third round.
   for (int round = 0; round < 3; ++round) {
     auto first = RunSide(waiting, candidate_first ? Side::kCandidate : Side::kStable);
-    if (IsTooBusy(first)) return Drop(terms, PairDrop::kBusy);
+    if (IsDropped(first)) return Drop(terms, PairDrop::kBusy);
     auto second = RunSide(waiting, candidate_first ? Side::kStable : Side::kCandidate);
-    if (IsTooBusy(second)) return Drop(terms, PairDrop::kBusy);
+    if (IsDropped(second)) return Drop(terms, PairDrop::kBusy);
     if (!candidate_first) std::swap(first, second);
     Runs runs{std::move(first), std::move(second), std::move(stable_before)};
     if (round == 0 || runs.planned()) {

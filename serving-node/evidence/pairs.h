@@ -4,9 +4,9 @@
 // Both runs of a pair have the same input, the same number of rows and the same node, and the order alternates from
 // pair to pair. Before them, both versions run the input once without being measured, so that the version with more
 // requests does not profit from warmer caches. By these first runs, stable is also compared with itself: what differs
-// there, too, is the noise of its outputs. Which version the request was assigned to, and what
-// became of it there, makes no difference to the pair. Therefore pairs compare the versions fairly even if users are
-// assigned instead of requests, or if batches differ.
+// there, too, is the noise of its outputs. Which version the request was assigned to, and what became of it there,
+// makes no difference to the pair. Therefore pairs compare the versions fairly even if users are assigned instead of
+// requests, or if batches differ.
 //
 // Pairs run one at a time on a thread of their own, within a budget. A pair that cannot run soon is dropped.
 #pragma once
@@ -61,8 +61,8 @@ struct PairedRun {
 
 // What a pair needs. The functions must own everything that they use, or outlive Clear.
 struct Pair {
-  // Runs the input on one version and waits for the result. UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and
-  // CANCELLED mean that the node is too busy, and drop the pair. All other errors are failures of the version.
+  // Runs the input on one version and waits for the result. The codes of IsTooBusy (recorder.h) drop the pair. All
+  // other errors are failures of the version.
   std::function<Result<PairedRun>(Side)> run;
   std::function<void(const PairOutcome&)> counted;
   // How the outputs are compared, and stable's signature. Null: without rules.

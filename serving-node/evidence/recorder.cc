@@ -12,6 +12,12 @@ namespace longshore::evidence {
 bool IsEvidence(Code code) {
   return code == Code::kOk || code == Code::kInternal || code == Code::kUnknown || code == Code::kDataLoss;
 }
+
+bool IsTooBusy(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kResourceExhausted ||
+         code == Code::kCancelled;
+}
+
 void TimeHistogram::Count(Duration time) {
   buckets_[static_cast<size_t>(std::min(TimeBucketOf(time), kBuckets - 1))].fetch_add(1, std::memory_order_relaxed);
   sum_us_.fetch_add(std::max<int64_t>(0, time.count()), std::memory_order_relaxed);

@@ -69,12 +69,13 @@ struct OutputOutcome {
   bool counted = false;  // False if the rule could not compare the answers, for example because it names no output.
   bool differs = false;  // The candidate differs from stable.
   bool noise = false;    // Stable differs from itself in another run.
+  double severity = 0;   // If only the candidate differs: how far, from 0 to 1; see SeverityOf in agreement.h.
 
   bool only_candidate_differs() const { return differs && !noise; }
 };
 
-// The result of running one input on both versions. `ratio`, `difference`,
-// `outputs` and `mismatch` are only set if both answered.
+// The result of running one input on both versions. `ratio`, `difference`, `outputs` and `mismatch` are only set if
+// both answered.
 struct PairOutcome {
   enum class Kind { kBothAnswered, kCandidateFailed, kStableFailed, kBothFailed };
   Kind kind = Kind::kBothAnswered;
@@ -91,6 +92,10 @@ enum class PairDrop { kBusy, kBudget, kQueue };
 // Returns true if a request that ended with this code is evidence about its version: if it was answered, or failed
 // because of the server (INTERNAL, UNKNOWN, DATA_LOSS). Errors because of the client or of overload are not evidence.
 bool IsEvidence(Code code);
+
+// Returns true if a run that ended with this code says nothing about its version, because the run got no slot or no
+// memory, was given up, or the version was unloaded: UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, CANCELLED.
+bool IsTooBusy(Code code);
 
 // The counters of one version.
 class Counters {

@@ -21,6 +21,13 @@ TEST(TimeHistogram, CountsVeryLongTimesInItsLastBucket) {
   EXPECT_EQ(buckets[240], 2);
 }
 
+TEST(IsTooBusy, MeansNoSlotNoMemoryNoTimeOrNoVersion) {
+  for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded, Code::kResourceExhausted, Code::kCancelled})
+    EXPECT_TRUE(IsTooBusy(code)) << CodeName(code);
+  for (const Code code : {Code::kOk, Code::kInternal, Code::kUnknown, Code::kDataLoss, Code::kInvalidArgument})
+    EXPECT_FALSE(IsTooBusy(code)) << CodeName(code);
+}
+
 TEST(Counters, CountOnlyServerErrorsAsErrors) {
   Counters counters;
   for (const Code code : {Code::kOk, Code::kInternal, Code::kUnknown, Code::kDataLoss}) counters.CountRequest(code);

@@ -5,6 +5,7 @@
 
 #include "common/node_contract/homes.h"
 #include "common/os/log.h"
+#include "serving-node/evidence/recorder.h"
 
 namespace longshore::golden_set {
 namespace {
@@ -41,11 +42,6 @@ control::Validation OnlyGolden(const control::Validation& all) {
   golden.set_deterministic(all.deterministic());
   golden.set_golden_every_ms(all.golden_every_ms());
   return golden;
-}
-
-// Whether the error says that the record did not get a run slot, or that the version is being unloaded.
-bool IsTooBusy(const Error& error) {
-  return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded || error.code == Code::kCancelled;
 }
 
 Result<batching::RunOutcome> RunInBackground(const models::ReadyVersion& ready, engine::RunRequest request,
@@ -174,6 +170,13 @@ void GoldenRuns::BeginDue() {
   }
 }
 
+// RESOURCE_EXHAUSTED means that the node has no memory at the moment, or that the record needs more than a run may use.
+// In the latter case it never runs, and would keep all other golden sets waiting.
+bool GoldenRuns::IsTriedAgain(Run& run, Code code) {
+  if (code == Code::kResourceExhausted) return ++run.tries_without_memory < kTriesWithoutMemoryMax;
+  return evidence::IsTooBusy(code);
+}
+
 nanoseconds GoldenRuns::RunRecord() {
   Run& run = *run_;
   const auto ready = store_.Find(run.key.first, run.key.second);
@@ -188,9 +191,10 @@ nanoseconds GoldenRuns::RunRecord() {
     took += outcome.run_time;
     return std::move(outcome.outputs);
   });
-  if (!judged && IsTooBusy(judged.error())) return options_.try_again;
+  if (!judged && IsTriedAgain(run, judged.error().code)) return options_.try_again;
   if (!judged) run.score.AddFailure(judged.error());
   run.record.reset();
+  run.tries_without_memory = 0;
   return kPausePerRun * took;
 }
 

@@ -35,6 +35,9 @@ namespace longshore::golden_set {
 // Thread-safe, except for Step.
 class GoldenRuns {
  public:
+  // A record that ends with RESOURCE_EXHAUSTED so often, one time after the other, counts as failed.
+  static constexpr int kTriesWithoutMemoryMax = 60;
+
   struct Options {
     std::string node;                           // Its name; decides when the intervals begin.
     std::chrono::milliseconds patience{1000};   // How long a record waits for an idle run slot before Step returns.
@@ -55,7 +58,7 @@ class GoldenRuns {
   void Show(metrics::Exposition* out) const;
 
   // Runs at most one record, and returns after what time to call it again. A record that cannot run because the node is
-  // busy is tried again in the next call.
+  // busy (evidence::IsTooBusy) is tried again in the next call.
   std::chrono::nanoseconds Step();
 
  private:
@@ -70,6 +73,7 @@ class GoldenRuns {
     RecordReader reader;
     Score score;
     std::optional<Record> record{};  // The record that runs next; nullopt: it is not read yet.
+    int tries_without_memory = 0;    // How often this record ended with RESOURCE_EXHAUSTED.
   };
 
   SchedulePtr MakeSchedule(const std::string& model, control::Validation validation) const;
@@ -77,6 +81,7 @@ class GoldenRuns {
   std::vector<std::pair<Key, SchedulePtr>> Due(TimePoint now) const;
   std::optional<Path> FileOf(const Key& key, const Schedule& schedule) const;
   void BeginDue();
+  static bool IsTriedAgain(Run& run, Code code);
   std::chrono::nanoseconds RunRecord();
   bool ReadRecord(Run& run);
   void End(const Key& key, Schedule& schedule, int64_t interval, const Result<control::GoldenResult>& result);

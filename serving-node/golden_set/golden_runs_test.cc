@@ -163,6 +163,25 @@ TEST_F(GoldenRunsTest, ARecordThatFindsTheNodeBusyIsTriedAgain) {
   EXPECT_EQ(RunsOfModels(), 3u);
 }
 
+TEST_F(GoldenRunsTest, ARecordThatFindsTooLittleMemoryIsTriedAgain) {
+  engine_.record().Set(&FakeRecord::out_of_memory, true);
+  clock_.Advance(kEvery);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(runs_.Step(), 1s);
+  EXPECT_FALSE(runs_.ResultOf("digits", 3));
+  engine_.record().Set(&FakeRecord::out_of_memory, false);
+  StepUntilResult();
+  EXPECT_TRUE(runs_.ResultOf("digits", 3)->ok()) << runs_.ResultOf("digits", 3)->message();
+}
+
+TEST_F(GoldenRunsTest, ARecordThatAlwaysNeedsTooMuchMemoryFailsTheRun) {
+  WriteGolden({RecordOf(1, 5)});
+  engine_.record().Set(&FakeRecord::out_of_memory, true);
+  clock_.Advance(kEvery);
+  for (int i = 1; i < GoldenRuns::kTriesWithoutMemoryMax; ++i) EXPECT_EQ(runs_.Step(), 1s);
+  StepUntilResult();
+  EXPECT_THAT(runs_.ResultOf("digits", 3)->message(), HasSubstr("golden record 0: RESOURCE_EXHAUSTED"));
+}
+
 TEST_F(GoldenRunsTest, UseATenthOfTheTimeOfOneSlot) {
   engine_.record().row_time = 2ms;
   clock_.Advance(kEvery);

@@ -39,6 +39,7 @@ struct FakeRecord {
   bool searching = true;                  // While false, each search for the origin of a NaN waits.
   bool scalars = false;                   // Outputs are scalars, contrary to the signature.
   bool planning = false;                  // Runs say that they planned for new shapes.
+  bool out_of_memory = false;             // Runs end with RESOURCE_EXHAUSTED.
   std::vector<Ran> runs;                  // Runs that have begun.
   int64_t loads = 0;
   int64_t in_memory = 0;
@@ -124,6 +125,7 @@ class FakeModel final : public engine::LoadedModel {
       record_->runs.push_back({version_, x->second.dim(0)});
       record_->changed.notify_all();
       record_->changed.wait(lock, [this] { return !record_->holding; });
+      if (record_->out_of_memory) return ResourceExhausted("no memory");
       scalars = record_->scalars;
       planning = record_->planning;
     }

@@ -24,7 +24,7 @@ struct Difference {
   int64_t stable_version;
   const evidence::OutputRules& rules;
   std::string what;        // Names the outputs and the rules by which they differ.
-  double relative = 0;     // How far they differ: see evidence::PairDifference.
+  double severity = 0;     // From 0 to 1: the largest evidence::OutputOutcome::severity; 1 for a mismatch.
   size_t differences_max;  // How many differences of this candidate may be stored; those that differ most are kept.
 };
 

@@ -50,7 +50,8 @@ struct Rule {
 // The rules of one model, in their order.
 class Rules {
  public:
-  static constexpr int kRulesMax = 64;
+  static constexpr int kUserRulesMax = 64;             // As kRoutesMax in controller/api/routes_spec.cc.
+  static constexpr int kRulesMax = 1 + kUserRulesMax;  // The controller adds a rule in the phase Preview.
 
   // Returns InvalidArgument for a rule that this node cannot apply exactly as it is meant, for example one with an
   // operator of a newer release or with an invalid regular expression. The message names the model and the rule.

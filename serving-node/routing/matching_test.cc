@@ -146,8 +146,25 @@ TEST(Matching, RefusesWhatANewerControllerMaySend) {
   condition.set_source(static_cast<control::MatchCondition::Source>(9));
   EXPECT_THAT(Rules::Compile(model).error().message, HasSubstr("this release does not know the source 9"));
   condition.set_source(control::MatchCondition::HEADER);
-  while (model.routes_size() <= Rules::kRulesMax) *model.add_routes() = route;
-  EXPECT_THAT(Rules::Compile(model).error().message, HasSubstr("has 65 match rules, but at most 64 are allowed"));
+}
+
+TEST(Matching, AcceptsTheRulesOfAUserWithTheRuleOfThePreviewAndNoMore) {
+  control::ModelState model;
+  const auto add = [&model](const std::string& name, control::Role to) {
+    control::Route& route = *model.add_routes();
+    route.set_name(name);
+    route.set_to(to);
+    control::MatchCondition& condition = *route.add_conditions();
+    condition.set_key(name);
+    condition.set_op(control::MatchCondition::PRESENT);
+  };
+  add("preview", control::CANDIDATE);
+  for (int i = 0; i < 64; ++i) add(fmt::format("rule-{}", i), control::STABLE);
+  const auto rules = Rules::Compile(model);
+  ASSERT_TRUE(rules) << rules.error().message;
+  EXPECT_EQ(rules->rules().size(), 65u);
+  add("one-more", control::STABLE);
+  EXPECT_THAT(Rules::Compile(model).error().message, HasSubstr("has 66 match rules, but at most 65 are allowed"));
 }
 
 }  // namespace

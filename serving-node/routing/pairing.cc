@@ -52,6 +52,22 @@ std::string DifferenceOf(const PairOutcome& outcome) {
   return what;
 }
 
+double SeverityOf(const PairOutcome& outcome) {
+  double severity = outcome.mismatch.empty() ? 0 : 1;
+  for (const evidence::OutputOutcome& one : outcome.outputs) severity = std::max(severity, one.severity);
+  return severity;
+}
+
+// While the candidate has no weight, the requests that a rule sends to it are those of people who try it out: one of
+// them who repeats an input would prove the candidate.
+bool IsEligible(const Request& request, const Entry& candidate, const Entry& stable) {
+  const Choice& choice = request.choice;
+  if (choice.pinned || !candidate.paired()) return false;
+  const bool is_weightless = candidate.weight_bp == 0;
+  if (choice.entry == &stable) return !request.model->pairs.only_candidates && !(is_weightless && choice.to_candidate);
+  return choice.entry == &candidate && !is_weightless;
+}
+
 // Returns the signature that the request names; an empty one if there is none, so that all runs will fail.
 tensorflow::SignatureDef SignatureOf(const models::ReadyVersion& ready,
                                      const tensorflow::serving::PredictRequest& request) {
@@ -113,12 +129,10 @@ Pairing::Pairing(const RouterDeps& deps, FirstRuns& first_runs)
           "queue was full.")) {}
 
 void Pairing::Offer(const Request& request, const UsersRun& run) const {
-  if (request.model == nullptr || request.choice.pinned) return;
+  if (request.model == nullptr) return;
   const Entry* candidate = request.model->candidate();
   const Entry* stable = request.model->stable();
-  const Entry* chosen = request.choice.entry;
-  if (candidate == nullptr || stable == nullptr || !candidate->paired()) return;
-  if (chosen != candidate && (chosen != stable || request.model->pairs.only_candidates)) return;
+  if (candidate == nullptr || stable == nullptr || !IsEligible(request, *candidate, *stable)) return;
   if (!Sampled(candidate->arm->sampled.fetch_add(1), request.model->pairs.share)) return;
   const auto ready = deps_.store.Find(request.model_name(), candidate->version);
   const auto ready_stable = deps_.store.Find(request.model_name(), stable->version);
@@ -177,7 +191,7 @@ void Pairing::KeepIfDifferent(const PairOutcome& outcome, const Input& input, co
                                    .stable_version = stable->version,
                                    .rules = *policy.rules,
                                    .what = what,
-                                   .relative = outcome.difference.relative,
+                                   .severity = SeverityOf(outcome),
                                    .differences_max = policy.keep_worst});
 }
 

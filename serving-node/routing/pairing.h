@@ -3,6 +3,7 @@
 // A pair is made of a request that was assigned to stable or to the candidate on a node that holds both, whatever
 // became of it. Requests for which the client named the version are left out, and so are all requests after the
 // candidate's guard tripped, or while the candidate has no weight, unless the desired state says that it is a shadow.
+// Requests that a match rule sends to a shadow are left out, too.
 #pragma once
 
 #include <chrono>

@@ -158,6 +158,40 @@ TEST_F(PairingTest, AShadowWithoutWeightIsPairedWithStablesRequests) {
   EXPECT_EQ(EvidenceOf(2).requests(), 0);
 }
 
+TEST_F(PairingTest, ARequestThatARuleSendsToAShadowIsNotPaired) {
+  node_.Hold({1, 2});
+  const std::string rules = R"(
+      routes { name: "preview" to: CANDIDATE conditions { key: "preview" op: PRESENT } }
+      routes { name: "batch" to: STABLE conditions { key: "batch" op: PRESENT } })";
+  node_.SetState(Shadow(2, "validation { pair_share: 1 pair_budget: 1 }" + rules));
+  const auto tester = WithHeader(DigitsCall(0), "preview", "1");
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(RanBy(*Ask(node_.router, tester)), 2);
+  ASSERT_EQ(RanBy(*Ask(node_.router, DigitsCall(0))), 1);
+  EXPECT_EQ(WaitForPairs(1, 2).pairs(), 1) << "the only pair is of the user's request";
+  ASSERT_EQ(RanBy(*Ask(node_.router, WithHeader(DigitsCall(0), "batch", "1"))), 1);
+  EXPECT_EQ(WaitForPairs(2, 2).pairs(), 2) << "a rule to stable makes no difference";
+  node_.SetState(TwoVersions(2, 1, "validation { pair_share: 1 pair_budget: 1 }" + rules));
+  ASSERT_EQ(RanBy(*Ask(node_.router, tester)), 2);
+  EXPECT_EQ(WaitForPairs(3, 2).pairs(), 3) << "with a weight, matched requests are paired";
+}
+
+TEST_F(PairingTest, ARequestThatARuleSendsToAShadowIsNotPairedIfItFallsBackToStable) {
+  node_.Hold({1, 2});
+  node_.SetState(Shadow(2, R"(validation { pair_share: 1 pair_budget: 1 }
+      routes { name: "preview" to: CANDIDATE conditions { key: "preview" op: PRESENT } })"));
+  const auto tester = WithHeader(DigitsCall(0), "preview", "1");
+  // A named pipe in place of the temporary file holds the journal's entry of the candidate's first run.
+  const Path file = node_.state_dir / fmt::format("journal.json.{}.tmp", getpid());
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  auto first = Begin(node_.router, tester);
+  EXPECT_EQ(RanBy(*Ask(node_.router, tester)), 1);
+  const int reader = open(file.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_EQ(RanBy(*first.get()), 2);
+  close(reader);
+  node_.pairs.Drain();
+  EXPECT_EQ(Offered(EvidenceOf(2).pairs()), 0);
+}
+
 TEST_F(PairingTest, AShadowIsNotPairedAfterItsGuardTripped) {
   node_.Hold({1, 4});
   const std::string pair_all = "validation { pair_share: 1 pair_budget: 1 }";
@@ -208,10 +242,10 @@ class Differences final : public FailureSink {
  public:
   void Offer(const Failure&) override { ADD_FAILURE() << "nothing failed"; }
   void Offer(const Difference& difference) override {
-    seen.push_back(fmt::format("{}: version {} and {}, at most {}, {} rules, by {}: {}",
+    seen.push_back(fmt::format("{}: version {} and {}, at most {}, {} rules, by {:.3f}: {}",
                                difference.request.model_spec().name(), difference.candidate->version,
                                difference.stable_version, difference.differences_max, difference.rules.size(),
-                               difference.relative, difference.what));
+                               difference.severity, difference.what));
   }
   std::vector<std::string> seen;
 };
@@ -234,7 +268,7 @@ TEST_F(PairingTest, DifferentOutputsAreOfferedForCaptureIfTheModelWantsIt) {
   EXPECT_THAT(sink.seen, testing::IsEmpty());
   ask(differs + "keep_worst: 3");
   EXPECT_THAT(sink.seen,
-              testing::ElementsAre(R"(digits: version 2 and 1, at most 3, 1 rules, by 1: )"
+              testing::ElementsAre(R"(digits: version 2 and 1, at most 3, 1 rules, by 0.333: )"
                                    R"(output "y" differs by the rule "y: Within, absolute 0.5, relative 0")"));
 }
 

@@ -256,10 +256,9 @@ void Router::Shared::Dispatch(const RequestPtr& request) {
 // if this node holds it.
 void Router::Shared::AvoidJournalWait(const RequestPtr& request) const {
   const Entry* stable = request->model->stable();
-  const Choice& choice = request->choice;
+  Choice& choice = request->choice;
   if (stable == nullptr || choice.pinned || choice.entry == nullptr || !choice.entry->being_noted()) return;
-  if (deps.store.Find(request->model_name(), stable->version))
-    request->choice = {stable->version, stable, false, choice.bin, choice.matched};
+  if (deps.store.Find(request->model_name(), stable->version)) choice.MoveTo(*stable);
 }
 
 // Forwards the request to a less loaded peer if it would wait too long in the queue here: longer than half of the
@@ -314,7 +313,7 @@ void Router::Shared::FallBack(const RequestPtr& request) {
   const int64_t version = request->choice.version;
   const Entry* stable = request->model->stable();
   if (!request->choice.pinned && stable != nullptr && stable->version != version) {
-    request->choice = {stable->version, stable, false, request->choice.bin, request->choice.matched};
+    request->choice.MoveTo(*stable);
     request->tried.clear();
     return Dispatch(request);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "serving-node/evidence/recorder.h"
 #include "serving-node/inference/inputs.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/answer.h"
@@ -10,10 +11,7 @@
 
 namespace longshore::routing {
 
-bool SecondOpinion::CouldNotAsk(Code code) {
-  return code == Code::kUnavailable || code == kHopFull || code == Code::kDeadlineExceeded ||
-         code == Code::kCancelled || code == Code::kResourceExhausted;
-}
+bool SecondOpinion::CouldNotAsk(Code code) { return code == kHopFull || evidence::IsTooBusy(code); }
 
 void SecondOpinion::Ask(const RequestPtr& request, Code said, PredictDone done) const {
   const auto question = std::make_shared<const Question>(

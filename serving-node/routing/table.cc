@@ -173,7 +173,10 @@ Result<Choice> Choose(const ModelRoutes& model, const PredictCall& call) {
     return Choice{label->second, model.Find(label->second), true};
   }
   if (const Entry* target = TargetOfRules(model, call))
-    return Choice{.version = target->version, .entry = target, .matched = true};
+    return Choice{.version = target->version,
+                  .entry = target,
+                  .matched = true,
+                  .to_candidate = target->role == control::CANDIDATE};
   const auto key = KeyOf(model.assignment, call);
   const uint32_t bucket = key ? BucketOfKey(model.assignment.salt(), *key)
                               : BucketOfSequence(model.sequence->fetch_add(1, std::memory_order_relaxed));

@@ -92,6 +92,13 @@ struct Choice {
   int bin = -1;                  // The bin of the request's key; -1 if it has none.
   // A match rule chose the version, so the request is no evidence for tests on requests.
   bool matched = false;
+  bool to_candidate = false;  // That rule chose the candidate. Stays true if the request falls back to stable.
+
+  // Chooses another version, without changing why the request was chosen.
+  void MoveTo(const Entry& other) {
+    version = other.version;
+    entry = &other;
+  }
 };
 
 // The rules of a model with the text from which they were compiled, so that they are compiled only if they change.

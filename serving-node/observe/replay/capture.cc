@@ -2,21 +2,21 @@
 
 #include <fmt/chrono.h>
 
+#include <algorithm>
 #include <cctype>
 #include <future>
+#include <utility>
 
 #include "common/os/file.h"
 #include "common/os/log.h"
 #include "serving-node/models/discovery.h"
-#include "serving-node/observe/replay/worst.h"
 
 namespace longshore::replay {
 namespace {
 
 constexpr metrics::Name kTotal{"longshore_captures_total",
                                "Failed requests, and those with different outputs in a pair, by outcome: kept as a "
-                               "bundle, or left out because of a "
-                               "limit or an error."};
+                               "bundle, or left out because of a limit or an error."};
 constexpr size_t kNameBytesMax = 64;
 
 std::string Stamp(TimePoint at, const char* format) {
@@ -32,32 +32,17 @@ std::string ForFile(const std::string& name) {
   return safe;
 }
 
-std::vector<Path> BundlesIn(const Path& dir) {
-  std::vector<Path> files;
+std::vector<BundleFile> BundlesIn(const Path& dir) {
+  std::vector<BundleFile> files;
   std::error_code error;
   for (auto it = std::filesystem::directory_iterator(dir, error); !error && it != std::filesystem::directory_iterator();
        it.increment(error)) {
-    if (it->path().extension() == kEnding) files.push_back(it->path());
+    if (it->path().extension() != kEnding) continue;
+    std::error_code vanished;
+    const auto bytes = std::filesystem::file_size(it->path(), vanished);
+    if (!vanished) files.push_back({it->path(), bytes});
   }
   return files;
-}
-
-struct Held {
-  size_t files = 0;
-  size_t bytes = 0;
-};
-
-Held HeldIn(const Path& dir, const std::vector<Path>& without) {
-  Held held;
-  for (const Path& file : BundlesIn(dir)) {
-    if (std::ranges::find(without, file) != without.end()) continue;
-    std::error_code vanished;
-    const auto bytes = std::filesystem::file_size(file, vanished);
-    if (vanished) continue;
-    ++held.files;
-    held.bytes += bytes;
-  }
-  return held;
 }
 
 }  // namespace
@@ -67,7 +52,7 @@ struct Capture::Kept {
     int64_t stable_version;
     evidence::OutputRules rules;
     std::string what;
-    double relative;
+    double severity;
     size_t files_max;
   };
   models::Handle ready;  // Keeps the version loaded until the bundle is written.
@@ -85,7 +70,7 @@ struct Capture::Kept {
   // The name of the bundle's file without date, number and ending.
   std::string name() const {
     const std::string model = ForFile(ready->model);
-    return different ? NameOfDifference(model, ready->version, different->relative)
+    return different ? NameOfDifference(model, ready->version, different->severity)
                      : fmt::format("{}-{}-{}", model, ready->version, why());
   }
 };
@@ -188,7 +173,7 @@ void Capture::Offer(const routing::Difference& difference) {
            .request = std::make_shared<tensorflow::serving::PredictRequest>(difference.request),
            .bytes = bytes,
            .different = Kept::Different{difference.stable_version, difference.rules, difference.what,
-                                        difference.relative, difference.differences_max}}));
+                                        difference.severity, difference.differences_max}}));
 }
 
 std::string Capture::OriginOf(const Kept& kept) const {
@@ -227,21 +212,18 @@ capture::Bundle Capture::BundleOf(const Kept& kept) const {
   return bundle;
 }
 
-// Returns false if other bundles of the version differ more.
+// Returns false if it is a difference without room: see ReplacedBy.
 Result<bool> Capture::Keep(const Kept& kept) {
-  std::vector<Path> replaced;
-  if (kept.different) {
-    auto milder = ReplacedBy(kept.name(), BundlesIn(options_.dir), kept.different->files_max);
-    if (!milder) return false;
-    replaced = std::move(*milder);
-  }
   // Check the size of the request first, because BundleOf may run the model again, to find the op that made a NaN or
-  // Inf. Write checks the size of the bundle, which is larger.
-  RETURN_IF_ERROR(CheckRoom(kept.bytes, replaced));
+  // Inf. The size of the bundle, which is larger, is checked afterwards.
+  ASSIGN_OR_RETURN(auto room, RoomFor(kept, kept.bytes));
+  if (!room) return false;
   const capture::Bundle bundle = BundleOf(kept);
   ASSIGN_OR_RETURN(const std::string text, ToText(bundle));
+  ASSIGN_OR_RETURN(room, RoomFor(kept, text.size()));
+  if (!room) return false;
   const Path file = NextFile(kept.name());
-  RETURN_IF_ERROR(Write(file, text, replaced));
+  RETURN_IF_ERROR(Write(file, text, *room));
   const std::string detail = bundle.non_finite() + bundle.difference();  // At most one of them is set.
   spdlog::warn("model \"{}\" version {}: {}{}; the request is captured in {}", bundle.model(), bundle.version(),
                kept.why(), detail.empty() ? "" : ": " + detail, file.filename().string());
@@ -257,15 +239,33 @@ Path Capture::NextFile(const std::string& what) {
   }
 }
 
-Status Capture::CheckRoom(size_t bytes, const std::vector<Path>& replaced) const {
-  const Held held = HeldIn(options_.dir, replaced);
-  if (held.files >= options_.files_max)
+Status Capture::CheckRoom(size_t bytes, const std::vector<BundleFile>& held) const {
+  if (held.size() >= options_.files_max)
     return ResourceExhausted("the limit of {} bundles is reached", options_.files_max);
-  if (held.bytes + bytes > options_.bytes_max) {
-    return ResourceExhausted("the bundles have {} bytes; with {} more they would exceed the limit of {}", held.bytes,
+  size_t held_bytes = 0;
+  for (const BundleFile& file : held) held_bytes += file.bytes;
+  if (held_bytes + bytes > options_.bytes_max) {
+    return ResourceExhausted("the bundles have {} bytes; with {} more they would exceed the limit of {}", held_bytes,
                              bytes, options_.bytes_max);
   }
   return {};
+}
+
+// Returns the bundles that one of this size replaces. A failure without room is an error, and a difference without room
+// gives nullopt.
+Result<std::optional<std::vector<Path>>> Capture::RoomFor(const Kept& kept, size_t bytes) const {
+  std::vector<BundleFile> held = BundlesIn(options_.dir);
+  std::optional<std::vector<Path>> replaced(std::in_place);
+  if (kept.different) {
+    replaced = ReplacedBy({kept.name(), bytes}, held,
+                          {kept.different->files_max, options_.files_max / 2, options_.bytes_max / 2});
+    if (!replaced) return replaced;
+    std::erase_if(held, [&](const BundleFile& file) { return std::ranges::count(*replaced, file.path) > 0; });
+  }
+  const Status has_room = CheckRoom(bytes, held);
+  if (has_room) return replaced;
+  if (kept.different) return std::nullopt;
+  return tl::make_unexpected(has_room.error());
 }
 
 Status Capture::Write(const Path& file, const std::string& text, const std::vector<Path>& replaced) const {
@@ -273,7 +273,6 @@ Status Capture::Write(const Path& file, const std::string& text, const std::vect
   if (std::filesystem::create_directories(options_.dir, error)) {
     std::filesystem::permissions(options_.dir, std::filesystem::perms::owner_all, error);
   }
-  RETURN_IF_ERROR(CheckRoom(text.size(), replaced));
   RETURN_IF_ERROR(WriteFileAtomically(file, text));
   for (const Path& milder : replaced) std::filesystem::remove(milder, error);
   return {};

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "longshore/capture.pb.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/observe/replay/bundle.h"
+#include "serving-node/observe/replay/worst.h"
 #include "serving-node/routing/failure.h"
 #include "serving-node/routing/origin_search.h"
 
@@ -28,7 +30,7 @@ namespace longshore::replay {
 struct CaptureOptions {
   Path dir;                              // Created if it is missing; only its owner may use it.
   size_t files_max = 100;                // Bundles in the directory, existing ones included.
-  size_t bytes_max = size_t{256} << 20;  // The bytes of these bundles together.
+  size_t bytes_max = size_t{256} << 20;  // The bytes of these bundles together. Differences have half of both limits.
   size_t per_cause_max = 5;              // Bundles of one version with the same error code within cause_time.
   std::chrono::seconds cause_time{3600};
   std::chrono::milliseconds pause_on_error{10'000};  // The time between a failed write and the next attempt.
@@ -36,7 +38,8 @@ struct CaptureOptions {
 };
 
 // Thread-safe. Store, search, clock and registry must outlive it. Failures above a limit are counted but not stored:
-// the first failures are the most useful ones. All limits but per_cause_max also hold for differences.
+// the first failures are the most useful ones. All limits but per_cause_max also hold for differences, which may use
+// half of files_max and bytes_max, so that there is room for failures. A difference that finds no room is left out.
 class Capture final : public routing::FailureSink {
  public:
   static constexpr size_t kWaitingMax = 16;
@@ -72,7 +75,8 @@ class Capture final : public routing::FailureSink {
   std::string DirOf(const std::string& model, int64_t version) const;
   std::string OriginOf(const Kept& kept) const;
   Path NextFile(const std::string& what);
-  Status CheckRoom(size_t bytes, const std::vector<Path>& replaced) const;
+  Status CheckRoom(size_t bytes, const std::vector<BundleFile>& held) const;
+  Result<std::optional<std::vector<Path>>> RoomFor(const Kept& kept, size_t bytes) const;
   Status Write(const Path& file, const std::string& text, const std::vector<Path>& replaced) const;
 
   const CaptureOptions options_;

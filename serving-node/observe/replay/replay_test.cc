@@ -62,28 +62,28 @@ class ReplayTest : public testing::Test {
     return *store_.Find("digits", 4);
   }
 
-  // Offers pairs of version 4 and stable's version 1 with these differences, and waits until they are handled.
-  void CaptureDifferences(const std::vector<double>& relative, size_t differences_max, int64_t image = 0,
-                          CaptureOptions options = {}) {
-    options.dir = dir_ / "captures";
-    const models::Handle candidate = Digits({1, 4});
+  // Offers a pair of version 4 and stable's version 1 with this difference, and waits until it is handled.
+  void OfferDifference(replay::Capture& capture, double severity, size_t differences_max, int64_t image = 0) {
     control::Validation validation;
     control::OutputRule& rule = *validation.add_output_rules();
     rule.set_output("probabilities");
     rule.set_measure(control::OutputRule::WITHIN);
     const auto rules = evidence::RulesOf(validation);
-    const tensorflow::serving::PredictRequest request = ImageRequest(image);
+    capture.Offer(routing::Difference{.request = ImageRequest(image),
+                                      .candidate = Digits({1, 4}),
+                                      .stable_version = 1,
+                                      .rules = *rules,
+                                      .what = "output \"probabilities\" differs",
+                                      .severity = severity,
+                                      .differences_max = differences_max});
+    capture.Flush();
+  }
+
+  void CaptureDifferences(const std::vector<double>& severities, size_t differences_max, int64_t image = 0,
+                          CaptureOptions options = {}) {
+    options.dir = dir_ / "captures";
     replay::Capture capture(options, store_, origins_, clock_, registry_);
-    for (const double one : relative) {
-      capture.Offer(routing::Difference{.request = request,
-                                        .candidate = candidate,
-                                        .stable_version = 1,
-                                        .rules = *rules,
-                                        .what = "output \"probabilities\" differs",
-                                        .relative = one,
-                                        .differences_max = differences_max});
-      capture.Flush();
-    }
+    for (const double severity : severities) OfferDifference(capture, severity, differences_max, image);
   }
 
   std::vector<std::string> Names() const {
@@ -210,17 +210,39 @@ TEST_F(ReplayTest, KeepsThePairsWhoseOutputsDifferMost) {
   CaptureDifferences({0.1, 0.3, 0.2, 0.05, 0.3}, 2);
   EXPECT_THAT(Names(), testing::UnorderedElementsAre("digits-4-DIFFERS-3.000e-01", "digits-4-DIFFERS-3.000e-01"));
   EXPECT_THAT(registry_.Text(), HasSubstr("longshore_captures_total{outcome=\"left_out\"} 1\n"));
-  CaptureDifferences({0.2, 1e6}, 2);
-  EXPECT_THAT(Names(), testing::UnorderedElementsAre("digits-4-DIFFERS-3.000e-01", "digits-4-DIFFERS-1.000e+06"))
+  CaptureDifferences({0.2, 1}, 2);
+  EXPECT_THAT(Names(), testing::UnorderedElementsAre("digits-4-DIFFERS-3.000e-01", "digits-4-DIFFERS-1.000e+00"))
       << "the limit also holds after a restart";
 }
 
 TEST_F(ReplayTest, ReplacingAPairNeedsNoMoreFiles) {
-  CaptureDifferences({0.1}, 1, 0, {.dir = {}, .files_max = 1});
-  CaptureDifferences({0.2}, 1, 0, {.dir = {}, .files_max = 1});
+  const CaptureOptions options{.dir = {}, .files_max = 2};
+  CaptureDifferences({0.1}, 1, 0, options);
+  CaptureDifferences({0.2}, 1, 0, options);
   EXPECT_THAT(Names(), testing::ElementsAre("digits-4-DIFFERS-2.000e-01"));
-  CaptureDifferences({0.3}, 2, 0, {.dir = {}, .files_max = 1});
-  EXPECT_THAT(Names(), testing::ElementsAre("digits-4-DIFFERS-2.000e-01")) << "the directory is full";
+  CaptureDifferences({0.1, 0.2}, 2, 0, options);
+  EXPECT_THAT(Names(), testing::ElementsAre("digits-4-DIFFERS-2.000e-01")) << "half of the files are for pairs";
+}
+
+TEST_F(ReplayTest, PairsLeaveRoomForFailuresAndDoNotPauseThem) {
+  CaptureOptions options{.dir = dir_ / "captures", .files_max = 4};
+  CaptureDifferences({0.4, 0.3, 0.2}, 10, 0, options);
+  EXPECT_EQ(Bundles().size(), 2u);
+  replay::Capture capture(options, store_, origins_, clock_, registry_);
+  OfferDifference(capture, 0.1, 10);
+  EXPECT_EQ(BundlesAfterFailure(capture), 3u) << "a pair without room is only left out";
+  EXPECT_EQ(BundlesAfterFailure(capture), 4u);
+  OfferDifference(capture, 0.5, 10);
+  EXPECT_THAT(Names(), testing::IsSupersetOf({"digits-4-DIFFERS-5.000e-01", "digits-4-DIFFERS-4.000e-01"}));
+}
+
+TEST_F(ReplayTest, APairIsLeftOutIfFailuresUseAllFiles) {
+  Capture({.dir = {}, .files_max = 2}, {{{Code::kInternal, "a"}, 0}, {{Code::kDataLoss, "b"}, 0}});
+  CaptureOptions options{.dir = dir_ / "captures", .files_max = 2};
+  replay::Capture capture(options, store_, origins_, clock_, registry_);
+  OfferDifference(capture, 0.5, 10);
+  std::filesystem::remove(Bundles().at(0));
+  EXPECT_EQ(BundlesAfterFailure(capture), 2u) << "the captures were not paused";
 }
 
 TEST_F(ReplayTest, ReplaysAPairOnBothVersionsAndComparesThem) {

@@ -14,7 +14,7 @@ constexpr std::string_view kMark = "-DIFFERS-";
 // Splits a name into model and version, and how far the outputs differ.
 struct Parsed {
   std::string_view version;
-  double relative;
+  double severity;
 };
 
 std::optional<Parsed> Parse(std::string_view name) {
@@ -30,25 +30,63 @@ std::string_view WithoutStamp(std::string_view stem) {
   return number == stem.npos ? std::string_view() : stem.substr(number + 1);
 }
 
-}  // namespace
+struct Kept {
+  BundleFile file;
+  double severity;
+};
 
-std::string NameOfDifference(const std::string& name, int64_t version, double relative) {
-  return fmt::format("{}-{}{}{:.3e}", name, version, kMark, relative);
+struct Known {
+  std::vector<Kept> own;     // Of the version, the mildest first.
+  std::vector<Kept> others;  // Of other versions, the oldest first.
+};
+
+Known Sort(const std::vector<BundleFile>& files, std::string_view version) {
+  Known known;
+  for (const BundleFile& file : files) {
+    const std::string stem = file.path.stem().string();
+    const auto parsed = Parse(WithoutStamp(stem));
+    if (parsed) (parsed->version == version ? known.own : known.others).push_back({file, parsed->severity});
+  }
+  std::ranges::stable_sort(known.own, {}, &Kept::severity);
+  std::ranges::sort(known.others, {}, [](const Kept& one) { return one.file.path; });
+  return known;
 }
 
-std::optional<std::vector<Path>> ReplacedBy(const std::string& added, std::vector<Path> files, size_t files_max) {
-  const auto parsed = Parse(added);
+// Returns the bundles that may be replaced, those first that go first. `excess`: how many of the version must go.
+std::vector<BundleFile> QueueOf(const Known& known, size_t excess, double severity) {
+  std::vector<BundleFile> queue;
+  for (size_t i = 0; i < excess; ++i) queue.push_back(known.own[i].file);
+  for (const Kept& other : known.others) queue.push_back(other.file);
+  for (size_t i = excess; i < known.own.size() && known.own[i].severity < severity; ++i)
+    queue.push_back(known.own[i].file);
+  return queue;
+}
+
+}  // namespace
+
+std::string NameOfDifference(const std::string& name, int64_t version, double severity) {
+  return fmt::format("{}-{}{}{:.3e}", name, version, kMark, severity);
+}
+
+std::optional<std::vector<Path>> ReplacedBy(const AddedDifference& added, const std::vector<BundleFile>& files,
+                                            const DifferenceLimits& limits) {
+  const auto parsed = Parse(added.name);
   if (!parsed) return std::nullopt;
-  const auto relative = [&](const Path& file) {
-    const std::string stem = file.stem().string();
-    const auto other = Parse(WithoutStamp(stem));
-    return other && other->version == parsed->version ? std::optional(other->relative) : std::nullopt;
-  };
-  std::erase_if(files, [&](const Path& file) { return !relative(file); });
-  if (files.size() < files_max) return std::vector<Path>();
-  std::ranges::stable_sort(files, std::greater(), relative);
-  if (*relative(files[files_max - 1]) >= parsed->relative) return std::nullopt;
-  return std::vector<Path>(files.begin() + static_cast<std::ptrdiff_t>(files_max) - 1, files.end());
+  const Known known = Sort(files, parsed->version);
+  const size_t excess = known.own.size() + 1 - std::min(known.own.size() + 1, limits.of_version_max);
+  if (excess > 0 && known.own[excess - 1].severity >= parsed->severity) return std::nullopt;
+  const std::vector<BundleFile> queue = QueueOf(known, excess, parsed->severity);
+  size_t count = known.own.size() + known.others.size() + 1, bytes = added.bytes;
+  for (const auto* group : {&known.own, &known.others}) {
+    for (const Kept& one : *group) bytes += one.file.bytes;
+  }
+  std::vector<Path> replaced;
+  for (; replaced.size() < excess || count > limits.files_max || bytes > limits.bytes_max; --count) {
+    if (replaced.size() == queue.size()) return std::nullopt;
+    bytes -= queue[replaced.size()].bytes;
+    replaced.push_back(queue[replaced.size()].path);
+  }
+  return replaced;
 }
 
 }  // namespace longshore::replay
