@@ -104,8 +104,21 @@ struct Tolerances {
 };
 Tolerances TolerancesOf(const api::Rollout& rollout);
 
+// What a phase without weight requires.
+struct PhaseRequirements {
+  api::Proof proof = api::Proof::kNone;
+  int64_t pairs_min = 0;
+  Duration hold{0};
+  bool errors = false;   // Whether a proof covers the error rate,
+  bool latency = false;  // and the run times.
+
+  friend bool operator==(const PhaseRequirements&, const PhaseRequirements&) = default;
+};
+PhaseRequirements PhaseRequirementsOf(const api::Rollout& rollout);
+
 struct Analysis {
   Tolerances tolerances;
+  PhaseRequirements phase;
   std::optional<int> slo_bucket;  // The last bucket within the latency target; nullopt: no target.
   double slo_quantile = 0.99;
 
@@ -167,6 +180,8 @@ Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence
 bool ApplyTolerances(const api::Rollout& rollout, Analysis& analysis);
 // Applies the rules of outputs if they have changed; returns true if they have.
 bool ApplyOutputRules(const api::Rollout& rollout, Analysis& analysis);
+// Applies what a phase without weight requires; returns true if it has changed.
+bool ApplyPhaseRequirements(const api::Rollout& rollout, Analysis& analysis);
 
 // Forgets that nodes which are not in `present` missed the SLO, because they can no longer meet it.
 void ForgetDeparted(const std::set<std::string>& present, Analysis& analysis);

@@ -124,6 +124,13 @@ void SetVerdict(Draft& draft, api::Verdict verdict) {
   if (!stays) rollout.verdict = std::move(verdict);
 }
 
+// Requires that the pairs show again what they must, because the spec has changed. A person who has promoted the
+// candidate requires no more.
+void ForgetShown(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  if (IsWithoutWeight(rollout.phase) && !rollout.promoted_by_command) rollout.shadow_done = false;
+}
+
 }  // namespace
 
 bool GathersEvidence(const Draft& draft) {
@@ -159,8 +166,9 @@ bool UseEvidence(Draft& draft) {
   const bool is_time = IsTimeForEvidence(draft, analysis);
   if (!is_time && !PatienceEnded(draft) && !RequirementsMayDiffer(draft)) return false;
   const bool has_new_rules = FollowOutputRules(draft, analysis);
-  const bool is_judged_anew = FollowTolerances(draft, analysis) || has_new_rules;
-  if (is_judged_anew && IsWithoutWeight(draft.rollout().phase)) draft.rollout().shadow_done = false;
+  const bool has_new_phase = analysis::ApplyPhaseRequirements(draft.policy(), analysis);
+  const bool is_judged_anew = FollowTolerances(draft, analysis) || has_new_rules || has_new_phase;
+  if (is_judged_anew) ForgetShown(draft);
   ForgetDepartedNodes(draft, analysis);
   if (is_time) {
     const api::RolloutStatus& rollout = draft.rollout();
