@@ -31,13 +31,8 @@ int64_t CountIn(Draft& draft, const analysis::WindowEvidence& window) {
 
 analysis::StepFacts FactsOf(Draft& draft, const analysis::Analysis& analysis) {
   const api::RolloutStatus& rollout = draft.rollout();
-  const api::Rollout& policy = draft.policy();
-  const bool without_weight = IsWithoutWeight(rollout.phase);
-  // A rollout that has no steps any more is not judged by them.
-  api::Proof proof = without_weight ? api::ProofOfShadow(policy) : api::Proof::kNone;
-  if (!without_weight && !policy.steps.empty()) proof = api::ProofOf(policy, static_cast<size_t>(rollout.step_index));
-  return {proof, CountOf(draft, analysis) - rollout.step_candidate_requests, draft.now() - rollout.step_started_at,
-          without_weight};
+  return {RequiredProof(draft), CountOf(draft, analysis) - rollout.step_candidate_requests,
+          draft.now() - rollout.step_started_at, IsWithoutWeight(rollout.phase)};
 }
 
 // The windows are added to the analysis once a second, or earlier if this completes a step. Both conditions depend only
@@ -141,6 +136,14 @@ void ForgetShown(Draft& draft) {
 bool GathersEvidence(const Draft& draft) {
   const api::RolloutStatus& rollout = draft.status().rollout;
   return CarriesWeight(rollout) || (IsWithoutWeight(rollout.phase) && draft.policy().shadow);
+}
+
+api::Proof RequiredProof(const Draft& draft) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  const api::Rollout& policy = draft.policy();
+  if (IsWithoutWeight(rollout.phase)) return api::ProofOfShadow(policy);
+  // A rollout that has no steps any more is not judged by them.
+  return policy.steps.empty() ? api::Proof::kNone : api::ProofOf(policy, static_cast<size_t>(rollout.step_index));
 }
 
 bool TimeIsOver(Draft& draft) {

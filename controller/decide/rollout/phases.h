@@ -43,6 +43,8 @@ bool GathersEvidence(const Draft& draft);
 bool UseEvidence(Draft& draft);
 // Begins the time, the count and the verdict of a step or of a phase without weight; the evidence so far stays.
 void BeginJudging(Draft& draft);
+// What the step, or the phase without weight, requires of the evidence.
+api::Proof RequiredProof(const Draft& draft);
 // Whether the minimum duration of the step, or of the phase without weight, is over. In a step, requires steps.
 bool TimeIsOver(Draft& draft);
 // Whether the spec wants the rollout to go on after its inconclusive verdict. A candidate that may be why the objective
