@@ -276,6 +276,16 @@ Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence
   return analysis;
 }
 
+void EndWindowsWithoutCandidate(Analysis& analysis) {
+  std::erase_if(analysis.open, [&](const auto& of_node) {
+    const WindowEvidence& window = of_node.second;
+    if (window.candidate.requests > 0) return false;
+    Add(window.stable, analysis.stable);
+    Add(window.candidate, analysis.candidate);
+    return true;
+  });
+}
+
 bool IsKeyed(const api::Rollout& rollout) { return rollout.assignment_by != api::AssignmentBy::kRequest; }
 
 bool IsJudgedByPairs(const api::Rollout& rollout) {

@@ -175,6 +175,10 @@ Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
 // analysis.bins.Follow says how; call it before.
 Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window);
 
+// Ends the open windows in which the candidate has no request, without a test. Call it when a candidate without weight
+// gets some: the requests of these windows are older, so they were not measured under the same conditions.
+void EndWindowsWithoutCandidate(Analysis& analysis);
+
 // Applies the tolerances of the spec if they have changed since the last call; returns true if they have. What the
 // evidence so far has shown about a tolerance that is stricter now is forgotten.
 bool ApplyTolerances(const api::Rollout& rollout, Analysis& analysis);

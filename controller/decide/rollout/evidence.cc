@@ -156,6 +156,17 @@ bool TimeIsOver(Draft& draft) {
   return draft.now() - rollout.step_started_at >= hold;
 }
 
+void EndTimeWithoutWeight(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  if (rollout.analysis.is_null()) return;
+  analysis::Analysis analysis = AnalysisOf(draft);
+  analysis::EndWindowsWithoutCandidate(analysis);
+  const api::BinEvidence& past = draft.observed().stable_past.bins;
+  const bool is_first = analysis.candidate.requests == 0 && analysis.open.empty();
+  if (is_first && past.salt == rollout.id) analysis.baseline.bins = past;
+  rollout.analysis = analysis::ToJson(analysis);
+}
+
 void BeginJudging(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   const bool first = rollout.analysis.is_null();
