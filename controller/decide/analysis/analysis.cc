@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/base/buckets.h"
 #include "common/statistics/evalue.h"
@@ -201,9 +202,15 @@ Tolerances TolerancesOf(const api::Rollout& rollout) {
   return {ToleranceOf(rollout.error_rate), static_cast<int>(std::lround(8 * std::log2(1 + rollout.latency.tolerance)))};
 }
 
+PhaseRequirements PhaseRequirementsOf(const api::Rollout& rollout) {
+  return {api::ProofOfShadow(rollout), rollout.requests_min, rollout.shadow ? rollout.shadow->hold : Duration(0),
+          rollout.error_rate.enabled, rollout.latency.enabled};
+}
+
 Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline) {
   Analysis analysis;
   analysis.tolerances = TolerancesOf(spec.rollout);
+  analysis.phase = PhaseRequirementsOf(spec.rollout);
   if (spec.slo.latency_target) analysis.slo_bucket = BucketOf(*spec.slo.latency_target);
   analysis.slo_quantile = spec.slo.latency_quantile;
   analysis.baseline = baseline;
@@ -213,6 +220,11 @@ Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline) {
 
 bool ApplyOutputRules(const api::Rollout& rollout, Analysis& analysis) {
   return ApplyRules(rollout.shadow ? rollout.shadow->compare : std::vector<api::OutputRule>{}, analysis.outputs);
+}
+
+bool ApplyPhaseRequirements(const api::Rollout& rollout, Analysis& analysis) {
+  const PhaseRequirements now = PhaseRequirementsOf(rollout);
+  return std::exchange(analysis.phase, now) != now;
 }
 
 bool ApplyTolerances(const api::Rollout& rollout, Analysis& analysis) {
@@ -262,6 +274,16 @@ Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence
   const auto [fewer, more] = std::minmax(open.candidate.requests, open.stable.requests);
   if (fewer > 0 || more >= kAloneMax) Close(node, analysis);
   return analysis;
+}
+
+void EndWindowsWithoutCandidate(Analysis& analysis) {
+  std::erase_if(analysis.open, [&](const auto& of_node) {
+    const WindowEvidence& window = of_node.second;
+    if (window.candidate.requests > 0) return false;
+    Add(window.stable, analysis.stable);
+    Add(window.candidate, analysis.candidate);
+    return true;
+  });
 }
 
 bool IsKeyed(const api::Rollout& rollout) { return rollout.assignment_by != api::AssignmentBy::kRequest; }

@@ -104,8 +104,21 @@ struct Tolerances {
 };
 Tolerances TolerancesOf(const api::Rollout& rollout);
 
+// What a phase without weight requires.
+struct PhaseRequirements {
+  api::Proof proof = api::Proof::kNone;
+  int64_t pairs_min = 0;
+  Duration hold{0};
+  bool errors = false;   // Whether a proof covers the error rate,
+  bool latency = false;  // and the run times.
+
+  friend bool operator==(const PhaseRequirements&, const PhaseRequirements&) = default;
+};
+PhaseRequirements PhaseRequirementsOf(const api::Rollout& rollout);
+
 struct Analysis {
   Tolerances tolerances;
+  PhaseRequirements phase;
   std::optional<int> slo_bucket;  // The last bucket within the latency target; nullopt: no target.
   double slo_quantile = 0.99;
 
@@ -162,11 +175,17 @@ Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
 // analysis.bins.Follow says how; call it before.
 Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window);
 
+// Ends the open windows in which the candidate has no request, without a test. Call it when a candidate without weight
+// gets some: the requests of these windows are older, so they were not measured under the same conditions.
+void EndWindowsWithoutCandidate(Analysis& analysis);
+
 // Applies the tolerances of the spec if they have changed since the last call; returns true if they have. What the
 // evidence so far has shown about a tolerance that is stricter now is forgotten.
 bool ApplyTolerances(const api::Rollout& rollout, Analysis& analysis);
 // Applies the rules of outputs if they have changed; returns true if they have.
 bool ApplyOutputRules(const api::Rollout& rollout, Analysis& analysis);
+// Applies what a phase without weight requires; returns true if it has changed.
+bool ApplyPhaseRequirements(const api::Rollout& rollout, Analysis& analysis);
 
 // Forgets that nodes which are not in `present` missed the SLO, because they can no longer meet it.
 void ForgetDeparted(const std::set<std::string>& present, Analysis& analysis);

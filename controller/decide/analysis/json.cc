@@ -129,6 +129,19 @@ void ReadProcesses(const Json& json, Analysis& analysis) {
   });
 }
 
+Json PhaseToJson(const PhaseRequirements& phase) {
+  return {{"proof", static_cast<int>(phase.proof)},
+          {"pairsMin", phase.pairs_min},
+          {"holdUs", phase.hold.count()},
+          {"errors", phase.errors},
+          {"latency", phase.latency}};
+}
+
+PhaseRequirements PhaseFrom(const Json& json) {
+  return {static_cast<api::Proof>(json.at("proof").get<int>()), json.at("pairsMin").get<int64_t>(),
+          Duration(json.at("holdUs").get<int64_t>()), json.at("errors").get<bool>(), json.at("latency").get<bool>()};
+}
+
 Analysis Read(const Json& json) {
   Analysis analysis;
   analysis.tolerances.latency_buckets = json.at("toleranceBuckets").get<int>();
@@ -136,6 +149,7 @@ Analysis Read(const Json& json) {
     analysis.tolerances.errors = {json.at("errorTolerance").at(0).get<double>(),
                                   json.at("errorTolerance").at(1).get<double>()};
   }
+  if (json.contains("phase")) analysis.phase = PhaseFrom(json.at("phase"));
   if (json.contains("sloBucket")) analysis.slo_bucket = json.at("sloBucket").get<int>();
   analysis.slo_quantile = json.at("sloQuantile").get<double>();
   analysis.slo_missed = json.at("sloMissed").get<std::set<std::string>>();
@@ -159,6 +173,7 @@ Json ToJson(const Analysis& analysis) {
   const RateDifference& difference = analysis.error_difference;
   Json json{{"toleranceBuckets", analysis.tolerances.latency_buckets},
             {"errorTolerance", {analysis.tolerances.errors.absolute, analysis.tolerances.errors.relative}},
+            {"phase", PhaseToJson(analysis.phase)},
             {"sloQuantile", analysis.slo_quantile},
             {"sloMissed", analysis.slo_missed},
             {"baseline", ArmToJson(analysis.baseline)},

@@ -151,6 +151,41 @@ std::string TooFewMessage(const Seen& seen, const api::ModelSpec& spec, const St
          fmt::format("; at this traffic the others take about {}", api::RoughDuration(api::DurationOf(seconds)));
 }
 
+// The first rule that has compared fewer than requestsMin pairs since it exists; nullptr if there is none. In a step,
+// which counts requests, there need not be any pairs.
+const OutputTest* RuleWithTooFewPairs(const Seen& seen, const api::Rollout& rollout, const StepFacts& step) {
+  if (!step.without_weight) return nullptr;
+  const auto found = std::ranges::find_if(
+      seen.outputs, [&](const OutputSeen& output) { return output.test->counts.pairs < rollout.requests_min; });
+  return found == seen.outputs.end() ? nullptr : found->test;
+}
+
+std::string TooFewComparedMessage(const OutputTest& rule, int64_t required, const StepFacts& step) {
+  const std::string after = "after " + api::RoughDuration(step.elapsed);
+  if (rule.counts.pairs == 0)
+    return fmt::format("{} and {} pairs, no pair has an output that the rule \"{}\" can compare", after, step.requests,
+                       rule.counts.rule);
+  return fmt::format("{} the rule \"{}\" has compared {} of the {} pairs that this phase requires", after,
+                     rule.counts.rule, rule.counts.pairs, required);
+}
+
+// The result of a step that requires a sample and has enough requests or pairs.
+api::Verdict JudgeSample(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step) {
+  if (const OutputTest* rule = RuleWithTooFewPairs(seen, spec.rollout, step)) {
+    return {step.elapsed < spec.rollout.patience ? "Undecided" : "Inconclusive",
+            "TooFewRequests",
+            TooFewComparedMessage(*rule, spec.rollout.requests_min, step),
+            {}};
+  }
+  return {"Pass",
+          "NoRegression",
+          fmt::format("no test failed in {} of this {}; {}",
+                      step.without_weight ? fmt::format("{} pairs", step.requests)
+                                          : fmt::format("{} candidate requests", step.requests),
+                      step.without_weight ? "phase" : "step", DifferenceText(seen, spec)),
+          {}};
+}
+
 // The result of a step without a failed test.
 api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step) {
   const api::Rollout& rollout = spec.rollout;
@@ -164,15 +199,7 @@ api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepF
   if (step.requests < rollout.requests_min) {
     return {patient ? "Undecided" : "Inconclusive", "TooFewRequests", TooFewMessage(seen, spec, step), {}};
   }
-  if (step.proof == api::Proof::kSampled) {
-    return {"Pass",
-            "NoRegression",
-            fmt::format("no test failed in {} of this {}; {}",
-                        step.without_weight ? fmt::format("{} pairs", step.requests)
-                                            : fmt::format("{} candidate requests", step.requests),
-                        step.without_weight ? "phase" : "step", DifferenceText(seen, spec)),
-            {}};
-  }
+  if (step.proof == api::Proof::kSampled) return JudgeSample(seen, spec, step);
   const std::vector<std::string> missing = MissingProofs(seen, rollout);
   if (missing.empty()) {
     return {"Pass",

@@ -139,7 +139,8 @@ std::optional<double> PairsToProve(const OutputTest& test, double e_limit) {
 
 std::string ToText(const OutputTest& test) {
   const api::OutputEvidence& counts = test.counts;
-  if (counts.pairs == 0) return fmt::format("{}: no output of this name has been compared yet", counts.rule);
+  if (counts.pairs == 0)
+    return fmt::format("{}: no pair has had an output yet that this rule can compare", counts.rule);
   return fmt::format("{}: differs in {} of {} compared rows, and stable from itself in {}; at most {:.3g} % may differ",
                      counts.rule, PercentOf(counts.differs + counts.both, counts.pairs), counts.pairs,
                      PercentOf(counts.noise + counts.both, counts.pairs), 100 * test.limit);

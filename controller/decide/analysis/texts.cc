@@ -121,7 +121,7 @@ std::map<std::string, double> Numbers(const Seen& seen, const Analysis& analysis
 std::string ErrorsMessage(const Seen& seen, double alpha) {
   std::string message =
       seen.candidate.requests == 0
-          ? "the candidate, which has no weight, fails more often than stable"
+          ? "in pairs, the candidate fails more often than stable"
           : fmt::format("{} of {} candidate requests failed ({:.2f}%), {} of {} of stable ({:.2f}%)",
                         seen.candidate.errors, seen.candidate.requests,
                         100 * Share(seen.candidate.errors, seen.candidate.requests), seen.stable.errors,
@@ -142,11 +142,11 @@ std::string ErrorsMessage(const Seen& seen, double alpha) {
 std::string LatencyMessage(const Seen& seen, const LatencyComparison& comparison, const api::ModelSpec& spec) {
   if (seen.candidate.requests == 0) {
     const Interval& ratio = seen.run_time_ratio;
-    const std::string known = ratio.high > 0 ? fmt::format(": its median run time is {} to {}",
-                                                           RatioText(ratio.low), RatioText(ratio.high))
-                                             : "";
+    const std::string known =
+        ratio.high > 0 ? fmt::format(": its median run time is {} to {}", RatioText(ratio.low), RatioText(ratio.high))
+                       : "";
     return fmt::format(
-        "the candidate, which has no weight, runs longer than {} on the same inputs{} (tolerance {:.0f}%, {} pairs): "
+        "in pairs, the candidate runs longer than {} on the same inputs{} (tolerance {:.0f}%, {} pairs): "
         "e-value {:.3g}, limit {:.0f}",
         comparison.than, known, 100 * spec.rollout.latency.tolerance, seen.candidate.pairs.pairs, comparison.e,
         comparison.limit);

@@ -159,10 +159,18 @@ control::Validation BuildValidation(const api::Model& model) {
   return validation;
 }
 
-// In the phase Preview, requests with the label or the header try the candidate.
+// Whether people can try the candidate by the label or the header: in the phase Preview, and with strategy BlueGreen
+// also until all nodes have it and it gets all requests.
+bool HasPreview(const api::Model& model) {
+  const api::RolloutPhase phase = model.status.rollout.phase;
+  const bool is_promoting =
+      phase == api::RolloutPhase::kPromoting && model.spec.rollout.strategy == api::Strategy::kBlueGreen;
+  return phase == api::RolloutPhase::kPreview || is_promoting;
+}
+
 void AddPreview(const api::Model& model, control::ModelState& state) {
   const api::RolloutStatus& rollout = model.status.rollout;
-  if (rollout.phase != api::RolloutPhase::kPreview) return;
+  if (!HasPreview(model)) return;
   (*state.mutable_labels())[api::kPreviewName] = rollout.candidate;
   control::Route& route = *state.add_routes();
   route.set_name(api::kPreviewName);

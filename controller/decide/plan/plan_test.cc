@@ -91,7 +91,7 @@ TEST(Plan, ComparesOutputsInStepsWithTheShareOfTheSteps) {
   EXPECT_EQ(state.validation().output_rules_size(), 1);
 }
 
-TEST(Plan, LetsPeopleTryTheCandidateInThePhasePreviewOnly) {
+TEST(Plan, LetsPeopleTryTheCandidateInThePhasePreviewAndUntilItIsPromoted) {
   api::Model model = Shadowed();
   model.spec.rollout.strategy = api::Strategy::kBlueGreen;
   EXPECT_FALSE(StateOn(model, Split(model, 0).placement, "a").labels().contains("preview"));
@@ -102,6 +102,14 @@ TEST(Plan, LetsPeopleTryTheCandidateInThePhasePreviewOnly) {
   EXPECT_EQ(state.routes(0).ShortDebugString(),
             "name: \"preview\" conditions { key: \"x-longshore-preview\" op: PRESENT } to: CANDIDATE");
   EXPECT_TRUE(state.versions(1).shadow());
+  model.status.rollout.phase = api::RolloutPhase::kPromoting;
+  const control::ModelState promoting = StateOn(model, Split(model, 0).placement, "a");
+  EXPECT_EQ(promoting.labels().at("preview"), 2) << "while the promotion waits for nodes";
+  EXPECT_EQ(promoting.routes_size(), 1);
+  model.spec.rollout.strategy = api::Strategy::kCanary;
+  EXPECT_EQ(StateOn(model, Split(model, 0).placement, "a").routes_size(), 0);
+  model.spec.rollout.strategy = api::Strategy::kBlueGreen;
+  model.status.rollout.phase = api::RolloutPhase::kPreview;
   model.spec.rollout.shadow.reset();
   EXPECT_FALSE(StateOn(model, Split(model, 0).placement, "a").versions(1).shadow());
 }

@@ -16,10 +16,19 @@ using api::RolloutPhase;
 constexpr size_t kVerbBytesMax = 64;
 constexpr size_t kMessageBytesMax = 1024;
 
+// Records that a person promotes a candidate without the proof or the sample that the spec requires first.
+void NoteMissingProof(Draft& draft) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  const bool is_shown = IsWithoutWeight(rollout.phase) && rollout.shadow_done;
+  if (RequiredProof(draft) == api::Proof::kNone || is_shown || rollout.verdict.result == "Pass") return;
+  draft.Record("PromotedWithoutProof", rollout.verdict.message, true);
+}
+
 // Ends the phase without weight.
 void PromoteFromShadow(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   const bool has_steps = draft.policy().strategy == api::Strategy::kCanary;
+  NoteMissingProof(draft);
   draft.Record("PromotedByCommand", fmt::format("version {} leaves the phase {} and {}", rollout.candidate,
                                                 api::RolloutPhaseName(rollout.phase),
                                                 has_steps ? "begins with the steps" : "gets all requests"));
@@ -45,6 +54,7 @@ Outcome PromoteStep(Draft& draft) {
     return Done();
   }
   const bool last = rollout.step_index + 1 >= static_cast<int>(draft.policy().steps.size());
+  if (last) NoteMissingProof(draft);
   if (!last) ++rollout.step_index;
   rollout.paused_by_command = false;
   rollout.promoted_by_command = true;
@@ -64,7 +74,9 @@ Outcome Pause(Draft& draft) {
 Outcome Resume(Draft& draft) {
   if (draft.policy().paused) return Refused("spec.rollout.paused is true: change the manifest");
   if (!draft.rollout().paused_by_command)
-    return Refused("the rollout is not paused by a command; use promote to continue after a step with `pause: Manual`");
+    return Refused(
+        "the rollout is not paused by a command; promote ends a step with `pause: Manual`, and the phases Shadow and "
+        "Preview");
   draft.rollout().paused_by_command = false;
   return Done();
 }

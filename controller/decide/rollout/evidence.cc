@@ -31,24 +31,20 @@ int64_t CountIn(Draft& draft, const analysis::WindowEvidence& window) {
 
 analysis::StepFacts FactsOf(Draft& draft, const analysis::Analysis& analysis) {
   const api::RolloutStatus& rollout = draft.rollout();
-  const api::Rollout& policy = draft.policy();
-  const bool without_weight = IsWithoutWeight(rollout.phase);
-  // A rollout that has no steps any more is not judged by them.
-  api::Proof proof = without_weight ? api::ProofOfShadow(policy) : api::Proof::kNone;
-  if (!without_weight && !policy.steps.empty()) proof = api::ProofOf(policy, static_cast<size_t>(rollout.step_index));
-  return {proof, CountOf(draft, analysis) - rollout.step_candidate_requests, draft.now() - rollout.step_started_at,
-          without_weight};
+  return {RequiredProof(draft), CountOf(draft, analysis) - rollout.step_candidate_requests,
+          draft.now() - rollout.step_started_at, IsWithoutWeight(rollout.phase)};
 }
 
 // The windows are added to the analysis once a second, or earlier if this completes a step. Both conditions depend only
 // on time and on numbers of requests, not on their results, because the sequential test requires this. Non-finite
-// answers are certain failures and are used at once.
+// answers, and outputs of pairs that cannot be compared, are certain failures and are used at once.
 bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
   const analysis::WindowEvidence window = analysis::Sum(draft.observed().windows);
   const bool is_empty = window.candidate.requests == 0 && window.candidate.overloaded == 0 &&
                         window.candidate.pairs.pairs == 0 && window.stable.requests == 0;
   if (is_empty) return false;
-  if (window.candidate.non_finite > 0) return true;
+  const bool is_mismatched = draft.policy().shadow && window.candidate.pairs.mismatched > 0;
+  if (window.candidate.non_finite > 0 || is_mismatched) return true;
   if (draft.now() - draft.rollout().evidence_used_at >= kEvidenceInterval) return true;
   const int64_t more = CountIn(draft, window);
   const int64_t in_step = CountOf(draft, analysis) + more - draft.rollout().step_candidate_requests;
@@ -103,11 +99,17 @@ void ForgetDepartedNodes(Draft& draft, analysis::Analysis& analysis) {
   analysis::ForgetDeparted(present, analysis);
 }
 
+// While a candidate waits after its pairs have shown what they must, the verdict stays, unless a test fails.
+bool KeepsVerdict(const Draft& draft) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  return IsWithoutWeight(rollout.phase) && rollout.shadow_done;
+}
+
 // Whether the patience of the step has ended since the verdict. It ends without any evidence, too.
 bool PatienceEnded(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   const bool waits = rollout.verdict.reason == "NotProven" || rollout.verdict.reason == "TooFewRequests";
-  return waits && rollout.verdict.result == "Undecided" &&
+  return waits && rollout.verdict.result == "Undecided" && !KeepsVerdict(draft) &&
          draft.now() - rollout.step_started_at >= draft.policy().patience;
 }
 
@@ -117,11 +119,16 @@ bool RequirementsMayDiffer(const Draft& draft) {
   return IsWithoutWeight(draft.status().rollout.phase) && draft.status().observed_generation != draft.generation();
 }
 
-// While a candidate waits for a person after its proof was complete, the verdict stays, unless a test fails.
 void SetVerdict(Draft& draft, api::Verdict verdict) {
+  const bool stays = KeepsVerdict(draft) && verdict.result != "Fail";
+  if (!stays) draft.rollout().verdict = std::move(verdict);
+}
+
+// Requires that the pairs show again what they must, because the spec has changed. A person who has promoted the
+// candidate requires no more.
+void ForgetShown(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
-  const bool stays = IsWithoutWeight(rollout.phase) && rollout.shadow_done && verdict.result != "Fail";
-  if (!stays) rollout.verdict = std::move(verdict);
+  if (IsWithoutWeight(rollout.phase) && !rollout.promoted_by_command) rollout.shadow_done = false;
 }
 
 }  // namespace
@@ -129,6 +136,14 @@ void SetVerdict(Draft& draft, api::Verdict verdict) {
 bool GathersEvidence(const Draft& draft) {
   const api::RolloutStatus& rollout = draft.status().rollout;
   return CarriesWeight(rollout) || (IsWithoutWeight(rollout.phase) && draft.policy().shadow);
+}
+
+api::Proof RequiredProof(const Draft& draft) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  const api::Rollout& policy = draft.policy();
+  if (IsWithoutWeight(rollout.phase)) return api::ProofOfShadow(policy);
+  // A rollout that has no steps any more is not judged by them.
+  return policy.steps.empty() ? api::Proof::kNone : api::ProofOf(policy, static_cast<size_t>(rollout.step_index));
 }
 
 bool TimeIsOver(Draft& draft) {
@@ -141,6 +156,17 @@ bool TimeIsOver(Draft& draft) {
   return draft.now() - rollout.step_started_at >= hold;
 }
 
+void EndTimeWithoutWeight(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  if (rollout.analysis.is_null()) return;
+  analysis::Analysis analysis = AnalysisOf(draft);
+  analysis::EndWindowsWithoutCandidate(analysis);
+  const api::BinEvidence& past = draft.observed().stable_past.bins;
+  const bool is_first = analysis.candidate.requests == 0 && analysis.open.empty();
+  if (is_first && past.salt == rollout.id) analysis.baseline.bins = past;
+  rollout.analysis = analysis::ToJson(analysis);
+}
+
 void BeginJudging(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   const bool first = rollout.analysis.is_null();
@@ -149,7 +175,7 @@ void BeginJudging(Draft& draft) {
   if (first) rollout.evidence_used_at = draft.now();
   rollout.step_started_at = draft.now();
   rollout.step_candidate_requests = CountOf(draft, analysis);
-  rollout.verdict = analysis::Judge(analysis, draft.spec(), FactsOf(draft, analysis));
+  SetVerdict(draft, analysis::Judge(analysis, draft.spec(), FactsOf(draft, analysis)));
 }
 
 bool UseEvidence(Draft& draft) {
@@ -159,8 +185,9 @@ bool UseEvidence(Draft& draft) {
   const bool is_time = IsTimeForEvidence(draft, analysis);
   if (!is_time && !PatienceEnded(draft) && !RequirementsMayDiffer(draft)) return false;
   const bool has_new_rules = FollowOutputRules(draft, analysis);
-  const bool is_judged_anew = FollowTolerances(draft, analysis) || has_new_rules;
-  if (is_judged_anew && IsWithoutWeight(draft.rollout().phase)) draft.rollout().shadow_done = false;
+  const bool has_new_phase = analysis::ApplyPhaseRequirements(draft.policy(), analysis);
+  const bool is_judged_anew = FollowTolerances(draft, analysis) || has_new_rules || has_new_phase;
+  if (is_judged_anew) ForgetShown(draft);
   ForgetDepartedNodes(draft, analysis);
   if (is_time) {
     const api::RolloutStatus& rollout = draft.rollout();
@@ -185,7 +212,7 @@ bool PromotesWithoutProof(const Draft& draft) {
 bool FailedByEvidence(Draft& draft) {
   const api::Verdict verdict = draft.rollout().verdict;
   if (verdict.result != "Fail") return false;
-  const bool certain = verdict.reason == "NonFinite";
+  const bool certain = verdict.reason == "NonFinite" || verdict.reason == "OutputMismatch";
   if (draft.policy().on_failure == api::OnFailure::kPause && !certain) return false;
   draft.RollBack(verdict.reason, verdict.message, true);
   return true;

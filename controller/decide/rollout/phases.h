@@ -41,8 +41,13 @@ bool GathersEvidence(const Draft& draft);
 // Adds the windows to the analysis and judges the candidate, but only when this is due. Returns true if it used the
 // windows.
 bool UseEvidence(Draft& draft);
+// Keeps what was counted while the candidate had no weight out of the tests of the requests that it gets now. The bins
+// of users from that time become their known past, if the candidate has had no request yet.
+void EndTimeWithoutWeight(Draft& draft);
 // Begins the time, the count and the verdict of a step or of a phase without weight; the evidence so far stays.
 void BeginJudging(Draft& draft);
+// What the step, or the phase without weight, requires of the evidence.
+api::Proof RequiredProof(const Draft& draft);
 // Whether the minimum duration of the step, or of the phase without weight, is over. In a step, requires steps.
 bool TimeIsOver(Draft& draft);
 // Whether the spec wants the rollout to go on after its inconclusive verdict. A candidate that may be why the objective

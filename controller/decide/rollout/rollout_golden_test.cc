@@ -11,6 +11,7 @@
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
 //             stable: {...}}; each bin has these counts. candidate: {pairs: {count: 10, mismatched: 1, mismatch: why,
 //             outputs: [{rule: "o: Top1", differs: 1}]}}: all pairs were compared, and no version was slower
+//   past:     all known counts of stable, like one of window
 //   now:      "90s" after the start of time
 #include <gtest/gtest.h>
 
@@ -120,6 +121,7 @@ Observed ObservedFrom(const Json& json) {
     observed.nodes.push_back(node);
   }
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
+  observed.stable_past = ArmFrom(Child(json, "past"));
   observed.windows["a"] = WindowFrom(Child(json, "window"));
   return observed;
 }

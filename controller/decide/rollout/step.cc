@@ -12,6 +12,7 @@ using api::RolloutPhase;
 
 // Gives the candidate the weight of its step, and starts the time and request count of the step.
 void ApplyWeight(Draft& draft, double weight_percent) {
+  if (draft.rollout().weight_percent == 0) EndTimeWithoutWeight(draft);
   draft.rollout().weight_percent = weight_percent;
   BeginJudging(draft);
   draft.rollout().promoted_by_command = false;
