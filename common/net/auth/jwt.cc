@@ -218,7 +218,7 @@ std::string KeyIdOf(std::string_view token) {
 
 TimePoint EndOf(const Json& claims) { return *TimeAt(claims, "exp") + kSkewMax; }
 
-// Parses the claims only after it has verified the signature, so that nobody but the issuer chooses what is parsed.
+// Parses the claims only after it has verified the signature, so that only the issuer chooses what is parsed.
 Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const JwtTerms& terms, TimePoint now) {
   const auto split = Split(token);
   if (!split) return Refused("is not a JSON Web Token");
