@@ -103,8 +103,6 @@ std::function<std::shared_ptr<const identity::PeerIdentity>()> IdentityOf(const 
   return [identity = components.identity.get()] { return identity->current(); };
 }
 
-// Creates the capture of failed requests. Each bundle also names the node and the flags that influence a run, so that a
-// replay can use the same ones.
 routing::Identities IdentitiesOf(const flags::AuthFlags& flags, const Security& security) {
   if (!security.client_gate) return {};
   return {.identify = [gate = security.client_gate](std::string_view sent) { return gate->CallerOf(sent); },
@@ -112,6 +110,8 @@ routing::Identities IdentitiesOf(const flags::AuthFlags& flags, const Security& 
           .claims = !flags.jwt_jwks_file.empty()};
 }
 
+// Creates the capture of failed requests. Each bundle also names the node and the flags that influence a run, so that a
+// replay can use the same ones.
 void BuildCapture(const flags::Flags& flags, Components& components) {
   replay::CaptureOptions options = flags.observe.capture;
   if (options.dir.empty()) return;

@@ -45,10 +45,11 @@ bool IsOverloaded(Code code, bool missed_deadline, const batching::Options& opti
 
 // Counts a request of a candidate. Returns why its errors trip the guard; "" if they do not. The errors are compared
 // with error_rate_max if there are no requests of stable to compare with, or if a match rule chose the version: then
-// the requests of the two versions come from different clients.
+// the requests of the two versions come from different clients. Requests that a match rule sent to the candidate are
+// counted apart from the others, because the errors of one group say nothing about the other group.
 std::string WhyErrorsTrip(const Entry& candidate, bool error, bool matched) {
   const control::Guard& guard = candidate.guard;
-  const ErrorWindow::Seen seen = candidate.arm->errors.Count(error);
+  const ErrorWindow::Seen seen = (matched ? candidate.arm->matched_errors : candidate.arm->errors).Count(error);
   if (guard.alpha() <= 0 || matched) return error ? ErrorsTrip(guard, seen) : "";
   const RelativeErrors::Verdict verdict = candidate.arm->relative_errors.CountCandidate(error, guard.alpha());
   return verdict.alone ? ErrorsTrip(guard, seen) : verdict.why;

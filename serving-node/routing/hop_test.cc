@@ -42,10 +42,10 @@ TEST(Hop, KeepsThePriorityOnTheWayToAHome) {
 
 TEST(Hop, AHomeGetsTheVerifiedIdentityOfTheClient) {
   Request request = FromClient({{"authorization", "Bearer secret"}});
-  request.call.caller = {.client = "web", .claims = std::make_shared<const Json>(Json{{"groups", {"testers"}}})};
+  request.call.caller = {.client = "web \xff", .claims = std::make_shared<const Json>(Json{{"groups", {"testers"}}})};
   const auto client = ClientOf(Received(HomeCall(request)));
   ASSERT_TRUE(client);
-  EXPECT_EQ(client->caller.client, "web");
+  EXPECT_EQ(client->caller.client, "web \xff") << "a name need not be UTF-8";
   EXPECT_EQ(*client->caller.claims, (Json{{"groups", {"testers"}}}));
 }
 

@@ -132,6 +132,27 @@ TEST_F(MatchRules, TheGuardDoesNotCompareMatchedRequestsWithThoseOfStable) {
   EXPECT_TRUE(node_.guards->Trips().empty());
 }
 
+// The limit of the comparison with stable is never reached, so only error_rate_max decides.
+constexpr const char* kErrorRateGuard = "alpha: 1e-300 error_rate_max: 0.5 errors_min_requests: 10";
+
+TEST_F(MatchRules, ErrorsOfAssignedRequestsDoNotCountForMatchedRequests) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 5000, kTestersToCandidate, kErrorRateGuard));
+  for (int i = 0; i < 100; ++i) Ask(node_.router, DigitsCall(i % 4 == 0 ? 0 : kFailHere));
+  ASSERT_TRUE(node_.guards->Trips().empty());
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(VersionFor(OfTesters()), 4);
+  EXPECT_FALSE(Ask(node_.router, OfTesters(kFailHere)));
+  EXPECT_TRUE(node_.guards->Trips().empty()) << "only 1 of 21 matched requests failed";
+}
+
+TEST_F(MatchRules, ErrorsOfMatchedRequestsDoNotCountForAssignedRequests) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, kTestersToCandidate, kErrorRateGuard));
+  for (int i = 0; i < 9; ++i) EXPECT_FALSE(Ask(node_.router, OfTesters(kFailHere)));
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(VersionFor(DigitsCall(0)), 4);
+  EXPECT_TRUE(node_.guards->Trips().empty()) << "no assigned request failed, and 9 matched ones do not suffice";
+}
+
 TEST_F(MatchRules, AMatchedRequestIsProtectedFromNonFiniteAnswers) {
   node_.Hold({1, 4});
   node_.SetState(TwoVersions(4, 0, kTestersToCandidate, "non_finite: true"));
@@ -162,14 +183,15 @@ constexpr const char* kWebToCandidate =
     R"(routes { to: CANDIDATE conditions { source: CLIENT op: IN values: "web" } }
        routes { to: CANDIDATE conditions { source: CLAIM key: "groups" op: CONTAINS values: "testers" } } )";
 
-// The client "web" sends "Bearer web", and testers send "Bearer testers".
+// The client "web" sends "Bearer web", and testers send "Bearer testers". "Bearer expired" was valid when the listener
+// admitted the request.
 Identities TestIdentities() {
-  return {.identify =
-              [](std::string_view authorization) {
-                if (authorization == "Bearer web") return auth::Caller{"web", nullptr};
-                if (authorization != "Bearer testers") return auth::Caller();
-                return auth::Caller{"", std::make_shared<const Json>(Json{{"groups", {"testers"}}})};
-              },
+  return {.identify = [](std::string_view authorization) -> Result<auth::Caller> {
+            if (authorization == "Bearer web") return auth::Caller{"web", nullptr};
+            if (authorization == "Bearer expired") return Fail(Code::kUnauthenticated, "the token has expired");
+            if (authorization != "Bearer testers") return auth::Caller();
+            return auth::Caller{"", std::make_shared<const Json>(Json{{"groups", {"testers"}}})};
+          },
           .clients = true,
           .claims = true};
 }
@@ -196,6 +218,21 @@ TEST_F(MatchRulesOfCallers, CompareTheVerifiedIdentity) {
   EXPECT_EQ(VersionFor(node, "Bearer testers"), 2);
   EXPECT_EQ(VersionFor(node, "Bearer other"), 1);
   EXPECT_EQ(VersionFor(node, ""), 1);
+}
+
+TEST_F(MatchRulesOfCallers, ARequestWhoseTokenExpiredAfterItWasAdmittedIsNotAnonymous) {
+  TestNode node(dir_.path(), "a", 4, {}, {}, TestIdentities());
+  node.Hold({1, 2});
+  const auto error = [&] {
+    const auto answer = Ask(node.router, WithHeader(DigitsCall(0), "authorization", "Bearer expired"));
+    return answer ? Error{} : answer.error();
+  };
+  node.SetState(TwoVersions(2, 0, kWebToCandidate));
+  EXPECT_EQ(error(), (Error{Code::kUnauthenticated, "the token has expired"}));
+  node.SetState("");
+  EXPECT_EQ(error(), (Error{Code::kUnauthenticated, "the token has expired"})) << "home nodes need the identity";
+  node.SetState(TwoVersions(2, 0));
+  EXPECT_EQ(VersionFor(node, "Bearer expired"), 1) << "no rule needs the identity";
 }
 
 TEST_F(MatchRulesOfCallers, NeverHoldOnANodeThatIdentifiesNoClients) {

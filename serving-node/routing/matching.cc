@@ -11,6 +11,18 @@ namespace {
 
 using control::MatchCondition;
 
+Status CheckCount(const MatchCondition& spec) {
+  const int values = spec.values_size();
+  const auto wrong = [&](const char* takes) {
+    return InvalidArgument("{} takes {}, but has {}", MatchCondition::Operator_Name(spec.op()), takes, values);
+  };
+  switch (spec.op()) {
+    case MatchCondition::PRESENT: return values == 0 ? Status() : wrong("no value");
+    case MatchCondition::IN: return values > 0 ? Status() : wrong("at least one value");
+    default: return values == 1 ? Status() : wrong("one value");
+  }
+}
+
 Status CheckShape(const MatchCondition& spec) {
   if (!MatchCondition::Source_IsValid(spec.source()))
     return InvalidArgument("this release does not know the source {}", static_cast<int>(spec.source()));
@@ -20,12 +32,7 @@ Status CheckShape(const MatchCondition& spec) {
     return InvalidArgument("a condition on a header, cookie or claim has a key, and one on a client has none");
   if (spec.op() == MatchCondition::CONTAINS && spec.source() != MatchCondition::CLAIM)
     return InvalidArgument("the operator CONTAINS is for claims only");
-  const int values = spec.values_size();
-  const bool fits = spec.op() == MatchCondition::PRESENT ? values == 0
-                    : spec.op() == MatchCondition::IN    ? values > 0
-                                                         : values == 1;
-  if (!fits) return InvalidArgument("the operator {} has {} values", MatchCondition::Operator_Name(spec.op()), values);
-  return {};
+  return CheckCount(spec);
 }
 
 // The text of a claim that is compared with the values of a condition; nullopt for null, fractions, lists and objects.
@@ -91,7 +98,10 @@ bool Condition::HoldsForClaim(const PredictCall& call) const {
   if (claim == call.caller.claims->end() || claim->is_null()) return false;
   if (op_ == MatchCondition::PRESENT) return true;
   if (op_ == MatchCondition::CONTAINS) {
-    const auto equal = [this](const Json& element) { return TextOf(element) == values_[0]; };
+    const auto equal = [this](const Json& element) {
+      if (element.is_string()) return element.get_ref<const std::string&>() == values_[0];
+      return TextOf(element) == values_[0];
+    };
     return claim->is_array() && std::ranges::any_of(*claim, equal);
   }
   const auto text = TextOf(*claim);

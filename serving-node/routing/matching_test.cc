@@ -122,9 +122,9 @@ TEST(Matching, RefusesARuleThatItCannotApply) {
       {"to: STABLE conditions { op: PRESENT }", "a condition on a header, cookie or claim has a key"},
       {"to: STABLE conditions { source: CLIENT key: \"a\" values: \"b\" }", "and one on a client has none"},
       {"to: STABLE conditions { key: \"a\" op: CONTAINS values: \"b\" }", "the operator CONTAINS is for claims only"},
-      {"to: STABLE conditions { key: \"a\" op: PRESENT values: \"b\" }", "the operator PRESENT has 1 values"},
-      {"to: STABLE conditions { key: \"a\" op: IN }", "the operator IN has 0 values"},
-      {"to: STABLE conditions { key: \"a\" values: \"b\" values: \"c\" }", "the operator EXACT has 2 values"},
+      {"to: STABLE conditions { key: \"a\" op: PRESENT values: \"b\" }", "PRESENT takes no value, but has 1"},
+      {"to: STABLE conditions { key: \"a\" op: IN }", "IN takes at least one value, but has 0"},
+      {"to: STABLE conditions { key: \"a\" values: \"b\" values: \"c\" }", "EXACT takes one value, but has 2"},
       {"to: STABLE conditions { key: \"a\" op: REGEX values: \"a(\" }", "RE2: missing ): a("}};
   for (const auto& [route, message] : cases) {
     const auto rules = RulesOf("routes { name: \"r\" " + route + " }");

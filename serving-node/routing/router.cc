@@ -88,7 +88,7 @@ struct Router::Shared {
   void StartAsHolder(const RequestPtr& request, const Hop& hop);
   void AskHomes(const RequestPtr& request);
   void Route(const RequestPtr& request);
-  void Identify(const RequestPtr& request) const;
+  Status Identify(const RequestPtr& request) const;
   void StartStandalone(const RequestPtr& request);
   void Dispatch(const RequestPtr& request);
   void AvoidJournalWait(const RequestPtr& request) const;
@@ -169,18 +169,24 @@ void Router::Shared::Start(const RequestPtr& request) {
 }
 
 void Router::Shared::Route(const RequestPtr& request) {
-  if (request->model->rules->need_caller()) Identify(request);
+  if (request->model->rules->need_caller()) {
+    if (Status known = Identify(request); !known) return request->done(tl::make_unexpected(std::move(known.error())));
+  }
   auto choice = Choose(*request->model, request->call);
   if (!choice) return request->done(tl::make_unexpected(std::move(choice.error())));
   request->choice = *choice;
   Dispatch(request);
 }
 
-// Finds out which client sent the request. A request of a peer has the identity that the peer found out.
-void Router::Shared::Identify(const RequestPtr& request) const {
-  if (request->call.protocol == Protocol::kPeer || !deps.identities.identify) return;
+// Finds out which client sent the request. A request of a peer has the identity that the peer found out. Returns an
+// error if the token was valid when the listener admitted the request, but is not any more: without an identity, the
+// request would not match the rules that are about this client.
+Status Router::Shared::Identify(const RequestPtr& request) const {
+  if (request->call.protocol == Protocol::kPeer || !deps.identities.identify) return {};
   const auto authorization = HeaderValue(request->call.headers, "authorization");
-  if (authorization) request->call.caller = deps.identities.identify(*authorization);
+  if (!authorization) return {};
+  ASSIGN_OR_RETURN(request->call.caller, deps.identities.identify(*authorization));
+  return {};
 }
 
 // Forwards the request to a home node of its model. If no home node knows the model, the model does not exist, and the
@@ -188,7 +194,7 @@ void Router::Shared::Identify(const RequestPtr& request) const {
 void Router::Shared::AskHomes(const RequestPtr& request) {
   const std::string& model = request->model_name();
   HomeQuestion question{model, request->table->fleet(), request->table->peers().HomesOf(model)};
-  Identify(request);
+  if (Status known = Identify(request); !known) return request->done(tl::make_unexpected(std::move(known.error())));
   if (!question.homes.empty()) deps.recorder.CountForwarded();
   home_search.Ask(std::move(question), HomeCall(*request), [request](Result<std::string> reply) {
     const auto& spec = request->call.request.model_spec();

@@ -34,8 +34,8 @@ class RunMeter;
 // How the node finds out which client sent a request.
 struct Identities {
   // Returns the identity of the client that sent this value of the header "authorization", which the listener has
-  // admitted. If empty, clients have no identity.
-  std::function<auth::Caller(std::string_view authorization)> identify = {};
+  // admitted; an error if it is not valid any more. If empty, clients have no identity.
+  std::function<Result<auth::Caller>(std::string_view authorization)> identify = {};
   bool clients = false;  // Whether it finds names of clients.
   bool claims = false;   // Whether it verifies JSON Web Tokens.
 };

@@ -31,7 +31,8 @@ enum class FirstRun { kUnnoted, kBeingNoted, kNoted };
 struct Arm {
   std::shared_ptr<GuardState> guard;
   std::shared_ptr<evidence::Counters> counters;
-  ErrorWindow errors;                // Of a candidate.
+  ErrorWindow errors;                // Of a candidate, without the requests that a match rule sent to it.
+  ErrorWindow matched_errors;        // Of a candidate, of the requests that a match rule sent to it.
   RelativeErrors relative_errors;    // Of a candidate, with the requests of stable.
   std::atomic<uint64_t> sampled{0};  // Requests of both versions that could have been pairs of this candidate.
   std::atomic<FirstRun> first_run{FirstRun::kUnnoted};

@@ -90,6 +90,16 @@ def test_with_a_file_of_tokens_a_call_needs_one_of_them_or_a_valid_token(tmp_pat
 
 
 @pytest.mark.contract("S13")
+def test_a_call_with_two_authorization_headers_is_refused(node, issuers):
+    values = [f"Bearer {issuers[0].token({})}", f"Bearer {issuers[1].token({})}", "Bearer an-opaque-token-1234"]
+    for first, second in [(0, 1), (0, 0), (0, 2), (2, 0), (2, 2)]:
+        sent = [("authorization", values[first]), ("authorization", values[second])]
+        with pytest.raises(grpc.RpcError) as error:
+            node.predictions.Predict(request(MODEL, x=np.float32([1])), timeout=SECONDS, metadata=sent)
+        assert (error.value.code().name, error.value.details()) == ("UNAUTHENTICATED", "the request has several authorization headers")
+
+
+@pytest.mark.contract("S13")
 def test_the_keys_are_read_again(tmp_path, issuers):
     ed, rsa = issuers
     with running_node(tmp_path, MODEL, MODELS / MODEL, *flags(tmp_path, [ed])) as started:

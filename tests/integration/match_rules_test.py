@@ -1,7 +1,7 @@
 """Compares 100,000 requests to a fleet of five nodes with match rules as an independent program reads them.
 
-Rules and requests are drawn from a seed, which LONGSHORE_SEED sets. Two nodes hold the candidate, and two do not know the
-model. Needs openssl, grpcio and the messages of tensorflow-serving-api; everything else is in the standard library.
+Rules and requests are drawn from a seed, which LONGSHORE_SEED sets. Some nodes hold no version of the model, so they
+forward each request. Needs openssl, grpcio and the messages of tensorflow-serving-api; everything else is in the standard library.
 """
 
 import asyncio
@@ -28,6 +28,7 @@ SEED = int(os.environ.get("LONGSHORE_SEED", "7"))
 REQUESTS = int(os.environ.get("LONGSHORE_REQUESTS", "100000"))
 RULE_SETS = 4
 NODES = 5
+REPLICAS = 2
 WEIGHT_PERCENT = 30
 CALLS_IN_FLIGHT = 32
 CANDIDATE = 2
@@ -125,7 +126,7 @@ class MatchRules(unittest.TestCase):
     def apply(self, version: int, routes: list[dict]):
         rollout = {"hold": "1h", "requestsMin": 1, "assignment": {"by": "Header", "key": "x-user-id"},
                    "steps": [{"weight": WEIGHT_PERCENT}], "analysis": {"latency": {"tolerance": 10}}, "routes": routes}
-        self.it.apply_model("half", self.source, version=version, rollout=rollout)
+        self.it.apply_model("half", self.source, version=version, rollout=rollout, extra=f"  replicas: {REPLICAS}\n")
 
     def flags(self) -> list[str]:
         folder = self.it.dir
@@ -185,7 +186,9 @@ class MatchRules(unittest.TestCase):
         self.assertEqual(len(requests.per_node), NODES)
         self.assertGreater(min(requests.per_target[each] for each in ("Candidate", "Stable", None)), REQUESTS // 20)
         self.assertEqual(self.it.phase("half"), "Step", self.it.status("half")["rollout"].get("verdict"))
-        print(f"nodes with the candidate: {nodes_that_hold(self.it, CANDIDATE)}")
+        holders = {version: set(nodes_that_hold(self.it, version)) for version in (1, CANDIDATE)}
+        self.assertIn(len(holders[CANDIDATE]), range(1, NODES), holders)
+        self.assertLess(len(holders[1] | holders[CANDIDATE]), NODES, holders)
 
 
 if __name__ == "__main__":

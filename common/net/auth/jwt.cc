@@ -105,9 +105,10 @@ std::optional<std::string> AsDer(const std::string& pair) {
   return out;
 }
 
-struct DecodedToken {
+// A token of which only the parts are decoded that are needed to verify the signature.
+struct SignedToken {
   Json header;
-  Json claims;
+  std::string_view claims;  // Base64url.
   std::string_view signed_text;
   std::string signature;
 };
@@ -119,15 +120,15 @@ std::optional<Json> ObjectOf(std::string_view part) {
   return std::move(*json);
 }
 
-std::optional<DecodedToken> Decode(std::string_view token) {
+std::optional<SignedToken> Split(std::string_view token) {
   const size_t first = token.find('.');
   const size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
   if (token.size() > kJwtBytesMax || second == std::string_view::npos) return std::nullopt;
   auto header = ObjectOf(token.substr(0, first));
-  auto claims = ObjectOf(token.substr(first + 1, second - first - 1));
   auto signature = FromBase64Url(std::string(token.substr(second + 1)));
-  if (!header || !claims || !signature) return std::nullopt;
-  return DecodedToken{std::move(*header), std::move(*claims), token.substr(0, second), std::move(*signature)};
+  if (!header || !signature) return std::nullopt;
+  return SignedToken{std::move(*header), token.substr(first + 1, second - first - 1), token.substr(0, second),
+                     std::move(*signature)};
 }
 
 bool IsFor(const Json& claims, const std::string& audience) {
@@ -145,7 +146,19 @@ std::optional<TimePoint> TimeAt(const Json& claims, const char* key) {
   return TimePoint(std::chrono::seconds(static_cast<int64_t>(std::clamp(found->get<double>(), 0.0, kSecondsMax))));
 }
 
-Result<Json> Refused(const char* why) { return Fail(Code::kUnauthenticated, "the token {}", why); }
+tl::unexpected<Error> Refused(const char* why) { return Fail(Code::kUnauthenticated, "the token {}", why); }
+
+Status CheckClaims(const Json& claims, const JwtTerms& terms, TimePoint now) {
+  if (!IsFor(claims, terms.audience)) return Refused("is for another audience");
+  if (!terms.issuer.empty() && TextAt(claims, {"iss"}) != terms.issuer) return Refused("is from another issuer");
+  const auto expires = TimeAt(claims, "exp");
+  if (!expires) return Refused("has no valid expiration time");
+  if (now >= *expires + kSkewMax) return Refused("has expired");
+  const auto begins = TimeAt(claims, "nbf");
+  if (!begins && claims.contains("nbf")) return Refused("has a claim nbf that is not a number");
+  if (begins && now < *begins - kSkewMax) return Refused("is not valid yet");
+  return {};
+}
 
 }  // namespace
 
@@ -173,6 +186,7 @@ std::shared_ptr<const IssuerKeys::Key> IssuerKeys::KeyFrom(const Json& json) {
   static constexpr Type kTypes[] = {{"RSA", "RS256", RsaKey}, {"EC", "ES256", EcKey}, {"OKP", "EdDSA", EdKey}};
   const auto type = std::ranges::find_if(kTypes, [&](const Type& each) { return TextAt(json, {"kty"}) == each.name; });
   if (type == std::end(kTypes)) return nullptr;
+  if (json.contains("use") && TextAt(json, {"use"}) != "sig") return nullptr;
   const std::string meant_for = TextAt(json, {"alg"});
   if (!meant_for.empty() && meant_for != type->algorithm) return nullptr;
   auto key = type->read(json);
@@ -186,38 +200,45 @@ Result<IssuerKeys> IssuerKeys::Parse(const Json& key_set) {
   IssuerKeys keys;
   for (const Json& json : *list) {
     if (!json.is_object()) continue;
-    auto key = KeyFrom(json);
-    if (key) keys.keys_[TextAt(json, {"kid"})] = std::move(key);
+    const auto key = KeyFrom(json);
+    if (!key) continue;
+    const std::string id = TextAt(json, {"kid"});
+    const auto& kept = keys.keys_.try_emplace(id, key).first->second;
+    if (EVP_PKEY_eq(kept->key.get(), key->key.get()) != 1)
+      return InvalidArgument("the key set has two different keys with the kid \"{}\"", id);
   }
   if (keys.keys_.empty()) return InvalidArgument("the key set has no key for RS256, ES256 or EdDSA");
   return keys;
 }
 
 std::string KeyIdOf(std::string_view token) {
-  const auto decoded = Decode(token);
-  return decoded ? TextAt(decoded->header, {"kid"}) : "";
+  const auto split = Split(token);
+  return split ? TextAt(split->header, {"kid"}) : "";
 }
 
 TimePoint EndOf(const Json& claims) { return *TimeAt(claims, "exp") + kSkewMax; }
 
+// Parses the claims only after it has verified the signature, so that only the issuer chooses what is parsed.
 Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const JwtTerms& terms, TimePoint now) {
-  const auto decoded = Decode(token);
-  if (!decoded) return Refused("is not a JSON Web Token");
-  const auto key = keys.keys_.find(TextAt(decoded->header, {"kid"}));
+  const auto split = Split(token);
+  if (!split) return Refused("is not a JSON Web Token");
+  const auto key = keys.keys_.find(TextAt(split->header, {"kid"}));
   if (key == keys.keys_.end()) return Refused("is signed with an unknown key");
-  if (decoded->header.contains("crit")) return Refused("requires extensions that are not supported");
-  if (TextAt(decoded->header, {"alg"}) != key->second->algorithm)
+  if (split->header.contains("crit")) return Refused("requires extensions that are not supported");
+  if (TextAt(split->header, {"alg"}) != key->second->algorithm)
     return Refused("is signed with another algorithm than that of its key");
-  if (!key->second->HasSigned(decoded->signed_text, decoded->signature)) return Refused("is not signed by the issuer");
-  if (!IsFor(decoded->claims, terms.audience)) return Refused("is for another audience");
-  if (!terms.issuer.empty() && TextAt(decoded->claims, {"iss"}) != terms.issuer)
-    return Refused("is from another issuer");
-  const auto expires = TimeAt(decoded->claims, "exp");
-  if (!expires) return Refused("has no valid expiration time");
-  if (now >= *expires + kSkewMax) return Refused("has expired");
-  if (const auto begins = TimeAt(decoded->claims, "nbf"); begins && now < *begins - kSkewMax)
-    return Refused("is not valid yet");
-  return decoded->claims;
+  if (!key->second->HasSigned(split->signed_text, split->signature)) return Refused("is not signed by the issuer");
+  auto claims = ObjectOf(split->claims);
+  if (!claims) return Refused("has claims that are not a JSON object");
+  RETURN_IF_ERROR(CheckClaims(*claims, terms, now));
+  return std::move(*claims);
+}
+
+bool LooksLikeJwt(std::string_view token) {
+  if (std::ranges::count(token, '.') != 2) return false;
+  const std::string_view header = token.substr(0, token.find('.'));
+  const auto start = FromBase64Url(std::string(header.substr(0, 4)));  // The first three bytes.
+  return start && start->starts_with('{');
 }
 
 }  // namespace longshore::auth

@@ -25,8 +25,9 @@ struct JwtTerms {
 // An issuer's public keys, by their ids. Immutable, so thread-safe.
 class IssuerKeys {
  public:
-  // Parses a key set: {"keys": [{"kid", "kty": "RSA" | "EC" | "OKP", ...}]}. Ignores keys of other types
-  // and for other algorithms. Returns InvalidArgument if `key_set` is not a key set or has no usable key.
+  // Parses a key set: {"keys": [{"kid", "kty": "RSA" | "EC" | "OKP", ...}]}. Ignores keys of other types, for other
+  // algorithms, and for another use than signatures. Returns InvalidArgument if `key_set` is not a key set, has no
+  // usable key, or has two different usable keys with the same id; a missing id is the id "".
   static Result<IssuerKeys> Parse(const Json& key_set);
 
   bool Has(const std::string& id) const { return keys_.contains(id); }
@@ -48,8 +49,12 @@ Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const Jwt
 // Returns the time from which VerifyJwt refuses a token with these claims. Requires: VerifyJwt returned them.
 TimePoint EndOf(const Json& claims);
 
-// Returns the id of the key with which the token claims to be signed, or "" if it is not a valid token. If IssuerKeys
-// has no key with this id, the caller may need newer keys.
+// Whether a bearer token has the form of a JSON Web Token: three parts, of which the first one is the Base64url of a
+// text that begins with "{".
+bool LooksLikeJwt(std::string_view token);
+
+// Returns the id of the key with which the token claims to be signed, or "" if it does not have the form of one. If
+// IssuerKeys has no key with this id, the caller may need newer keys.
 std::string KeyIdOf(std::string_view token);
 
 }  // namespace longshore::auth

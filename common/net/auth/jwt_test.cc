@@ -56,6 +56,28 @@ TEST_F(Jwt, RefusesTokensForAnotherAudienceOrTime) {
   EXPECT_THAT(ErrorFor(rsa_.Token(forever)), HasSubstr("expiration time"));
   forever["exp"] = 1e300;
   EXPECT_EQ(ErrorFor(rsa_.Token(forever)), "");
+  for (const Json& wrong : {Json("1000"), Json(), Json{1000}}) {
+    forever["nbf"] = wrong;
+    EXPECT_THAT(ErrorFor(rsa_.Token(forever)), HasSubstr("nbf that is not a number")) << wrong;
+  }
+}
+
+TEST_F(Jwt, ParsesTheClaimsOnlyOfATokenThatTheIssuerSigned) {
+  const Json text = "not an object";
+  EXPECT_EQ(ErrorFor(ed_.Token(text)), "the token has claims that are not a JSON object");
+  EXPECT_EQ(ErrorFor(ed_.Token(text, {{"kid", "x"}})), "the token is signed with an unknown key");
+  EXPECT_EQ(ErrorFor(Issuer("d", Issuer::Type::kEd).Token(text)), "the token is not signed by the issuer");
+  EXPECT_EQ(KeyIdOf(ed_.Token(text)), "d");
+}
+
+TEST(JwtForm, HasThreePartsAndAHeaderThatBeginsWithABrace) {
+  for (const std::string header : {"{\"alg\":\"ES256\"}", "{ \"alg\":\"ES256\"}", "{\n\"alg\": 1}", "{}"}) {
+    EXPECT_TRUE(LooksLikeJwt(Url(header) + ".e30.AA")) << header;
+    EXPECT_FALSE(LooksLikeJwt(Url(header) + ".e30")) << header;
+    EXPECT_FALSE(LooksLikeJwt(Url(header) + ".e30.AA.AA")) << header;
+  }
+  for (const auto* other : {"..", "web.0123456789.abcdef", "ey+J.e30.AA", "W10.e30.AA", "Bearer"})
+    EXPECT_FALSE(LooksLikeJwt(other)) << other;
 }
 
 TEST_F(Jwt, RefusesATokenOfAnotherIssuerIfTheTermsNameOne) {
@@ -78,6 +100,28 @@ TEST_F(Jwt, IgnoresKeysForOtherAlgorithms) {
   EXPECT_FALSE(IssuerKeys::Parse({{"keys", {key}}}));
   key["alg"] = "RS256";
   EXPECT_TRUE(IssuerKeys::Parse({{"keys", {key}}}));
+}
+
+TEST_F(Jwt, IgnoresKeysForOtherUsesThanSignatures) {
+  Json key = rsa_.Key();
+  for (const Json& other : {Json("enc"), Json("x"), Json(1)}) {
+    key["use"] = other;
+    EXPECT_FALSE(IssuerKeys::Parse({{"keys", {key}}})) << other;
+  }
+  key["use"] = "sig";
+  EXPECT_TRUE(IssuerKeys::Parse({{"keys", {key}}}));
+}
+
+TEST_F(Jwt, RefusesAKeySetInWhichAnIdHasTwoDifferentKeys) {
+  const Json other = Issuer("r", Issuer::Type::kEc).Key();
+  EXPECT_EQ(IssuerKeys::Parse({{"keys", {rsa_.Key(), other}}}).error(),
+            (Error{Code::kInvalidArgument, "the key set has two different keys with the kid \"r\""}));
+  Json first = rsa_.Key();
+  Json second = ec_.Key();
+  first.erase("kid");
+  second.erase("kid");
+  EXPECT_THAT(IssuerKeys::Parse({{"keys", {first, second}}}).error().message, HasSubstr("the kid \"\""));
+  EXPECT_EQ(IssuerKeys::Parse({{"keys", {first, first, ec_.Key()}}})->size(), 2U);
 }
 
 TEST_F(Jwt, RefusesTokensThatWereChangedOrSignedByAnotherKey) {

@@ -1,6 +1,5 @@
 #include "common/net/auth/jwt_verifier.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/os/file.h"
@@ -21,10 +20,6 @@ Result<KeyFile> ReadKeys(const Path& file) {
 }
 
 }  // namespace
-
-bool LooksLikeJwt(std::string_view token) {
-  return token.starts_with("eyJ") && std::ranges::count(token, '.') == 2;  // eyJ is the Base64url of {".
-}
 
 Result<std::shared_ptr<const JwtVerifier>> JwtVerifier::Open(const std::string& flag, const Path& file, JwtTerms terms,
                                                              std::shared_ptr<const Clock> clock) {

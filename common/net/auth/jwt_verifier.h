@@ -56,8 +56,4 @@ class JwtVerifier {
   mutable std::map<Sha256Bytes, Verified> verified_;  // By hash of the token. Cleared when it would exceed the maximum.
 };
 
-// Whether a bearer token has the form of a JSON Web Token: three parts, of which the first one is the Base64url of an
-// object.
-bool LooksLikeJwt(std::string_view token);
-
 }  // namespace longshore::auth

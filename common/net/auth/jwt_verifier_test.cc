@@ -51,17 +51,17 @@ class JwtGate : public testing::Test {
 TEST_F(JwtGate, AdmitsAValidTokenAndKnowsItsClaims) {
   const std::string authorization = Bearer(issuer_.Token(Claims()));
   EXPECT_EQ(ErrorFor(gate_, authorization), "");
-  const Caller caller = gate_.CallerOf(authorization);
+  const Caller caller = gate_.CallerOf(authorization).value();
   EXPECT_EQ(caller.client, "");
   ASSERT_NE(caller.claims, nullptr);
   EXPECT_EQ(caller.claims->at("groups"), Json({"testers"}));
-  EXPECT_EQ(gate_.CallerOf(authorization).claims, caller.claims) << "the token was verified once";
+  EXPECT_EQ(gate_.CallerOf(authorization)->claims, caller.claims) << "the token was verified once";
 }
 
 TEST_F(JwtGate, WithoutTokensACallNeedsNone) {
   for (const auto* authorization : {"", "Bearer opaque-token-1234", "Basic dXNlcjpwYXNz"}) {
     EXPECT_EQ(ErrorFor(gate_, authorization), "") << authorization;
-    EXPECT_EQ(gate_.CallerOf(authorization).claims, nullptr) << authorization;
+    EXPECT_EQ(gate_.CallerOf(authorization)->claims, nullptr) << authorization;
   }
 }
 
@@ -86,7 +86,7 @@ TEST_F(JwtGate, RefusesATokenThatDoesNotVerifyAndSaysWhy) {
       {"eyJhIjox.eyJ9.AA", "the token is not a JSON Web Token"}};
   for (const auto& [token, error] : cases) {
     EXPECT_EQ(ErrorFor(gate_, Bearer(token)), error);
-    EXPECT_EQ(gate_.CallerOf(Bearer(token)).claims, nullptr);
+    EXPECT_EQ(gate_.CallerOf(Bearer(token)).error().message, error);
   }
 }
 
@@ -113,7 +113,7 @@ TEST_F(JwtGate, RemembersALimitedNumberOfTokens) {
 TEST_F(JwtGate, WithTokensACallNeedsOneOfThemOrAValidJwt) {
   const Gate gate(TokensOf("web 0123456789abcdef"), verifier_);
   EXPECT_EQ(ErrorFor(gate, "Bearer 0123456789abcdef"), "");
-  EXPECT_EQ(gate.CallerOf("Bearer 0123456789abcdef").client, "web");
+  EXPECT_EQ(gate.CallerOf("Bearer 0123456789abcdef")->client, "web");
   EXPECT_EQ(ErrorFor(gate, Bearer(issuer_.Token(Claims()))), "");
   for (const auto* wrong : {"", "Bearer opaque-token-1234"})
     EXPECT_EQ(ErrorFor(gate, wrong), "the request has no valid bearer token") << wrong;
@@ -122,7 +122,7 @@ TEST_F(JwtGate, WithTokensACallNeedsOneOfThemOrAValidJwt) {
 
 TEST_F(JwtGate, ATokenOfTheFileMayLookLikeAJwt) {
   const std::string token = issuer_.Token(Claims(), {{"kid", "of another issuer"}});
-  EXPECT_EQ(Gate(TokensOf("web " + token), verifier_).CallerOf(Bearer(token)).client, "web");
+  EXPECT_EQ(Gate(TokensOf("web " + token), verifier_).CallerOf(Bearer(token))->client, "web");
 }
 
 }  // namespace

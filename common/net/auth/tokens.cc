@@ -102,14 +102,12 @@ Result<std::shared_ptr<const Reloaded<Tokens>>> OpenTokens(const std::string& fl
 }
 
 Status Gate::Admit(std::string_view authorization) const {
-  const auto caller = Check(authorization);
+  const auto caller = CallerOf(authorization);
   if (!caller) return tl::make_unexpected(caller.error());
   return {};
 }
 
-Caller Gate::CallerOf(std::string_view authorization) const { return Check(authorization).value_or(Caller()); }
-
-Result<Caller> Gate::Check(std::string_view authorization) const {
+Result<Caller> Gate::CallerOf(std::string_view authorization) const {
   const auto lower = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
   const bool bearer = std::ranges::equal(authorization.substr(0, kScheme.size()), kScheme, lower);
   const std::string_view token = bearer ? authorization.substr(kScheme.size()) : std::string_view();

@@ -62,12 +62,11 @@ class Gate {
   // what is wrong with a JSON Web Token, and otherwise always has the same text.
   Status Admit(std::string_view authorization) const;
 
-  // Returns the identity of a client whose call was admitted with this header.
-  Caller CallerOf(std::string_view authorization) const;
+  // Returns the identity of a client whose call has this header. The errors are those of Admit: a token can expire, or
+  // its key can be removed, after the call was admitted.
+  Result<Caller> CallerOf(std::string_view authorization) const;
 
  private:
-  Result<Caller> Check(std::string_view authorization) const;
-
   const std::shared_ptr<const Reloaded<Tokens>> tokens_;
   const std::shared_ptr<const JwtVerifier> jwts_;
 };

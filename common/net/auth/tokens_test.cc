@@ -59,9 +59,9 @@ TEST(Gate, AdmitsKnownTokensAndRefusesAllOthersWithTheSameError) {
 
 TEST(Gate, NamesTheClientOfAToken) {
   const Gate gate = GateOf(kText);
-  EXPECT_EQ(gate.CallerOf("Bearer 0123456789abcdeg").client, "batch");
-  EXPECT_EQ(gate.CallerOf("Bearer 0123456789abcdee").client, "");
-  EXPECT_EQ(gate.CallerOf("").client, "");
+  EXPECT_EQ(gate.CallerOf("Bearer 0123456789abcdeg")->client, "batch");
+  EXPECT_EQ(gate.CallerOf("Bearer 0123456789abcdee").error().code, Code::kUnauthenticated);
+  EXPECT_EQ(gate.CallerOf("").error().code, Code::kUnauthenticated);
 }
 
 TEST(Reloaded, KeepsTheOldValueWhenTheNewOneCannotBeRead) {

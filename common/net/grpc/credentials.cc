@@ -70,9 +70,10 @@ class Credentials final : public ::grpc::ServerCredentials {
       head.authorization = View(metadata[i].value);
       ++authorizations;
     }
-    // If the header is repeated, it is unknown which of its values a proxy has checked, so none of them counts.
-    if (authorizations > 1) head.authorization = {};
-    const Status answer = (*static_cast<CallGate*>(gate))(head);
+    // If the header is repeated, it is unknown which of its values a proxy has checked.
+    const Status answer = authorizations > 1
+                              ? Fail(Code::kUnauthenticated, "the request has several authorization headers")
+                              : (*static_cast<CallGate*>(gate))(head);
     const auto code = answer ? GRPC_STATUS_OK : static_cast<grpc_status_code>(answer.error().code);
     done(call, nullptr, 0, nullptr, 0, code, answer ? nullptr : answer.error().message.c_str());
   }

@@ -18,14 +18,15 @@ namespace longshore::rpc {
 // What a CallGate sees of a call: its head. The strings are valid only until the gate returns.
 struct CallHead {
   std::string_view path;           // "/tensorflow.serving.PredictionService/Predict"
-  std::string_view authorization;  // The value of the header; "" if it is missing or repeated.
+  std::string_view authorization;  // The value of the header; "" if it is missing.
   const grpc_auth_context* peer = nullptr;
 
   // Whether the caller's verified certificate has this DNS name.
   bool HasDnsName(std::string_view name) const;
 };
 // Decides from the head whether a call is admitted, before a service or the handler of unknown methods gets it. Runs on
-// any thread and must not block. If the gate returns an error, this error is the answer to the call.
+// any thread and must not block. If the gate returns an error, this error is the answer to the call. A call with
+// several authorization headers gets Unauthenticated and does not reach the gate.
 using CallGate = std::function<Status(const CallHead& head)>;
 
 struct CredentialsOptions {
