@@ -55,24 +55,23 @@ std::string Rounded(double number) {
 
 // What the proof of the error rate takes: requests, or pairs if users are assigned or the candidate has no weight.
 struct ProofNeed {
-  bool by_pairs = false;
-  double share = 0;  // The share of the requests that the candidate gets, or that become pairs.
+  const char* pairs_share = nullptr;  // The field with the share of the pairs; nullptr if requests count.
+  double share = 0;                   // The share of all requests that the candidate gets, or that become pairs.
   analysis::ErrorTolerance tolerance;
 
   std::optional<double> If(double error_rate) const {
-    return by_pairs ? analysis::PairsToProve(error_rate, tolerance)
-                    : analysis::RequestsToProve(error_rate, share, tolerance);
+    return pairs_share != nullptr ? analysis::PairsToProve(error_rate, tolerance)
+                                  : analysis::RequestsToProve(error_rate, share, tolerance);
   }
-  const char* unit() const { return by_pairs ? "pairs" : "requests"; }
+  const char* unit() const { return pairs_share != nullptr ? "pairs" : "requests"; }
 };
 
 // How long the proof of the error rate takes at the traffic of the last day; if that is unknown, how many requests or
 // pairs it takes.
 std::string ProofTimeText(const api::Rollout& rollout, const ProofNeed& need, const api::Traffic& traffic) {
   constexpr double kFewErrors = 0.0001;
-  if (need.by_pairs && need.share == 0) {
-    return "; it is impossible, because users are assigned and analysis.pairs.share is 0";
-  }
+  if (need.pairs_share != nullptr && need.share == 0)
+    return fmt::format("; it is impossible, because only pairs count and {} is 0", need.pairs_share);
   const auto if_hardly_any_fails = need.If(kFewErrors);
   if (traffic.over == Duration(0)) {
     const auto if_some_fail = need.If(0.01);
@@ -87,7 +86,7 @@ std::string ProofTimeText(const api::Rollout& rollout, const ProofNeed& need, co
       fmt::format("the traffic of the last {} ({:g} requests/s, {:g} % of them fail)", api::RoughDuration(traffic.over),
                   traffic.requests_per_second, 100 * traffic.error_rate);
   if (!needed) return fmt::format("; at {} no number of requests suffices for this tolerance", last);
-  const double per_second = traffic.requests_per_second * (need.by_pairs ? need.share : 1);
+  const double per_second = traffic.requests_per_second * (need.pairs_share != nullptr ? need.share : 1);
   const Duration time = api::DurationOf(*needed / std::max(per_second, 1e-9));
   std::string text = fmt::format("; the error rate takes about {} {}, so about {} at {}", Rounded(*needed), need.unit(),
                                  api::RoughDuration(time), last);
@@ -119,17 +118,33 @@ const char* AfterInconclusive(api::OnInconclusive action) {
   return "it goes on as paused, until its proof or a command";
 }
 
-std::string ProofLines(const api::Rollout& rollout, const api::Traffic& traffic) {
+// The share of all requests that become pairs while the candidate has no weight: pairs are made on the nodes that hold
+// both versions.
+double ShareInPhase(const api::Model& model, const rollout::Preview& preview, size_t nodes) {
+  const double share = model.spec.rollout.shadow->share;
+  const auto phase = std::ranges::find_if(preview.moments, [](const rollout::Moment& moment) {
+    return moment.event.reason == "Shadow" || moment.event.reason == "Preview";
+  });
+  const auto all = static_cast<int>(nodes);
+  const int stable = std::min(model.spec.replicas.value_or(all), all);
+  return phase == preview.moments.end() || stable == 0 ? share : share * std::min(phase->nodes, stable) / stable;
+}
+
+std::string ProofLines(const api::Model& model, const rollout::Preview& preview, size_t nodes) {
+  const api::Rollout& rollout = model.spec.rollout;
+  const api::Traffic& traffic = model.status.traffic;
   std::string text;
   if (api::ProofOfShadow(rollout) == api::Proof::kRequired) {
-    const ProofNeed need{true, rollout.shadow->share, analysis::ToleranceOf(rollout.error_rate)};
+    const ProofNeed need{"shadow.share", ShareInPhase(model, preview, nodes),
+                         analysis::ToleranceOf(rollout.error_rate)};
     text += Line("proof", ProofText("before the version gets requests", rollout, need, traffic));
   }
   for (size_t i = 0; i < rollout.steps.size(); ++i) {
     if (api::ProofOf(rollout, i) != api::Proof::kRequired) continue;
     const double weight = rollout.steps[i].weight_percent;
     const bool by_pairs = analysis::IsKeyed(rollout);
-    const ProofNeed need{by_pairs, by_pairs ? rollout.pairs.share : std::clamp(weight / 100, 0.01, 0.99),
+    const ProofNeed need{by_pairs ? "analysis.pairs.share" : nullptr,
+                         by_pairs ? rollout.pairs.share : std::clamp(weight / 100, 0.01, 0.99),
                          analysis::ToleranceOf(rollout.error_rate)};
     text += Line("proof", ProofText(fmt::format("in the step at {}", Percent(weight)), rollout, need, traffic));
   }
@@ -174,14 +189,14 @@ std::string EndText(const rollout::Preview& preview) {
   return text;
 }
 
-std::string PolicyText(const api::Model& model, const rollout::Preview& preview) {
+std::string PolicyText(const api::Model& model, const rollout::Preview& preview, size_t nodes) {
   const api::Rollout& rollout = model.spec.rollout;
   std::string text = Line("at least", EndText(preview)) + Line("checked", ChecksText(model.spec));
   const bool steps = rollout.strategy == api::Strategy::kCanary && preview.stable != 0;
   if (preview.stable != 0) text += PhaseLines(model);
   if (steps) text += Line("requests", RequestsText(rollout));
   const bool is_judged = steps || (rollout.shadow && preview.stable != 0);
-  if (is_judged) text += Line("judged", JudgedText(model.spec)) + ProofLines(rollout, model.status.traffic);
+  if (is_judged) text += Line("judged", JudgedText(model.spec)) + ProofLines(model, preview, nodes);
   if (is_judged) {
     text += Line("if worse", rollout.on_failure == api::OnFailure::kRollback
                                  ? "all traffic returns to the old version; the new one is not retried"
@@ -205,7 +220,7 @@ std::string PlanText(const api::Model& model, const rollout::Preview& preview, s
   if (preview.moments.empty()) return fmt::format("Model {}: its rollout waits: {}\n", name, RolloutInShort(model));
   return fmt::format("Model {}: {}, on {} nodes of fleet {}\n", name, WayText(model, preview), nodes,
                      model.spec.fleet) +
-         MomentsText(preview) + PolicyText(model, preview);
+         MomentsText(preview) + PolicyText(model, preview, nodes);
 }
 
 }  // namespace longshore::cli::text

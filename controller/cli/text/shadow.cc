@@ -14,8 +14,10 @@ std::string PlanLine(const char* name, const std::string& text) { return fmt::fo
 
 std::string PercentOf(double share) { return fmt::format("{:g} %", 100 * share); }
 
-std::string SharesText(const api::Shadow& shadow) {
-  return fmt::format("{} of the old version's requests", PercentOf(shadow.share));
+// Before the steps of a canary, only the nodes of the first step hold the candidate.
+std::string SharesText(const api::Rollout& rollout) {
+  return fmt::format("{} of the old version's requests{}", PercentOf(rollout.shadow->share),
+                     rollout.strategy == Strategy::kCanary ? " on the nodes that hold both versions" : "");
 }
 
 std::string PreviewText(const api::Preview& preview) {
@@ -58,8 +60,7 @@ std::string RulesText(const api::Shadow& shadow) {
 std::string PhaseText(const api::Rollout& rollout) {
   std::string text;
   if (rollout.shadow) {
-    text =
-        fmt::format("shadow for {} on {} -> ", api::RoughDuration(rollout.shadow->hold), SharesText(*rollout.shadow));
+    text = fmt::format("shadow for {} on {} -> ", api::RoughDuration(rollout.shadow->hold), SharesText(rollout));
   }
   if (rollout.strategy == Strategy::kShadow) text += "promote -> ";
   if (rollout.strategy == Strategy::kBlueGreen) text += fmt::format("preview ({}) -> ", PreviewText(rollout.preview));
@@ -72,8 +73,7 @@ std::string WaitInPhase(const api::Model& model, TimePoint now) {
   Duration least = rollout.shadow ? rollout.shadow->hold : Duration(0);
   if (rollout.strategy == Strategy::kBlueGreen) least = std::max(least, rollout.preview.auto_promote.value_or(least));
   const Duration left = least - (now - status.step_started_at);
-  const std::string what =
-      rollout.shadow ? fmt::format("Nodes run {} on both versions. ", SharesText(*rollout.shadow)) : "";
+  const std::string what = rollout.shadow ? fmt::format("Nodes run {} on both versions. ", SharesText(rollout)) : "";
   if (left > Duration(0)) return fmt::format("{}The phase lasts at least {} more.", what, api::RoughDuration(left));
   return what + "The phase waits for evidence.";
 }
@@ -87,7 +87,7 @@ std::string PhaseLines(const api::Model& model) {
   text +=
       PlanLine("shadow", fmt::format("{} run on both versions, when no client waits and in at most {} of a node's run "
                                      "slots, for at least {}, {}",
-                                     SharesText(shadow), PercentOf(shadow.budget), api::RoughDuration(shadow.hold),
+                                     SharesText(rollout), PercentOf(shadow.budget), api::RoughDuration(shadow.hold),
                                      RequiredText(rollout)));
   return text + RulesText(shadow);
 }

@@ -124,6 +124,8 @@ TEST(Text, ModelsTableShowsServedAndWantedVersions) {
 }
 api::Model Shadowed() {
   api::Model model = RollingOut();
+  model.status.rollout.verdict.message =
+      "after 12 s the candidate has had 60 of the 100 pairs that this phase requires";
   model.spec.rollout.strategy = api::Strategy::kShadow;
   model.spec.rollout.steps.clear();
   model.spec.rollout.shadow.emplace();
@@ -348,7 +350,11 @@ TEST(Plan, SaysHowLongAProofTakesAtTheLastTraffic) {
   expect(Plan(with_step + steps + R"(, "analysis": {"errorRate": {"enabled": false}}}})", 2, busy),
          "how long the run times take depends on how much they vary");
   const std::string keyed = R"(, "assignment": {"by": "Cookie", "key": "user"}, "analysis": {"pairs": {"share": 0}}}})";
-  expect(Plan(with_step + steps + keyed, 2, busy), "analysis.pairs.share is 0");
+  expect(Plan(with_step + steps + keyed, 2, busy), "only pairs count and analysis.pairs.share is 0");
+  const std::string shadow = R"("strategy": "Shadow", "shadow": {"proof": "Required"}}})";
+  expect(Plan(with_step + shadow, 2, busy), "pairs, so about 2 h");
+  const std::string one_of_four_nodes = R"("steps": [{"weight": 25}], "shadow": {"proof": "Required"}}})";
+  expect(Plan(with_step + one_of_four_nodes, 2, busy), "pairs, so about 7 h");
 }
 
 TEST(Diff, NamesEveryFieldThatIsAddedRemovedOrChanged) {

@@ -123,6 +123,8 @@ Preview PredictRollout(api::Model model, const std::vector<std::string>& nodes, 
     if (!decision) break;
     const api::RolloutStatus& rollout = decision->status.rollout;
     for (Event event : decision->events) {
+      // The person of the simulation promotes at once, before the evidence of the step is used.
+      if (event.reason == "PromotedWithoutProof") continue;
       // The verdict is that of the simulation.
       if (event.reason == "ShadowPassed") event.message = "the pairs have shown what the phase requires";
       preview.moments.push_back({simulation.now() - now, event, NodesOfCandidate(*decision)});

@@ -69,8 +69,12 @@ std::string AboutPhase(const Draft& draft) {
   std::string text = fmt::format("version {} has no weight", draft.status().rollout.candidate);
   if (policy.strategy == Strategy::kBlueGreen)
     text += fmt::format("; requests with the header {} or the label preview try it", policy.preview.header);
-  if (policy.shadow)
-    text += fmt::format("; {:g} % of stable's requests run on both versions", 100 * policy.shadow->share);
+  if (policy.shadow) {
+    const int stable = draft.StableNodes();
+    const int both = policy.steps.empty() ? stable : draft.NodesFor(policy.steps.front().weight_percent);
+    text += fmt::format("; on the nodes that hold both versions ({} of {}), {:g} % of stable's requests run on both",
+                        both, stable, 100 * policy.shadow->share);
+  }
   return text;
 }
 
