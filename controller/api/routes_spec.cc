@@ -78,8 +78,8 @@ void CheckKey(Fields& fields, const MatchCondition& condition, const std::vector
     return;
   }
   if (!Matches(key, kHeaderName)) return refuse(fmt::format("{} is not {}", Shown(key), kHeaderName.what));
-  if (condition.source == MatchSource::kHeader && key == "authorization")
-    return refuse("is not sent to other nodes: use clients or claims");
+  if (const std::string why = WhyNotChosenBy(key); condition.source == MatchSource::kHeader && !why.empty())
+    return refuse(why);
   const auto same = [&](const MatchCondition& each) { return each.source == condition.source && each.key == key; };
   if (std::ranges::any_of(earlier, same)) refuse("occurs twice: upper and lower case make no difference");
 }
@@ -149,6 +149,12 @@ Json RouteToJson(const Route& route) {
 }
 
 }  // namespace
+
+std::string WhyNotChosenBy(const std::string& header) {
+  if (header == "authorization") return "is not sent to other nodes: use a match rule with clients or claims";
+  if (header == "cookie") return "holds all cookies of a request: use a match rule with cookies";
+  return "";
+}
 
 void ReadRoutes(Fields& rollout, std::vector<Route>& out) {
   rollout.Objects("routes", kRoutesMax, [&](Fields& fields) { out.push_back(ReadRoute(fields, out)); });

@@ -75,6 +75,8 @@ void ReadShadowFields(Fields& shadow, Shadow& out) {
 void ReadPreview(Fields& preview, Rollout& out) {
   preview.Text("header", out.preview.header, kHeaderName);
   out.preview.header = LowerCase(out.preview.header);
+  if (const std::string why = WhyNotChosenBy(out.preview.header); !why.empty())
+    preview.Refuse("header", fmt::format("\"{}\" {}", out.preview.header, why));
   preview.Time("autoPromote", out.preview.auto_promote.emplace(), seconds(1), hours(24 * 30));
   if (!preview.Has("autoPromote")) out.preview.auto_promote.reset();
   if (out.strategy != Strategy::kBlueGreen)

@@ -35,4 +35,7 @@ void PutPods(const Pods& pods, Json& spec);
 void ReadRoutes(Fields& rollout, std::vector<Route>& out);
 void PutRoutes(const std::vector<Route>& routes, Json& rollout);
 
+// Returns why requests cannot be chosen by this header, whose name is in lower case, or "" if they can.
+std::string WhyNotChosenBy(const std::string& header);
+
 }  // namespace longshore::api

@@ -168,6 +168,8 @@ bool HasPreview(const api::Model& model) {
   return phase == api::RolloutPhase::kPreview || is_promoting;
 }
 
+// The rule comes after those of the user, so that it does not send requests to the candidate which the user keeps at
+// stable.
 void AddPreview(const api::Model& model, control::ModelState& state) {
   const api::RolloutStatus& rollout = model.status.rollout;
   if (!HasPreview(model)) return;
@@ -195,9 +197,9 @@ Blueprint MakeBlueprint(const api::Model& model, rollout::Placement placement) {
     *state.add_versions() = BuildVersion(model, placed, nodes);
   AddOtherSources(model, state);
   for (const auto& [label, version] : model.spec.version_labels) (*state.mutable_labels())[label] = version;
-  AddPreview(model, state);
   *state.mutable_assignment() = BuildAssignment(model.spec.rollout, placement.salt);
   for (const api::Route& route : model.spec.rollout.routes) *state.add_routes() = BuildRoute(route);
+  AddPreview(model, state);
   *state.mutable_batching() = BuildBatching(model.spec.batching);
   *state.mutable_validation() = BuildValidation(model);
   state.set_skip_warm_up(!model.spec.warm_up);

@@ -114,6 +114,19 @@ TEST(Plan, LetsPeopleTryTheCandidateInThePhasePreviewAndUntilItIsPromoted) {
   EXPECT_FALSE(StateOn(model, Split(model, 0).placement, "a").versions(1).shadow());
 }
 
+TEST(Plan, PutsTheRuleOfThePreviewAfterThoseOfTheUser) {
+  api::Model model = Shadowed();
+  model.spec.rollout.strategy = api::Strategy::kBlueGreen;
+  model.status.rollout.phase = api::RolloutPhase::kPreview;
+  using api::MatchOperator, api::MatchSource;
+  model.spec.rollout.routes = {
+      {"careful-customer", {{MatchSource::kHeader, "x-customer", MatchOperator::kExact, {"acme"}}}, false}};
+  const control::ModelState state = StateOn(model, Split(model, 0).placement, "a");
+  ASSERT_EQ(state.routes_size(), 2);
+  EXPECT_EQ(state.routes(0).name(), "careful-customer");
+  EXPECT_EQ(state.routes(1).name(), "preview");
+}
+
 TEST(Plan, SendsMatchRulesInTheirOrder) {
   api::Model model = Digits();
   using api::MatchOperator, api::MatchSource;
