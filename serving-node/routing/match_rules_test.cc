@@ -133,7 +133,7 @@ TEST_F(MatchRules, TheGuardDoesNotCompareMatchedRequestsWithThoseOfStable) {
 }
 
 // The limit of the comparison with stable is never reached, so only error_rate_max decides.
-constexpr const char* kErrorRateGuard = "alpha: 1e-300 error_rate_max: 0.5 errors_min_requests: 10";
+constexpr const char* kErrorRateGuard = "alpha: 1e-300 error_rate_max: 0.5 errors_min_requests: 20";
 
 TEST_F(MatchRules, ErrorsOfAssignedRequestsDoNotCountForMatchedRequests) {
   node_.Hold({1, 4});
@@ -147,10 +147,10 @@ TEST_F(MatchRules, ErrorsOfAssignedRequestsDoNotCountForMatchedRequests) {
 
 TEST_F(MatchRules, ErrorsOfMatchedRequestsDoNotCountForAssignedRequests) {
   node_.Hold({1, 4});
-  node_.SetState(TwoVersions(4, 10000, kTestersToCandidate, kErrorRateGuard));
-  for (int i = 0; i < 9; ++i) EXPECT_FALSE(Ask(node_.router, OfTesters(kFailHere)));
-  for (int i = 0; i < 16; ++i) EXPECT_EQ(VersionFor(DigitsCall(0)), 4);
-  EXPECT_TRUE(node_.guards->Trips().empty()) << "no assigned request failed, and 9 matched ones do not suffice";
+  node_.SetState(TwoVersions(4, 10000, kTestersToCandidate, "error_rate_max: 0.5 errors_min_requests: 20"));
+  for (int i = 0; i < 19; ++i) EXPECT_FALSE(Ask(node_.router, OfTesters(kFailHere)));
+  EXPECT_FALSE(Ask(node_.router, DigitsCall(kFailHere)));
+  EXPECT_TRUE(node_.guards->Trips().empty()) << "neither 19 errors of matched requests suffice nor one of the others";
 }
 
 TEST_F(MatchRules, AMatchedRequestIsProtectedFromNonFiniteAnswers) {
