@@ -26,7 +26,7 @@ class ExecutionTest : public testing::Test {
   Result<PredictAnswer> RunLate() {
     Hold(true);
     PredictCall call = DigitsCall(0);
-    const auto deadline = steady_clock::now() + milliseconds(20);
+    const auto deadline = steady_clock::now() + milliseconds(500);  // Until then the run has begun.
     call.deadline = deadline;
     auto answer = Begin(node_.router, std::move(call));
     WaitForRuns(1);

@@ -7,7 +7,7 @@
 namespace longshore::sim {
 namespace {
 
-TEST(Tune, ChoosesASettingOfEachPeerForAFaultThatIsEasyToFindAndSaysWhyItHasNoneForOneThatIsNot) {
+TEST(RealPeerRulesTuned, ChooseASettingOfEachPeerForAFaultThatIsEasyToFindAndSaysWhyItHasNoneForOneThatIsNot) {
   const char* program = std::getenv("LONGSHORE_PEER_RULES");
   if (program == nullptr) GTEST_SKIP() << "LONGSHORE_PEER_RULES is not set";
   World easy;
