@@ -27,6 +27,7 @@ constexpr AllowedSkip kAllowed[] = {
     {"IndexTest.RejectsBlocksLargerThanTheMemory", "the sanitizers abort a process", Where::kSanitizers},
     {"FleetTest.", kGrpc, Where::kThreadSanitizer},
     {"HomeSearchTest.", kGrpc, Where::kThreadSanitizer},
+    {"MatchRulesOfCallers.", kGrpc, Where::kThreadSanitizer},
     {"PeerListenerTest.", kGrpc, Where::kThreadSanitizer},
     {"GrpcClientTest.", kGrpc, Where::kThreadSanitizer},
     {"GeneratorTest.", kGrpc, Where::kThreadSanitizer},
