@@ -14,6 +14,7 @@
 
 #include "common/base/clock.h"
 #include "common/json/json.h"
+#include "controller/api/match_rules.h"
 #include "controller/api/pods.h"
 
 namespace longshore::api {
@@ -154,24 +155,6 @@ struct MaxUnavailable {
   friend bool operator==(const MaxUnavailable&, const MaxUnavailable&) = default;
 };
 inline constexpr int kMaxUnavailableNodesMax = 100000;
-
-// What a condition of a match rule looks at.
-enum class MatchSource { kHeader, kCookie, kClaim, kClient };
-enum class MatchOperator { kExact, kPrefix, kSuffix, kIn, kPresent, kRegex, kContains };
-
-struct MatchCondition {
-  MatchSource source = MatchSource::kHeader;
-  std::string key{};  // Name of the header (in lower case), cookie or claim; "" for a client.
-  MatchOperator op = MatchOperator::kExact;
-  std::vector<std::string> values{};  // One, except for kIn (one or more) and kPresent (none).
-};
-
-// A match rule: requests for which all conditions hold get this version.
-struct Route {
-  std::string name;
-  std::vector<MatchCondition> conditions;
-  bool to_candidate = false;
-};
 
 struct Rollout {
   Strategy strategy = Strategy::kCanary;
