@@ -10,7 +10,7 @@ namespace longshore::api {
 namespace {
 
 constexpr size_t kRoutesMax = 64;
-constexpr size_t kConditionsMax = 16;  // Of one rule.
+constexpr size_t kConditionsMax = 16;  // The largest number of conditions of one rule.
 constexpr size_t kValuesMax = 64;
 constexpr size_t kClaimNameBytesMax = 256;
 

@@ -144,8 +144,8 @@ class Rollout:
         return bool(self.blamed or self.passed or self.inconclusive)
 
 
-def run_faults(it: Installation, folder: pathlib.Path, names: list[str]) -> dict[str, Rollout]:
-    """Returns what became of each mutant. Some of them run at a time, so that each gets many requests."""
+def run_faults(it: Installation, folder: pathlib.Path, names: list[str]) -> tuple[dict[str, Rollout], Users]:
+    """Returns what became of each mutant, and the users. Some of them run at a time, so that each gets many requests."""
     sources = {}
     models = {name: f"m{i:02}" for i, name in enumerate(names)}
     for base, variant in mutants.BASES.items():

@@ -44,6 +44,13 @@ double LogOfBets(const Values& values, double bet, double sign, double limit) {
 
 double LogOfProof(const Values& values, double bet, double limit) { return LogOfBets(values, bet, -1, limit); }
 
+void AddCounts(const api::OutputEvidence& more, api::OutputEvidence& total) {
+  total.pairs += more.pairs;
+  total.differs += more.differs;
+  total.noise += more.noise;
+  total.both += more.both;
+}
+
 void Test(const api::OutputEvidence& more, OutputTest& test) {
   const Values values = ValuesOf(more);
   for (size_t i = 0; i < kOutputBets.size(); ++i) {
@@ -51,10 +58,7 @@ void Test(const api::OutputEvidence& more, OutputTest& test) {
     Multiply(test.worse, kOutputBets, i, LogOfBets(values, bet / (1 + test.limit), 1, test.limit));
     Multiply(test.proof, kOutputBets, i, LogOfProof(values, bet, test.limit));
   }
-  test.counts.pairs += more.pairs;
-  test.counts.differs += more.differs;
-  test.counts.noise += more.noise;
-  test.counts.both += more.both;
+  AddCounts(more, test.counts);
 }
 
 // Returns true if the limit has changed.
@@ -113,11 +117,7 @@ void Add(const std::vector<api::OutputEvidence>& more, std::vector<api::OutputEv
   const std::vector<api::OutputEvidence> before = std::exchange(total, more);
   for (api::OutputEvidence& sum : total) {
     const auto known = std::ranges::find(before, sum.rule, &api::OutputEvidence::rule);
-    if (known == before.end()) continue;
-    sum.pairs += known->pairs;
-    sum.differs += known->differs;
-    sum.noise += known->noise;
-    sum.both += known->both;
+    if (known != before.end()) AddCounts(*known, sum);
   }
 }
 

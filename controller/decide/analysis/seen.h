@@ -8,7 +8,7 @@ namespace longshore::analysis {
 inline constexpr double kConfidence = 0.95;
 
 struct OutputSeen {
-  const OutputTest* test = nullptr;  // Of the analysis.
+  const OutputTest* test = nullptr;  // One of Analysis::outputs.
   double worse = 1;                  // E-values.
   double proof = 1;
 };

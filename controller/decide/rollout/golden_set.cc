@@ -16,7 +16,7 @@ constexpr Duration kShownTimeMin = std::chrono::minutes(10);
 // The repeated runs on the nodes on which stable is ready.
 struct Runs {
   int nodes = 0;     // On which stable is ready.
-  int reported = 0;  // Of these, the nodes with a run.
+  int reported = 0;  // The nodes among them that have reported a run.
   std::vector<api::Sentence> failures{};
   bool all_unreadable = true;  // Whether each failed node could not read the file.
   TimePoint last{};
