@@ -1,10 +1,10 @@
 #include "serving-node/golden_set/golden_runs.h"
 
 #include <algorithm>
-#include <future>
 
 #include "common/node_contract/homes.h"
 #include "common/os/log.h"
+#include "serving-node/batching/background.h"
 #include "serving-node/evidence/recorder.h"
 
 namespace longshore::golden_set {
@@ -42,14 +42,6 @@ control::Validation OnlyGolden(const control::Validation& all) {
   golden.set_deterministic(all.deterministic());
   golden.set_golden_every_ms(all.golden_every_ms());
   return golden;
-}
-
-Result<batching::RunOutcome> RunInBackground(const models::ReadyVersion& ready, engine::RunRequest request,
-                                             std::chrono::milliseconds patience) {
-  std::promise<Result<batching::RunOutcome>> promise;
-  ready.queue->Submit(std::move(request), {.deadline = std::chrono::steady_clock::now() + patience, .background = true},
-                      [&promise](Result<batching::RunOutcome> outcome) { promise.set_value(std::move(outcome)); });
-  return promise.get_future().get();
 }
 
 }  // namespace
@@ -187,7 +179,8 @@ nanoseconds GoldenRuns::RunRecord() {
   if (!run.record && !ReadRecord(run)) return nanoseconds(0);
   nanoseconds took{0};
   const Status judged = run.score.Judge(*run.record, [&](engine::RunRequest request) -> Result<engine::TensorMap> {
-    ASSIGN_OR_RETURN(batching::RunOutcome outcome, RunInBackground(**ready, std::move(request), options_.patience));
+    ASSIGN_OR_RETURN(batching::RunOutcome outcome,
+                     batching::RunInBackground(*(*ready)->queue, std::move(request), options_.patience));
     took += outcome.run_time;
     return std::move(outcome.outputs);
   });

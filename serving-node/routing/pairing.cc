@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/sampled.h"
+#include "serving-node/batching/background.h"
 #include "serving-node/batching/rows.h"
 #include "serving-node/inference/inference.h"
 #include "serving-node/inference/inputs.h"
@@ -105,10 +106,7 @@ struct Pairing::Input {
     if (!ready) return Unavailable("the version was unloaded");
     ASSIGN_OR_RETURN(auto run, inference::ToRunRequest(request, ready->loaded->signatures(), elements_max));
     ASSIGN_OR_RETURN(run, Padded(std::move(run), *ready, padded_rows));
-    std::promise<Result<batching::RunOutcome>> promise;
-    ready->queue->Submit(std::move(run), {.deadline = std::chrono::steady_clock::now() + kPatience, .background = true},
-                         [&promise](Result<batching::RunOutcome> outcome) { promise.set_value(std::move(outcome)); });
-    ASSIGN_OR_RETURN(batching::RunOutcome outcome, promise.get_future().get());
+    ASSIGN_OR_RETURN(batching::RunOutcome outcome, batching::RunInBackground(*ready->queue, std::move(run), kPatience));
     return evidence::PairedRun{std::move(outcome.outputs), outcome.run_time, outcome.planned};
   }
 };
