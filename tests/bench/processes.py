@@ -101,10 +101,13 @@ def node(*flags, model: pathlib.Path = MODELS / "half_plus_two_tf2"):
             yield Node(process, known, time.monotonic() - begin)
 
 
-def client(*command) -> dict:
-    """Runs a client on the processor of the clients. Returns the JSON object in its last line of output."""
+def client(*command, statuses=(0,)) -> dict:
+    """Runs a client on the processor of the clients. Returns the JSON object in its last line of output.
+
+    Exits with a message if the client's exit status is not one of `statuses`.
+    """
     done = subprocess.run(["taskset", "-c", CLIENT_CPU, *map(str, command)], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
+    if done.returncode not in statuses:
         raise SystemExit(f"bench: {' '.join(map(str, command))} failed:\n{done.stdout[-500:]}{done.stderr[-500:]}")
     return json.loads(done.stdout.strip().splitlines()[-1])
 

@@ -4,7 +4,7 @@ The programs are real: a controller, a node, and SavedModels that TensorFlow wro
 
   faults   each model with a fault becomes the candidate of its own Model; requests are sent until the rollout has found it or passed it
   copies   identical copies of the models, also of one whose answers are random, are reloaded as candidates; none may be blamed
-  users    the times of users' requests at 80 % load, by turns with pairs of all requests and without pairs
+  users    the times of users' requests at 80 % load of a processor, with and without pairs, and with and without Envoy's mirror (mirror.py)
 """
 
 import argparse
@@ -14,7 +14,6 @@ import itertools
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -23,7 +22,7 @@ import time
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path += [str(TESTS / folder) for folder in ("integration", "models", "bench", "demo")]
+sys.path += [str(TESTS / folder) for folder in ("integration", "models", "bench")]
 
 import grpc
 import numpy as np
@@ -32,9 +31,9 @@ from tensorflow_serving.apis import predict_pb2
 
 import mutants
 from harness import Installation, wait_for
-from load import Load
-from processes import BIN, say
-from rows import add_arguments, finish, row, row_of_rounds
+from mirror import users
+from processes import say
+from rows import add_arguments, finish, row
 
 PREDICT = "/tensorflow.serving.PredictionService/Predict"
 REQUESTS_OF_BASE = 400
@@ -42,9 +41,6 @@ ROWS_MAX = 50
 SENDERS = 6
 MODELS_AT_ONCE = 12
 FAULT_MAX_S = 300
-RUN_MS = 5
-USERS_RATE = 0.8 * 1000 / RUN_MS
-SEGMENT_S = 20
 
 
 def serialized_requests(base: str) -> list[bytes]:
@@ -102,12 +98,12 @@ class Users:
 
 
 @contextlib.contextmanager
-def installation(node_flags: str = ""):
+def installation():
     with Installation() as it:
-        it.write_manifest("fleet.yaml", f"""apiVersion: longshore.dev/v1alpha1
+        it.write_manifest("fleet.yaml", """apiVersion: longshore.dev/v1alpha1
 kind: ServingFleet
-metadata: {{name: cpu}}
-spec: {{replicas: {{min: 1, max: 1}}, ports: {{grpc: 0, rest: 0}}{node_flags}}}
+metadata: {name: cpu}
+spec: {replicas: {min: 1, max: 1}, ports: {grpc: 0, rest: 0}}
 """)
         yield it
 
@@ -240,55 +236,6 @@ def copies(arguments) -> list[dict]:
     return [row(f"identical copies that are blamed, of {reloads} reloads", "", len(blamed), 0, "<= 0")]
 
 
-class Programs:
-    """Starts programs for Load."""
-
-    def start(self, _name, command, **options):
-        return subprocess.Popen(command, **options)
-
-
-def users(arguments) -> list[dict]:
-    """One run takes 5 ms, as on an accelerator, and one runs at a time; Poisson arrivals use 80 % of that."""
-    say(f"times of users' requests, {arguments.rounds} rounds of {SEGMENT_S} s with pairs and {SEGMENT_S} s without")
-    times, pairs = collections.defaultdict(list), collections.Counter()
-    with tempfile.TemporaryDirectory() as name, installation(f", engine: {{concurrentRuns: 1, simulatedRun: {RUN_MS}ms}}") as it:
-        source = pathlib.Path(name) / "digits"
-        mutants.BASES["digits"].save(source / "1")
-        shutil.copytree(source / "1", source / "2", copy_function=os.link)
-
-        def rollout(share: float) -> dict:
-            return shadow_rollout("digits", share=share, budget=0.1, **{"for": "2h"})
-
-        def pairs_now() -> float:
-            return Rollout(it.status("digits"), 2).pairs
-
-        it.apply_model("digits", source, 1, rollout=rollout(1))
-        it.start_controller()
-        it.wait_for_stable("digits", 1)
-        it.apply_model("digits", source, 2, rollout=rollout(1))
-        wait_for("the phase Shadow", lambda: it.phase("digits") == "Shadow", seen=lambda: it.status("digits"))
-        load = Load(Programs(), "users", [BIN / "longshore-load", f"--grpc={it.fleet_status()['grpcAddress']}", "--model=digits", "--input=image",
-                                          "--shape", "1", "8", "8", "1", f"--rate={USERS_RATE}"])
-        for turn in range(2 * arguments.rounds):
-            kind = ("with", "without")[turn % 2]
-            it.apply_model("digits", source, 2, rollout=rollout(1 if kind == "with" else 1e-4))
-            time.sleep(2)  # Until the node has the change, and the pairs that wait have run or are dropped.
-            before = pairs_now()
-            load.mark(f"{kind}{turn}")
-            time.sleep(SEGMENT_S)
-            load.mark(f"pause{turn}")
-            segment = load.segment(f"{kind}{turn}")
-            times[kind].append(segment["p99_ms"])
-            pairs[kind] += pairs_now() - before
-            say(f"  {kind} pairs: p99 {segment['p99_ms']:.2f} ms, {segment['failed']} of {segment['sent']} failed, {pairs[kind]:.0f} pairs so far")
-        final = load.stop()
-    made = row_of_rounds("99 % quantile of users' times at 80 % load, pairs of all requests", "no pairs", times["with"], times["without"], "<= 1.10")
-    upper = made["interval"][1]
-    return [{**made, "goal": "upper bound <= 1.10", "met": upper <= 1.10},
-            row("pairs with shadow minus pairs without", "", pairs["with"] - pairs["without"], 0, ">= 100"),
-            row("requests of users that failed", "", final["failed"], 0, "<= 0")]
-
-
 PARTS = {"faults": faults, "copies": copies, "users": users}
 
 
@@ -297,7 +244,7 @@ def main() -> int:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="the parts to run [all]")
     parser.add_argument("--only", default="", metavar="TEXT", help="of the faults, only those whose names contain TEXT")
     parser.add_argument("--copies", type=int, default=1000, help="reloads of identical copies [1000]")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds of the part users [9]")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of the part users, each of four times 20 s [9]")
     parser.add_argument("--pairs", type=int, default=200, help="pairs of each reload [200]")
     add_arguments(parser)
     arguments = parser.parse_args()

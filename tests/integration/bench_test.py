@@ -76,6 +76,21 @@ class Bench(unittest.TestCase):
         self.assertEqual(pooled_p999_ms([quiet, stalled]), 1)  # Five of 10,000.
         self.assertEqual(pooled_p999_ms([quiet, stalled, stalled, stalled]), 64)
 
+    def test_the_p99_of_several_windows_is_interpolated_in_its_bucket_of_an_eighth_of_a_doubling(self):
+        from tail import pooled_p99_ms
+        self.assertAlmostEqual(pooled_p99_ms([{"latency_us": [[1000, 98]]}, {"latency_us": [[8000, 2]]}]), 8 * (1 + 2 ** -0.125) / 2)
+        with self.assertRaisesRegex(SystemExit, "no request was answered"):
+            pooled_p99_ms([{"latency_us": []}])
+
+    def test_the_interval_of_a_ratio_of_p99s_comes_from_the_rounds(self):
+        from tail import ratio_of_pooled_p99
+        slow, fast = {"latency_us": [[2000, 1000]]}, {"latency_us": [[1000, 1000]]}
+        self.assertEqual(ratio_of_pooled_p99([slow] * 5, [fast] * 5), (2, 2, 2))
+        ratio, low, high = ratio_of_pooled_p99([slow, fast] * 5, [fast] * 10)
+        self.assertLess(low, ratio + 1e-9)
+        self.assertEqual(round(ratio, 1), 2.0)  # 1 % of all answers are in the slower half of the slow windows.
+        self.assertLess(high, 2.01)
+
 
 if __name__ == "__main__":
     unittest.main()
