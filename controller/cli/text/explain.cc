@@ -207,6 +207,8 @@ std::string ExplainModel(const api::Model& model, TimePoint now) {
   text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
   text += Section("The rollout", RolloutText(model, now) + BadNodesText(model.status));
   text += Section("The numbers", NumbersText(model.status.rollout.verdict));
+  const std::string pairs = PairsText(model.status.rollout);
+  if (!pairs.empty()) text += Section("The pairs", pairs);
   const std::string outputs = OutputsText(model.status.rollout);
   if (!outputs.empty()) text += Section("The outputs", outputs);
   const std::string target = TargetOf(model.metadata);

@@ -139,12 +139,22 @@ api::Model Shadowed() {
   analysis::WindowEvidence window;
   window.candidate.pairs.pairs = 410;
   window.candidate.pairs.outputs = {{"probabilities: Top1", 410, 2, 1, 0}, {"text: Equal", 400, 0, 8, 4}};
+  window.candidate.pairs.dropped = {.busy = 280, .budget = 15, .queue = 5};
   rollout.analysis = ToJson(analysis::Update(std::move(analysis), "cpu-0", window));
   return model;
 }
 
 TEST(Text, ExplainInThePhaseShadowSaysWhatTheOutputsHaveShown) {
   ExpectGolden("explain_shadow", ExplainModel(Shadowed(), kNow));
+}
+
+TEST(Text, ExplainSaysWhyThereAreNoPairsIfAllWereDropped) {
+  api::Model model = Shadowed();
+  analysis::WindowEvidence window;
+  window.candidate.pairs.dropped.busy = 7;
+  model.status.rollout.analysis = ToJson(analysis::Update(analysis::Begin(model.spec, {}), "cpu-0", window));
+  EXPECT_THAT(ExplainModel(model, kNow),
+              HasSubstr("0 inputs ran on both versions; 7 more were dropped: 7 because the node was busy.\n"));
 }
 
 TEST(Text, APreviewThatWaitsForAPersonIsNotCalledPaused) {

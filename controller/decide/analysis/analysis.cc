@@ -262,7 +262,8 @@ WindowEvidence Sum(const Windows& windows) {
 }
 
 Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window) {
-  if (window.candidate.pairs.pairs > 0) TestPairs(window.candidate.pairs, analysis);
+  const api::PairEvidence& pairs = window.candidate.pairs;
+  if (pairs.pairs > 0 || pairs.dropped.total() > 0) TestPairs(pairs, analysis);
   analysis.bins.Add(node, {window.candidate.bins, window.stable.bins}, analysis.baseline.bins);
   WindowEvidence& open = analysis.open[node];
   Add(window.candidate, open.candidate);
