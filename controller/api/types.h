@@ -127,6 +127,7 @@ struct Shadow {
   Duration hold = std::chrono::minutes(10);  // Minimum duration of the phase: `for` in the manifest.
   std::optional<Proof> proof{};              // Default: see ProofOfShadow. A sample is Rollout::requests_min pairs.
   int keep_worst = 0;                        // How many pairs with different outputs nodes keep.
+  std::string memory_max{};                  // The memory that the candidate may need on a node: "512Mi"; "": any.
   std::vector<OutputRule> compare{};         // Used by all pairs, also by those in later steps.
 };
 

@@ -101,6 +101,10 @@ std::string PhaseLines(const api::Model& model) {
                                      "slots, for at least {}, {}",
                                      SharesText(rollout), PercentOf(shadow.budget), api::RoughDuration(shadow.hold),
                                      RequiredText(rollout)));
+  if (!shadow.memory_max.empty()) {
+    text += PlanLine("memory", fmt::format("until it gets requests, a node loads it only if it needs at most {}",
+                                           shadow.memory_max));
+  }
   return text + RulesText(shadow);
 }
 

@@ -341,6 +341,13 @@ TEST(Plan, ShowsTheExpectedHistoryAndTheCriteria) {
       std::string::npos);
 }
 
+TEST(Plan, SaysTheMemoryThatTheVersionMayNeed) {
+  EXPECT_THAT(Plan(R"({"fleet": "cpu", "version": 3, "source": {"uri": "file:///m"},
+                       "rollout": {"strategy": "Shadow", "shadow": {"memoryMax": "512Mi"}}})",
+                   2),
+              HasSubstr("  memory     until it gets requests, a node loads it only if it needs at most 512Mi\n"));
+}
+
 TEST(Plan, SaysHowLongAProofTakesAtTheLastTraffic) {
   const std::string with_step = R"({"fleet": "cpu", "version": 3, "source": {"uri": "file:///m"}, "rollout": {)";
   const api::Traffic busy{kNow, std::chrono::hours(24), 12.3, 0.01};

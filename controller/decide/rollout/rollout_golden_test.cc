@@ -4,8 +4,8 @@
 //             with baseline: {requests: 1000, errors: 10}, stable's past, and evidenceSpec, if the spec was another one
 //             then; node: the node that the evidence is from
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
-//             a version in the state NoMemory has neededBytes and freeBytes; goldenAgain: {records: 9, passed: 8, at:
-//             90s}
+//             a version in the state NoMemory has neededBytes, freeBytes and byOwnLimit; goldenAgain: {records: 9,
+//             passed: 8, at: 90s}
 //   draining: [b]; departing: [c]
 //   latest:   3
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
@@ -51,7 +51,8 @@ VersionSeen VersionFrom(const Json& json) {
   seen.state = StateOf(Get<std::string>(json, "state", "Absent"));
   seen.message = Get<std::string>(json, "message", "");
   seen.digest = Get<std::string>(json, "digest", "");
-  seen.memory = {Get<int64_t>(json, "neededBytes", 0), Get<int64_t>(json, "freeBytes", 0)};
+  seen.memory = {Get<int64_t>(json, "neededBytes", 0), Get<int64_t>(json, "freeBytes", 0),
+                 Get(json, "byOwnLimit", false)};
   if (const Json& golden = Child(json, "golden"); !golden.is_null()) seen.golden = GoldenFrom(golden);
   if (const Json& golden = Child(json, "goldenAgain"); !golden.is_null()) {
     seen.golden_again = GoldenFrom(golden);

@@ -30,6 +30,7 @@ enum class NodeState {
 struct MemorySeen {
   int64_t needed_bytes = 0;
   int64_t free_bytes = 0;
+  bool by_own_limit = false;  // `free_bytes` is rollout.shadow.memoryMax.
 };
 
 struct GoldenSeen {
