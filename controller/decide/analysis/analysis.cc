@@ -277,6 +277,16 @@ Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence
   return analysis;
 }
 
+void NoteDrops(const Windows& windows, TimePoint now, Analysis& analysis) {
+  api::PairEvidence pairs;
+  for (const auto& [_, window] : windows) Add(window.candidate.pairs, pairs);
+  DropsSincePair& drops = analysis.drops_since_pair;
+  if (pairs.pairs > 0) drops = {};
+  if (pairs.pairs > 0 || pairs.dropped.total() == 0) return;
+  if (drops.since == TimePoint{}) drops.since = now;
+  Add(pairs.dropped, drops.dropped);
+}
+
 void EndWindowsWithoutCandidate(Analysis& analysis) {
   std::erase_if(analysis.open, [&](const auto& of_node) {
     const WindowEvidence& window = of_node.second;

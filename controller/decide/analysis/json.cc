@@ -151,6 +151,12 @@ PhaseRequirements PhaseFrom(const Json& json) {
           Duration(json.at("holdUs").get<int64_t>()), json.at("errors").get<bool>(), json.at("latency").get<bool>()};
 }
 
+DropsSincePair ReadDropsSincePair(const Json& json) {
+  if (!json.contains("dropsSincePair")) return {};
+  const Json& drops = json.at("dropsSincePair");
+  return {FromUnixMillis(drops.at("sinceMs").get<int64_t>()), DropsFrom(drops.at("dropped"))};
+}
+
 Analysis Read(const Json& json) {
   Analysis analysis;
   analysis.tolerances.latency_buckets = json.at("toleranceBuckets").get<int>();
@@ -159,6 +165,7 @@ Analysis Read(const Json& json) {
                                   json.at("errorTolerance").at(1).get<double>()};
   }
   if (json.contains("phase")) analysis.phase = PhaseFrom(json.at("phase"));
+  analysis.drops_since_pair = ReadDropsSincePair(json);
   if (json.contains("sloBucket")) analysis.slo_bucket = json.at("sloBucket").get<int>();
   analysis.slo_quantile = json.at("sloQuantile").get<double>();
   analysis.slo_missed = json.at("sloMissed").get<std::set<std::string>>();
@@ -192,9 +199,19 @@ Json ToJson(const Analysis& analysis) {
             {"errorDifference", {difference.weight, difference.sum, difference.variance}}};
   AddProcesses(analysis, json);
   if (!analysis.outputs.empty()) json["outputs"] = ToJson(analysis.outputs);
+  if (const DropsSincePair& drops = analysis.drops_since_pair; drops.since != TimePoint{})
+    json["dropsSincePair"] = {{"sinceMs", ToUnixMillis(drops.since)}, {"dropped", DropsToJson(drops.dropped)}};
   if (Json bins = analysis.bins.ToJson(); !bins.is_null()) json["bins"] = std::move(bins);
   if (analysis.slo_bucket) json["sloBucket"] = *analysis.slo_bucket;
   return json;
+}
+
+DropsSincePair DropsSincePairIn(const Json& json) {
+  try {
+    return ReadDropsSincePair(json);
+  } catch (const Json::exception&) {
+    return {};
+  }
 }
 
 Result<Analysis> FromJson(const Json& json) {

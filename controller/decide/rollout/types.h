@@ -75,6 +75,7 @@ struct NodeSeen {
   // Is to be stopped once other nodes have its versions: gets no new work and is not counted, as if it were draining,
   // but receives messages and keeps the versions that it has ready.
   bool departing = false;
+  int64_t run_slots = 0;  // How many runs the node executes at the same time; 0: unknown.
 };
 
 // Names of nodes, ordered, with their hashes (common/node_contract/homes.h).
