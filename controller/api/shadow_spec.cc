@@ -65,6 +65,7 @@ void ReadShadowFields(Fields& shadow, Shadow& out) {
   shadow.Time("for", out.hold, Duration(0), hours(24 * 30));
   ReadProof(shadow, out.proof);
   shadow.Integer("keepWorst", out.keep_worst, 0, kKeepWorstMax);
+  shadow.Text("memoryMax", out.memory_max, kMemory);
   ReadRules(shadow, out.compare);
   for (const auto& [field, value] : {std::pair("share", out.share), {"budget", out.budget}}) {
     if (value > 0 || out.proof == Proof::kNone) continue;
@@ -136,6 +137,7 @@ void PutShadow(const Rollout& rollout, Json& json) {
                                      {"budget", rollout.shadow->budget},
                                      {"for", FormatDuration(rollout.shadow->hold)},
                                      {"keepWorst", rollout.shadow->keep_worst}};
+    if (!rollout.shadow->memory_max.empty()) shadow["memoryMax"] = rollout.shadow->memory_max;
     if (rollout.shadow->proof) shadow["proof"] = ProofName(*rollout.shadow->proof);
     for (const OutputRule& rule : rollout.shadow->compare) shadow["compare"].push_back(RuleToJson(rule));
   }

@@ -42,6 +42,8 @@ inline constexpr TextFormat kLabelValue = {"a label's value: up to 63 characters
 inline constexpr TextFormat kAnnotationValue = {"a text of at most 2048 characters", 2048, nullptr};
 inline constexpr TextFormat kQuantity = {"an amount, as in 2, 500m or 20Gi", 24,
                                          "^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"};
+inline constexpr TextFormat kMemory = {"an amount of memory above 0, as in 512Mi or 2Gi", 24,
+                                       "^[1-9][0-9]*(\\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$"};
 inline constexpr TextFormat kMountPath = {"an absolute path, as in /models", 512, "^(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$"};
 inline constexpr TextFormat kCidr = {"a range of addresses, as in 10.0.0.0/8", 49,
                                      "^([0-9]{1,3}(\\.[0-9]{1,3}){3}/([12]?[0-9]|3[0-2])|[0-9a-fA-F:]*:[0-9a-fA-F:.]*/"

@@ -14,6 +14,7 @@
 
 #include "common/base/clock.h"
 #include "common/json/json.h"
+#include "controller/api/evidence.h"
 #include "controller/api/match_rules.h"
 #include "controller/api/pods.h"
 
@@ -126,6 +127,7 @@ struct Shadow {
   Duration hold = std::chrono::minutes(10);  // Minimum duration of the phase: `for` in the manifest.
   std::optional<Proof> proof{};              // Default: see ProofOfShadow. A sample is Rollout::requests_min pairs.
   int keep_worst = 0;                        // How many pairs with different outputs nodes keep.
+  std::string memory_max{};                  // The memory that the candidate may need on a node: "512Mi"; "": any.
   std::vector<OutputRule> compare{};         // Used by all pairs, also by those in later steps.
 };
 
@@ -268,74 +270,6 @@ struct CommandAnswer {
 };
 // Returns the answer as one line: "promote: refused: no rollout is under way".
 std::string ToString(const CommandAnswer& answer);
-
-// The differences between the answers of candidate and stable to the same sampled inputs. Only the candidate's evidence
-// has these counts.
-struct DriftEvidence {
-  int64_t pairs = 0;
-  double difference_sum = 0;  // Sum of max|a-b| / max(1, max|b|) over the pairs (a, b).
-  double difference_max = 0;
-  int64_t top1_changed = 0;
-
-  friend bool operator==(const DriftEvidence&, const DriftEvidence&) = default;
-};
-
-// The pairs whose outputs were compared by one rule.
-struct OutputEvidence {
-  std::string rule{};  // The rule as text (common/node_contract/output_rules.h).
-  int64_t pairs = 0;   // The other counts are parts of it, as in OutputEvidence of control.proto.
-  int64_t differs = 0;
-  int64_t noise = 0;
-  int64_t both = 0;
-
-  friend bool operator==(const OutputEvidence&, const OutputEvidence&) = default;
-};
-
-// Inputs that both versions ran on the same node, one right after the other, in alternating order. Only the candidate's
-// evidence has these counts.
-struct PairEvidence {
-  int64_t pairs = 0;             // All pairs, also those on which a version failed.
-  int64_t candidate_failed = 0;  // Only the candidate failed.
-  int64_t stable_failed = 0;     // Only stable failed.
-  int64_t both_failed = 0;
-  // Counts the candidate's run time divided by stable's, for the pairs that both versions answered. The buckets are
-  // those of PairEvidence in control.proto.
-  std::vector<int64_t> ratio_buckets{};
-  std::vector<OutputEvidence> outputs{};  // Each rule once. The counts of a rule say nothing about another one.
-  int64_t mismatched = 0;                 // Pairs whose outputs have other names, types or shapes.
-  std::string mismatch{};                 // The first of them, for people.
-
-  friend bool operator==(const PairEvidence&, const PairEvidence&) = default;
-};
-
-// Counts by bins of keys, as in BinEvidence of control.proto. The counts of one salt say nothing about the bins of
-// another one.
-struct BinEvidence {
-  std::string salt{};  // Empty if nothing was counted.
-  std::vector<int64_t> requests{};
-  std::vector<int64_t> bad{};
-
-  friend bool operator==(const BinEvidence&, const BinEvidence&) = default;
-};
-
-// Counts of run times. Buckets as in Evidence of control.proto.
-using TimeBuckets = std::vector<int64_t>;
-
-// Cumulative counts of one version. They survive restarts of nodes: they are sums over all incarnations of nodes that
-// the controller observed.
-struct ArmEvidence {
-  int64_t requests = 0;
-  int64_t errors = 0;
-  int64_t non_finite = 0;
-  int64_t overloaded = 0;  // Requests that were refused or too late because of the version's queue.
-  // Key: the number of rows that ran together, padding included, rounded up to a power of two; 0 without batching.
-  std::map<int, TimeBuckets> run_times;
-  DriftEvidence drift;
-  PairEvidence pairs;
-  BinEvidence bins;
-
-  friend bool operator==(const ArmEvidence&, const ArmEvidence&) = default;
-};
 
 struct Verdict {
   std::string result;   // "Pass", "Fail", "Undecided" or "Inconclusive".

@@ -67,9 +67,10 @@ Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& appli
   if (fleet && !api::Allows(*fleet, model.metadata.namespace_))
     no_rollout.no_rollout_reason =
         fmt::format("fleet {} does not serve Models of namespace {}", name, model.metadata.namespace_);
-  if (!no_rollout.no_rollout_reason.empty()) return text::PlanText(model, no_rollout, 0);
+  if (!no_rollout.no_rollout_reason.empty()) return text::PlanText(model, no_rollout, {});
   const std::vector<std::string> nodes = NodeNamesOf(*fleet);
-  return text::PlanText(model, rollout::PredictRollout(model, nodes, NewestOf(model), now), nodes.size());
+  return text::PlanText(model, rollout::PredictRollout(model, nodes, NewestOf(model), now),
+                        {.nodes = nodes.size(), .concurrent_runs_max = fleet->spec.concurrent_runs_max});
 }
 
 Objects Before(const std::vector<Applied>& applied) {

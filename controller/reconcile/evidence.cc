@@ -34,7 +34,8 @@ api::PairEvidence PairsFrom(const control::PairEvidence& pairs) {
                         .both_failed = pairs.both_failed(),
                         .ratio_buckets = BucketsFrom(pairs.ratio_buckets()),
                         .mismatched = pairs.mismatched(),
-                        .mismatch = CutText(pairs.mismatch(), kMismatchBytesMax)};
+                        .mismatch = CutText(pairs.mismatch(), kMismatchBytesMax),
+                        .dropped = {pairs.dropped_busy(), pairs.dropped_budget(), pairs.dropped_queue()}};
   for (const control::OutputEvidence& output : pairs.outputs()) {
     if (out.outputs.size() >= node_contract::kOutputRulesMax) break;
     out.outputs.push_back({output.rule(), output.pairs(), output.differs(), output.noise(), output.both()});
@@ -89,6 +90,10 @@ std::vector<api::OutputEvidence> Less(std::vector<api::OutputEvidence> more,
   return more;
 }
 
+api::PairDrops Less(const api::PairDrops& more, const api::PairDrops& less) {
+  return {Less(more.busy, less.busy), Less(more.budget, less.budget), Less(more.queue, less.queue)};
+}
+
 // The first mismatch may be one that `less` has already.
 api::PairEvidence Less(const api::PairEvidence& more, const api::PairEvidence& less) {
   return {.pairs = Less(more.pairs, less.pairs),
@@ -98,7 +103,8 @@ api::PairEvidence Less(const api::PairEvidence& more, const api::PairEvidence& l
           .ratio_buckets = Less(more.ratio_buckets, less.ratio_buckets),
           .outputs = Less(more.outputs, less.outputs),
           .mismatched = Less(more.mismatched, less.mismatched),
-          .mismatch = more.mismatch};
+          .mismatch = more.mismatch,
+          .dropped = Less(more.dropped, less.dropped)};
 }
 
 }  // namespace

@@ -126,6 +126,24 @@ TEST_F(EvidenceBookTest, CountsMismatchesAndKeepsTheFirstOne) {
   EXPECT_LE(Window().pairs.mismatch.size(), 1024u);
 }
 
+control::Report WithDrops(const api::PairDrops& drops) {
+  control::Report report = Report(1);
+  control::PairEvidence& pairs = *report.mutable_versions(0)->mutable_evidence()->mutable_pairs();
+  pairs.set_dropped_busy(drops.busy);
+  pairs.set_dropped_budget(drops.budget);
+  pairs.set_dropped_queue(drops.queue);
+  return report;
+}
+
+TEST_F(EvidenceBookTest, CountsDroppedPairsByReasonAndAcrossRestartsOfANode) {
+  Take("a", "i", control::Report());
+  Take("a", "i", WithDrops({5, 3, 1}));
+  EXPECT_EQ(Window().pairs.dropped, (api::PairDrops{5, 3, 1}));
+  Take("a", "i", WithDrops({6, 3, 3}));
+  Take("a", "j", WithDrops({1, 0, 0}));
+  EXPECT_EQ(Window().pairs.dropped, (api::PairDrops{7, 3, 3}));
+}
+
 TEST_F(EvidenceBookTest, SumsTheBinsOfTheSaltOverTheNodes) {
   for (const char* node : {"a", "b", "c"}) Take(node, "i", control::Report());
   Take("a", "i", WithBins("two", {1}));

@@ -43,7 +43,8 @@ rollout::VersionSeen SeenOf(const control::VersionReport& report) {
   rollout::VersionSeen seen;
   const bool lacks_memory = report.has_memory_shortage() && report.state() == control::VersionReport::FAILED;
   seen.state = lacks_memory ? rollout::NodeState::kNoMemory : StateOf(report.state());
-  seen.memory = {report.memory_shortage().needed_bytes(), report.memory_shortage().free_bytes()};
+  const control::MemoryShortage& shortage = report.memory_shortage();
+  seen.memory = {shortage.needed_bytes(), shortage.free_bytes(), shortage.by_own_limit()};
   seen.message = report.message();
   seen.digest = report.digest();
   if (report.has_golden()) {

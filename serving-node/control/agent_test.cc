@@ -383,6 +383,26 @@ TEST_F(AgentTest, ReportsThatAVersionDoesNotFitIntoTheMemoryAndLoadsItWhenThereI
       [](const Report& r) { return Has(r, 2, VersionReport::READY) && !r.versions(0).has_memory_shortage(); });
 }
 
+TEST_F(AgentTest, ACandidateThatAnswersNoClientsHasALimitOfItsOwn) {
+  ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "2" / "saved_model.pb", std::string(40'000, 'x')));
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  const auto candidate = [&](int64_t limit) {
+    return kStable +
+           fmt::format(" versions {{ version: 2 role: CANDIDATE load: true gives_way: true memory_bytes_max: {} }}",
+                       limit);
+  };
+  controller_->Send(Snapshot(1, 1, candidate(47'999)));
+  const Report report = controller_->AwaitReport([](const Report& r) { return Has(r, 2, VersionReport::FAILED); });
+  ASSERT_GE(report.versions_size(), 2);
+  EXPECT_TRUE(report.versions(1).memory_shortage().by_own_limit());
+  EXPECT_EQ(report.versions(1).memory_shortage().needed_bytes(), 48'000);
+  EXPECT_EQ(report.versions(1).memory_shortage().free_bytes(), 47'999);
+  controller_->Send(Snapshot(1, 2, candidate(48'000)));
+  controller_->AwaitReport([](const Report& r) { return Has(r, 2, VersionReport::READY); });
+}
+
 TEST_F(AgentTest, IsReadyWithoutAVersionThatFailedHereAndIsReadyOnAPeer) {
   ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "1" / "saved_model.pb", "bad"));
   StartController();

@@ -86,6 +86,8 @@ std::vector<models::Wanted> WantedOf(const DesiredState& state, const sources::S
       const auto folder = sources.FolderOf(sources::SourceOf(model, version.version()));
       if (!version.load() || !folder) continue;
       wanted.versions.push_back(version.version());
+      if (version.gives_way())
+        wanted.giving_way[version.version()] = {std::max<int64_t>(version.memory_bytes_max(), 0)};
       if (*folder != wanted.base_path) wanted.other_base_paths[version.version()] = *folder;
     }
     if (wanted.versions.empty()) continue;

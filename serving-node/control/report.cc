@@ -17,6 +17,7 @@ void AddStatus(const models::VersionStatus& status, const AgentDeps& deps, Versi
   if (status.state == State::kFailed && status.memory_shortage) {
     report->mutable_memory_shortage()->set_needed_bytes(status.memory_shortage->needed_bytes);
     report->mutable_memory_shortage()->set_free_bytes(status.memory_shortage->free_bytes);
+    report->mutable_memory_shortage()->set_by_own_limit(status.memory_shortage->by_own_limit);
   }
   report->set_digest(status.digest);
   report->set_memory_bytes(status.memory_bytes);

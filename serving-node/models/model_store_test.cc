@@ -77,6 +77,10 @@ class Models : public testing::Test {
     EXPECT_TRUE(in_time) << model;
     return found;
   }
+  void ForgetChanges() {
+    const std::lock_guard lock(mutex_);
+    changes_.clear();
+  }
   State StateOf(const std::string& model, int64_t version) {
     for (const auto& status : store_->Statuses(model)) {
       if (status.version == version) return status.state;
@@ -263,6 +267,79 @@ TEST_F(Models, AnUnwantedVersionMakesRoomForANewOneIfItMay) {
   store.Apply({Want("a", {2})});
   WaitFor("a", 2, State::kAvailable);
   EXPECT_FALSE(store.Find("a", 1));
+}
+
+TEST_F(Models, AVersionThatGivesWayIsUnloadedForOneThatLacksMemoryAndReturnsWhenThereIsRoom) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  WriteVersion("b", 1, std::string(1000, 'b'));
+  ModelStore& store = Store({.load_retries_max = 0, .memory_bytes_max = 2399});
+  Wanted shadow = Want("a", {1});
+  shadow.giving_way[1] = {};
+  store.Apply({shadow});
+  WaitFor("a", 1, State::kAvailable);
+  store.Apply({shadow, Want("b", {1})});
+  WaitFor("b", 1, State::kAvailable);
+  const VersionStatus refused = WaitFor("a", 1, State::kFailed);
+  ASSERT_TRUE(refused.memory_shortage);
+  EXPECT_FALSE(refused.memory_shortage->by_own_limit);
+  EXPECT_FALSE(store.Find("a", 1));
+  ForgetChanges();
+  store.Apply({shadow});
+  WaitFor("a", 1, State::kAvailable);
+}
+
+TEST_F(Models, AVersionThatGivesWayStaysIfItsMemoryWouldNotSuffice) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  WriteVersion("b", 1, std::string(3000, 'b'));
+  ModelStore& store = Store({.load_retries_max = 0, .memory_bytes_max = 2399});
+  Wanted shadow = Want("a", {1});
+  shadow.giving_way[1] = {};
+  store.Apply({shadow});
+  WaitFor("a", 1, State::kAvailable);
+  store.Apply({shadow, Want("b", {1})});
+  WaitFor("b", 1, State::kFailed);
+  EXPECT_TRUE(store.Find("a", 1));
+  WriteVersion("c", 1, std::string(900, 'c'));
+  Wanted another = Want("c", {1});
+  another.giving_way[1] = {};
+  store.Apply({shadow, Want("b", {1}), another});
+  WaitFor("c", 1, State::kAvailable);
+}
+
+TEST_F(Models, VersionsThatGiveWayAreLoadedLastAndTakeNoMemoryFromEachOther) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  WriteVersion("a", 2, std::string(1000, 'b'));
+  WriteVersion("b", 2, std::string(1000, 'c'));
+  ModelStore& store = Store({.load_threads = 1, .load_retries_max = 0, .memory_bytes_max = 1300});
+  Wanted first = Want("a", {1, 2});
+  first.giving_way[2] = {};
+  Wanted second = Want("b", {2});
+  second.giving_way[2] = {};
+  store.Apply({first, second});
+  WaitFor("a", 2, State::kFailed);
+  WaitFor("b", 2, State::kFailed);
+  EXPECT_TRUE(store.Find("a", 1));
+  const std::lock_guard lock(mutex_);
+  const auto first_load =
+      std::ranges::find_if(changes_, [](const auto& change) { return change.second.state == State::kLoading; });
+  EXPECT_EQ(first_load->second.version, 1);
+}
+
+TEST_F(Models, AVersionThatGivesWayIsNotLoadedAboveItsOwnLimitUntilTheLimitIsRaised) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  ModelStore& store = Store({.load_retries_max = 0});
+  Wanted shadow = Want("a", {1});
+  shadow.giving_way[1] = {.memory_bytes_max = 1199};
+  store.Apply({shadow});
+  const VersionStatus refused = WaitFor("a", 1, State::kFailed);
+  EXPECT_EQ(refused.error.message,
+            "model \"a\" version 1 needs about 1200 bytes of memory, and its own limit is 1199 bytes");
+  ASSERT_TRUE(refused.memory_shortage);
+  EXPECT_TRUE(refused.memory_shortage->by_own_limit);
+  EXPECT_EQ(refused.memory_shortage->free_bytes, 1199);
+  shadow.giving_way[1] = {.memory_bytes_max = 1200};
+  store.Apply({shadow});
+  WaitFor("a", 1, State::kAvailable);
 }
 
 TEST_F(Models, AnUnwantedVersionStaysWhileTheNewOneLacksMemory) {

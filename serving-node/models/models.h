@@ -28,6 +28,13 @@ struct ReadyVersion {
 };
 using Handle = std::shared_ptr<const ReadyVersion>;
 
+// A version that answers no clients yet, such as a candidate in a rollout's phase Shadow. It gives its memory to
+// versions that are not of this kind: it is loaded after them, not in the memory for which they wait, and unloaded if
+// one of them lacks memory.
+struct GivesWay {
+  int64_t memory_bytes_max = 0;  // It is not loaded if it needs more than this; 0: no such limit.
+};
+
 // The wanted state of one model (ModelStore::Apply).
 struct Wanted {
   std::string name;
@@ -38,6 +45,7 @@ struct Wanted {
   bool warm_up = true;                         // Warm up a version before it is available (warm_up.h).
   bool deterministic = false;                  // See engine::LoadOptions; applies to later loads.
   std::map<int64_t, Path> other_base_paths{};  // For versions that are not under base_path.
+  std::map<int64_t, GivesWay> giving_way{};    // The versions that give way to others.
 
   const Path& BasePathOf(int64_t version) const {
     const auto other = other_base_paths.find(version);
@@ -48,7 +56,8 @@ struct Wanted {
 // Why a version does not fit into the memory of the store.
 struct MemoryShortage {
   int64_t needed_bytes = 0;
-  int64_t free_bytes = 0;  // When the version was refused.
+  int64_t free_bytes = 0;     // What was free for the version when it was refused, or GivesWay::memory_bytes_max.
+  bool by_own_limit = false;  // Whether it was refused because of GivesWay::memory_bytes_max.
 };
 
 struct VersionStatus {

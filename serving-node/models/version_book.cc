@@ -47,7 +47,13 @@ void VersionBook::Apply(std::vector<Wanted> all) {
     for (auto& [number, version] : model.versions) version.wanted = false;
   }
   for (Wanted& wanted : all) Want(std::move(wanted));
-  for (auto& [name, model] : models_) Advance(name, &model);
+  for (auto& [name, model] : models_) {
+    for (auto& [number, version] : model.versions) {
+      if (!version.wanted) version.lacking_bytes = 0;
+    }
+    Advance(name, &model);
+  }
+  RetryVersionsThatFit();
   ForgetEnded();
 }
 
@@ -62,18 +68,19 @@ void VersionBook::Retry(const std::string& name, int64_t number) {
 VersionBook::Next VersionBook::FindNext(SteadyTime now) const {
   Next best;
   best.again = SteadyTime::max();
-  bool best_is_urgent = false;
+  int best_rank = 0;
   for (const auto& [name, model] : models_) {
-    const bool urgent = !model.HasAvailable();
+    const int rank_in_model = model.HasAvailable() ? 1 : 2;
     if (rules_.unload_first && model.IsUnloading()) continue;
     for (auto it = model.versions.rbegin(); it != model.versions.rend(); ++it) {
       const auto& [number, version] = *it;
       if (!version.wanted || version.status.state != State::kStart) continue;
+      const int rank = model.GivesWay(number) ? 0 : rank_in_model;
       if (version.retry_at > now) {
         best.again = std::min(best.again, version.retry_at);
-      } else if (best.wanted == nullptr || (urgent && !best_is_urgent)) {
+      } else if (best.wanted == nullptr || rank > best_rank) {
         best = {name, number, &model.wanted, best.again};
-        best_is_urgent = urgent;
+        best_rank = rank;
       }
     }
   }
@@ -97,16 +104,73 @@ int64_t VersionBook::FreeBytes() const {
   return free;
 }
 
+// The memory for which versions wait that do not give way. Those that would not fit even without the versions that give
+// way do not count.
+int64_t VersionBook::AwaitedBytes() const {
+  int64_t free_without = rules_.memory_bytes_max;
+  for (const auto& [name, model] : models_) {
+    for (const auto& [number, version] : model.versions) {
+      if (!model.GivesWay(number)) free_without -= version.reserved_bytes;
+    }
+  }
+  int64_t awaited = 0;
+  for (const auto& [name, model] : models_) {
+    for (const auto& [number, version] : model.versions) {
+      const bool waits = version.wanted && !model.GivesWay(number) && version.lacking_bytes <= free_without;
+      if (waits) awaited += version.lacking_bytes;
+    }
+  }
+  return awaited;
+}
+
+int64_t VersionBook::FreeFor(const Model& model, int64_t number) const {
+  const auto gives_way = model.wanted.giving_way.find(number);
+  if (gives_way == model.wanted.giving_way.end()) return FreeBytes();
+  const int64_t free = FreeBytes() - AwaitedBytes();
+  const int64_t limit = gives_way->second.memory_bytes_max;
+  return limit == 0 ? free : std::min(free, limit);
+}
+
 Status VersionBook::Reserve(const std::string& name, int64_t number, int64_t bytes) {
   Version& version = At(name, number);
-  const int64_t free = FreeBytes();
+  const int64_t free = FreeFor(models_.at(name), number);
   const bool fits = bytes <= free;
   version.reserved_bytes = fits ? bytes : 0;
+  version.lacking_bytes = fits ? 0 : bytes;
   if (fits) return {};
-  version.status.memory_shortage = MemoryShortage{.needed_bytes = bytes, .free_bytes = std::max<int64_t>(free, 0)};
+  const auto& giving_way = models_.at(name).wanted.giving_way;
+  const auto gives_way = giving_way.find(number);
+  const int64_t limit = gives_way == giving_way.end() ? 0 : gives_way->second.memory_bytes_max;
+  const bool by_own_limit = limit > 0 && bytes > limit;
+  version.status.memory_shortage =
+      MemoryShortage{.needed_bytes = bytes, .free_bytes = std::max<int64_t>(free, 0), .by_own_limit = by_own_limit};
+  if (by_own_limit) {
+    return ResourceExhausted("model \"{}\" version {} needs about {} bytes of memory, and its own limit is {} bytes",
+                             name, number, bytes, limit);
+  }
+  MakeRoom();
   return ResourceExhausted(
       "model \"{}\" version {} needs about {} bytes of memory; of the limit of {} bytes, {} are reserved", name, number,
-      bytes, rules_.memory_bytes_max, rules_.memory_bytes_max - free);
+      bytes, rules_.memory_bytes_max, rules_.memory_bytes_max - FreeBytes());
+}
+
+// Unloads as many versions that give way as those that wait for memory and do not give way need. Memory that is being
+// freed already counts as free.
+void VersionBook::MakeRoom() {
+  int64_t missing = AwaitedBytes() - FreeBytes();
+  for (const auto& [name, model] : models_) {
+    for (const auto& [number, version] : model.versions) {
+      if (version.status.state == State::kUnloading) missing -= version.reserved_bytes;
+    }
+  }
+  for (auto& [name, model] : models_) {
+    for (auto& [number, version] : model.versions) {
+      if (missing <= 0) return;
+      if (!model.GivesWay(number) || version.ready == nullptr) continue;
+      missing -= version.reserved_bytes;
+      Unload(name, &version);
+    }
+  }
 }
 
 void VersionBook::BeginWarmUp(const std::string& name, int64_t number) {
@@ -126,9 +190,11 @@ void VersionBook::FinishLoad(const std::string& name, int64_t number, Result<Loa
     SetState(name, &version, State::kAvailable);
   } else {
     version.reserved_bytes = 0;
+    if (!version.status.memory_shortage) version.lacking_bytes = 0;
     NoteFailure(name, &version, std::move(loaded.error()), now);
     RetryVersionsThatFit();
   }
+  MakeRoom();
   Advance(name, &models_.at(name));
 }
 
@@ -159,12 +225,11 @@ void VersionBook::Gone(const std::string& name, int64_t number) {
 // Restarts the loads that failed for lack of memory and fit now, including those that have no retries left. A version
 // that got its memory and failed for another reason has no shortage, so it is not restarted in a loop.
 void VersionBook::RetryVersionsThatFit() {
-  const int64_t free = FreeBytes();
   for (auto& [name, model] : models_) {
     for (auto& [number, version] : model.versions) {
       const bool waits = version.status.state == State::kStart || version.status.state == State::kFailed;
       const auto& shortage = version.status.memory_shortage;
-      if (!version.wanted || !waits || !shortage || shortage->needed_bytes > free) continue;
+      if (!version.wanted || !waits || !shortage || shortage->needed_bytes > FreeFor(model, number)) continue;
       version.retry_at = {};
       if (version.status.state == State::kFailed) SetState(name, &version, State::kStart);
     }

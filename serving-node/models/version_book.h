@@ -62,10 +62,13 @@ class VersionBook {
   void Retry(const std::string& model, int64_t version);
 
   // Returns the version to load next. Models without an available version come first; in a model the highest version.
+  // Versions that give way come last.
   Next FindNext(SteadyTime now) const;
   // The steps of a load, in order: Begin, Reserve, BeginWarmUp, FinishLoad.
   void Begin(const std::string& model, int64_t version);
-  // Reserves the estimated memory. Returns ResourceExhausted if all reservations together would exceed the limit.
+  // Reserves the estimated memory. Returns ResourceExhausted if all reservations together would exceed the limit, or
+  // the version its own limit. If the memory of versions that give way suffices for this one, which does not give way,
+  // unloads them, and the load is tried again when they are gone.
   Status Reserve(const std::string& model, int64_t version, int64_t bytes);
   void BeginWarmUp(const std::string& model, int64_t version);
   void FinishLoad(const std::string& model, int64_t version, Result<Loaded> loaded, SteadyTime now);
@@ -88,6 +91,7 @@ class VersionBook {
     bool wanted = false;
     Path from;                   // The base path of the last load.
     int64_t reserved_bytes = 0;  // Held from Reserve until the version is unloaded or failed.
+    int64_t lacking_bytes = 0;   // What Reserve last refused; 0 from then on that it reserved, or is not wanted.
     int failures = 0;
     SteadyTime retry_at;
     std::optional<batching::Options> own_batching;  // From the version's files; replaces the model's batching.
@@ -102,6 +106,7 @@ class VersionBook {
     bool HasAvailable() const;
     bool IsUnloading() const;
     bool HasEnded() const;
+    bool GivesWay(int64_t number) const { return wanted.giving_way.contains(number); }
   };
 
   Version& At(const std::string& model, int64_t version);
@@ -111,6 +116,9 @@ class VersionBook {
   void Advance(const std::string& name, Model* model);
   bool MayUnloadUnwanted(const Model& model) const;
   int64_t FreeBytes() const;
+  int64_t AwaitedBytes() const;
+  int64_t FreeFor(const Model& model, int64_t number) const;
+  void MakeRoom();
   void RetryVersionsThatFit();
   void Unload(const std::string& model, Version* version);
   void UseBatching(const Model& model, Version* version);

@@ -1,9 +1,8 @@
 """Rollouts on three real nodes, one of which has too little memory. Run: python3 tests/integration/bad_nodes_test.py"""
 
-import shlex
 import unittest
 
-from harness import Installation, wait_for
+from harness import Installation, needed_bytes, wait_for
 from local_test import half_plus
 
 NODES = 3
@@ -19,19 +18,7 @@ class BadNodes(unittest.TestCase):
 
     def limit_one_node(self, versions):
         """The first node that starts gets a memory limit that just fits these versions of the source together."""
-        def needed_bytes(version):
-            return sum(file.stat().st_size for file in (self.source / str(version)).rglob("*") if file.is_file()) * 12 // 10
-
-        limit = sum(needed_bytes(version) for version in versions) + 100  # Versions differ by a few bytes.
-        real = self.it.node_binary
-        self.it.node_binary = self.it.dir / "node"
-        self.it.node_binary.write_text(f"""#!/bin/sh
-if mkdir {shlex.quote(str(self.it.dir / "limited"))} 2>/dev/null; then
-  set -- "$@" --model_memory_bytes_max={limit}
-fi
-exec {shlex.quote(str(real))} "$@"
-""")
-        self.it.node_binary.chmod(0o755)
+        self.it.limit_first_node(sum(needed_bytes(self.source, version) for version in versions) + 100)  # Versions differ by a few bytes.
 
     def serve_first(self, rollout, *others):
         self.it.apply_fleet(nodes=NODES)

@@ -13,6 +13,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import struct
@@ -64,6 +65,11 @@ def read_images(path):
             for at in range(0, len(floats), 64)]
 
 
+def needed_bytes(source, version):
+    """The memory that a node expects the version to need."""
+    return sum(file.stat().st_size for file in (source / str(version)).rglob("*") if file.is_file()) * 12 // 10
+
+
 class Installation:
     def __init__(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="ls_"))
@@ -101,6 +107,17 @@ class Installation:
                  *flags],
                 stdout=log, stderr=log, env={**os.environ, MARK: str(self.dir), **(env or {})})
         return self.controller
+
+    def limit_first_node(self, model_memory_bytes):
+        """The first node that starts gets this memory limit. Call it before the controller is started."""
+        real, self.node_binary = self.node_binary, self.dir / "node"
+        self.node_binary.write_text(f"""#!/bin/sh
+if mkdir {shlex.quote(str(self.dir / "limited"))} 2>/dev/null; then
+  set -- "$@" --model_memory_bytes_max={model_memory_bytes}
+fi
+exec {shlex.quote(str(real))} "$@"
+""")
+        self.node_binary.chmod(0o755)
 
     def kill_controller(self):
         if self.controller is not None and self.controller.poll() is None:

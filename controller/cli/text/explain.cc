@@ -109,6 +109,15 @@ std::string BadNodesText(const api::ModelStatus& status) {
   return "";
 }
 
+// Why pairs are missing, or delay users.
+std::string RoomForPairsText(const api::ModelStatus& status) {
+  for (const api::Condition& condition : status.conditions) {
+    if (condition.type == "PairsHaveRoom" && condition.status == "False")
+      return fmt::format("  Pairs have too little room ({}): {}\n", condition.reason, condition.message);
+  }
+  return "";
+}
+
 // The repeated runs of the golden set; "" if the manifest asks for none.
 std::string GoldenSetText(const api::Model& model, const std::string& target) {
   for (const api::Condition& condition : model.status.conditions) {
@@ -207,6 +216,8 @@ std::string ExplainModel(const api::Model& model, TimePoint now) {
   text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
   text += Section("The rollout", RolloutText(model, now) + BadNodesText(model.status));
   text += Section("The numbers", NumbersText(model.status.rollout.verdict));
+  const std::string pairs = PairsText(model.status.rollout) + RoomForPairsText(model.status);
+  if (!pairs.empty()) text += Section("The pairs", pairs);
   const std::string outputs = OutputsText(model.status.rollout);
   if (!outputs.empty()) text += Section("The outputs", outputs);
   const std::string target = TargetOf(model.metadata);

@@ -189,14 +189,27 @@ std::string EndText(const rollout::Preview& preview) {
   return text;
 }
 
-std::string PolicyText(const api::Model& model, const rollout::Preview& preview, size_t nodes) {
+// Whether the rollout makes pairs on nodes that execute one run at a time.
+std::string CautionLine(const api::Rollout& rollout, const PlannedFleet& fleet) {
+  const bool in_phase = rollout.shadow && rollout.shadow->share > 0;
+  const bool in_steps = rollout.strategy == api::Strategy::kCanary && rollout.pairs.share > 0;
+  if (fleet.concurrent_runs_max != 1 || !(in_phase || in_steps)) return "";
+  return Line("caution", fmt::format("engine.concurrentRuns of the fleet is 1, so a request that arrives during a run "
+                                     "of a pair waits until that run has ended, and a node that is never idle makes no "
+                                     "pairs; raise it if the nodes have more processors, or lower {}",
+                                     in_phase ? "rollout.shadow.budget" : "rollout.analysis.pairs.budget"));
+}
+
+std::string PolicyText(const api::Model& model, const rollout::Preview& preview, const PlannedFleet& fleet) {
   const api::Rollout& rollout = model.spec.rollout;
   std::string text = Line("at least", EndText(preview)) + Line("checked", ChecksText(model.spec));
   const bool steps = rollout.strategy == api::Strategy::kCanary && preview.stable != 0;
   if (preview.stable != 0) text += PhaseLines(model);
   if (steps) text += Line("requests", RequestsText(rollout));
   const bool is_judged = steps || (rollout.shadow && preview.stable != 0);
-  if (is_judged) text += Line("judged", JudgedText(model.spec)) + ProofLines(model, preview, nodes);
+  if (is_judged)
+    text +=
+        Line("judged", JudgedText(model.spec)) + ProofLines(model, preview, fleet.nodes) + CautionLine(rollout, fleet);
   if (is_judged) {
     text += Line("if worse", rollout.on_failure == api::OnFailure::kRollback
                                  ? "all traffic returns to the old version; the new one is not retried"
@@ -213,14 +226,14 @@ std::string WayText(const api::Model& model, const rollout::Preview& preview) {
 
 }  // namespace
 
-std::string PlanText(const api::Model& model, const rollout::Preview& preview, size_t nodes) {
+std::string PlanText(const api::Model& model, const rollout::Preview& preview, const PlannedFleet& fleet) {
   const std::string name = model.metadata.namespace_ + "/" + model.metadata.name;
   if (!preview.no_rollout_reason.empty())
     return fmt::format("Model {}: no rollout: {}\n", name, preview.no_rollout_reason);
   if (preview.moments.empty()) return fmt::format("Model {}: its rollout waits: {}\n", name, RolloutInShort(model));
-  return fmt::format("Model {}: {}, on {} nodes of fleet {}\n", name, WayText(model, preview), nodes,
+  return fmt::format("Model {}: {}, on {} nodes of fleet {}\n", name, WayText(model, preview), fleet.nodes,
                      model.spec.fleet) +
-         MomentsText(preview) + PolicyText(model, preview, nodes);
+         MomentsText(preview) + PolicyText(model, preview, fleet);
 }
 
 }  // namespace longshore::cli::text

@@ -10,7 +10,13 @@
 
 namespace longshore::cli::text {
 
-// `model`: the Model as it would be stored after the change. `nodes`: the number of nodes of its fleet.
-std::string PlanText(const api::Model& model, const rollout::Preview& preview, size_t nodes);
+// The Model's fleet.
+struct PlannedFleet {
+  size_t nodes = 0;
+  int concurrent_runs_max = 0;  // As in its spec; 0: the number of processors of a node.
+};
+
+// `model`: the Model as it would be stored after the change.
+std::string PlanText(const api::Model& model, const rollout::Preview& preview, const PlannedFleet& fleet);
 
 }  // namespace longshore::cli::text

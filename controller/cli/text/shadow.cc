@@ -36,8 +36,20 @@ std::string RequiredText(const api::Rollout& rollout) {
   return "if no test fails";
 }
 
+// "280 because the node was busy, 15 because the budget was spent".
+std::string DropsText(const api::PairDrops& dropped) {
+  std::vector<std::string> parts;
+  const auto add = [&](int64_t count, const char* why) {
+    if (count > 0) parts.push_back(fmt::format("{} because {}", count, why));
+  };
+  add(dropped.busy, "the node was busy");
+  add(dropped.budget, "the budget for pairs was spent");
+  add(dropped.queue, "too many pairs waited already");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 // How many pairs the rule needs at least: if the outputs agree in all of them.
-std::string PairsText(const analysis::OutputTest& test) {
+std::string ProofText(const analysis::OutputTest& test) {
   const auto pairs = analysis::PairsToProve(test, 1 / analysis::kAlphaProof);
   return pairs ? fmt::format("a proof takes at least about {:.0f} pairs", api::RoundedTo(2, *pairs))
                : "no proof is possible";
@@ -50,7 +62,7 @@ std::string RulesText(const api::Shadow& shadow) {
   std::string text;
   for (size_t i = 0; i < tests.size(); ++i) {
     text += PlanLine("output", fmt::format("{}: at least {} of the rows must agree; {}", tests[i].counts.rule,
-                                           PercentOf(shadow.compare[i].rows), PairsText(tests[i])));
+                                           PercentOf(shadow.compare[i].rows), ProofText(tests[i])));
   }
   return text;
 }
@@ -89,6 +101,10 @@ std::string PhaseLines(const api::Model& model) {
                                      "slots, for at least {}, {}",
                                      SharesText(rollout), PercentOf(shadow.budget), api::RoughDuration(shadow.hold),
                                      RequiredText(rollout)));
+  if (!shadow.memory_max.empty()) {
+    text += PlanLine("memory", fmt::format("until it gets requests, a node loads it only if it needs at most {}",
+                                           shadow.memory_max));
+  }
   return text + RulesText(shadow);
 }
 
@@ -97,9 +113,18 @@ std::string OutputsText(const api::RolloutStatus& rollout) {
   std::string text;
   if (!analysis) return text;
   for (const analysis::OutputTest& test : analysis->outputs) text += "  " + analysis::ToText(test) + "\n";
-  const api::PairEvidence& pairs = analysis->candidate.pairs;
-  if (!text.empty()) text += fmt::format("  {} inputs ran on both versions.\n", pairs.pairs);
   return text;
+}
+
+std::string PairsText(const api::RolloutStatus& rollout) {
+  const auto analysis = analysis::FromJson(rollout.analysis);
+  if (!analysis) return "";
+  const api::PairEvidence& pairs = analysis->candidate.pairs;
+  const int64_t dropped = pairs.dropped.total();
+  if (pairs.pairs + dropped == 0) return "";
+  std::string text = fmt::format("  {} inputs ran on both versions", pairs.pairs);
+  if (dropped > 0) text += fmt::format("; {} more were dropped: {}", dropped, DropsText(pairs.dropped));
+  return text + ".\n";
 }
 
 }  // namespace longshore::cli::text

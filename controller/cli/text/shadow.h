@@ -17,5 +17,8 @@ std::string WaitInPhase(const api::Model& model, TimePoint now);
 std::string PhaseLines(const api::Model& model);
 // What the rules of the last rollout have found, one line for each rule; "" if it has no rules.
 std::string OutputsText(const api::RolloutStatus& rollout);
+// How many inputs of the last rollout ran on both versions, and how many more should have, with the reasons why they
+// did not; "" if there are none of either kind.
+std::string PairsText(const api::RolloutStatus& rollout);
 
 }  // namespace longshore::cli::text

@@ -16,6 +16,8 @@ constexpr const char* kNodesAvailable = "NodesAvailable";
 // The condition that is False while the version that serves fails its golden set. It is the version that the manifest
 // asks for, so the object is as wanted.
 constexpr const char* kGoldenSetPasses = "GoldenSetPasses";
+// The condition that is False while pairs have too little room. The rollout goes on, only more slowly.
+constexpr const char* kPairsHaveRoom = "PairsHaveRoom";
 
 const char* NameOf(Standing standing) {
   switch (standing) {
@@ -49,7 +51,8 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   const api::Condition stalled = find("Stalled");
   if (stalled.status == "True") return {Standing::kFailed, stalled.reason + ": " + stalled.message};
   const auto trouble = std::ranges::find_if(conditions, [](const api::Condition& condition) {
-    return IsTrouble(condition) && condition.type != kNodesAvailable && condition.type != kGoldenSetPasses;
+    return IsTrouble(condition) && condition.type != kNodesAvailable && condition.type != kGoldenSetPasses &&
+           condition.type != kPairsHaveRoom;
   });
   if (trouble != conditions.end()) return {Standing::kUnderWay, trouble->type + ": " + trouble->message};
   const bool done = ready.status == "True" && find("Reconciling").status != "True";

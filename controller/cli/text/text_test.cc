@@ -139,12 +139,29 @@ api::Model Shadowed() {
   analysis::WindowEvidence window;
   window.candidate.pairs.pairs = 410;
   window.candidate.pairs.outputs = {{"probabilities: Top1", 410, 2, 1, 0}, {"text: Equal", 400, 0, 8, 4}};
+  window.candidate.pairs.dropped = {.busy = 280, .budget = 15, .queue = 5};
   rollout.analysis = ToJson(analysis::Update(std::move(analysis), "cpu-0", window));
   return model;
 }
 
 TEST(Text, ExplainInThePhaseShadowSaysWhatTheOutputsHaveShown) {
   ExpectGolden("explain_shadow", ExplainModel(Shadowed(), kNow));
+}
+
+TEST(Text, ExplainSaysWhyThereAreNoPairsIfAllWereDropped) {
+  api::Model model = Shadowed();
+  analysis::WindowEvidence window;
+  window.candidate.pairs.dropped.busy = 7;
+  model.status.rollout.analysis = ToJson(analysis::Update(analysis::Begin(model.spec, {}), "cpu-0", window));
+  EXPECT_THAT(ExplainModel(model, kNow),
+              HasSubstr("0 inputs ran on both versions; 7 more were dropped: 7 because the node was busy.\n"));
+}
+
+TEST(Text, ExplainAndStatusSayThatPairsHaveTooLittleRoom) {
+  api::Model model = Shadowed();
+  model.status.conditions.push_back({"PairsHaveRoom", "False", "NeverIdle", "no slot was idle", 4, kNow});
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("Pairs have too little room (NeverIdle): no slot was idle\n"));
+  EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("trouble   PairsHaveRoom: no slot was idle"));
 }
 
 TEST(Text, APreviewThatWaitsForAPersonIsNotCalledPaused) {
@@ -296,7 +313,8 @@ TEST(Standing, IsUnderWayUntilAControllerHasSeenTheManifestAndNoConditionReports
   EXPECT_EQ(ReportOf(model).standing, Standing::kAsWanted);
 }
 
-std::string Plan(const std::string& spec, int64_t stable, const api::Traffic& traffic = {}) {
+std::string Plan(const std::string& spec, int64_t stable, const api::Traffic& traffic = {},
+                 int concurrent_runs_max = 0) {
   api::Model model = MakeModel();
   model.status = {};
   model.status.stable_version = stable;
@@ -304,7 +322,8 @@ std::string Plan(const std::string& spec, int64_t stable, const api::Traffic& tr
   const auto parsed = ParseJson(spec);
   model.spec = api::ModelSpecFromJson(parsed.value(), "digits").value();
   const std::optional<int64_t> newest = model.spec.version ? std::nullopt : std::optional(stable + 1);
-  return PlanText(model, rollout::PredictRollout(model, {"cpu-0", "cpu-1", "cpu-2", "cpu-3"}, newest, kNow), 4);
+  return PlanText(model, rollout::PredictRollout(model, {"cpu-0", "cpu-1", "cpu-2", "cpu-3"}, newest, kNow),
+                  {.nodes = 4, .concurrent_runs_max = concurrent_runs_max});
 }
 
 TEST(Plan, ShowsTheExpectedHistoryAndTheCriteria) {
@@ -329,6 +348,25 @@ TEST(Plan, ShowsTheExpectedHistoryAndTheCriteria) {
   EXPECT_NE(
       Plan("{" + source + R"(, "version": 3, "rollout": {"paused": true}})", 2).find("spec.rollout.paused is true"),
       std::string::npos);
+}
+
+TEST(Plan, WarnsIfPairsWouldDelayUsersBecauseANodeExecutesOneRunAtATime) {
+  const std::string start = R"({"fleet": "cpu", "version": 3, "source": {"uri": "file:///m"}, "rollout": {)";
+  const std::string shadow = start + R"("strategy": "Shadow"}})";
+  EXPECT_THAT(Plan(shadow, 2, {}, 1), HasSubstr("engine.concurrentRuns of the fleet is 1"));
+  EXPECT_THAT(Plan(shadow, 2, {}, 1), HasSubstr("lower rollout.shadow.budget\n"));
+  EXPECT_THAT(Plan(shadow, 2, {}, 2), Not(HasSubstr("concurrentRuns")));
+  const std::string canary = start + R"("steps": [{"weight": 50}])";
+  EXPECT_THAT(Plan(canary + "}}", 2, {}, 1), HasSubstr("lower rollout.analysis.pairs.budget\n"));
+  const std::string no_pairs = canary + R"(, "analysis": {"pairs": {"share": 0}}}})";
+  EXPECT_THAT(Plan(no_pairs, 2, {}, 1), Not(HasSubstr("concurrentRuns")));
+}
+
+TEST(Plan, SaysTheMemoryThatTheVersionMayNeed) {
+  EXPECT_THAT(Plan(R"({"fleet": "cpu", "version": 3, "source": {"uri": "file:///m"},
+                       "rollout": {"strategy": "Shadow", "shadow": {"memoryMax": "512Mi"}}})",
+                   2),
+              HasSubstr("  memory     until it gets requests, a node loads it only if it needs at most 512Mi\n"));
 }
 
 TEST(Plan, SaysHowLongAProofTakesAtTheLastTraffic) {

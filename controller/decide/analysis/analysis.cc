@@ -262,7 +262,8 @@ WindowEvidence Sum(const Windows& windows) {
 }
 
 Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window) {
-  if (window.candidate.pairs.pairs > 0) TestPairs(window.candidate.pairs, analysis);
+  const api::PairEvidence& pairs = window.candidate.pairs;
+  if (pairs.pairs > 0 || pairs.dropped.total() > 0) TestPairs(pairs, analysis);
   analysis.bins.Add(node, {window.candidate.bins, window.stable.bins}, analysis.baseline.bins);
   WindowEvidence& open = analysis.open[node];
   Add(window.candidate, open.candidate);
@@ -274,6 +275,16 @@ Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence
   const auto [fewer, more] = std::minmax(open.candidate.requests, open.stable.requests);
   if (fewer > 0 || more >= kAloneMax) Close(node, analysis);
   return analysis;
+}
+
+void NoteDrops(const Windows& windows, TimePoint now, Analysis& analysis) {
+  api::PairEvidence pairs;
+  for (const auto& [_, window] : windows) Add(window.candidate.pairs, pairs);
+  DropsSincePair& drops = analysis.drops_since_pair;
+  if (pairs.pairs > 0) drops = {};
+  if (pairs.pairs > 0 || pairs.dropped.total() == 0) return;
+  if (drops.since == TimePoint{}) drops.since = now;
+  Add(pairs.dropped, drops.dropped);
 }
 
 void EndWindowsWithoutCandidate(Analysis& analysis) {

@@ -116,6 +116,14 @@ struct PhaseRequirements {
 };
 PhaseRequirements PhaseRequirementsOf(const api::Rollout& rollout);
 
+// The sampled requests that were dropped one after the other since the newest pair, on all nodes.
+struct DropsSincePair {
+  TimePoint since{};  // When the first of them was noticed; TimePoint{}: there are none.
+  api::PairDrops dropped{};
+
+  friend bool operator==(const DropsSincePair&, const DropsSincePair&) = default;
+};
+
 struct Analysis {
   Tolerances tolerances;
   PhaseRequirements phase;
@@ -141,6 +149,7 @@ struct Analysis {
 
   std::vector<OutputTest> outputs;  // In the order of the rules in the spec.
   Bins bins;
+  DropsSincePair drops_since_pair;
 
   RateDifference error_difference;
   std::set<std::string> slo_missed;  // Nodes whose last closed window missed the SLO.
@@ -174,6 +183,9 @@ Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
 // Adds the window of one node. Call it once per node each time evidence is used. If users are assigned,
 // analysis.bins.Follow says how; call it before.
 Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window);
+
+// Updates drops_since_pair with the windows of all nodes together, which end now. Call it each time evidence is used.
+void NoteDrops(const Windows& windows, TimePoint now, Analysis& analysis);
 
 // Ends the open windows in which the candidate has no request, without a test. Call it when a candidate without weight
 // gets some: the requests of these windows are older, so they were not measured under the same conditions.
@@ -229,6 +241,8 @@ std::optional<double> RequestsToProve(double error_rate, double candidate_share,
 std::optional<double> PairsToProve(double error_rate, const ErrorTolerance& tolerance);
 
 Json ToJson(const Analysis& analysis);
+// Reads this part alone, which is much faster than FromJson; an empty one if the JSON was not written by ToJson.
+DropsSincePair DropsSincePairIn(const Json& json);
 // Returns DataLoss if the JSON was not written by ToJson; null gives an empty Analysis.
 Result<Analysis> FromJson(const Json& json);
 

@@ -33,6 +33,13 @@ api::BinEvidence BinsFrom(const Json& json) {
           json.at("bad").get<std::vector<int64_t>>()};
 }
 
+Json DropsToJson(const api::PairDrops& drops) { return {drops.busy, drops.budget, drops.queue}; }
+
+api::PairDrops DropsFrom(const Json& json) {
+  const auto counts = json.get<std::array<int64_t, 3>>();
+  return {counts[0], counts[1], counts[2]};
+}
+
 // "runTimes", the sum over all numbers of rows, is for the previous release, which reads nothing else.
 Json ArmToJson(const api::ArmEvidence& arm) {
   Json json{{"requests", arm.requests},
@@ -44,11 +51,12 @@ Json ArmToJson(const api::ArmEvidence& arm) {
             {"drift", {arm.drift.pairs, arm.drift.difference_sum, arm.drift.difference_max, arm.drift.top1_changed}}};
   for (const auto& [rows, buckets] : arm.run_times)
     json["runTimesOfRows"][std::to_string(rows)] = BucketsToJson(buckets);
-  if (const api::PairEvidence& pairs = arm.pairs; pairs.pairs > 0) {
+  if (const api::PairEvidence& pairs = arm.pairs; pairs.pairs > 0 || pairs.dropped.total() > 0) {
     json["pairs"] = {{"counts", {pairs.pairs, pairs.candidate_failed, pairs.stable_failed, pairs.both_failed}},
                      {"ratios", BucketsToJson(pairs.ratio_buckets)}};
     if (pairs.mismatched > 0) json["pairs"]["mismatched"] = pairs.mismatched;
     if (pairs.mismatched > 0) json["pairs"]["mismatch"] = pairs.mismatch;
+    if (pairs.dropped.total() > 0) json["pairs"]["dropped"] = DropsToJson(pairs.dropped);
   }
   if (!arm.bins.salt.empty()) json["bins"] = BinsToJson(arm.bins);
   return json;
@@ -62,7 +70,8 @@ api::PairEvidence PairsFrom(const Json& json) {
           .both_failed = counts[3],
           .ratio_buckets = BucketsFrom(json.at("ratios")),
           .mismatched = json.value("mismatched", int64_t{0}),
-          .mismatch = json.value("mismatch", "")};
+          .mismatch = json.value("mismatch", ""),
+          .dropped = json.contains("dropped") ? DropsFrom(json.at("dropped")) : api::PairDrops{}};
 }
 
 // An analysis of the previous release has neither overloaded requests nor rows, pairs or bins.
@@ -142,6 +151,12 @@ PhaseRequirements PhaseFrom(const Json& json) {
           Duration(json.at("holdUs").get<int64_t>()), json.at("errors").get<bool>(), json.at("latency").get<bool>()};
 }
 
+DropsSincePair ReadDropsSincePair(const Json& json) {
+  if (!json.contains("dropsSincePair")) return {};
+  const Json& drops = json.at("dropsSincePair");
+  return {FromUnixMillis(drops.at("sinceMs").get<int64_t>()), DropsFrom(drops.at("dropped"))};
+}
+
 Analysis Read(const Json& json) {
   Analysis analysis;
   analysis.tolerances.latency_buckets = json.at("toleranceBuckets").get<int>();
@@ -150,6 +165,7 @@ Analysis Read(const Json& json) {
                                   json.at("errorTolerance").at(1).get<double>()};
   }
   if (json.contains("phase")) analysis.phase = PhaseFrom(json.at("phase"));
+  analysis.drops_since_pair = ReadDropsSincePair(json);
   if (json.contains("sloBucket")) analysis.slo_bucket = json.at("sloBucket").get<int>();
   analysis.slo_quantile = json.at("sloQuantile").get<double>();
   analysis.slo_missed = json.at("sloMissed").get<std::set<std::string>>();
@@ -183,9 +199,19 @@ Json ToJson(const Analysis& analysis) {
             {"errorDifference", {difference.weight, difference.sum, difference.variance}}};
   AddProcesses(analysis, json);
   if (!analysis.outputs.empty()) json["outputs"] = ToJson(analysis.outputs);
+  if (const DropsSincePair& drops = analysis.drops_since_pair; drops.since != TimePoint{})
+    json["dropsSincePair"] = {{"sinceMs", ToUnixMillis(drops.since)}, {"dropped", DropsToJson(drops.dropped)}};
   if (Json bins = analysis.bins.ToJson(); !bins.is_null()) json["bins"] = std::move(bins);
   if (analysis.slo_bucket) json["sloBucket"] = *analysis.slo_bucket;
   return json;
+}
+
+DropsSincePair DropsSincePairIn(const Json& json) {
+  try {
+    return ReadDropsSincePair(json);
+  } catch (const Json::exception&) {
+    return {};
+  }
 }
 
 Result<Analysis> FromJson(const Json& json) {

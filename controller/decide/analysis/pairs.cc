@@ -17,6 +17,12 @@ std::vector<int64_t>::const_iterator EndOf(const api::PairEvidence& pairs, int b
 
 }  // namespace
 
+void Add(const api::PairDrops& more, api::PairDrops& total) {
+  total.busy += more.busy;
+  total.budget += more.budget;
+  total.queue += more.queue;
+}
+
 void Add(const api::PairEvidence& more, api::PairEvidence& total) {
   total.pairs += more.pairs;
   total.candidate_failed += more.candidate_failed;
@@ -25,6 +31,7 @@ void Add(const api::PairEvidence& more, api::PairEvidence& total) {
   total.mismatched += more.mismatched;
   if (total.mismatch.empty()) total.mismatch = more.mismatch;
   Add(more.outputs, total.outputs);
+  Add(more.dropped, total.dropped);
   const size_t size = std::min<size_t>(more.ratio_buckets.size(), kRatioBuckets);
   if (total.ratio_buckets.size() < size) total.ratio_buckets.resize(size);
   for (size_t i = 0; i < size; ++i) total.ratio_buckets[i] += more.ratio_buckets[i];

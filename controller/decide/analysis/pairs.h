@@ -21,6 +21,7 @@ using statistics::EProcess;
 using statistics::Mixture;
 
 // Adds the counts of `more` to `total`.
+void Add(const api::PairDrops& more, api::PairDrops& total);
 void Add(const api::PairEvidence& more, api::PairEvidence& total);
 
 // Number of pairs with a ratio above the upper edge of `bucket`; with at most that ratio.

@@ -12,6 +12,7 @@
 #include "common/node_contract/homes.h"
 #include "common/node_contract/state_digest.h"
 #include "controller/api/format.h"
+#include "controller/api/units.h"
 #include "controller/decide/analysis/analysis.h"
 
 namespace longshore::plan {
@@ -51,6 +52,27 @@ const api::Shadow* ShadowNow(const api::Model& model) {
   return shadow && IsWithoutWeight(model.status.rollout.phase) ? &*shadow : nullptr;
 }
 
+// Whether the placed version is a candidate that is to be judged before it gets requests, and has none yet, or one that
+// waits after such a rollout until nodes have the memory for it. Other versions need their memory more.
+bool GivesWay(const api::Model& model, const rollout::VersionPlacement& placed) {
+  using api::RolloutPhase, api::Strategy;
+  const api::Rollout& policy = model.spec.rollout;
+  const api::RolloutStatus& rollout = model.status.rollout;
+  if (!placed.candidate || placed.weight_bp > 0 || rollout.stable == 0 || rollout.undo_generation != 0) return false;
+  const bool is_judged_first = policy.strategy == Strategy::kCanary ? policy.shadow && !rollout.shadow_done
+                                                                    : policy.strategy != Strategy::kImmediate;
+  const RolloutPhase phase = rollout.phase;
+  return is_judged_first && (phase == RolloutPhase::kValidating || phase == RolloutPhase::kLoading ||
+                             phase == RolloutPhase::kRolledBack || IsWithoutWeight(phase));
+}
+
+void SetMemoryTerms(const api::Model& model, const rollout::VersionPlacement& placed, control::VersionState& version) {
+  if (!GivesWay(model, placed)) return;
+  version.set_gives_way(true);
+  const auto& shadow = model.spec.rollout.shadow;
+  if (shadow && !shadow->memory_max.empty()) version.set_memory_bytes_max(api::BytesOf(shadow->memory_max));
+}
+
 // `nodes`: the number of nodes that hold stable, and so may hold the candidate.
 control::VersionState BuildVersion(const api::Model& model, const rollout::VersionPlacement& placed, size_t nodes) {
   control::VersionState version;
@@ -61,6 +83,7 @@ control::VersionState BuildVersion(const api::Model& model, const rollout::Versi
   version.set_role(placed.candidate ? control::CANDIDATE : stable ? control::STABLE : control::EXTRA);
   if (placed.candidate) *version.mutable_guard() = BuildGuard(model, nodes);
   if (const api::Shadow* shadow = ShadowNow(model)) version.set_shadow(placed.candidate && shadow->share > 0);
+  SetMemoryTerms(model, placed, version);
   const auto digest = model.status.digests.find(placed.version);
   if (digest != model.status.digests.end()) version.set_digest(digest->second);
   return version;

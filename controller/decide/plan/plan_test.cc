@@ -82,6 +82,29 @@ TEST(Plan, LetsNodesMakePairsOfStablesRequestsInThePhaseShadow) {
   EXPECT_FALSE(StateOn(model, Split(model, 0).placement, "a").versions(1).shadow());
 }
 
+TEST(Plan, ACandidateThatAnswersNoClientsYetGivesItsMemoryToOtherVersions) {
+  using api::RolloutPhase, api::Strategy;
+  const auto candidate = [](Strategy strategy, RolloutPhase phase, int weight_bp, bool has_shadow = false) {
+    api::Model model = Digits();
+    model.spec.rollout.strategy = strategy;
+    if (has_shadow) model.spec.rollout.shadow = api::Shadow{.memory_max = "1Ki"};
+    model.status.rollout.phase = phase;
+    model.status.rollout.stable = 1;
+    return StateFor(MakeBlueprint(model, Split(model, weight_bp).placement), "a").versions(1);
+  };
+  for (const RolloutPhase phase : {RolloutPhase::kValidating, RolloutPhase::kLoading, RolloutPhase::kShadow,
+                                   RolloutPhase::kPreview, RolloutPhase::kRolledBack}) {
+    EXPECT_TRUE(candidate(Strategy::kShadow, phase, 0).gives_way());
+    EXPECT_TRUE(candidate(Strategy::kBlueGreen, phase, 0).gives_way());
+    EXPECT_EQ(candidate(Strategy::kBlueGreen, phase, 0, true).memory_bytes_max(), 1024);
+    EXPECT_EQ(candidate(Strategy::kCanary, phase, 0, true).memory_bytes_max(), 1024);
+    EXPECT_FALSE(candidate(Strategy::kCanary, phase, 0).gives_way()) << "it waits for its first requests";
+  }
+  EXPECT_FALSE(candidate(Strategy::kShadow, RolloutPhase::kPromoting, 0).gives_way());
+  EXPECT_FALSE(candidate(Strategy::kCanary, RolloutPhase::kStep, 500, true).gives_way());
+  EXPECT_EQ(candidate(Strategy::kCanary, RolloutPhase::kStep, 500, true).memory_bytes_max(), 0);
+}
+
 TEST(Plan, ComparesOutputsInStepsWithTheShareOfTheSteps) {
   api::Model model = Shadowed();
   model.status.rollout.phase = api::RolloutPhase::kStep;

@@ -4,6 +4,7 @@
 #include "controller/decide/rollout/bad_nodes.h"
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/golden_set.h"
+#include "controller/decide/rollout/pairs.h"
 #include "controller/decide/rollout/phases.h"
 
 namespace longshore::rollout {
@@ -149,6 +150,7 @@ void Describe(Draft& draft) {
   DescribeLabels(draft);
   DescribeBadNodes(draft);
   DescribeGoldenSet(draft);
+  DescribePairs(draft);
 }
 
 }  // namespace longshore::rollout

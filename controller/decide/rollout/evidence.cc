@@ -195,6 +195,7 @@ bool UseEvidence(Draft& draft) {
     for (const auto& [node, window] : draft.observed().windows) {
       analysis = analysis::Update(std::move(analysis), node, window);
     }
+    analysis::NoteDrops(draft.observed().windows, draft.now(), analysis);
     draft.rollout().evidence_used_at = draft.now();
   }
   draft.rollout().analysis = analysis::ToJson(analysis);

@@ -31,9 +31,13 @@ std::optional<Failure> FailureOn(const NodeSeen& node, int64_t version) {
 std::optional<Failure> MemoryLackOn(const NodeSeen& node, int64_t version) {
   const VersionSeen* seen = SeenOn(node, version);
   if (seen == nullptr || seen->state != NodeState::kNoMemory) return std::nullopt;
+  const MemorySeen& memory = seen->memory;
+  const std::string room = memory.by_own_limit
+                               ? fmt::format("rollout.shadow.memoryMax allows {} bytes", memory.free_bytes)
+                               : fmt::format("{} bytes are free", memory.free_bytes);
   return Failure{kNotEnoughMemory,
-                 fmt::format("node {}: version {} needs {} bytes of memory, and {} bytes are free", node.name, version,
-                             seen->memory.needed_bytes, seen->memory.free_bytes),
+                 fmt::format("node {}: version {} needs {} bytes of memory, and {}", node.name, version,
+                             memory.needed_bytes, room),
                  node.name};
 }
 

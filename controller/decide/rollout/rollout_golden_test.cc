@@ -2,15 +2,17 @@
 //   spec:     fields that differ from a model with version 2 and the default canary
 //   status:   as stored; evidence: {candidate: {...}, stable: {...}, times: 20} becomes the rollout's analysis, begun
 //             with baseline: {requests: 1000, errors: 10}, stable's past, and evidenceSpec, if the spec was another one
-//             then; node: the node that the evidence is from
+//             then; node: the node that the evidence is from; withoutPairsSince: when the first of its dropped
+//             requests was noticed
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
-//             a version in the state NoMemory has neededBytes and freeBytes; goldenAgain: {records: 9, passed: 8, at:
-//             90s}
+//             a version in the state NoMemory has neededBytes, freeBytes and byOwnLimit; slots: 1; goldenAgain:
+//             {records: 9, passed: 8, at: 90s}
 //   draining: [b]; departing: [c]
 //   latest:   3
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
 //             stable: {...}}; each bin has these counts. candidate: {pairs: {count: 10, mismatched: 1, mismatch: why,
-//             outputs: [{rule: "o: Top1", differs: 1}]}}: all pairs were compared, and no version was slower
+//             outputs: [{rule: "o: Top1", differs: 1}], busy: 3, overBudget: 2}}: all pairs were compared, and no
+//             version was slower; busy and overBudget were dropped
 //   past:     all known counts of stable, like one of window
 //   now:      "90s" after the start of time
 #include <gtest/gtest.h>
@@ -51,7 +53,8 @@ VersionSeen VersionFrom(const Json& json) {
   seen.state = StateOf(Get<std::string>(json, "state", "Absent"));
   seen.message = Get<std::string>(json, "message", "");
   seen.digest = Get<std::string>(json, "digest", "");
-  seen.memory = {Get<int64_t>(json, "neededBytes", 0), Get<int64_t>(json, "freeBytes", 0)};
+  seen.memory = {Get<int64_t>(json, "neededBytes", 0), Get<int64_t>(json, "freeBytes", 0),
+                 Get(json, "byOwnLimit", false)};
   if (const Json& golden = Child(json, "golden"); !golden.is_null()) seen.golden = GoldenFrom(golden);
   if (const Json& golden = Child(json, "goldenAgain"); !golden.is_null()) {
     seen.golden_again = GoldenFrom(golden);
@@ -69,6 +72,7 @@ api::PairEvidence PairsFrom(const Json& json) {
   pairs.ratio_buckets.back() = pairs.pairs;
   pairs.mismatched = Get<int64_t>(json, "mismatched", 0);
   pairs.mismatch = Get<std::string>(json, "mismatch", "");
+  pairs.dropped = {Get<int64_t>(json, "busy", 0), Get<int64_t>(json, "overBudget", 0), 0};
   for (const Json& output : Child(json, "outputs")) {
     pairs.outputs.push_back({.rule = Get<std::string>(output, "rule", ""),
                              .pairs = pairs.pairs,
@@ -115,9 +119,10 @@ Observed ObservedFrom(const Json& json) {
     const Json& departing = Child(json, "departing");
     node.departing = std::find(departing.begin(), departing.end(), Json(name)) != departing.end();
     for (const auto& [version, seen] : versions.items()) {
-      if (version != "source") node.versions[std::stoll(version)] = VersionFrom(seen);
+      if (version != "source" && version != "slots") node.versions[std::stoll(version)] = VersionFrom(seen);
     }
     node.source = SourceFrom(Child(versions, "source"));
+    node.run_slots = Get<int64_t>(versions, "slots", 0);
     observed.nodes.push_back(node);
   }
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
@@ -151,6 +156,10 @@ api::Model ModelFrom(const Json& json) {
     auto analysis = analysis::Begin(spec, ArmFrom(past));
     for (int i = 0; i < Get(evidence, "times", 1); ++i) {
       analysis = analysis::Update(std::move(analysis), Get<std::string>(evidence, "node", "a"), WindowFrom(evidence));
+    }
+    if (json.contains("withoutPairsSince")) {
+      const analysis::Windows windows{{"a", WindowFrom(evidence)}};
+      analysis::NoteDrops(windows, golden::TimeOf(json, "withoutPairsSince"), analysis);
     }
     model.status.rollout.analysis = analysis::ToJson(analysis);
   }

@@ -30,6 +30,7 @@ enum class NodeState {
 struct MemorySeen {
   int64_t needed_bytes = 0;
   int64_t free_bytes = 0;
+  bool by_own_limit = false;  // `free_bytes` is rollout.shadow.memoryMax.
 };
 
 struct GoldenSeen {
@@ -74,6 +75,7 @@ struct NodeSeen {
   // Is to be stopped once other nodes have its versions: gets no new work and is not counted, as if it were draining,
   // but receives messages and keeps the versions that it has ready.
   bool departing = false;
+  int64_t run_slots = 0;  // How many runs the node executes at the same time; 0: unknown.
 };
 
 // Names of nodes, ordered, with their hashes (common/node_contract/homes.h).
