@@ -388,7 +388,9 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
       if (const nodes::ViewPtr live = shared_.deps.nodes.Node(memory.fleet, name)) view.sent = live->sent;
       observed.nodes.push_back({name, IsDraining(node), SeenOf(said.versions, IsFresh(view))});
       observed.nodes.back().departing = node.departing;
+      observed.nodes.back().knows_rules = view.hello.match_rules();
       if (said.source != nullptr) observed.nodes.back().source = SeenOf(*said.source);
+      if (said.rules != nullptr) observed.nodes.back().rules = SeenOf(*said.rules);
       observed.latest_version = std::max(observed.latest_version, LatestVersion(said.versions));
     }
   }

@@ -109,6 +109,14 @@ std::string BadNodesText(const api::ModelStatus& status) {
   return "";
 }
 
+// The nodes on which match rules do not work, and what to do.
+std::string RulesText(const api::ModelStatus& status) {
+  for (const api::Condition& condition : status.conditions) {
+    if (condition.type == "RulesApplied" && condition.status == "False") return "  But " + condition.message + "\n";
+  }
+  return "";
+}
+
 // The repeated runs of the golden set; "" if the manifest asks for none.
 std::string GoldenSetText(const api::Model& model, const std::string& target) {
   for (const api::Condition& condition : model.status.conditions) {
@@ -205,7 +213,7 @@ std::string ExplainModel(const api::Model& model, TimePoint now) {
   std::string text =
       fmt::format("Model {}/{} on fleet {}\n", model.metadata.namespace_, model.metadata.name, model.spec.fleet);
   text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
-  text += Section("The rollout", RolloutText(model, now) + BadNodesText(model.status));
+  text += Section("The rollout", RolloutText(model, now) + BadNodesText(model.status) + RulesText(model.status));
   text += Section("The numbers", NumbersText(model.status.rollout.verdict));
   const std::string outputs = OutputsText(model.status.rollout);
   if (!outputs.empty()) text += Section("The outputs", outputs);

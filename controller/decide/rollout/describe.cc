@@ -148,6 +148,7 @@ void Describe(Draft& draft) {
   DescribeSource(draft);
   DescribeLabels(draft);
   DescribeBadNodes(draft);
+  DescribeRules(draft);
   DescribeGoldenSet(draft);
 }
 
