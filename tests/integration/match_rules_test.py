@@ -1,7 +1,8 @@
 """Compares 100,000 requests to a fleet of five nodes with match rules as an independent program reads them.
 
-Rules and requests are drawn from a seed, which LONGSHORE_SEED sets. Some nodes hold no version of the model, so they
-forward each request. Needs openssl, grpcio and the messages of tensorflow-serving-api; everything else is in the standard library.
+Rules and requests are drawn from a seed, which LONGSHORE_SEED sets. LONGSHORE_REQUESTS sets another number of requests. Some nodes
+hold no version of the model, so they forward each request. Needs openssl, grpcio and the messages of tensorflow-serving-api; everything
+else is in the standard library.
 """
 
 import asyncio
@@ -31,6 +32,7 @@ NODES = 5
 REPLICAS = 2
 WEIGHT_PERCENT = 30
 CALLS_IN_FLIGHT = 32
+PER_SECOND_MIN = 50  # Slower answers are an error.
 CANDIDATE = 2
 PEER = "peer-token-0123456789"
 TOKENS = {"web": "web-token-0123456789", "nightly-batch": "batch-token-0123456789", "mobile": "mobile-token-0123456789"}
@@ -180,7 +182,7 @@ class MatchRules(unittest.TestCase):
             self.apply(CANDIDATE, requests.routes)
             self.wait_for_the_rules(f"m{number}")
             requests.left = REQUESTS // RULE_SETS
-            asyncio.run(asyncio.wait_for(ask_all(self.it.fleet_status()["grpcAddress"], requests), timeout=900))
+            asyncio.run(asyncio.wait_for(ask_all(self.it.fleet_status()["grpcAddress"], requests), timeout=max(900, requests.left / PER_SECOND_MIN)))
             self.assertEqual(requests.wrong[:3], [], f"seed {SEED}, rules {number}")
         print(f"seed {SEED}: requests per node {dict(requests.per_node)}, by rule {dict(requests.per_target)}, all as expected")
         self.assertEqual(len(requests.per_node), NODES)
