@@ -27,7 +27,7 @@ TEST(Expression, NamesWhatRe2ObjectsToAndWhere) {
       {"(?=a)", "\"(?=a)\" is not a valid regular expression of RE2: invalid perl operator: (?=, at character 1"},
       {"(a)\\1", "\"(a)\\1\" is not a valid regular expression of RE2: invalid escape sequence: \\1, at character 4"},
       {"(a{1,30}){1,30}",
-       "\"(a{1,30}){1,30}\" is too complex: RE2 needs 1803 instructions for it, and at most 300 are "
+       "\"(a{1,30}){1,30}\" is too complex: RE2 needs 1865 instructions for it, and at most 50 are "
        "allowed"},
       {"\\pL{50}", "\"\\pL{50}\" is not a valid regular expression of RE2: pattern too large - compile failed"},
       {"", "a regular expression must have 1 to 256 bytes, not 0"},
@@ -38,6 +38,23 @@ TEST(Expression, NamesWhatRe2ObjectsToAndWhere) {
     EXPECT_EQ(regex.error().code, Code::kInvalidArgument);
     EXPECT_EQ(regex.error().message, message);
   }
+}
+
+// Without the limit on instructions, a text with a new state of the automaton at each position takes 0.5 ms.
+TEST(Expression, RefusesExpressionsThatTakeLong) {
+  for (const auto* slow : {".*a.{20}", "[ab]*a[ab]{60}", "(.*a){20}", "(a{0,15}){0,15}b"}) {
+    const auto regex = Expression::Compile(slow);
+    ASSERT_FALSE(regex) << slow;
+    EXPECT_THAT(regex.error().message, testing::HasSubstr("is too complex"));
+  }
+}
+
+TEST(Expression, GroupsAndQuotedTextMeanTheSameAsAlone) {
+  EXPECT_TRUE(Expression::Compile("a|b")->Matches("b"));
+  EXPECT_FALSE(Expression::Compile("a|b")->Matches("ab"));
+  EXPECT_TRUE(Expression::Compile("^(?i)a(b)$")->Matches("AB"));
+  EXPECT_TRUE(Expression::Compile("\\Qa.b\\E")->Matches("a.b"));
+  EXPECT_THAT(Expression::Compile("\\Qa.b").error().message, testing::HasSubstr("missing )"));
 }
 
 TEST(Expression, AcceptsAListOfWordsOfTheMaximumLength) {

@@ -18,7 +18,8 @@ bool HasVerdict(const control::VersionReport& version) {
 
 // The properties of a node whose changes affect all its Models.
 auto StandingOf(const KnownNode& node) {
-  return std::tuple(node.attached, IsDraining(node), std::string_view(node.view->hello.peer_address()));
+  return std::tuple(node.attached, IsDraining(node), std::string_view(node.view->hello.peer_address()),
+                    node.view->hello.match_rules());
 }
 
 }  // namespace
@@ -97,6 +98,10 @@ void FleetBook::TakeReport(const std::string& name, const KnownNode& node, Chang
   for (const control::SourceReport& source : node.view->report->sources()) {
     texts[source.served_name()] += source.SerializeAsString();
     said[source.served_name()].source = &source;
+  }
+  for (const control::RulesReport& rules : node.view->report->rules()) {
+    texts[rules.served_name()] += rules.SerializeAsString();
+    said[rules.served_name()].rules = &rules;
   }
   ReportHashes next;
   for (const auto& [model, text] : texts) next[model] = std::hash<std::string>()(text);

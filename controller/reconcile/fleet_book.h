@@ -23,7 +23,7 @@ struct Changes {
   // Served names whose reports changed. A change of only the evidence counts is ignored, because a Model whose decision
   // needs evidence is reconciled periodically anyway.
   std::set<std::string> models{};
-  std::set<std::string> nodes{};           // Nodes that joined, left, or changed connection, draining or address.
+  std::set<std::string> nodes{};  // Nodes that joined, left, or changed connection, draining, address or release.
   std::vector<nodes::ViewPtr> reported{};  // Views of the nodes that sent a new report.
 };
 
@@ -52,6 +52,7 @@ class FleetBook {
   struct ModelReports {
     std::vector<const control::VersionReport*> versions{};
     const control::SourceReport* source = nullptr;  // Set if the model comes from an archive source.
+    const control::RulesReport* rules = nullptr;    // Set if match rules of the model do not work on the node.
   };
   using ReportsByNode = std::map<std::string, ModelReports>;
   // Returns the reports on a model, by node; nullptr if there are none. Valid until the next Update.

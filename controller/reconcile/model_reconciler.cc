@@ -389,7 +389,9 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
       observed.nodes.push_back({name, IsDraining(node), SeenOf(said.versions, IsFresh(view))});
       observed.nodes.back().departing = node.departing;
       observed.nodes.back().run_slots = view.report->load().concurrent_runs_max();
+      observed.nodes.back().knows_rules = view.hello.match_rules();
       if (said.source != nullptr) observed.nodes.back().source = SeenOf(*said.source);
+      if (said.rules != nullptr) observed.nodes.back().rules = SeenOf(*said.rules);
       observed.latest_version = std::max(observed.latest_version, LatestVersion(said.versions));
     }
   }

@@ -83,6 +83,10 @@ rollout::SourceSeen SeenOf(const control::SourceReport& source) {
   return {source.sha256(), state, source.message()};
 }
 
+rollout::RulesSeen SeenOf(const control::RulesReport& rules) {
+  return {rules.problem() == control::RulesReport::REFUSED, rules.message()};
+}
+
 std::optional<int64_t> LatestVersion(const std::vector<const control::VersionReport*>& versions) {
   std::optional<int64_t> latest;
   for (const control::VersionReport* version : versions) {

@@ -38,6 +38,7 @@ bool IsFresh(const nodes::NodeView& view);
 std::map<int64_t, rollout::VersionSeen> SeenOf(const std::vector<const control::VersionReport*>& versions, bool fresh);
 
 rollout::SourceSeen SeenOf(const control::SourceReport& source);
+rollout::RulesSeen SeenOf(const control::RulesReport& rules);
 
 // The highest version that exists in the source of the model; nullopt if the reports contain none.
 std::optional<int64_t> LatestVersion(const std::vector<const control::VersionReport*>& versions);

@@ -236,6 +236,10 @@ TEST_F(ReconcilerTest, ReportTriggersReconciliationOfTheChangedModelsOnly) {
   EXPECT_EQ(reconciled_at(), std::set<api::Key>{ModelKey("b")}) << "its archive source changed";
   nodes::Unshared(nodes_.views.at("default.cpu-0").report).clear_sources();
   EXPECT_EQ(reconciled_at(), std::set<api::Key>{ModelKey("b")});
+  nodes::Unshared(nodes_.views.at("default.cpu-0").report).add_rules()->set_served_name("b");
+  EXPECT_EQ(reconciled_at(), std::set<api::Key>{ModelKey("b")}) << "its match rules do not work any more";
+  nodes::Unshared(nodes_.views.at("default.cpu-0").report).clear_rules();
+  EXPECT_EQ(reconciled_at(), std::set<api::Key>{ModelKey("b")});
   nodes_.Attach("default.cpu-0", {{"a", 1}});
   EXPECT_EQ(reconciled_at(), std::set<api::Key>{ModelKey("a")});
   nodes::Unshared(nodes_.views.at("default.cpu-0").report).mutable_versions(0)->mutable_evidence()->set_requests(5);
@@ -246,6 +250,33 @@ TEST_F(ReconcilerTest, ReportTriggersReconciliationOfTheChangedModelsOnly) {
   nodes_.Leave("default.cpu-0");
   EXPECT_EQ(reconciled_at(), (std::set<api::Key>{ModelKey("a"), ModelKey("b"), kFleetKey}))
       << "the fleet after the grace time";
+}
+
+TEST_F(ReconcilerTest, ModelNamesTheNodesOnWhichItsMatchRulesDoNotWork) {
+  const Json routes = {{{"name", "r"}, {"match", {{"clients", {"web"}}}}, {"to", "Stable"}}};
+  Apply(
+      api::kModelKind, "m",
+      {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/m"}}}, {"version", 1}, {"rollout", {{"routes", routes}}}});
+  due_.insert(ModelKey("m"));
+  Settle();
+  const auto rules_applied = [&] {
+    Settle();
+    const std::vector<api::Condition> conditions = StatusOf("m").conditions;
+    const auto found = std::ranges::find(conditions, "RulesApplied", &api::Condition::type);
+    return found == conditions.end() ? "none" : found->status + ": " + found->reason + ": " + found->message;
+  };
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  EXPECT_EQ(rules_applied(), "none");
+  control::RulesReport& rules = *nodes::Unshared(nodes_.views.at("default.cpu-0").report).add_rules();
+  rules.set_served_name("m");
+  rules.set_problem(control::RulesReport::UNKNOWN_CLIENT);
+  rules.set_message("no tokens");
+  EXPECT_THAT(rules_applied(), HasSubstr("False: UnknownClients: match rules do not work on 1 of 1 nodes"));
+  EXPECT_THAT(rules_applied(), HasSubstr("node default.cpu-0: no tokens"));
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  EXPECT_EQ(rules_applied(), "True: None: ");
+  nodes_.views.at("default.cpu-0").hello.set_match_rules(false);
+  EXPECT_THAT(rules_applied(), HasSubstr("False: OldRelease: "));
 }
 
 TEST_F(ReconcilerTest, ShortFirstRolloutIsWrittenOnce) {

@@ -63,6 +63,7 @@ class FakeRegistry final : public nodes::Registry {
     view.hello.set_fleet(kFleet);
     view.hello.set_node(node);
     view.hello.set_incarnation("i");
+    view.hello.set_match_rules(true);
     view.connected = view.reported = true;
     view.report.reset();
     control::Report& report = nodes::Unshared(view.report);

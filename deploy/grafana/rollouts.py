@@ -100,7 +100,8 @@ DASHBOARD = dashboard(
                      ' / sum by (fleet) (:tensorflow:cc:saved_model:load_attempt_count{fleet=~"$fleet",status="success"})',
                      "{{fleet}}")], "s", size=(12, 8)),
         rows("Problems of Models", "Conditions with a bad status; `kubectl describe` or `longshore describe` shows the message.",
-             [query(f'longshore_model_condition{{{CHOSEN},type=~"Ready|FleetFound|NameAccepted|ManifestAccepted|FilesAgree|LabelsServed|NodesAvailable"}} == 0'
+             [query(f'longshore_model_condition{{{CHOSEN},type=~"Ready|FleetFound|NameAccepted|ManifestAccepted|FilesAgree|LabelsServed|'
+                    'NodesAvailable|RulesApplied"} == 0'
                     f' or longshore_model_condition{{{CHOSEN},type="Stalled"}} == 1', table=True)],
              {"namespace": "Namespace", "name": "Model", "fleet": "Fleet", "type": "Condition", "reason": "Why"}, size=(12, 8)),
     ])],

@@ -221,6 +221,7 @@ class AgentThreads final : public Agent {
     if (deps_.peer_address) hello.set_peer_address(deps_.peer_address());
     hello.set_admin_address(options_.admin_address);
     hello.set_software_version(options_.software_version);
+    hello.set_match_rules(true);
     if (const auto held = held_.get()) {
       hello.set_epoch(held->epoch());
       hello.set_revision(held->revision());

@@ -205,6 +205,20 @@ TEST_F(AgentTest, ReportsTheLastRepeatedRunOfTheGoldenSet) {
   EXPECT_THAT(report.versions(0).golden().message(), HasSubstr("digits/missing"));
 }
 
+// The wrong rules of one model must not keep the others from following their changes.
+TEST_F(AgentTest, AcceptsAStateWithMatchRulesThatItCannotApplyAndReportsThem) {
+  StartController();
+  StartAgent();
+  EXPECT_TRUE(controller_->AwaitHello().match_rules());
+  const std::string wrong = R"(} models { served_name: "other" routes { name: "r" to: STABLE
+                               conditions { key: "x" op: REGEX values: "(" } })";
+  EXPECT_EQ(controller_->Send(Snapshot(1, 1, kStable + wrong)).error(), "");
+  const Report report = controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::READY); });
+  ASSERT_EQ(report.rules_size(), 1);
+  EXPECT_EQ(report.rules(0).served_name(), "other");
+  EXPECT_THAT(report.rules(0).message(), HasSubstr("match rule \"r\": "));
+}
+
 TEST_F(AgentTest, ReportsVersionsThatAreNotInTheStateOnceTheyAreComplete) {
   std::filesystem::create_directories(dir_.path() / "digits" / "6");
   StartController();

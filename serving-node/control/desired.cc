@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "common/node_contract/peers_change.h"
-#include "serving-node/routing/matching.h"
 
 namespace longshore::control {
 namespace {
@@ -52,21 +50,11 @@ Status CheckOrder(const std::optional<DesiredState>& held, const FromController&
                  message.revision(), held->epoch(), held->revision());
 }
 
-// Compiling rules takes time, so a change of one model checks only the rules of this model.
-template <typename Models>
-Status CheckRules(const Models& models) {
-  for (const ModelState& model : models) {
-    if (const auto rules = routing::Rules::Compile(model); !rules) return tl::make_unexpected(rules.error());
-  }
-  return {};
-}
-
 Status Replace(DesiredState* state, const ModelChange& change) {
   if (change.has_model() && change.model().served_name() != change.served_name()) {
     return InvalidArgument("a change of model \"{}\" contains model \"{}\"", change.served_name(),
                            change.model().served_name());
   }
-  RETURN_IF_ERROR(CheckRules(std::span(&change.model(), change.has_model() ? 1 : 0)));
   auto* models = state->mutable_models();
   const auto same = [&change](const ModelState& model) { return model.served_name() == change.served_name(); };
   models->erase(std::remove_if(models->begin(), models->end(), same), models->end());
@@ -76,10 +64,7 @@ Status Replace(DesiredState* state, const ModelChange& change) {
 }
 
 Result<DesiredState> Changed(const std::optional<DesiredState>& held, const FromController& message) {
-  if (message.has_snapshot()) {
-    RETURN_IF_ERROR(CheckRules(message.snapshot().state().models()));
-    return message.snapshot().state();
-  }
+  if (message.has_snapshot()) return message.snapshot().state();
   if (!held) return FailedPrecondition("a change arrived before the first snapshot");
   DesiredState state = *held;
   if (message.has_fleet()) {
@@ -108,7 +93,6 @@ Result<DesiredState> ApplyMessage(const std::optional<DesiredState>& held, const
 
 Result<DesiredState> FromPeer(DesiredState of_peer, const std::string& fleet) {
   RETURN_IF_ERROR(CheckState(of_peer, fleet));
-  RETURN_IF_ERROR(CheckRules(of_peer.models()));
   of_peer.set_revision(0);
   for (ModelState& model : *of_peer.mutable_models()) {
     for (VersionState& version : *model.mutable_versions()) {

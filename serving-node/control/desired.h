@@ -15,7 +15,8 @@ namespace longshore::control {
 // repeats a message. A snapshot may have the same (epoch, revision), because it replaces everything.
 // FailedPrecondition for a change before the first snapshot, or for a message for another fleet.
 // InvalidArgument for an inconsistent message, such as weights that add up to neither 0 nor 10000, a version that
-// occurs twice, a match rule that this node cannot apply, or a peer that is both added and removed.
+// occurs twice, or a peer that is both added and removed. Match rules that this node cannot compile are no error,
+// because they concern only one model: the router sends all requests of this model to stable, and the report says why.
 Result<DesiredState> ApplyMessage(const std::optional<DesiredState>& held, const FromController& message,
                                   const std::string& fleet);
 

@@ -56,13 +56,17 @@ const Case kCases[] = {
         models {served_name: "c" versions {version: 1 weight_bp: 10000}})"},
     {"another fleet's state is refused", R"(epoch: 2 revision: 8 fleet {fleet: "ns/g"})", "not to fleet ns/g",
      Code::kFailedPrecondition},
-    {"a match rule that RE2 refuses is refused",
-     R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "a"
+    {"a change with a match rule that RE2 refuses is accepted",
+     R"(epoch: 2 revision: 8 change {served_name: "c" model {served_name: "c"
         routes {name: "r" to: STABLE conditions {key: "k" op: REGEX values: "a["}}}})",
-     "model \"a\", match rule \"r\": \"a[\" is not a valid regular expression of RE2", Code::kInvalidArgument},
-    {"a match rule of a newer release is refused in a snapshot", R"(epoch: 2 revision: 8 snapshot {state {
+     R"(epoch: 2 revision: 8
+        fleet {fleet: "ns/f" concurrent_runs_max: 3 peers {node: "n1" address: "a:1"} peers {node: "n3" address: "a:3"}}
+        models {served_name: "a" versions {version: 1 weight_bp: 10000 role: STABLE}}
+        models {served_name: "c" routes {name: "r" to: STABLE conditions {key: "k" op: REGEX values: "a["}}})"},
+    {"a snapshot with a match rule of a newer release is accepted", R"(epoch: 2 revision: 8 snapshot {state {
         fleet {fleet: "ns/f"} models {served_name: "a" routes {name: "r" conditions {key: "k" op: PRESENT}}}}})",
-     "match rule \"r\": its target is neither STABLE nor CANDIDATE", Code::kInvalidArgument},
+     R"(epoch: 2 revision: 8 fleet {fleet: "ns/f"}
+        models {served_name: "a" routes {name: "r" conditions {key: "k" op: PRESENT}}})"},
     {"weights must add up", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "a"
         versions {version: 1 weight_bp: 9000}}})",
      "add up to 9000", Code::kInvalidArgument},

@@ -148,6 +148,7 @@ Report BuildReport(const DesiredState& state, const FoundVersions& found, bool d
     AddModel(model, trips, deps, &report);
     if (sources::IsArchive(sources::SourceOf(model))) *report.add_sources() = ReportOf(model, deps.sources);
   }
+  for (control::RulesReport& problem : deps.router.RulesProblems()) *report.add_rules() = std::move(problem);
   AddUnloading(state, deps, &report);
   AddFound(found, &report);
   AddLoad(deps, report.mutable_load());

@@ -173,10 +173,40 @@ TEST_F(MatchRules, ANewStateKeepsCompiledRulesThatHaveNotChanged) {
   EXPECT_NE(build(), first);
 }
 
-TEST_F(MatchRules, RulesThatCannotBeCompiledDoNotApply) {
+constexpr const char* kCannotBeCompiled =
+    R"(routes { name: "bad" to: STABLE conditions { key: "x" op: REGEX values: "(" } } )";
+
+TEST_F(MatchRules, AModelWhoseRulesCannotBeCompiledGivesAllRequestsToStable) {
   node_.Hold({1, 2});
-  node_.SetState(TwoVersions(2, 0, R"(routes { to: CANDIDATE conditions { key: "x" op: REGEX values: "(" } })"));
-  EXPECT_EQ(VersionFor(WithHeader(DigitsCall(0), "x", "(")), 1);
+  node_.SetState(TwoVersions(2, 10000, std::string(kTestersToCandidate) + kCannotBeCompiled));
+  EXPECT_EQ(VersionFor(OfTesters()), 1) << "the rule before it does not apply either";
+  EXPECT_EQ(VersionFor(DigitsCall(0)), 1) << "the request might have matched the rule that keeps requests at stable";
+  EXPECT_EQ(VersionFor(Pinned(DigitsCall(0), 2)), 2);
+  EXPECT_EQ(node_.router.AppliedWeight("digits", 1), 10000);
+  EXPECT_EQ(node_.router.AppliedWeight("digits", 2), 0);
+  EXPECT_EQ(EvidenceOf(1).requests(), 0) << "the requests were not assigned at random";
+  node_.SetState(TwoVersions(2, 10000, kTestersToStable));
+  EXPECT_EQ(VersionFor(DigitsCall(0)), 2) << "good rules apply again";
+}
+
+TEST_F(MatchRules, AFirstVersionServesAlthoughTheRulesCannotBeCompiled) {
+  node_.Hold({1});
+  node_.SetState(R"(models { served_name: "digits" versions { version: 1 weight_bp: 10000 role: CANDIDATE } )" +
+                 std::string(kCannotBeCompiled) + "}");
+  EXPECT_EQ(VersionFor(DigitsCall(0)), 1);
+}
+
+TEST_F(MatchRules, RulesThatCannotBeCompiledConcernTheirModelOnly) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 10000, kTestersToStable) + R"(models { served_name: "other" )" + kCannotBeCompiled +
+                 "}");
+  EXPECT_EQ(VersionFor(DigitsCall(0)), 2);
+  EXPECT_EQ(VersionFor(OfTesters()), 1);
+  const auto problems = node_.router.RulesProblems();
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].served_name(), "other");
+  EXPECT_EQ(problems[0].problem(), control::RulesReport::REFUSED);
+  EXPECT_THAT(problems[0].message(), HasSubstr("match rule \"bad\": \"(\" is not a valid regular expression"));
 }
 
 constexpr const char* kWebToCandidate =
@@ -240,6 +270,20 @@ TEST_F(MatchRulesOfCallers, NeverHoldOnANodeThatIdentifiesNoClients) {
   node.Hold({1, 2});
   node.SetState(TwoVersions(2, 0, kWebToCandidate));
   EXPECT_EQ(VersionFor(node, "Bearer web"), 1);
+}
+
+TEST_F(MatchRulesOfCallers, TheNodeReportsTheRulesWhoseConditionsNeverHoldThere) {
+  TestNode node(dir_.path(), "a");
+  node.SetState(TwoVersions(2, 0, kWebToCandidate));
+  const auto problems = node.router.RulesProblems();
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].problem(), control::RulesReport::UNKNOWN_CLIENT);
+  EXPECT_EQ(problems[0].message(),
+            "match rules with claims never hold, because the node has no --jwt_jwks_file: start it with this flag; "
+            "match rules with clients never hold, because the node has no --auth_tokens_file: start it with this flag");
+  TestNode knowing(dir_.path(), "b", 4, {}, {}, TestIdentities());
+  knowing.SetState(TwoVersions(2, 0, kWebToCandidate));
+  EXPECT_TRUE(knowing.router.RulesProblems().empty());
 }
 
 TEST_F(MatchRulesOfCallers, AHomeNodeComparesTheIdentityThatTheFirstNodeVerified) {

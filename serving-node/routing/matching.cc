@@ -148,4 +148,11 @@ Result<Rules> Rules::Compile(const control::ModelState& model) {
   return rules;
 }
 
+Rules Rules::AllToStable(std::string why_refused) {
+  Rules rules;
+  rules.rules_.push_back({.name = {}, .to = control::STABLE, .conditions = {}});
+  rules.why_refused_ = std::move(why_refused);
+  return rules;
+}
+
 }  // namespace longshore::routing

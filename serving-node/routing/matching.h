@@ -42,7 +42,7 @@ class Condition {
 struct Rule {
   std::string name;
   control::Role to = control::STABLE;  // STABLE or CANDIDATE.
-  std::vector<Condition> conditions;   // At least one.
+  std::vector<Condition> conditions;   // If there are none, the rule matches each call.
 
   bool Matches(const PredictCall& call) const;
 };
@@ -56,18 +56,25 @@ class Rules {
   // Returns InvalidArgument for a rule that this node cannot apply exactly as it is meant, for example one with an
   // operator of a newer release or with an invalid regular expression. The message names the model and the rule.
   static Result<Rules> Compile(const control::ModelState& model);
+  // The rules that a model gets instead of those that Compile refused: one rule that sends each request to stable. The
+  // refused rules might have kept any request from the candidate, so no request may get it.
+  static Rules AllToStable(std::string why_refused);
 
   const std::vector<Rule>& rules() const { return rules_; }
   // Whether a rule has a condition on claims or clients, which need `caller` of the call.
   bool need_claims() const { return Need(control::MatchCondition::CLAIM); }
   bool need_clients() const { return Need(control::MatchCondition::CLIENT); }
   bool need_caller() const { return need_caller_; }
+  // Whether these are the rules of AllToStable, and why: the error of Compile.
+  bool refused() const { return !why_refused_.empty(); }
+  const std::string& why_refused() const { return why_refused_; }
 
  private:
   bool Need(control::MatchCondition::Source source) const;
 
   std::vector<Rule> rules_;
   bool need_caller_ = false;
+  std::string why_refused_;
 };
 
 }  // namespace longshore::routing

@@ -13,6 +13,7 @@
 #include "serving-node/routing/home_search.h"
 #include "serving-node/routing/hop.h"
 #include "serving-node/routing/priority.h"
+#include "serving-node/routing/rules_problem.h"
 
 namespace longshore::routing {
 namespace {
@@ -34,17 +35,14 @@ void CountForModel(const std::weak_ptr<Request>& asked, const Result<PredictAnsw
   if (counts) request->model->times->Count(took);
 }
 
-// Warns once of each set of match rules with conditions that never hold, because the node does not find out what they
-// compare.
-void WarnOfUnknownCallers(const RoutingTable& table, const RoutingTable* before, const Identities& identities) {
+// Warns once of each set of match rules that do not work on this node.
+void WarnOfRules(const RoutingTable& table, const RoutingTable* before, const Identities& identities) {
   for (const auto& [name, model] : table.models()) {
     const ModelRoutes* old = before == nullptr ? nullptr : before->Find(name);
     if (old != nullptr && old->rules == model.rules) continue;
-    if (model.rules->need_claims() && !identities.claims)
-      spdlog::warn("model \"{}\": match rules with claims never hold, because the node has no --jwt_jwks_file", name);
-    if (model.rules->need_clients() && !identities.clients)
-      spdlog::warn("model \"{}\": match rules with clients never hold, because the node has no --auth_tokens_file",
-                   name);
+    if (const auto problem = ProblemOf(model, identities))
+      spdlog::warn("model \"{}\": {}{}", name, ForLog(problem->message()),
+                   model.rules->refused() ? "; all its requests get the stable version" : "");
   }
 }
 
@@ -123,7 +121,7 @@ void Router::SetState(std::shared_ptr<const control::DesiredState> state) {
   auto table = RoutingTable::Build(*state, shared_->options.node, shared_->deps.guards, shared_->deps.recorder,
                                    &shared_->reused);
   const auto before = shared_->table();
-  WarnOfUnknownCallers(*table, before.get(), shared_->deps.identities);
+  WarnOfRules(*table, before.get(), shared_->deps.identities);
   const std::lock_guard lock(shared_->mutex);
   shared_->current.swap(table);
 }
@@ -334,6 +332,16 @@ int32_t Router::AppliedWeight(const std::string& model, int64_t version) const {
   const auto table = shared_->table();
   const ModelRoutes* routes = table ? table->Find(model) : nullptr;
   return routes == nullptr ? 0 : routes->AppliedWeight(version);
+}
+
+std::vector<control::RulesReport> Router::RulesProblems() const {
+  std::vector<control::RulesReport> problems;
+  const auto table = shared_->table();
+  if (!table) return problems;
+  for (const auto& [_, model] : table->models()) {
+    if (auto problem = ProblemOf(model, shared_->deps.identities)) problems.push_back(std::move(*problem));
+  }
+  return problems;
 }
 
 std::optional<Holders> Router::HoldersOf(const tensorflow::serving::ModelSpec& spec) const {

@@ -50,8 +50,12 @@ class Router final : public Predictor {
   void Predict(PredictCall call, PredictDone done) override;
 
   // The weight that this node applies to requests that name no version, in hundredths of a percent: the weight in the
-  // desired state, corrected for tripped guards (0 for a tripped candidate, whose weight stable gets).
+  // desired state, corrected for tripped guards (0 for a tripped candidate, whose weight stable gets) and for match
+  // rules that this node cannot compile (0 for each version but stable).
   int32_t AppliedWeight(const std::string& model, int64_t version) const;
+
+  // The models whose match rules do not work on this node, ordered by name.
+  std::vector<control::RulesReport> RulesProblems() const;
 
   // The holders of the version that the spec names, or of stable if it names none. nullopt if the state has no such
   // version.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/base/lower_case.h"
-#include "common/os/log.h"
 
 namespace longshore::routing {
 namespace {
@@ -48,14 +47,14 @@ std::string SourceOf(const control::ModelState& model) {
   return source;
 }
 
-// Rules that cannot be compiled are refused before a table is built (serving-node/control/desired.h). If a state that
-// an earlier release stored on the disk has some, no rule of the model applies.
+// If a model has a rule that cannot be compiled, all its requests go to stable (Rules::AllToStable), and other models
+// are not affected.
 CompiledRules CompileRules(const control::ModelState& model, const CompiledRules& before) {
   std::string source = SourceOf(model);
   if (before.rules && before.source == source) return before;
   auto rules = Rules::Compile(model);
-  if (!rules) spdlog::error("match rules do not apply: {}", rules.error().message);
-  return {std::move(source), std::make_shared<const Rules>(rules ? std::move(*rules) : Rules())};
+  if (!rules) rules = Rules::AllToStable(rules.error().message);
+  return {std::move(source), std::make_shared<const Rules>(std::move(*rules))};
 }
 
 // The version to which the first match rule that applies sends the call; null if there is none.
@@ -107,6 +106,7 @@ const Entry* ModelRoutes::Assign(uint32_t bucket) const {
 }
 
 int32_t ModelRoutes::AppliedWeight(int64_t version) const {
+  if (rules->refused() && stable() != nullptr) return stable()->version == version ? static_cast<int32_t>(kBuckets) : 0;
   int32_t applied = 0;
   int32_t taken_away = 0;
   for (const Entry& entry : entries) {

@@ -83,6 +83,8 @@ struct ModelRoutes {
   const Entry* candidate() const;  // The first one; null if there is none.
   // Returns the entry of the version that owns the bucket; nullptr if no version has a weight.
   const Entry* Assign(uint32_t bucket) const;
+  // The weight that this node applies to requests that name no version, without match rules. If it could not compile
+  // the rules, stable has all of it.
   int32_t AppliedWeight(int64_t version) const;
 };
 

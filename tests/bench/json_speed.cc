@@ -1,7 +1,5 @@
 #include "tests/bench/json_speed.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <fstream>
 #include <random>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "serving-node/frontend/json/numbers.h"
+#include "tests/bench/cpu_time.h"
 
 namespace longshore::bench {
 namespace {
@@ -44,13 +43,6 @@ std::string ImageBody(int digits) {
   }
   body += "]]}";
   return body;
-}
-
-// The processor time of this thread: other work on the processor does not count.
-double CpuSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 // Returns the value of a line of /proc/self/status, converted from kB to bytes.

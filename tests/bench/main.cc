@@ -1,5 +1,5 @@
-// longshore-bench: the parts of ./dev bench serving that must be fast; tests/bench/serving.py runs them and prints the
-// result.
+// longshore-bench: the parts of ./dev bench serving and routes that must be fast; tests/bench/serving.py and routes.py
+// run them and print the result.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <iostream>
@@ -10,6 +10,7 @@
 #include "tests/bench/hop.h"
 #include "tests/bench/json_speed.h"
 #include "tests/bench/pace.h"
+#include "tests/bench/rule_speed.h"
 #include "tests/bench/throughput.h"
 #include "tests/load/grpc_client.h"
 #include "tests/load/rest_client.h"
@@ -94,8 +95,50 @@ int RunPace(const Pace& pace) {
   return seen.failed == 0 ? 0 : 1;
 }
 
+int RunJson() {
+  Json speeds;
+  for (const auto& [name, digits] : {std::pair{"4", 4}, {"8", 8}, {"Python's", kPythons}}) {
+    speeds[name] = MeasureJson(digits).millions_per_second;
+  }
+  std::cout << Json{{"millions_per_second", speeds}}.dump() << std::endl;
+  return 0;
+}
+
+int RunJsonPeak() {
+  std::cout << Json{{"peak_over_body", MeasureJsonPeak(8)}}.dump() << std::endl;
+  return 0;
+}
+
+int RunRules() {
+  const RuleSpeed speed = MeasureRules();
+  std::cout
+      << Json{{"rules_us", speed.rules_us}, {"regex_us", speed.regex_us}, {"std_regex_us", speed.std_regex_us}}.dump()
+      << std::endl;
+  return 0;
+}
+
+int RunBombs() {
+  Json bombs = Json::array();
+  for (const Bomb& bomb : MeasureBombs())
+    bombs.push_back({{"expression", bomb.expression}, {"refusal", bomb.refusal}, {"us", bomb.us}});
+  std::cout << bombs.dump() << std::endl;
+  return 0;
+}
+
+// The subcommands without options.
+struct Measurement {
+  const char* name;
+  const char* about;
+  int (*run)();
+};
+constexpr Measurement kMeasurements[] = {
+    {"json", "parse JSON bodies; prints millions of floats per second", RunJson},
+    {"json-memory", "parse a JSON body; prints the peak memory divided by the body's bytes", RunJsonPeak},
+    {"rules", "compare a request with match rules; prints the times as JSON", RunRules},
+    {"bombs", "match hostile regular expressions; prints the times as JSON", RunBombs}};
+
 int Main(int argc, char** argv) {
-  CLI::App app("Echo servers, a closed-loop and an open-loop client, for ./dev bench serving");
+  CLI::App app("Echo servers, clients and small measurements, for ./dev bench serving and routes");
   app.require_subcommand(1);
   std::string kind = "grpc-callback";
   auto* echo = app.add_subcommand("echo", "serve until SIGTERM; prints its port as JSON");
@@ -118,9 +161,7 @@ int Main(int argc, char** argv) {
   paced->add_option("--rate", pace.per_second, "requests per second")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  auto* json = app.add_subcommand("json", "parse JSON bodies; prints millions of floats per second");
-  auto* memory =
-      app.add_subcommand("json-memory", "parse a JSON body; prints the peak memory divided by the body's bytes");
+  for (const Measurement& each : kMeasurements) app.add_subcommand(each.name, each.about);
   int floats = 1;
   auto* hop = app.add_subcommand("hop", "call one node's forwarder with and without TLS; prints the times as JSON");
   hop->add_option("--floats", floats, "number of floats of a request, and of its answer")->capture_default_str();
@@ -129,19 +170,10 @@ int Main(int argc, char** argv) {
     const auto served = RunEcho(kind);
     return served ? 0 : Fail(served.error());
   }
-  if (*json) {
-    Json speeds;
-    for (const auto& [name, digits] : {std::pair{"4", 4}, {"8", 8}, {"Python's", kPythons}}) {
-      speeds[name] = MeasureJson(digits).millions_per_second;
-    }
-    std::cout << Json{{"millions_per_second", speeds}}.dump() << std::endl;
-    return 0;
-  }
   if (*hop) return RunHop(floats);
   if (*paced) return RunPace(pace);
-  if (*memory) {
-    std::cout << Json{{"peak_over_body", MeasureJsonPeak(8)}}.dump() << std::endl;
-    return 0;
+  for (const Measurement& each : kMeasurements) {
+    if (app.got_subcommand(each.name)) return each.run();
   }
   const auto measured = RunThroughput(flags);
   if (!measured) return Fail(measured.error());

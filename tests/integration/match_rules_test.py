@@ -1,7 +1,8 @@
 """Compares 100,000 requests to a fleet of five nodes with match rules as an independent program reads them.
 
-Rules and requests are drawn from a seed, which LONGSHORE_SEED sets. Some nodes hold no version of the model, so they
-forward each request. Needs openssl, grpcio and the messages of tensorflow-serving-api; everything else is in the standard library.
+Rules and requests are drawn from a seed, which LONGSHORE_SEED sets. LONGSHORE_REQUESTS sets another number of requests. Some nodes
+hold no version of the model, so they forward each request. Needs openssl, grpcio and the messages of tensorflow-serving-api; everything
+else is in the standard library.
 """
 
 import asyncio
@@ -29,8 +30,9 @@ REQUESTS = int(os.environ.get("LONGSHORE_REQUESTS", "100000"))
 RULE_SETS = 4
 NODES = 5
 REPLICAS = 2
-WEIGHT_PERCENT = 30
+WEIGHT_PERCENT = 60  # Two nodes must hold the candidate. With one, stable answers a request if the hop to that node fails.
 CALLS_IN_FLIGHT = 32
+PER_SECOND_MIN = 50  # Slower answers are an error.
 CANDIDATE = 2
 PEER = "peer-token-0123456789"
 TOKENS = {"web": "web-token-0123456789", "nightly-batch": "batch-token-0123456789", "mobile": "mobile-token-0123456789"}
@@ -59,6 +61,12 @@ def draw_rule(draw: random.Random, number: int) -> dict:
     headers = match.get("headers", {})
     match |= {"headers": {name.lower(): operator for name, operator in headers.items()}} if len(headers) > 1 else {}
     return {"name": f"r{number}", "match": match, "to": draw.choice(["Candidate", "Stable"])}
+
+
+def marks(number: int) -> list[dict]:
+    """Two rules by which the requests of wait_for_the_rules recognise the rules with this number."""
+    return [{"name": version.lower(), "match": {"headers": {"x-mark": {"exact": f"{version.lower()}-{number}"}}}, "to": version}
+            for version in ("Candidate", "Stable")]
 
 
 def draw_claims(draw: random.Random) -> dict:
@@ -110,7 +118,7 @@ async def ask(address: str, body: bytes, requests: Requests):
             node = dict(await call.initial_metadata())["x-longshore-node"]
             requests.per_node[node] += 1
             if version != requests.expected(sent):
-                requests.wrong.append((node, version, sent, requests.routes))
+                requests.wrong.append((node, version, sent, requests.routes, f"{requests.left} requests before the last"))
 
 
 async def ask_all(address: str, requests: Requests):
@@ -136,23 +144,28 @@ class MatchRules(unittest.TestCase):
             f"auth_tokens_file={folder}/clients.txt", f"peer_tokens_file={folder}/peers.txt", f"jwt_jwks_file={folder}/keys.json",
             "jwt_issuer=login", "jwt_audience=longshore")]
 
-    def wait_for_the_rules(self, mark: str):
-        """Waits until each node applies the rules whose first one sends requests with this mark to the candidate."""
+    def wait_for_the_rules(self, number: int):
+        """Waits until each node applies the rules that begin with marks(number).
+
+        The marks of other rules make no difference between the two requests, because they come from one client and one user.
+        """
         answers = collections.defaultdict(lambda: None)
 
-        async def ask_once():
+        async def ask_twice():
             async with grpc.aio.insecure_channel(self.it.fleet_status()["grpcAddress"],
                                                  options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
                 predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict",
                                               response_deserializer=predict_pb2.PredictResponse.FromString)
-                call = predict(predict_bytes(), timeout=30,
-                               metadata=(("x-mark", mark), ("authorization", f"Bearer {TOKENS['web']}")))
-                version = (await call).model_spec.version.value
-                answers[dict(await call.initial_metadata())["x-longshore-node"]] = version
+                versions = []
+                for mark in ("candidate", "stable"):
+                    call = predict(predict_bytes(), timeout=30, metadata=(
+                        ("x-mark", f"{mark}-{number}"), ("x-user-id", "u"), ("authorization", f"Bearer {TOKENS['web']}")))
+                    versions.append((await call).model_spec.version.value)
+                answers[dict(await call.initial_metadata())["x-longshore-node"]] = tuple(versions)
 
         def all_apply_them():
-            asyncio.run(ask_once())
-            return len(answers) == NODES and set(answers.values()) == {CANDIDATE}
+            asyncio.run(ask_twice())
+            return len(answers) == NODES and set(answers.values()) == {(CANDIDATE, 1)}
 
         wait_for("all nodes to apply the rules", all_apply_them, seen=lambda: dict(answers))
 
@@ -175,13 +188,13 @@ class MatchRules(unittest.TestCase):
         self.start()
         requests = Requests(draw, identities, self.it.status("half")["rollout"]["id"])
         for number in range(RULE_SETS):
-            mark = {"name": "mark", "match": {"headers": {"x-mark": {"exact": f"m{number}"}}}, "to": "Candidate"}
-            requests.routes = [mark] + [draw_rule(draw, each) for each in range(15)]
+            requests.routes = marks(number) + [draw_rule(draw, each) for each in range(14)]
             self.apply(CANDIDATE, requests.routes)
-            self.wait_for_the_rules(f"m{number}")
+            self.wait_for_the_rules(number)
             requests.left = REQUESTS // RULE_SETS
-            asyncio.run(asyncio.wait_for(ask_all(self.it.fleet_status()["grpcAddress"], requests), timeout=900))
-            self.assertEqual(requests.wrong[:3], [], f"seed {SEED}, rules {number}")
+            asyncio.run(asyncio.wait_for(ask_all(self.it.fleet_status()["grpcAddress"], requests), timeout=max(900, requests.left / PER_SECOND_MIN)))
+            print(f"rules {number}: {requests.per_node.total()} requests so far, {len(requests.wrong)} of them not as expected", flush=True)
+            self.assertEqual(requests.wrong[:3], [], f"{len(requests.wrong)} requests, seed {SEED}, rules {number}")
         print(f"seed {SEED}: requests per node {dict(requests.per_node)}, by rule {dict(requests.per_target)}, all as expected")
         self.assertEqual(len(requests.per_node), NODES)
         self.assertGreater(min(requests.per_target[each] for each in ("Candidate", "Stable", None)), REQUESTS // 20)

@@ -100,20 +100,12 @@ std::string NodeReportText(const api::ModelStatus& status) {
   return "";
 }
 
-// The nodes on which a version that should serve there failed, or does not fit into the memory.
-std::string BadNodesText(const api::ModelStatus& status) {
+// Returns "" unless the condition is False; otherwise `text`, in which {0} is its message and {1} its reason.
+std::string TextIfFalse(const api::ModelStatus& status, std::string_view type,
+                        fmt::format_string<const std::string&, const std::string&> text) {
   for (const api::Condition& condition : status.conditions) {
-    if (condition.type == "NodesAvailable" && condition.status == "False")
-      return "  Nodes without a version that they should have: " + condition.message + "\n";
-  }
-  return "";
-}
-
-// Why pairs are missing, or delay users.
-std::string RoomForPairsText(const api::ModelStatus& status) {
-  for (const api::Condition& condition : status.conditions) {
-    if (condition.type == "PairsHaveRoom" && condition.status == "False")
-      return fmt::format("  Pairs have too little room ({}): {}\n", condition.reason, condition.message);
+    if (condition.type == type && condition.status == "False")
+      return fmt::format(text, condition.message, condition.reason);
   }
   return "";
 }
@@ -214,9 +206,13 @@ std::string ExplainModel(const api::Model& model, TimePoint now) {
   std::string text =
       fmt::format("Model {}/{} on fleet {}\n", model.metadata.namespace_, model.metadata.name, model.spec.fleet);
   text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
-  text += Section("The rollout", RolloutText(model, now) + BadNodesText(model.status));
+  text += Section("The rollout", RolloutText(model, now) +
+                                     TextIfFalse(model.status, "NodesAvailable",
+                                                 "  Nodes without a version that they should have: {0}\n") +
+                                     TextIfFalse(model.status, "RulesApplied", "  But {0}\n"));
   text += Section("The numbers", NumbersText(model.status.rollout.verdict));
-  const std::string pairs = PairsText(model.status.rollout) + RoomForPairsText(model.status);
+  const std::string pairs = PairsText(model.status.rollout) +
+                            TextIfFalse(model.status, "PairsHaveRoom", "  Pairs have too little room ({1}): {0}\n");
   if (!pairs.empty()) text += Section("The pairs", pairs);
   const std::string outputs = OutputsText(model.status.rollout);
   if (!outputs.empty()) text += Section("The outputs", outputs);

@@ -292,6 +292,14 @@ TEST(Standing, AModelIsAsWantedWithoutABadNodeAndTheTroubleIsShown) {
       << ExplainModel(model, kNow);
 }
 
+TEST(Standing, ShowsTheNodesOnWhichMatchRulesDoNotWork) {
+  api::Model model = MakeAsWanted();
+  model.status.conditions.push_back({"RulesApplied", "False", "OldRelease", "match rules do not work on b", 4, kNow});
+  EXPECT_EQ(ReportOf(model).standing, Standing::kUnderWay);
+  EXPECT_NE(StatusOfModel(model, kNow).find("RulesApplied: match rules do not work on b"), std::string::npos);
+  EXPECT_NE(ExplainModel(model, kNow).find("  But match rules do not work on b\n"), std::string::npos);
+}
+
 TEST(Standing, TextOfOneModelSaysWhatItWaitsFor) {
   ExpectGolden("status_model", StatusOfModel(RollingOut(), kNow) + "\n" + StatusOfModel(Stalled(), kNow));
 }

@@ -149,6 +149,7 @@ void Describe(Draft& draft) {
   DescribeSource(draft);
   DescribeLabels(draft);
   DescribeBadNodes(draft);
+  DescribeRules(draft);
   DescribeGoldenSet(draft);
   DescribePairs(draft);
 }

@@ -99,5 +99,7 @@ void CheckDeadline(Draft& draft, const std::string& waiting_for);
 void FailLabelled(Draft& draft);
 // Sets the condition LabelsServed if the spec has labels.
 void DescribeLabels(Draft& draft);
+// Sets the condition RulesApplied if the spec has match rules and they do not work on a node that reports the model.
+void DescribeRules(Draft& draft);
 
 }  // namespace longshore::rollout

@@ -7,7 +7,8 @@
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
 //             a version in the state NoMemory has neededBytes, freeBytes and byOwnLimit; slots: 1; goldenAgain:
 //             {records: 9, passed: 8, at: 90s}
-//   draining: [b]; departing: [c]
+//   draining: [b]; departing: [c]; oldNodes: [a], whose release does not know match rules; rules: {a: {refused: true,
+//             message: why}}
 //   latest:   3
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
 //             stable: {...}}; each bin has these counts. candidate: {pairs: {count: 10, mismatched: 1, mismatch: why,
@@ -123,6 +124,10 @@ Observed ObservedFrom(const Json& json) {
     }
     node.source = SourceFrom(Child(versions, "source"));
     node.run_slots = Get<int64_t>(versions, "slots", 0);
+    const Json& old = Child(json, "oldNodes");
+    node.knows_rules = std::find(old.begin(), old.end(), Json(name)) == old.end();
+    if (const Json& rules = Child(Child(json, "rules"), name.c_str()); !rules.is_null())
+      node.rules = RulesSeen{Get(rules, "refused", false), Get<std::string>(rules, "message", "")};
     observed.nodes.push_back(node);
   }
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();

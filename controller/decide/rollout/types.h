@@ -66,6 +66,14 @@ struct SourceSeen {
   std::string message;  // Progress, or the reason of the failure.
 };
 
+// What one node reports about the match rules of the model: they do not work there.
+struct RulesSeen {
+  // Whether the node cannot compile them and sends all requests to stable. If not, conditions on claims or clients
+  // never hold there.
+  bool refused = false;
+  std::string message{};
+};
+
 // A node that can be given work: connected, or disconnected for less than the controller's grace time.
 struct NodeSeen {
   std::string name;       // Unique in the fleet.
@@ -75,7 +83,9 @@ struct NodeSeen {
   // Is to be stopped once other nodes have its versions: gets no new work and is not counted, as if it were draining,
   // but receives messages and keeps the versions that it has ready.
   bool departing = false;
-  int64_t run_slots = 0;  // How many runs the node executes at the same time; 0: unknown.
+  int64_t run_slots = 0;    // How many runs the node executes at the same time; 0: unknown.
+  bool knows_rules = true;  // Whether its release applies match rules.
+  std::optional<RulesSeen> rules{};
 };
 
 // Names of nodes, ordered, with their hashes (common/node_contract/homes.h).
