@@ -5,7 +5,7 @@
 //             then; node: the node that the evidence is from
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
 //             a version in the state NoMemory has neededBytes and freeBytes; goldenAgain: {records: 9, passed: 8, at:
-//             90s}
+//             90s, request: id}; goldenDue: 90s
 //   draining: [b]; departing: [c]
 //   latest:   3
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
@@ -56,7 +56,9 @@ VersionSeen VersionFrom(const Json& json) {
   if (const Json& golden = Child(json, "goldenAgain"); !golden.is_null()) {
     seen.golden_again = GoldenFrom(golden);
     seen.golden_again->at = golden::TimeOf(golden, "at");
+    seen.golden_again->request = Get<std::string>(golden, "request", "");
   }
+  if (json.contains("goldenDue")) seen.golden_due = golden::TimeOf(json, "goldenDue");
   if (const Json& guard = Child(json, "guard"); !guard.is_null()) {
     seen.guard = GuardSeen{Get<std::string>(guard, "reason", ""), Get<std::string>(guard, "message", "")};
   }
@@ -183,6 +185,7 @@ Json Outcome(const Decision& decision) {
   out["reason"] = decision.status.rollout.verdict.reason;
   out["safety"] = decision.safety;
   out["evidenceUsed"] = decision.evidence_used;
+  out["goldenSet"] = status.value("goldenSet", Json());
   out["placement"] = Json::object();
   for (const auto& placed : decision.placement.versions)
     out["placement"][std::to_string(placed.version)] = Shown(placed);
