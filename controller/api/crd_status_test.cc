@@ -23,6 +23,9 @@ ModelStatus FullModelStatus() {
   status.commands.push_back({"undo", 7, 1, "a-1", kThen, 2, 4, 3});
   status.answers.push_back({"a-0", "retry", CommandResult::kRefused, "m", kThen});
   status.traffic = {kThen, std::chrono::hours(1), 12.5, 0.01};
+  status.golden_set = {.version = 3, .settings = "0123456789abcdef", .last_run = kThen};
+  status.golden_set.failures.push_back({"n", kThen, true, "m", kThen});
+  status.golden_set.request = {"a-0", kThen, true, 1, 2, 3, {{"n", GoldenRunState::kFailed, "m"}}};
   status.rollout.undo_generation = 7;
   status.rollout.shadow_done = true;
   status.nodes.push_back({"n", "1:Ready"});

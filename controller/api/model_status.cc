@@ -160,6 +160,78 @@ Traffic TrafficFrom(const Json& json) {
   return out;
 }
 
+Json ToJson(const GoldenFailure& failure) {
+  Json json{{"node", failure.node},
+            {"at", FormatTime(failure.at)},
+            {"unreadable", failure.unreadable},
+            {"message", failure.message}};
+  if (failure.gone_since != TimePoint{}) json["goneSince"] = FormatTime(failure.gone_since);
+  return json;
+}
+GoldenFailure GoldenFailureFrom(const Json& json) {
+  GoldenFailure out;
+  Get(json, "node", out.node);
+  GetTime(json, "at", out.at);
+  Get(json, "unreadable", out.unreadable);
+  Get(json, "message", out.message);
+  GetTime(json, "goneSince", out.gone_since);
+  return out;
+}
+
+Json ToJson(const GoldenRun& run) {
+  return {{"node", run.node}, {"state", GoldenRunStateName(run.state)}, {"message", run.message}};
+}
+GoldenRun GoldenRunFrom(const Json& json) {
+  GoldenRun out;
+  std::string state;
+  Get(json, "node", out.node);
+  Get(json, "state", state);
+  Get(json, "message", out.message);
+  for (const GoldenRunState known : {GoldenRunState::kPassed, GoldenRunState::kFailed}) {
+    if (state == GoldenRunStateName(known)) out.state = known;
+  }
+  return out;
+}
+
+Json ToJson(const GoldenRequest& request) {
+  return {{"id", request.id},
+          {"at", FormatTime(request.at)},
+          {"ended", request.ended},
+          {"waiting", request.waiting},
+          {"passed", request.passed},
+          {"failed", request.failed},
+          {"nodes", ListToJson(request.nodes, [](const GoldenRun& run) { return ToJson(run); })}};
+}
+GoldenRequest GoldenRequestFrom(const Json& json) {
+  GoldenRequest out;
+  Get(json, "id", out.id);
+  GetTime(json, "at", out.at);
+  Get(json, "ended", out.ended);
+  Get(json, "waiting", out.waiting);
+  Get(json, "passed", out.passed);
+  Get(json, "failed", out.failed);
+  out.nodes = GetList<GoldenRun>(json, "nodes", GoldenRunFrom);
+  return out;
+}
+
+Json ToJson(const GoldenSetStatus& golden) {
+  Json json{{"version", golden.version}, {"settings", golden.settings}};
+  if (golden.last_run != TimePoint{}) json["lastRun"] = FormatTime(golden.last_run);
+  if (!golden.failures.empty())
+    json["failures"] = ListToJson(golden.failures, [](const GoldenFailure& failure) { return ToJson(failure); });
+  if (golden.request) json["request"] = ToJson(*golden.request);
+  return json;
+}
+GoldenSetStatus GoldenSetFrom(const Json& json) {
+  GoldenSetStatus out;
+  Get(json, "version", out.version);
+  Get(json, "settings", out.settings);
+  GetTime(json, "lastRun", out.last_run);
+  out.failures = GetList<GoldenFailure>(json, "failures", GoldenFailureFrom);
+  if (const Json& request = Child(json, "request"); request.is_object()) out.request = GoldenRequestFrom(request);
+  return out;
+}
+
 Json ToJson(const NodeStatus& node) { return {{"node", node.node}, {"state", node.state}}; }
 NodeStatus NodeFrom(const Json& json) {
   NodeStatus out;
@@ -232,6 +304,7 @@ Json ToJson(const ModelStatus& status) {
   if (!status.commands.empty()) json["commands"] = ListToJson(status.commands, kItemToJson);
   if (!status.answers.empty()) json["answers"] = ListToJson(status.answers, kItemToJson);
   if (status.traffic.over > Duration(0)) json["traffic"] = ToJson(status.traffic);
+  if (status.golden_set.version != 0) json["goldenSet"] = ToJson(status.golden_set);
   return json;
 }
 
@@ -258,6 +331,7 @@ Result<ModelStatus> ModelStatusFromJson(const Json& json) {
   out.commands = CommandsFrom(json);
   out.answers = GetList<CommandAnswer>(json, "answers", AnswerFrom);
   out.traffic = TrafficFrom(Child(json, "traffic"));
+  out.golden_set = GoldenSetFrom(Child(json, "goldenSet"));
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/json/json.h"
 #include "controller/api/evidence.h"
+#include "controller/api/golden_set.h"
 #include "controller/api/match_rules.h"
 #include "controller/api/pods.h"
 
@@ -242,7 +243,7 @@ struct ModelSpec {
 // A command of a user, written to the status with compare-and-set; the controller executes it once. Says what the user
 // saw, so that a command for one rollout is not executed on another one.
 struct Command {
-  std::string verb;        // "promote", "abort", "pause", "resume", "retry", "undo".
+  std::string verb;        // "promote", "abort", "pause", "resume", "retry", "undo", "validate".
   int64_t generation = 0;  // The generation that the user saw; the controller rejects a command for an older one.
   int step = 0;
   // ModelStatus::command does not have the following fields.
@@ -382,6 +383,7 @@ struct ModelStatus {
   std::vector<Command> commands;           // The commands that are not executed yet, in the order of their arrival.
   std::vector<CommandAnswer> answers;      // To `commands`; at most kAnswersMax, the newest last.
   Traffic traffic;
+  GoldenSetStatus golden_set;
   std::vector<NodeStatus> nodes;
 
   friend bool operator==(const ModelStatus&, const ModelStatus&) = default;

@@ -236,6 +236,16 @@ TEST(Options, UndoMayNameAVersionAndEachCommandAnId) {
   EXPECT_NE(ParseOptions(4, bad_id).error().message.find("--id: \"ci/42\""), std::string::npos);
 }
 
+TEST(Options, ValidateWaitsLongerThanOtherCommands) {
+  const char* validate[] = {"longshore", "validate", "digits", "--id=v"};
+  const auto options = ParseOptions(4, validate);
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ((*options)->verb, Verb::kValidate);
+  EXPECT_EQ((*options)->command.verb, "validate");
+  EXPECT_EQ((*options)->command.id, "v");
+  EXPECT_EQ((*options)->timeout, std::chrono::minutes(10));
+}
+
 TEST(Options, ATimeoutMustBeADurationAndHaveAnEffect) {
   const char* bare[] = {"longshore", "promote", "digits", "--timeout=3"};
   EXPECT_NE(ParseOptions(4, bare).error().message.find("--timeout: "), std::string::npos);

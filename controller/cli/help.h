@@ -17,6 +17,7 @@ inline constexpr const char* kAbout = R"(Show models and fleets, change them, an
   longshore promote digits              go to the next step of the rollout now
   longshore abort digits                end the rollout: send all traffic back to the stable version now
   longshore undo digits                 return to the version that served before the last rollout
+  longshore validate digits             run the golden set of the version that serves on its nodes now
 
 longshore works with the cluster that kubectl would use. For a controller on this host, name its directory of manifests
 with --manifests or the environment variable LONGSHORE_MANIFESTS. If the PATH has a link to longshore with the name
@@ -52,6 +53,17 @@ manifest change, or until `longshore retry`. A second undo does not go forward t
 
   longshore undo digits                 return to the version that served before
   longshore undo digits --to 4          return to version 4, which served at some time before)";
+
+inline constexpr const char* kValidateFooter =
+    R"(Each node on which the version is ready runs the golden set of spec.validation.goldenSet once more, in run slots
+for which no request of a user waits. It reads the file again, so a file that was replaced counts. The results do not
+change any weight. If goldenSet.every is set, they also count for the condition GoldenSetPasses. With the --id of an
+earlier validate, its results are shown and nothing runs again.
+
+Exit codes: 0 the golden set passed on all nodes, 1 refused, or failed on a node, 2 wrong usage, 3 not found, 4 a node has
+not ended the run in time; it continues, for an hour at most.
+
+  longshore validate digits             for example after a change of a driver, or of the golden set)";
 
 inline constexpr const char* kProfileFooter =
     R"(The node records the next runs of models that requests cause. For each run the trace has its ops in order: the

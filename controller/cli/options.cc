@@ -15,6 +15,7 @@ namespace {
 
 constexpr auto kCommandTimeout = std::chrono::seconds(10);
 constexpr auto kStatusTimeout = std::chrono::minutes(10);
+constexpr auto kValidateTimeout = std::chrono::minutes(10);
 
 const std::map<std::string, std::string>& Kinds() {
   static const std::map<std::string, std::string> kinds = {{"model", api::kModelKind},
@@ -134,6 +135,14 @@ void AddCommands(CLI::App& app, Flags& flags) {
   undo->add_option("--to", flags.options.command.to, "Version to return to; default: the one that served before")
       ->check(CLI::PositiveNumber);
   undo->footer(kUndoFooter);
+  CLI::App* validate = AddCommand(
+      app, "validate", "Run the golden set of the version that serves on its nodes now, and show the results", flags);
+  validate->get_option("--timeout")->description("How long to wait for the nodes, for example 2h; default: 10m");
+  validate->callback([&flags] {
+    flags.options.verb = Verb::kValidate;
+    flags.options.command.verb = "validate";
+  });
+  validate->footer(kValidateFooter);
 }
 
 // A separate program implements this verb: RunCompanion starts it before this parser gets the command line. The verb is
@@ -217,7 +226,11 @@ std::string UnknownCommand(const CLI::App& app, int argc, const char* const* arg
 
 Result<std::chrono::milliseconds> TimeoutOf(const Flags& flags) {
   if (flags.timeout.empty()) {
-    return flags.options.verb == Verb::kStatus ? std::chrono::milliseconds(kStatusTimeout) : kCommandTimeout;
+    switch (flags.options.verb) {
+      case Verb::kStatus: return kStatusTimeout;
+      case Verb::kValidate: return kValidateTimeout;
+      default: return kCommandTimeout;
+    }
   }
   if (flags.options.verb == Verb::kStatus && !flags.options.wait)
     return InvalidArgument("--timeout has no effect without --wait");

@@ -21,6 +21,7 @@ enum class Verb {
   kDiff,
   kDelete,
   kCommand,
+  kValidate,
   kImportTfServing,
   kImportKserve,
   kEnsureCa,
@@ -49,7 +50,7 @@ struct Options {
   std::string name;        // "": all objects of the kind.
   std::string namespace_;  // "": the default of the place, see OpenPlace.
   bool all_namespaces = false;
-  CommandRequest command;  // For kCommand.
+  CommandRequest command;  // For kCommand and kValidate.
   std::string file;        // For kApply and kDiff; "-": standard input.
   bool dry_run = false;
   std::vector<std::string> files;  // For an import; "-": standard input.

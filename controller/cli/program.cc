@@ -12,6 +12,7 @@
 #include "controller/cli/send_command.h"
 #include "controller/cli/show.h"
 #include "controller/cli/status.h"
+#include "controller/cli/validate.h"
 
 namespace longshore::cli {
 namespace {
@@ -70,6 +71,7 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kApply: return OkAfter(Apply(options, place, clock, out));
     case Verb::kDiff: return Diff(options, place, out);
     case Verb::kDelete: return OkAfter(Delete(options, store, out));
+    case Verb::kValidate: return Validate(options, store, clock, out);
     case Verb::kCommand: return OkAfter(Command(options, store, clock, out));
     case Verb::kImportTfServing:
     case Verb::kImportKserve:

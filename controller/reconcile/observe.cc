@@ -52,8 +52,10 @@ rollout::VersionSeen SeenOf(const control::VersionReport& report) {
     const bool is_repeated = golden.at_unix_ms() > 0;
     (is_repeated ? seen.golden_again : seen.golden) =
         rollout::GoldenSeen{golden.records(), golden.passed(),  golden.score(),
-                            golden.ok(),      golden.message(), FromUnixMillis(golden.at_unix_ms())};
+                            golden.ok(),      golden.message(), FromUnixMillis(golden.at_unix_ms()),
+                            golden.request()};
   }
+  if (report.golden_due_unix_ms() > 0) seen.golden_due = FromUnixMillis(report.golden_due_unix_ms());
   if (report.guard().tripped()) seen.guard = rollout::GuardSeen{report.guard().reason(), report.guard().message()};
   return seen;
 }

@@ -62,12 +62,16 @@ TEST(Observe, ARepeatedRunOfTheGoldenSetIsNoVerdictOnAnAttempt) {
     golden.set_records(10);
     golden.set_passed(9);
     golden.set_at_unix_ms(1000);
+    golden.set_request("v");
+    nodes::Unshared(view.report).mutable_versions(0)->set_golden_due_unix_ms(2000);
     const rollout::VersionSeen seen = SeenOf(VersionsOf(view), IsFresh(view)).at(1);
     EXPECT_FALSE(seen.golden);
     ASSERT_TRUE(seen.golden_again);
     EXPECT_FALSE(seen.golden_again->ok);
     EXPECT_EQ(seen.golden_again->passed, 9);
     EXPECT_EQ(seen.golden_again->at, FromUnixMillis(1000));
+    EXPECT_EQ(seen.golden_again->request, "v");
+    EXPECT_EQ(seen.golden_due, FromUnixMillis(2000));
   }
 }
 

@@ -55,9 +55,10 @@ SourceReport ReportOf(const ModelState& model, const sources::Sources& sources) 
 }
 
 // The last repeated run of the golden set counts; before the first one, the run in the rehearsal.
-std::optional<GoldenResult> GoldenOf(const std::string& model, int64_t version, const AgentDeps& deps) {
-  auto repeated = deps.golden_runs == nullptr ? std::nullopt : deps.golden_runs->ResultOf(model, version);
-  return repeated ? repeated : deps.gate.Golden(model, version);
+void AddGolden(const AgentDeps& deps, VersionReport* report) {
+  if (const auto rehearsed = deps.gate.Golden(report->served_name(), report->version()))
+    *report->mutable_golden() = *rehearsed;
+  if (deps.golden_runs != nullptr) deps.golden_runs->AddTo(report);
 }
 
 void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, const AgentDeps& deps, Report* report) {
@@ -70,7 +71,7 @@ void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, 
     const auto status = std::ranges::find(statuses, version.version(), &models::VersionStatus::version);
     if (status != statuses.end()) AddStatus(*status, deps, &entry);
     if (version.load()) AddSource(sources::SourceOf(model, version.version()), deps.sources, &entry);
-    if (const auto golden = GoldenOf(model.served_name(), version.version(), deps)) *entry.mutable_golden() = *golden;
+    AddGolden(deps, &entry);
     AddTrip(trips, {model.served_name(), version.version(), model.assignment().salt()}, &entry);
     *entry.mutable_evidence() = deps.recorder.Snapshot(model.served_name(), version.version());
   }

@@ -46,17 +46,27 @@ control::Validation OnlyGolden(const control::Validation& all) {
 
 }  // namespace
 
-// Only `interval`, `result` and `runs` change, and are guarded by the mutex.
+// `validation`, `every`, `phase` and `first_due` do not change. The mutex guards the other members.
 struct GoldenRuns::Schedule {
   control::Validation validation;  // Only the fields about the golden set.
-  Duration every{0};
-  Duration phase{0};     // The intervals begin at phase + n * every.
+  Duration every{0};               // 0: runs only if it is requested.
+  Duration phase{0};               // The intervals begin at phase + n * every.
+  TimePoint first_due{};
   int64_t interval = 0;  // The number of the newest interval whose run is over, or in which no run is due.
+  std::string request{};
+  TimePoint requested_at{};
+  std::string answered{};  // The last request whose run has ended.
   std::optional<control::GoldenResult> result{};
   std::map<std::string, int64_t> runs{};  // The number of runs by the metric's label `result`.
 
-  int64_t IntervalAt(TimePoint at) const { return (at.time_since_epoch() - phase) / every; }
-  TimePoint DueAt() const { return TimePoint{phase + (interval + 1) * every}; }
+  bool IsRequested() const { return !request.empty() && request != answered; }
+  bool IsRepeated() const { return every > Duration(0); }
+  int64_t IntervalAt(TimePoint at) const { return IsRepeated() ? (at.time_since_epoch() - phase) / every : 0; }
+  // When the next repeated run is due. Requires: IsRepeated().
+  TimePoint RepeatedAt() const { return std::max(first_due, TimePoint{phase + (interval + 1) * every}); }
+  // Requires: IsDue().
+  TimePoint DueAt() const { return IsRequested() ? requested_at : RepeatedAt(); }
+  bool IsDue(TimePoint now) const { return IsRequested() || (IsRepeated() && now >= RepeatedAt()); }
 };
 
 GoldenRuns::GoldenRuns(const models::ModelStore& store, const Clock& clock, Options options)
@@ -69,10 +79,23 @@ GoldenRuns::SchedulePtr GoldenRuns::MakeSchedule(const std::string& model, contr
   schedule->every = std::chrono::milliseconds(validation.golden_every_ms());
   const uint64_t spread =
       node_contract::Nearness(node_contract::HashOfName(options_.node), node_contract::HashOfName(model));
-  schedule->phase = Duration(static_cast<int64_t>(spread % static_cast<uint64_t>(schedule->every.count())));
-  schedule->interval = schedule->IntervalAt(clock_.Now());
+  const auto spread_over = [&](Duration longest) {
+    return Duration(static_cast<int64_t>(spread % static_cast<uint64_t>(std::max(longest, Duration(1)).count())));
+  };
+  schedule->phase = spread_over(schedule->every);
+  schedule->first_due = clock_.Now() + spread_over(std::min(schedule->every, kFirstRunWithin));
+  schedule->interval = schedule->IntervalAt(clock_.Now()) - 1;
   schedule->validation = std::move(validation);
   return schedule;
+}
+
+// Returns the known schedule, or a new one if the version had none or its golden set is judged otherwise. The caller
+// holds the mutex.
+GoldenRuns::SchedulePtr GoldenRuns::ScheduleFor(const Key& key, const control::Validation& validation) const {
+  const auto known = schedules_.find(key);
+  const bool same =
+      known != schedules_.end() && known->second->validation.SerializeAsString() == validation.SerializeAsString();
+  return same ? known->second : MakeSchedule(key.first, validation);
 }
 
 void GoldenRuns::SetState(const control::DesiredState& state) {
@@ -80,14 +103,14 @@ void GoldenRuns::SetState(const control::DesiredState& state) {
   const std::lock_guard lock(mutex_);
   for (const control::ModelState& model : state.models()) {
     const control::Validation validation = OnlyGolden(model.validation());
-    if (validation.golden_every_ms() <= 0 || validation.golden_set().empty()) continue;
+    if (validation.golden_every_ms() < 0 || validation.golden_set().empty()) continue;
     for (const control::VersionState& version : model.versions()) {
       if (version.role() != control::STABLE || !version.load()) continue;
       const Key key{model.served_name(), version.version()};
-      const auto known = schedules_.find(key);
-      const bool same =
-          known != schedules_.end() && known->second->validation.SerializeAsString() == validation.SerializeAsString();
-      wanted[key] = same ? known->second : MakeSchedule(model.served_name(), validation);
+      const SchedulePtr schedule = ScheduleFor(key, validation);
+      if (schedule->request != version.golden_request()) schedule->requested_at = clock_.Now();
+      schedule->request = version.golden_request();
+      wanted[key] = schedule;
     }
   }
   schedules_ = std::move(wanted);
@@ -99,12 +122,23 @@ std::optional<control::GoldenResult> GoldenRuns::ResultOf(const std::string& mod
   return found == schedules_.end() ? std::nullopt : found->second->result;
 }
 
+void GoldenRuns::AddTo(control::VersionReport* report) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = schedules_.find({report->served_name(), report->version()});
+  if (found == schedules_.end()) return;
+  const Schedule& schedule = *found->second;
+  if (schedule.result) *report->mutable_golden() = *schedule.result;
+  if (schedule.IsRepeated()) report->set_golden_due_unix_ms(ToUnixMillis(schedule.RepeatedAt()));
+}
+
 void GoldenRuns::Show(metrics::Exposition* out) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, schedule] : schedules_) {
     const metrics::Labels labels{{"model", key.first}, {"version", std::to_string(key.second)}};
-    out->Set(kInterval, labels, Seconds(schedule->every));
-    out->Set(kDue, labels, Seconds(schedule->DueAt().time_since_epoch()));
+    if (schedule->IsRepeated()) {
+      out->Set(kInterval, labels, Seconds(schedule->every));
+      out->Set(kDue, labels, Seconds(schedule->RepeatedAt().time_since_epoch()));
+    }
     for (const auto& [result, runs] : schedule->runs) {
       metrics::Labels with_result = labels;
       with_result["result"] = result;
@@ -118,7 +152,7 @@ void GoldenRuns::Show(metrics::Exposition* out) const {
 }
 
 nanoseconds GoldenRuns::Step() {
-  if (run_ && !IsWanted(*run_)) run_.reset();
+  if (run_ && (!IsWanted(*run_) || GivesWay(*run_))) run_.reset();
   if (!run_) BeginDue();
   return run_ ? RunRecord() : options_.try_again;
 }
@@ -126,17 +160,27 @@ nanoseconds GoldenRuns::Step() {
 bool GoldenRuns::IsWanted(const Run& run) const {
   const std::lock_guard lock(mutex_);
   const auto found = schedules_.find(run.key);
-  return found != schedules_.end() && found->second == run.schedule;
+  if (found == schedules_.end() || found->second != run.schedule) return false;
+  return !run.schedule->IsRequested() || run.schedule->request == run.request;
 }
 
-// The golden sets whose runs are due, those that are due longest first.
-std::vector<std::pair<GoldenRuns::Key, GoldenRuns::SchedulePtr>> GoldenRuns::Due(TimePoint now) const {
+// Whether a requested run of another version can begin. The run begins again later.
+bool GoldenRuns::GivesWay(const Run& run) const {
+  if (!run.request.empty()) return false;
+  return std::ranges::any_of(Due(clock_.Now()), [&](const DueRun& due) {
+    return !due.request.empty() && FileOf(due.key, *due.schedule).has_value();
+  });
+}
+
+// The golden sets whose runs are due: first the requested ones, then those that are due longest.
+std::vector<GoldenRuns::DueRun> GoldenRuns::Due(TimePoint now) const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::pair<Key, SchedulePtr>> due;
-  for (const auto& entry : schedules_) {
-    if (entry.second->IntervalAt(now) != entry.second->interval) due.push_back(entry);
+  std::vector<DueRun> due;
+  for (const auto& [key, schedule] : schedules_) {
+    if (!schedule->IsDue(now)) continue;
+    due.push_back({key, schedule, schedule->IsRequested() ? schedule->request : "", schedule->DueAt()});
   }
-  std::ranges::sort(due, {}, [](const auto& entry) { return entry.second->DueAt(); });
+  std::ranges::sort(due, {}, [](const DueRun& run) { return std::pair(run.request.empty(), run.at); });
   return due;
 }
 
@@ -151,13 +195,14 @@ std::optional<Path> GoldenRuns::FileOf(const Key& key, const Schedule& schedule)
 
 void GoldenRuns::BeginDue() {
   const TimePoint now = clock_.Now();
-  for (const auto& [key, schedule] : Due(now)) {
-    const auto file = FileOf(key, *schedule);
+  for (const DueRun& due : Due(now)) {
+    const auto file = FileOf(due.key, *due.schedule);
     if (!file) continue;
-    const int64_t interval = schedule->IntervalAt(now);
+    const int64_t interval = due.schedule->IntervalAt(now);
     auto reader = RecordReader::Open(*file);
-    if (!reader) return End(key, *schedule, interval, tl::make_unexpected(reader.error()));
-    run_.emplace(Run{key, schedule, interval, std::move(*reader), Score(schedule->validation)});
+    if (!reader) return End(due.key, *due.schedule, interval, due.request, tl::make_unexpected(reader.error()));
+    run_.emplace(
+        Run{due.key, due.schedule, interval, due.request, std::move(*reader), Score(due.schedule->validation)});
     return;
   }
 }
@@ -188,7 +233,7 @@ nanoseconds GoldenRuns::RunRecord() {
   if (!judged) run.score.AddFailure(judged.error());
   run.record.reset();
   run.tries_without_memory = 0;
-  return kPausePerRun * took;
+  return run.request.empty() ? kPausePerRun * took : nanoseconds(0);
 }
 
 // Reads the next record. If there is none, ends the run and returns false.
@@ -198,22 +243,24 @@ bool GoldenRuns::ReadRecord(Run& run) {
     run.record = std::move(*next);
     return true;
   }
-  End(run.key, *run.schedule, run.interval,
+  End(run.key, *run.schedule, run.interval, run.request,
       next ? Result<control::GoldenResult>(run.score.Finished()) : tl::make_unexpected(next.error()));
   run_.reset();
   return false;
 }
 
 // `result`: an error if the file could not be read.
-void GoldenRuns::End(const Key& key, Schedule& schedule, int64_t interval,
+void GoldenRuns::End(const Key& key, Schedule& schedule, int64_t interval, const std::string& request,
                      const Result<control::GoldenResult>& result) {
   control::GoldenResult ended;
   if (result) ended = *result;
   if (!result) ended.set_message(result.error().message);
   ended.set_at_unix_ms(ToUnixMillis(clock_.Now()));
+  ended.set_request(request);
   if (!ended.ok()) spdlog::error("model \"{}\" version {}: {}", key.first, key.second, ForLog(ended.message()));
   const std::lock_guard lock(mutex_);
   schedule.interval = interval;
+  if (!request.empty()) schedule.answered = request;
   schedule.runs[!result ? "unreadable" : ended.ok() ? "passed" : "failed"] += 1;
   schedule.result = std::move(ended);
 }

@@ -102,6 +102,14 @@ class GoldenRunsTest : public testing::Test {
     }
     return lines;
   }
+  int64_t DueOf(const std::string& model) { return ReportOf(model, runs_).golden_due_unix_ms(); }
+  static control::VersionReport ReportOf(const std::string& model, const GoldenRuns& runs) {
+    control::VersionReport report;
+    report.set_served_name(model);
+    report.set_version(3);
+    runs.AddTo(&report);
+    return report;
+  }
   size_t RunsOfModels() {
     const std::lock_guard lock(engine_.record().mutex);
     return engine_.record().runs.size();
@@ -121,6 +129,9 @@ class GoldenRunsTest : public testing::Test {
 };
 
 TEST_F(GoldenRunsTest, RunOncePerInterval) {
+  clock_.Advance(GoldenRuns::kFirstRunWithin);
+  StepUntilResult();
+  const size_t runs_before = RunsOfModels();
   std::vector<int64_t> ended_at;
   for (Duration at{0}; at < 4 * kEvery; at += kEvery / 20) {
     for (int i = 0; i < 10; ++i) runs_.Step();
@@ -129,9 +140,85 @@ TEST_F(GoldenRunsTest, RunOncePerInterval) {
     if (last != 0 && (ended_at.empty() || ended_at.back() != last)) ended_at.push_back(last);
     clock_.Advance(kEvery / 20);
   }
-  ASSERT_EQ(ended_at.size(), 4u);
-  for (size_t i = 1; i < ended_at.size(); ++i) EXPECT_EQ(ended_at[i] - ended_at[i - 1], kEvery / 1ms);
-  EXPECT_EQ(RunsOfModels(), 8u) << "each run has two records";
+  ASSERT_EQ(ended_at.size(), 5u);
+  for (size_t i = 2; i < ended_at.size(); ++i) EXPECT_EQ(ended_at[i] - ended_at[i - 1], kEvery / 1ms);
+  EXPECT_EQ(RunsOfModels() - runs_before, 8u) << "each run has two records";
+}
+
+TEST_F(GoldenRunsTest, TheFirstRunIsDueSoonAfterARestartHoweverLongTheIntervalIs) {
+  control::DesiredState state = StateOf({"digits"});
+  state.mutable_models(0)->mutable_validation()->set_golden_every_ms(std::chrono::hours(24 * 30) / 1ms);
+  std::set<int64_t> due;
+  for (const char* node : {"node-1", "node-2", "node-3", "node-4"}) {
+    GoldenRuns restarted(store_, clock_, {.node = node, .patience = 1ms});
+    restarted.SetState(state);
+    const control::VersionReport report = ReportOf("digits", restarted);
+    EXPECT_GE(report.golden_due_unix_ms(), ToUnixMillis(clock_.Now()));
+    EXPECT_LE(report.golden_due_unix_ms(), ToUnixMillis(clock_.Now() + GoldenRuns::kFirstRunWithin));
+    EXPECT_FALSE(report.has_golden());
+    due.insert(report.golden_due_unix_ms());
+  }
+  EXPECT_EQ(due.size(), 4u) << "the nodes of a fleet do not run all at once";
+}
+
+TEST_F(GoldenRunsTest, ARunThatWaitsIsReportedWithTheTimeWhenItWasDue) {
+  RunNext();
+  clock_.Advance(3 * kEvery);
+  const control::VersionReport report = ReportOf("digits", runs_);
+  EXPECT_EQ(report.golden().at_unix_ms(), ToUnixMillis(clock_.Now() - 3 * kEvery));
+  EXPECT_LE(report.golden_due_unix_ms(), ToUnixMillis(clock_.Now() - 2 * kEvery));
+  control::DesiredState state = StateOf({"digits"});
+  state.mutable_models(0)->mutable_versions(0)->set_golden_request("r1");
+  runs_.SetState(state);
+  EXPECT_EQ(DueOf("digits"), report.golden_due_unix_ms()) << "a request does not make the run less late";
+}
+
+TEST_F(GoldenRunsTest, ARequestedRunIsDueAtOnceAndRunsOnce) {
+  RunNext();
+  control::DesiredState state = StateOf({"digits"});
+  state.mutable_models(0)->mutable_versions(0)->set_golden_request("r1");
+  runs_.SetState(state);
+  for (int i = 0; i < 10; ++i) runs_.Step();
+  EXPECT_EQ(runs_.ResultOf("digits", 3)->request(), "r1");
+  EXPECT_EQ(RunsOfModels(), 4u);
+  EXPECT_EQ(RunNext().request(), "") << "the run of the next interval is not requested";
+  for (int i = 0; i < 10; ++i) runs_.Step();
+  EXPECT_EQ(RunsOfModels(), 6u);
+  state.mutable_models(0)->mutable_versions(0)->set_golden_request("r2");
+  runs_.SetState(state);
+  for (int i = 0; i < 10; ++i) runs_.Step();
+  EXPECT_EQ(runs_.ResultOf("digits", 3)->request(), "r2");
+}
+
+TEST_F(GoldenRunsTest, AGoldenSetThatIsNotRepeatedRunsIfItIsRequested) {
+  control::DesiredState state = StateOf({"digits"});
+  state.mutable_models(0)->mutable_validation()->set_golden_every_ms(0);
+  state.mutable_models(0)->mutable_versions(0)->set_golden_request("r1");
+  runs_.SetState(state);
+  StepUntilResult();
+  EXPECT_TRUE(runs_.ResultOf("digits", 3)->ok());
+  EXPECT_EQ(DueOf("digits"), 0);
+  EXPECT_EQ(RunNext().request(), "r1");
+}
+
+TEST_F(GoldenRunsTest, ARunThatIsUnderWayGivesWayToARequestedOne) {
+  Serve({"a", "b"});
+  runs_.SetState(StateOf({"a", "b"}));
+  clock_.Advance(kEvery);
+  runs_.Step();
+  EXPECT_EQ(RunsOfModels(), 1u);
+  const bool a_began = DueOf("a") < DueOf("b");
+  const std::string begun = a_began ? "a" : "b";
+  const std::string other = a_began ? "b" : "a";
+  control::DesiredState state = StateOf({"a", "b"});
+  for (control::ModelState& model : *state.mutable_models()) {
+    if (model.served_name() == other) model.mutable_versions(0)->set_golden_request("r1");
+  }
+  runs_.SetState(state);
+  StepUntilResult(other);
+  EXPECT_EQ(runs_.ResultOf(other, 3)->request(), "r1");
+  EXPECT_FALSE(runs_.ResultOf(begun, 3));
+  StepUntilResult(begun);
 }
 
 TEST_F(GoldenRunsTest, ResultsCountTheRecordsThatPassed) {
@@ -145,6 +232,7 @@ TEST_F(GoldenRunsTest, ResultsCountTheRecordsThatPassed) {
   EXPECT_FALSE(result.ok());
   EXPECT_DOUBLE_EQ(result.score(), 0.5);
   EXPECT_THAT(result.message(), HasSubstr("scored 0.5000, below the minimum of 0.9000 (1 of 2 records passed"));
+  EXPECT_THAT(result.message(), HasSubstr("first difference: record 1: output \"y\" is 7 at index 0, not 8"));
 }
 
 TEST_F(GoldenRunsTest, ARecordThatFindsTheNodeBusyIsTriedAgain) {

@@ -49,6 +49,43 @@ bool ExactOutputsDiffer(const TensorMap& outputs, const TensorMap& expected) {
   return false;
 }
 
+// The element with the largest difference, for example: output "y" is 8 at index 3, not 7. Requires: equal shapes.
+template <typename T>
+std::string LargestDifference(const std::string& name, const Tensor& got, const Tensor& want) {
+  const auto a = got.values<T>();
+  const auto b = want.values<T>();
+  size_t largest = 0;
+  const auto difference = [&](size_t i) { return std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])); };
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!(difference(i) <= difference(largest))) largest = i;
+  }
+  return fmt::format("output \"{}\" is {} at index {}, not {}", name, a[largest], largest, b[largest]);
+}
+
+// Why the output fails the metric "tolerance"; "" if it does not.
+std::string DifferenceOf(const std::string& name, const TensorMap& outputs, const Tensor& want, double tolerance) {
+  const auto found = outputs.find(name);
+  if (found == outputs.end()) return fmt::format("output \"{}\" is missing", name);
+  const Tensor& got = found->second;
+  if (got.type() != want.type() || got.shape() != want.shape())
+    return fmt::format("output \"{}\" has another type or shape", name);
+  const bool is_float = want.type() == DType::kFloat;
+  if (!is_float && want.type() != DType::kDouble)
+    return BitEqual({{name, got}}, {{name, want}}) ? "" : fmt::format("output \"{}\" has other values", name);
+  if (evidence::Compare({{name, got}}, {{name, want}}).relative <= tolerance) return "";
+  return is_float ? LargestDifference<float>(name, got, want) : LargestDifference<double>(name, got, want);
+}
+
+std::string FirstDifference(const TensorMap& outputs, const TensorMap& expected,
+                            const control::Validation& validation) {
+  if (validation.metric() != "tolerance") return "the largest score is in another column";
+  for (const auto& [name, want] : expected) {
+    const std::string difference = DifferenceOf(name, outputs, want, validation.relative_tolerance());
+    if (!difference.empty()) return difference;
+  }
+  return "the outputs have other names";
+}
+
 }  // namespace
 
 Score::Score(const control::Validation& validation) : validation_(validation) {}
@@ -75,6 +112,8 @@ void Score::Add(const TensorMap& outputs, const TensorMap& expected) {
                           : SameTop1(outputs, expected);
   result_.set_records(record + 1);
   if (passed) result_.set_passed(result_.passed() + 1);
+  if (!passed && first_difference_.empty())
+    first_difference_ = fmt::format("record {}: {}", record, FirstDifference(outputs, expected, validation_));
 }
 
 void Score::AddFailure(const Error& error) {
@@ -92,10 +131,10 @@ control::GoldenResult Score::Finished() const {
   const auto records = static_cast<double>(result.records());
   result.set_score(records == 0 ? 0 : static_cast<double>(result.passed()) / records);
   if (result.message().empty() && result.score() < validation_.minimum()) {
-    result.set_message(
-        fmt::format("the golden set {} scored {:.4f}, below the minimum of {:.4f} ({} of {} records passed; metric {})",
-                    validation_.golden_set(), result.score(), validation_.minimum(), result.passed(), result.records(),
-                    validation_.metric()));
+    result.set_message(fmt::format(
+        "the golden set {} scored {:.4f}, below the minimum of {:.4f} ({} of {} records passed; metric {}){}",
+        validation_.golden_set(), result.score(), validation_.minimum(), result.passed(), result.records(),
+        validation_.metric(), first_difference_.empty() ? "" : "; first difference: " + first_difference_));
   }
   result.set_ok(result.message().empty());
   return result;

@@ -27,7 +27,7 @@ class Score {
 
   // The result of all records so far; `at_unix_ms` is not set. It is `ok` unless a record failed, the share of records
   // that passed is below the minimum, an output is NaN or Inf (with non_finite_reject), or the same input gave two
-  // answers (with deterministic). Then `message` says why.
+  // answers (with deterministic). Then `message` says why; if the minimum is missed, with the first difference.
   control::GoldenResult Finished() const;
 
  private:
@@ -36,6 +36,7 @@ class Score {
 
   const control::Validation validation_;
   control::GoldenResult result_;
+  std::string first_difference_;  // Of the first record that did not pass; "" if all passed.
 };
 
 }  // namespace longshore::golden_set

@@ -353,6 +353,13 @@ class Scene:
         self.apply_half(2)
 
     @contextlib.contextmanager
+    def long_golden_set(self):
+        """The golden set of digits is to run again each minute. Each of its records waits for the others."""
+        self.apply_digits(2, DIGITS + "  validation: {goldenSet: {path: golden/golden.tfrecord, every: 1m}}\n")
+        yield
+        self.apply_digits(2)
+
+    @contextlib.contextmanager
     def damaged_object(self):
         """The record of an object is no JSON."""
         (self.it.manifests / ".longshore/objects/Model/default/spare.json").write_text("{")
@@ -407,5 +414,5 @@ class Scene:
 
 
 FAULTS = ["new_model", "promotion", "rollback", "pause", "bad_requests", "overload", "burst", "patient_batches", "slow_engine", "no_files", "mistake",
-          "missing_golden_set", "blind_fleet", "busy_port", "stopped_node", "missing_node", "killed_nodes", "damaged_object", "lost_leader",
+          "missing_golden_set", "long_golden_set", "blind_fleet", "busy_port", "stopped_node", "missing_node", "killed_nodes", "damaged_object", "lost_leader",
           "busy_cluster", "silent_api_server", "no_controller"]

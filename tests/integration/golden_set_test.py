@@ -72,6 +72,60 @@ class GoldenSet(unittest.TestCase):
         for metrics in self.metrics_of_nodes():
             self.assertIn('longshore_golden_score{model="half",version="1"} 0.5\n', metrics)
 
+    def validate(self, name="half"):
+        return self.it.command("validate", name, "--timeout=50s")
+
+    def serve_half(self, nodes, extra):
+        self.it.apply_fleet(nodes=nodes)
+        self.it.apply_model("half", self.source, 1, extra=extra)
+        self.it.start_controller()
+        self.it.wait_for_stable("half", 1)
+        self.it.wait_for_ready_nodes(nodes)
+
+    def test_validate_runs_the_golden_set_now_and_prints_the_result_of_each_node(self):
+        self.write_golden_set(record(2.0, 3.0), record(4.0, 4.0))
+        self.serve_half(2, VALIDATION.replace(", every: 1m", ""))
+        passed = self.validate()
+        self.assertEqual(passed.returncode, 0, passed)
+        self.assertIn("validate: done: 2 nodes run the golden set of version 1 now\n", passed.stdout)
+        for node in self.it.node_pids():
+            self.assertIn(f"node {node}: passed: 2 of 2 records passed\n", passed.stdout)
+        self.assertIn("passed on 2 of 2 nodes, failed on 0\n", passed.stdout)
+        self.assertEqual(self.condition(), {})
+
+        self.write_golden_set(record(2.0, 3.0), record(4.0, 5.0))
+        failed = self.validate()
+        self.assertEqual(failed.returncode, 1, failed)
+        self.assertIn("passed on 0 of 2 nodes, failed on 2\n", failed.stdout)
+        self.assertEqual(failed.stdout.count('first difference: record 1: output "y" is 4 at index 0, not 5'), 2, failed.stdout)
+
+        self.it.apply_model("half", self.source, 1)
+        wait_for("the manifest to be read", lambda: self.it.status("half")["observedGeneration"] == 2)
+        refused = self.validate()
+        self.assertEqual(refused.returncode, 1, refused)
+        self.assertIn("this Model has no golden set to run: spec.validation.goldenSet is not set", refused.stderr)
+        self.assertEqual(self.validate("quarter").returncode, 3)
+
+    def test_a_failure_survives_restarts_of_the_controller_and_of_the_nodes(self):
+        self.write_golden_set(record(2.0, 3.0))
+        self.serve_half(1, VALIDATION.replace("1m", "24h"))
+        self.write_golden_set(record(2.0, 4.0))
+        self.assertEqual(self.validate().returncode, 1)
+        self.wait_for_condition("False", "GoldenSetFailed", "version 1 fails its golden set on 1 of 1 nodes")
+        self.it.kill_controller()
+        self.it.stop_fleets()
+        self.it.start_controller()
+        wait_for("the nodes to be new", lambda: self.it.status("half")["epoch"] == 2)
+        self.it.wait_for_ready_nodes(1)
+        self.it.wait_for_answers("half", {"instances": [2.0]})
+        self.assertEqual((self.condition()["status"], self.condition()["reason"]), ("False", "GoldenSetFailed"))
+        self.assertEqual(self.happened().count("GoldenSetFailed"), 1)
+
+        self.write_golden_set(record(2.0, 3.0))
+        self.assertEqual(self.validate().returncode, 0)
+        self.wait_for_condition("True", "Passed", "version 1 passed on all 1 nodes")
+        self.assertEqual(self.happened()[-1], "GoldenSetPassed")
+
 
 if __name__ == "__main__":
     unittest.main()

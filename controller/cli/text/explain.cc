@@ -116,6 +116,10 @@ std::string GoldenSetText(const api::Model& model, const std::string& target) {
     if (condition.type != "GoldenSetPasses") continue;
     const std::string text = fmt::format("  Runs again every {}: {}.\n",
                                          api::RoughDuration(model.spec.validation.golden_every), condition.message);
+    if (condition.reason == "Overdue")
+      return text +
+             fmt::format("  A busy node runs it only in idle slots. `longshore validate {}` shows what the nodes do.\n",
+                         target);
     if (condition.status != "False") return text;
     return text +
            fmt::format("  No weight changes by itself. `longshore undo {}` returns to the version before.\n", target);

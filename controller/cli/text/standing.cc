@@ -58,7 +58,7 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   const bool done = ready.status == "True" && find("Reconciling").status != "True";
   const api::Condition golden = find(kGoldenSetPasses);
   return {done ? Standing::kAsWanted : Standing::kUnderWay,
-          golden.status == "False" ? golden.type + ": " + golden.message : ready.message};
+          golden.status == "False" || golden.reason == "Overdue" ? golden.type + ": " + golden.message : ready.message};
 }
 
 // If no controller has read the manifest yet, only the manifest counts, because the object's status is about an older

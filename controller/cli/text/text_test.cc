@@ -10,6 +10,7 @@
 #include "controller/api/parse.h"
 #include "controller/cli/text/diff.h"
 #include "controller/cli/text/explain.h"
+#include "controller/cli/text/golden_run.h"
 #include "controller/cli/text/plan.h"
 #include "controller/cli/text/standing.h"
 #include "controller/cli/text/table.h"
@@ -189,6 +190,17 @@ TEST(Text, DescribesAFleet) { ExpectGolden("describe_fleet", DescribeFleet(MakeF
 TEST(Explain, SaysWhyAStepIsHeldWithTheNumbers) { ExpectGolden("explain_step", ExplainModel(RollingOut(), kNow)); }
 TEST(Explain, SaysWhyTheWantedVersionIsNotServed) { ExpectGolden("explain_failed", ExplainModel(Failed(), kNow)); }
 
+TEST(Text, ShowsTheRunOfAGoldenSetOnEachNode) {
+  using api::GoldenRunState;
+  api::GoldenRequest request{.id = "v", .at = kNow, .ended = true, .passed = 1, .failed = 1};
+  request.nodes = {{"b", GoldenRunState::kFailed, "9 of 10 records passed: first difference: record 3: output \"y\""},
+                   {"a", GoldenRunState::kPassed, "10 of 10 records passed"}};
+  std::string text = GoldenRunText(request);
+  request = {.id = "v", .at = kNow, .waiting = 2, .passed = 101};
+  request.nodes = {{"c", GoldenRunState::kWaiting, ""}, {"d", GoldenRunState::kWaiting, ""}};
+  ExpectGolden("golden_run", text + "\n" + GoldenRunText(request));
+}
+
 TEST(Explain, SaysThatAGoldenSetFailsAndWhatAPersonCanDo) {
   api::Model model = Failed();
   EXPECT_THAT(ExplainModel(model, kNow), Not(HasSubstr("The golden set")));
@@ -203,6 +215,9 @@ TEST(Explain, SaysThatAGoldenSetFailsAndWhatAPersonCanDo) {
   EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("version 2 fails its golden set on 1 of 3 nodes.\n  No weight "
                                                    "changes by itself. `longshore undo digits -n vision`"));
   EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("trouble   GoldenSetPasses: version 2 fails"));
+  model.status.conditions.back() = {"GoldenSetPasses", "Unknown", "Overdue", "its run is overdue", 4, Ago(9)};
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("its run is overdue.\n  A busy node runs it only in idle slots."));
+  EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("trouble   GoldenSetPasses: its run is overdue"));
 }
 
 TEST(Explain, AVersionThatLackedMemoryIsTriedAgainByItself) {

@@ -81,6 +81,8 @@ control::VersionState BuildVersion(const api::Model& model, const rollout::Versi
   for (const std::string& node : placed.ready) version.add_ready(node);
   const bool stable = placed.version == model.status.stable_version;
   version.set_role(placed.candidate ? control::CANDIDATE : stable ? control::STABLE : control::EXTRA);
+  const auto& request = model.status.golden_set.request;
+  if (stable && request && !request->ended) version.set_golden_request(request->id);
   if (placed.candidate) *version.mutable_guard() = BuildGuard(model, nodes);
   if (const api::Shadow* shadow = ShadowNow(model)) version.set_shadow(placed.candidate && shadow->share > 0);
   SetMemoryTerms(model, placed, version);

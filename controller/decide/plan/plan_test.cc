@@ -326,6 +326,20 @@ TEST(Plan, TheGoldenSetRunsAgainAtTheIntervalOfTheManifest) {
   EXPECT_EQ(every_ms(), 5'400'000);
 }
 
+TEST(Plan, NodesAreAskedForARunOfTheGoldenSetOfStableUntilTheRequestHasEnded) {
+  api::Model model = Digits();
+  const auto requests = [&] {
+    std::vector<std::string> all;
+    const control::ModelState state = StateOn(model, Split(model, 500).placement, "a");
+    for (const control::VersionState& version : state.versions()) all.push_back(version.golden_request());
+    return all;
+  };
+  model.status.golden_set.request = api::GoldenRequest{.id = "v"};
+  EXPECT_EQ(requests(), (std::vector<std::string>{"v", ""}));
+  model.status.golden_set.request->ended = true;
+  EXPECT_EQ(requests(), (std::vector<std::string>{"", ""}));
+}
+
 TEST(Plan, PeersAreOrderedByName) {
   control::Peer b, a;
   b.set_node("b");

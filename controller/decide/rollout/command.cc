@@ -98,7 +98,7 @@ std::string WhyOutdated(const Draft& draft, const api::Command& command) {
                        draft.generation());
   }
   const api::RolloutStatus& rollout = draft.status().rollout;
-  const bool is_of_rollout = command.verb != "retry" && command.verb != "undo";
+  const bool is_of_rollout = command.verb != "retry" && command.verb != "undo" && command.verb != "validate";
   if (is_of_rollout && command.attempt != 0 && command.attempt != rollout.attempt) {
     return fmt::format("the command was for rollout {} of this Model, but the last one is rollout {}", command.attempt,
                        rollout.attempt);
@@ -118,7 +118,8 @@ Outcome Do(Draft& draft, const api::Command& command) {
   if (command.verb == "resume") return Resume(draft);
   if (command.verb == "retry") return Retry(draft);
   if (command.verb == "undo") return Undo(draft, command);
-  return Refused("the commands are promote, abort, pause, resume, retry and undo");
+  if (command.verb == "validate") return ValidateStable(draft, command);
+  return Refused("the commands are promote, abort, pause, resume, retry, undo and validate");
 }
 
 // Abort and undo give requests back to a version that is known to be good.

@@ -22,4 +22,8 @@ Outcome Abort(Draft& draft);
 // earlier undo has left, unless the command names it.
 Outcome Undo(Draft& draft, const api::Command& command);
 
+// Asks the nodes on which stable is ready to run the golden set now, in place of an earlier request. The results will
+// be in status.golden_set.request.
+Outcome ValidateStable(Draft& draft, const api::Command& command);
+
 }  // namespace longshore::rollout

@@ -4,6 +4,7 @@
 
 #include "controller/decide/rollout/bad_nodes.h"
 #include "controller/decide/rollout/draft.h"
+#include "controller/decide/rollout/golden_set.h"
 #include "controller/decide/rollout/phases.h"
 
 namespace longshore::rollout {
@@ -107,6 +108,11 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
   return (draft.now() < warm->needed_until ? warm->needed_until : warm->until) - draft.now();
 }
 
+std::optional<Duration> Sooner(std::optional<Duration> a, std::optional<Duration> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
 }  // namespace
 
 void Load(Draft& draft) {
@@ -188,7 +194,8 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
                     draft.rollout().weight_percent < before.weight_percent);
   decision.placement = PlacementOf(draft);
   decision.events = draft.events();
-  decision.check_again_in = draft.status().commands.empty() ? CheckAgainIn(draft) : Duration(0);
+  decision.check_again_in =
+      draft.status().commands.empty() ? Sooner(CheckAgainIn(draft), CheckGoldenSetIn(draft)) : Duration(0);
   decision.evidence_used = evidence_used;
   decision.status = draft.status();
   return decision;

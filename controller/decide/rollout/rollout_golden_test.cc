@@ -6,7 +6,7 @@
 //             requests was noticed
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
 //             a version in the state NoMemory has neededBytes, freeBytes and byOwnLimit; slots: 1; goldenAgain:
-//             {records: 9, passed: 8, at: 90s}
+//             {records: 9, passed: 8, at: 90s, request: id}; goldenDue: 90s
 //   draining: [b]; departing: [c]; oldNodes: [a], whose release does not know match rules; rules: {a: {refused: true,
 //             message: why}}
 //   latest:   3
@@ -60,7 +60,9 @@ VersionSeen VersionFrom(const Json& json) {
   if (const Json& golden = Child(json, "goldenAgain"); !golden.is_null()) {
     seen.golden_again = GoldenFrom(golden);
     seen.golden_again->at = golden::TimeOf(golden, "at");
+    seen.golden_again->request = Get<std::string>(golden, "request", "");
   }
+  if (json.contains("goldenDue")) seen.golden_due = golden::TimeOf(json, "goldenDue");
   if (const Json& guard = Child(json, "guard"); !guard.is_null()) {
     seen.guard = GuardSeen{Get<std::string>(guard, "reason", ""), Get<std::string>(guard, "message", "")};
   }
@@ -197,6 +199,7 @@ Json Outcome(const Decision& decision) {
   out["reason"] = decision.status.rollout.verdict.reason;
   out["safety"] = decision.safety;
   out["evidenceUsed"] = decision.evidence_used;
+  out["goldenSet"] = status.value("goldenSet", Json());
   out["placement"] = Json::object();
   for (const auto& placed : decision.placement.versions)
     out["placement"][std::to_string(placed.version)] = Shown(placed);

@@ -39,7 +39,9 @@ struct GoldenSeen {
   double score = 0;
   bool ok = false;
   std::string message;
-  TimePoint at{};  // When the run ended; only for repeated runs.
+  // Only for repeated runs:
+  TimePoint at{};         // When the run ended.
+  std::string request{};  // The request that caused it (api::GoldenRequest::id); "": none.
 };
 struct GuardSeen {
   std::string reason;  // One of NonFinite, Errors, Crashed, ControllerSilent.
@@ -54,6 +56,7 @@ struct VersionSeen {
   std::string digest;
   std::optional<GoldenSeen> golden;        // In the rehearsal. If not `ok`, the version fails.
   std::optional<GoldenSeen> golden_again;  // The last repeated run while the version was stable: fails no version.
+  std::optional<TimePoint> golden_due{};   // When the next repeated run is due; nullopt: the node does not repeat it.
   std::optional<GuardSeen> guard;          // Set if the guard tripped in this rollout.
   MemorySeen memory{};                     // For kNoMemory.
 };
