@@ -2,6 +2,8 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+
 namespace longshore::regex {
 namespace {
 
@@ -44,11 +46,15 @@ Result<Expression> Expression::Compile(const std::string& expression) {
   return Expression(std::move(compiled));
 }
 
+Expression::Expression(std::shared_ptr<const RE2> compiled)
+    : compiled_(std::move(compiled)),
+      text_bytes_max_(std::min(kTextBytesMax, kStepsMax / static_cast<size_t>(compiled_->ProgramSize()))) {}
+
 // Asks for the text of a group, although it is not needed. RE2 then tries each pair of an instruction and a position at
 // most once. Otherwise it would build states of an automaton, which is faster for texts like those that it has seen,
 // but up to ten times slower for a text that leads to a new state at each position.
 bool Expression::Matches(std::string_view text) const {
-  if (text.size() > kTextBytesMax) return false;
+  if (text.size() > text_bytes_max_) return false;
   re2::StringPiece found[2];
   return compiled_->Match(re2::StringPiece(text.data(), text.size()), 0, text.size(), RE2::ANCHOR_BOTH, found, 2);
 }

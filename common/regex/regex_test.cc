@@ -19,6 +19,18 @@ TEST(Expression, MatchesNoTextAboveTheMaximumLength) {
   EXPECT_FALSE(regex->Matches(std::string(kTextBytesMax + 1, 'a')));
 }
 
+TEST(Expression, TheMoreInstructionsItHasTheShorterMayTheTextBe) {
+  const auto uuid = Expression::Compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}");
+  ASSERT_TRUE(uuid) << uuid.error().message;
+  EXPECT_TRUE(uuid->Matches("5f0c1b9e-7a54-4f5d-9a0e-2c1d3b4a5e6f"));
+  EXPECT_TRUE(Expression::Compile(".*Mobile.*")->Matches(std::string(250, 'x') + "Mobile"));
+  const auto longer = Expression::Compile("a*(b|[0-9]{40}c|[0-9]{30}d|)");
+  ASSERT_TRUE(longer) << longer.error().message;
+  EXPECT_LT(longer->text_bytes_max(), kTextBytesMax);
+  EXPECT_TRUE(longer->Matches(std::string(longer->text_bytes_max(), 'a')));
+  EXPECT_FALSE(longer->Matches(std::string(longer->text_bytes_max() + 1, 'a')));
+}
+
 TEST(Expression, NamesWhatRe2ObjectsToAndWhere) {
   const std::pair<std::string, std::string> cases[] = {
       {"ab(c", "\"ab(c\" is not a valid regular expression of RE2: missing ): ab(c"},
@@ -27,7 +39,7 @@ TEST(Expression, NamesWhatRe2ObjectsToAndWhere) {
       {"(?=a)", "\"(?=a)\" is not a valid regular expression of RE2: invalid perl operator: (?=, at character 1"},
       {"(a)\\1", "\"(a)\\1\" is not a valid regular expression of RE2: invalid escape sequence: \\1, at character 4"},
       {"(a{1,30}){1,30}",
-       "\"(a{1,30}){1,30}\" is too complex: RE2 needs 1865 instructions for it, and at most 50 are "
+       "\"(a{1,30}){1,30}\" is too complex: RE2 needs 1865 instructions for it, and at most 100 are "
        "allowed"},
       {"\\pL{50}", "\"\\pL{50}\" is not a valid regular expression of RE2: pattern too large - compile failed"},
       {"", "a regular expression must have 1 to 256 bytes, not 0"},
