@@ -21,8 +21,8 @@ inline constexpr int kInstructionsMax = 100;
 // A longer text does not match any expression.
 inline constexpr size_t kTextBytesMax = 256;
 // The longest time of a match is proportional to the number of instructions multiplied by the length of the text. This
-// is the maximum of this product, so an expression with 100 instructions does not match a text above 100 bytes.
-inline constexpr size_t kStepsMax = 10'000;
+// is the maximum of this product, so an expression with 100 instructions does not match a text above 64 bytes.
+inline constexpr size_t kStepsMax = 6'400;
 
 // A compiled expression. Immutable and cheap to copy; thread-safe.
 class Expression {

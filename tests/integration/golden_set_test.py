@@ -81,6 +81,9 @@ class GoldenSet(unittest.TestCase):
         self.it.start_controller()
         self.it.wait_for_stable("half", 1)
         self.it.wait_for_ready_nodes(nodes)
+        self.it.wait_for_answers("half", {"instances": [2.0]})
+        wait_for("the version on all nodes", lambda: [node["state"] for node in self.it.status("half").get("nodes", [])] == ["1:Ready"] * nodes,
+                 seen=lambda: self.it.status("half"))
 
     def test_validate_runs_the_golden_set_now_and_prints_the_result_of_each_node(self):
         self.write_golden_set(record(2.0, 3.0), record(4.0, 4.0))

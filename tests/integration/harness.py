@@ -221,12 +221,15 @@ spec:
         wait_for(f"{count} ready nodes", lambda: self.fleet_status().get("readyReplicas") == count)
 
     def wait_for_answers(self, model, body):
-        """Waits until every node answers: the status is written before the nodes receive the new version."""
+        """Waits until every node answers: the status is written before the nodes receive the new version.
+
+        After a restart it also names the nodes before it until the controller has written it again.
+        """
 
         def answers():
             try:
                 return self.ask_each_node(f"{model}:predict", body, times=1)
-            except urllib.error.HTTPError:
+            except urllib.error.URLError:
                 return False
 
         wait_for(f"{model} to answer", answers)

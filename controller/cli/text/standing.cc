@@ -28,11 +28,16 @@ const char* NameOf(Standing standing) {
   return "failed";
 }
 
+// Whether the condition says that the version that serves fails its golden set, or that a run of it is overdue.
+bool IsGoldenTrouble(const api::Condition& condition) {
+  return condition.type == kGoldenSetPasses && (condition.status == "False" || condition.reason == "Overdue");
+}
+
 // Whether the condition reports a problem. Conditions of the types in kOthers are shown in another way, or are False if
 // all is well.
 bool IsTrouble(const api::Condition& condition) {
   static const std::set<std::string> kOthers = {"Ready", "Reconciling", "Stalled", "Progressing"};
-  return condition.status == "False" && !kOthers.contains(condition.type);
+  return IsGoldenTrouble(condition) || (condition.status == "False" && !kOthers.contains(condition.type));
 }
 
 // The report that follows from the conditions that Models and ServingFleets have in common.
@@ -58,7 +63,7 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   const bool done = ready.status == "True" && find("Reconciling").status != "True";
   const api::Condition golden = find(kGoldenSetPasses);
   return {done ? Standing::kAsWanted : Standing::kUnderWay,
-          golden.status == "False" || golden.reason == "Overdue" ? golden.type + ": " + golden.message : ready.message};
+          IsGoldenTrouble(golden) ? golden.type + ": " + golden.message : ready.message};
 }
 
 // If no controller has read the manifest yet, only the manifest counts, because the object's status is about an older
