@@ -1,8 +1,8 @@
 """What shadowing costs the users of a busy processor: pairs in one node, compared with Envoy's mirror and a second node.
 
 One run takes some milliseconds of a processor. All nodes share this processor, and the users' requests take 80 % of it. Clients, Envoy and
-the controller have another one. The measurement goes by turns: pairs, no pairs; a mirror, no mirror. The turns of one round have the same
-arrivals, so that they differ by the shadow only.
+the controller have another one. The measurement goes by turns: with and without pairs, with and without a mirror; each round begins with
+the other turn. The turns of one round have the same arrivals, so that they differ by the shadow only.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from tail import pooled_p99_ms, ratio_of_pooled_p99
 WIDTH, ROWS, LAYERS = 512, 16, 60
 LOAD = 0.8
 SEGMENT_S = 20
-SETTLE_S = 2  # Until the node has the change, and the pairs that wait have run or are dropped.
+SETTLE_S = 2  # Until the node has the change, and the shadow runs of the turn before have ended.
 MODEL = "deep"
 ENVOY = os.environ.get("LONGSHORE_ENVOY", "")
 
@@ -71,6 +71,10 @@ class Turns:
     def __init__(self, rate: float):
         self.rate = rate
         self.segments = {"with": [], "without": []}
+
+    def order(self) -> list[str]:
+        """Returns the kinds in the order of the next round."""
+        return list(self.segments)[::1 - 2 * (len(self.segments["with"]) % 2)]
 
     def take(self, kind: str, address: str) -> None:
         taken = segment(address, self.rate, 1 + len(self.segments[kind]))
@@ -191,7 +195,8 @@ def mirror_turns(source: pathlib.Path, folder: pathlib.Path, rate: float, share:
             ports.append(stack.enter_context(node(f"--model_name={MODEL}", "--max_concurrent_runs=1", model=only)).grpc)
         addresses = stack.enter_context(envoy(folder, *ports, share))
         for _ in range(rounds):
-            for kind in turns.segments:
+            for kind in turns.order():
+                time.sleep(SETTLE_S)
                 turns.take(kind, addresses[kind])
     return turns
 
@@ -205,7 +210,7 @@ def users(arguments) -> list[dict]:
         with pairs_of(source, folder) as pairs:
             say(f"{arguments.rounds} rounds of {SEGMENT_S} s with pairs and {SEGMENT_S} s without, {pairs.rate:.0f} requests/s")
             for _ in range(arguments.rounds):
-                for kind in pairs.turns.segments:
+                for kind in pairs.turns.order():
                     pairs.take(kind)
         share = pairs.share()
         say(f"the same with Envoy: it mirrors {100 * share:.1f} % of the requests, as many as there were pairs")

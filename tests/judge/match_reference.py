@@ -34,7 +34,7 @@ def holds(operator: dict, value: str) -> bool:
             "suffix": lambda: len(value) >= len(wanted) and value[len(value) - len(wanted):] == wanted,
             "in": lambda: any(value == each for each in wanted),
             "present": lambda: True,
-            "regex": lambda: len(value) <= 128 and re.fullmatch(wanted, value) is not None}[name]()
+            "regex": lambda: len(value) <= 256 and re.fullmatch(wanted, value) is not None}[name]()
 
 
 def claim_holds(operator: dict, claim) -> bool:
