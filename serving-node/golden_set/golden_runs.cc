@@ -161,7 +161,7 @@ bool GoldenRuns::IsWanted(const Run& run) const {
   const std::lock_guard lock(mutex_);
   const auto found = schedules_.find(run.key);
   if (found == schedules_.end() || found->second != run.schedule) return false;
-  return !run.schedule->IsRequested() || run.schedule->request == run.request;
+  return run.request == (run.schedule->IsRequested() ? run.schedule->request : "");
 }
 
 // Whether a requested run of another version can begin. The run begins again later.

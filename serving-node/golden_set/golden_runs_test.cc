@@ -190,6 +190,18 @@ TEST_F(GoldenRunsTest, ARequestedRunIsDueAtOnceAndRunsOnce) {
   EXPECT_EQ(runs_.ResultOf("digits", 3)->request(), "r2");
 }
 
+TEST_F(GoldenRunsTest, ARequestedRunEndsWhenTheRequestIsWithdrawn) {
+  RunNext();
+  control::DesiredState state = StateOf({"digits"});
+  state.mutable_models(0)->mutable_versions(0)->set_golden_request("r1");
+  runs_.SetState(state);
+  runs_.Step();
+  EXPECT_EQ(RunsOfModels(), 3u) << "one of two records";
+  runs_.SetState(StateOf({"digits"}));
+  for (int i = 0; i < 10; ++i) runs_.Step();
+  EXPECT_EQ(RunsOfModels(), 3u);
+}
+
 TEST_F(GoldenRunsTest, AGoldenSetThatIsNotRepeatedRunsIfItIsRequested) {
   control::DesiredState state = StateOf({"digits"});
   state.mutable_models(0)->mutable_validation()->set_golden_every_ms(0);

@@ -1,7 +1,9 @@
 #include "serving-node/golden_set/score.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "serving-node/evidence/drift.h"
 
@@ -49,15 +51,22 @@ bool ExactOutputsDiffer(const TensorMap& outputs, const TensorMap& expected) {
   return false;
 }
 
-// The element with the largest difference, for example: output "y" is 8 at index 3, not 7. Requires: equal shapes.
+// The element with the largest difference, for example: output "y" is 8 at index 3, not 7. The first NaN, or infinity
+// that the other value is not, counts as the largest. Requires: equal shapes.
 template <typename T>
 std::string LargestDifference(const std::string& name, const Tensor& got, const Tensor& want) {
   const auto a = got.values<T>();
   const auto b = want.values<T>();
   size_t largest = 0;
-  const auto difference = [&](size_t i) { return std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])); };
+  const auto difference = [&](size_t i) {
+    const double got_value = a[i];
+    const double wanted = b[i];
+    if (got_value == wanted || (std::isnan(got_value) && std::isnan(wanted))) return 0.0;
+    const double apart = std::abs(got_value - wanted);
+    return std::isfinite(apart) ? apart : std::numeric_limits<double>::infinity();
+  };
   for (size_t i = 0; i < a.size(); ++i) {
-    if (!(difference(i) <= difference(largest))) largest = i;
+    if (difference(i) > difference(largest)) largest = i;
   }
   return fmt::format("output \"{}\" is {} at index {}, not {}", name, a[largest], largest, b[largest]);
 }
@@ -78,7 +87,7 @@ std::string DifferenceOf(const std::string& name, const TensorMap& outputs, cons
 
 std::string FirstDifference(const TensorMap& outputs, const TensorMap& expected,
                             const control::Validation& validation) {
-  if (validation.metric() != "tolerance") return "the largest score is in another column";
+  if (validation.metric() != "tolerance") return "the largest score is not in the same column";
   for (const auto& [name, want] : expected) {
     const std::string difference = DifferenceOf(name, outputs, want, validation.relative_tolerance());
     if (!difference.empty()) return difference;

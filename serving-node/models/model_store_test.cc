@@ -306,6 +306,42 @@ TEST_F(Models, AVersionThatGivesWayStaysIfItsMemoryWouldNotSuffice) {
   WaitFor("c", 1, State::kAvailable);
 }
 
+TEST_F(Models, AVersionThatGivesWayIsUnloadedOnceItsMemorySuffices) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  WriteVersion("b", 1, std::string(2000, 'b'));
+  WriteVersion("c", 1, std::string(900, 'c'));
+  ModelStore& store = Store({.load_retries_max = 0, .memory_bytes_max = 3000});
+  Wanted shadow = Want("a", {1});
+  shadow.giving_way[1] = {};
+  store.Apply({shadow, Want("c", {1})});
+  WaitFor("a", 1, State::kAvailable);
+  WaitFor("c", 1, State::kAvailable);
+  store.Apply({shadow, Want("c", {1}), Want("b", {1})});
+  WaitFor("b", 1, State::kFailed);
+  EXPECT_TRUE(store.Find("a", 1)) << "its memory would not suffice";
+  store.Apply({shadow, Want("b", {1})});
+  WaitFor("b", 1, State::kAvailable);
+  EXPECT_FALSE(store.Find("a", 1));
+}
+
+TEST_F(Models, TheSmallestVersionThatSufficesGivesWay) {
+  WriteVersion("a", 1, std::string(500, 'a'));
+  WriteVersion("b", 1, std::string(1500, 'b'));
+  WriteVersion("c", 1, std::string(1000, 'c'));
+  WriteVersion("d", 1, std::string(1000, 'd'));
+  ModelStore& store = Store({.load_retries_max = 0, .memory_bytes_max = 4000});
+  std::vector<Wanted> wanted = {Want("a", {1}), Want("b", {1}), Want("c", {1})};
+  for (Wanted& one : wanted) one.giving_way[1] = {};
+  store.Apply(wanted);
+  for (const char* name : {"a", "b", "c"}) WaitFor(name, 1, State::kAvailable);
+  wanted.push_back(Want("d", {1}));
+  store.Apply(wanted);
+  WaitFor("d", 1, State::kAvailable);
+  EXPECT_TRUE(store.Find("a", 1));
+  EXPECT_TRUE(store.Find("b", 1));
+  EXPECT_FALSE(store.Find("c", 1));
+}
+
 TEST_F(Models, VersionsThatGiveWayAreLoadedLastAndTakeNoMemoryFromEachOther) {
   WriteVersion("a", 1, std::string(1000, 'a'));
   WriteVersion("a", 2, std::string(1000, 'b'));

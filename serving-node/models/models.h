@@ -28,9 +28,9 @@ struct ReadyVersion {
 };
 using Handle = std::shared_ptr<const ReadyVersion>;
 
-// A version that answers no clients yet, such as a candidate in a rollout's phase Shadow. It gives its memory to
-// versions that are not of this kind: it is loaded after them, not in the memory for which they wait, and unloaded if
-// one of them lacks memory.
+// A version that gets no share of the requests yet, such as a candidate in a rollout's phase Shadow. It gives its
+// memory to versions that are not of this kind: it is loaded after them, not in the memory for which they wait, and
+// unloaded if one of them lacks memory.
 struct GivesWay {
   int64_t memory_bytes_max = 0;  // It is not loaded if it needs more than this; 0: no such limit.
 };

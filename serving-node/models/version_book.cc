@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "common/os/log.h"
 
 namespace longshore::models {
 namespace {
+
+// The free memory if there is no limit: more than all versions need, and far enough from the largest number for sums.
+constexpr int64_t kUnlimitedBytes = std::numeric_limits<int64_t>::max() / 2;
 
 bool IsSettled(State state) { return state == State::kAvailable || state == State::kFailed; }
 
@@ -54,6 +58,7 @@ void VersionBook::Apply(std::vector<Wanted> all) {
     Advance(name, &model);
   }
   RetryVersionsThatFit();
+  MakeRoom();
   ForgetEnded();
 }
 
@@ -96,7 +101,7 @@ void VersionBook::Begin(const std::string& name, int64_t number) {
 }
 
 int64_t VersionBook::FreeBytes() const {
-  if (rules_.memory_bytes_max == 0) return std::numeric_limits<int64_t>::max();
+  if (rules_.memory_bytes_max == 0) return kUnlimitedBytes;
   int64_t free = rules_.memory_bytes_max;
   for (const auto& [name, model] : models_) {
     for (const auto& [number, version] : model.versions) free -= version.reserved_bytes;
@@ -148,14 +153,20 @@ Status VersionBook::Reserve(const std::string& name, int64_t number, int64_t byt
     return ResourceExhausted("model \"{}\" version {} needs about {} bytes of memory, and its own limit is {} bytes",
                              name, number, bytes, limit);
   }
-  MakeRoom();
+  if (gives_way != giving_way.end()) {
+    return ResourceExhausted(
+        "model \"{}\" version {} needs about {} bytes of memory; of the limit of {} bytes, {} are free for versions "
+        "that "
+        "get no share of the requests yet",
+        name, number, bytes, rules_.memory_bytes_max, std::max<int64_t>(free, 0));
+  }
   return ResourceExhausted(
       "model \"{}\" version {} needs about {} bytes of memory; of the limit of {} bytes, {} are reserved", name, number,
       bytes, rules_.memory_bytes_max, rules_.memory_bytes_max - FreeBytes());
 }
 
-// Unloads as many versions that give way as those that wait for memory and do not give way need. Memory that is being
-// freed already counts as free.
+// Unloads as many versions that give way as those that wait for memory and do not give way need: the smallest that
+// suffices, otherwise the largest ones. Memory that is being freed already counts as free.
 void VersionBook::MakeRoom() {
   int64_t missing = AwaitedBytes() - FreeBytes();
   for (const auto& [name, model] : models_) {
@@ -163,14 +174,27 @@ void VersionBook::MakeRoom() {
       if (version.status.state == State::kUnloading) missing -= version.reserved_bytes;
     }
   }
+  while (missing > 0) {
+    const auto [name, version] = VersionThatGivesWay(missing);
+    if (version == nullptr) return;
+    missing -= version->reserved_bytes;
+    Unload(name, version);
+  }
+}
+
+// Returns the loaded version to unload if this much memory is missing, with its model; nullptr if there is none.
+std::pair<std::string, VersionBook::Version*> VersionBook::VersionThatGivesWay(int64_t missing) {
+  std::pair<std::string, Version*> best{"", nullptr};
   for (auto& [name, model] : models_) {
     for (auto& [number, version] : model.versions) {
-      if (missing <= 0) return;
       if (!model.GivesWay(number) || version.ready == nullptr) continue;
-      missing -= version.reserved_bytes;
-      Unload(name, &version);
+      const bool fewer = best.second != nullptr && version.reserved_bytes < best.second->reserved_bytes;
+      const bool suffices = version.reserved_bytes >= missing;
+      const bool best_suffices = best.second != nullptr && best.second->reserved_bytes >= missing;
+      if (best.second == nullptr || (best_suffices ? suffices && fewer : !fewer)) best = {name, &version};
     }
   }
+  return best;
 }
 
 void VersionBook::BeginWarmUp(const std::string& name, int64_t number) {
@@ -189,13 +213,15 @@ void VersionBook::FinishLoad(const std::string& name, int64_t number, Result<Loa
     version.alive += 1;
     SetState(name, &version, State::kAvailable);
   } else {
-    version.reserved_bytes = 0;
-    if (!version.status.memory_shortage) version.lacking_bytes = 0;
+    const int64_t held = std::exchange(version.reserved_bytes, 0);
     NoteFailure(name, &version, std::move(loaded.error()), now);
+    // A version that is loaded again soon keeps its claim: a version that gives way would take the memory, and would
+    // have to be unloaded again.
+    if (!version.status.memory_shortage) version.lacking_bytes = version.status.state == State::kStart ? held : 0;
     RetryVersionsThatFit();
   }
-  MakeRoom();
   Advance(name, &models_.at(name));
+  MakeRoom();
 }
 
 void VersionBook::NoteFailure(const std::string& name, Version* version, Error error, SteadyTime now) {
@@ -219,6 +245,7 @@ void VersionBook::Gone(const std::string& name, int64_t number) {
   version.reserved_bytes = 0;
   SetState(name, &version, State::kEnd);
   RetryVersionsThatFit();
+  MakeRoom();
   Advance(name, &models_.at(name));
 }
 

@@ -91,7 +91,7 @@ class VersionBook {
     bool wanted = false;
     Path from;                   // The base path of the last load.
     int64_t reserved_bytes = 0;  // Held from Reserve until the version is unloaded or failed.
-    int64_t lacking_bytes = 0;   // What Reserve last refused; 0 from then on that it reserved, or is not wanted.
+    int64_t lacking_bytes = 0;   // What it waits for; 0 if it has its memory, or is not wanted.
     int failures = 0;
     SteadyTime retry_at;
     std::optional<batching::Options> own_batching;  // From the version's files; replaces the model's batching.
@@ -119,6 +119,7 @@ class VersionBook {
   int64_t AwaitedBytes() const;
   int64_t FreeFor(const Model& model, int64_t number) const;
   void MakeRoom();
+  std::pair<std::string, Version*> VersionThatGivesWay(int64_t missing);
   void RetryVersionsThatFit();
   void Unload(const std::string& model, Version* version);
   void UseBatching(const Model& model, Version* version);

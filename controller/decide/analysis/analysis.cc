@@ -284,6 +284,7 @@ void NoteDrops(const Windows& windows, TimePoint now, Analysis& analysis) {
   if (pairs.pairs > 0) drops = {};
   if (pairs.pairs > 0 || pairs.dropped.total() == 0) return;
   if (drops.since == TimePoint{}) drops.since = now;
+  drops.last = now;
   Add(pairs.dropped, drops.dropped);
 }
 

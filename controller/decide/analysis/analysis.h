@@ -119,6 +119,7 @@ PhaseRequirements PhaseRequirementsOf(const api::Rollout& rollout);
 // The sampled requests that were dropped one after the other since the newest pair, on all nodes.
 struct DropsSincePair {
   TimePoint since{};  // When the first of them was noticed; TimePoint{}: there are none.
+  TimePoint last{};   // When the newest one was noticed.
   api::PairDrops dropped{};
 
   friend bool operator==(const DropsSincePair&, const DropsSincePair&) = default;

@@ -154,7 +154,8 @@ PhaseRequirements PhaseFrom(const Json& json) {
 DropsSincePair ReadDropsSincePair(const Json& json) {
   if (!json.contains("dropsSincePair")) return {};
   const Json& drops = json.at("dropsSincePair");
-  return {FromUnixMillis(drops.at("sinceMs").get<int64_t>()), DropsFrom(drops.at("dropped"))};
+  return {FromUnixMillis(drops.at("sinceMs").get<int64_t>()), FromUnixMillis(drops.at("lastMs").get<int64_t>()),
+          DropsFrom(drops.at("dropped"))};
 }
 
 Analysis Read(const Json& json) {
@@ -200,7 +201,9 @@ Json ToJson(const Analysis& analysis) {
   AddProcesses(analysis, json);
   if (!analysis.outputs.empty()) json["outputs"] = ToJson(analysis.outputs);
   if (const DropsSincePair& drops = analysis.drops_since_pair; drops.since != TimePoint{})
-    json["dropsSincePair"] = {{"sinceMs", ToUnixMillis(drops.since)}, {"dropped", DropsToJson(drops.dropped)}};
+    json["dropsSincePair"] = {{"sinceMs", ToUnixMillis(drops.since)},
+                              {"lastMs", ToUnixMillis(drops.last)},
+                              {"dropped", DropsToJson(drops.dropped)}};
   if (Json bins = analysis.bins.ToJson(); !bins.is_null()) json["bins"] = std::move(bins);
   if (analysis.slo_bucket) json["sloBucket"] = *analysis.slo_bucket;
   return json;

@@ -52,13 +52,16 @@ const api::Shadow* ShadowNow(const api::Model& model) {
   return shadow && IsWithoutWeight(model.status.rollout.phase) ? &*shadow : nullptr;
 }
 
-// Whether the placed version is a candidate that is to be judged before it gets requests, and has none yet, or one that
-// waits after such a rollout until nodes have the memory for it. Other versions need their memory more.
+// Whether the placed version is a candidate that is to be judged before it gets a share of the requests, and has none
+// yet, or one that waits after such a rollout until nodes have the memory for it. Other versions need their memory
+// more, also one that clients name by a label.
 bool GivesWay(const api::Model& model, const rollout::VersionPlacement& placed) {
   using api::RolloutPhase, api::Strategy;
   const api::Rollout& policy = model.spec.rollout;
   const api::RolloutStatus& rollout = model.status.rollout;
   if (!placed.candidate || placed.weight_bp > 0 || rollout.stable == 0 || rollout.undo_generation != 0) return false;
+  const auto names_it = [&](const auto& label) { return label.second == placed.version; };
+  if (std::ranges::any_of(model.spec.version_labels, names_it)) return false;
   const bool is_judged_first = policy.strategy == Strategy::kCanary ? policy.shadow && !rollout.shadow_done
                                                                     : policy.strategy != Strategy::kImmediate;
   const RolloutPhase phase = rollout.phase;

@@ -84,12 +84,16 @@ TEST(Plan, LetsNodesMakePairsOfStablesRequestsInThePhaseShadow) {
 
 TEST(Plan, ACandidateThatAnswersNoClientsYetGivesItsMemoryToOtherVersions) {
   using api::RolloutPhase, api::Strategy;
-  const auto candidate = [](Strategy strategy, RolloutPhase phase, int weight_bp, bool has_shadow = false) {
+  api::RolloutStatus rollout;
+  rollout.stable = 1;
+  std::map<std::string, int64_t> labels;
+  const auto candidate = [&](Strategy strategy, RolloutPhase phase, int weight_bp, bool has_shadow = false) {
     api::Model model = Digits();
+    model.spec.version_labels = labels;
+    model.status.rollout = rollout;
     model.spec.rollout.strategy = strategy;
     if (has_shadow) model.spec.rollout.shadow = api::Shadow{.memory_max = "1Ki"};
     model.status.rollout.phase = phase;
-    model.status.rollout.stable = 1;
     return StateFor(MakeBlueprint(model, Split(model, weight_bp).placement), "a").versions(1);
   };
   for (const RolloutPhase phase : {RolloutPhase::kValidating, RolloutPhase::kLoading, RolloutPhase::kShadow,
@@ -103,6 +107,13 @@ TEST(Plan, ACandidateThatAnswersNoClientsYetGivesItsMemoryToOtherVersions) {
   EXPECT_FALSE(candidate(Strategy::kShadow, RolloutPhase::kPromoting, 0).gives_way());
   EXPECT_FALSE(candidate(Strategy::kCanary, RolloutPhase::kStep, 500, true).gives_way());
   EXPECT_EQ(candidate(Strategy::kCanary, RolloutPhase::kStep, 500, true).memory_bytes_max(), 0);
+  labels = {{"next", 2}};
+  EXPECT_FALSE(candidate(Strategy::kShadow, RolloutPhase::kShadow, 0).gives_way()) << "clients name it";
+  labels = {};
+  rollout.undo_generation = 1;
+  EXPECT_FALSE(candidate(Strategy::kShadow, RolloutPhase::kShadow, 0).gives_way()) << "an undo does not wait";
+  rollout = {};
+  EXPECT_FALSE(candidate(Strategy::kShadow, RolloutPhase::kShadow, 0).gives_way()) << "it is the first version";
 }
 
 TEST(Plan, ComparesOutputsInStepsWithTheShareOfTheSteps) {

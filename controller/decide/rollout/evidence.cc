@@ -170,7 +170,8 @@ void EndTimeWithoutWeight(Draft& draft) {
 void BeginJudging(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   const bool first = rollout.analysis.is_null();
-  const analysis::Analysis analysis = AnalysisOf(draft);
+  analysis::Analysis analysis = AnalysisOf(draft);
+  analysis.drops_since_pair = {};
   rollout.analysis = analysis::ToJson(analysis);
   if (first) rollout.evidence_used_at = draft.now();
   rollout.step_started_at = draft.now();

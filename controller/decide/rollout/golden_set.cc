@@ -22,6 +22,8 @@ constexpr const char* kOverdue = "Overdue";
 constexpr Duration kShownTimeMin = std::chrono::minutes(10);
 // How long the failure on a node counts after the version is no longer ready there. It is enough for a restart.
 constexpr Duration kGoneMax = std::chrono::minutes(10);
+// Nodes begin the first run at most this long after their start.
+constexpr Duration kFirstRunMax = std::chrono::minutes(5);
 // How long nodes are asked for a requested run.
 constexpr Duration kRequestMax = std::chrono::hours(1);
 constexpr size_t kRunMessageBytesMax = 1024;
@@ -51,8 +53,9 @@ TimePoint ShownTime(const Draft& draft, TimePoint at) {
 // A run is overdue after three intervals without one. A node says when the run was due, one interval after the last
 // one.
 Duration LateMax(const Draft& draft) { return 2 * Every(draft); }
-// The same for `last_run` of the status, which may be one step of the shown time older than the last run.
-Duration QuietMax(const Draft& draft) { return 2 * Every(draft) + ShownStep(draft); }
+// The same for `last_run` of the status, which may be one step of the shown time older than the last run, or than the
+// time at which nodes had the version again.
+Duration QuietMax(const Draft& draft) { return 2 * Every(draft) + ShownStep(draft) + kFirstRunMax; }
 
 std::string SettingsOf(const api::Validation& spec) {
   const std::string all = fmt::format("{} {} {} {} {} {}", spec.golden_set, spec.metric, spec.minimum,
@@ -103,7 +106,8 @@ TimePoint LastRunOf(const std::vector<ReadyNode>& ready) {
 void UpdateLastRun(Draft& draft, const std::vector<ReadyNode>& ready) {
   TimePoint& last = draft.status().golden_set.last_run;
   if (last == TimePoint{}) last = draft.now();
-  last = std::max(last, ShownTime(draft, LastRunOf(ready)));
+  // Time without nodes that could run it does not count.
+  last = std::max(last, ShownTime(draft, ready.empty() ? draft.now() : LastRunOf(ready)));
 }
 
 // Since when the run of a node is late; nullopt if it is not.
@@ -172,11 +176,15 @@ api::Condition ConditionOf(const Draft& draft, const std::vector<ReadyNode>& rea
                   api::FormatTime(ShownTime(draft, LastRunOf(ready)))));
 }
 
-// What the nodes have answered to the request so far, by node.
-std::map<std::string, GoldenRun> AnswersTo(const api::GoldenRequest& request, const std::vector<ReadyNode>& ready) {
+// What the nodes have answered to the request so far, by node. A node that leaves before it has answered fails.
+std::map<std::string, GoldenRun> AnswersTo(const api::GoldenRequest& request, const std::vector<ReadyNode>& ready,
+                                           TimePoint now) {
   std::map<std::string, GoldenRun> runs;
   for (const GoldenRun& run : request.nodes) {
-    if (run.state != GoldenRunState::kWaiting) runs[run.node] = run;
+    const bool left = run.state == GoldenRunState::kWaiting && now - request.at >= kGoneMax &&
+                      std::ranges::find(ready, run.node, &ReadyNode::name) == ready.end();
+    runs[run.node] =
+        left ? GoldenRun{run.node, GoldenRunState::kFailed, "the node left before it had ended the run"} : run;
   }
   for (const auto& [name, seen] : ready) {
     const std::optional<GoldenSeen>& run = seen.golden_again;
@@ -190,7 +198,7 @@ std::map<std::string, GoldenRun> AnswersTo(const api::GoldenRequest& request, co
 }
 
 void UpdateRequest(api::GoldenRequest& request, const std::vector<ReadyNode>& ready, TimePoint now) {
-  const std::map<std::string, GoldenRun> runs = AnswersTo(request, ready);
+  const std::map<std::string, GoldenRun> runs = AnswersTo(request, ready, now);
   request.waiting = request.passed = request.failed = 0;
   request.nodes.clear();
   for (const auto& [_, run] : runs) {

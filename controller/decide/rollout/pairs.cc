@@ -29,17 +29,19 @@ std::string BudgetField(const Draft& draft) {
 
 std::optional<Problem> WithoutPairs(const Draft& draft) {
   const analysis::DropsSincePair drops = analysis::DropsSincePairIn(draft.status().rollout.analysis);
-  if (drops.since == TimePoint{} || draft.now() - drops.since < kWithoutPairsMax) return std::nullopt;
+  if (drops.last - drops.since < kWithoutPairsMax || draft.now() - drops.last > kDropsAgeMax ||
+      drops.dropped.total() < kDropsMin)
+    return std::nullopt;
   const std::string none =
       fmt::format("no sampled request became a pair since {}, mostly because ", api::FormatTime(drops.since));
   if (drops.dropped.budget > drops.dropped.busy + drops.dropped.queue) {
     return Problem{"BudgetSpent", none + fmt::format("the share of the run slots for pairs was used up: raise {}",
                                                      BudgetField(draft))};
   }
-  return Problem{"NeverIdle",
-                 none +
-                     "no run slot was idle for a second: add nodes, or wait for a time with fewer requests, or end "
-                     "the phase or the step with `longshore promote`"};
+  return Problem{"NeverIdle", none +
+                                  "no run slot was idle for a second, or too many pairs waited for one: add nodes, or "
+                                  "wait for a time with fewer requests, or end "
+                                  "the phase or the step with `longshore promote`"};
 }
 
 std::optional<Problem> OneRunSlot(const Draft& draft) {
@@ -67,7 +69,7 @@ std::optional<Problem> OneRunSlot(const Draft& draft) {
 void DescribePairs(Draft& draft) {
   std::optional<Problem> problem;
   if (MakesPairs(draft)) problem = WithoutPairs(draft);
-  if (MakesPairs(draft) && !problem) problem = OneRunSlot(draft);
+  if (MakesPairs(draft) && !problem && IsWithoutWeight(draft.status().rollout.phase)) problem = OneRunSlot(draft);
   draft.SetProblemCondition("PairsHaveRoom", problem ? problem->reason : "", problem ? problem->message : "");
 }
 

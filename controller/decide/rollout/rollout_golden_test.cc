@@ -3,7 +3,7 @@
 //   status:   as stored; evidence: {candidate: {...}, stable: {...}, times: 20} becomes the rollout's analysis, begun
 //             with baseline: {requests: 1000, errors: 10}, stable's past, and evidenceSpec, if the spec was another one
 //             then; node: the node that the evidence is from; withoutPairsSince: when the first of its dropped
-//             requests was noticed
+//             requests was noticed; lastDropAt: when as many others were, instead of now
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
 //             a version in the state NoMemory has neededBytes, freeBytes and byOwnLimit; slots: 1; goldenAgain:
 //             {records: 9, passed: 8, at: 90s, request: id}; goldenDue: 90s
@@ -167,6 +167,7 @@ api::Model ModelFrom(const Json& json) {
     if (json.contains("withoutPairsSince")) {
       const analysis::Windows windows{{"a", WindowFrom(evidence)}};
       analysis::NoteDrops(windows, golden::TimeOf(json, "withoutPairsSince"), analysis);
+      analysis::NoteDrops(windows, golden::TimeOf(json, json.contains("lastDropAt") ? "lastDropAt" : "now"), analysis);
     }
     model.status.rollout.analysis = analysis::ToJson(analysis);
   }
