@@ -10,11 +10,13 @@ namespace {
 
 class FirstError final : public google::protobuf::io::ErrorCollector {
  public:
-  explicit FirstError(const std::string& what) : what_(what) {}
+  FirstError(const std::string& what, const std::string& type) : what_(what), type_(type) {}
 
   // `line` and `column` are counted from 0.
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
-    if (text_.empty()) text_ = fmt::format("{}:{}:{}: {}", what_, line + 1, column + 1, message);
+    if (!text_.empty()) return;
+    const std::string position = fmt::format("{}:{}", line + 1, column + 1);
+    text_ = fmt::format("{}:{}: Error parsing text-format {}: {}: {}", what_, position, type_, position, message);
   }
   void AddWarning(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
 
@@ -22,6 +24,7 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
 
  private:
   const std::string& what_;
+  const std::string& type_;
   std::string text_;
 };
 
@@ -30,7 +33,7 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
 Status ParseTextProto(std::string_view text, const std::string& what, google::protobuf::Message* message,
                       Locations* locations) {
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
-  FirstError error(what);
+  FirstError error(what, message->GetDescriptor()->full_name());
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
   if (locations != nullptr) parser.WriteLocationsTo(locations);

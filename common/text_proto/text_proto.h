@@ -16,8 +16,10 @@ inline constexpr size_t kTextProtoBytesMax = size_t{16} << 20;
 // The positions of the fields in the text, so that errors about values can name the line.
 using Locations = google::protobuf::TextFormat::ParseInfoTree;
 
-// Parses the text into the message. Returns InvalidArgument with the message "<what>:<line>:<column>: ..." for the
-// first error. An unknown field is an error, so that a setting is never ignored.
+// Parses the text into the message. Returns InvalidArgument for the first error, with the message
+// "<what>:<line>:<column>: Error parsing text-format <type of the message>: <line>:<column>: ...": our position, and
+// then what Protocol Buffers, and thus TensorFlow Serving's ParseProtoTextFile, logs (TextFormat::Parser). An unknown
+// field is an error, so that a setting is never ignored.
 Status ParseTextProto(std::string_view text, const std::string& what, google::protobuf::Message* message,
                       Locations* locations = nullptr);
 

@@ -50,7 +50,7 @@ Result<ListeningSockets> OpenListeningSockets(const flags::Flags& flags) {
       sockets.rest,
       Open({"--rest_api_port", flags.rest_api_port, "--rest_listen_fd", flags.rest_listen_fd}, flags.host));
   if (const Path& path = flags.listeners.grpc_socket_path; !path.empty()) {
-    const auto bound = process::ListenUnix(path);
+    const auto bound = process::TakeOverUnix(path);
     if (!bound) return Prefixed(bound.error(), "--grpc_socket_path");
     sockets.grpc_socket = process::Descriptor(*bound);
   }

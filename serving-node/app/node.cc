@@ -102,15 +102,25 @@ class ServingNode final : public Node {
     std::swap(agent, agent_);
   }
 
+  Result<std::unique_ptr<frontend::AdminServer>> ListenForAdmin(int port) {
+    return frontend::AdminServer::Start(fmt::format("{}:{}", flags_.admin_host, port),
+                                        {.gate = security_.gate,
+                                         .missing = [this] { return WhyNotReady(); },
+                                         .metrics = [this] { return components_->registry.Text(); },
+                                         .state = [this] { return StateToJson(); },
+                                         .profile = ProfileSourcesOf(*components_->store, components_->profiles)});
+  }
+
+  // TensorFlow Serving has no such port, so several of its servers can share a host. For the same to hold here, a port
+  // that nobody asked for must not keep the node from starting.
   Status StartAdmin() {
-    const std::string address = fmt::format("{}:{}", flags_.admin_host, flags_.admin_port);
-    auto admin = frontend::AdminServer::Start(
-        address, {.gate = security_.gate,
-                  .missing = [this] { return WhyNotReady(); },
-                  .metrics = [this] { return components_->registry.Text(); },
-                  .state = [this] { return StateToJson(); },
-                  .profile = ProfileSourcesOf(*components_->store, components_->profiles)});
-    if (!admin) return Fail(admin.error().code, "--admin_port={}: {}", flags_.admin_port, admin.error().message);
+    const int port = flags_.admin_port.value_or(flags::kAdminPort);
+    auto admin = ListenForAdmin(port);
+    if (!admin && !flags_.admin_port && admin.error().code == Code::kFailedPrecondition) {
+      admin = ListenForAdmin(0);
+      if (admin) spdlog::warn("the default --admin_port {} is in use: using port {} instead", port, (*admin)->port());
+    }
+    if (!admin) return Fail(admin.error().code, "--admin_port={}: {}", port, admin.error().message);
     admin_ = std::move(*admin);
     return {};
   }

@@ -112,6 +112,27 @@ TEST_F(NodeTest, AppliesAChangedConnectionAgeToNewConnectionsWithoutCuttingOldOn
   EXPECT_EQ(Fetch(port, "GET", "/v1/models/half"), "refused");
 }
 
+TEST_F(NodeTest, UsesAnotherAdminPortIfItsDefaultIsTaken) {
+  flags_.model_name = "half";
+  flags_.model_base_path = kModels / "half_plus_two_tf2";
+  flags_.admin_port.reset();
+  // If this fails, another program already uses the port.
+  const process::Descriptor taken(process::ListenTcp("127.0.0.1", flags::kAdminPort).value_or(-1));
+  Start();
+  EXPECT_NE(node_->admin_port(), flags::kAdminPort);
+  EXPECT_TRUE(TickUntil([this] { return IsReady(); }));
+}
+
+TEST_F(NodeTest, DoesNotStartIfTheAdminPortOfItsFlagIsTaken) {
+  flags_.model_name = "half";
+  flags_.model_base_path = kModels / "half_plus_two_tf2";
+  const process::Descriptor taken(process::ListenTcp("127.0.0.1", 0).value());
+  flags_.admin_port = process::LocalPort(taken.get()).value();
+  const auto started = Node::Start(flags_);
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message, HasSubstr(fmt::format("--admin_port={}: ", *flags_.admin_port)));
+}
+
 TEST_F(NodeTest, GivesItsStateToAPeerWithoutState) {
   BeManaged();
   Hold(Half());

@@ -51,6 +51,20 @@ ModelServerConfig ConfigOf(const flags::Flags& flags) {
 // truncate the file before writing it, so a poll may read an empty file.
 bool NamesNothing(const ModelServerConfig& config) { return config.config_case() == ModelServerConfig::CONFIG_NOT_SET; }
 
+// Returns false if a version newer than all available ones is still loading for the first time.
+bool HasLoaded(const std::vector<models::VersionStatus>& statuses) {
+  const auto begins = [](const models::VersionStatus& status) {
+    return status.error.code == Code::kOk &&
+           (status.state == State::kStart || status.state == State::kLoading || status.state == State::kWarming);
+  };
+  int64_t available = -1;
+  for (const auto& status : statuses) {
+    if (status.state == State::kAvailable) available = std::max(available, status.version);
+  }
+  return std::ranges::none_of(statuses,
+                              [&](const auto& status) { return begins(status) && status.version > available; });
+}
+
 }  // namespace
 
 Standalone::Outcome Standalone::OutcomeOf(const std::string& model) const {
@@ -95,6 +109,7 @@ bool Standalone::leaving() const {
 }
 
 Status Standalone::Begin() {
+  begun_ = std::chrono::steady_clock::now();
   if (flags_.model_config_file.empty()) return Take(ConfigOf(flags_), true);
   RETURN_IF_ERROR(ReadConfigFile(true));
   const auto interval =
@@ -185,13 +200,10 @@ void Standalone::OnChange() {
 }
 
 bool Standalone::loads_ended() const {
-  const auto begins = [](const models::VersionStatus& status) {
-    return status.error.code == Code::kOk &&
-           (status.state == State::kStart || status.state == State::kLoading || status.state == State::kWarming);
-  };
-  return std::ranges::all_of(Names(), [&](const std::string& name) {
-    return store_.Find(name).has_value() || std::ranges::none_of(store_.Statuses(name), begins);
-  });
+  const bool waits_for_files = std::chrono::steady_clock::now() - begun_ < kSettleWaitMax;
+  // Read before the statuses of the store, as in OutcomeOf.
+  if (waits_for_files && std::ranges::any_of(discovery_.waiting(), &models::Waiting::settles)) return false;
+  return std::ranges::all_of(Names(), [&](const std::string& name) { return HasLoaded(store_.Statuses(name)); });
 }
 
 std::vector<std::string> Standalone::Names() const {

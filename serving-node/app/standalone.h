@@ -30,6 +30,7 @@ class Standalone {
   static constexpr size_t kReloadsWaitingMax = 16;
   // The deadline of a reload whose caller sets none.
   static constexpr std::chrono::minutes kReloadWaitMax{30};
+  static constexpr std::chrono::seconds kSettleWaitMax{10};
 
   Standalone(const flags::Flags& flags, models::ModelStore& store, requestlog::RequestLog& log);
   ~Standalone();  // Answers the reloads that still wait.
@@ -51,7 +52,9 @@ class Standalone {
   // Must be called whenever a version changes its state.
   void OnChange();
 
-  // Returns true if no model is still loading for the first time: each one answers, failed to load, or has no version.
+  // Returns true if no model is still loading for the first time: its newest version answers, or all of its versions
+  // failed to load, or it has none. Versions that have all their files but may still be changing are waited for, too,
+  // for at most kSettleWaitMax after Begin.
   bool loads_ended() const;
 
   // Returns one reason for each model that cannot answer; empty if all can.
@@ -71,6 +74,7 @@ class Standalone {
   void PollConfigFile();
 
   const flags::Flags& flags_;
+  TimePoint begun_{};  // Set by Begin.
   models::ModelStore& store_;
   requestlog::RequestLog& log_;
   models::Discovery discovery_;

@@ -1,6 +1,7 @@
 // Tests a node without a controller, and its model config file.
 #include "serving-node/app/standalone.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spdlog/sinks/ringbuffer_sink.h>
 
@@ -80,6 +81,26 @@ TEST_F(ConfigFile, ANodeThatStartsWithAnEmptyOneServesWhatItSaysLater) {
   ASSERT_TRUE(TickUntilLogSays("models.config is empty: no action is taken"));
   Write(kHalf);
   EXPECT_TRUE(TickUntil([&] { return Serves(); }));
+}
+
+// As in TensorFlow Serving, which listens only after ServerCore::AddModelsViaModelConfigList has waited for the models.
+TEST_F(NodeTest, DoesNotOpenItsPortsWhileANewlyWrittenVersionMayStillBeChanging) {
+  const Path source = kModels / "half_plus_two_tf2";
+  flags_.model_name = "half";
+  flags_.model_base_path = dir_ / "half";
+  std::filesystem::copy(source, flags_.model_base_path, std::filesystem::copy_options::recursive);
+  Start();
+  ASSERT_TRUE(TickUntil([&] { return node_->open(); }));
+  EXPECT_THAT(Answer(*node_), testing::HasSubstr("3.0"));
+}
+
+TEST_F(NodeTest, OpensItsPortsWhileAnIncompleteVersionWaits) {
+  flags_.model_name = "half";
+  flags_.model_base_path = dir_ / "half";
+  std::filesystem::create_directories(flags_.model_base_path / "1");
+  Start();
+  EXPECT_TRUE(node_->Tick());
+  EXPECT_TRUE(node_->open());
 }
 
 }  // namespace

@@ -87,9 +87,9 @@ TEST_P(BadBatchingParameters, AreRefusedWithLineAndField) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadBatchingParameters,
     testing::Values(
-        BadBatching{
-            "\n  max_size: 3",
-            "b.txt:2:11: Message type \"tensorflow.serving.BatchingParameters\" has no field named \"max_size\"."},
+        BadBatching{"\n  max_size: 3",
+                    "b.txt:2:11: Error parsing text-format tensorflow.serving.BatchingParameters: 2:11: Message type "
+                    "\"tensorflow.serving.BatchingParameters\" has no field named \"max_size\"."},
         BadBatching{"max_batch_size { value: 0 }", "b.txt:1:1: max_batch_size is 0; it must be from 1 to 1048576"},
         BadBatching{"num_batch_threads { value: -1 }", "b.txt:1:1: num_batch_threads is -1; it must be from 1 to 4096"},
         BadBatching{"num_batch_threads { value: 4097 }",

@@ -20,6 +20,14 @@ std::optional<int64_t> ParseVersion(const std::string& name) {
   return version;
 }
 
+// The longest time between two polls while a version is being copied.
+constexpr std::chrono::milliseconds kCopyingPollInterval{1000};
+
+// Returns the lowest number of ticks into which the interval can be divided if none may exceed kCopyingPollInterval.
+int64_t TicksIn(std::chrono::milliseconds interval) {
+  return std::max<int64_t>(1, (interval.count() + kCopyingPollInterval.count() - 1) / kCopyingPollInterval.count());
+}
+
 bool IsQuiet(const FileState& state, std::chrono::milliseconds quiet) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return now - std::chrono::nanoseconds(state.newest_change_ns) >= quiet;
@@ -105,10 +113,12 @@ Status CheckComplete(const Path& version_dir) {
   return {};
 }
 
-Discovery::Discovery(Options options, ApplyFunction apply) : options_(options), apply_(std::move(apply)) {
+Discovery::Discovery(Options options, ApplyFunction apply)
+    : options_(options), apply_(std::move(apply)), ticks_per_poll_(TicksIn(options.poll_interval)) {
+  if (options_.poll_interval.count() < 0) return;
   const bool once = options_.poll_interval.count() == 0;
-  const auto interval = once ? std::chrono::milliseconds(1000) : options_.poll_interval;
-  if (interval.count() > 0) ticker_.emplace(interval, [this] { PollIfDue(); });
+  const auto tick = once ? kCopyingPollInterval : options_.poll_interval / ticks_per_poll_;
+  ticker_.emplace(tick, [this] { PollIfDue(); });
 }
 
 void Discovery::SetSources(std::vector<ModelSource> sources) {
@@ -175,8 +185,8 @@ bool Discovery::IsSettled(const ModelSource& source, int64_t version, PollResult
     CheckRewritten(source, version, &seen, result);
     return true;
   }
-  const auto wait = [&](std::string reason) {
-    result->waiting.push_back({source.name, version, std::move(reason)});
+  const auto wait = [&](std::string reason, bool settles = false) {
+    result->waiting.push_back({source.name, version, std::move(reason), settles});
     return false;
   };
   const auto dir = FindVersionDir(source.base_path, version);
@@ -186,7 +196,7 @@ bool Discovery::IsSettled(const ModelSource& source, int64_t version, PollResult
   if (!state) return wait(state.error().message);
   seen.settled = IsQuiet(*state, options_.quiet) || seen.files == state->files;
   seen.files = state->files;
-  return seen.settled || wait(dir->string() + " is still being written");
+  return seen.settled || wait(dir->string() + " is still being written", true);
 }
 
 // If the version failed to load and its files have changed since, adds it to `rewritten`, because it may have failed
@@ -206,8 +216,8 @@ void Discovery::PollIfDue() {
     const std::lock_guard lock(mutex_);
     const bool copying =
         std::any_of(waiting_.begin(), waiting_.end(), [](const auto& one) { return one.version.has_value(); });
-    const bool once = options_.poll_interval.count() == 0;
-    if (sources_.empty() || (once && !copying)) return;
+    const bool due = options_.poll_interval.count() > 0 && ++ticks_ % ticks_per_poll_ == 0;
+    if (sources_.empty() || !(due || copying)) return;
   }
   Poll();
 }

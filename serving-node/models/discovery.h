@@ -47,6 +47,7 @@ struct Waiting {
   std::string model;
   std::optional<int64_t> version;  // Absent: the whole model, because its base path is unreadable or empty.
   std::string reason;
+  bool settles = false;  // The version has all its files, and only must stay unchanged until it is loaded.
 
   friend bool operator==(const Waiting&, const Waiting&) = default;
 };
@@ -56,8 +57,8 @@ class Discovery {
  public:
   using ApplyFunction = std::function<void(std::vector<Wanted>)>;
   struct Options {
-    // The time between two polls. Zero: polls every second, but only while a version is being copied. Negative: polls
-    // only when Poll or SetSources is called.
+    // The time between two polls. While a version is being copied, polls at least every second; zero: polls only then.
+    // Negative: polls only when Poll or SetSources is called.
     std::chrono::milliseconds poll_interval{1000};
     // A version whose files have not changed for this long counts as fully copied at the first poll. If they changed
     // more recently, they must be the same in two successive polls.
@@ -107,7 +108,9 @@ class Discovery {
   // poll_mutex_ guards the next two members.
   std::map<VersionKey, Observation> seen_;
   std::map<std::string, std::vector<int64_t>> applied_;  // The versions last applied, by model.
-  std::optional<Ticker> ticker_;                         // Declared last: its thread uses the other members.
+  const int64_t ticks_per_poll_;
+  int64_t ticks_ = 0;             // Used by ticker_'s thread only.
+  std::optional<Ticker> ticker_;  // Declared last: its thread uses the other members.
 };
 
 // Returns the directory of a version: <base>/<version>, or a child whose name has leading zeros; NotFound if neither

@@ -196,7 +196,8 @@ def test_a_changed_file_is_read_again_and_an_invalid_one_changes_nothing(tmp_pat
     with serving(tmp_path, models(HALF), "--model_config_file_poll_wait_seconds=0.05") as (node, file):
         wait_for(node, "half", [1])
         file.write_text("model_config_list { config { nme: 'x' } }")
-        node.logs("models.config:1:")
+        # TensorFlow Serving's ParseProtoTextFile (model_servers/server.cc) leaves it to Protocol Buffers to log the error.
+        node.logs("models.config:1:33: Error parsing text-format tensorflow.serving.ModelServerConfig: 1:33: ")
         assert predict(node, request("half", x=X)).model_spec.version.value == 1
         file.write_text(models(HALF, model("digits", MODELS / "digits")))
         wait_for(node, "digits", [5])

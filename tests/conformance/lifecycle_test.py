@@ -279,3 +279,32 @@ def test_requests_do_not_wait_for_a_model_that_fails_to_load(tmp_path):
         assert node.rest("/v1/models/half:predict", json.dumps({"instances": [2.0]}))[0] == 200
         assert call_error(node.predictions.Predict, request("broken", x=X)) == (
             grpc.StatusCode.NOT_FOUND, "Servable not found for request: Latest(broken)")
+
+
+@pytest.mark.contract("L15")
+def test_the_ports_open_after_a_newly_written_version_is_loaded(tmp_path):
+    """As TensorFlow Serving's ServerCore::AddModelsViaModelConfigList, which waits for the models before the server listens."""
+    (tmp_path / "m").mkdir()
+    shutil.copytree(HALF_PLUS_TWO, tmp_path / "m" / "1", copy_function=shutil.copy)  # Not its modification times.
+    with running_node(tmp_path, "m", tmp_path / "m", "--file_system_poll_wait_seconds=3600") as node:
+        assert predict(node, request("m", x=X)).outputs["y"].float_val == [3]
+
+
+@pytest.mark.contract("L15")
+def test_the_ports_open_although_a_version_changes_all_the_time(tmp_path):
+    copy(tmp_path / "m" / "1")
+    ended = threading.Event()
+
+    def write() -> None:
+        while not ended.wait(0.01):
+            (tmp_path / "m" / "1" / "more.txt").open("a").write("x")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        with serving(tmp_path, models(HALF, model("m", tmp_path / "m")), QUICK) as (node, _):
+            assert node.rest("/v1/models/half:predict", json.dumps({"instances": [2.0]}))[0] == 200
+            assert call_error(node.predictions.Predict, request("m", x=X))[0] == grpc.StatusCode.NOT_FOUND
+    finally:
+        ended.set()
+        writer.join()

@@ -1,6 +1,7 @@
 """The listeners of a node: the unix socket, reflection, HTTP limits, gzipped answers, overload and disconnected clients."""
 
 import concurrent.futures
+import contextlib
 import gzip
 import http.client
 import json
@@ -46,6 +47,23 @@ def test_the_unix_socket_answers_as_the_port_does(tmp_path):
             answer = stub.Predict(request(MODEL, x=np.array([2], np.float32)), timeout=SECONDS)
             assert answer.outputs["y"].float_val == [3.0]
         assert predict(node, request(MODEL, x=np.array([2], np.float32))).outputs["y"].float_val == [3.0]
+
+
+@pytest.mark.contract("F15")
+def test_a_node_takes_over_the_unix_socket_of_another_one(tmp_path):
+    """As gRPC does for the unix: address that TensorFlow Serving's Server::BuildAndStart adds."""
+    path = tmp_path / "s"
+    (tmp_path / "second").mkdir()
+    with contextlib.ExitStack() as second_ends:
+        with running_node(tmp_path, MODEL, MODELS / MODEL, f"--grpc_socket_path={path}") as first:
+            first.serving()
+            second = second_ends.enter_context(
+                running_node(tmp_path / "second", MODEL, MODELS / MODEL, f"--grpc_socket_path={path}"))
+            second.serving()
+        with grpc.insecure_channel(f"unix:{path}") as channel:
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            answer = stub.Predict(request(MODEL, x=np.array([2], np.float32)), timeout=SECONDS)
+            assert answer.outputs["y"].float_val == [3.0]
 
 
 @pytest.mark.contract("F15")

@@ -89,20 +89,25 @@ Result<int> ConnectUnix(const Path& path) {
   return socket_fd.Release();
 }
 
-Result<int> ListenUnix(const Path& path) {
+Result<int> TakeOverUnix(const Path& path) {
   ASSIGN_OR_RETURN(const sockaddr_un address, UnixAddress(path));
-  if (const auto other = ConnectUnix(path); other) {
-    close(*other);
-    return FailedPrecondition("{} is in use by another process", path.string());
-  }
   Descriptor socket_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket_fd.valid()) return Unavailable("cannot create a socket: {}", std::strerror(errno));
-  unlink(path.c_str());
+  struct stat file {};
+  if (stat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode)) unlink(path.c_str());
   if (bind(socket_fd.get(), Generic(address), sizeof(address)) != 0 || chmod(path.c_str(), 0600) != 0 ||
       listen(socket_fd.get(), kBacklog) != 0) {
     return Unavailable("cannot listen on {}: {}", path.string(), std::strerror(errno));
   }
   return socket_fd.Release();
+}
+
+Result<int> ListenUnix(const Path& path) {
+  if (const auto other = ConnectUnix(path); other) {
+    close(*other);
+    return FailedPrecondition("{} is in use by another process", path.string());
+  }
+  return TakeOverUnix(path);
 }
 
 Result<int> Listen(const std::string& address) {

@@ -53,6 +53,11 @@ Result<int> LocalPort(int socket);
 // bytes.
 Result<int> ListenUnix(const Path& path);
 
+// Like ListenUnix, but replaces the socket file even if a process listens on it, as gRPC does for "unix:" addresses
+// (grpc_unlink_if_unix_domain_socket). This process keeps the connections that it has accepted, and gets no new ones.
+// Returns Unavailable if the file is not a socket.
+Result<int> TakeOverUnix(const Path& path);
+
 // Connects to a unix socket. Returns Unavailable if no process listens on it.
 Result<int> ConnectUnix(const Path& path);
 

@@ -131,6 +131,22 @@ TEST_F(ProcessTest, ReplacesAnUnusedUnixSocketButNotOneInUse) {
   EXPECT_EQ(ListenUnix(dir_ / std::string(200, 'x')).error().code, Code::kInvalidArgument);
 }
 
+TEST_F(ProcessTest, TakesOverAUnixSocketInUseButNoOtherFile) {
+  const Path path = dir_ / "x.sock";
+  const Descriptor first(ListenUnix(path).value());
+  const auto taken = TakeOverUnix(path);
+  ASSERT_TRUE(taken) << taken.error().message;
+  const Descriptor second(*taken);
+  const Descriptor client(ConnectUnix(path).value());
+  EXPECT_LT(accept(first.get(), nullptr, nullptr), 0);
+  EXPECT_TRUE(Descriptor(accept(second.get(), nullptr, nullptr)).valid());
+
+  const Path file = dir_ / "file";
+  ASSERT_TRUE(WriteFileAtomically(file, "kept"));
+  EXPECT_FALSE(TakeOverUnix(file));
+  EXPECT_EQ(ReadFile(file).value(), "kept");
+}
+
 TEST_F(ProcessTest, LowersThePriorityOfABackgroundThread) {
   const auto nice = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
   const int before = nice();

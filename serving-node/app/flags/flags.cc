@@ -102,7 +102,8 @@ void AddNodeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--admin_host", flags.admin_host,
                  "address on which the admin port listens; it serves health, metrics and debugging [127.0.0.1]")
       ->group(group);
-  app.add_option("--admin_port", flags.admin_port, "the admin port; 0: any free port [8502]")
+  app.add_option("--admin_port", flags.admin_port,
+                 "the admin port; 0: any free port [8502, or any free port if it is in use]")
       ->check(CLI::Range(0, 65535))
       ->group(group);
   app.add_option("--port_file", flags.port_file,

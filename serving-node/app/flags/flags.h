@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ namespace longshore::app::flags {
 
 // The value of a port that the node does not open.
 inline constexpr int kPortOff = -1;
+inline constexpr int kAdminPort = 8502;
 
 struct Flags {
   // Flags of TensorFlow Serving.
@@ -57,7 +59,7 @@ struct Flags {
   // Flags of Longshore, for every node.
   std::string host = "0.0.0.0";
   std::string admin_host = "127.0.0.1";
-  int admin_port = 8502;  // 0: any free port.
+  std::optional<int> admin_port;  // 0: any free port. Unset: kAdminPort, or any free port if that one is in use.
   Path port_file;
   int max_concurrent_runs = 0;  // 0: one per processor.
   int threads = 0;              // Threads of the engine; 0: one per processor.

@@ -20,7 +20,7 @@ TEST(Flags, NeedOnlyTheDirectoryOfAModel) {
   EXPECT_EQ(flags.model_name, "default");
   EXPECT_EQ(flags.port, 8500);
   EXPECT_EQ(flags.rest_api_port, 8501);
-  EXPECT_EQ(flags.admin_port, 8502);
+  EXPECT_FALSE(flags.admin_port);
   EXPECT_FALSE(flags.managed());
   EXPECT_FALSE(flags.node.empty());
 }
