@@ -217,7 +217,8 @@ void VersionBook::FinishLoad(const std::string& name, int64_t number, Result<Loa
     NoteFailure(name, &version, std::move(loaded.error()), now);
     // A version that is loaded again soon keeps its claim: a version that gives way would take the memory, and would
     // have to be unloaded again.
-    if (!version.status.memory_shortage) version.lacking_bytes = version.status.state == State::kStart ? held : 0;
+    if (!version.status.memory_shortage && (held > 0 || version.status.state == State::kFailed))
+      version.lacking_bytes = version.status.state == State::kStart ? held : 0;
     RetryVersionsThatFit();
   }
   Advance(name, &models_.at(name));
