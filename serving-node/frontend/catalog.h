@@ -35,6 +35,10 @@ class Catalog {
   // has no available version on this node.
   virtual Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const = 0;
 
+  // Returns signatures with which the inputs of a request for this spec can most likely be read. Like Describe; but in
+  // a fleet, if only other nodes hold the version, describes another version of the model that this node holds.
+  virtual Result<Described> DescribeSimilar(const tensorflow::serving::ModelSpec& spec) const { return Describe(spec); }
+
   // Like Describe, but in a fleet asks nodes that hold the version if this node does not. Calls `done` exactly once, on
   // any thread, possibly before it returns. Unavailable if the model is known but not ready on any node.
   virtual void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec,

@@ -73,6 +73,15 @@ Result<Described> FleetCatalog::Describe(const tensorflow::serving::ModelSpec& s
   return here_.Describe(exact);
 }
 
+Result<Described> FleetCatalog::DescribeSimilar(const tensorflow::serving::ModelSpec& spec) const {
+  auto exact = Describe(spec);
+  if (exact || !router_.HoldersOf(spec)) return exact;
+  tensorflow::serving::ModelSpec any;
+  any.set_name(spec.name());
+  auto other = Describe(any);
+  return other ? other : exact;
+}
+
 Result<std::vector<models::VersionStatus>> FleetCatalog::Versions(const std::string& model) const {
   auto here = here_.Versions(model);
   const std::vector<int64_t> elsewhere = router_.VersionsAtPeers(model);

@@ -23,6 +23,7 @@ class FleetCatalog final : public Catalog {
   // If the spec names no version, describes the stable version, which requests most likely get, rather than the highest
   // version that this node holds.
   Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override;
+  Result<Described> DescribeSimilar(const tensorflow::serving::ModelSpec& spec) const override;
   // A version that is ready on a peer is reported as available, whatever its state on this node, because this node
   // forwards requests for it.
   Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override;

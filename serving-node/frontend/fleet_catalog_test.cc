@@ -96,6 +96,22 @@ TEST_F(FleetCatalogTest, DescribesTheStableVersionRatherThanTheCandidate) {
   EXPECT_EQ(catalog_.Describe(spec)->version, 2);
 }
 
+TEST_F(FleetCatalogTest, DescribesAnotherVersionInsteadOfOneThatOnlyPeersHold) {
+  a_.Hold({1});
+  a_.SetState(R"(models { served_name: "digits" assignment { salt: "s" }
+                          versions { version: 1 weight_bp: 9000 role: STABLE load: true }
+                          versions { version: 2 weight_bp: 1000 role: CANDIDATE } })",
+              {{"next", 2}});
+  tensorflow::serving::ModelSpec spec;
+  spec.set_name("digits");
+  spec.set_version_label("next");
+  EXPECT_EQ(catalog_.DescribeSimilar(spec)->version, 1);
+  spec.set_version_label("none");
+  EXPECT_EQ(catalog_.DescribeSimilar(spec).error().message, "Unrecognized servable version label: none");
+  spec.mutable_version()->set_value(9);
+  EXPECT_EQ(catalog_.DescribeSimilar(spec).error().message, "Servable not found for request: Specific(digits, 9)");
+}
+
 // A node that has unloaded the model must not report it as ended while other nodes serve it.
 TEST_F(FleetCatalogTest, AsksOtherNodesForAModelThatWasUnloaded) {
   a_.Hold({1});

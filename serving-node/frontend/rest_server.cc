@@ -248,7 +248,8 @@ class Api final : public std::enable_shared_from_this<Api> {
     bool asked = false;
     const auto form = ReadBody(request.body, &call->request, [&]() -> const Result<Described>& {
       asked = true;
-      return described = DescribeAny(spec);
+      // The node that runs the request checks the inputs again.
+      return described = catalog_.DescribeSimilar(spec);
     });
     if (!asked || described) return Run(call, form, reply);
     const auto body = std::make_shared<std::string>(std::move(request.body));
@@ -282,17 +283,6 @@ class Api final : public std::enable_shared_from_this<Api> {
     const auto elements_max = static_cast<size_t>(options_.budget.elements_max);
     if (const auto form = json::NumbersFromJson(body, find, request, elements_max)) return *form;
     return json::PredictRequestFromJson(body, find, request, elements_max);
-  }
-
-  // Returns the signatures of the version, or of another version of the model on this node. A version on another node
-  // most likely has the same signatures; the node that runs the request checks the inputs again.
-  Result<Described> DescribeAny(const ModelSpec& spec) const {
-    auto exact = catalog_.Describe(spec);
-    if (exact) return exact;
-    ModelSpec any;
-    any.set_name(spec.name());
-    auto other = catalog_.Describe(any);
-    return other ? other : exact;
   }
 
   void ModelStatus(const ModelSpec& spec, const Responder& respond) const {

@@ -108,6 +108,12 @@ class FakeCatalog final : public Catalog {
     }
     return Described{.version = kVersion, .signatures = {loaded_, &loaded_->signatures()}};
   }
+  // As in a fleet in which other nodes hold all other versions.
+  Result<Described> DescribeSimilar(const tensorflow::serving::ModelSpec& spec) const override {
+    tensorflow::serving::ModelSpec any;
+    any.set_name(spec.name());
+    return Describe(any);
+  }
   Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override {
     if (model != "digits") return NotFound("Could not find any versions of model {}", model);
     models::VersionStatus broken;

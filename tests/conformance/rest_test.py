@@ -176,12 +176,30 @@ def test_with_the_flag_answers_have_cors_headers(open_half):
     ({}, "Missing 'inputs' or 'instances' key"),
     ({"examples": [1]}, "Missing 'inputs' or 'instances' key"),
     ({"instances": [1.0], "inputs": [1.0]}, "expecting only one of 'inputs' or 'instances' keys to exist"),
-    ({"instances": 1.0}, "Excepting 'instances' to be an list/array"),
+    ({"instances": 1.0}, "Expecting 'instances' to be an list/array"),
     ({"instances": []}, "No values in 'instances' array"),
     ({"instances": [1.0], "signature_name": 1}, "'signature_name' key must be a string value.")])
 def test_a_body_must_have_rows_or_columns(half, body, text):
     answer = predict(half, body)
     assert answer.status == 400 and text in answer.error
+
+
+@pytest.mark.contract("J1")
+@pytest.mark.parametrize("path, body, error", [
+    ("/labels/x", {"instances": "x"}, (400, "Unrecognized servable version label: x")),
+    ("/labels/x", {}, (400, "Unrecognized servable version label: x")),
+    ("/labels/x", {"instances": [1.0], "signature_name": "none"}, (400, "Unrecognized servable version label: x")),
+    ("/versions/9", {"instances": "x"}, (404, "Servable not found for request: Specific(half_plus_two_tf1, 9)"))])
+def test_an_unknown_version_is_reported_before_an_error_in_the_inputs(half, path, body, error):
+    """As in TensorFlow Serving, whose FillPredictRequestFromJson calls HttpRestApiHandler::GetInfoMap first."""
+    answer = ask(half, "POST", HALF + path + ":predict", body)
+    assert (answer.status, answer.error) == error
+
+
+@pytest.mark.contract("J1")
+def test_text_that_is_not_json_is_reported_before_an_unknown_version(half):
+    answer = ask(half, "POST", HALF + "/labels/x:predict", "{")
+    assert answer.status == 400 and answer.error.startswith("JSON Parse error: ")
 
 
 @pytest.mark.contract("J2", "J11")
@@ -413,23 +431,6 @@ def test_classify_answers_pairs_of_label_and_score(examples):
     answer = ask(examples, "POST", f"/v1/models/{examples.model}/versions/1:classify",
                  {"signature_name": "classify_x", "examples": [{"x": 2.0}, {"x": -40.0}]})
     assert (answer.status, answer.json) == (200, {"results": [[["above", 3.0]], [["below", -18.0]]]})
-
-
-@pytest.mark.contract("J14", "C2")
-def test_a_context_is_added_to_every_example(examples):
-    answer = ask(examples, "POST", f"/v1/models/{examples.model}:regress", {
-        "signature_name": "regress_x2", "context": {"x2": 4.0}, "examples": [{"x": 0.0}, {"x": 0.0, "x2": 8.0}]})
-    assert answer.json == {"results": [4.0, 6.0]}
-
-
-@pytest.mark.contract("J15")
-@pytest.mark.parametrize("examples_given, text", [
-    (None, "'examples' is expected"), ([], "has no values"), ([3], "not an object of features"), ([{"x": None}], 'feature "x"'),
-    ([{"x": [1.0, "a"]}], 'feature "x"'), ([{"x": {"y": 1}}], 'feature "x"')])
-def test_an_invalid_example_is_reported(examples, examples_given, text):
-    body = {"signature_name": "regress_x"} | ({} if examples_given is None else {"examples": examples_given})
-    answer = ask(examples, "POST", f"/v1/models/{examples.model}:regress", body)
-    assert answer.status == 400 and text in answer.error
 
 
 @pytest.mark.contract("J15", "C1")

@@ -9,14 +9,17 @@ namespace {
 using Event = JsonReader::Event;
 using tensorflow::Feature;
 
-enum class Kind { kBytes, kInteger, kFloat, kNone };
+using KindCase = Feature::KindCase;
 
-// Returns the kind of the value that begins at this event.
-Kind KindOf(const JsonReader& at) {
-  if (at.event() == Event::kString || IsBase64Object(at)) return Kind::kBytes;
-  if (at.event() != Event::kScalar) return Kind::kNone;
-  if (at.scalar().IsInt64() || at.scalar().IsBool()) return Kind::kInteger;
-  return at.scalar().IsNumber() ? Kind::kFloat : Kind::kNone;
+// Returns the kind of list to which the value that begins at this event belongs; KIND_NOT_SET if to none.
+KindCase KindOf(const JsonReader& at) {
+  if (at.event() == Event::kString || IsBase64Object(at)) return KindCase::kBytesList;
+  if (at.event() != Event::kScalar || at.scalar().IsNull()) return KindCase::KIND_NOT_SET;
+  return at.scalar().IsDouble() ? KindCase::kFloatList : KindCase::kInt64List;
+}
+
+const char* NameOf(KindCase kind) {
+  return kind == KindCase::kBytesList ? "bytes" : kind == KindCase::kFloatList ? "float" : "int64";
 }
 
 Status AddBytes(JsonReader* reader, tensorflow::BytesList* list) {
@@ -29,67 +32,65 @@ Status AddBytes(JsonReader* reader, tensorflow::BytesList* list) {
   return {};
 }
 
-Status AddValue(JsonReader* reader, Kind kind, Feature* feature) {
-  const rapidjson::Value& value = reader->scalar();
-  switch (kind) {
-    case Kind::kBytes: return AddBytes(reader, feature->mutable_bytes_list());
-    case Kind::kInteger:
-      feature->mutable_int64_list()->add_value(value.IsBool() ? value.GetBool() : value.GetInt64());
-      return {};
-    default:
-      feature->mutable_float_list()->add_value(value.IsBool() ? value.GetBool()
-                                                              : static_cast<float>(value.GetDouble()));
-      return {};
+Status AddInteger(const rapidjson::Value& value, std::string_view name, tensorflow::Int64List* list) {
+  if (value.IsUint64() && !value.IsInt64()) {
+    return InvalidArgument("Feature: {} has uint64_t element. Only int64_t is supported.", Shown(name));
   }
+  list->add_value(value.IsBool() ? value.GetBool() : value.GetInt64());
+  return {};
 }
 
-// Returns the kind that fits all values of the list; kNone for an empty list. InvalidArgument if no kind fits all
-// values.
-Result<Kind> CommonKind(const JsonReader& list) {
-  JsonReader reader(list.json(), list.offset());
-  reader.Next();
-  Kind common = Kind::kNone;
-  while (reader.Next() && !reader.ends()) {
-    const Kind kind = KindOf(reader);
-    if (kind == Kind::kNone) {
-      return InvalidArgument("JSON Value: {} is neither a number, a string nor bytes", ForMessage(reader));
-    }
-    const bool numbers = common != Kind::kBytes && kind != Kind::kBytes;
-    if (common != Kind::kNone && common != kind && !numbers) {
-      return InvalidArgument("JSON Value: {} is not of the same kind as the values before it", ForMessage(reader));
-    }
-    if (common == Kind::kNone || kind == Kind::kFloat) common = kind;
-    reader.SkipRest();
+// Appends the value to the feature. The first value decides of which kind the others must be. Requires that the reader
+// is on the first event of the value, and leaves it on the last one. The texts are those of TensorFlow Serving's
+// AddValueToFeature.
+Status AddValue(JsonReader* reader, std::string_view name, Feature* feature) {
+  const KindCase kind = KindOf(*reader);
+  if (kind == KindCase::KIND_NOT_SET) {
+    return InvalidArgument("Feature: {} has element with unexpected JSON type: {}", Shown(name), JsonTypeName(*reader));
   }
-  return common;
+  if (feature->kind_case() != KindCase::KIND_NOT_SET && feature->kind_case() != kind) {
+    return InvalidArgument("Unexpected element type in feature: {} expecting type: {}", Shown(name),
+                           NameOf(feature->kind_case()));
+  }
+  if (kind == KindCase::kBytesList) return AddBytes(reader, feature->mutable_bytes_list());
+  if (kind == KindCase::kInt64List) return AddInteger(reader->scalar(), name, feature->mutable_int64_list());
+  feature->mutable_float_list()->add_value(static_cast<float>(reader->scalar().GetDouble()));
+  return {};
 }
 
 // Reads the value of a feature. Requires that the reader is on the first event of the value, and leaves it on the last
 // one.
-Status ReadFeature(JsonReader* reader, Feature* feature) {
-  if (reader->event() != Event::kStartArray) {
-    const Kind kind = KindOf(*reader);
-    if (kind != Kind::kNone) return AddValue(reader, kind, feature);
-    return InvalidArgument("JSON Value: {} is neither a number, a string nor bytes, nor a list of them",
-                           ForMessage(*reader));
-  }
-  ASSIGN_OR_RETURN(const Kind kind, CommonKind(*reader));
-  while (reader->Next() && !reader->ends()) RETURN_IF_ERROR(AddValue(reader, kind, feature));
+Status ReadFeature(JsonReader* reader, std::string_view name, Feature* feature) {
+  if (reader->event() != Event::kStartArray) return AddValue(reader, name, feature);
+  while (reader->Next() && !reader->ends()) RETURN_IF_ERROR(AddValue(reader, name, feature));
   return {};
 }
 
-Status ReadExample(JsonReader* reader, const std::string& what, tensorflow::Example* example) {
+Status ReadExample(JsonReader* reader, tensorflow::Example* example) {
   if (reader->event() != Event::kStartObject)
-    return InvalidArgument("JSON Value: {} at {} is not an object of features", ForMessage(*reader), what);
+    return InvalidArgument("Example must be JSON object but got JSON {}", JsonTypeName(*reader));
   auto& features = *example->mutable_features()->mutable_feature();
   while (reader->Next() && reader->event() == Event::kKey) {
     const std::string name(reader->text());
     reader->Next();
-    if (features.contains(name)) return InvalidArgument("{}: feature \"{}\" occurs twice", what, Shown(name));
-    const Status read = ReadFeature(reader, &features[name]);
-    if (!read) return Fail(read.error().code, "{}: feature \"{}\": {}", what, Shown(name), read.error().message);
+    if (features.contains(name)) return InvalidArgument("Feature: {} occurs twice in an example", Shown(name));
+    RETURN_IF_ERROR(ReadFeature(reader, name, &features[name]));
   }
   return {};
+}
+
+// Returns a reader on the first of the examples.
+Result<std::unique_ptr<JsonReader>> FindExamples(const JsonBody& body) {
+  auto examples = body.Find("examples");
+  if (!examples) {
+    return InvalidArgument("JSON Value: {} When method is classify, key 'examples' is expected and was not found",
+                           body.ForMessage());
+  }
+  if (examples->event() != Event::kStartArray)
+    return InvalidArgument("JSON Value: {} Expecting 'examples' value to be an list/array", body.ForMessage());
+  examples->Next();
+  if (examples->ends()) return InvalidArgument("JSON Value: {} 'examples' value is an empty array", body.ForMessage());
+  return examples;
 }
 
 }  // namespace
@@ -98,23 +99,15 @@ Status ExamplesFromJson(std::string_view json, tensorflow::serving::ModelSpec* s
                         tensorflow::serving::Input* input) {
   ASSIGN_OR_RETURN(const JsonBody body, JsonBody::Parse(json));
   RETURN_IF_ERROR(ReadSignatureName(body, spec));
-  auto examples = body.Find("examples");
-  if (!examples || examples->event() != Event::kStartArray) {
-    return InvalidArgument(
-        "JSON Value: {} When method is classify, key 'examples' is expected and must be a list/array",
-        body.ForMessage());
-  }
-  examples->Next();
-  if (examples->ends()) return InvalidArgument("JSON Value: {} 'examples' has no values", body.ForMessage());
-  auto context = body.Find("context");
+  const auto context = body.Find("context");
   if (context) {
-    RETURN_IF_ERROR(ReadExample(&*context, "context", input->mutable_example_list_with_context()->mutable_context()));
+    RETURN_IF_ERROR(ReadExample(context.get(), input->mutable_example_list_with_context()->mutable_context()));
   }
+  ASSIGN_OR_RETURN(const auto examples, FindExamples(body));
   auto* list = context ? input->mutable_example_list_with_context()->mutable_examples()
                        : input->mutable_example_list()->mutable_examples();
   do {
-    const std::string what = fmt::format("example {}", list->size());
-    RETURN_IF_ERROR(ReadExample(&*examples, what, list->Add()));
+    RETURN_IF_ERROR(ReadExample(examples.get(), list->Add()));
   } while (examples->Next() && !examples->ends());
   return {};
 }

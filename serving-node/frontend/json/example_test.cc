@@ -37,22 +37,40 @@ TEST(JsonExample, TakesAFeaturesKindFromItsValues) {
   EXPECT_EQ(FeaturesOf(R"({"a": 1, "b": 1.5, "c": "x", "d": {"b64": "/w=="}, "e": true})"),
             "a: int64_list { value: 1 }; b: float_list { value: 1.5 }; c: bytes_list { value: \"x\" }; "
             "d: bytes_list { value: \"\\377\" }; e: int64_list { value: 1 }; ");
-  EXPECT_EQ(FeaturesOf(R"({"a": [1, 2], "b": [1, 2.5], "c": ["x", {"b64": "eQ=="}], "d": []})"),
+  EXPECT_EQ(FeaturesOf(R"({"a": [1, 2], "b": [1.0, 2.5], "c": ["x", {"b64": "eQ=="}], "d": []})"),
             "a: int64_list { value: 1 value: 2 }; b: float_list { value: 1 value: 2.5 }; "
             "c: bytes_list { value: \"x\" value: \"y\" }; d: ; ");
 }
 
-TEST(JsonExample, NamesTheInvalidExampleAndFeature) {
-  EXPECT_THAT(FeaturesOf(R"({"a": null})"), HasSubstr("example 0: feature \"a\": JSON Value: null is neither"));
-  EXPECT_THAT(FeaturesOf(R"({"a": {"b": 1}})"), HasSubstr("feature \"a\""));
-  EXPECT_THAT(FeaturesOf(R"({"a": [1, "x"]})"), HasSubstr("is not of the same kind"));
-  EXPECT_THAT(FeaturesOf(R"({"a": [[1]]})"), HasSubstr("neither"));
-  EXPECT_THAT(FeaturesOf(R"({"a": {"b64": "*"}})"), HasSubstr("base64"));
-  EXPECT_THAT(FeaturesOf(R"({"a": 1, "a": 2})"), HasSubstr("\"a\" occurs twice"));
-  EXPECT_THAT(FeaturesOf("3"), HasSubstr("not an object of features"));
-  for (const char* json : {"{}", R"({"examples": 1})", R"({"examples": []})", R"({"instances": [1]})"}) {
-    EXPECT_FALSE(Parse(json)) << json;
+TEST(JsonExample, NamesTheInvalidFeatureInTensorFlowServingsWords) {
+  const auto error_of = [](const std::string& value) { return FeaturesOf("{\"names\": " + value + "}"); };
+  const std::string integers = "INVALID_ARGUMENT: Unexpected element type in feature: names expecting type: int64";
+  for (const char* value : {"[1, 2.5]", "[1, \"x\"]", "[true, 1.0]", "[1, {\"b64\": \"*\"}]"}) {
+    EXPECT_EQ(error_of(value), integers) << value;
   }
+  EXPECT_THAT(error_of("[2.5, 1]"), HasSubstr("expecting type: float"));
+  EXPECT_THAT(error_of("[\"x\", 18446744073709551615]"), HasSubstr("expecting type: bytes"));
+  EXPECT_EQ(error_of("9223372036854775808"),
+            "INVALID_ARGUMENT: Feature: names has uint64_t element. Only int64_t is supported.");
+  EXPECT_EQ(error_of("[9223372036854775807]"), "names: int64_list { value: 9223372036854775807 }; ");
+  EXPECT_EQ(error_of("18446744073709551616"), "names: float_list { value: 1.84467441e+19 }; ") << "a double in JSON";
+  const std::string type = "INVALID_ARGUMENT: Feature: names has element with unexpected JSON type: ";
+  EXPECT_EQ(error_of("null"), type + "Null");
+  EXPECT_EQ(error_of("[1, null]"), type + "Null");
+  EXPECT_EQ(error_of("{\"test\": 10}"), type + "Object");
+  EXPECT_EQ(error_of("[{}]"), type + "Object");
+  EXPECT_EQ(error_of("[[10]]"), type + "Array");
+  EXPECT_THAT(error_of("{\"b64\": \"*\"}"), HasSubstr("base64"));
+  EXPECT_THAT(FeaturesOf(R"({"a": 1, "a": 2})"), HasSubstr("Feature: a occurs twice"));
+}
+
+TEST(JsonExample, ReadsTheContextBeforeTheExamples) {
+  const auto error_of = [](const std::string& json) { return ToString(Parse(json).error()); };
+  EXPECT_EQ(error_of(R"({"context": [1]})"), "INVALID_ARGUMENT: Example must be JSON object but got JSON Array");
+  EXPECT_EQ(error_of(R"({"examples": [3]})"), "INVALID_ARGUMENT: Example must be JSON object but got JSON Number");
+  EXPECT_THAT(error_of(R"({"context": {}})"), HasSubstr("key 'examples' is expected and was not found"));
+  EXPECT_THAT(error_of(R"({"examples": {}})"), HasSubstr("} Expecting 'examples' value to be an list/array"));
+  EXPECT_THAT(error_of(R"({"examples": []})"), HasSubstr("} 'examples' value is an empty array"));
 }
 
 TEST(JsonExample, HasASignatureAndAContext) {

@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
             "'signature_name' key must be a string value."},
         Bad{"UnknownSignature", R"({"signature_name": "none", "instances": [1]})", kOne, "no none", Code::kNotFound},
         Bad{"NoInputs", R"({"instances": [1]})", {}, "Failed to get input map for signature: DEFAULT"},
-        Bad{"InstancesNoList", R"({"instances": 1})", kOne, "Excepting 'instances' to be an list/array"},
+        Bad{"InstancesNoList", R"({"instances": 1})", kOne, "Expecting 'instances' to be an list/array"},
         Bad{"NoInstances", R"({"instances": []})", kOne, "No values in 'instances' array"},
         Bad{"OtherLength", R"({"instances": [[1,2],[3,4],[5,6,7]]})", kOne, "Expecting tensor size: 2 but got: 3"},
         Bad{"OtherShape", R"({"instances": [[1,2],[3,4],[[5,6]]]})", kOne, "Expecting shape [2] but got: [1,2]"},

@@ -143,6 +143,16 @@ bool IsBase64Object(const JsonReader& at) {
          is_next(Event::kEndObject);
 }
 
+const char* JsonTypeName(const JsonReader& at) {
+  static constexpr const char* kNames[] = {"Null", "False", "True", "Object", "Array", "String", "Number"};
+  switch (at.event()) {
+    case JsonReader::Event::kScalar: return kNames[at.scalar().GetType()];
+    case JsonReader::Event::kString: return kNames[rapidjson::kStringType];
+    case JsonReader::Event::kStartArray: return kNames[rapidjson::kArrayType];
+    default: return kNames[rapidjson::kObjectType];
+  }
+}
+
 Result<std::string> ReadBase64Object(JsonReader* reader) {
   reader->Next();  // Moves to the key.
   reader->Next();

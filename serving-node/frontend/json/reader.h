@@ -89,6 +89,9 @@ inline std::string ForMessage(const JsonReader& at) { return ForMessage(at.json(
 // Returns whether the value that begins at this event is {"b64": "..."}, which stands for the bytes of a string.
 bool IsBase64Object(const JsonReader& at);
 
+// Returns TensorFlow Serving's name for the JSON type of the value that begins at this event: "Null", "Number", ...
+const char* JsonTypeName(const JsonReader& at);
+
 // Reads an object {"b64": "..."} to its end and returns its bytes. InvalidArgument if they are not valid base64.
 Result<std::string> ReadBase64Object(JsonReader* reader);
 

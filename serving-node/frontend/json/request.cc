@@ -76,7 +76,7 @@ Status ReadRow(JsonReader* reader, bool objects, int index, const InputInfos& in
 // Reads the value of "instances". Requires that the reader is on its first event.
 Status ReadRows(const JsonBody& body, JsonReader* reader, const InputInfos& infos, Inputs* inputs) {
   if (reader->event() != Event::kStartArray) {
-    return InvalidArgument("JSON Value: {} Excepting 'instances' to be an list/array", body.ForMessage());
+    return InvalidArgument("JSON Value: {} Expecting 'instances' to be an list/array", body.ForMessage());
   }
   reader->Next();
   if (reader->ends()) return InvalidArgument("JSON Value: {} No values in 'instances' array", body.ForMessage());

@@ -15,16 +15,6 @@ using tensor::Shape;
 
 using Event = JsonReader::Event;
 
-const char* JsonTypeName(const JsonReader& at) {
-  static constexpr const char* kNames[] = {"Null", "False", "True", "Object", "Array", "String", "Number"};
-  switch (at.event()) {
-    case Event::kScalar: return kNames[at.scalar().GetType()];
-    case Event::kString: return kNames[rapidjson::kStringType];
-    case Event::kStartArray: return kNames[rapidjson::kArrayType];
-    default: return kNames[rapidjson::kObjectType];
-  }
-}
-
 tl::unexpected<Error> TypeError(const JsonReader& at, DType type) {
   return InvalidArgument("JSON Value: {} Type: {} is not of expected type: {}", ForMessage(at), JsonTypeName(at),
                          TypeName(type));
