@@ -9,8 +9,8 @@
 
 namespace longshore::routing {
 
-// Returns why rules of the model do not work on this node, for the report to the controller; nullopt if all do: the
-// node could not compile them, or it does not find out what they compare.
+// Returns why rules of the model do not work on this node, for the report to the controller: the node could not compile
+// them, or it does not find out what they compare. nullopt if all work.
 std::optional<control::RulesReport> ProblemOf(const ModelRoutes& model, const Identities& identities);
 
 }  // namespace longshore::routing

@@ -176,13 +176,17 @@ api::Condition ConditionOf(const Draft& draft, const std::vector<ReadyNode>& rea
                   api::FormatTime(ShownTime(draft, LastRunOf(ready)))));
 }
 
+// Whether the node has not ended the requested run and cannot do so now.
+bool IsAway(const GoldenRun& run, const std::vector<ReadyNode>& ready) {
+  return run.state == GoldenRunState::kWaiting && std::ranges::find(ready, run.node, &ReadyNode::name) == ready.end();
+}
+
 // What the nodes have answered to the request so far, by node. A node that leaves before it has answered fails.
 std::map<std::string, GoldenRun> AnswersTo(const api::GoldenRequest& request, const std::vector<ReadyNode>& ready,
                                            TimePoint now) {
   std::map<std::string, GoldenRun> runs;
   for (const GoldenRun& run : request.nodes) {
-    const bool left = run.state == GoldenRunState::kWaiting && now - request.at >= kGoneMax &&
-                      std::ranges::find(ready, run.node, &ReadyNode::name) == ready.end();
+    const bool left = IsAway(run, ready) && now - request.at >= kGoneMax;
     runs[run.node] =
         left ? GoldenRun{run.node, GoldenRunState::kFailed, "the node left before it had ended the run"} : run;
   }
@@ -272,12 +276,17 @@ void DescribeGoldenSet(Draft& draft) {
 std::optional<Duration> CheckGoldenSetIn(const Draft& draft) {
   const api::GoldenSetStatus& golden = draft.status().golden_set;
   std::vector<TimePoint> times;
-  if (golden.request && !golden.request->ended) times.push_back(golden.request->at + kRequestMax);
+  const std::vector<ReadyNode> ready = ReadyNodes(draft);
+  if (golden.request && !golden.request->ended) {
+    times.push_back(golden.request->at + kRequestMax);
+    if (std::ranges::any_of(golden.request->nodes, [&](const GoldenRun& run) { return IsAway(run, ready); }))
+      times.push_back(golden.request->at + kGoneMax);
+  }
   for (const GoldenFailure& failure : golden.failures) {
     if (failure.gone_since != TimePoint{}) times.push_back(failure.gone_since + kGoneMax);
   }
   if (golden.last_run != TimePoint{}) {
-    for (const auto& [_, seen] : ReadyNodes(draft)) {
+    for (const auto& [_, seen] : ready) {
       if (seen.golden_due) times.push_back(*seen.golden_due + LateMax(draft));
       if (!seen.golden_again) times.push_back(golden.last_run + QuietMax(draft));
     }
