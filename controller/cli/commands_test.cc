@@ -12,7 +12,7 @@
 #include "controller/cli/options.h"
 #include "controller/cli/program.h"
 #include "controller/cli/select.h"
-#include "controller/store/local/local_store.h"
+#include "controller/cli/testing.h"
 
 namespace longshore::cli {
 namespace {
@@ -26,18 +26,8 @@ spec:
   version: 1
 )";
 
-class Commands : public testing::Test {
+class Commands : public StoreTest {
  protected:
-  Commands() {
-    std::string pattern = testing::TempDir() + "cli.XXXXXX";
-    dir_ = ::mkdtemp(pattern.data());
-    store_ = store::local::LocalStore::Open({.dir = dir_}).value();
-  }
-  ~Commands() override {
-    store_.reset();
-    std::filesystem::remove_all(dir_);
-  }
-
   Result<std::vector<cli::Applied>> Apply(const std::string& text, ApplyMode mode = ApplyMode::kWrite) {
     return ApplyManifest(*store_, {.file = "m.yaml", .text = text}, mode);
   }
@@ -46,8 +36,6 @@ class Commands : public testing::Test {
   }
 
   const api::Key key_{api::kModelKind, "default", "digits"};
-  Path dir_;
-  std::unique_ptr<store::local::LocalStore> store_;
 };
 
 TEST_F(Commands, ApplySaysWhetherEachObjectWasCreatedChangedOrUnchanged) {

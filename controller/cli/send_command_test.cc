@@ -11,9 +11,9 @@
 #include "controller/api/format.h"
 #include "controller/api/text_format.h"
 #include "controller/cli/options.h"
+#include "controller/cli/testing.h"
 #include "controller/store/document.h"
 #include "controller/store/forwarding_store.h"
-#include "controller/store/local/local_store.h"
 
 namespace longshore::cli {
 namespace {
@@ -22,22 +22,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-class SendCommandTest : public testing::Test {
+class SendCommandTest : public StoreTest {
  protected:
-  SendCommandTest() {
-    std::string pattern = testing::TempDir() + "cli.XXXXXX";
-    dir_ = ::mkdtemp(pattern.data());
-    store_ = store::local::LocalStore::Open({.dir = dir_}).value();
-    store::Object model;
-    model.kind = api::kModelKind;
-    model.metadata.name = "digits";
-    model.spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/digits"}}}, {"version", 2}};
-    EXPECT_TRUE(store_->Apply(model));
-  }
-  ~SendCommandTest() override {
-    store_.reset();
-    std::filesystem::remove_all(dir_);
-  }
+  SendCommandTest() { StoreDigits(); }
 
   store::Object Object() { return store_->Get(key_).value(); }
   api::ModelStatus StatusNow() { return api::ModelStatusFromJson(Object().status).value(); }
@@ -65,8 +52,6 @@ class SendCommandTest : public testing::Test {
 
   const api::Key key_{api::kModelKind, "default", "digits"};
   FakeClock clock_{TimePoint(std::chrono::hours(500000))};
-  Path dir_;
-  std::unique_ptr<store::local::LocalStore> store_;
 };
 
 TEST_F(SendCommandTest, CarriesWhatTheUserSawAndReturnsTheAnswerToItsOwnId) {

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "controller/api/format.h"
-#include "controller/store/local/local_store.h"
+#include "controller/cli/testing.h"
 
 namespace longshore::cli {
 namespace {
@@ -17,25 +17,14 @@ namespace {
 using api::GoldenRunState;
 using testing::HasSubstr;
 
-class ValidateTest : public testing::Test {
+class ValidateTest : public StoreTest {
  protected:
   ValidateTest() {
-    std::string pattern = testing::TempDir() + "validate.XXXXXX";
-    dir_ = ::mkdtemp(pattern.data());
-    store_ = store::local::LocalStore::Open({.dir = dir_}).value();
-    store::Object model;
-    model.kind = api::kModelKind;
-    model.metadata.name = "digits";
-    model.spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/digits"}}}, {"version", 2}};
-    EXPECT_TRUE(store_->Apply(model));
+    StoreDigits();
     options_.name = "digits";
     options_.namespace_ = "default";
     options_.timeout = std::chrono::milliseconds(50);
     options_.command = {.verb = "validate", .id = "v"};
-  }
-  ~ValidateTest() override {
-    store_.reset();
-    std::filesystem::remove_all(dir_);
   }
 
   // The controller has answered, and this is known about the request.
@@ -53,8 +42,6 @@ class ValidateTest : public testing::Test {
   FakeClock clock_{TimePoint(std::chrono::hours(500000))};
   std::ostringstream out_;
   Options options_;
-  Path dir_;
-  std::unique_ptr<store::local::LocalStore> store_;
 };
 
 TEST_F(ValidateTest, SucceedsIfTheGoldenSetPassedOnAllNodes) {
