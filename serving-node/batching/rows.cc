@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "serving-node/batching/padding.h"
+#include "serving-node/tensor/info.h"
 
 namespace longshore::batching {
 namespace {
@@ -12,8 +13,8 @@ using tensor::Shape;
 using tensor::Tensor;
 
 bool HasFreeRows(const tensorflow::TensorInfo& info) {
-  const auto& shape = info.tensor_shape();
-  return shape.unknown_rank() || (shape.dim_size() > 0 && shape.dim(0).size() < 0);
+  const auto pattern = tensor::PatternOf(info);
+  return !pattern || (!pattern->empty() && pattern->front() < 0);
 }
 
 bool OutputsHaveFreeRows(const tensorflow::SignatureDef& signature, const std::vector<std::string>& names) {
@@ -42,15 +43,14 @@ Status CheckPadding(const std::vector<const Tensor*>& parts, const Tensor& joine
 }
 
 // Returns the part of the key for the shape of a row: the sizes that must be equal, and -1 where padding allows
-// different sizes.
+// different sizes. Requires: the input has the shape that the signature states.
 std::string RowKey(const Tensor& input, const tensorflow::TensorInfo& info, bool pad) {
   const Shape row(input.shape().begin() + 1, input.shape().end());
   if (!pad || input.elements() == 0) return tensor::ToString(row);
   Shape common = row;
+  const auto pattern = tensor::PatternOf(info);
   for (size_t axis = 0; axis < row.size(); ++axis) {
-    const auto at = static_cast<int>(axis) + 1;
-    const auto& pattern = info.tensor_shape();
-    if (pattern.unknown_rank() || at >= pattern.dim_size() || pattern.dim(at).size() < 0) common[axis] = -1;
+    if (!pattern || pattern->at(axis + 1) < 0) common[axis] = -1;
   }
   return tensor::ToString(common);
 }
@@ -102,6 +102,7 @@ std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature
   for (const auto& [name, input] : request.inputs) {
     const auto info = signature.inputs().find(name);
     if (info == signature.inputs().end() || !HasFreeRows(info->second)) return std::nullopt;
+    if (!tensor::Matches(input.shape(), tensor::PatternOf(info->second))) return std::nullopt;
     if (input.rank() < 1 || input.dim(0) < 1 || input.device() != tensor::Device{}) return std::nullopt;
     if (found.rows != 0 && found.rows != input.dim(0)) return std::nullopt;
     if (input.type() != DType::kString && tensor::ElementBytes(input.type()) == 0) return std::nullopt;

@@ -42,6 +42,25 @@ TEST(Rows, RunTogetherDespiteDifferentSizesOnlyWithPaddingInFreeDimensions) {
   EXPECT_NE(KeyOf({-1, -1}, {1, 0}, true), KeyOf({-1, -1}, {1, 2}, true)) << "an empty row has no element to pad with";
 }
 
+// In such shapes the first dimension need not be the batch: Softmax of [2] and of [3] must not become that of [5].
+TEST(Rows, OfAnotherShapeThanTheSignaturesRunAlone) {
+  const auto found = [](const tensorflow::SignatureDef& signature, Shape shape) {
+    const auto elements = static_cast<size_t>(*tensor::ElementCount(shape));
+    const engine::RunRequest request{
+        "serving_default", {{"x", Tensor::Of<float>(std::move(shape), std::vector<float>(elements))}}, {}};
+    return FindBatchable(signature, request, false).has_value();
+  };
+  EXPECT_TRUE(found(SignatureWith({-1, 2}), {3, 2}));
+  EXPECT_FALSE(found(SignatureWith({-1, 2}), {3}));
+  EXPECT_FALSE(found(SignatureWith({-1, 2}), {3, 1}));
+  EXPECT_FALSE(found(SignatureWith({-1, 2}), {3, 2, 1}));
+  EXPECT_FALSE(found(SignatureWith({-1, 2}), {}));
+  auto without_shape = SignatureWith({});
+  without_shape.mutable_inputs()->at("x").clear_tensor_shape();
+  EXPECT_TRUE(found(without_shape, {3})) << "its rank is unknown";
+  EXPECT_FALSE(found(without_shape, {})) << "it has no rows";
+}
+
 TEST(Rows, ArePaddedWithTheFirstElementOfTheirRequest) {
   Batch batch;
   batch.push_back(TaskOf<float>({1, 2, 1}, {1, 2}));

@@ -5,6 +5,7 @@
 #include "serving-node/graph/limits.h"
 #include "serving-node/graph/names.h"
 #include "serving-node/graph/outputs.h"
+#include "serving-node/tensor/proto.h"
 
 namespace longshore::graph {
 namespace {
@@ -133,13 +134,11 @@ Status Builder::AddFeed(const std::string& feed) {
     return DataLoss("cannot feed \"{}\": the output index is out of range", feed);
   const auto found = root_.nodes->find(reference.node);
   if (found == root_.nodes->end()) return DataLoss("the graph has no node \"{}\" to feed", reference.node);
-  const auto type = found->second->attr().find("dtype");
-  ASSIGN_OR_RETURN(
-      const Edge edge,
-      AddArgument(reference.node, type == found->second->attr().end() ? nullptr : &type->second, &root_graph_));
+  const auto type = OutputType(found->second->op(), Attributes(found->second->attr()), reference.index);
+  ASSIGN_OR_RETURN(const Edge edge, AddArgument(reference.node, type, &root_graph_));
   root_graph_.graph.fed[feed] = edge.node;
   auto& outputs = root_.emitted[reference.node];
-  if (outputs.size() <= static_cast<size_t>(reference.index)) outputs.resize(static_cast<size_t>(reference.index) + 1);
+  outputs.resize(std::max(outputs.size(), static_cast<size_t>(reference.index) + 1));
   outputs[static_cast<size_t>(reference.index)] = edge;
   return {};
 }
@@ -162,9 +161,11 @@ Status Builder::CountBytes(size_t bytes) {
   return ResourceExhausted("the graph needs more than {} bytes of names and attributes", kAttributeBytesMax);
 }
 
-Result<Edge> Builder::AddArgument(const std::string& name, const AttrValue* type, PartialGraph* partial) {
+Result<Edge> Builder::AddArgument(const std::string& name, std::optional<tensor::DType> type, PartialGraph* partial) {
   Node node{.name = name, .op = "Placeholder", .attributes = {}, .inputs = {}};
-  if (type != nullptr) node.attributes.Set("dtype", *type);
+  AttrValue dtype;
+  if (type) dtype.set_type(tensor::ToProto(*type));
+  if (type) node.attributes.Set("dtype", dtype);
   ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), partial));
   return Edge{at, 0};
 }
@@ -418,9 +419,8 @@ Result<Graph> Builder::BuildBody(const FunctionDef& function, const Attributes& 
   scope.call_attributes = &attributes;
   scope.depth = depth;
   for (const auto& argument : function.signature().input_arg()) {
-    AttrValue type;
-    type.set_type(argument.type());
-    ASSIGN_OR_RETURN(const Edge edge, AddArgument(scope.prefix + argument.name(), &type, &partial));
+    const auto type = tensor::FromProto(argument.type());
+    ASSIGN_OR_RETURN(const Edge edge, AddArgument(scope.prefix + argument.name(), type, &partial));
     partial.graph.arguments.push_back(edge.node);
     scope.emitted[argument.name()] = {edge};
   }
@@ -442,7 +442,7 @@ Result<Builder::Scope> Builder::BodyV1Scope(const Scope& around, std::span<const
   scope.control_flow_v1 = around.control_flow_v1;
   scope.depth = around.depth + 1;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    ASSIGN_OR_RETURN(const Edge edge, AddArgument(scope.prefix + source.names[i][0], nullptr, partial));
+    ASSIGN_OR_RETURN(const Edge edge, AddArgument(scope.prefix + source.names[i][0], std::nullopt, partial));
     partial->graph.arguments.push_back(edge.node);
     if (around.into->references.contains(arguments[i].node)) partial->references.insert(edge.node);
     for (const auto& name : source.names[i]) {

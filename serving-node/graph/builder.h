@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -90,7 +91,7 @@ class Builder {
   Result<int> AddNode(Node node, PartialGraph* partial);
   Status CountEdges(size_t edges);
   Status CountBytes(size_t bytes);
-  Result<Edge> AddArgument(const std::string& name, const tensorflow::AttrValue* type, PartialGraph* partial);
+  Result<Edge> AddArgument(const std::string& name, std::optional<tensor::DType> type, PartialGraph* partial);
   // Returns the position of the referenced output among all output tensors of its node.
   Result<int> OutputIndex(const Reference& reference, const Scope& scope) const;
 

@@ -100,6 +100,28 @@ int64_t CountOf(const Json& output, const Attributes& attributes) {
   return attributes.Find(output.at("types").get<std::string>())->list().type_size();
 }
 
+TEST(Outputs, HaveTheTypesThatTheAttributesState) {
+  const auto with = [](const char* text) {
+    tensorflow::NodeDef def;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &def));
+    return Attributes(def.attr());
+  };
+  const auto dtype = with("attr { key: 'dtype' value { type: DT_STRING } } attr { key: 'T' value { type: DT_INT32 } }");
+  EXPECT_EQ(OutputType("Placeholder", dtype, 0), tensor::DType::kString);
+  EXPECT_EQ(OutputType("Identity", dtype, 0), tensor::DType::kInt32);
+  EXPECT_EQ(OutputType("Identity", dtype, 1), std::nullopt);
+  EXPECT_EQ(OutputType("Less", dtype, 0), std::nullopt) << "T is the type of its inputs";
+  EXPECT_EQ(OutputType("Placeholder", Attributes(), 0), std::nullopt);
+  const auto parse = with(
+      "attr { key: 'Nsparse' value { i: 1 } } attr { key: 'sparse_types' value { list { type: DT_INT64 } } } "
+      "attr { key: 'Tdense' value { list { type: [DT_FLOAT, DT_STRING] } } }");
+  EXPECT_EQ(OutputType("ParseExample", parse, 0), std::nullopt);
+  EXPECT_EQ(OutputType("ParseExample", parse, 1), tensor::DType::kInt64);
+  EXPECT_EQ(OutputType("ParseExample", parse, 4), tensor::DType::kString);
+  EXPECT_EQ(OutputType("ParseExample", parse, 5), std::nullopt);
+  EXPECT_EQ(OutputType("ParseExample", parse, -1), std::nullopt);
+}
+
 TEST(Outputs, HaveThePositionsThatTensorFlowGivesThem) {
   const auto text = ReadFile(source_tree::Root() / "tests" / "golden" / "graph" / "outputs.json");
   ASSERT_TRUE(text) << ToString(text.error());

@@ -4,9 +4,12 @@
 #include <string_view>
 
 #include "serving-node/graph/limits.h"
+#include "serving-node/tensor/proto.h"
 
 namespace longshore::graph {
 namespace {
+
+using tensor::DType;
 
 struct Output {
   std::string_view name;
@@ -109,6 +112,47 @@ const Outputs* OutputsOf(const std::string& op) {
   return found == kOutputs.end() ? nullptr : &found->second;
 }
 
+// The attribute with the element type of the only or first output; nullptr for an op that is not listed.
+const char* TypeAttributeOf(const std::string& op) {
+  static const std::map<std::string_view, const char*> kAttributes = {
+      {"Add", "T"},
+      {"AddV2", "T"},
+      {"BiasAdd", "T"},
+      {"Cast", "DstT"},
+      {"CheckNumerics", "T"},
+      {"ConcatV2", "T"},
+      {"Const", "dtype"},
+      {"Conv2D", "T"},
+      {"DecodeRaw", "out_type"},
+      {"ExpandDims", "T"},
+      {"Identity", "T"},
+      {"MatMul", "T"},
+      {"Mul", "T"},
+      {"Placeholder", "dtype"},
+      {"PlaceholderV2", "dtype"},
+      {"PlaceholderWithDefault", "dtype"},
+      {"PreventGradient", "T"},
+      {"ReadVariableOp", "dtype"},
+      {"RealDiv", "T"},
+      {"Relu", "T"},
+      {"Reshape", "T"},
+      {"Sigmoid", "T"},
+      {"Snapshot", "T"},
+      {"Softmax", "T"},
+      {"Squeeze", "T"},
+      {"StopGradient", "T"},
+      {"Sub", "T"},
+      {"Tanh", "T"},
+      {"Transpose", "T"},
+  };
+  const auto found = kAttributes.find(op);
+  return found == kAttributes.end() ? nullptr : found->second;
+}
+
+std::optional<DType> KnownType(tensorflow::DataType type) {
+  return type == tensorflow::DT_INVALID ? std::nullopt : std::optional(tensor::FromProto(type));
+}
+
 int64_t CountOf(const Output& output, const Attributes& attributes) {
   if (output.count == nullptr) return 1;
   const auto* value = attributes.Find(output.count);
@@ -154,6 +198,25 @@ std::optional<int> OutputOffset(const std::string& op, const Attributes& attribu
   for (const Output& output : *outputs) {
     if (output.name == output_name) return static_cast<int>(offset);
     offset += CountOf(output, attributes);
+  }
+  return std::nullopt;
+}
+
+std::optional<DType> OutputType(const std::string& op, const Attributes& attributes, int output) {
+  if (const char* attribute = TypeAttributeOf(op); attribute != nullptr) {
+    const DType type = output == 0 ? attributes.Type(attribute) : DType::kInvalid;
+    return type == DType::kInvalid ? std::nullopt : std::optional(type);
+  }
+  const Outputs* outputs = OutputsOf(op);
+  if (outputs == nullptr || output < 0) return std::nullopt;
+  int64_t at = output;  // The position among the tensors of the named output.
+  for (const Output& named : *outputs) {
+    const int64_t count = CountOf(named, attributes);
+    const auto* list = named.count == nullptr ? nullptr : attributes.Find(named.count);
+    if (at < count && list != nullptr && at < list->list().type_size())
+      return KnownType(list->list().type(static_cast<int>(at)));
+    if (at < count) return std::nullopt;
+    at -= count;
   }
   return std::nullopt;
 }

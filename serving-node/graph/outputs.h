@@ -9,6 +9,7 @@
 
 #include "common/base/error.h"
 #include "serving-node/graph/graph.h"
+#include "serving-node/tensor/tensor.h"
 
 namespace longshore::graph {
 
@@ -17,6 +18,10 @@ namespace longshore::graph {
 // the op has no such output. For an op that is not listed in outputs.cc the result is 0 for every name, because such an
 // op is assumed to have one output.
 std::optional<int> OutputOffset(const std::string& op, const Attributes& attributes, const std::string& output_name);
+
+// The element type of the tensor at position `output`, from the attributes of the op; nullopt if the op is not one of
+// those whose outputs models feed, such as Placeholder, Identity, Cast and ParseExample.
+std::optional<tensor::DType> OutputType(const std::string& op, const Attributes& attributes, int output);
 
 // Returns InvalidArgument if a node reads an output that does not exist. The message names the reader and the node that
 // it reads. Requires: every op has a kernel; the outputs of other ops are not known.

@@ -11,7 +11,7 @@
 #include "serving-node/inspect/text.h"
 #include "serving-node/inspect/zeros.h"
 #include "serving-node/saved_model/saved_model.h"
-#include "serving-node/tensor/proto.h"
+#include "serving-node/tensor/info.h"
 
 namespace longshore::inspect {
 namespace {
@@ -92,7 +92,7 @@ std::vector<std::string> Advice(const google::protobuf::Map<std::string, tensorf
   std::set<std::string> advice;
   for (const auto& [signature, def] : signatures) {
     for (const auto& [name, info] : def.inputs()) {
-      const auto pattern = tensor::PatternFromProto(info.tensor_shape());
+      const auto pattern = tensor::PatternOf(info);
       if (!pattern) {
         advice.insert(fmt::format("input {} may have any rank; export it with a shape for faster runs", name));
         continue;

@@ -8,8 +8,8 @@
 #include "common/os/file.h"
 #include "serving-node/frontend/json/request.h"
 #include "serving-node/inspect/summary.h"
+#include "serving-node/tensor/info.h"
 #include "serving-node/tensor/npy.h"
-#include "serving-node/tensor/proto.h"
 
 namespace longshore::inspect {
 namespace {
@@ -56,12 +56,12 @@ Tensor AsType(const Tensor& given, tensor::DType type) {
   return Tensor::Wrap(type, given.shape(), held->mutable_data(), held);
 }
 
+// Does not compare shapes; an op rejects a shape that it cannot compute.
 Status CheckFits(const Tensor& given, const tensorflow::TensorInfo& wanted) {
   const auto type = tensor::FromProto(wanted.dtype());
-  const auto pattern = tensor::PatternFromProto(wanted.tensor_shape());
-  if (given.type() == type && tensor::Matches(given.shape(), pattern)) return {};
-  const std::string_view numpy = given.type() == type ? "" : NumpyName(tensor::TypeInNpy(type));
-  return InvalidArgument("expected {} {}, got {} {}{}", DTypeName(type), tensor::ToString(pattern),
+  if (given.type() == type) return {};
+  const std::string_view numpy = NumpyName(tensor::TypeInNpy(type));
+  return InvalidArgument("expected {} {}, got {} {}{}", DTypeName(type), tensor::ToString(tensor::PatternOf(wanted)),
                          DTypeName(given.type()), tensor::ToString(given.shape()),
                          numpy.empty() ? "" : fmt::format("; save x.astype(\"{}\")", numpy));
 }

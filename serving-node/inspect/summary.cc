@@ -5,7 +5,7 @@
 #include "common/os/file.h"
 #include "serving-node/saved_model/bundle.h"
 #include "serving-node/saved_model/saved_model.h"
-#include "serving-node/tensor/proto.h"
+#include "serving-node/tensor/info.h"
 
 namespace longshore::inspect {
 namespace {
@@ -18,7 +18,7 @@ Result<TensorSummary> SummarizeTensor(const std::string& name, const tensorflow:
                                       const tensorflow::SignatureDef& signature) {
   TensorSummary summary{.tensor = info.name(),
                         .type = tensor::FromProto(info.dtype()),
-                        .pattern = tensor::PatternFromProto(info.tensor_shape()),
+                        .pattern = tensor::PatternOf(info),
                         .default_value = std::nullopt};
   const auto given = signature.defaults().find(name);
   if (given == signature.defaults().end()) return summary;

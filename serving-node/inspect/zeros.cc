@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "serving-node/tensor/proto.h"
+#include "serving-node/tensor/info.h"
 
 namespace longshore::inspect {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 Result<tensor::Tensor> Zeros(const tensorflow::TensorInfo& info, int64_t rows) {
   if (info.encoding_case() != tensorflow::TensorInfo::kName)
     return Unimplemented("zeros cannot be made for a sparse or composite input");
-  tensor::Shape shape = tensor::PatternFromProto(info.tensor_shape()).value_or(tensor::Shape{-1});
+  tensor::Shape shape = tensor::PatternOf(info).value_or(tensor::Shape{-1});
   if (!shape.empty() && shape[0] < 0) shape[0] = rows;
   for (int64_t& size : shape) {
     if (size < 0) size = 1;

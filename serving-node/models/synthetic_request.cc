@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "serving-node/tensor/proto.h"
+#include "serving-node/tensor/info.h"
 
 namespace longshore::models {
 namespace {
@@ -11,7 +11,7 @@ using tensor::DType;
 using tensor::Tensor;
 
 Result<Tensor> MakeInput(const std::string& name, const tensorflow::TensorInfo& info, int rows) {
-  const auto pattern = tensor::PatternFromProto(info.tensor_shape());
+  const auto pattern = tensor::PatternOf(info);
   const DType type = tensor::FromProto(info.dtype());
   const size_t element_bytes = type == DType::kString ? sizeof(std::string) : tensor::ElementBytes(type);
   if (info.encoding_case() != tensorflow::TensorInfo::kName || !pattern || element_bytes == 0) {

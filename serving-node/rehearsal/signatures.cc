@@ -1,12 +1,12 @@
 #include "serving-node/rehearsal/signatures.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <vector>
+
+#include "serving-node/tensor/info.h"
 
 namespace longshore::rehearsal {
 namespace {
@@ -14,7 +14,6 @@ namespace {
 using Infos = google::protobuf::Map<std::string, tensorflow::TensorInfo>;
 using tensorflow::SignatureDef;
 using tensorflow::TensorInfo;
-using tensorflow::TensorShapeProto;
 
 // TensorFlow's internal signatures, such as __saved_model_init_op. Clients do not call them.
 bool IsInternal(const std::string& signature) { return signature.starts_with("__"); }
@@ -26,19 +25,13 @@ std::string TypeName(const TensorInfo& info) {
 }
 
 std::string Described(const TensorInfo& info) {
-  if (info.tensor_shape().unknown_rank()) return TypeName(info) + " of any shape";
-  std::vector<int64_t> sizes;
-  for (const auto& dim : info.tensor_shape().dim()) sizes.push_back(dim.size());
-  return fmt::format("{} [{}]", TypeName(info), fmt::join(sizes, ","));
+  const auto pattern = tensor::PatternOf(info);
+  return TypeName(info) + (pattern ? " " + tensor::ToString(pattern) : " of any shape");
 }
 
-bool TakesAll(const TensorShapeProto& candidate, const TensorShapeProto& stable) {
-  if (candidate.unknown_rank()) return true;
-  if (stable.unknown_rank() || candidate.dim_size() != stable.dim_size()) return false;
-  for (int i = 0; i < candidate.dim_size(); ++i) {
-    if (candidate.dim(i).size() >= 0 && candidate.dim(i).size() != stable.dim(i).size()) return false;
-  }
-  return true;
+bool TakesAll(const TensorInfo& candidate, const TensorInfo& stable) {
+  const auto taken = tensor::PatternOf(candidate), given = tensor::PatternOf(stable);
+  return !taken || (given && tensor::Matches(*given, taken));
 }
 
 // Sorts inputs or outputs by name, so that the same two versions always give the same text.
@@ -48,7 +41,7 @@ std::string InputChange(const SignatureDef& stable, const SignatureDef& candidat
   for (const auto& [name, before] : Sorted(stable.inputs())) {
     const auto now = candidate.inputs().find(name);
     if (now == candidate.inputs().end()) return fmt::format("input \"{}\" is gone", name);
-    if (now->second.dtype() != before.dtype() || !TakesAll(now->second.tensor_shape(), before.tensor_shape())) {
+    if (now->second.dtype() != before.dtype() || !TakesAll(now->second, before)) {
       return fmt::format("input \"{}\" takes {} where stable takes {}", name, Described(now->second),
                          Described(before));
     }

@@ -16,6 +16,7 @@ tensorflow::TensorInfo Info(std::vector<int64_t> shape, tensorflow::DataType typ
     info.mutable_tensor_shape()->set_unknown_rank(true);
     return info;
   }
+  info.mutable_tensor_shape();  // A scalar has a shape without dimensions.
   for (const int64_t size : shape) info.mutable_tensor_shape()->add_dim()->set_size(size);
   return info;
 }

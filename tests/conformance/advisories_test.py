@@ -231,7 +231,7 @@ def test_an_op_allocates_no_more_than_the_memory_limit_of_a_run(exploding, op):
 @pytest.mark.contract("X5")
 def test_rejected_requests_leak_no_memory(half):
     """CWE-401 (CVE-2026-47482). Guard: a request is owned by its call and freed with it."""
-    wrong = [request(half.model, x=np.zeros([1, 1 << 16], np.float32)), request(half.model, x=np.zeros(1 << 16, np.int32)),
+    wrong = [request(half.model, x=np.zeros([1, 1 << 16], np.float64)), request(half.model, x=np.zeros(1 << 16, np.int32)),
              request("x", x=np.zeros(1 << 16, np.float32)), request(half.model, z=np.zeros(1 << 16, np.float32))]
 
     def send(times: int) -> None:
@@ -366,7 +366,7 @@ def test_administration_routes_are_not_on_client_ports(half, method, path):
 
 def wrong_requests(node):
     yield from (request(node.model, x=floats([1 << 30])), request("x" * 3000, x=X), request(node.model, "s" * 3000, x=X),
-                request(node.model, **{"z" * 3000: X}), request(node.model, x=np.zeros([1, 1, 1, 1], np.float32)),
+                request(node.model, **{"z" * 3000: X}), request(node.model, x=np.zeros([1, 1, 1, 1], np.float64)),
                 request(node.model, x=np.array([b"secret"])), request(node.model, version=-1, x=X))
 
 

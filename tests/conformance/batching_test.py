@@ -70,6 +70,16 @@ def test_a_request_larger_than_a_batch_is_rejected(tmp_path):
         assert halves(node, 2, 4) == [3, 4]
 
 
+@pytest.mark.contract("B15")
+@pytest.mark.parametrize("shape", [(3,), (), (5, 2), (0, 1)])
+def test_a_request_of_another_shape_than_the_signatures_runs_alone(tmp_path, shape):
+    """The signature says [-1, 1]. The batches never fill, so only a request that runs alone is answered."""
+    with batching(tmp_path, "examples_tf1", max_batch_size=4, **FULL) as node:
+        x = np.ones(shape, np.float32)
+        y = tf.make_ndarray(node.predictions.Predict(request(node.model, x=x), timeout=10).outputs["y"])
+        np.testing.assert_array_equal(y, x / 2 + 2)
+
+
 @pytest.mark.contract("B3")
 def test_the_number_of_waiting_batches_is_limited(tmp_path):
     with batching(tmp_path, "half_plus_two_tf1", "--simulated_run_ms=3000", max_batch_size=2, max_enqueued_batches=1,

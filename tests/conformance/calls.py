@@ -1,11 +1,15 @@
 """Short forms for starting nodes, and for building and sending requests."""
 
+import pathlib
+import shutil
 import subprocess
+from collections.abc import Callable
 
 import grpc
 import pytest
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
+from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 from serving import BINARY, ROOT, running_node
 from tensorflow_serving.apis import predict_pb2
 
@@ -43,6 +47,15 @@ def floats(shape, **fields) -> tensor_pb2.TensorProto:
     for size in shape:
         proto.tensor_shape.dim.add(size=size)
     return proto
+
+
+def change_model(folder: pathlib.Path, model: str, change: Callable[[meta_graph_pb2.MetaGraphDef], None]) -> None:
+    """Copies version 1 of a model to the folder and changes its graph."""
+    shutil.copytree(MODELS / model / "1", folder / "1")
+    file = folder / "1" / "saved_model.pb"
+    saved = saved_model_pb2.SavedModel.FromString(file.read_bytes())
+    change(saved.meta_graphs[0])
+    file.write_bytes(saved.SerializeToString())
 
 
 def example(**features: float) -> tf.train.Example:

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
-from calls import SECONDS, call_error, example, floats, predict, request
+from calls import SECONDS, call_error, change_model, example, floats, predict, request
 from google.protobuf import wrappers_pb2
+from serving import running_node
 from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2,
                                      predict_pb2, regression_pb2)
 
@@ -50,6 +51,64 @@ def test_the_output_filter_selects_outputs(digits, names):
     proto = request(digits.model, image=np.zeros((2, 8, 8, 1), np.float32))
     proto.output_filter.extend(names)
     assert set(predict(digits, proto).outputs) == set(names or ["label", "probabilities"])
+
+
+@pytest.mark.contract("G7")
+def test_the_output_filter_may_have_any_order(digits):
+    proto = request(digits.model, image=np.zeros((2, 8, 8, 1), np.float32))
+    proto.output_filter.extend(["probabilities", "label"])
+    outputs = predict(digits, proto).outputs
+    assert len(outputs["probabilities"].float_val) == 20 and len(outputs["label"].int64_val) == 2
+
+
+@pytest.mark.contract("G10")
+@pytest.mark.parametrize("shape", [(3,), (2, 2), (), (0,), (0, 1), (2, 1), (1, 2, 3)])
+def test_every_shape_that_the_graph_accepts_is_answered(examples, shape):
+    """The signature says [-1, 1]. TensorFlow Serving compares no shapes: PreProcessPrediction in predict_util.cc."""
+    x = np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)
+    y = tf.make_ndarray(predict(examples, request(examples.model, x=x)).outputs["y"])
+    assert y.shape == shape
+    np.testing.assert_array_equal(y, x / 2 + 2)
+
+
+@pytest.mark.contract("G10")
+@pytest.mark.parametrize("shape", [(3,), (), (2, 8, 8), (1, 8, 8), (1, 1, 8, 8, 1)])
+def test_the_op_that_rejects_a_shape_is_named(digits, shape):
+    code, text = call_error(digits.predictions.Predict, request(digits.model, image=np.zeros(shape, np.float32)))
+    assert code == grpc.StatusCode.INVALID_ARGUMENT
+    assert 'op "' in text and 'node "' in text
+
+
+@pytest.mark.contract("G10")
+def test_an_input_without_rows_gets_an_answer_without_rows(digits):
+    outputs = predict(digits, request(digits.model, image=np.zeros((0, 8, 8, 1), np.float32))).outputs
+    assert tf.make_ndarray(outputs["probabilities"]).shape == (0, 10)
+
+
+@pytest.mark.contract("G10")
+def test_a_signature_without_shapes_takes_every_shape(tmp_path):
+    """Exports of TensorFlow 1.0 have no tensor_shape."""
+    change_model(tmp_path / "models", "half_plus_two_tf1", lambda graph: graph.signature_def["serving_default"].inputs[
+        "x"].ClearField("tensor_shape"))
+    with running_node(tmp_path, "m", tmp_path / "models") as started:
+        assert list(predict(started.serving(), request("m", x=X)).outputs["y"].float_val) == [3, 4]
+
+
+@pytest.mark.contract("G13")
+@pytest.mark.parametrize("given, name", [(np.float64, "double"), (np.int64, "int64")])
+def test_another_type_than_the_graphs_is_rejected_with_tensorflows_text(half, given, name):
+    """FunctionCallFrame::SetArgs of TensorFlow's function.cc."""
+    code, text = call_error(half.predictions.Predict, request(half.model, x=np.array([1], given)))
+    assert code == grpc.StatusCode.INVALID_ARGUMENT
+    assert text.startswith(f"Expects arg[0] to be float but {name} is provided") and 'input "x"' in text
+
+
+@pytest.mark.contract("G13")
+def test_the_type_of_the_graph_counts_and_not_that_of_the_signature(tmp_path):
+    change_model(tmp_path / "models", "half_plus_two_tf1", lambda graph: setattr(
+        graph.signature_def["serving_default"].inputs["x"], "dtype", tf.string.as_datatype_enum))
+    with running_node(tmp_path, "m", tmp_path / "models") as started:
+        assert list(predict(started.serving(), request("m", x=X)).outputs["y"].float_val) == [3, 4]
 
 
 @pytest.mark.contract("G8")

@@ -16,6 +16,14 @@ def parsed(answer) -> tuple[int, object]:
     return answer.status, answer.json
 
 
+@pytest.mark.contract("J2", "G10")
+@pytest.mark.parametrize("rows, answers", [
+    ([1.0, 2.0, 5.0], [2.5, 3.0, 4.5]), ([[1.0, 2.0], [3.0, 4.0]], [[2.5, 3.0], [3.5, 4.0]]), ([[]], [[]])])
+def test_rows_may_have_another_shape_than_the_signatures(examples, rows, answers):
+    """The first request of TensorFlow Serving's guide; the signature says [-1, 1]."""
+    assert parsed(predict(examples, {"instances": rows})) == (200, {"predictions": answers})
+
+
 # ------------------------------------------------------------------------------------------------------------- Numbers
 
 @pytest.mark.contract("J6", "J8")

@@ -1,6 +1,7 @@
 #include "serving-node/engine/host/model.h"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 
 #include "common/base/thrown.h"
@@ -80,22 +81,30 @@ Result<SignaturePlan::Input> InputOf(const std::string& name, const tensorflow::
                                      const tensorflow::SignatureDef& def) {
   if (info.encoding_case() != tensorflow::TensorInfo::kName)
     return Unimplemented("input \"{}\" is a sparse or composite tensor", name);
-  SignaturePlan::Input input{info.name(), tensor::FromProto(info.dtype()),
-                             tensor::PatternFromProto(info.tensor_shape()), std::nullopt};
+  SignaturePlan::Input input{info.name(), tensor::FromProto(info.dtype()), 0, std::nullopt};
   if (const auto found = def.defaults().find(name); found != def.defaults().end()) {
     ASSIGN_OR_RETURN(input.otherwise, tensor::FromProto(found->second));
   }
   return input;
 }
 
+// TensorFlow's name of a type: "float".
+std::string TypeName(DType type) {
+  std::string name(DTypeName(type).substr(3));  // The name without "DT_".
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+// Does not compare shapes: as in TensorFlow, an op rejects a shape that it cannot compute. TensorFlow Serving does not
+// use the shapes of the signature either (its PreProcessPrediction). The text about the type begins with that of
+// TensorFlow's FunctionCallFrame::SetArgs.
 Status CheckInput(const std::string& name, const SignaturePlan::Input& wanted, const Tensor& given) {
-  if (given.type() != wanted.type)
-    return InvalidArgument("input \"{}\" must be of {}, not {}", name, DTypeName(wanted.type), DTypeName(given.type()));
-  if (given.device() != tensor::Device{}) return InvalidArgument("input \"{}\" is not in CPU memory", name);
-  if (!tensor::Matches(given.shape(), wanted.pattern)) {
-    return InvalidArgument("input \"{}\" must be of shape {}, not {}", name, tensor::ToString(wanted.pattern),
-                           tensor::ToString(given.shape()));
+  if (given.type() != wanted.type) {
+    return InvalidArgument("Expects arg[{}] to be {} but {} is provided: input \"{}\" must be of {}, not {}",
+                           wanted.position, TypeName(wanted.type), TypeName(given.type()), name, DTypeName(wanted.type),
+                           DTypeName(given.type()));
   }
+  if (given.device() != tensor::Device{}) return InvalidArgument("input \"{}\" is not in CPU memory", name);
   return {};
 }
 
@@ -103,11 +112,7 @@ Status CheckInput(const std::string& name, const SignaturePlan::Input& wanted, c
 Result<SignaturePlan> Describe(const tensorflow::SignatureDef& def) {
   SignaturePlan signature;
   for (const auto& [name, info] : def.inputs()) {
-    ASSIGN_OR_RETURN(SignaturePlan::Input input, InputOf(name, info, def));
-    if (input.otherwise) {
-      if (auto fits = CheckInput(name, input, *input.otherwise); !fits) return Prefixed(fits.error(), "the default");
-    }
-    signature.inputs[name] = std::move(input);
+    ASSIGN_OR_RETURN(signature.inputs[name], InputOf(name, info, def));
   }
   for (const auto& [name, info] : def.outputs()) {
     if (info.encoding_case() != tensorflow::TensorInfo::kName)
@@ -129,6 +134,24 @@ Result<graph::Graph> BuildSignature(const tensorflow::MetaGraphDef& meta, const 
   return graph::Build(meta.graph_def(), wanted);
 }
 
+// Takes from the graph what decides whether an input is accepted: the types of the fed tensors, where the graph states
+// them. A TensorInfo may state another type.
+void TakeTypes(const graph::Graph& graph, SignaturePlan* signature) {
+  for (auto& [name, input] : signature->inputs) {
+    const auto fed = graph.fed.find(input.tensor);
+    input.type = graph.nodes[static_cast<size_t>(fed->second)].attributes.Type("dtype", input.type);
+    input.position = static_cast<int>(std::distance(graph.fed.begin(), fed));
+  }
+}
+
+Status CheckDefaults(const SignaturePlan& signature) {
+  for (const auto& [name, input] : signature.inputs) {
+    if (!input.otherwise) continue;
+    if (auto fits = CheckInput(name, input, *input.otherwise); !fits) return Prefixed(fits.error(), "the default");
+  }
+  return {};
+}
+
 struct Signature {
   SignaturePlan prepared;
   graph::Graph graph;
@@ -145,6 +168,11 @@ Result<std::map<std::string, Signature>> BuildSignatures(const tensorflow::MetaG
     }
     auto graph = BuildSignature(meta, def, *prepared);
     if (!graph) return Prefixed(graph.error(), fmt::format("signature \"{}\"", name));
+    TakeTypes(*graph, &*prepared);
+    if (auto fits = CheckDefaults(*prepared); !fits) {
+      built[name].prepared.refusal = Prefixed(fits.error(), fmt::format("signature \"{}\"", name)).value();
+      continue;
+    }
     built[name] = {std::move(*prepared), std::move(*graph)};
   }
   return built;

@@ -19,10 +19,10 @@ namespace longshore::engine::host {
 // A signature ready to run.
 struct SignaturePlan {
   struct Input {
-    std::string tensor;  // "serving_default_x:0".
-    tensor::DType type = tensor::DType::kInvalid;
-    std::optional<tensor::Shape> pattern;
-    std::optional<tensor::Tensor> otherwise;  // The default value, used if the request has no such input.
+    std::string tensor;                            // "serving_default_x:0".
+    tensor::DType type = tensor::DType::kInvalid;  // The type of the tensor in the graph.
+    int position = 0;                              // The position among the fed tensors, sorted by their names.
+    std::optional<tensor::Tensor> otherwise;       // The default value, used if the request has no such input.
   };
   std::optional<Error> refusal;  // Set if this signature cannot run; other signatures of the model may.
   std::map<std::string, Input> inputs;

@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <string_view>
 
+#include "serving-node/graph/ops.h"
 #include "serving-node/graph/passes/passes.h"
 #include "serving-node/graph/passes/rewrite.h"
 
@@ -48,6 +52,33 @@ bool IsBatchNorm(const std::string& op) {
   return op == "FusedBatchNorm" || op == "FusedBatchNormV2" || op == "FusedBatchNormV3";
 }
 
+// Whether the op returns a tensor with as many axes and channels as those that it takes, or with the sum of their
+// channels.
+bool KeepsImages(const Node& node) {
+  static constexpr std::array<std::string_view, 7> kOps = {"AvgPool", "BiasAdd", "ConcatV2",    "Identity",
+                                                           "MaxPool", "Pad",     "StopGradient"};
+  return FindOp(node.op).fusing.operands > 0 || std::ranges::find(kOps, node.op) != kOps.end();
+}
+
+// Returns for each node whether its first output has four axes and a number of channels that the weights of
+// convolutions determine. A multiplication and an addition compute tensors of other shapes, too, which a batch
+// normalisation must reject.
+std::vector<bool> FindImages(const Graph& graph) {
+  std::vector<bool> images;
+  for (const Node& node : graph.nodes) {
+    const auto is_constant = [&](const Edge& input) { return ConstOf(graph, input) != nullptr; };
+    const auto is_image = [&](const Edge& input) {
+      return input.output == 0 && images[static_cast<size_t>(input.node)];
+    };
+    const bool is_made = FindOp(node.op).may_absorb_pad || node.op == "Conv2DBackpropInput" || IsBatchNorm(node.op);
+    const bool is_kept =
+        KeepsImages(node) && std::ranges::any_of(node.inputs, is_image) &&
+        std::ranges::all_of(node.inputs, [&](const Edge& input) { return is_image(input) || is_constant(input); });
+    images.push_back(is_made || is_kept);
+  }
+  return images;
+}
+
 // Whether only the normalised output is read, not the statistics.
 bool IsPlain(const Rewrite& rewrite, size_t node) {
   for (int output = 1; output < 6; ++output) {
@@ -64,9 +95,12 @@ Node Binary(const char* op, const std::string& name, Edge a, Edge b) {
 
 Graph SplitBatchNorms(const Graph& graph) {
   Rewrite rewrite(graph);
+  const std::vector<bool> images = FindImages(graph);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    auto affine = IsBatchNorm(node.op) && IsPlain(rewrite, i) ? AffineOf(graph, node) : std::nullopt;
+    const bool may_split = IsBatchNorm(node.op) && IsPlain(rewrite, i) && !node.inputs.empty() &&
+                           images[static_cast<size_t>(node.inputs[0].node)] && node.inputs[0].output == 0;
+    auto affine = may_split ? AffineOf(graph, node) : std::nullopt;
     if (!affine) {
       rewrite.Keep(i);
       continue;

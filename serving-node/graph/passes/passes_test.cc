@@ -117,32 +117,40 @@ TEST(Identities, AreRemoved) {
   EXPECT_EQ(Only(left, "Relu").inputs[0].node, left.fed.at("x"));
 }
 
-std::vector<std::string> BatchNorm(const std::string& attributes) {
+std::vector<std::string> BatchNorm(const std::string& attributes, const std::string& op = "Conv2D") {
   return {Input("x"),
+          Floats("w", {1, 1, 1, 2}, "1, 1"),
+          Op(op, "image", {"x", "w"}),
           Floats("gamma", {2}, "2, 3"),
           Floats("beta", {2}, "10, 20"),
           Floats("mean", {2}, "1, 2"),
           Floats("variance", {2}, "3, 8"),
-          Op("FusedBatchNormV3", "y", {"x", "gamma", "beta", "mean", "variance"},
+          Op("FusedBatchNormV3", "y", {"image", "gamma", "beta", "mean", "variance"},
              "attr { key: \"epsilon\" value { f: 1 } } " + attributes)};
 }
 constexpr char kInference[] = "attr { key: \"is_training\" value { b: false } }";
 
 TEST(BatchNorms, BecomeAMultiplicationAndASum) {
   const Graph split = SplitBatchNorms(Read(BatchNorm(kInference)));
-  EXPECT_THAT(Ops(split), ElementsAre("Mul", "AddV2"));
+  EXPECT_THAT(Ops(split), ElementsAre("Conv2D", "Mul", "AddV2"));
   EXPECT_THAT(ConstFloats(split, Only(split, "Mul").inputs[1]), ElementsAre(FloatEq(1), FloatEq(1)));
   EXPECT_THAT(ConstFloats(split, Only(split, "AddV2").inputs[1]), ElementsAre(FloatEq(9), FloatEq(18)));
 }
 
 TEST(BatchNorms, StayForHalfPrecision) {
   const std::string half = std::string(kInference) + " attr { key: \"T\" value { type: DT_HALF } }";
-  EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm(half)))), ElementsAre("FusedBatchNormV3"));
+  EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm(half)))), ElementsAre("Conv2D", "FusedBatchNormV3"));
 }
 
 TEST(BatchNorms, StayInTrainingAndIfTheirStatisticsAreRead) {
-  EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm("")))), ElementsAre("FusedBatchNormV3"));
-  EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm(kInference), {"y", "y:1"}))), ElementsAre("FusedBatchNormV3"));
+  EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm("")))), ElementsAre("Conv2D", "FusedBatchNormV3"));
+  EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm(kInference), {"y", "y:1"}))),
+              ElementsAre("Conv2D", "FusedBatchNormV3"));
+}
+
+// Clients may send any shape. FusedBatchNormV3 rejects [2] and [1,1,1,1], but a multiplication computes both.
+TEST(BatchNorms, StayIfTheirInputMayHaveAnyShape) {
+  EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm(kInference, "Mul")))), ElementsAre("Mul", "FusedBatchNormV3"));
 }
 
 std::vector<std::string> Scaled() {
