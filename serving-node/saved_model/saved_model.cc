@@ -73,10 +73,7 @@ Result<Path> AssetPath(const Path& version_dir, const tensorflow::AssetFileDef& 
   if (name.empty() || name.is_absolute() || *name.begin() == "..") {
     return DataLoss("the asset \"{}\" is not below {}", asset.filename(), (version_dir / "assets").string());
   }
-  Path path = version_dir / "assets" / name;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return NotFound("the asset {} does not exist", path.string());
-  return path;
+  return version_dir / "assets" / name;
 }
 
 }  // namespace longshore::saved_model

@@ -24,8 +24,8 @@ Result<tensorflow::MetaGraphDef> ReadMetaGraph(const Path& version_dir, const st
 // The path of the variables without ".index", as Bundle::Open needs it.
 Path VariablesPrefix(const Path& version_dir);
 
-// The path of the asset below version_dir/assets. NotFound if the file does not exist; DataLoss if the name leads
-// outside that folder.
+// The path of the asset below version_dir/assets. The file need not exist: as in TensorFlow, only an op that reads it
+// needs it. DataLoss if the name leads outside that folder.
 Result<Path> AssetPath(const Path& version_dir, const tensorflow::AssetFileDef& asset);
 
 }  // namespace longshore::saved_model

@@ -111,6 +111,22 @@ def test_the_type_of_the_graph_counts_and_not_that_of_the_signature(tmp_path):
         assert list(predict(started.serving(), request("m", x=X)).outputs["y"].float_val) == [3, 4]
 
 
+@pytest.mark.contract("L17")
+@pytest.mark.parametrize("model, is_read", [("half_plus_two_tf1", False), ("strings", True)])
+def test_a_missing_asset_fails_the_load_only_if_it_is_read(tmp_path, model, is_read):
+    """TensorFlow's loader feeds the path and reads nothing: AddAssetsTensorsToInputs of loader.cc."""
+    def name_missing(graph):
+        asset = graph.asset_file_def[0] if is_read else graph.asset_file_def.add()
+        asset.filename = "missing.txt"
+        asset.tensor_info.name = asset.tensor_info.name or "x:0"
+    change_model(tmp_path / "models", model, name_missing)
+    with running_node(tmp_path, "m", tmp_path / "models", "--max_num_load_retries=0") as node:
+        if is_read:
+            assert "missing.txt" in node.refusal()
+        else:
+            node.serving()
+
+
 @pytest.mark.contract("G8")
 def test_outputs_are_in_typed_fields(digits, strings):
     outputs = predict(digits, request(digits.model, image=np.zeros((2, 8, 8, 1), np.float32))).outputs

@@ -253,6 +253,23 @@ TEST(HostEngine, RequiresTheTypeOfTheNodeAndNotOfTheSignature) {
              "Expects arg[0] to be float but double is provided: input \"x\" must be of DT_FLOAT, not DT_DOUBLE"}));
 }
 
+TEST(HostEngine, NeedsAnAssetOnlyIfAnOpReadsIt) {
+  const auto engine = MakeEngine();
+  const Path unread = Changed("half_plus_two_tf1", "unread_asset", [](tensorflow::MetaGraphDef* meta) {
+    auto* asset = meta->add_asset_file_def();
+    asset->set_filename("missing.txt");
+    asset->mutable_tensor_info()->set_name("x:0");
+  });
+  EXPECT_NE(LoadOrFail(*engine, unread), nullptr);
+  const Path read = Changed("strings", "read_asset", [](tensorflow::MetaGraphDef* meta) {
+    meta->mutable_asset_file_def(0)->set_filename("missing.txt");
+  });
+  const auto refused = engine->Load(read, {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              testing::AllOf(HasSubstr("missing.txt"), HasSubstr("op \"InitializeTableFromTextFileV2\"")));
+}
+
 TEST(HostEngine, RejectsInputsWithWrongNamesOrTypes) {
   const auto engine = MakeEngine();
   const auto model = LoadOrFail(*engine, kModels / "digits" / "1");
