@@ -20,6 +20,13 @@ Result<process::Descriptor> Copy(const process::Descriptor& socket) {
   return ResourceExhausted("cannot copy the listening socket {}: {}", socket.get(), strerror(errno));
 }
 
+// The ReloadFunction of a node that accepts no reload requests.
+void RefuseReloads(const tensorflow::serving::ModelServerConfig&, std::chrono::steady_clock::time_point,
+                   const std::function<void(Status)>& done) {
+  done(PermissionDenied(
+      "this node accepts no reload requests (--enable_reload_requests=false): change its model config file instead"));
+}
+
 frontend::RestOptions RestOptionsOf(const flags::Flags& flags) {
   frontend::RestOptions options;
   const int processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
@@ -78,7 +85,7 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.listen_fd = port.Release();
     options.socket_fd = socket.Release();
     options.connection_age_max_ms = connection_age_max_ms;
-    options.reload = components_.reload;
+    options.reload = flags_.listeners.enable_reload_requests ? components_.reload : RefuseReloads;
     options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.client_gate)};
     options.meter = components_.requests.get();
     options.in_flight = components_.in_flight.get();
