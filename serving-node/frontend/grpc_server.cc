@@ -96,9 +96,12 @@ class Server final : public GrpcServer {
     if (!options.reflection) builder.SetOption(std::make_unique<NoReflection>());
     // Each acceptor has credentials of its own, because credentials pass a new identity to only one acceptor.
     for (const int fd : sockets) {
-      acceptors_.push_back(
-          std::make_unique<rpc::ConnectionAcceptor>(fd, builder, rpc::MakeServerCredentials(options.credentials),
-                                                    options.connections_max, [this] { return connections(); }));
+      rpc::AcceptorOptions accepting{.listen_fd = fd,
+                                     .shared = options.shares_socket && fd == options.listen_fd,
+                                     .credentials = rpc::MakeServerCredentials(options.credentials),
+                                     .connections_max = options.connections_max,
+                                     .counted = [this] { return connections(); }};
+      acceptors_.push_back(std::make_unique<rpc::ConnectionAcceptor>(std::move(accepting), builder));
     }
     server_ = builder.BuildAndStart();
     CHECK(server_ != nullptr);

@@ -347,7 +347,7 @@ class Traffic {
 TEST_F(Grpc, RestartsOnASharedSocketDoNotLoseRequests) {
   const Result<int> listening = process::Listen("127.0.0.1:0");
   ASSERT_TRUE(listening);
-  const auto start = [&] { Start({.listen_fd = dup(*listening), .connection_age_max_ms = 50}); };
+  const auto start = [&] { Start({.listen_fd = dup(*listening), .shares_socket = true, .connection_age_max_ms = 50}); };
   start();
   Traffic traffic(server_->port(), 4);
   constexpr int kRestarts = 8;
@@ -365,11 +365,11 @@ TEST_F(Grpc, RestartsOnASharedSocketDoNotLoseRequests) {
 }
 
 TEST_F(Grpc, ANewProcessGetsItsShareOfConnections) {
-  Start({.connection_age_max_ms = 200});
+  Start({.shares_socket = true, .connection_age_max_ms = 200});
   const auto crowded = std::move(server_);
   Traffic traffic(crowded->port(), 12);
   while (crowded->connections() < 12) std::this_thread::yield();
-  Start({.listen_fd = dup(crowded->listen_fd()), .connection_age_max_ms = 200});
+  Start({.listen_fd = dup(crowded->listen_fd()), .shares_socket = true, .connection_age_max_ms = 200});
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (server_->connections() < 4 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
   EXPECT_GE(server_->connections(), 4u);
