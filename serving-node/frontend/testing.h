@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/budget.h"
 #include "serving-node/engine/engine.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/routing/predict.h"
@@ -43,10 +44,13 @@ class FakePredictor final : public routing::Predictor {
     }
   }
 
+  static Result<routing::PredictAnswer> Answer(const tensorflow::serving::PredictRequest& message) {
+    return Answer(inference::Request::Parse(message).value());
+  }
   static Result<routing::PredictAnswer> Answer(const inference::Request& request) {
     if (request.model_spec().name() != "digits")
       return NotFound("Servable not found for request: Latest({})", request.model_spec().name());
-    ASSIGN_OR_RETURN(const auto inputs, request.ReadInputs(1000, 1000));
+    ASSIGN_OR_RETURN(const auto inputs, request.ReadInputs(Budget().elements_max, tensor::kFilledBytesMaxForRequests));
     const tensor::Tensor& x = inputs.at("x");
     std::vector<float> doubled(x.values<float>().begin(), x.values<float>().end());
     for (float& value : doubled) value *= 2;

@@ -42,9 +42,12 @@ struct Question {
   bool check_name = false;
 };
 
+// Returns InvalidArgument if the signature lacks inputs or outputs that the method needs, or, with `check_name`, if it
+// names another method.
+Status CheckSignature(Method method, const Question& question);
+
 // Returns the request for the question. ResourceExhausted above kContextBytesMax; InvalidArgument if the input
-// has no example, if the signature lacks inputs or outputs that the method needs, or, with `check_name`, if the
-// signature names another method.
+// has no example; the errors of CheckSignature.
 Result<Request> ToPredict(Method method, const Question& question);
 
 // The number of Examples in the input.

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "serving-node/engine/together.h"
 #include "serving-node/inference/inference.h"
 
 namespace longshore::inference {
@@ -48,10 +49,10 @@ Status CheckInputNames(const Request& request, const tensorflow::SignatureDef& s
       fmt::join(missing, ","));
 }
 
-Status CheckOutputNames(const Request& request, const tensorflow::SignatureDef& signature) {
+Status CheckOutputNames(const Request& request, const tensorflow::SignatureDef& signature, const Signatures& all) {
   Names seen;
   for (const std::string& name : request.outputs()) {
-    if (!signature.outputs().contains(name)) {
+    if (!signature.outputs().contains(name) && !engine::IsOutputTogether(all, signature, name)) {
       return InvalidArgument("output tensor alias not found in signature: {} Outputs expected to be in the set {{{}}}.",
                              name, fmt::join(NamesOf(signature.outputs()), ","));
     }
@@ -70,7 +71,7 @@ Result<engine::RunRequest> ToRunRequest(const Request& request, const Signatures
   if (signature == signatures.end())
     return FailedPrecondition("Serving signature key \"{}\" not found.", run.signature);
   RETURN_IF_ERROR(CheckInputNames(request, signature->second));
-  RETURN_IF_ERROR(CheckOutputNames(request, signature->second));
+  RETURN_IF_ERROR(CheckOutputNames(request, signature->second, signatures));
   ASSIGN_OR_RETURN(run.inputs, request.ReadInputs(elements_max, filled_bytes_max));
   run.outputs = request.outputs();
   return run;

@@ -56,6 +56,11 @@ ModelSpec* Request::mutable_model_spec() {
   return &spec_;
 }
 
+void Request::AddOutput(std::string name) {
+  CHECK(bytes_.empty());
+  outputs_.push_back(std::move(name));
+}
+
 // Returns false if generated code has to read the message.
 bool Request::ReadFields(OtherFields others) {
   has_spec_ = false;

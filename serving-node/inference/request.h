@@ -38,6 +38,8 @@ class Request {
   // Requires: the request was not made by Parse, because the bytes would not change.
   tensorflow::serving::ModelSpec* mutable_model_spec();
   const std::vector<std::string>& outputs() const { return outputs_; }
+  // Requires: as for mutable_model_spec.
+  void AddOutput(std::string name);
 
   // The names of the inputs in ascending order.
   std::vector<std::string_view> input_names() const;
