@@ -1,11 +1,7 @@
 #include "serving-node/frontend/rest_server.h"
 
-#include <array>
-#include <atomic>
-#include <new>
 #include <utility>
 
-#include "common/net/http/retry.h"
 #include "common/net/http/server.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/inference_call.h"
@@ -14,6 +10,7 @@
 #include "serving-node/frontend/json/request.h"
 #include "serving-node/frontend/json/response.h"
 #include "serving-node/frontend/queries.h"
+#include "serving-node/frontend/rest_reply.h"
 #include "serving-node/frontend/rest_route.h"
 
 namespace longshore::frontend {
@@ -23,32 +20,6 @@ using http::Request;
 using http::Responder;
 using http::Response;
 using tensorflow::serving::ModelSpec;
-
-int HttpStatus(Code code) {
-  static constexpr std::array kStatuses = {200, 499, 500, 400, 504, 404, 409, 403, 429,
-                                           400, 409, 400, 501, 500, 503, 500, 401};
-  return kStatuses[static_cast<size_t>(code)];
-}
-
-Response ErrorResponse(const Error& error, bool may_retry) {
-  Response response{.status = HttpStatus(error.code), .body = json::ErrorToJson(error.message)};
-  if (may_retry) response.headers.emplace_back("Retry-After", http::RetryAfterSeconds());
-  if (error.code == Code::kUnauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  return response;
-}
-
-Response ErrorResponse(const Error& error) { return ErrorResponse(error, MayRetry(error)); }
-
-Response JsonResponse(Result<std::string> body) {
-  if (!body) return ErrorResponse(body.error());
-  return {.body = std::move(*body)};
-}
-
-// The body of an answer, and the model spec with the version that answered.
-struct Inferred {
-  std::string body;
-  ModelSpec spec;
-};
 
 // Converts the answer of a classification or a regression.
 template <typename Answer, typename Write>
@@ -64,67 +35,6 @@ Result<Inferred> PredictionText(Result<routing::PredictAnswer> answer, json::Jso
   ASSIGN_OR_RETURN(std::string body, json::PredictionsToJson(outputs, form));
   return Inferred{std::move(body), std::move(spec)};
 }
-
-// Answers a request to a model, and counts it. The request keeps its in-flight slot until the answer is written or the
-// connection is closed.
-class Reply {
- public:
-  Reply(Responder respond, MeteredRequest metered, InFlight::Slot slot)
-      : state_(std::make_shared<State>(std::move(respond), std::move(metered), std::move(slot))) {}
-
-  void operator()(Result<Inferred> inferred) const {
-    if (state_->answered.exchange(true)) return;
-    if (inferred && state_->slot) {
-      if (const Status held = state_->slot->HoldAnswer(inferred->body.size()); !held) {
-        inferred = tl::make_unexpected(held.error());
-      }
-    }
-    if (!inferred) return Fail(inferred.error(), ErrorResponse(inferred.error()));
-    state_->metered.End(Code::kOk, inferred->spec);
-    Response response{.body = std::move(inferred->body)};
-    const ModelSpec& spec = inferred->spec;
-    if (spec.has_version()) response.headers.emplace_back(kVersionHeader, std::to_string(spec.version().value()));
-    Respond(std::move(response));
-  }
-  void operator()(const Error& error) const { (*this)(tl::make_unexpected(error)); }
-
-  void RefuseWithRetry(const Error& error) const {
-    if (!state_->answered.exchange(true)) Fail(error, ErrorResponse(error, true));
-  }
-  void SetExamples(int64_t examples) const { state_->metered.SetExamples(examples); }
-
-  // Runs a part of the request's work. If memory does not suffice, answers the request with an error, because the work
-  // may run on a thread of the engine, which does not catch exceptions.
-  template <typename Work>
-  void Guard(Work work) const {
-    try {
-      work();
-    } catch (const std::bad_alloc&) {
-      (*this)(Error{Code::kResourceExhausted, "memory does not suffice for this request"});
-    }
-  }
-
- private:
-  struct State {
-    State(Responder responder, MeteredRequest request, InFlight::Slot in_flight)
-        : respond(std::move(responder)), metered(std::move(request)), slot(std::move(in_flight)) {}
-    Responder respond;
-    MeteredRequest metered;
-    InFlight::Slot slot;
-    std::atomic<bool> answered = false;  // The work may have answered before it threw an exception.
-  };
-
-  void Fail(const Error& error, Response response) const {
-    state_->metered.End(error.code, {});
-    Respond(std::move(response));
-  }
-  void Respond(Response response) const {
-    response.until_written = std::move(state_->slot);
-    state_->respond(std::move(response));
-  }
-
-  const std::shared_ptr<State> state_;
-};
 
 // Whether pages of other origins may read the answers, and whether requests need a token.
 enum class Cors { kNone, kOpen, kWithToken };
@@ -158,9 +68,11 @@ class Api final : public std::enable_shared_from_this<Api> {
     if (request.method == "GET" && !options_.metrics_path.empty() && request.target == options_.metrics_path) {
       return respond({.content_type = "text/plain; version=0.0.4", .body = metrics_()});
     }
-    if (!IsApi(request.target))
+    const bool is_other = options_.other_api && options_.other_api->Owns(request.target);
+    if (!is_other && !IsApi(request.target))
       return respond({.status = 404, .content_type = "text/html", .body = "<h1>Not Found</h1>\n"});
     if (request.method == "OPTIONS") return respond(Preflight(request));
+    if (is_other) return options_.other_api->Handle(std::move(request), respond);
     auto route = ParseRoute(request.method, request.target);
     if (!route) return respond(ErrorResponse(route.error()));
     switch (route->kind) {

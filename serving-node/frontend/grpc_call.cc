@@ -1,0 +1,59 @@
+#include "serving-node/frontend/grpc_call.h"
+
+#include "common/net/http/retry.h"
+
+namespace longshore::frontend {
+
+using ::grpc::ByteBuffer;
+using ::grpc::CallbackServerContext;
+using ::grpc::ServerUnaryReactor;
+
+ByteBuffer ToByteBuffer(const google::protobuf::MessageLite& message) {
+  const ::grpc::Slice slice(message.ByteSizeLong());
+  message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
+  return ByteBuffer(&slice, 1);
+}
+
+std::chrono::steady_clock::time_point SteadyDeadline(const CallbackServerContext& context) {
+  const auto deadline = context.deadline();
+  if (deadline == std::chrono::system_clock::time_point::max()) return std::chrono::steady_clock::time_point::max();
+  const auto left = deadline - std::chrono::system_clock::now();
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
+}
+
+routing::Headers HeadersOf(const CallbackServerContext& context) {
+  routing::Headers headers;
+  for (const auto& [name, value] : context.client_metadata()) {
+    headers.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
+  }
+  return headers;
+}
+
+std::string ConnectionOf(const CallbackServerContext& context, routing::Protocol protocol) {
+  if (protocol == routing::Protocol::kPeer) return {};
+  std::string peer = context.peer();
+  return peer.starts_with("unix:") ? std::string() : peer;
+}
+
+void AddRetryHint(CallbackServerContext* context) {
+  context->AddTrailingMetadata(kRetryHeader, std::to_string(http::RetryAfterMs()));
+}
+
+ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<Error>& error) {
+  ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(rpc::ToGrpc(error.value()));
+  return reactor;
+}
+
+tl::unexpected<Error> Malformed(const google::protobuf::MessageLite& request, size_t bytes) {
+  const std::string type = request.GetTypeName();
+  return InvalidArgument("malformed {} ({} bytes)", type.substr(type.rfind('.') + 1), bytes);
+}
+
+ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest& metered, const Error& error) {
+  metered.End(error.code, {});
+  AddRetryHint(context);
+  return Refuse(context, tl::make_unexpected(error));
+}
+
+}  // namespace longshore::frontend
