@@ -22,6 +22,13 @@ Result<process::Descriptor> Copy(const process::Descriptor& socket) {
   return ResourceExhausted("cannot copy the listening socket {}: {}", socket.get(), strerror(errno));
 }
 
+// The ReloadFunction of a node that accepts no reload requests.
+void RefuseReloads(const tensorflow::serving::ModelServerConfig&, std::chrono::steady_clock::time_point,
+                   const std::function<void(Status)>& done) {
+  done(PermissionDenied(
+      "this node accepts no reload requests (--enable_reload_requests=false): change its model config file instead"));
+}
+
 frontend::RestOptions RestOptionsOf(const flags::Flags& flags) {
   frontend::RestOptions options;
   const int processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
@@ -78,9 +85,10 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     ASSIGN_OR_RETURN(process::Descriptor port, Copy(sockets_.grpc));
     ASSIGN_OR_RETURN(process::Descriptor socket, Copy(sockets_.grpc_socket));
     options.listen_fd = port.Release();
+    options.shares_socket = flags_.grpc_listen_fd >= 0;
     options.socket_fd = socket.Release();
     options.connection_age_max_ms = connection_age_max_ms;
-    options.reload = components_.reload;
+    options.reload = flags_.listeners.enable_reload_requests ? components_.reload : RefuseReloads;
     options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.client_gate)};
     options.meter = components_.requests.get();
     options.in_flight = components_.in_flight.get();
@@ -100,6 +108,7 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.in_flight = components_.in_flight.get();
     ASSIGN_OR_RETURN(process::Descriptor port, Copy(sockets_.rest));
     options.listen_fd = port.Release();
+    options.shares_socket = flags_.rest_listen_fd >= 0;
     options.connection_age_max_ms = connection_age_max_ms;
     options.other_api = std::make_shared<frontend::oip::Rest>(
         *components_.oip, frontend::oip::Rest::Options{

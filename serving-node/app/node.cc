@@ -136,7 +136,8 @@ class ServingNode final : public Node {
   }
 
   void MakeOip() {
-    components_->repository = standalone_ ? MakeRepository(*standalone_) : MakeManagedRepository(*components_->router);
+    components_->repository = standalone_ ? MakeRepository(*standalone_, flags_.listeners.enable_reload_requests)
+                                          : MakeManagedRepository(*components_->router);
     components_->oip = std::make_unique<frontend::oip::Methods>(frontend::oip::Methods::Deps{
         .predictor = *components_->predictor,
         .catalog = *components_->catalog,

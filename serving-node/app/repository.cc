@@ -6,6 +6,7 @@ namespace longshore::app {
 namespace {
 
 using frontend::oip::Repository;
+using NamesFunction = std::function<std::vector<std::string>()>;
 
 class OfStandalone final : public Repository {
  public:
@@ -21,30 +22,38 @@ class OfStandalone final : public Repository {
   Standalone& standalone_;
 };
 
-class OfFleet final : public Repository {
+// Refuses every change with the same error.
+class Fixed final : public Repository {
  public:
-  explicit OfFleet(const routing::Router& router) : router_(router) {}
+  Fixed(NamesFunction names, Error refusal) : names_(std::move(names)), refusal_(std::move(refusal)) {}
 
-  std::vector<std::string> Names() const override { return router_.Models(); }
-  void Load(const std::string&, std::chrono::steady_clock::time_point, Done done) override { Refuse(done); }
-  void Unload(const std::string&, Done done) override { Refuse(done); }
+  std::vector<std::string> Names() const override { return names_(); }
+  void Load(const std::string&, std::chrono::steady_clock::time_point, Done done) override {
+    done(tl::make_unexpected(refusal_));
+  }
+  void Unload(const std::string&, Done done) override { done(tl::make_unexpected(refusal_)); }
 
  private:
-  static void Refuse(const Done& done) {
-    done(FailedPrecondition("the models of this node are managed by a controller: change the Model objects instead"));
-  }
-
-  const routing::Router& router_;
+  const NamesFunction names_;
+  const Error refusal_;
 };
 
 }  // namespace
 
-std::unique_ptr<Repository> MakeRepository(Standalone& standalone) {
-  return std::make_unique<OfStandalone>(standalone);
+std::unique_ptr<Repository> MakeRepository(Standalone& standalone, bool accepts_changes) {
+  if (accepts_changes) return std::make_unique<OfStandalone>(standalone);
+  return std::make_unique<Fixed>(
+      [&standalone] { return standalone.ConfiguredModels(); },
+      Error{Code::kPermissionDenied,
+            "this node accepts no reload requests (--enable_reload_requests=false): change its model config file "
+            "instead"});
 }
 
 std::unique_ptr<Repository> MakeManagedRepository(const routing::Router& router) {
-  return std::make_unique<OfFleet>(router);
+  return std::make_unique<Fixed>(
+      [&router] { return router.Models(); },
+      Error{Code::kFailedPrecondition,
+            "the models of this node are managed by a controller: change the Model objects instead"});
 }
 
 }  // namespace longshore::app

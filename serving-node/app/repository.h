@@ -9,8 +9,9 @@
 
 namespace longshore::app {
 
-// The models of a standalone node. Its object must outlive the result.
-std::unique_ptr<frontend::oip::Repository> MakeRepository(Standalone& standalone);
+// The models of a standalone node. Without `accepts_changes`, Load and Unload return PermissionDenied. The object must
+// outlive the result.
+std::unique_ptr<frontend::oip::Repository> MakeRepository(Standalone& standalone, bool accepts_changes);
 
 // The models of the fleet that this node knows. A controller decides which ones are loaded, so Load and Unload return
 // FailedPrecondition. The router must outlive the result.

@@ -5,6 +5,7 @@
 #include "common/base/clock.h"
 #include "common/net/auth/jwt_verifier.h"
 #include "common/os/log.h"
+#include "serving-node/frontend/scopes.h"
 
 namespace longshore::app {
 namespace {
@@ -61,7 +62,7 @@ rpc::CallGate ToCallGate(std::shared_ptr<const auth::Gate> gate) {
   if (!gate) return {};
   return [gate = std::move(gate)](const rpc::CallHead& head) -> Status {
     if (head.path.starts_with(kHealth)) return {};
-    return gate->Admit(head.authorization);
+    return gate->Admit(head.authorization, frontend::ScopeOfMethod(head.path));
   };
 }
 

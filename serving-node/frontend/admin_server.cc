@@ -64,9 +64,11 @@ class Admin final : public AdminServer {
       return Text(405, "the only methods are GET, and POST for /debug/log_level and /debug/profile\n");
     }
     if (!sources_.gate || head.target == "/livez" || head.target == "/readyz") return std::nullopt;
-    const Status admitted = sources_.gate->Admit(head.Header("authorization"));
-    if (!admitted) return Unauthorized(admitted.error());
-    return std::nullopt;
+    const auth::Scope needed = may_post ? auth::Scope::kAdmin : auth::Scope::kPredict;
+    const Status admitted = sources_.gate->Admit(head.Header("authorization"), needed);
+    if (admitted) return std::nullopt;
+    if (admitted.error().code == Code::kPermissionDenied) return Text(403, admitted.error().message + "\n");
+    return Unauthorized(admitted.error());
   }
 
   http::Response Answer(const http::Request& request) const {

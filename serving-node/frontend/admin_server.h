@@ -33,7 +33,8 @@ struct ProfileSources {
 
 // What the server reports. Its functions are called on the server's threads, possibly concurrently, and must not block.
 struct AdminSources {
-  // Checks the token of requests to all paths except /livez and /readyz. Null: no authentication.
+  // Checks the token of requests to all paths except /livez and /readyz; POST needs the scope kAdmin. Null: no
+  // authentication.
   std::shared_ptr<const auth::Gate> gate = {};
   std::function<std::vector<std::string>()> missing;  // The reasons why the node is not ready. None: it is ready.
   std::function<std::string()> metrics;

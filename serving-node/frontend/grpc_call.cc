@@ -7,6 +7,7 @@ namespace longshore::frontend {
 using ::grpc::ByteBuffer;
 using ::grpc::CallbackServerContext;
 using ::grpc::ServerUnaryReactor;
+using std::chrono::system_clock;
 
 ByteBuffer ToByteBuffer(const google::protobuf::MessageLite& message) {
   const ::grpc::Slice slice(message.ByteSizeLong());
@@ -33,6 +34,16 @@ std::string ConnectionOf(const CallbackServerContext& context, routing::Protocol
   if (protocol == routing::Protocol::kPeer) return {};
   std::string peer = context.peer();
   return peer.starts_with("unix:") ? std::string() : peer;
+}
+
+// A client ends a call at its own deadline, which is a little earlier than the one that this node computes: gRPC rounds
+// the time left up by at most a hundredth when it sends it.
+Error WhyEnded(system_clock::time_point began, system_clock::time_point deadline, system_clock::time_point now) {
+  constexpr int kRounding = 64;
+  constexpr auto kClockTick = std::chrono::milliseconds(2);
+  const bool late = now >= deadline || deadline - now <= (deadline - began) / kRounding + kClockTick;
+  if (late) return {Code::kDeadlineExceeded, "the deadline of the request passed"};
+  return {Code::kCancelled, "the client cancelled the request"};
 }
 
 void AddRetryHint(CallbackServerContext* context) {

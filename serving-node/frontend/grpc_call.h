@@ -36,6 +36,10 @@ routing::Headers HeadersOf(const ::grpc::CallbackServerContext& context);
 // connection (a peer).
 std::string ConnectionOf(const ::grpc::CallbackServerContext& context, routing::Protocol protocol);
 
+// Returns why a call ended before its answer: gRPC does not say whether the client cancelled it or its deadline passed.
+Error WhyEnded(std::chrono::system_clock::time_point began, std::chrono::system_clock::time_point deadline,
+               std::chrono::system_clock::time_point now);
+
 // Tells the client after which time it may try again.
 void AddRetryHint(::grpc::CallbackServerContext* context);
 
@@ -110,18 +114,15 @@ class Reactor final : public ::grpc::ServerUnaryReactor {
   void OnCancel() override {
     std::stop_source cancelled = cancelled_;  // A copy, because the end of the call may delete this object.
     if (!finished_->exchange(true)) {
-      metered_.End(Code::kCancelled, {});
-      Finish({::grpc::StatusCode::CANCELLED, "the client cancelled the request"});
+      const Error error = WhyEnded(began_, context_->deadline(), std::chrono::system_clock::now());
+      metered_.End(error.code, {});
+      Finish(rpc::ToGrpc(error));
     }
     cancelled.request_stop();
   }
   void OnDone() override { delete this; }
 
  private:
-  // Allows gRPC to call OnDone and OnCancel, which are short, on the current thread, as for its own reactors. Otherwise
-  // the end of every call would need a thread of gRPC's executor.
-  bool InternalInlineable() override { return true; }
-
   template <typename Answer>
   void Take(Result<Answer> answer) {
     const size_t bytes = answer ? BytesOf(*answer) : 0;
@@ -145,6 +146,7 @@ class Reactor final : public ::grpc::ServerUnaryReactor {
   ::grpc::CallbackServerContext* const context_;
   Response* const response_;
   const bool sends_version_;
+  const std::chrono::system_clock::time_point began_ = std::chrono::system_clock::now();
   const MeteredRequest metered_;
   const InFlight::Slot slot_;
   AnswerDeadlines::Answer written_;

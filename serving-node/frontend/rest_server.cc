@@ -56,7 +56,7 @@ class Api final : public std::enable_shared_from_this<Api> {
     const auto length = head.Header("content-length");
     const bool is_bare = head.Header("transfer-encoding").empty() && (length.empty() || length == "0");
     if (options_.cors && head.method == "OPTIONS" && is_bare) return std::nullopt;
-    const Status admitted = options_.gate->Admit(head.Header("authorization"));
+    const Status admitted = options_.gate->Admit(head.Header("authorization"), ScopeOf(head));
     if (admitted) return std::nullopt;
     Response response = ErrorResponse(admitted.error());
     Complete("", cors(), &response);
@@ -85,6 +85,11 @@ class Api final : public std::enable_shared_from_this<Api> {
   }
 
  private:
+  auth::Scope ScopeOf(const Request& head) const {
+    const bool is_other = options_.other_api && options_.other_api->Owns(head.target);
+    return is_other ? options_.other_api->ScopeOf(head.method, head.target) : auth::Scope::kPredict;
+  }
+
   // Adds to an answer the node's name, and the CORS headers if the option `cors` is set.
   static void Complete(const std::string& node, Cors cors, Response* response) {
     if (!node.empty()) response->headers.emplace_back(kNodeHeader, node);
@@ -229,6 +234,7 @@ class Rest final : public RestServer {
   static Result<std::unique_ptr<RestServer>> Listen(const RestOptions& options, const std::shared_ptr<Api>& api) {
     http::Options served{
         .address = options.listen, .listen_fd = options.listen_fd, .tls = options.tls, .threads = options.threads};
+    served.shares_socket = options.shares_socket;
     served.connection_age_max = std::chrono::milliseconds(options.connection_age_max_ms);
     served.connections_max = options.connections_max;
     served.body_bytes_max = options.body_bytes_max;

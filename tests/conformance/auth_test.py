@@ -196,6 +196,59 @@ def test_changed_tokens_take_effect_and_an_invalid_file_changes_nothing(tmp_path
         assert WEB not in text and BATCH not in text and "short" not in text
 
 
+READER, ADMIN = "reader-0123456789abcdef", "admin-0123456789abcdef"
+LACKS_SCOPE = "this call needs a token with the scope admin, but the token of the request has the scope predict"
+
+
+@pytest.fixture(scope="module")
+def scoped_node(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scopes")
+    (folder / "tokens").write_text(f"reader {READER} predict\nadmin {ADMIN} admin\nold {WEB}\n")
+    with running_node(folder, MODEL, MODELS / MODEL, f"--auth_tokens_file={folder}/tokens") as started:
+        yield started.ready()
+
+
+def code_and_text(method, made, token: str | None):
+    try:
+        method(made, timeout=SECONDS, metadata=metadata(token and f"Bearer {token}"))
+        return grpc.StatusCode.OK, ""
+    except grpc.RpcError as error:
+        return error.code(), error.details()
+
+
+@pytest.mark.contract("S14", "X8")
+@pytest.mark.parametrize("name", METHODS)
+def test_a_token_for_predictions_is_refused_only_by_a_reload(scoped_node, name):
+    refused = (grpc.StatusCode.PERMISSION_DENIED, LACKS_SCOPE)
+    method, made = methods(scoped_node, MODEL)[name]
+    assert (code_and_text(method, made, READER) == refused) == (name == "HandleReloadConfigRequest")
+    for token in (ADMIN, WEB):  # A token without scopes has all of them.
+        assert code_and_text(method, made, token)[0] not in (refused[0], grpc.StatusCode.UNAUTHENTICATED)
+
+
+@pytest.mark.contract("S5", "S14")
+@pytest.mark.parametrize("path", ["/debug/log_level", "/debug/profile"])
+def test_administration_needs_the_scope_admin_for_changes_and_any_token_for_reading(scoped_node, path):
+    class Admin:
+        rest_url = scoped_node.admin_url
+    bearer = {name: {"Authorization": f"Bearer {token}"} for name, token in (("reader", READER), ("admin", ADMIN))}
+    assert ask(Admin, "GET", path, headers=bearer["reader"]).status in (200, 404)
+    refused = ask(Admin, "POST", path, "x", headers=bearer["reader"])
+    assert (refused.status, refused.text) == (403, LACKS_SCOPE + "\n")
+    assert ask(Admin, "POST", path, "x", headers=bearer["admin"]).status == 400  # Accepted, and "x" is not valid.
+
+
+@pytest.mark.contract("S15", "X8")
+def test_reload_requests_can_be_disabled(tmp_path):
+    reload = model_management_pb2.ReloadConfigRequest()
+    reload.config.model_config_list.SetInParent()
+    with running_node(tmp_path, MODEL, MODELS / MODEL, "--enable_reload_requests=false") as node:
+        node.ready()
+        code, text = code_and_text(node.models.HandleReloadConfigRequest, reload, None)
+        assert code == grpc.StatusCode.PERMISSION_DENIED and "--enable_reload_requests=false" in text
+        assert code_and_text(node.predictions.Predict, request(MODEL, x=np.array([2], np.float32)), None)[0] == grpc.StatusCode.OK
+
+
 @pytest.mark.contract("S4")
 def test_a_warning_is_logged_if_tokens_are_sent_in_plain_text_to_other_machines(tmp_path):
     (tmp_path / "tokens").write_text(f"web {WEB}\n")

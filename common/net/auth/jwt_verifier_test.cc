@@ -120,6 +120,23 @@ TEST_F(JwtGate, WithTokensACallNeedsOneOfThemOrAValidJwt) {
   EXPECT_THAT(ErrorFor(gate, Bearer(issuer_.Token(Claims(), {{"kid", "x"}}))), HasSubstr("unknown key"));
 }
 
+TEST_F(JwtGate, AJwtIsAnAdministratorsIfItsClaimScopeContainsTheWordAdmin) {
+  const Gate gate(TokensOf("web 0123456789abcdef"), verifier_);
+  const auto admitted = [&](const Gate& each, const Json& scope) {
+    Json claims = Claims();
+    if (!scope.is_null()) claims["scope"] = scope;
+    const std::string authorization = Bearer(issuer_.Token(claims));
+    EXPECT_TRUE(each.Admit(authorization, Scope::kPredict));
+    return each.Admit(authorization, Scope::kAdmin).has_value();
+  };
+  for (const char* scope : {"admin", "openid admin", "admin predict"}) EXPECT_TRUE(admitted(gate, scope)) << scope;
+  for (const char* scope : {"", "openid", "predict", "administrator", "no-admin"})
+    EXPECT_FALSE(admitted(gate, scope)) << scope;
+  EXPECT_FALSE(admitted(gate, nullptr));
+  EXPECT_FALSE(admitted(gate, Json{"admin"})) << "RFC 8693: a string";
+  EXPECT_TRUE(admitted(gate_, nullptr)) << "without a file of tokens, a call without a token is admitted, too";
+}
+
 TEST_F(JwtGate, ATokenOfTheFileMayLookLikeAJwt) {
   const std::string token = issuer_.Token(Claims(), {{"kid", "of another issuer"}});
   EXPECT_EQ(Gate(TokensOf("web " + token), verifier_).CallerOf(Bearer(token))->client, "web");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,14 +24,15 @@ class JwtVerifier;
 // A set of tokens. Keeps only their hashes.
 class Tokens {
  public:
-  // Parses one token per line: a name, blanks, the token. Ignores empty lines and lines that begin with #. Returns
-  // InvalidArgument if a line is malformed, a name or a token is repeated, a token is too short or too long, or the
-  // text has no token. The message names the line by its number, and never shows its content.
+  // Parses one token per line: a name, blanks, the token and, optionally, blanks and its scopes, separated by commas:
+  // "predict", "admin" or both. A token without scopes has all of them. Ignores empty lines and lines that begin with
+  // #. Returns InvalidArgument if a line is malformed, a name or a token is repeated, a token is too short or too long,
+  // or the text has no token. The message names the line by its number, and never shows its content.
   static Result<Tokens> Parse(std::string_view text);
 
-  // Returns the name of the token; "" if it is not in the set. Takes the same time for every token of a given length,
-  // so that the time reveals nothing about the valid tokens.
-  std::string NameOf(std::string_view token) const;
+  // Returns the client with this token; nullopt if the token is not in the set. Takes the same time for every token of
+  // a given length, so that the time reveals nothing about the valid tokens.
+  std::optional<Caller> ClientOf(std::string_view token) const;
 
   friend bool operator==(const Tokens&, const Tokens&) = default;
 
@@ -38,6 +40,7 @@ class Tokens {
   struct Entry {
     std::string name;
     Sha256Bytes hash;
+    Scope scope;
     friend bool operator==(const Entry&, const Entry&) = default;
   };
   Status Add(const Entry& entry, size_t number);
@@ -52,18 +55,23 @@ Result<std::shared_ptr<const Reloaded<Tokens>>> OpenTokens(const std::string& fl
 //
 // With tokens, a call needs one of them or, with a verifier, a JSON Web Token that it verifies. With a verifier only, a
 // call needs no token, but a JSON Web Token that does not verify is refused.
+//
+// With tokens, a call also needs the scope of what it does. A JSON Web Token has the scope kAdmin if its claim "scope"
+// (RFC 8693: names that are separated by blanks) contains "admin", and kPredict otherwise. With a verifier only, every
+// call may do everything.
 class Gate {
  public:
   // Either may be null, but not both.
   explicit Gate(std::shared_ptr<const Reloaded<Tokens>> tokens, std::shared_ptr<const JwtVerifier> jwts = nullptr)
       : tokens_(std::move(tokens)), jwts_(std::move(jwts)) {}
 
-  // `authorization` is the value of the header "authorization": "Bearer TOKEN". The error is Unauthenticated. It says
-  // what is wrong with a JSON Web Token, and otherwise always has the same text.
-  Status Admit(std::string_view authorization) const;
+  // `authorization` is the value of the header "authorization": "Bearer TOKEN"; `needed` is the scope of the call. The
+  // error is PermissionDenied if the token is valid and lacks the scope, and otherwise Unauthenticated. The latter says
+  // what is wrong with a JSON Web Token, and has the same text in all other cases.
+  Status Admit(std::string_view authorization, Scope needed = Scope::kPredict) const;
 
-  // Returns the identity of a client whose call has this header. The errors are those of Admit: a token can expire, or
-  // its key can be removed, after the call was admitted.
+  // Returns the identity of a client whose call has this header. The error is Unauthenticated, as in Admit: a token can
+  // expire, or its key can be removed, after the call was admitted.
   Result<Caller> CallerOf(std::string_view authorization) const;
 
  private:

@@ -13,6 +13,9 @@ void ListenerFlags::AddTo(CLI::App& app) {
       ->group("TensorFlow Serving's flags");
   app.add_flag("--enable_reflection", enable_reflection, "gRPC server reflection, for tools such as grpcurl [false]")
       ->group("The node");
+  app.add_flag("--enable_reload_requests", enable_reload_requests,
+               "accept HandleReloadConfigRequest, by which a client replaces the models of a standalone node [true]")
+      ->group("The node");
   add("--max_requests_in_flight", requests_in_flight_max,
       "largest number of predictions in flight; further ones are refused with RESOURCE_EXHAUSTED or 429 [10000]")
       ->check(CLI::PositiveNumber);

@@ -16,6 +16,7 @@ namespace longshore::app::flags {
 struct ListenerFlags {
   Path grpc_socket_path;                      // A unix socket for gRPC, in addition to --port.
   bool enable_reflection = false;             // gRPC server reflection.
+  bool enable_reload_requests = true;         // Whether clients may replace the models (HandleReloadConfigRequest).
   size_t requests_in_flight_max = 10000;      // gRPC and REST together; further requests are refused at once.
   size_t answer_bytes_max = size_t{4} << 30;  // Limit for all answers that are not written yet, gRPC and REST together.
   int grpc_receive_bytes_max = 256 << 20;

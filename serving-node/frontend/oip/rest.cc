@@ -134,6 +134,18 @@ Response AnswerSettings(const Request& request, Kind kind) {
 
 }  // namespace
 
+auth::Scope Rest::ScopeOf(std::string_view method, std::string_view target) const {
+  switch (ParseOipRoute(method, target).kind) {
+    case Kind::kLoad:
+    case Kind::kUnload:
+    case Kind::kTraceSettings:
+    case Kind::kUpdateTraceSettings:
+    case Kind::kLogSettings:
+    case Kind::kUpdateLogSettings: return auth::Scope::kAdmin;
+    default: return auth::Scope::kPredict;
+  }
+}
+
 void Rest::Handle(Request request, Responder respond) {
   const Route route = ParseOipRoute(request.method, request.target);
   switch (route.kind) {
