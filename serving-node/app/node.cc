@@ -146,6 +146,7 @@ class ServingNode final : public Node {
         .ready = [this] { return components_->serving.load(); },
         .software_version = flags::SoftwareVersion(),
         .elements_max = flags_.limits.budget.elements_max,
+        .may_change_log = !flags_.auth.auth_tokens_file.empty(),
     });
   }
 

@@ -36,8 +36,11 @@ Result<Inferred> PredictionText(Result<routing::PredictAnswer> answer, json::Jso
   return Inferred{std::move(body), std::move(spec)};
 }
 
-// Whether pages of other origins may read the answers, and whether requests need a token.
-enum class Cors { kNone, kOpen, kWithToken };
+// What pages of other origins may do; nothing if `allowed_headers` is empty.
+struct Cors {
+  std::string allowed_headers;  // Which headers their requests may have.
+  std::string exposed_headers;  // Which headers of the answers they may read.
+};
 
 // Answers requests. The object is shared, because a request that waits for another node's description of a model may
 // outlive the server.
@@ -59,16 +62,16 @@ class Api final : public std::enable_shared_from_this<Api> {
     const Status admitted = options_.gate->Admit(head.Header("authorization"), ScopeOf(head));
     if (admitted) return std::nullopt;
     Response response = ErrorResponse(admitted.error());
-    Complete("", cors(), &response);
+    Complete("", CorsOf(head), &response);
     return response;
   }
 
   void Handle(Request request, Responder plain_respond) {
-    const Responder respond = Completing(std::move(plain_respond));
+    const Responder respond = Completing(request, std::move(plain_respond));
     if (request.method == "GET" && !options_.metrics_path.empty() && request.target == options_.metrics_path) {
       return respond({.content_type = "text/plain; version=0.0.4", .body = metrics_()});
     }
-    const bool is_other = options_.other_api && options_.other_api->Owns(request.target);
+    const bool is_other = IsOther(request);
     if (!is_other && !IsApi(request.target))
       return respond({.status = 404, .content_type = "text/html", .body = "<h1>Not Found</h1>\n"});
     if (request.method == "OPTIONS") return respond(Preflight(request));
@@ -85,29 +88,35 @@ class Api final : public std::enable_shared_from_this<Api> {
   }
 
  private:
+  bool IsOther(const Request& request) const { return options_.other_api && options_.other_api->Owns(request.target); }
+
   auth::Scope ScopeOf(const Request& head) const {
-    const bool is_other = options_.other_api && options_.other_api->Owns(head.target);
-    return is_other ? options_.other_api->ScopeOf(head.method, head.target) : auth::Scope::kPredict;
+    return IsOther(head) ? options_.other_api->ScopeOf(head.method, head.target) : auth::Scope::kPredict;
   }
 
   // Adds to an answer the node's name, and the CORS headers if the option `cors` is set.
-  static void Complete(const std::string& node, Cors cors, Response* response) {
+  static void Complete(const std::string& node, const Cors& cors, Response* response) {
     if (!node.empty()) response->headers.emplace_back(kNodeHeader, node);
-    if (cors == Cors::kNone) return;
+    if (cors.allowed_headers.empty()) return;
     response->headers.emplace_back("Access-Control-Allow-Origin", "*");
     response->headers.emplace_back("Access-Control-Allow-Methods", "POST, GET");
-    const bool with_token = cors == Cors::kWithToken;
-    response->headers.emplace_back("Access-Control-Allow-Headers",
-                                   with_token ? "Content-Type, Authorization" : "Content-Type");
+    response->headers.emplace_back("Access-Control-Allow-Headers", cors.allowed_headers);
+    if (cors.exposed_headers.empty()) return;
+    response->headers.emplace_back("Access-Control-Expose-Headers", cors.exposed_headers);
   }
 
-  Cors cors() const {
-    if (!options_.cors) return Cors::kNone;
-    return options_.gate ? Cors::kWithToken : Cors::kOpen;
+  Cors CorsOf(const Request& request) const {
+    Cors cors;
+    if (!options_.cors) return cors;
+    cors.allowed_headers = options_.gate ? "Content-Type, Authorization" : "Content-Type";
+    if (!IsOther(request)) return cors;
+    cors.exposed_headers = options_.other_api->BodyHeader();
+    cors.allowed_headers.append(", ").append(cors.exposed_headers);
+    return cors;
   }
 
-  Responder Completing(Responder respond) const {
-    return [respond = std::move(respond), node = options_.node, cors = cors()](Response response) {
+  Responder Completing(const Request& request, Responder respond) const {
+    return [respond = std::move(respond), node = options_.node, cors = CorsOf(request)](Response response) {
       Complete(node, cors, &response);
       respond(std::move(response));
     };

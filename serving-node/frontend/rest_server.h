@@ -26,6 +26,8 @@ class RestApi {
   virtual ~RestApi() = default;
   // Returns whether the target belongs to this API.
   virtual bool Owns(std::string_view target) const = 0;
+  // The header of requests and answers that says how to read their bodies. Pages of other origins may use it, too.
+  virtual std::string BodyHeader() const = 0;
   // Returns the scope that a request needs.
   virtual auth::Scope ScopeOf(std::string_view method, std::string_view target) const = 0;
   // Answers a request whose target belongs to this API. The listener has admitted the request. Must not block.

@@ -73,6 +73,15 @@ def test_the_service_has_all_methods_and_the_health_service_knows_it(half):
     assert check(asked, timeout=SECONDS) == b"\x08\x01"
 
 
+@pytest.mark.contract("O2")
+def test_reflection_lists_the_service(tmp_path):
+    with running_node(tmp_path, "half", MODELS / "half_plus_two_tf1", "--enable_reflection") as started:
+        ask_all = started.serving().channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                                                          bytes, bytes)
+        list_services = b"\x3a\x00"  # Field 7, an empty string.
+        assert b"inference.GRPCInferenceService" in next(ask_all(iter([list_services]), timeout=SECONDS))
+
+
 @pytest.mark.contract("O3", "O4")
 def test_the_server_and_its_models_are_ready(half):
     assert call(half, "ServerLive").live and call(half, "ServerReady").ready
@@ -123,6 +132,15 @@ def test_an_unknown_model_has_tritons_error(half, name, version, text):
     for path, body in [("", None), ("/config", None), ("/stats", None), ("/infer", JSON_BODY)]:
         answer = ask(half, "POST" if body else "GET", f"/v2/models/{name}{part}{path}", body)
         assert (answer.status, answer.error) == (404, text)
+
+
+@pytest.mark.contract("R11")
+def test_pages_of_other_origins_may_use_the_header_of_binary_data(open_half):
+    for method, path in [("GET", "/v2/health/live"), ("OPTIONS", "/v2/models/x/infer")]:
+        answer = ask(open_half, method, path, headers={"Origin": "https://a"})
+        assert answer.status == 200
+        assert answer.headers["Access-Control-Allow-Headers"] == "Content-Type, Inference-Header-Content-Length"
+        assert answer.headers["Access-Control-Expose-Headers"] == "Inference-Header-Content-Length"
 
 
 # ----------------------------------------------------------------------------------------------------------- Inference
@@ -395,25 +413,33 @@ def test_without_reload_requests_models_are_not_loaded_or_unloaded(tmp_path):
 
 
 @pytest.mark.contract("O24")
-def test_log_settings_change_the_level_and_trace_settings_are_constant(tmp_path):
-    with running_node(tmp_path, "half", MODELS / "half_plus_two_tf1") as started:
-        node = started.serving()
-        settings = ask(node, "GET", "/v2/logging").json
-        assert settings == {"log_file": "", "log_info": True, "log_warning": True, "log_error": True,
-                            "log_verbose_level": 0, "log_format": "default"}
-        assert ask(node, "POST", "/v2/logging", {"log_verbose_level": 1}).json["log_verbose_level"] == 1
+def test_log_settings_change_the_level_only_with_tokens(tmp_path, half):
+    token = "admin-0123456789abcdef"
+    headers = {"Authorization": f"Bearer {token}"}
+    (tmp_path / "tokens").write_text(f"ops {token} admin\n")
+    settings = {"log_file": "", "log_info": True, "log_warning": True, "log_error": True, "log_verbose_level": 0,
+                "log_format": "default"}
+    assert ask(half, "GET", "/v2/logging").json == ask(half, "POST", "/v2/logging", {"log_verbose_level": 0}).json == settings
+    assert ask(half, "POST", "/v2/logging", {"log_verbose_level": 1}).status == 403
+    with running_node(tmp_path, "half", MODELS / "half_plus_two_tf1", f"--auth_tokens_file={tmp_path}/tokens") as started:
+        node = started.ready()
+        assert ask(node, "POST", "/v2/logging", {"log_verbose_level": 1}, headers).json["log_verbose_level"] == 1
         sent = message("LogSettingsRequest")
         sent.settings["log_verbose_level"].uint32_param = 0
         sent.settings["log_info"].bool_param = False
-        answer = call(node, "LogSettings", sent)
+        answer = call(node, "LogSettings", sent, metadata=[("authorization", f"Bearer {token}")])
         assert not answer.settings["log_info"].bool_param and answer.settings["log_warning"].bool_param
-        assert ask(node, "POST", "/v2/logging", {"log_file": "/tmp/x"}).status == 400
-        assert ask(node, "POST", "/v2/logging", {"nope": 1}).status == 400
-        trace = {"trace_level": ["OFF"], "trace_rate": "1000", "trace_count": "-1", "log_frequency": "0", "trace_file": "",
-                 "trace_mode": "triton"}
-        assert ask(node, "GET", "/v2/trace/setting").json == trace
-        assert ask(node, "POST", "/v2/models/half/trace/setting", {"trace_level": ["OFF"]}).json == trace
-        assert ask(node, "POST", "/v2/trace/setting", {"trace_level": ["TIMESTAMPS"]}).status == 400
+        for wrong in [{"log_file": "/tmp/x"}, {"nope": 1}]:
+            assert ask(node, "POST", "/v2/logging", wrong, headers).status == 400
+
+
+@pytest.mark.contract("O24")
+def test_trace_settings_are_constant(half):
+    trace = {"trace_level": ["OFF"], "trace_rate": "1000", "trace_count": "-1", "log_frequency": "0", "trace_file": "",
+             "trace_mode": "triton"}
+    assert ask(half, "GET", "/v2/trace/setting").json == trace
+    assert ask(half, "POST", "/v2/models/half/trace/setting", {"trace_level": ["OFF"]}).json == trace
+    assert ask(half, "POST", "/v2/trace/setting", {"trace_level": ["TIMESTAMPS"]}).status == 400
 
 
 @pytest.mark.contract("O25")

@@ -322,6 +322,14 @@ bool ReadAs(tensorflow::DataType type, std::string_view list, size_t elements, t
 
 }  // namespace
 
+template <typename T>
+const char* TakeReal(const char* at, const char* end, T* value) {
+  Literal literal;
+  return ReadLiteral(at, end, &literal) && ToNumber(literal, value) ? literal.end : nullptr;
+}
+template const char* TakeReal(const char* at, const char* end, float* value);
+template const char* TakeReal(const char* at, const char* end, double* value);
+
 std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
                                         tensorflow::serving::PredictRequest* request, size_t elements_max) {
   const auto parsed = NumbersBodyReader(body).Read();

@@ -210,7 +210,7 @@ ServerUnaryReactor* GrpcService::TraceSetting(Context* context, const ::inferenc
 
 ServerUnaryReactor* GrpcService::LogSettings(Context* context, const ::inference::LogSettingsRequest* request,
                                              ::inference::LogSettingsResponse* response) {
-  return Finish(context, oip::LogSettings(*request), response);
+  return Finish(context, methods_.LogSettings(*request), response);
 }
 
 }  // namespace longshore::frontend::oip

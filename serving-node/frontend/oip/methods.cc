@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "serving-node/frontend/oip/metadata.h"
+#include "serving-node/frontend/oip/settings.h"
 #include "serving-node/frontend/oip/statistics.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/inference/inference.h"
@@ -223,6 +224,10 @@ void Methods::Unload(const ::inference::RepositoryModelUnloadRequest& request, R
     return done(InvalidArgument("unload parameter '{}' is not supported", name));
   }
   deps_.repository.Unload(request.model_name(), std::move(done));
+}
+
+Result<::inference::LogSettingsResponse> Methods::LogSettings(const ::inference::LogSettingsRequest& request) const {
+  return oip::LogSettings(request, deps_.may_change_log);
 }
 
 Error Methods::NoRegions() {

@@ -16,6 +16,8 @@
 
 namespace longshore::frontend::oip {
 
+struct ModelView;
+
 // A model and its version, as a request names them. The version is a number or a label, or "".
 struct ModelName {
   std::string name;
@@ -43,7 +45,8 @@ class Methods {
     const routing::RunStatistics& statistics;
     std::function<bool()> ready;  // Whether the node can answer requests to all its models.
     std::string software_version;
-    int64_t elements_max;  // Of all inputs of a request together.
+    int64_t elements_max;         // Of all inputs of a request together.
+    bool may_change_log = false;  // Whether callers, who have the scope admin, may change the level of the node's log.
   };
   // The dependencies must outlive this object and its calls.
   explicit Methods(Deps deps) : deps_(std::move(deps)) {}
@@ -70,13 +73,15 @@ class Methods {
   void Load(const ::inference::RepositoryModelLoadRequest& request, TimePoint deadline, Repository::Done done) const;
   void Unload(const ::inference::RepositoryModelUnloadRequest& request, Repository::Done done) const;
 
+  // As oip::LogSettings.
+  Result<::inference::LogSettingsResponse> LogSettings(const ::inference::LogSettingsRequest& request) const;
+
   // The answer to every attempt to register a region of shared memory.
   static Error NoRegions();
 
  private:
   template <typename T>
-  void Describe(const ModelName& model, TimePoint deadline, T (*convert)(const struct ModelView&),
-                const Done<T>& done) const;
+  void Describe(const ModelName& model, TimePoint deadline, T (*convert)(const ModelView&), const Done<T>& done) const;
   std::vector<int64_t> ReadyVersions(const std::string& model) const;
 
   const Deps deps_;

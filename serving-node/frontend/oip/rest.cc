@@ -73,12 +73,21 @@ Result<Inferred> ToInferred(Result<Answered> answer) {
   return inferred;
 }
 
+// The body of a request that is not an inference. ResourceExhausted if it is too large to be one, InvalidArgument if it
+// is not a JSON object.
+Result<Json> SmallBody(const std::string& body) {
+  constexpr size_t kBytesMax = size_t{1} << 20;
+  if (body.empty()) return Json::object();
+  if (body.size() > kBytesMax) return ResourceExhausted("the request has more than {} bytes", kBytesMax);
+  ASSIGN_OR_RETURN(Json json, ParseJson(body));
+  if (!json.is_object()) return InvalidArgument("the request is not a JSON object");
+  return json;
+}
+
 // Reads {"ready": true}, the filter of the index.
 Result<::inference::RepositoryIndexRequest> IndexRequestFrom(const std::string& body) {
   ::inference::RepositoryIndexRequest request;
-  if (body.empty()) return request;
-  ASSIGN_OR_RETURN(const Json json, ParseJson(body));
-  if (!json.is_object()) return InvalidArgument("the request is not a JSON object");
+  ASSIGN_OR_RETURN(const Json json, SmallBody(body));
   const auto ready = json.find("ready");
   if (ready == json.end()) return request;
   if (!ready->is_boolean()) return InvalidArgument("'ready' is not a boolean");
@@ -101,13 +110,10 @@ Result<Message> RepositoryRequestFrom(const Request& http_request, const Route& 
   Message request;
   request.set_repository_name(route.repository);
   request.set_model_name(route.model);
-  if (http_request.body.empty()) return request;
-  ASSIGN_OR_RETURN(const Json json, ParseJson(http_request.body));
-  const auto parameters = json.is_object() ? json.find("parameters") : json.end();
-  if (!json.is_object() || (parameters != json.end() && !parameters->is_object())) {
-    return InvalidArgument("the request or its 'parameters' is not a JSON object");
-  }
+  ASSIGN_OR_RETURN(const Json json, SmallBody(http_request.body));
+  const auto parameters = json.find("parameters");
   if (parameters == json.end()) return request;
+  if (!parameters->is_object()) return InvalidArgument("'parameters' is not a JSON object");
   for (const auto& [name, unused] : parameters->items()) (*request.mutable_parameters())[name];
   return request;
 }
@@ -122,17 +128,22 @@ Response NoSuchRoute(Kind kind) {
   return Failed(404, {Code::kNotFound, "Not Found"});
 }
 
-Response AnswerSettings(const Request& request, Kind kind) {
+Response AnswerSettings(const Methods& methods, const Request& request, Kind kind) {
+  const auto log = [&methods](const ::inference::LogSettingsRequest& settings) {
+    return methods.LogSettings(settings);
+  };
   switch (kind) {
     case Kind::kTraceSettings: return AnswerOf(TraceSettings({}).map(TraceToJson));
     case Kind::kUpdateTraceSettings:
       return AnswerOf(TraceRequestFromJson(request.body).and_then(TraceSettings).map(TraceToJson));
-    case Kind::kLogSettings: return AnswerOf(LogSettings({}).map(LogToJson));
-    default: return AnswerOf(LogRequestFromJson(request.body).and_then(LogSettings).map(LogToJson));
+    case Kind::kLogSettings: return AnswerOf(log({}).map(LogToJson));
+    default: return AnswerOf(LogRequestFromJson(request.body).and_then(log).map(LogToJson));
   }
 }
 
 }  // namespace
+
+std::string Rest::BodyHeader() const { return "Inference-Header-Content-Length"; }
 
 auth::Scope Rest::ScopeOf(std::string_view method, std::string_view target) const {
   switch (ParseOipRoute(method, target).kind) {
@@ -160,7 +171,7 @@ void Rest::Handle(Request request, Responder respond) {
     case Kind::kTraceSettings:
     case Kind::kUpdateTraceSettings:
     case Kind::kLogSettings:
-    case Kind::kUpdateLogSettings: return respond(AnswerSettings(request, route.kind));
+    case Kind::kUpdateLogSettings: return respond(AnswerSettings(methods_, request, route.kind));
     // No region can be registered, so the list of regions is empty, and there is nothing to unregister.
     case Kind::kSharedMemoryStatus: return respond({.body = "[]"});
     case Kind::kSharedMemoryRegister: return respond(ErrorOf(Methods::NoRegions()));

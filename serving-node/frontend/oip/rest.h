@@ -26,6 +26,7 @@ class Rest final : public RestApi, public std::enable_shared_from_this<Rest> {
   Rest(const Methods& methods, Options options) : methods_(methods), options_(options) {}
 
   bool Owns(std::string_view target) const override { return IsOipTarget(target); }
+  std::string BodyHeader() const override;
   auth::Scope ScopeOf(std::string_view method, std::string_view target) const override;
   void Handle(http::Request request, http::Responder respond) override;
 

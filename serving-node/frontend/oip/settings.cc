@@ -75,7 +75,11 @@ Status SetLogSetting(const std::string& name, const LogValue& value, Levels* lev
   return {};
 }
 
+constexpr size_t kSettingsBytesMax = size_t{64} << 10;
+
 Result<Json> ObjectFrom(const std::string& body) {
+  if (body.size() > kSettingsBytesMax)
+    return InvalidArgument("the settings have more than {} bytes", kSettingsBytesMax);
   if (body.empty()) return Json::object();
   ASSIGN_OR_RETURN(Json json, ParseJson(body));
   if (!json.is_object()) return InvalidArgument("the settings are not a JSON object");
@@ -107,10 +111,17 @@ Result<TraceSettingResponse> TraceSettings(const TraceSettingRequest& request) {
   return response;
 }
 
-Result<LogSettingsResponse> LogSettings(const LogSettingsRequest& request) {
+Result<LogSettingsResponse> LogSettings(const LogSettingsRequest& request, bool may_change) {
   Levels levels = CurrentLevels();
   for (const auto& [name, value] : request.settings()) RETURN_IF_ERROR(SetLogSetting(name, value, &levels));
-  if (!request.settings().empty()) spdlog::set_level(LevelOf(levels));
+  if (LevelOf(levels) != LevelOf(CurrentLevels())) {
+    if (!may_change) {
+      return PermissionDenied(
+          "the log settings cannot be changed here, because this node has no tokens for clients (--auth_tokens_file); "
+          "its administration port sets the level, too");
+    }
+    spdlog::set_level(LevelOf(levels));
+  }
   levels = CurrentLevels();
   LogSettingsResponse response;
   auto& settings = *response.mutable_settings();

@@ -15,8 +15,9 @@ namespace longshore::frontend::oip {
 Result<::inference::TraceSettingResponse> TraceSettings(const ::inference::TraceSettingRequest& request);
 
 // Changes the level of the log as requested, and returns the settings. InvalidArgument for an unknown setting, for a
-// value of a wrong type, and for a file or a format other than the present one; then nothing changes.
-Result<::inference::LogSettingsResponse> LogSettings(const ::inference::LogSettingsRequest& request);
+// value of a wrong type, and for a file or a format other than the present one; PermissionDenied for another level if
+// the caller may not change it. After an error nothing has changed.
+Result<::inference::LogSettingsResponse> LogSettings(const ::inference::LogSettingsRequest& request, bool may_change);
 
 // The settings of a REST request, {"trace_level": ["OFF"], "trace_rate": "1"}. InvalidArgument if the text is not a
 // JSON object with such values.

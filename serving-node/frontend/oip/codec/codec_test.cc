@@ -126,6 +126,18 @@ TEST(Proto, RefusesContentsThatDoNotFit) {
   EXPECT_THAT(ErrorOf(request), HasSubstr("expected tensor data for 2 inputs in raw_input_contents"));
 }
 
+TEST(Proto, LimitsTheNumberOfTensors) {
+  ModelInferRequest request = Request("FP32", {0});
+  for (size_t i = 0; i <= kTensorsMax; ++i) request.add_outputs();
+  EXPECT_EQ(ErrorOf(request), "the request has more than 10000 outputs");
+  request.clear_outputs();
+  for (size_t i = 0; i < kTensorsMax; ++i) {
+    *request.add_inputs() = request.inputs(0);
+    request.mutable_inputs()->rbegin()->set_name(std::to_string(i));
+  }
+  EXPECT_EQ(ErrorOf(request), "the request has more than 10000 inputs");
+}
+
 TEST(Proto, RefusesSharedMemoryAndSequences) {
   ModelInferRequest request = Request("FP32", {0});
   (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("r");

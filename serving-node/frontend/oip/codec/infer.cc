@@ -111,8 +111,16 @@ tl::unexpected<Error> NoSharedMemory(std::string_view tensor) {
 }
 
 Status AddInput(const std::string& name, tensor::Tensor values, InferRequest* request) {
+  if (request->inputs.size() == kTensorsMax) return InvalidArgument("the request has more than {} inputs", kTensorsMax);
   if (request->inputs.emplace(name, std::move(values)).second) return {};
   return InvalidArgument("input '{}' already exists in request", name);
+}
+
+Status AddOutput(RequestedOutput output, InferRequest* request) {
+  if (request->outputs.size() == kTensorsMax)
+    return InvalidArgument("the request has more than {} outputs", kTensorsMax);
+  request->outputs.push_back(std::move(output));
+  return {};
 }
 
 Result<InferAnswer> AnswerTo(const InferRequest& request, int64_t version, engine::TensorMap outputs) {

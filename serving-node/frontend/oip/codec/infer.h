@@ -46,8 +46,13 @@ Status SetParameter(const std::string& name, const Parameter& value, RequestedOu
 // The error for a tensor in shared memory.
 tl::unexpected<Error> NoSharedMemory(std::string_view tensor);
 
-// Adds an input. InvalidArgument if the request already has one with this name.
+// How many inputs and how many outputs a request may name.
+inline constexpr size_t kTensorsMax = 10000;
+
+// Adds an input. InvalidArgument if the request already has one with this name, or has kTensorsMax inputs.
 Status AddInput(const std::string& name, tensor::Tensor values, InferRequest* request);
+// Adds an output. InvalidArgument if the request has kTensorsMax outputs.
+Status AddOutput(RequestedOutput output, InferRequest* request);
 
 // One tensor of an answer.
 struct InferOutput {

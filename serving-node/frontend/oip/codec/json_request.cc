@@ -80,8 +80,7 @@ class BodyReader {
     }));
     if (output.name.empty()) return InvalidArgument("Unable to parse 'outputs': an output has no 'name'");
     if (parameters) RETURN_IF_ERROR(ReadParametersAt(*parameters, &output));
-    request_.outputs.push_back(std::move(output));
-    return {};
+    return AddOutput(std::move(output), &request_);
   }
 
   template <typename Target>

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 namespace longshore::frontend::oip::codec {
 namespace {
 
@@ -49,6 +51,18 @@ TEST(JsonRequest, ReadsIntegersExactly) {
   EXPECT_THAT(request->inputs.at("x").values<int64_t>(), ElementsAre(INT64_MAX, INT64_MIN));
   const auto large = Read(WithInput(R"("shape":[1],"datatype":"UINT64","data":[18446744073709551615])"));
   EXPECT_THAT(large->inputs.at("x").values<uint64_t>(), ElementsAre(UINT64_MAX));
+}
+
+TEST(JsonRequest, ReadsAllFormsOfNumbers) {
+  const auto request =
+      Read(WithInput(R"("shape":[3,2],"datatype":"FP32","data":[ [-0.0,1e2], [ NaN , -Infinity],[16777217,1.5E-3]])"));
+  ASSERT_TRUE(request) << request.error().message;
+  const auto values = request->inputs.at("x").values<float>();
+  EXPECT_TRUE(std::signbit(values[0]));
+  EXPECT_TRUE(std::isnan(values[2]));
+  EXPECT_THAT(values.subspan(3), ElementsAre(-INFINITY, 16777216.0f, 0.0015f));
+  const auto scalar = Read(WithInput(R"("shape":[],"datatype":"FP64","data":7)"));
+  EXPECT_THAT(scalar->inputs.at("x").values<double>(), ElementsAre(7.0));
 }
 
 TEST(JsonRequest, RefusesNumbersThatDoNotFit) {

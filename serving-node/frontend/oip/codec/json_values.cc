@@ -1,8 +1,10 @@
 #include "serving-node/frontend/oip/codec/json_values.h"
 
+#include <charconv>
 #include <limits>
 #include <type_traits>
 
+#include "serving-node/frontend/json/numbers.h"
 #include "serving-node/frontend/oip/codec/datatype.h"
 
 namespace longshore::frontend::oip::codec {
@@ -38,6 +40,8 @@ bool To(const Value& value, T* number) {
   return true;
 }
 
+bool IsBetween(char c) { return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
 tl::unexpected<Error> WrongSize(const InputHead& head, int64_t expected) {
   return InvalidArgument(
       "Unable to parse 'data': Shape does not match true shape of 'data' field of input '{}': the shape {} has {} "
@@ -66,8 +70,47 @@ Status ForEachScalar(JsonReader* reader, const InputHead& head, Take take) {
   return {};
 }
 
+// Reads the number at `at`, and returns the position after it; nullptr if a JsonReader must read it.
+template <typename T>
+const char* TakeNumber(const char* at, const char* end, T* number) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return json::TakeReal(at, end, number);
+  } else {
+    const auto [next, error] = std::from_chars(at, end, *number);
+    const bool is_whole = *next != '.' && *next != 'e' && *next != 'E';
+    return error == std::errc{} && is_whole ? next : nullptr;
+  }
+}
+
+// Reads a list that has only lists and numbers. Returns false if it has other values or another size than the tensor.
+// Requires that the text at the offset is valid JSON.
+template <typename T>
+bool FillFromList(std::string_view json, size_t offset, Tensor* tensor) {
+  auto* out = reinterpret_cast<T*>(tensor->mutable_data());
+  auto* const out_end = out + tensor->elements();
+  const char* at = json.data() + offset;
+  const char* const end = json.data() + json.size();
+  if (*at != '[') return false;
+  for (size_t level = 0;;) {
+    if (*at == '[') {
+      ++level;
+    } else if (*at == ']') {
+      if (--level == 0) return out == out_end;
+    } else if (!IsBetween(*at)) {
+      if (out == out_end || (at = TakeNumber(at, end, out++)) == nullptr) return false;
+      continue;
+    }
+    ++at;
+  }
+}
+
+// Most tensors are lists of numbers. FillFromList reads them a few times faster than a JsonReader, which reports
+// errors.
 template <typename T>
 Status FillNumbers(JsonReader* reader, const InputHead& head, Tensor* tensor) {
+  if constexpr (!std::is_same_v<T, bool>) {
+    if (FillFromList<T>(reader->json(), reader->offset(), tensor)) return {};
+  }
   auto* out = reinterpret_cast<T*>(tensor->mutable_data());
   auto* const end = out + tensor->elements();
   bool is_full = false;

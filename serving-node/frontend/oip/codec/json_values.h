@@ -27,7 +27,7 @@ Result<tensor::Shape> ReadShape(json::JsonReader* reader, std::string_view input
 Result<Parameter> ReadParameter(json::JsonReader* reader, std::string_view name);
 
 // Reads the elements of an input from "data". `scalars` is the number of scalars in the whole text, which limits the
-// memory that a wrong shape can take.
+// memory that a wrong shape can take. The reader must be on the first event of the value, and is used up.
 Result<tensor::Tensor> ReadData(json::JsonReader* reader, const InputHead& head, size_t scalars, ElementBudget* budget);
 
 inline bool IsNull(const json::JsonReader& reader) {

@@ -170,8 +170,9 @@ Result<InferRequest> FromProto(ModelInferRequest message, int64_t elements_max) 
   request.id = std::move(*message.mutable_id());
   RETURN_IF_ERROR(SetParameters(message.parameters(), &request));
   for (auto& output : *message.mutable_outputs()) {
-    request.outputs.push_back({.name = std::move(*output.mutable_name())});
-    RETURN_IF_ERROR(SetParameters(output.parameters(), &request.outputs.back()));
+    RequestedOutput requested{.name = std::move(*output.mutable_name())};
+    RETURN_IF_ERROR(SetParameters(output.parameters(), &requested));
+    RETURN_IF_ERROR(AddOutput(std::move(requested), &request));
   }
   RETURN_IF_ERROR(ReadInputs(&message, elements_max, &request));
   return request;
