@@ -29,6 +29,15 @@ size_t LengthOfCharacter(std::string_view text, size_t at) {
 
 }  // namespace
 
+bool IsUtf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = LengthOfCharacter(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
 std::string_view Utf8Prefix(std::string_view text, size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   // Only a character that begins in the last three bytes before the limit can extend beyond it, because a character has

@@ -8,6 +8,9 @@
 
 namespace longshore {
 
+// Whether the text is valid UTF-8.
+bool IsUtf8(std::string_view text);
+
 // Returns the longest prefix of at most `bytes_max` bytes that does not end within a character. Each byte that is not
 // valid UTF-8 counts as one character.
 std::string_view Utf8Prefix(std::string_view text, size_t bytes_max);

@@ -27,6 +27,14 @@ TEST(Utf8Prefix, HasTheFullLengthIfTheBytesAreNotUtf8) {
   EXPECT_EQ(Utf8Prefix(std::string(100, '\xE6'), 80).size(), 80u);
 }
 
+TEST(IsUtf8, AcceptsWhatTheUnicodeStandardCallsWellFormed) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8("a\u00e9\u20ac\U0001F600"));
+  EXPECT_FALSE(IsUtf8("a\xff"));
+  EXPECT_FALSE(IsUtf8("\xe2\x82")) << "the character is not complete";
+  EXPECT_FALSE(IsUtf8("\xed\xa0\x80")) << "a surrogate";
+}
+
 TEST(ValidUtf8, ReplacesOnlyBytesThatAreNotUtf8) {
   EXPECT_EQ(ValidUtf8(kCyrillic + kChinese + kEmoji), kCyrillic + kChinese + kEmoji);
   EXPECT_EQ(ValidUtf8("a\xFFz"), "a\uFFFDz");

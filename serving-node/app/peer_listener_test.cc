@@ -73,10 +73,10 @@ class PeerListenerTest : public NodeTest {
     routing::ForwardCall call;
     call.target = target;
     call.method = "/longshore.peer.Peer/GetLoad";
-    call.serialized = request.SerializeAsString();
+    call.serialized = Pieces(request.SerializeAsString());
     call.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    std::promise<Result<std::string>> answer;
-    forwarder.Forward(std::move(call), [&](Result<std::string> reply) { answer.set_value(std::move(reply)); });
+    std::promise<Result<Pieces>> answer;
+    forwarder.Forward(std::move(call), [&](Result<Pieces> reply) { answer.set_value(std::move(reply)); });
     const auto reply = answer.get_future().get();
     return reply ? Error{Code::kOk, ""} : reply.error();
   }

@@ -31,17 +31,16 @@ std::vector<std::string> Expand(const std::vector<std::string>& targets) {
   return all;
 }
 
-std::future<Result<std::string>> Ask(const std::string& target, const std::string& fleet,
-                                     routing::Forwarder& forwarder) {
+std::future<Result<Pieces>> Ask(const std::string& target, const std::string& fleet, routing::Forwarder& forwarder) {
   peer::StateRequest request;
   request.set_fleet(fleet);
   routing::ForwardCall call;
   call.target = target;
   call.method = kMethod;
-  call.serialized = request.SerializeAsString();
+  call.serialized = Pieces(request.SerializeAsString());
   call.deadline = std::chrono::steady_clock::now() + kAnswerMax;
-  const auto promise = std::make_shared<std::promise<Result<std::string>>>();
-  forwarder.Forward(std::move(call), [promise](Result<std::string> reply) { promise->set_value(std::move(reply)); });
+  const auto promise = std::make_shared<std::promise<Result<Pieces>>>();
+  forwarder.Forward(std::move(call), [promise](Result<Pieces> reply) { promise->set_value(std::move(reply)); });
   return promise->get_future();
 }
 
@@ -53,13 +52,13 @@ bool IsNewer(const DesiredState& a, const DesiredState& b) {
 
 std::optional<DesiredState> AskPeersForState(const std::vector<std::string>& targets, const std::string& fleet,
                                              routing::Forwarder& forwarder) {
-  std::vector<std::future<Result<std::string>>> asked;
+  std::vector<std::future<Result<Pieces>>> asked;
   for (const std::string& target : Expand(targets)) asked.push_back(Ask(target, fleet, forwarder));
   std::optional<DesiredState> newest;
   for (auto& answer : asked) {
     const auto bytes = answer.get();
     peer::StateReply reply;
-    if (!bytes || !reply.ParseFromString(*bytes) || !reply.has_state()) continue;
+    if (!bytes || !reply.ParseFromString(bytes->ToString()) || !reply.has_state()) continue;
     if (!newest || IsNewer(reply.state(), *newest)) newest = std::move(*reply.mutable_state());
   }
   return newest;

@@ -22,10 +22,10 @@ struct Query {
   DescribeDone done;
 };
 
-Result<Described> Read(const std::string& bytes) {
+Result<Described> Read(const Pieces& bytes) {
   tensorflow::serving::GetModelMetadataResponse response;
   tensorflow::serving::SignatureDefMap map;
-  if (!response.ParseFromString(bytes) || !response.metadata().contains(kField) ||
+  if (!response.ParseFromString(bytes.ToString()) || !response.metadata().contains(kField) ||
       !response.metadata().at(kField).UnpackTo(&map)) {
     return Internal("the answer of a peer is not a GetModelMetadataResponse with signatures");
   }
@@ -40,7 +40,7 @@ routing::ForwardCall MetadataCall(const tensorflow::serving::ModelSpec& spec,
   request.add_metadata_field(kField);
   routing::ForwardCall call;
   call.method = kMetadataMethod;
-  call.serialized = request.SerializeAsString();
+  call.serialized = Pieces(request.SerializeAsString());
   call.deadline = deadline;
   return call;
 }
@@ -54,7 +54,7 @@ void AskNext(const std::shared_ptr<Query>& query) {
   }
   query->call.target = peers.back();
   peers.pop_back();
-  query->forwarder.Forward(query->call, [query](const Result<std::string>& reply) {
+  query->forwarder.Forward(query->call, [query](const Result<Pieces>& reply) {
     const bool other_may_know =
         !reply && (reply.error().code == Code::kUnavailable || reply.error().code == Code::kNotFound);
     if (other_may_know) return AskNext(query);
@@ -119,7 +119,7 @@ void FleetCatalog::AskHolders(const tensorflow::serving::ModelSpec& spec, routin
 
 void FleetCatalog::AskHomes(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
                             const DescribeDone& done) const {
-  router_.AskHomes(spec.name(), MetadataCall(spec, deadline), [this, spec, done](const Result<std::string>& reply) {
+  router_.AskHomes(spec.name(), MetadataCall(spec, deadline), [this, spec, done](const Result<Pieces>& reply) {
     if (reply) return done(Read(*reply));
     const bool unknown = reply.error().code == routing::kHopUnknown;
     done(unknown ? here_.Describe(spec) : tl::make_unexpected(reply.error()));
@@ -133,11 +133,11 @@ void FleetCatalog::StatusElsewhere(const tensorflow::serving::ModelSpec& spec,
   *request.mutable_model_spec() = spec;
   routing::ForwardCall call;
   call.method = kStatusMethod;
-  call.serialized = request.SerializeAsString();
+  call.serialized = Pieces(request.SerializeAsString());
   call.deadline = deadline;
-  router_.AskHomes(spec.name(), std::move(call), [this, spec, deadline, done](const Result<std::string>& reply) {
+  router_.AskHomes(spec.name(), std::move(call), [this, spec, deadline, done](const Result<Pieces>& reply) {
     tensorflow::serving::GetModelStatusResponse response;
-    if (reply && !response.ParseFromString(*reply))
+    if (reply && !response.ParseFromString(reply->ToString()))
       return done(Internal("the answer of a peer is not a GetModelStatusResponse"));
     if (reply) return done(std::move(response));
     if (reply.error().code == routing::kHopUnknown) return Catalog::StatusElsewhere(spec, deadline, done);

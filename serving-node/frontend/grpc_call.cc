@@ -56,14 +56,9 @@ ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<
   return reactor;
 }
 
-tl::unexpected<Error> Malformed(const google::protobuf::MessageLite& request, size_t bytes) {
-  const std::string type = request.GetTypeName();
-  return InvalidArgument("malformed {} ({} bytes)", type.substr(type.rfind('.') + 1), bytes);
-}
-
 ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest& metered, const Error& error) {
   metered.End(error.code, {});
-  AddRetryHint(context);
+  if (error.code != Code::kInvalidArgument) AddRetryHint(context);
   return Refuse(context, tl::make_unexpected(error));
 }
 

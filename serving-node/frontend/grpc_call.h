@@ -45,12 +45,9 @@ void AddRetryHint(::grpc::CallbackServerContext* context);
 
 // Ends a call with an error.
 ::grpc::ServerUnaryReactor* Refuse(::grpc::CallbackServerContext* context, const tl::unexpected<Error>& error);
-// Ends a call that got no in-flight slot.
+// Ends a call that was not parsed: it got no in-flight slot, or it is malformed.
 ::grpc::ServerUnaryReactor* Refuse(::grpc::CallbackServerContext* context, const MeteredRequest& metered,
                                    const Error& error);
-
-// The error for a request of this type whose bytes are not a valid message.
-tl::unexpected<Error> Malformed(const google::protobuf::MessageLite& request, size_t bytes);
 
 // An answer as bytes, and the model spec with the version that answered.
 struct Encoded {

@@ -77,7 +77,7 @@ TEST_F(Grpc, PredictKeepsBytesHeadersAndDeadlineAndNamesVersionAndNode) {
   EXPECT_EQ(context.GetServerInitialMetadata().find("x-longshore-version")->second, "3");
   EXPECT_EQ(context.GetServerInitialMetadata().find("x-longshore-node")->second, "n1");
   const routing::PredictCall call = predictor_.last();
-  EXPECT_EQ(call.serialized, request.SerializeAsString());
+  EXPECT_EQ(call.request.ToPieces().ToString(), request.SerializeAsString());
   EXPECT_THAT(call.headers, testing::Contains(testing::Pair("x-user-id", "u7")));
   EXPECT_LT(call.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(61));
   EXPECT_EQ(call.protocol, routing::Protocol::kGrpc);
@@ -95,9 +95,9 @@ TEST_F(Grpc, TheGateRequiresATokenFromForwardersToo) {
     const auto forwarder = routing::MakeGrpcForwarder(std::move(options));
     routing::ForwardCall call;
     call.target = "127.0.0.1:" + std::to_string(server_->port());
-    call.serialized = RequestFor("digits", 1).SerializeAsString();
-    std::promise<Result<std::string>> answer;
-    forwarder->Forward(call, [&](Result<std::string> each) { answer.set_value(std::move(each)); });
+    call.serialized = Pieces(RequestFor("digits", 1).SerializeAsString());
+    std::promise<Result<Pieces>> answer;
+    forwarder->Forward(call, [&](Result<Pieces> each) { answer.set_value(std::move(each)); });
     return answer.get_future().get();
   };
   const auto refused = forward({.fleet = "f"});

@@ -9,8 +9,10 @@
 #include "serving-node/frontend/grpc_call.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/queries.h"
+#include "serving-node/inference/response.h"
+#include "serving-node/inference/wire.h"
 #include "serving-node/routing/hop.h"
-#include "serving-node/tensor/proto.h"
+#include "serving-node/tensor/wire.h"
 
 namespace longshore::frontend {
 namespace {
@@ -31,13 +33,9 @@ const std::string& ModelOf(const tensorflow::serving::MultiInferenceRequest& req
 }
 
 Encoded Encode(routing::PredictAnswer answer, tensor::Encoding encoding) {
-  if (!answer.serialized.empty()) return {std::move(answer.model_spec), rpc::ToByteBuffer(answer.serialized)};
-  tensorflow::serving::PredictResponse response;
-  *response.mutable_model_spec() = std::move(answer.model_spec);
-  for (const auto& [name, tensor] : answer.outputs)
-    tensor::ToProto(tensor, &(*response.mutable_outputs())[name], encoding);
-  ByteBuffer bytes = ToByteBuffer(response);
-  return {std::move(*response.mutable_model_spec()), std::move(bytes)};
+  const Pieces bytes = answer.serialized.empty() ? inference::ResponseOf(answer.model_spec, answer.outputs, encoding)
+                                                 : std::move(answer.serialized);
+  return {std::move(answer.model_spec), rpc::ToByteBuffer(bytes)};
 }
 
 template <typename Response>
@@ -79,14 +77,10 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
   MeteredRequest metered = Metered(routing::Api::kPredict);
   auto slot = Enter(*context);
   if (!slot) return Refuse(context, metered, slot.error());
-  routing::PredictCall call = ToCall(InfoOf(*context), {});
-  call.serialized = rpc::ToBytes(*request);
-  const bool is_read = call.request.ParseFromString(call.serialized);
-  metered.SetModel(call.request.model_spec().name());
-  if (!is_read) {
-    metered.End(Code::kInvalidArgument, {});
-    return Refuse(context, Malformed(call.request, call.serialized.size()));
-  }
+  auto read = inference::Request::Parse(rpc::ToPieces(*request));
+  if (!read) return Refuse(context, metered, read.error());
+  metered.SetModel(read->model_spec().name());
+  routing::PredictCall call = ToCall(InfoOf(*context), std::move(*read));
   auto* reactor =
       new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(*slot));
   call.cancelled = reactor->cancelled();
@@ -119,15 +113,13 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
   MeteredRequest metered = Metered(api);
   auto slot = Enter(*context);
   if (!slot) return Refuse(context, metered, slot.error());
-  const std::string bytes = rpc::ToBytes(request);
+  const Pieces bytes = rpc::ToPieces(request);
+  tensor::PiecesStream stream(bytes);
   Request message;
-  const bool is_read = message.ParseFromString(bytes);
+  const bool is_read = message.ParseFromZeroCopyStream(&stream);
   metered.SetModel(ModelOf(message));
   metered.SetExamples(ExampleCount(message.input()));
-  if (!is_read) {
-    metered.End(Code::kInvalidArgument, {});
-    return Refuse(context, Malformed(message, bytes.size()));
-  }
+  if (!is_read) return Refuse(context, metered, inference::Malformed(message, bytes.size()));
   auto* reactor =
       new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(*slot));
   CallInfo info = InfoOf(*context);

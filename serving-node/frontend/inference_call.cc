@@ -62,9 +62,8 @@ void MoveResult(InferenceResult* from, tensorflow::serving::RegressionResponse* 
 
 }  // namespace
 
-routing::PredictCall ToCall(CallInfo info, tensorflow::serving::PredictRequest request) {
+routing::PredictCall ToCall(CallInfo info, inference::Request request) {
   return {.request = std::move(request),
-          .serialized = {},
           .headers = std::move(info.headers),
           .deadline = info.deadline,
           .protocol = info.protocol,

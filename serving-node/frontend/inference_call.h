@@ -26,7 +26,7 @@ struct CallInfo {
   std::stop_token cancelled{};
 };
 
-routing::PredictCall ToCall(CallInfo info, tensorflow::serving::PredictRequest request);
+routing::PredictCall ToCall(CallInfo info, inference::Request request);
 
 // Thread-safe and cheap to copy. The predictor and the catalog must outlive this object and its calls, but this object
 // need not outlive its calls.

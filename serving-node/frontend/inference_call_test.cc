@@ -44,7 +44,7 @@ class ExampleModel final : public Catalog, public routing::Predictor {
     if (asked.has_version() && asked.version().value() == gone_) {
       return done(NotFound("Servable not found for request: Specific(m, {})", gone_));
     }
-    const int64_t rows = call.request.inputs().at("inputs").string_val_size();
+    const int64_t rows = call.request.ReadInputs(1000, 1000)->at("inputs").elements();
     routing::PredictAnswer answer;
     answer.model_spec = call.request.model_spec();
     if (!answer.model_spec.has_version()) answer.model_spec.mutable_version()->set_value(++version_);

@@ -1,6 +1,6 @@
 #include "serving-node/frontend/queries.h"
 
-#include "serving-node/tensor/proto.h"
+#include "serving-node/inference/response.h"
 
 namespace longshore::frontend {
 namespace {
@@ -69,13 +69,7 @@ Result<GetModelMetadataResponse> ToResponse(const std::string& model, const Resu
 
 Result<engine::TensorMap> OutputsOf(routing::PredictAnswer answer) {
   if (answer.serialized.empty()) return std::move(answer.outputs);
-  tensorflow::serving::PredictResponse response;
-  if (!response.ParseFromString(answer.serialized)) return Internal("the answer of a peer is not a PredictResponse");
-  engine::TensorMap outputs;
-  for (const auto& [name, proto] : response.outputs()) {
-    ASSIGN_OR_RETURN(outputs[name], tensor::FromProto(proto));
-  }
-  return outputs;
+  return inference::OutputsOf(answer.serialized);
 }
 
 void DescribeAnywhere(const Catalog& catalog, const ModelSpec& spec, std::chrono::steady_clock::time_point deadline,

@@ -169,36 +169,37 @@ class Api final : public std::enable_shared_from_this<Api> {
 
   void Predict(Request request, ModelSpec spec, const Reply& reply) {
     const auto call = std::make_shared<routing::PredictCall>(ToCall(InfoOf(&request), {}));
-    *call->request.mutable_model_spec() = spec;
     Result<Described> described;
     bool asked = false;
-    const auto form = ReadBody(request.body, &call->request, [&]() -> const Result<Described>& {
+    auto read = ReadBody(request.body, [&]() -> const Result<Described>& {
       asked = true;
       // The node that runs the request checks the inputs again.
       return described = catalog_.DescribeSimilar(spec);
     });
-    if (!asked || described) return Run(call, form, reply);
+    if (!asked || described) return Run(call, spec, std::move(read), reply);
     const auto body = std::make_shared<std::string>(std::move(request.body));
-    const auto answer = [api = shared_from_this(), call, reply, body](const Result<Described>& elsewhere) {
+    const auto answer = [api = shared_from_this(), call, spec, reply, body](const Result<Described>& elsewhere) {
       reply.Guard([&] {
         const auto describe = [&]() -> const Result<Described>& { return elsewhere; };
-        api->Run(call, api->ReadBody(*body, &call->request, describe), reply);
+        api->Run(call, spec, api->ReadBody(*body, describe), reply);
       });
     };
     catalog_.DescribeElsewhere(spec, call->deadline, answer);
   }
 
-  void Run(const std::shared_ptr<routing::PredictCall>& call, const Result<json::JsonForm>& form,
+  void Run(const std::shared_ptr<routing::PredictCall>& call, ModelSpec spec, Result<json::Prediction> read,
            const Reply& reply) const {
-    if (!form) return reply(form.error());
-    predictor_.Predict(std::move(*call), [reply, form = *form](Result<routing::PredictAnswer> answer) {
+    if (!read) return reply(read.error());
+    if (!read->signature_name.empty()) spec.set_signature_name(std::move(read->signature_name));
+    call->request = inference::Request(std::move(spec), std::move(read->inputs));
+    predictor_.Predict(std::move(*call), [reply, form = read->form](Result<routing::PredictAnswer> answer) {
       reply.Guard([&] { reply(PredictionText(std::move(answer), form)); });
     });
   }
 
   // The result of `describe` must stay alive until the body is parsed.
-  Result<json::JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request,
-                                  const std::function<const Result<Described>&()>& describe) const {
+  Result<json::Prediction> ReadBody(const std::string& body,
+                                    const std::function<const Result<Described>&()>& describe) const {
     const auto find = [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
       const Result<Described>& described = describe();
       if (!described) return tl::make_unexpected(described.error());
@@ -207,8 +208,8 @@ class Api final : public std::enable_shared_from_this<Api> {
       return InvalidArgument("Serving signature name: \"{}\" not found in signature def", name);
     };
     const auto elements_max = static_cast<size_t>(options_.budget.elements_max);
-    if (const auto form = json::NumbersFromJson(body, find, request, elements_max)) return *form;
-    return json::PredictRequestFromJson(body, find, request, elements_max);
+    if (auto read = json::NumbersFromJson(body, find, elements_max)) return std::move(*read);
+    return json::PredictionFromJson(body, find, elements_max);
   }
 
   void ModelStatus(const ModelSpec& spec, const Responder& respond) const {

@@ -43,10 +43,11 @@ class FakePredictor final : public routing::Predictor {
     }
   }
 
-  static Result<routing::PredictAnswer> Answer(const tensorflow::serving::PredictRequest& request) {
+  static Result<routing::PredictAnswer> Answer(const inference::Request& request) {
     if (request.model_spec().name() != "digits")
       return NotFound("Servable not found for request: Latest({})", request.model_spec().name());
-    ASSIGN_OR_RETURN(const auto x, tensor::FromProto(request.inputs().at("x")));
+    ASSIGN_OR_RETURN(const auto inputs, request.ReadInputs(1000, 1000));
+    const tensor::Tensor& x = inputs.at("x");
     std::vector<float> doubled(x.values<float>().begin(), x.values<float>().end());
     for (float& value : doubled) value *= 2;
     routing::PredictAnswer answer;

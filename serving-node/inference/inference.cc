@@ -11,7 +11,6 @@ using engine::TensorMap;
 using tensor::DType;
 using tensor::Tensor;
 using tensorflow::serving::Input;
-using tensorflow::serving::PredictRequest;
 
 constexpr const char* kInputs = "inputs";
 constexpr const char* kClasses = "classes";
@@ -25,7 +24,7 @@ const google::protobuf::RepeatedPtrField<tensorflow::Example>& ExamplesOf(const 
 
 // Each element of the tensor is the context followed by the example. A parser keeps the last value of a feature, so the
 // example's value wins over the context's.
-Status AddExamples(const Input& input, tensorflow::TensorProto* tensor) {
+Result<Tensor> ToTensor(const Input& input) {
   if (ExampleCount(input) == 0) return InvalidArgument("Input is empty.");
   const std::string context = input.example_list_with_context().context().SerializeAsString();
   const auto count = static_cast<size_t>(ExampleCount(input));
@@ -33,15 +32,14 @@ Status AddExamples(const Input& input, tensorflow::TensorProto* tensor) {
     return ResourceExhausted("a context of {} bytes, copied into each of {} examples, exceeds {} bytes", context.size(),
                              count, kContextBytesMax);
   }
-  tensor->set_dtype(tensorflow::DT_STRING);
-  tensor->mutable_tensor_shape()->add_dim()->set_size(ExampleCount(input));
+  ASSIGN_OR_RETURN(Tensor made, Tensor::Make(DType::kString, {ExampleCount(input)}));
+  auto bytes = made.mutable_values<std::string>().begin();
   for (const auto& example : ExamplesOf(input)) {
-    std::string* bytes = tensor->add_string_val();
     bytes->reserve(context.size() + example.ByteSizeLong());
     *bytes = context;
-    example.AppendToString(bytes);
+    example.AppendToString(&*bytes++);
   }
-  return {};
+  return made;
 }
 
 std::string NamesOf(const google::protobuf::Map<std::string, tensorflow::TensorInfo>& tensors) {
@@ -112,12 +110,10 @@ Result<Method> MethodOf(std::string_view name) {
 
 int ExampleCount(const Input& input) { return ExamplesOf(input).size(); }
 
-Result<PredictRequest> ToPredict(Method method, const Question& question) {
+Result<Request> ToPredict(Method method, const Question& question) {
   RETURN_IF_ERROR(CheckSignature(method, question));
-  PredictRequest request;
-  *request.mutable_model_spec() = question.spec;
-  RETURN_IF_ERROR(AddExamples(question.input, &(*request.mutable_inputs())[kInputs]));
-  return request;
+  ASSIGN_OR_RETURN(Tensor examples, ToTensor(question.input));
+  return Request(question.spec, {{kInputs, std::move(examples)}});
 }
 
 Result<tensorflow::serving::ClassificationResult> ToClassifications(const TensorMap& outputs, int examples) {

@@ -14,6 +14,7 @@
 
 #include "common/base/error.h"
 #include "serving-node/engine/engine.h"
+#include "serving-node/inference/request.h"
 #include "tensorflow/saved_model.pb.h"
 #include "tensorflow_serving/apis.pb.h"
 
@@ -41,10 +42,10 @@ struct Question {
   bool check_name = false;
 };
 
-// Returns the PredictRequest for the question. ResourceExhausted above kContextBytesMax; InvalidArgument if the input
+// Returns the request for the question. ResourceExhausted above kContextBytesMax; InvalidArgument if the input
 // has no example, if the signature lacks inputs or outputs that the method needs, or, with `check_name`, if the
 // signature names another method.
-Result<tensorflow::serving::PredictRequest> ToPredict(Method method, const Question& question);
+Result<Request> ToPredict(Method method, const Question& question);
 
 // The number of Examples in the input.
 int ExampleCount(const tensorflow::serving::Input& input);

@@ -24,8 +24,8 @@ const char* const kClassifySignature =
 const char* const kTwoExamples =
     "example_list { examples { features { feature { key: 'x' value { float_list { value: 1 } } } } } examples {} }";
 
-Result<tensorflow::serving::PredictRequest> Predict(Method method, const std::string& signature,
-                                                    const std::string& input, bool check_name = false) {
+Result<Request> Predict(Method method, const std::string& signature, const std::string& input,
+                        bool check_name = false) {
   tensorflow::serving::ModelSpec spec;
   spec.set_name("m");
   return ToPredict(method, {.spec = spec,
@@ -42,13 +42,14 @@ std::string ErrorOf(const Result<T>& result) {
 TEST(Inference, ConvertsEachExampleToOneRowOfTheOnlyInput) {
   const auto request = Predict(Method::kClassify, kClassifySignature, kTwoExamples);
   ASSERT_TRUE(request) << ToString(request.error());
-  const auto& tensor = request->inputs().at("inputs");
-  ASSERT_EQ(tensor.string_val_size(), 2);
+  const auto inputs = request->ReadInputs(2, 0);
+  ASSERT_TRUE(inputs);
+  const Tensor& rows = inputs->at("inputs");
+  ASSERT_EQ(rows.shape(), tensor::Shape{2});
   tensorflow::Example first;
-  ASSERT_TRUE(first.ParseFromString(tensor.string_val(0)));
+  ASSERT_TRUE(first.ParseFromString(rows.values<std::string>()[0]));
   EXPECT_EQ(first.features().feature().at("x").float_list().value(0), 1);
-  EXPECT_EQ(tensor.string_val(1), "");
-  EXPECT_EQ(tensor.tensor_shape().dim(0).size(), 2);
+  EXPECT_EQ(rows.values<std::string>()[1], "");
 }
 
 TEST(Inference, LimitsTheBytesOfRepeatedContexts) {
@@ -74,7 +75,7 @@ TEST(Inference, AddsTheFeaturesOfTheContextThatAnExampleLacks) {
                                "  examples { features { feature { key: 'x' value { float_list { value: 1 } } } } } }");
   ASSERT_TRUE(request) << ToString(request.error());
   tensorflow::Example merged;
-  ASSERT_TRUE(merged.ParseFromString(request->inputs().at("inputs").string_val(0)));
+  ASSERT_TRUE(merged.ParseFromString(request->ReadInputs(1, 0)->at("inputs").values<std::string>()[0]));
   EXPECT_EQ(merged.features().feature().at("x").float_list().value(0), 1);
   EXPECT_EQ(merged.features().feature().at("c").int64_list().value(0), 7);
 }

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "serving-node/inference/inference.h"
-#include "serving-node/tensor/proto.h"
 
 namespace longshore::inference {
 namespace {
@@ -27,8 +26,17 @@ Names Without(const Names& names, const Names& others) {
   return rest;
 }
 
-Status CheckInputNames(const tensorflow::serving::PredictRequest& request, const tensorflow::SignatureDef& signature) {
-  const Names sent = NamesOf(request.inputs());
+// Whether the request has exactly the inputs of the signature: the usual case, for which no sets are made.
+bool HasAllInputs(const Request& request, const tensorflow::SignatureDef& signature) {
+  const auto names = request.input_names();
+  return names.size() == signature.inputs().size() &&
+         std::ranges::all_of(names, [&](std::string_view name) { return signature.inputs().contains(name); });
+}
+
+Status CheckInputNames(const Request& request, const tensorflow::SignatureDef& signature) {
+  if (HasAllInputs(request, signature)) return {};
+  const auto names = request.input_names();
+  const Names sent(names.begin(), names.end());
   const Names known = NamesOf(signature.inputs());
   const Names extra = Without(sent, known);
   const Names missing = Without(Without(known, NamesOf(signature.defaults())), sent);
@@ -40,9 +48,9 @@ Status CheckInputNames(const tensorflow::serving::PredictRequest& request, const
       fmt::join(missing, ","));
 }
 
-Status CheckOutputNames(const tensorflow::serving::PredictRequest& request, const tensorflow::SignatureDef& signature) {
+Status CheckOutputNames(const Request& request, const tensorflow::SignatureDef& signature) {
   Names seen;
-  for (const std::string& name : request.output_filter()) {
+  for (const std::string& name : request.outputs()) {
     if (!signature.outputs().contains(name)) {
       return InvalidArgument("output tensor alias not found in signature: {} Outputs expected to be in the set {{{}}}.",
                              name, fmt::join(NamesOf(signature.outputs()), ","));
@@ -52,24 +60,10 @@ Status CheckOutputNames(const tensorflow::serving::PredictRequest& request, cons
   return {};
 }
 
-// Counts the elements from the shapes, before memory is allocated. Ignores a tensor with an invalid shape, which the
-// parser of its values rejects later.
-Status CheckElements(const tensorflow::serving::PredictRequest& request, int64_t elements_max) {
-  int64_t left = elements_max;
-  for (const auto& [name, proto] : request.inputs()) {
-    const auto shape = tensor::PatternFromProto(proto.tensor_shape());
-    const auto count = tensor::ElementCount(shape.value_or(tensor::Shape()));
-    if (count && (left -= std::min(left + 1, *count)) < 0) {
-      return ResourceExhausted("the inputs have more than {} elements", elements_max);
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
-Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request,
-                                        const Signatures& signatures, int64_t elements_max, size_t filled_bytes_max) {
+Result<engine::RunRequest> ToRunRequest(const Request& request, const Signatures& signatures, int64_t elements_max,
+                                        size_t filled_bytes_max) {
   engine::RunRequest run;
   run.signature = SignatureName(request.model_spec());
   const auto signature = signatures.find(run.signature);
@@ -77,13 +71,8 @@ Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictReques
     return FailedPrecondition("Serving signature key \"{}\" not found.", run.signature);
   RETURN_IF_ERROR(CheckInputNames(request, signature->second));
   RETURN_IF_ERROR(CheckOutputNames(request, signature->second));
-  RETURN_IF_ERROR(CheckElements(request, elements_max));
-  for (const auto& [name, proto] : request.inputs()) {
-    auto values = tensor::FromProto(proto, filled_bytes_max);
-    if (!values) return InvalidArgument("tensor parsing error: {}", name);
-    run.inputs.emplace(name, std::move(*values));
-  }
-  run.outputs.assign(request.output_filter().begin(), request.output_filter().end());
+  ASSIGN_OR_RETURN(run.inputs, request.ReadInputs(elements_max, filled_bytes_max));
+  run.outputs = request.outputs();
   return run;
 }
 

@@ -98,20 +98,17 @@ Result<std::string> ReadJson(const std::string& file) {
 }
 
 Result<Inputs> ParseInputs(std::string_view json, const std::string& signature, const engine::LoadedModel& model) {
-  tensorflow::serving::PredictRequest request;
   Inputs inputs;
   const auto find = [&](const std::string& named) -> Result<const SignatureDef*> {
     inputs.signature = signature.empty() ? named : signature;
     return FindSignature(model, inputs.signature);
   };
-  RETURN_IF_ERROR(frontend::json::PredictRequestFromJson(json, find, &request, kElementsMax));
-  const std::string& in_json = request.model_spec().signature_name();
+  ASSIGN_OR_RETURN(frontend::json::Prediction read, frontend::json::PredictionFromJson(json, find, kElementsMax));
+  const std::string& in_json = read.signature_name;
   if (!signature.empty() && !in_json.empty() && in_json != signature) {
     return InvalidArgument("the JSON has the signature name \"{}\", but --signature is \"{}\"", in_json, signature);
   }
-  for (const auto& [name, proto] : request.inputs()) {
-    ASSIGN_OR_RETURN(inputs.tensors[name], tensor::FromProto(proto));
-  }
+  inputs.tensors = std::move(read.inputs);
   return inputs;
 }
 

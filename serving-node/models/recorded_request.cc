@@ -14,7 +14,7 @@ using inference::Signatures;
 
 // Recorded requests come from a file of the model, which is trusted more than a client. Therefore their tensors may
 // expand to as many bytes as constants of the graph.
-Result<engine::RunRequest> ToRunRequest(const tfs::PredictRequest& request, const Signatures& signatures) {
+Result<engine::RunRequest> ToTrustedRun(const inference::Request& request, const Signatures& signatures) {
   return inference::ToRunRequest(request, signatures, Budget().elements_max, tensor::kFilledBytesMaxForConstants);
 }
 
@@ -24,10 +24,10 @@ Result<RecordedRequest> FromExamples(Method method, const tfs::ModelSpec& spec, 
   if (signature == signatures.end()) {
     return InvalidArgument("No signature was found with the name: {}", SignatureName(spec));
   }
-  ASSIGN_OR_RETURN(const tfs::PredictRequest request,
+  ASSIGN_OR_RETURN(const inference::Request request,
                    inference::ToPredict(method, {.spec = spec, .input = input, .signature = signature->second}));
   RecordedRequest recorded;
-  ASSIGN_OR_RETURN(recorded.run, ToRunRequest(request, signatures));
+  ASSIGN_OR_RETURN(recorded.run, ToTrustedRun(request, signatures));
   const int examples = inference::ExampleCount(input);
   recorded.check = [method, examples](const engine::TensorMap& outputs) -> Status {
     if (method == Method::kClassify) return inference::ToClassifications(outputs, examples).map([](const auto&) {});
@@ -58,7 +58,8 @@ Result<std::vector<RecordedRequest>> AsVector(Result<RecordedRequest> one) {
 Result<std::vector<RecordedRequest>> RecordedRequests(const tfs::PredictionLog& log, const Signatures& signatures) {
   switch (log.log_type_case()) {
     case tfs::PredictionLog::kPredictLog: {
-      ASSIGN_OR_RETURN(engine::RunRequest run, ToRunRequest(log.predict_log().request(), signatures));
+      ASSIGN_OR_RETURN(const auto request, inference::Request::Parse(log.predict_log().request()));
+      ASSIGN_OR_RETURN(engine::RunRequest run, ToTrustedRun(request, signatures));
       return std::vector{RecordedRequest{std::move(run), [](const engine::TensorMap&) { return Status(); }}};
     }
     case tfs::PredictionLog::kClassifyLog: {

@@ -1,8 +1,6 @@
 // Builds the PredictAnswer that frontends expect from the result of a run or from the response of a peer.
 #pragma once
 
-#include <string>
-
 #include "serving-node/routing/predict.h"
 
 namespace longshore::routing {
@@ -12,7 +10,7 @@ PredictAnswer AnswerOf(const tensorflow::serving::ModelSpec& asked, int64_t vers
 
 // Returns the answer that a peer sent. It names the version that the peer ran. This is not the requested version if the
 // peer returned the answer of the stable version instead.
-PredictAnswer AnswerOf(const tensorflow::serving::ModelSpec& asked, std::string serialized_response);
+PredictAnswer AnswerOf(const tensorflow::serving::ModelSpec& asked, Pieces serialized_response);
 
 // Returns true if no floating-point output holds NaN or Inf. False also if a peer's response cannot be parsed.
 bool IsFinite(const PredictAnswer& answer);

@@ -68,8 +68,12 @@ TEST_F(ExecutionTest, ARequestThatIsTooLargeForTheNodeIsNotOverload) {
   node_.Hold({1, 2});
   node_.SetState(TwoVersions(2, 10000));
   PredictCall call = DigitsCall(0);
-  auto& x = (*call.request.mutable_inputs())["x"];
+  tensorflow::serving::PredictRequest request;
+  *request.mutable_model_spec() = call.request.model_spec();
+  auto& x = (*request.mutable_inputs())["x"];
+  tensor::ToProto(tensor::Tensor::Of<float>({1, 2}, {0, 0}), &x);
   x.mutable_tensor_shape()->mutable_dim(0)->set_size(int64_t{1} << 40);
+  call.request = inference::Request::Parse(request).value();
   EXPECT_EQ(Ask(node_.router, std::move(call)).error().code, Code::kResourceExhausted);
   EXPECT_EQ(EvidenceOf(2).overloaded(), 0);
 }

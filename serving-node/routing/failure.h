@@ -19,7 +19,7 @@ struct Failure {
 
 // A pair of runs in which an output differs, by a rule or because it cannot be stable's.
 struct Difference {
-  const tensorflow::serving::PredictRequest& request;
+  const inference::Request& request;
   const models::Handle& candidate;
   int64_t stable_version;
   const evidence::OutputRules& rules;

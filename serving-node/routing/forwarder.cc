@@ -209,7 +209,7 @@ class GrpcForwarder final : public Forwarder {
     }
     call->cancelling.reset();
     if (status.ok()) {
-      call->done(rpc::ToBytes(call->reply));
+      call->done(rpc::ToPieces(call->reply));
     } else {
       call->done(tl::make_unexpected(ToError(status, call->target)));
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/pieces.h"
 #include "serving-node/identity/node_identity.h"
 
 namespace longshore::routing {
@@ -19,7 +20,7 @@ namespace longshore::routing {
 struct ForwardCall {
   std::string target;                                                    // gRPC target of the peer.
   std::string method = "/tensorflow.serving.PredictionService/Predict";  // A unary method of the peer's listener.
-  std::string serialized;                                                // The serialized message of the request.
+  Pieces serialized;                                                     // The serialized message of the request.
   std::vector<std::pair<std::string, std::string>> metadata;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token cancelled{};  // A stop request cancels the call.
@@ -27,7 +28,7 @@ struct ForwardCall {
 
 // Receives the serialized response or an error. Unavailable means that the connection broke; the peer may or may not
 // have run the request.
-using ForwardDone = std::function<void(Result<std::string>)>;
+using ForwardDone = std::function<void(Result<Pieces>)>;
 
 struct PeerLoad {
   int64_t running = 0;

@@ -61,10 +61,10 @@ void HomeSearch::AskNext(const std::shared_ptr<Search>& search) {
         Unavailable("model \"{}\": no reachable home node of the fleet {} knows it", question.model, question.fleet));
   }
   search->call.target = question.homes[search->next++];
-  forwarder_.Forward(search->call, [this, search](Result<std::string> reply) { Answered(search, std::move(reply)); });
+  forwarder_.Forward(search->call, [this, search](Result<Pieces> reply) { Answered(search, std::move(reply)); });
 }
 
-void HomeSearch::Answered(const std::shared_ptr<Search>& search, Result<std::string> reply) {
+void HomeSearch::Answered(const std::shared_ptr<Search>& search, Result<Pieces> reply) {
   const Code code = reply ? Code::kOk : reply.error().code;
   const bool died = code == Code::kUnavailable;
   const bool unknown = code == kHopUnknown;

@@ -42,7 +42,7 @@ class HomeSearch {
   struct Search;
   static metrics::Counter Counter(metrics::Registry& metrics, const std::string& outcome);
   void AskNext(const std::shared_ptr<Search>& search);
-  void Answered(const std::shared_ptr<Search>& search, Result<std::string> reply);
+  void Answered(const std::shared_ptr<Search>& search, Result<Pieces> reply);
   void Remember(const std::string& model, bool known);
 
   Forwarder& forwarder_;

@@ -15,11 +15,10 @@ std::string_view Header(const PredictCall& call, std::string_view name) {
   return HeaderValue(call.headers, name).value_or(std::string_view());
 }
 
-// The part of a call that both kinds of hops share. `bytes` is the serialized request; if it is "", the request is
-// serialized here.
-ForwardCall CallOf(const Request& request, std::string bytes) {
+// The part of a call that both kinds of hops share.
+ForwardCall CallOf(const Request& request) {
   ForwardCall call;
-  call.serialized = bytes.empty() ? request.call.request.SerializeAsString() : std::move(bytes);
+  call.serialized = request.call.request.ToPieces();
   call.deadline = request.call.deadline;
   if (request.priority != 0) call.metadata.emplace_back(kPriorityHeader, std::to_string(request.priority));
   call.cancelled = request.call.cancelled;
@@ -43,13 +42,13 @@ Error UnknownModel(std::string_view model) {
   return {kHopUnknown, fmt::format("this node does not know the model \"{}\"", model)};
 }
 
-Result<std::string> FromPeer(Result<std::string> reply) {
+Result<Pieces> FromPeer(Result<Pieces> reply) {
   if (!reply && reply.error().code == kHopFull) reply.error().code = Code::kUnavailable;
   return reply;
 }
 
 ForwardCall HopCall(const Request& request, const Choice& choice, const std::string& target) {
-  ForwardCall call = CallOf(request, request.call.serialized);
+  ForwardCall call = CallOf(request);
   call.target = target;
   call.metadata.emplace_back(kHopHeader, kHopToHolder);
   call.metadata.emplace_back(kHopVersionHeader, std::to_string(choice.version));
@@ -61,8 +60,8 @@ ForwardCall HopCall(const Request& request, const Choice& choice, const std::str
   return call;
 }
 
-ForwardCall HomeCall(Request& request) {
-  ForwardCall call = CallOf(request, std::move(request.call.serialized));
+ForwardCall HomeCall(const Request& request) {
+  ForwardCall call = CallOf(request);
   peer::ClientHeaders client;
   for (const auto& [name, value] : request.call.headers) {
     if (name == kAuthorization) continue;

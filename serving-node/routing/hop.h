@@ -61,7 +61,7 @@ Error UnknownModel(std::string_view model);
 
 // Converts the reply of a peer to the reply for the client: kHopFull becomes UNAVAILABLE. Requires: the error is not
 // kHopUnknown.
-Result<std::string> FromPeer(Result<std::string> reply);
+Result<Pieces> FromPeer(Result<Pieces> reply);
 
 // Converts the answer of this node to the reply for a peer: UNAVAILABLE becomes kHopFull, because between nodes
 // UNAVAILABLE means a broken connection.
@@ -74,9 +74,8 @@ Result<Answer> ToPeer(Result<Answer> answer) {
 // The call that forwards the request to a peer that should run exactly this version.
 ForwardCall HopCall(const Request& request, const Choice& choice, const std::string& target);
 
-// The call that forwards the request to a home node, without the metadata that HomeSearch adds. Moves the serialized
-// request out of `request`, which is not forwarded again.
-ForwardCall HomeCall(Request& request);
+// The call that forwards the request to a home node, without the metadata that HomeSearch adds.
+ForwardCall HomeCall(const Request& request);
 
 // The metadata of a received hop.
 struct Hop {

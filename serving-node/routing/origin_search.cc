@@ -18,8 +18,7 @@ void OriginSearch::Find(models::Handle ready, Request request, Found found) {
   if (!waits) found("");
 }
 
-std::string OriginSearch::Look(const models::ReadyVersion& ready,
-                               const tensorflow::serving::PredictRequest& request) const {
+std::string OriginSearch::Look(const models::ReadyVersion& ready, const inference::Request& request) const {
   if (HasBacklog(admission_)) return "";
   auto run = inference::ToRunRequest(request, ready.loaded->signatures(), budget_.elements_max);
   if (!run) return "";

@@ -11,8 +11,8 @@
 #include "common/base/budget.h"
 #include "common/os/worker.h"
 #include "serving-node/batching/batching.h"
+#include "serving-node/inference/request.h"
 #include "serving-node/models/models.h"
-#include "tensorflow_serving/apis.pb.h"
 
 namespace longshore::routing {
 
@@ -23,7 +23,7 @@ bool HasBacklog(const batching::Admission& admission);
 class OriginSearch {
  public:
   static constexpr size_t kWaitingMax = 4;
-  using Request = std::shared_ptr<const tensorflow::serving::PredictRequest>;
+  using Request = std::shared_ptr<const inference::Request>;
   using Found = std::function<void(const std::string&)>;
 
   explicit OriginSearch(const batching::Admission& admission, Budget budget = {})
@@ -36,7 +36,7 @@ class OriginSearch {
   void Flush() { worker_.Flush(); }
 
  private:
-  std::string Look(const models::ReadyVersion& ready, const tensorflow::serving::PredictRequest& request) const;
+  std::string Look(const models::ReadyVersion& ready, const inference::Request& request) const;
 
   const batching::Admission& admission_;
   const Budget budget_;

@@ -70,8 +70,7 @@ bool IsEligible(const Request& request, const Entry& candidate, const Entry& sta
 }
 
 // Returns the signature that the request names; an empty one if there is none, so that all runs will fail.
-tensorflow::SignatureDef SignatureOf(const models::ReadyVersion& ready,
-                                     const tensorflow::serving::PredictRequest& request) {
+tensorflow::SignatureDef SignatureOf(const models::ReadyVersion& ready, const inference::Request& request) {
   const auto& signatures = ready.loaded->signatures();
   const auto found = signatures.find(inference::SignatureName(request.model_spec()));
   return found == signatures.end() ? tensorflow::SignatureDef() : found->second;
@@ -95,7 +94,7 @@ Result<engine::RunRequest> Padded(engine::RunRequest run, const models::ReadyVer
 
 // A copy of the input, without anything that would keep the request or a version from ending.
 struct Pairing::Input {
-  tensorflow::serving::PredictRequest request;
+  inference::Request request;
   std::optional<int> padded_rows;
   std::weak_ptr<const models::ReadyVersion> candidate;
   std::weak_ptr<const models::ReadyVersion> stable;
@@ -141,7 +140,7 @@ void Pairing::Offer(const Request& request, const UsersRun& run) const {
 
 evidence::PairTerms Pairing::TermsOf(const Request& request, const UsersRun& run, const Entry& candidate) const {
   const auto slots = static_cast<double>(deps_.admission.load().concurrent_runs_max);
-  return {.bytes = request.call.request.ByteSizeLong(),
+  return {.bytes = request.call.request.bytes(),
           .expected = 4 * run.took,
           .slots = request.model->pairs.budget * slots,
           .reject_non_finite = candidate.guard.non_finite(),

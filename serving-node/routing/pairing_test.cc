@@ -43,7 +43,7 @@ class HeldPair {
 PredictCall RowsCall(int64_t rows, float value) {
   PredictCall call = DigitsCall(0);
   const std::vector<float> values(static_cast<size_t>(2 * rows), value);
-  tensor::ToProto(tensor::Tensor::Of<float>({rows, 2}, values), &(*call.request.mutable_inputs())["x"]);
+  call.request = inference::Request(call.request.model_spec(), {{"x", tensor::Tensor::Of<float>({rows, 2}, values)}});
   return call;
 }
 

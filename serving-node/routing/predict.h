@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/pieces.h"
 #include "common/net/auth/caller.h"
 #include "serving-node/engine/engine.h"
+#include "serving-node/inference/request.h"
 #include "tensorflow_serving/apis.pb.h"
 
 namespace longshore::routing {
@@ -38,9 +40,7 @@ inline std::optional<std::string_view> HeaderValue(const Headers& headers, std::
 }
 
 struct PredictCall {
-  tensorflow::serving::PredictRequest request;
-  // The request as received, so that forwarding need not serialize it again; "" if it was not received as protobuf.
-  std::string serialized;
+  inference::Request request;
   Headers headers;
   auth::Caller caller{};  // Set by the router if a match rule or a home node needs it.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
@@ -53,7 +53,7 @@ struct PredictCall {
 struct PredictAnswer {
   tensorflow::serving::ModelSpec model_spec;  // Name, resolved version, signature.
   engine::TensorMap outputs;                  // Empty if `serialized` holds the answer.
-  std::string serialized;                     // The PredictResponse that a peer sent; "" if this node ran the request.
+  Pieces serialized;                          // The PredictResponse of a peer; empty if this node ran the request.
 };
 
 // Checks the ModelSpec of a request: InvalidArgument if it is missing or has no model name.

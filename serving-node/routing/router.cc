@@ -93,7 +93,7 @@ struct Router::Shared {
   bool Spill(const RequestPtr& request);
   bool ForwardToHolder(const RequestPtr& request);
   void Forward(const RequestPtr& request, const std::string& peer);
-  void Forwarded(const RequestPtr& request, Result<std::string> reply);
+  void Forwarded(const RequestPtr& request, Result<Pieces> reply);
   void FallBack(const RequestPtr& request);
 
   // The number of requests in flight. Each request shares the counter, because the last one may still notify it after
@@ -194,7 +194,7 @@ void Router::Shared::AskHomes(const RequestPtr& request) {
   HomeQuestion question{model, request->table->fleet(), request->table->peers().HomesOf(model)};
   if (Status known = Identify(request); !known) return request->done(tl::make_unexpected(std::move(known.error())));
   if (!question.homes.empty()) deps.recorder.CountForwarded();
-  home_search.Ask(std::move(question), HomeCall(*request), [request](Result<std::string> reply) {
+  home_search.Ask(std::move(question), HomeCall(*request), [request](Result<Pieces> reply) {
     const auto& spec = request->call.request.model_spec();
     if (reply) return request->done(AnswerOf(spec, std::move(*reply)));
     const bool unknown = reply.error().code == kHopUnknown;
@@ -292,10 +292,10 @@ void Router::Shared::Forward(const RequestPtr& request, const std::string& peer)
   forwarded.With({{"model", request->model_name()}, {"version", std::to_string(request->choice.version)}}).Add();
   request->tried.push_back(peer);
   deps.forwarder.Forward(HopCall(*request, request->choice, peer),
-                         [this, request](Result<std::string> reply) { Forwarded(request, std::move(reply)); });
+                         [this, request](Result<Pieces> reply) { Forwarded(request, std::move(reply)); });
 }
 
-void Router::Shared::Forwarded(const RequestPtr& request, Result<std::string> reply) {
+void Router::Shared::Forwarded(const RequestPtr& request, Result<Pieces> reply) {
   if (reply) return request->done(AnswerOf(request->call.request.model_spec(), std::move(*reply)));
   const bool died = reply.error().code == Code::kUnavailable;
   const bool full = reply.error().code == kHopFull;

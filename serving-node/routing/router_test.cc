@@ -75,21 +75,21 @@ TEST_F(RouterTest, RefusesRequestsThatDoNotFitTheSignatureWithTensorFlowServings
   call = DigitsCall(0);
   call.request.mutable_model_spec()->set_signature_name("none");
   EXPECT_EQ(ErrorOf(call), (Error{Code::kFailedPrecondition, "Serving signature key \"none\" not found."}));
-  call = DigitsCall(0);
-  (*call.request.mutable_inputs())["z"] = call.request.inputs().at("x");
-  call.request.mutable_inputs()->erase("x");
+  const auto spec = DigitsCall(0).request.model_spec();
+  const auto x = tensor::Tensor::Of<float>({1, 2}, {0, 0});
+  call.request = inference::Request(spec, {{"z", x}});
   EXPECT_EQ(
       ErrorOf(call).message,
       "input size does not match signature: 1!=1 len({z}) != len({x}). Sent extra: {z}. Missing but required: {x}.");
-  call = DigitsCall(0);
-  call.request.add_output_filter("w");
+  call.request = inference::Request(spec, {{"x", x}}, {"w"});
   EXPECT_THAT(ErrorOf(call).message, HasSubstr("output tensor alias not found in signature: w"));
-  call = DigitsCall(0);
-  call.request.add_output_filter("y");
-  call.request.add_output_filter("y");
+  call.request = inference::Request(spec, {{"x", x}}, {"y", "y"});
   EXPECT_EQ(ErrorOf(call).message, "duplicate output tensor alias: y");
-  call = DigitsCall(0);
-  (*call.request.mutable_inputs())["x"].mutable_tensor_shape()->mutable_dim(0)->set_size(-7);
+  tensorflow::serving::PredictRequest malformed;
+  *malformed.mutable_model_spec() = spec;
+  tensor::ToProto(x, &(*malformed.mutable_inputs())["x"]);
+  malformed.mutable_inputs()->at("x").mutable_tensor_shape()->mutable_dim(0)->set_size(-7);
+  call.request = inference::Request::Parse(malformed).value();
   EXPECT_EQ(ErrorOf(call), (Error{Code::kInvalidArgument, "tensor parsing error: x"}));
 }
 
@@ -197,7 +197,7 @@ TEST_F(RouterTest, DoesNotSearchTheOpDuringABacklog) {
   }
   const auto look = [&] {
     std::string found = "not called";
-    const auto request = std::make_shared<const tensorflow::serving::PredictRequest>(DigitsCall(kNanHere).request);
+    const auto request = std::make_shared<const inference::Request>(DigitsCall(kNanHere).request);
     origins.Find(*node_.store.Find("digits", 4), request, [&found](const std::string& origin) { found = origin; });
     origins.Flush();
     return found;

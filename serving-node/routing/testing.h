@@ -24,6 +24,7 @@
 #include "common/os/file.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/evidence/pairs.h"
+#include "serving-node/inference/response.h"
 #include "serving-node/models/fake_engine.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/rehearsal/journal.h"
@@ -145,7 +146,7 @@ class TestPeerListener final : public tensorflow::serving::PredictionService::Se
   ::grpc::Status Predict(::grpc::ServerContext* context, const tensorflow::serving::PredictRequest* request,
                          tensorflow::serving::PredictResponse* response) override {
     PredictCall call;
-    call.request = *request;
+    call.request = inference::Request::Parse(*request).value();
     call.protocol = Protocol::kPeer;
     for (const auto& [name, value] : context->client_metadata()) {
       call.headers.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
@@ -155,12 +156,10 @@ class TestPeerListener final : public tensorflow::serving::PredictionService::Se
                        [&promise](Result<PredictAnswer> answer) { promise.set_value(std::move(answer)); });
     const auto answer = promise.get_future().get();
     if (!answer) return rpc::ToGrpc(answer.error());
-    if (!answer->serialized.empty()) {
-      EXPECT_TRUE(response->ParseFromString(answer->serialized));
-      return ::grpc::Status::OK;
-    }
-    *response->mutable_model_spec() = answer->model_spec;
-    for (const auto& [name, values] : answer->outputs) tensor::ToProto(values, &(*response->mutable_outputs())[name]);
+    const Pieces bytes = answer->serialized.empty() ? inference::ResponseOf(answer->model_spec, answer->outputs,
+                                                                            tensor::Encoding::kTypedFields)
+                                                    : answer->serialized;
+    EXPECT_TRUE(response->ParseFromString(bytes.ToString()));
     return ::grpc::Status::OK;
   }
 
@@ -287,8 +286,9 @@ inline std::string TwoVersions(int64_t candidate, int candidate_bp, const std::s
 // A request for the model "digits" with one row of two columns.
 inline PredictCall DigitsCall(float first) {
   PredictCall call;
-  call.request.mutable_model_spec()->set_name("digits");
-  tensor::ToProto(tensor::Tensor::Of<float>({1, 2}, {first, 0}), &(*call.request.mutable_inputs())["x"]);
+  tensorflow::serving::ModelSpec spec;
+  spec.set_name("digits");
+  call.request = inference::Request(spec, {{"x", tensor::Tensor::Of<float>({1, 2}, {first, 0})}});
   return call;
 }
 
@@ -317,9 +317,7 @@ inline Result<PredictAnswer> Ask(Predictor& predictor, PredictCall call) {
 // The first element of "y", from the outputs or from the serialized response.
 inline float FirstOf(const PredictAnswer& answer) {
   if (answer.serialized.empty()) return answer.outputs.at("y").values<float>()[0];
-  tensorflow::serving::PredictResponse response;
-  EXPECT_TRUE(response.ParseFromString(answer.serialized));
-  return tensor::FromProto(response.outputs().at("y"))->values<float>()[0];
+  return inference::OutputsOf(answer.serialized)->at("y").values<float>()[0];
 }
 
 // The version that computed the answer, which follows from y = 2 x + version.

@@ -128,6 +128,7 @@ Tensor Tensor::Rows(int64_t begin, int64_t end) const {
   const int64_t row = dim(0) == 0 ? 0 : elements_ / dim(0);
   const size_t element_bytes = type_ == DType::kString ? sizeof(std::string) : ElementBytes(type_);
   Tensor part = *this;
+  part.is_part_ = is_part_ || begin > 0 || end < dim(0);
   part.shape_[0] = end - begin;
   part.elements_ = row * (end - begin);
   part.data_ = data_ + static_cast<size_t>(row * begin) * element_bytes;

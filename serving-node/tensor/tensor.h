@@ -95,6 +95,8 @@ class Tensor {
   // True if this tensor keeps its buffer alive; false for a view of a buffer that may be freed or overwritten
   // meanwhile.
   bool owns() const { return owner_ != nullptr; }
+  // True if this tensor is a part of a larger one (Rows), whose whole buffer it keeps alive.
+  bool is_part() const { return is_part_; }
 
   // The elements. Requires: T matches type(), and the buffer is in CPU memory. Strings are std::string.
   template <typename T>
@@ -118,6 +120,7 @@ class Tensor {
   int64_t elements_ = 0;
   std::byte* data_ = nullptr;
   std::shared_ptr<const void> owner_;
+  bool is_part_ = false;
 };
 
 inline constexpr size_t kTensorBytesMax = size_t{8} << 30;

@@ -67,12 +67,10 @@ JsonSpeed MeasureJson(int digits) {
   const std::string body = ImageBody(digits);
   std::vector<double> seconds;
   for (int round = 0; round < kRounds; ++round) {
-    tensorflow::serving::PredictRequest request;
     const double begin = CpuSeconds();
-    const auto form = frontend::json::NumbersFromJson(body, find, &request);
+    const auto read = frontend::json::NumbersFromJson(body, find);
     seconds.push_back(CpuSeconds() - begin);
-    CHECK(form.has_value() &&
-          request.inputs().at("x").tensor_content().size() == size_t{kSide} * kSide * 3 * sizeof(float));
+    CHECK(read && read->inputs.at("x").elements() == int64_t{kSide} * kSide * 3);
   }
   std::ranges::nth_element(seconds, seconds.begin() + kRounds / 2);
   return {.millions_per_second = kSide * kSide * 3 / seconds[kRounds / 2] / 1e6, .body_bytes = body.size()};
@@ -86,8 +84,8 @@ double MeasureJsonPeak(int digits) {
   const auto body_bytes = static_cast<double>(body.size());
   const double before = StatusBytes("VmRSS:") - body_bytes;
   ForgetPeak();
-  tensorflow::serving::PredictRequest request;
-  CHECK(frontend::json::NumbersFromJson(body, find, &request).has_value());
+  const auto read = frontend::json::NumbersFromJson(body, find);
+  CHECK(read.has_value());
   return (StatusBytes("VmHWM:") - before) / body_bytes;
 }
 

@@ -1,15 +1,14 @@
-// Messages as bytes, for requests and answers that are forwarded unchanged.
+// Messages as bytes, for requests and answers that gRPC need not parse. The bytes are not copied.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
 
-#include <string>
-#include <string_view>
+#include "common/base/pieces.h"
 
 namespace longshore::rpc {
 
-// Returns "" for a buffer without a message.
-std::string ToBytes(const ::grpc::ByteBuffer& buffer);
-::grpc::ByteBuffer ToByteBuffer(std::string_view bytes);
+// Returns no bytes for a buffer without a message.
+Pieces ToPieces(const ::grpc::ByteBuffer& buffer);
+::grpc::ByteBuffer ToByteBuffer(const Pieces& bytes);
 
 }  // namespace longshore::rpc

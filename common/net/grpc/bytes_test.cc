@@ -8,13 +8,25 @@
 namespace longshore::rpc {
 namespace {
 
-TEST(Bytes, AreJoinedFromSeveralSlicesInOrder) {
+TEST(Bytes, AreTheSlicesInTheirOrder) {
   const std::array slices = {::grpc::Slice("one "), ::grpc::Slice("two")};
-  EXPECT_EQ(ToBytes(::grpc::ByteBuffer(slices.data(), slices.size())), "one two");
-  EXPECT_EQ(ToBytes(ToByteBuffer(std::string_view("a\0b", 3))), std::string("a\0b", 3));
+  EXPECT_EQ(ToPieces(::grpc::ByteBuffer(slices.data(), slices.size())).ToString(), "one two");
+  EXPECT_EQ(ToPieces(ToByteBuffer(Pieces(std::string("a\0b", 3)))).ToString(), std::string("a\0b", 3));
 }
 
-TEST(Bytes, AreEmptyForABufferWithoutAMessage) { EXPECT_EQ(ToBytes(::grpc::ByteBuffer()), ""); }
+TEST(Bytes, AreEmptyForABufferWithoutAMessage) { EXPECT_TRUE(ToPieces(::grpc::ByteBuffer()).empty()); }
+
+TEST(Bytes, OfALargePieceAreNotCopiedAndStayAliveInTheBuffer) {
+  auto large = std::make_shared<const std::string>(PiecesBuilder::kReferredBytesMin, 'l');
+  Pieces pieces("head");
+  pieces.Add(*large, large);
+  ::grpc::ByteBuffer buffer = ToByteBuffer(pieces);
+  pieces = {};
+  EXPECT_EQ(large.use_count(), 2);
+  EXPECT_EQ(ToPieces(buffer).all().at(1).bytes.data(), large->data());
+  buffer.Clear();
+  EXPECT_EQ(large.use_count(), 1);
+}
 
 }  // namespace
 }  // namespace longshore::rpc

@@ -37,8 +37,6 @@ class ErrorRows {
   explicit ErrorRows(const Path& file);
   explicit ErrorRows(const Json& rows);
 
-  void Add(const Json& row);
-
   // Returns how `given` differs from the error of a golden case; "" if it does not, or if a row justifies the
   // difference.
   std::string Difference(const Json& json, const Error& given);
@@ -47,6 +45,8 @@ class ErrorRows {
   std::vector<std::string> Unused() const;
 
  private:
+  void Add(const Json& row);
+
   std::vector<ErrorRow> rows_;
 };
 

@@ -18,29 +18,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Types = std::map<std::string, tensorflow::DataType>;
 
-struct Parsed {
-  JsonForm form;
-  tensorflow::serving::PredictRequest request;
-  std::map<std::string, Tensor> inputs;
-};
-
-Result<Parsed> Parse(std::string_view json, const Types& types) {
+Result<Prediction> Parse(std::string_view json, const Types& types) {
   tensorflow::SignatureDef signature;
   for (const auto& [name, type] : types) (*signature.mutable_inputs())[name].set_dtype(type);
-  Parsed parsed;
-  auto form = PredictRequestFromJson(
-      json,
-      [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
-        if (name != "serving_default" && name != "other") return NotFound("no {}", name);
-        return &signature;
-      },
-      &parsed.request);
-  if (!form) return tl::make_unexpected(form.error());
-  parsed.form = *form;
-  for (const auto& [name, proto] : parsed.request.inputs()) {
-    ASSIGN_OR_RETURN(parsed.inputs[name], tensor::FromProto(proto));
-  }
-  return parsed;
+  return PredictionFromJson(json, [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
+    if (name != "serving_default" && name != "other") return NotFound("no {}", name);
+    return &signature;
+  });
 }
 
 struct Good {
@@ -130,7 +114,7 @@ TEST(JsonRequest, ReadsTheSignatureNameAndTheForm) {
   const auto rows = Parse(R"({"signature_name": "other", "instances": [1]})", {{"x", tensorflow::DT_FLOAT}});
   ASSERT_TRUE(rows);
   EXPECT_EQ(rows->form, JsonForm::kRow);
-  EXPECT_EQ(rows->request.model_spec().signature_name(), "other");
+  EXPECT_EQ(rows->signature_name, "other");
   EXPECT_EQ(Parse(R"({"inputs": [1]})", {{"x", tensorflow::DT_FLOAT}})->form, JsonForm::kColumnar);
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "serving-node/frontend/json/tensor.h"
 #include "serving-node/inference/inference.h"
 #include "serving-node/tensor/proto.h"
 
@@ -206,7 +207,7 @@ bool ToReal(const Literal& literal, float* value) {
 template <typename T>
 bool ToNumber(const Literal& literal, T* number) {
   if constexpr (std::is_floating_point_v<T>) {
-    // PredictRequestFromJson reads "-0" as an integer, which has no sign. Therefore, zeros with a minus are left to it.
+    // PredictionFromJson reads "-0" as an integer, which has no sign. Therefore, zeros with a minus are left to it.
     return ToReal(literal, number) && (*number != 0 || !literal.is_negative);
   } else {
     int64_t value = 0;
@@ -300,23 +301,22 @@ class ListReader {
 };
 
 template <typename T>
-bool ReadTensor(std::string_view list, size_t elements, tensorflow::TensorProto* proto) {
-  ListReader<T> reader(list, elements, proto->mutable_tensor_content());
-  if (!reader.Read()) return false;
-  tensor::ShapeToProto(reader.shape(), proto->mutable_tensor_shape());
-  return true;
+std::optional<tensor::Tensor> ReadTensor(DType type, std::string_view list, size_t elements) {
+  std::string content;
+  ListReader<T> reader(list, elements, &content);
+  if (!reader.Read()) return std::nullopt;
+  return TensorOf(type, reader.shape(), std::move(content));
 }
 
-bool ReadAs(tensorflow::DataType type, std::string_view list, size_t elements, tensorflow::TensorProto* proto) {
-  proto->set_dtype(type);
-  switch (tensor::FromProto(type)) {
-    case DType::kFloat: return ReadTensor<float>(list, elements, proto);
-    case DType::kDouble: return ReadTensor<double>(list, elements, proto);
-    case DType::kInt32: return ReadTensor<int32_t>(list, elements, proto);
-    case DType::kInt64: return ReadTensor<int64_t>(list, elements, proto);
-    case DType::kUint8: return ReadTensor<uint8_t>(list, elements, proto);
-    case DType::kInt8: return ReadTensor<int8_t>(list, elements, proto);
-    default: return false;
+std::optional<tensor::Tensor> ReadAs(DType type, std::string_view list, size_t elements) {
+  switch (type) {
+    case DType::kFloat: return ReadTensor<float>(type, list, elements);
+    case DType::kDouble: return ReadTensor<double>(type, list, elements);
+    case DType::kInt32: return ReadTensor<int32_t>(type, list, elements);
+    case DType::kInt64: return ReadTensor<int64_t>(type, list, elements);
+    case DType::kUint8: return ReadTensor<uint8_t>(type, list, elements);
+    case DType::kInt8: return ReadTensor<int8_t>(type, list, elements);
+    default: return std::nullopt;
   }
 }
 
@@ -330,9 +330,9 @@ const char* TakeReal(const char* at, const char* end, T* value) {
 template const char* TakeReal(const char* at, const char* end, float* value);
 template const char* TakeReal(const char* at, const char* end, double* value);
 
-std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
-                                        tensorflow::serving::PredictRequest* request, size_t elements_max) {
-  const auto parsed = NumbersBodyReader(body).Read();
+std::optional<Prediction> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
+                                          size_t elements_max) {
+  auto parsed = NumbersBodyReader(body).Read();
   if (!parsed) return std::nullopt;
   const size_t elements = ElementsOf(parsed->list);
   // Each number takes at least two bytes with its comma. A list with more commas is invalid and must not get memory.
@@ -340,12 +340,11 @@ std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignatu
   const auto signature = find_signature(inference::SignatureName(parsed->signature));
   if (!signature || (*signature)->inputs_size() != 1) return std::nullopt;
   const auto& [name, info] = *(*signature)->inputs().begin();
-  tensorflow::TensorProto proto;
-  if (!ReadAs(info.dtype(), parsed->list, elements, &proto)) return std::nullopt;
-  auto* spec = request->mutable_model_spec();
-  if (!parsed->signature.empty()) spec->set_signature_name(parsed->signature);
-  (*request->mutable_inputs())[name] = std::move(proto);
-  return parsed->form == "instances" ? JsonForm::kRow : JsonForm::kColumnar;
+  auto read = ReadAs(tensor::FromProto(info.dtype()), parsed->list, elements);
+  if (!read) return std::nullopt;
+  return Prediction{.form = parsed->form == "instances" ? JsonForm::kRow : JsonForm::kColumnar,
+                    .signature_name = std::move(parsed->signature),
+                    .inputs = {{name, std::move(*read)}}};
 }
 
 }  // namespace longshore::frontend::json

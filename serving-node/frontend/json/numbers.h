@@ -3,8 +3,8 @@
 //   {"instances": [[0.5, 1.0], [2.0, 3.0]]}   {"inputs": [[0.5, 1.0], [2.0, 3.0]], "signature_name": "s"}
 //
 // It reads the text once, directly into the tensor, and reports no errors: a body that it cannot handle is left to
-// PredictRequestFromJson. If it succeeds, its result must equal that of PredictRequestFromJson. It needs memory for the
-// tensor only; the index that fast JSON libraries build would be several times as large as the text.
+// PredictionFromJson. If it succeeds, its result must equal that of PredictionFromJson. It needs memory for the tensor
+// only; the index that fast JSON libraries build would be several times as large as the text.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,9 @@
 
 namespace longshore::frontend::json {
 
-// Fills the signature name and the input of the request. Returns nullopt and leaves the request unchanged if
-// PredictRequestFromJson must read the body, for example because it has more than elements_max elements.
-std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
-                                        tensorflow::serving::PredictRequest* request,
-                                        size_t elements_max = Budget().elements_max);
+// Returns nullopt if PredictionFromJson must read the body, for example because it has more than elements_max elements.
+std::optional<Prediction> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
+                                          size_t elements_max = Budget().elements_max);
 
 // Reads the number that begins at `at` as a float or a double, with the result of a JsonReader and a conversion of its
 // number to T. Returns the position after it; nullptr if the text there is not a number, or one that only a JsonReader

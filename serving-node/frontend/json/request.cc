@@ -13,9 +13,7 @@ namespace longshore::frontend::json {
 namespace {
 
 using Event = JsonReader::Event;
-using tensorflow::serving::PredictRequest;
 using InputInfos = google::protobuf::Map<std::string, tensorflow::TensorInfo>;
-using Inputs = google::protobuf::Map<std::string, tensorflow::TensorProto>;
 
 TensorBuilder BuilderFor(const tensorflow::TensorInfo& info, TensorBuilder::Expected expected) {
   return TensorBuilder(static_cast<tensor::DType>(info.dtype()), expected);
@@ -74,7 +72,7 @@ Status ReadRow(JsonReader* reader, bool objects, int index, const InputInfos& in
 }
 
 // Reads the value of "instances". Requires that the reader is on its first event.
-Status ReadRows(const JsonBody& body, JsonReader* reader, const InputInfos& infos, Inputs* inputs) {
+Status ReadRows(const JsonBody& body, JsonReader* reader, const InputInfos& infos, engine::TensorMap* inputs) {
   if (reader->event() != Event::kStartArray) {
     return InvalidArgument("JSON Value: {} Expecting 'instances' to be an list/array", body.ForMessage());
   }
@@ -92,15 +90,17 @@ Status ReadRows(const JsonBody& body, JsonReader* reader, const InputInfos& info
   do {
     RETURN_IF_ERROR(ReadRow(reader, objects, index++, infos, &builders));
   } while (reader->Next() && !reader->ends());
-  for (auto& [name, builder] : builders.by_name) builder.MoveRowsTo(&(*inputs)[name]);
+  for (auto& [name, builder] : builders.by_name) {
+    ASSIGN_OR_RETURN((*inputs)[name], builder.TakeRows());
+  }
   return {};
 }
 
 Status ReadColumn(JsonReader* reader, const std::string& name, const tensorflow::TensorInfo& info,
-                  TensorBuilder::Expected expected, Inputs* inputs) {
+                  TensorBuilder::Expected expected, engine::TensorMap* inputs) {
   TensorBuilder builder = BuilderFor(info, expected);
   RETURN_IF_ERROR(builder.Append(reader));
-  builder.MoveValueTo(&(*inputs)[name]);
+  ASSIGN_OR_RETURN((*inputs)[name], builder.TakeValue());
   return {};
 }
 
@@ -119,7 +119,7 @@ std::map<std::string, size_t> ColumnsOf(const JsonReader& object, const InputInf
 }
 
 // Reads the value of "inputs". Requires that the reader is on its first event.
-Status ReadColumns(const JsonBody& body, JsonReader* reader, const InputInfos& infos, Inputs* inputs) {
+Status ReadColumns(const JsonBody& body, JsonReader* reader, const InputInfos& infos, engine::TensorMap* inputs) {
   size_t elements_left = body.scalars();
   const TensorBuilder::Expected expected{.elements_left = &elements_left};
   if (!IsRowObject(*reader)) {
@@ -143,11 +143,11 @@ Status ReadColumns(const JsonBody& body, JsonReader* reader, const InputInfos& i
 
 }  // namespace
 
-Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignature& find_signature,
-                                        PredictRequest* request, size_t elements_max) {
+Result<Prediction> PredictionFromJson(std::string_view json, const FindSignature& find_signature, size_t elements_max) {
   ASSIGN_OR_RETURN(const JsonBody body, JsonBody::Parse(json));
-  RETURN_IF_ERROR(ReadSignatureName(body, request->mutable_model_spec()));
-  const std::string& named = request->model_spec().signature_name();
+  tensorflow::serving::ModelSpec spec;
+  RETURN_IF_ERROR(ReadSignatureName(body, &spec));
+  const std::string& named = spec.signature_name();
   ASSIGN_OR_RETURN(const tensorflow::SignatureDef* signature, find_signature(inference::SignatureName(named)));
   const InputInfos& infos = signature->inputs();
   if (infos.empty()) {
@@ -163,13 +163,11 @@ Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignatu
         "JSON Value: {} Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist ",
         body.ForMessage());
   }
-  if (rows) {
-    RETURN_IF_ERROR(ReadRows(body, &*rows, infos, request->mutable_inputs()));
-    return JsonForm::kRow;
-  }
-  if (!columns) return InvalidArgument("Missing 'inputs' or 'instances' key");
-  RETURN_IF_ERROR(ReadColumns(body, &*columns, infos, request->mutable_inputs()));
-  return JsonForm::kColumnar;
+  if (!rows && !columns) return InvalidArgument("Missing 'inputs' or 'instances' key");
+  Prediction prediction{.form = rows ? JsonForm::kRow : JsonForm::kColumnar, .signature_name = named, .inputs = {}};
+  RETURN_IF_ERROR(rows ? ReadRows(body, &*rows, infos, &prediction.inputs)
+                       : ReadColumns(body, &*columns, infos, &prediction.inputs));
+  return prediction;
 }
 
 }  // namespace longshore::frontend::json

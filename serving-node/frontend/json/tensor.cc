@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
 #include <utility>
-
-#include "serving-node/tensor/proto.h"
 
 namespace longshore::frontend::json {
 namespace {
@@ -12,6 +11,7 @@ namespace {
 using rapidjson::Value;
 using tensor::DType;
 using tensor::Shape;
+using tensor::Tensor;
 
 using Event = JsonReader::Event;
 
@@ -84,6 +84,11 @@ bool HasJsonForm(DType type) {
 }
 
 }  // namespace
+
+Tensor TensorOf(DType type, Shape shape, std::string numbers) {
+  const auto held = std::make_shared<std::string>(std::move(numbers));
+  return Tensor::Wrap(type, std::move(shape), reinterpret_cast<std::byte*>(held->data()), held);
+}
 
 std::string TypeName(DType type) {
   std::string name(tensor::DTypeName(type).substr(3));  // The name without "DT_".
@@ -166,7 +171,7 @@ Status TensorBuilder::AppendElement(JsonReader* reader) {
 
 Status TensorBuilder::AppendBytes(JsonReader* reader) {
   if (reader->event() == Event::kString) {
-    strings_.add_string_val(std::string(reader->text()));
+    strings_.emplace_back(reader->text());
     return {};
   }
   if (reader->event() != Event::kStartObject) return TypeError(*reader, type_);
@@ -174,23 +179,24 @@ Status TensorBuilder::AppendBytes(JsonReader* reader) {
     return InvalidArgument("JSON Value: {} not formatted correctly for base64 data", ForMessage(*reader));
   }
   ASSIGN_OR_RETURN(std::string bytes, ReadBase64Object(reader));
-  strings_.add_string_val(std::move(bytes));
+  strings_.push_back(std::move(bytes));
   return {};
 }
 
-void TensorBuilder::MoveValueTo(tensorflow::TensorProto* proto) { MoveTo(shape_, proto); }
+Result<Tensor> TensorBuilder::TakeValue() { return Take(shape_); }
 
-void TensorBuilder::MoveRowsTo(tensorflow::TensorProto* proto) {
+Result<Tensor> TensorBuilder::TakeRows() {
   Shape shape = {values_};
   shape.insert(shape.end(), shape_.begin(), shape_.end());
-  MoveTo(shape, proto);
+  return Take(shape);
 }
 
-void TensorBuilder::MoveTo(const Shape& shape, tensorflow::TensorProto* proto) {
-  *proto = std::exchange(strings_, {});
-  proto->set_dtype(tensor::ToProto(type_));
-  tensor::ShapeToProto(shape, proto->mutable_tensor_shape());
-  if (!content_.empty()) proto->set_tensor_content(std::move(content_));
+Result<Tensor> TensorBuilder::Take(const Shape& shape) {
+  if (shape.size() > size_t{tensor::kRankMax})
+    return InvalidArgument("Lists are nested more than {} levels deep", tensor::kRankMax);
+  if (type_ != DType::kString) return TensorOf(type_, shape, std::exchange(content_, {}));
+  const auto held = std::make_shared<std::vector<std::string>>(std::exchange(strings_, {}));
+  return Tensor::Wrap(type_, shape, reinterpret_cast<std::byte*>(held->data()), held);
 }
 
 }  // namespace longshore::frontend::json

@@ -1,18 +1,22 @@
-// Converts a JSON value (a scalar or nested lists of scalars) into a TensorProto.
+// Converts a JSON value (a scalar or nested lists of scalars) into a tensor.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "serving-node/frontend/json/reader.h"
 #include "serving-node/tensor/tensor.h"
-#include "tensorflow/tensor.pb.h"
 
 namespace longshore::frontend::json {
 
 // Returns the name of the type in TensorFlow's messages, such as "float" or "string".
 std::string TypeName(tensor::DType type);
+
+// Returns a tensor that takes over the numbers, which have the memory layout of a tensor. Requires: there are as many
+// numbers as the shape has elements.
+tensor::Tensor TensorOf(tensor::DType type, tensor::Shape shape, std::string numbers);
 
 // Collects values of the same type and shape into one tensor.
 class TensorBuilder {
@@ -29,17 +33,18 @@ class TensorBuilder {
   // last one. InvalidArgument if the shape differs from that of the first value.
   Status Append(JsonReader* reader);
 
-  // Moves the tensor of the only appended value to `proto`.
-  void MoveValueTo(tensorflow::TensorProto* proto);
-  // Moves the tensor of all values, stacked along a new first dimension, to `proto`.
-  void MoveRowsTo(tensorflow::TensorProto* proto);
+  // Returns the tensor of the only appended value. InvalidArgument if its rank exceeds kRankMax.
+  Result<tensor::Tensor> TakeValue();
+  // Returns the tensor of all values, stacked along a new first dimension. InvalidArgument if its rank exceeds
+  // kRankMax.
+  Result<tensor::Tensor> TakeRows();
 
  private:
   void Reserve(const tensor::Shape& shape);
   Status AppendAll(JsonReader* reader, const tensor::Shape& shape);
   Status AppendElement(JsonReader* reader);
   Status AppendBytes(JsonReader* reader);
-  void MoveTo(const tensor::Shape& shape, tensorflow::TensorProto* proto);
+  Result<tensor::Tensor> Take(const tensor::Shape& shape);
 
   const tensor::DType type_;
   const Expected expected_;
@@ -48,7 +53,7 @@ class TensorBuilder {
   int64_t elements_first_ = 0;  // How many elements the first value has.
   tensor::Shape shape_;         // The shape of one value.
   std::string content_;         // The numbers in the memory layout of the tensor.
-  tensorflow::TensorProto strings_;
+  std::vector<std::string> strings_;
 };
 
 }  // namespace longshore::frontend::json

@@ -8,6 +8,7 @@
 
 #include "serving-node/frontend/grpc_call.h"
 #include "serving-node/frontend/oip/codec/proto.h"
+#include "serving-node/inference/wire.h"
 
 namespace longshore::frontend::oip {
 namespace {
@@ -112,7 +113,7 @@ Result<codec::InferRequest> Decode(const ByteBuffer& bytes, int64_t elements_max
   ::grpc::ProtoBufferReader reader(&copy);
   const bool is_read = reader.status().ok() && message.ParseFromZeroCopyStream(&reader);
   metered->SetModel(message.model_name());
-  if (!is_read) return Malformed(message, bytes.Length());
+  if (!is_read) return tl::make_unexpected(longshore::inference::Malformed(message, bytes.Length()));
   return codec::FromProto(std::move(message), elements_max);
 }
 

@@ -10,7 +10,6 @@
 #include "serving-node/frontend/queries.h"
 #include "serving-node/inference/inference.h"
 #include "serving-node/routing/priority.h"
-#include "serving-node/tensor/proto.h"
 
 namespace longshore::frontend::oip {
 namespace {
@@ -70,14 +69,10 @@ void ApplyTerms(const InferRequest& request, CallInfo* info) {
 
 // The call of a request. Moves the inputs out of the request.
 routing::PredictCall CallOf(ModelSpec spec, InferRequest* request, CallInfo info) {
-  tensorflow::serving::PredictRequest message;
   spec.set_signature_name(request->signature);
-  *message.mutable_model_spec() = std::move(spec);
-  for (const auto& [name, values] : std::exchange(request->inputs, {})) {
-    tensor::ToProto(values, &(*message.mutable_inputs())[name], tensor::Encoding::kContent);
-  }
-  for (const auto& output : request->outputs) message.add_output_filter(output.name);
-  return ToCall(std::move(info), std::move(message));
+  std::vector<std::string> outputs;
+  for (const auto& output : request->outputs) outputs.push_back(output.name);
+  return ToCall(std::move(info), {std::move(spec), std::exchange(request->inputs, {}), std::move(outputs)});
 }
 
 Result<Answered> ToAnswered(const InferRequest& request, Result<routing::PredictAnswer> answer) {

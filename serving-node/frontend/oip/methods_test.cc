@@ -74,7 +74,7 @@ TEST_F(OipTest, PassesTheTermsOfARequestOn) {
   const routing::PredictCall call = predictor_.last();
   EXPECT_EQ(call.request.model_spec().version_label(), "canary");
   EXPECT_EQ(call.request.model_spec().signature_name(), "s");
-  EXPECT_THAT(call.request.output_filter(), ElementsAre("y"));
+  EXPECT_THAT(call.request.outputs(), ElementsAre("y"));
   EXPECT_THAT(call.headers, ElementsAre(testing::Pair("a", "b"), testing::Pair("x-longshore-priority", "9")));
   EXPECT_LT(call.deadline, std::chrono::steady_clock::now() + std::chrono::hours(2));
   EXPECT_EQ(call.protocol, routing::Protocol::kOipRest);

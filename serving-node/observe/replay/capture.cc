@@ -10,6 +10,7 @@
 #include "common/os/file.h"
 #include "common/os/log.h"
 #include "serving-node/models/discovery.h"
+#include "serving-node/tensor/wire.h"
 
 namespace longshore::replay {
 namespace {
@@ -45,6 +46,14 @@ std::vector<BundleFile> BundlesIn(const Path& dir) {
   return files;
 }
 
+tensorflow::serving::PredictRequest MessageOf(const inference::Request& request) {
+  const Pieces bytes = request.ToPieces();
+  tensor::PiecesStream stream(bytes);
+  tensorflow::serving::PredictRequest message;
+  message.ParseFromZeroCopyStream(&stream);
+  return message;
+}
+
 }  // namespace
 
 struct Capture::Kept {
@@ -57,7 +66,7 @@ struct Capture::Kept {
   };
   models::Handle ready;  // Keeps the version loaded until the bundle is written.
   Error error;
-  std::shared_ptr<const tensorflow::serving::PredictRequest> request;
+  std::shared_ptr<const inference::Request> request;
   size_t bytes = 0;
   std::optional<Different> different{};  // Nullopt for a failure.
 
@@ -151,18 +160,17 @@ void Capture::Post(const std::shared_ptr<const Kept>& kept) {
 }
 
 void Capture::Offer(const routing::Failure& failure) {
-  Kept kept{
-      .ready = failure.ready, .error = failure.error, .request = {}, .bytes = failure.call.request.ByteSizeLong()};
+  Kept kept{.ready = failure.ready, .error = failure.error, .request = {}, .bytes = failure.call.request.bytes()};
   if (!Admit(kept.cause(), kept.bytes, clock_.Now())) {
     ++counts_->left_out;
     return;
   }
-  kept.request = std::make_shared<tensorflow::serving::PredictRequest>(failure.call.request);
+  kept.request = std::make_shared<const inference::Request>(failure.call.request);
   Post(std::make_shared<const Kept>(std::move(kept)));
 }
 
 void Capture::Offer(const routing::Difference& difference) {
-  const size_t bytes = difference.request.ByteSizeLong();
+  const size_t bytes = difference.request.bytes();
   if (!Admit(bytes, clock_.Now())) {
     ++counts_->left_out;
     return;
@@ -170,7 +178,7 @@ void Capture::Offer(const routing::Difference& difference) {
   Post(std::make_shared<const Kept>(
       Kept{.ready = difference.candidate,
            .error = {Code::kOk, ""},
-           .request = std::make_shared<tensorflow::serving::PredictRequest>(difference.request),
+           .request = std::make_shared<const inference::Request>(difference.request),
            .bytes = bytes,
            .different = Kept::Different{difference.stable_version, difference.rules, difference.what,
                                         difference.severity, difference.differences_max}}));
@@ -203,7 +211,7 @@ capture::Bundle Capture::BundleOf(const Kept& kept) const {
   bundle.set_code(std::string(CodeName(kept.error.code)));
   bundle.set_error(kept.error.message);
   if (kept.is_non_finite()) bundle.set_non_finite(OriginOf(kept));
-  *bundle.mutable_request() = *kept.request;
+  *bundle.mutable_request() = MessageOf(*kept.request);
   if (!kept.different) return bundle;
   bundle.set_difference(kept.different->what);
   for (const evidence::NamedRule& rule : kept.different->rules) *bundle.add_output_rules() = rule.rule;

@@ -100,9 +100,14 @@ Result<engine::TensorMap> Answer(engine::LoadedModel& model, const Result<engine
   return outputs;
 }
 
+Result<engine::RunRequest> RunOf(const capture::Bundle& bundle, const engine::LoadedModel& model) {
+  ASSIGN_OR_RETURN(const auto request, inference::Request::Parse(bundle.request()));
+  return inference::ToRunRequest(request, model.signatures());
+}
+
 // Runs the request and returns true if the failure occurs again.
 bool Run(engine::LoadedModel& model, const capture::Bundle& bundle, std::ostream& out) {
-  auto run = inference::ToRunRequest(bundle.request(), model.signatures());
+  auto run = RunOf(bundle, model);
   const auto outputs = Answer(model, run, out);
   if (!outputs) return true;
   if (!HasNonFinite(*outputs)) return false;
@@ -132,9 +137,9 @@ bool PrintDifferences(const capture::Bundle& bundle, const engine::TensorMap& ca
 // Runs the request on both versions and returns true if the candidate fails, or if its outputs differ again.
 Result<bool> RunBoth(engine::LoadedModel& candidate, engine::LoadedModel& stable, const capture::Bundle& bundle,
                      std::ostream& out) {
-  const auto ours = Answer(candidate, inference::ToRunRequest(bundle.request(), candidate.signatures()), out);
+  const auto ours = Answer(candidate, RunOf(bundle, candidate), out);
   out << fmt::format("version {}, the stable one, from {}:\n", bundle.stable_version(), bundle.stable_version_dir());
-  const auto theirs = Answer(stable, inference::ToRunRequest(bundle.request(), stable.signatures()), out);
+  const auto theirs = Answer(stable, RunOf(bundle, stable), out);
   if (!theirs) return tl::make_unexpected(theirs.error());
   return !ours || PrintDifferences(bundle, *ours, *theirs, out);
 }

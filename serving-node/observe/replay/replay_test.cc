@@ -32,16 +32,15 @@ int64_t NanImage() {
   return first;
 }
 
-tensorflow::serving::PredictRequest ImageRequest(int64_t number) {
+inference::Request ImageRequest(int64_t number) {
   std::vector<float> pixels(64);
   std::ifstream file(kDigits / "traffic.f32", std::ios::binary);
   file.seekg(static_cast<std::streamoff>(number * 64 * 4));
   file.read(reinterpret_cast<char*>(pixels.data()), 64 * 4);
   EXPECT_TRUE(file.good());
-  tensorflow::serving::PredictRequest request;
-  request.mutable_model_spec()->set_name("digits");
-  tensor::ToProto(tensor::Tensor::Of<float>({1, 8, 8, 1}, pixels), &(*request.mutable_inputs())["image"]);
-  return request;
+  tensorflow::serving::ModelSpec spec;
+  spec.set_name("digits");
+  return inference::Request(spec, {{"image", tensor::Tensor::Of<float>({1, 8, 8, 1}, pixels)}});
 }
 
 class ReplayTest : public testing::Test {

@@ -6,7 +6,8 @@
 
 #include "common/base/mix.h"
 #include "common/os/log.h"
-#include "serving-node/tensor/proto.h"
+#include "serving-node/inference/response.h"
+#include "serving-node/tensor/wire.h"
 #include "tensorflow_serving/prediction_log.pb.h"
 
 namespace longshore::requestlog {
@@ -24,22 +25,22 @@ enum Outcome { kWritten, kDropped, kFailed };
 constexpr std::array kOutcomes = {"written", "dropped", "failed"};
 constexpr std::array kStatuses = {"OK", "RESOURCE_EXHAUSTED", "UNAVAILABLE"};
 
-Result<std::string> ToRecord(const std::string& request, const std::string& response, double sampling_rate) {
+Result<std::string> ToRecord(const Pieces& request, const Pieces& response, double sampling_rate) {
   PredictionLog log;
   auto& predict = *log.mutable_predict_log();
-  if (!predict.mutable_request()->ParseFromString(request)) return DataLoss("the serialized request cannot be parsed");
-  if (!predict.mutable_response()->ParseFromString(response)) return DataLoss("the serialized answer cannot be parsed");
+  tensor::PiecesStream requests(request), responses(response);
+  if (!predict.mutable_request()->ParseFromZeroCopyStream(&requests))
+    return DataLoss("the serialized request cannot be parsed");
+  if (!predict.mutable_response()->ParseFromZeroCopyStream(&responses))
+    return DataLoss("the serialized answer cannot be parsed");
   *log.mutable_log_metadata()->mutable_model_spec() = predict.response().model_spec();
   log.mutable_log_metadata()->mutable_sampling_config()->set_sampling_rate(sampling_rate);
   return log.SerializeAsString();
 }
 
-std::string Serialized(const routing::PredictAnswer& answer) {
+Pieces Serialized(const routing::PredictAnswer& answer) {
   if (!answer.serialized.empty()) return answer.serialized;
-  tensorflow::serving::PredictResponse response;
-  *response.mutable_model_spec() = answer.model_spec;
-  for (const auto& [name, values] : answer.outputs) tensor::ToProto(values, &(*response.mutable_outputs())[name]);
-  return response.SerializeAsString();
+  return inference::ResponseOf(answer.model_spec, answer.outputs, tensor::Encoding::kTypedFields);
 }
 
 }  // namespace
@@ -126,7 +127,7 @@ bool RequestLog::Samples(const std::string& model) {
   return static_cast<double>(Scatter64(log->seed + number)) < log->policy.sampling_rate * 0x1p64;
 }
 
-void RequestLog::Offer(std::string request, const routing::PredictAnswer& answer) {
+void RequestLog::Offer(Pieces request, const routing::PredictAnswer& answer) {
   const auto log = Find(answer.model_spec.name());
   if (!log) return;  // The policy of the model was removed meanwhile.
   if (waiting_bytes_ + request.size() > options_.waiting_bytes_max) return counts_->Add(log->model, kDropped);

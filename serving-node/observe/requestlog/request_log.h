@@ -49,16 +49,16 @@ class RequestLog {
   // Returns true if this request belongs to the sample. Call it exactly once per request.
   bool Samples(const std::string& model);
 
-  // Logs a request (a serialized PredictRequest) that was answered without an error. Never blocks.
-  void Offer(std::string request, const routing::PredictAnswer& answer);
+  // Logs a request (the bytes of a PredictRequest) that was answered without an error. Never blocks.
+  void Offer(Pieces request, const routing::PredictAnswer& answer);
   // Blocks until everything offered before this call is written.
   void Flush() { writer_.Flush(); }
 
  private:
   // A request with its answer, both serialized.
   struct Entry {
-    std::string request;
-    std::string response;
+    Pieces request;
+    Pieces response;
   };
   struct Target;
   struct Log;

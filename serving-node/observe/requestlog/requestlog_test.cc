@@ -59,7 +59,7 @@ class Doubling final : public routing::Predictor {
     answer.model_spec = call.request.model_spec();
     if (answer.model_spec.name() == "broken") return done(Internal("broken"));
     answer.model_spec.mutable_version()->set_value(3);
-    const float x = tensor::FromProto(call.request.inputs().at("x"))->values<float>()[0];
+    const float x = call.request.ReadInputs(1, 0)->at("x").values<float>()[0];
     answer.outputs["y"] = tensor::Tensor::Of<float>({1}, {2 * x});
     done(std::move(answer));
   }
@@ -67,8 +67,10 @@ class Doubling final : public routing::Predictor {
 
 void Ask(routing::Predictor& predictor, const std::string& model, float x) {
   routing::PredictCall call;
-  call.request.mutable_model_spec()->set_name(model);
-  tensor::ToProto(tensor::Tensor::Of<float>({1}, {x}), &(*call.request.mutable_inputs())["x"]);
+  tensorflow::serving::PredictRequest request;
+  request.mutable_model_spec()->set_name(model);
+  tensor::ToProto(tensor::Tensor::Of<float>({1}, {x}), &(*request.mutable_inputs())["x"]);
+  call.request = inference::Request::Parse(request).value();
   predictor.Predict(std::move(call), [](const auto&) {});
 }
 
@@ -131,9 +133,10 @@ TEST_F(RequestLogTest, WritesFilesThatWorkAsGoldenSets) {
     LoggingPredictor predictor(digits, log);
     for (int i = 0; i < 10; ++i) {
       routing::PredictCall call;
-      call.request.mutable_model_spec()->set_name("digits");
+      tensorflow::serving::ModelSpec spec;
+      spec.set_name("digits");
       const std::vector<float> pixels(64, 0.1F * static_cast<float>(i));
-      tensor::ToProto(tensor::Tensor::Of<float>({1, 8, 8, 1}, pixels), &(*call.request.mutable_inputs())["image"]);
+      call.request = inference::Request(spec, {{"image", tensor::Tensor::Of<float>({1, 8, 8, 1}, pixels)}});
       predictor.Predict(std::move(call), [](const auto&) {});
     }
     log.Flush();
