@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "common/os/log.h"
+#include "serving-node/frontend/oip/grpc_service.h"
+#include "serving-node/frontend/oip/rest.h"
 
 namespace longshore::app {
 namespace {
@@ -91,6 +93,11 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.meter = components_.requests.get();
     options.in_flight = components_.in_flight.get();
     if (flags_.enable_serialization_as_tensor_content) options.encoding = tensor::Encoding::kContent;
+    options.other_api = std::make_shared<frontend::oip::GrpcService>(
+        *components_.oip, frontend::oip::GrpcService::Options{.node = options.node,
+                                                              .meter = options.meter,
+                                                              .in_flight = options.in_flight,
+                                                              .answer_time = options.answer_time});
     ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *components_.predictor, *components_.catalog));
   }
   if (sockets_.rest.valid()) {
@@ -103,6 +110,9 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.listen_fd = port.Release();
     options.shares_socket = flags_.rest_listen_fd >= 0;
     options.connection_age_max_ms = connection_age_max_ms;
+    options.other_api = std::make_shared<frontend::oip::Rest>(
+        *components_.oip, frontend::oip::Rest::Options{
+                              .timeout = options.timeout, .meter = options.meter, .in_flight = options.in_flight});
     ASSIGN_OR_RETURN(servers.rest, frontend::RestServer::Start(options, *components_.predictor, *components_.catalog,
                                                                [this] { return components_.registry.Text(); }));
   }
@@ -148,6 +158,7 @@ void ClientListeners::Retire(Servers servers) {
 }
 
 void ClientListeners::SetServing(bool serving) {
+  components_.serving = serving;
   if (serving == serving_) return;
   for (const Servers* each : {&servers_, &retired_}) {
     if (each->grpc) each->grpc->SetServing(serving);

@@ -53,6 +53,7 @@ frontend::InFlight::Limits InFlightLimits(const flags::ListenerFlags& flags) {
 void Forget(const std::string& model, int64_t version, const Components& components) {
   components.requests->ForgetVersion(model, version);
   components.runs->ForgetVersion(model, version);
+  components.statistics->Forget(model, version);
   const std::vector<std::string> wanted = components.store->Names();
   if (std::ranges::binary_search(wanted, model)) return;
   components.requests->ForgetModel(model);
@@ -142,6 +143,7 @@ Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, c
   ASSIGN_OR_RETURN(components->guards, routing::GuardBook::Open(flags.state_dir));
   components->loads = std::make_unique<models::LoadMeter>(components->registry);
   components->runs = std::make_unique<routing::RunMeter>(components->registry);
+  components->statistics = std::make_unique<routing::RunStatistics>();
   components->requests = std::make_unique<frontend::RequestMeter>(
       components->registry, [&components = *components](const std::string& model) {
         return components.catalog->Versions(model).has_value() || components.router->KnownElsewhere(model);
@@ -157,9 +159,9 @@ Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, c
   options.node = flags.node;
   components->router = std::make_unique<routing::Router>(
       routing::RouterDeps{*components->store, *components->admission, components->recorder, components->pairs,
-                          components->registry, *components->runs, *components->forwarder, *components->guards,
-                          *components->origins, components->clock, components->journal.get(), components->capture.get(),
-                          flags.limits.budget, IdentitiesOf(flags.auth, security)},
+                          components->registry, *components->runs, *components->statistics, *components->forwarder,
+                          *components->guards, *components->origins, components->clock, components->journal.get(),
+                          components->capture.get(), flags.limits.budget, IdentitiesOf(flags.auth, security)},
       options);
   components->catalog =
       std::make_unique<frontend::FleetCatalog>(*components->own_catalog, *components->router, *components->forwarder);

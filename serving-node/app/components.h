@@ -1,6 +1,7 @@
 // The components that answer the requests of a node, from the engine to the router, without the listeners.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "common/base/clock.h"
@@ -15,6 +16,7 @@
 #include "serving-node/frontend/grpc_services.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
+#include "serving-node/frontend/oip/methods.h"
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/golden_set/golden_runs.h"
 #include "serving-node/golden_set/golden_thread.h"
@@ -29,6 +31,7 @@
 #include "serving-node/routing/origin_search.h"
 #include "serving-node/routing/router.h"
 #include "serving-node/routing/run_meter.h"
+#include "serving-node/routing/run_statistics.h"
 #include "serving-node/sources/sources.h"
 
 namespace longshore::app {
@@ -50,6 +53,7 @@ struct Components {
   std::unique_ptr<routing::GuardBook> guards;
   std::unique_ptr<frontend::RequestMeter> requests;  // Both meters outlive the store, which reports unloaded versions.
   std::unique_ptr<routing::RunMeter> runs;
+  std::unique_ptr<routing::RunStatistics> statistics;
   std::unique_ptr<models::LoadMeter> loads;
   std::unique_ptr<models::ModelStore> store;
   std::unique_ptr<routing::OriginSearch> origins;
@@ -66,6 +70,10 @@ struct Components {
   std::unique_ptr<routing::Router> router;        // Its destructor waits for requests, which use the members above.
   std::unique_ptr<routing::Forwarder> forwarder;  // Destroyed before the router; cancels the requests at peers.
   frontend::ReloadFunction reload;                // Only on a standalone node; set before the listeners open.
+  std::atomic<bool> serving = false;              // Whether all models can answer.
+  // The Open Inference Protocol; set before the listeners open.
+  std::unique_ptr<frontend::oip::Repository> repository;
+  std::unique_ptr<frontend::oip::Methods> oip;
 };
 
 // Creates all components. on_change is called on other threads until the components are destroyed.

@@ -204,5 +204,18 @@ TEST_F(HomesTest, CountsFailedRequestsUnderTheModelNameIfAHomeKnowsTheModel) {
   EXPECT_THAT(metrics, HasSubstr("longshore_home_hops_total{outcome=\"unknown\"}"));
 }
 
+TEST_F(HomesTest, TheOpenInferenceProtocolReachesTheSameModels) {
+  const int port = a_->sockets().rest_port;
+  const std::string body = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[2]}]})";
+  EXPECT_THAT(Fetch(port, "POST", "/v2/models/half/infer", body),
+              AllOf(HasSubstr(R"("data":[3.0])"), HasSubstr("x-longshore-node: a")));
+  EXPECT_THAT(Fetch(port, "GET", "/v2/models/half"), HasSubstr(R"("inputs":[{"name":"x")"));
+  EXPECT_THAT(Fetch(port, "GET", "/v2/models/half/ready"), HasSubstr(R"({"name":"half","ready":true})"));
+  EXPECT_THAT(Fetch(port, "GET", "/v2/models/nope/ready"), HasSubstr("Model version not ready"));
+  EXPECT_THAT(Fetch(port, "POST", "/v2/repository/models/half/unload"), HasSubstr("managed by a controller"));
+  EXPECT_THAT(Fetch(b_->sockets().rest_port, "POST", "/v2/repository/index"),
+              HasSubstr(R"("name":"half","version":")" + std::to_string(version_) + R"(","state":"READY")"));
+}
+
 }  // namespace
 }  // namespace longshore::app

@@ -69,6 +69,7 @@ bool HasLoaded(const std::vector<models::VersionStatus>& statuses) {
 
 Standalone::Outcome Standalone::OutcomeOf(const std::string& model) const {
   bool serves = false;
+  bool unloads = false;
   // Read before the statuses of the store: a version is in the store before it leaves this list, so none is missed.
   const auto copied = discovery_.waiting();
   const auto statuses = store_.Statuses(model);
@@ -78,11 +79,14 @@ Standalone::Outcome Standalone::OutcomeOf(const std::string& model) const {
   }
   for (const auto& status : statuses) {
     if (status.state == State::kAvailable) serves = true;
+    if (status.state == State::kUnloading) unloads = true;
     if (status.state != State::kAvailable && status.state != State::kFailed && status.state != State::kUnloading &&
         status.state != State::kEnd) {
       return Outcome::kWaits;
     }
   }
+  // A version that is loaded again while it is still being unloaded starts only when it is unloaded.
+  if (unloads && !serves) return Outcome::kWaits;
   return serves ? Outcome::kServes : Outcome::kCannot;
 }
 
@@ -123,19 +127,70 @@ Status Standalone::Take(const ModelServerConfig& config, bool first) {
   ASSIGN_OR_RETURN(std::vector<ModelSource> sources, config::ToSources(config));
   ASSIGN_OR_RETURN(const requestlog::Policies policies, requestlog::PoliciesOf(config));
   RETURN_IF_ERROR(CheckLabels(sources, first));
-  std::vector<std::string> names;
   for (ModelSource& source : sources) {
     source.warm_up = flags_.warm_up.enable_model_warmup;
     source.batching = flags_.batching.options;
-    names.push_back(source.name);
   }
   {
     const std::lock_guard lock(mutex_);
-    names_ = std::move(names);
+    sources_ = std::move(sources);
+    set_aside_.clear();
   }
   log_.SetPolicies(policies);
-  discovery_.SetSources(std::move(sources));
+  ApplySources();
   return {};
+}
+
+// Passes the models that are not set aside to the discovery.
+void Standalone::ApplySources() {
+  const std::lock_guard applying(apply_mutex_);
+  std::vector<ModelSource> sources;
+  {
+    const std::lock_guard lock(mutex_);
+    names_.clear();
+    for (const ModelSource& source : sources_) {
+      if (set_aside_.contains(source.name)) continue;
+      sources.push_back(source);
+      names_.push_back(source.name);
+    }
+  }
+  discovery_.SetSources(std::move(sources));
+}
+
+std::vector<std::string> Standalone::ConfiguredModels() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const ModelSource& source : sources_) names.push_back(source.name);
+  std::ranges::sort(names);
+  return names;
+}
+
+Status Standalone::SetAside(const std::string& model, bool aside) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(sources_, model, &ModelSource::name) == sources_.end()) {
+      return NotFound("failed to {} '{}', the configuration of this node has no such model", aside ? "unload" : "load",
+                      model);
+    }
+    const bool changes = aside ? set_aside_.insert(model).second : set_aside_.erase(model) > 0;
+    if (!changes) return {};
+  }
+  ApplySources();
+  return {};
+}
+
+void Standalone::LoadModel(const std::string& model, TimePoint deadline, ReloadDone done) {
+  const auto latest = std::chrono::steady_clock::now() + kReloadWaitMax;
+  Post(
+      [this, model, until = std::min(deadline, latest)]() -> Status {
+        RETURN_IF_ERROR(SetAside(model, false));
+        return WaitUntilSettled(until, model);
+      },
+      std::move(done));
+}
+
+void Standalone::UnloadModel(const std::string& model, ReloadDone done) {
+  Post([this, model] { return SetAside(model, true); }, std::move(done));
 }
 
 // A label that clients already use never moves to a version that cannot answer. A new label may point to such a version
@@ -158,19 +213,27 @@ Status Standalone::CheckLabels(const std::vector<ModelSource>& sources, bool fir
 
 void Standalone::Reload(ModelServerConfig config, TimePoint deadline, ReloadDone done) {
   const auto latest = std::chrono::steady_clock::now() + kReloadWaitMax;
-  auto task = [this, config = std::move(config), deadline = std::min(deadline, latest), done]() mutable {
-    Status status = leaving() ? longshore::Unavailable(kLeaving) : Take(config, false);
-    if (status) status = WaitUntilSettled(deadline);
-    done(std::move(status));
-  };
-  if (!reloads_.Post(std::move(task))) done(ResourceExhausted("{} reloads are already waiting", kReloadsWaitingMax));
+  Post(
+      [this, config = std::move(config), until = std::min(deadline, latest)]() -> Status {
+        RETURN_IF_ERROR(Take(config, false));
+        return WaitUntilSettled(until);
+      },
+      std::move(done));
 }
 
-Status Standalone::WaitUntilSettled(TimePoint deadline) {
+// Runs a change of the models on the thread of reloads_.
+void Standalone::Post(std::function<Status()> task, ReloadDone done) {
+  const auto run = [this, task = std::move(task), done] {
+    done(leaving() ? longshore::Unavailable(kLeaving) : task());
+  };
+  if (!reloads_.Post(run)) done(ResourceExhausted("{} reloads are already waiting", kReloadsWaitingMax));
+}
+
+Status Standalone::WaitUntilSettled(TimePoint deadline, const std::string& only) {
   std::unique_lock lock(mutex_);
   while (true) {
     const uint64_t seen = changes_;
-    const std::vector<std::string> names = names_;
+    const std::vector<std::string> names = only.empty() ? names_ : std::vector{only};
     lock.unlock();
     std::vector<std::string> cannot;
     bool waits = false;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,17 @@ class Standalone {
   // and DeadlineExceeded if the models did not load in time; in both cases the new configuration stays in effect.
   void Reload(tensorflow::serving::ModelServerConfig config, TimePoint deadline, ReloadDone done);
 
+  // The models of the configuration, sorted by name, including those that are set aside.
+  std::vector<std::string> ConfiguredModels() const;
+
+  // Loads a model that is set aside, and calls `done` when one of its versions is available; at once if the model is
+  // available. NotFound if the configuration has no such model; further errors as in Reload.
+  void LoadModel(const std::string& model, TimePoint deadline, ReloadDone done);
+
+  // Sets a model aside: unloads it until LoadModel or a changed configuration loads it again. Calls `done` when the
+  // unloading has begun. NotFound if the configuration has no such model; further errors as in Reload.
+  void UnloadModel(const std::string& model, ReloadDone done);
+
   // Answers all waiting and future reloads with Unavailable, because their connections would otherwise keep the node
   // from shutting down. Does not change the models.
   void Leave();
@@ -67,7 +79,11 @@ class Standalone {
   Outcome OutcomeOf(const std::string& model) const;
   Status Take(const tensorflow::serving::ModelServerConfig& config, bool first);
   Status CheckLabels(const std::vector<models::ModelSource>& sources, bool first) const;
-  Status WaitUntilSettled(TimePoint deadline);
+  // Waits for all models, or only for one of them.
+  Status WaitUntilSettled(TimePoint deadline, const std::string& only = "");
+  void Post(std::function<Status()> task, ReloadDone done);
+  Status SetAside(const std::string& model, bool aside);
+  void ApplySources();
   bool leaving() const;
   std::vector<std::string> Names() const;
   Status ReadConfigFile(bool first);
@@ -78,12 +94,15 @@ class Standalone {
   models::ModelStore& store_;
   requestlog::RequestLog& log_;
   models::Discovery discovery_;
-  mutable std::mutex mutex_;  // Guards the members below, up to names_.
+  std::mutex apply_mutex_;    // Held while sources_ are applied, so that the last change wins.
+  mutable std::mutex mutex_;  // Guards the members below, up to set_aside_.
   std::condition_variable changed_;
   bool leaving_ = false;
   uint64_t changes_ = 0;
-  std::vector<std::string> names_;  // The configured models.
-  std::string config_text_;         // The last content of the config file. After Begin, only poller_ uses it.
+  std::vector<std::string> names_;            // The configured models, without those that are set aside.
+  std::vector<models::ModelSource> sources_;  // The configured models.
+  std::set<std::string> set_aside_;           // Models that are unloaded although they are configured.
+  std::string config_text_;                   // The last content of the config file. After Begin, only poller_ uses it.
   // Declared last: their threads use the other members.
   Worker reloads_{kReloadsWaitingMax};
   std::optional<Ticker> poller_;

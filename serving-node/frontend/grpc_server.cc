@@ -87,13 +87,15 @@ class Server final : public GrpcServer {
         prediction_(predictor, catalog, deadlines_,
                     {options.protocol, options.node, options.check_method_names, options.encoding, options.meter,
                      options.in_flight, options.home}),
-        model_(catalog, deadlines_, options.reload, options.home) {
+        model_(catalog, deadlines_, options.reload, options.home),
+        other_api_(options.other_api) {
     ::grpc::ServerBuilder builder;
     Configure(options, builder);
     builder.RegisterService(&prediction_);
     builder.RegisterService(&model_);
     builder.RegisterService(&health_);
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
+    if (other_api_) builder.RegisterService(other_api_.get());
     if (options.reflection) ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     if (!options.reflection) builder.SetOption(std::make_unique<NoReflection>());
     // Each acceptor has credentials of its own, because credentials pass a new identity to only one acceptor.
@@ -149,6 +151,7 @@ class Server final : public GrpcServer {
   PredictionService prediction_;
   ModelService model_;
   HealthService health_;
+  const std::shared_ptr<::grpc::Service> other_api_;
   std::vector<std::unique_ptr<rpc::ConnectionAcceptor>> acceptors_;
   std::unique_ptr<::grpc::Server> server_;
 };

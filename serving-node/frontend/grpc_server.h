@@ -1,4 +1,5 @@
-// TensorFlow Serving's gRPC API (PredictionService, ModelService) and grpc.health.v1 on one listener.
+// TensorFlow Serving's gRPC API (PredictionService, ModelService), grpc.health.v1, and services of other protocols on
+// one listener.
 #pragma once
 
 #include <grpcpp/impl/service_type.h>
@@ -51,6 +52,7 @@ struct GrpcOptions {
   rpc::CredentialsOptions credentials = {};           // TLS and authentication, which also applies to health checks.
   bool reflection = false;                            // Enable gRPC server reflection.
   std::vector<::grpc::Service*> extra_services = {};  // Further services. Must outlive the server.
+  std::shared_ptr<::grpc::Service> other_api = {};    // A service of another protocol for clients. May be null.
 };
 
 // Thread-safe. If GrpcOptions::node is set, answers of PredictionService have the initial metadata x-longshore-node
@@ -67,7 +69,7 @@ class GrpcServer {
   virtual int listen_fd() const = 0;  // -1 after Drain was called.
   virtual size_t connections() const = 0;
 
-  // Sets the status that grpc.health.v1 reports for "" and for both services. Before the first call, it is NOT_SERVING.
+  // Sets the status that grpc.health.v1 reports for "" and for all services. Before the first call, it is NOT_SERVING.
   virtual void SetServing(bool serving) = 0;
 
   // Stops accepting connections and returns when all have ended. Each connection ends gracefully when it reaches its

@@ -11,8 +11,12 @@ namespace {
 using ::grpc::health::v1::HealthCheckRequest;
 using ::grpc::health::v1::HealthCheckResponse;
 
-constexpr std::array<std::string_view, 5> kNames = {
-    "", "PredictionService", "ModelService", "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService"};
+constexpr std::array<std::string_view, 6> kNames = {"",
+                                                    "PredictionService",
+                                                    "ModelService",
+                                                    "tensorflow.serving.PredictionService",
+                                                    "tensorflow.serving.ModelService",
+                                                    "inference.GRPCInferenceService"};
 
 bool IsKnown(const std::string& service) { return std::ranges::find(kNames, service) != kNames.end(); }
 

@@ -35,15 +35,19 @@ const char* NameOf(Protocol protocol) {
     case Protocol::kGrpc: return "grpc";
     case Protocol::kRest: return "rest";
     case Protocol::kPeer: return "peer";
+    case Protocol::kOipGrpc: return "oip_grpc";
+    case Protocol::kOipRest: return "oip_rest";
   }
   return "";
 }
+
+bool IsRest(Protocol protocol) { return protocol == Protocol::kRest || protocol == Protocol::kOipRest; }
 
 // Returns the name of a call in TensorFlow Serving's metrics. A REST call has the name that its route has, in lower
 // case.
 std::string ServingNameOf(Api api, Protocol protocol) {
   std::string name = routing::NameOf(api);
-  if (protocol == Protocol::kRest) name[0] = static_cast<char>(name[0] - 'A' + 'a');
+  if (IsRest(protocol)) name[0] = static_cast<char>(name[0] - 'A' + 'a');
   return name;
 }
 
@@ -100,7 +104,7 @@ void Show(const Key& key, const Requests& requests, Exposition* out) {
   out->Observed(kRequestLatency,
                 {{"model_name", key.model},
                  {"API", ServingNameOf(key.api, key.protocol)},
-                 {"entrypoint", key.protocol == Protocol::kRest ? "REST" : "GRPC"}},
+                 {"entrypoint", IsRest(key.protocol) ? "REST" : "GRPC"}},
                 requests.microseconds.Read(metrics::ServingBounds()));
   if (key.api == Api::kPredict) return;
   auto examples = requests.examples.Read(metrics::CountBounds());

@@ -15,21 +15,6 @@ int HexDigit(char c) {
   return -1;
 }
 
-std::string PercentDecoded(std::string_view text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool escape =
-        text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 && HexDigit(text[i + 2]) >= 0;
-    if (!escape) {
-      plain.push_back(text[i]);
-      continue;
-    }
-    plain.push_back(static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2])));
-    i += 2;
-  }
-  return plain;
-}
-
 // Removes the prefix from the text, ignoring case. Returns false if the text does not begin with the prefix.
 bool Consume(std::string_view prefix, std::string_view* text) {
   if (text->size() < prefix.size()) return false;
@@ -85,6 +70,21 @@ std::optional<RestRoute::Kind> KindOf(std::string_view method, std::string_view 
 }
 
 }  // namespace
+
+std::string PercentDecoded(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escape =
+        text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 && HexDigit(text[i + 2]) >= 0;
+    if (!escape) {
+      plain.push_back(text[i]);
+      continue;
+    }
+    plain.push_back(static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2])));
+    i += 2;
+  }
+  return plain;
+}
 
 bool IsApi(std::string_view target) { return Consume("/v1", &target) && (target.empty() || target.front() == '/'); }
 

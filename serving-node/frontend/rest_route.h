@@ -15,6 +15,9 @@ struct RestRoute {
   tensorflow::serving::ModelSpec spec;  // The model's name, and the version or the label if any.
 };
 
+// Decodes "%41" and the like. Text that is not a valid escape is unchanged.
+std::string PercentDecoded(std::string_view text);
+
 // Returns whether the target is below /v1, and so belongs to this API.
 bool IsApi(std::string_view target);
 

@@ -1,11 +1,7 @@
 #include "serving-node/frontend/rest_server.h"
 
-#include <array>
-#include <atomic>
-#include <new>
 #include <utility>
 
-#include "common/net/http/retry.h"
 #include "common/net/http/server.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/inference_call.h"
@@ -14,6 +10,7 @@
 #include "serving-node/frontend/json/request.h"
 #include "serving-node/frontend/json/response.h"
 #include "serving-node/frontend/queries.h"
+#include "serving-node/frontend/rest_reply.h"
 #include "serving-node/frontend/rest_route.h"
 
 namespace longshore::frontend {
@@ -23,32 +20,6 @@ using http::Request;
 using http::Responder;
 using http::Response;
 using tensorflow::serving::ModelSpec;
-
-int HttpStatus(Code code) {
-  static constexpr std::array kStatuses = {200, 499, 500, 400, 504, 404, 409, 403, 429,
-                                           400, 409, 400, 501, 500, 503, 500, 401};
-  return kStatuses[static_cast<size_t>(code)];
-}
-
-Response ErrorResponse(const Error& error, bool may_retry) {
-  Response response{.status = HttpStatus(error.code), .body = json::ErrorToJson(error.message)};
-  if (may_retry) response.headers.emplace_back("Retry-After", http::RetryAfterSeconds());
-  if (error.code == Code::kUnauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  return response;
-}
-
-Response ErrorResponse(const Error& error) { return ErrorResponse(error, MayRetry(error)); }
-
-Response JsonResponse(Result<std::string> body) {
-  if (!body) return ErrorResponse(body.error());
-  return {.body = std::move(*body)};
-}
-
-// The body of an answer, and the model spec with the version that answered.
-struct Inferred {
-  std::string body;
-  ModelSpec spec;
-};
 
 // Converts the answer of a classification or a regression.
 template <typename Answer, typename Write>
@@ -65,69 +36,11 @@ Result<Inferred> PredictionText(Result<routing::PredictAnswer> answer, json::Jso
   return Inferred{std::move(body), std::move(spec)};
 }
 
-// Answers a request to a model, and counts it. The request keeps its in-flight slot until the answer is written or the
-// connection is closed.
-class Reply {
- public:
-  Reply(Responder respond, MeteredRequest metered, InFlight::Slot slot)
-      : state_(std::make_shared<State>(std::move(respond), std::move(metered), std::move(slot))) {}
-
-  void operator()(Result<Inferred> inferred) const {
-    if (state_->answered.exchange(true)) return;
-    if (inferred && state_->slot) {
-      if (const Status held = state_->slot->HoldAnswer(inferred->body.size()); !held) {
-        inferred = tl::make_unexpected(held.error());
-      }
-    }
-    if (!inferred) return Fail(inferred.error(), ErrorResponse(inferred.error()));
-    state_->metered.End(Code::kOk, inferred->spec);
-    Response response{.body = std::move(inferred->body)};
-    const ModelSpec& spec = inferred->spec;
-    if (spec.has_version()) response.headers.emplace_back(kVersionHeader, std::to_string(spec.version().value()));
-    Respond(std::move(response));
-  }
-  void operator()(const Error& error) const { (*this)(tl::make_unexpected(error)); }
-
-  void RefuseWithRetry(const Error& error) const {
-    if (!state_->answered.exchange(true)) Fail(error, ErrorResponse(error, true));
-  }
-  void SetExamples(int64_t examples) const { state_->metered.SetExamples(examples); }
-
-  // Runs a part of the request's work. If memory does not suffice, answers the request with an error, because the work
-  // may run on a thread of the engine, which does not catch exceptions.
-  template <typename Work>
-  void Guard(Work work) const {
-    try {
-      work();
-    } catch (const std::bad_alloc&) {
-      (*this)(Error{Code::kResourceExhausted, "memory does not suffice for this request"});
-    }
-  }
-
- private:
-  struct State {
-    State(Responder responder, MeteredRequest request, InFlight::Slot in_flight)
-        : respond(std::move(responder)), metered(std::move(request)), slot(std::move(in_flight)) {}
-    Responder respond;
-    MeteredRequest metered;
-    InFlight::Slot slot;
-    std::atomic<bool> answered = false;  // The work may have answered before it threw an exception.
-  };
-
-  void Fail(const Error& error, Response response) const {
-    state_->metered.End(error.code, {});
-    Respond(std::move(response));
-  }
-  void Respond(Response response) const {
-    response.until_written = std::move(state_->slot);
-    state_->respond(std::move(response));
-  }
-
-  const std::shared_ptr<State> state_;
+// What pages of other origins may do; nothing if `allowed_headers` is empty.
+struct Cors {
+  std::string allowed_headers;  // Which headers their requests may have.
+  std::string exposed_headers;  // Which headers of the answers they may read.
 };
-
-// Whether pages of other origins may read the answers, and whether requests need a token.
-enum class Cors { kNone, kOpen, kWithToken };
 
 // Answers requests. The object is shared, because a request that waits for another node's description of a model may
 // outlive the server.
@@ -146,21 +59,23 @@ class Api final : public std::enable_shared_from_this<Api> {
     const auto length = head.Header("content-length");
     const bool is_bare = head.Header("transfer-encoding").empty() && (length.empty() || length == "0");
     if (options_.cors && head.method == "OPTIONS" && is_bare) return std::nullopt;
-    const Status admitted = options_.gate->Admit(head.Header("authorization"));
+    const Status admitted = options_.gate->Admit(head.Header("authorization"), ScopeOf(head));
     if (admitted) return std::nullopt;
     Response response = ErrorResponse(admitted.error());
-    Complete("", cors(), &response);
+    Complete("", CorsOf(head), &response);
     return response;
   }
 
   void Handle(Request request, Responder plain_respond) {
-    const Responder respond = Completing(std::move(plain_respond));
+    const Responder respond = Completing(request, std::move(plain_respond));
     if (request.method == "GET" && !options_.metrics_path.empty() && request.target == options_.metrics_path) {
       return respond({.content_type = "text/plain; version=0.0.4", .body = metrics_()});
     }
-    if (!IsApi(request.target))
+    const bool is_other = IsOther(request);
+    if (!is_other && !IsApi(request.target))
       return respond({.status = 404, .content_type = "text/html", .body = "<h1>Not Found</h1>\n"});
     if (request.method == "OPTIONS") return respond(Preflight(request));
+    if (is_other) return options_.other_api->Handle(std::move(request), respond);
     auto route = ParseRoute(request.method, request.target);
     if (!route) return respond(ErrorResponse(route.error()));
     switch (route->kind) {
@@ -173,24 +88,35 @@ class Api final : public std::enable_shared_from_this<Api> {
   }
 
  private:
+  bool IsOther(const Request& request) const { return options_.other_api && options_.other_api->Owns(request.target); }
+
+  auth::Scope ScopeOf(const Request& head) const {
+    return IsOther(head) ? options_.other_api->ScopeOf(head.method, head.target) : auth::Scope::kPredict;
+  }
+
   // Adds to an answer the node's name, and the CORS headers if the option `cors` is set.
-  static void Complete(const std::string& node, Cors cors, Response* response) {
+  static void Complete(const std::string& node, const Cors& cors, Response* response) {
     if (!node.empty()) response->headers.emplace_back(kNodeHeader, node);
-    if (cors == Cors::kNone) return;
+    if (cors.allowed_headers.empty()) return;
     response->headers.emplace_back("Access-Control-Allow-Origin", "*");
     response->headers.emplace_back("Access-Control-Allow-Methods", "POST, GET");
-    const bool with_token = cors == Cors::kWithToken;
-    response->headers.emplace_back("Access-Control-Allow-Headers",
-                                   with_token ? "Content-Type, Authorization" : "Content-Type");
+    response->headers.emplace_back("Access-Control-Allow-Headers", cors.allowed_headers);
+    if (cors.exposed_headers.empty()) return;
+    response->headers.emplace_back("Access-Control-Expose-Headers", cors.exposed_headers);
   }
 
-  Cors cors() const {
-    if (!options_.cors) return Cors::kNone;
-    return options_.gate ? Cors::kWithToken : Cors::kOpen;
+  Cors CorsOf(const Request& request) const {
+    Cors cors;
+    if (!options_.cors) return cors;
+    cors.allowed_headers = options_.gate ? "Content-Type, Authorization" : "Content-Type";
+    if (!IsOther(request)) return cors;
+    cors.exposed_headers = options_.other_api->BodyHeader();
+    cors.allowed_headers.append(", ").append(cors.exposed_headers);
+    return cors;
   }
 
-  Responder Completing(Responder respond) const {
-    return [respond = std::move(respond), node = options_.node, cors = cors()](Response response) {
+  Responder Completing(const Request& request, Responder respond) const {
+    return [respond = std::move(respond), node = options_.node, cors = CorsOf(request)](Response response) {
       Complete(node, cors, &response);
       respond(std::move(response));
     };

@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "common/base/budget.h"
 #include "common/base/error.h"
 #include "common/net/auth/tokens.h"
+#include "common/net/http/types.h"
 #include "common/net/tls/identity.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/in_flight.h"
@@ -17,6 +19,20 @@
 #include "serving-node/routing/predict.h"
 
 namespace longshore::frontend {
+
+// An API that shares the listener with TensorFlow Serving's. Thread-safe.
+class RestApi {
+ public:
+  virtual ~RestApi() = default;
+  // Returns whether the target belongs to this API.
+  virtual bool Owns(std::string_view target) const = 0;
+  // The header of requests and answers that says how to read their bodies. Pages of other origins may use it, too.
+  virtual std::string BodyHeader() const = 0;
+  // Returns the scope that a request needs.
+  virtual auth::Scope ScopeOf(std::string_view method, std::string_view target) const = 0;
+  // Answers a request whose target belongs to this API. The listener has admitted the request. Must not block.
+  virtual void Handle(http::Request request, http::Responder respond) = 0;
+};
 
 struct RestOptions {
   std::string listen = {};  // "host:port" (port 0: any free one). Not used with listen_fd.
@@ -37,12 +53,13 @@ struct RestOptions {
   std::chrono::milliseconds timeout{30000};       // The maximum time of a prediction.
   // Older connections are closed after an answer, with jitter. 0: never.
   int64_t connection_age_max_ms = 0;
-  std::string metrics_path = {};        // The path of the metrics. "": they are not served.
-  bool check_method_names = false;      // Reject a call if the signature's method_name belongs to another method.
-  const RequestMeter* meter = nullptr;  // Null: requests are not counted.
-  InFlight* in_flight = nullptr;        // Limits the predictions in flight. Null: no limit.
-  bool cors = false;                    // Let pages of other origins read the answers.
-  Budget budget = {};                   // Limits the size of a decompressed body and its elements.
+  std::string metrics_path = {};            // The path of the metrics. "": they are not served.
+  bool check_method_names = false;          // Reject a call if the signature's method_name belongs to another method.
+  const RequestMeter* meter = nullptr;      // Null: requests are not counted.
+  InFlight* in_flight = nullptr;            // Limits the predictions in flight. Null: no limit.
+  bool cors = false;                        // Let pages of other origins read the answers.
+  Budget budget = {};                       // Limits the size of a decompressed body and its elements.
+  std::shared_ptr<RestApi> other_api = {};  // Null: the listener has only TensorFlow Serving's API.
 };
 
 // Thread-safe.

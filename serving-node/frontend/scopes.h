@@ -12,6 +12,10 @@ namespace longshore::frontend {
 // The gRPC methods that change what the node serves or how it works.
 inline constexpr std::array kAdminMethods = {
     std::string_view("/tensorflow.serving.ModelService/HandleReloadConfigRequest"),
+    std::string_view("/inference.GRPCInferenceService/RepositoryModelLoad"),
+    std::string_view("/inference.GRPCInferenceService/RepositoryModelUnload"),
+    std::string_view("/inference.GRPCInferenceService/TraceSetting"),
+    std::string_view("/inference.GRPCInferenceService/LogSettings"),
 };
 
 // `path` is a gRPC method as the head of the call names it: "/tensorflow.serving.PredictionService/Predict".

@@ -11,6 +11,8 @@
 #include "serving-node/routing/failure.h"
 #include "serving-node/routing/origin_search.h"
 #include "serving-node/routing/run_meter.h"
+#include "serving-node/routing/run_statistics.h"
+#include "serving-node/tensor/info.h"
 
 namespace longshore::routing {
 namespace {
@@ -27,6 +29,15 @@ constexpr const char* kNotComparedMessage = "an output is NaN or Inf, and no nod
 bool BlamesTheRequest(Code code) {
   return code == Code::kInvalidArgument || code == Code::kFailedPrecondition || code == Code::kNotFound ||
          code == Code::kOutOfRange || code == Code::kUnimplemented;
+}
+
+// Returns the rows of the inputs: the size of the first dimension if the signature leaves it open, otherwise 1.
+int64_t RowsOf(const engine::RunRequest& run, const inference::Signatures& signatures) {
+  for (const auto& [name, values] : run.inputs) {
+    const auto pattern = tensor::PatternOf(signatures.at(run.signature).inputs().at(name));
+    if (pattern && !pattern->empty() && pattern->front() < 0 && values.rank() > 0) return values.dim(0);
+  }
+  return 1;
 }
 
 // Whether the version did not answer the user because of load: its queue was full, memory did not suffice, or the
@@ -67,6 +78,8 @@ struct Execution::ActiveRun {
   Pairing::UsersRun users_run{};
   bool submitted = false;  // The request fits the signature, and its queue got it.
   bool missed_deadline = false;
+  int64_t rows = 1;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
   const Entry* candidate() const {
     const Entry* entry = request->choice.entry;
@@ -106,6 +119,7 @@ void Execution::Run(const RequestPtr& request, const models::Handle& ready) cons
     run->outcome = tl::make_unexpected(std::move(inputs.error()));
     return Finish(run);
   }
+  run->rows = RowsOf(*inputs, ready->loaded->signatures());
   const bool noted = run->candidate() == nullptr || first_runs_.IsNoted(*run->candidate()->arm);
   noted ? Submit(run, std::move(*inputs)) : SubmitAfterNote(run, std::move(*inputs));
 }
@@ -241,6 +255,12 @@ void Execution::OfferFailure(const ActiveRun& run) const {
 }
 
 void Execution::Measure(const ActiveRun& run) const {
+  deps_.statistics.Record({.model = run.ready->model,
+                           .version = run.ready->version,
+                           .rows = run.rows,
+                           .took = std::chrono::steady_clock::now() - run.began,
+                           .outcome = run.outcome ? &*run.outcome : nullptr,
+                           .now = deps_.clock.Now()});
   if (!run.outcome) return;
   const PredictCall& call = run.request->call;
   deps_.runs.Record(

@@ -76,8 +76,9 @@ class PairingTest : public testing::Test {
   }
   // A second router of the node, which a test can destroy.
   std::unique_ptr<Router> AnotherRouter(FailureSink* failures = nullptr) {
-    RouterDeps deps{node_.store,      node_.admission, node_.recorder, node_.pairs, node_.metrics,      node_.runs,
-                    *node_.forwarder, *node_.guards,   node_.origins,  node_.clock, node_.journal.get()};
+    RouterDeps deps{node_.store,   node_.admission, node_.recorder,   node_.pairs,
+                    node_.metrics, node_.runs,      node_.statistics, *node_.forwarder,
+                    *node_.guards, node_.origins,   node_.clock,      node_.journal.get()};
     deps.failures = failures;
     return std::make_unique<Router>(deps, RouterOptions{.node = "b"});
   }

@@ -22,7 +22,8 @@
 
 namespace longshore::routing {
 
-enum class Protocol { kGrpc, kRest, kPeer };
+// kGrpc and kRest are TensorFlow Serving's protocol, kOipGrpc and kOipRest the Open Inference Protocol, kPeer a hop.
+enum class Protocol { kGrpc, kRest, kPeer, kOipGrpc, kOipRest };
 
 // The method that the client called. Classify, Regress and MultiInference are converted to Predict.
 enum class Api { kPredict, kClassify, kRegress, kMultiInference };

@@ -373,6 +373,14 @@ bool Router::Knows(const std::string& model) const {
   return table && table->Find(model) != nullptr;
 }
 
+std::vector<std::string> Router::Models() const {
+  const auto table = shared_->table();
+  std::vector<std::string> names;
+  if (!table) return names;
+  for (const auto& [name, unused] : table->models()) names.push_back(name);
+  return names;
+}
+
 bool Router::KnownElsewhere(const std::string& model) const { return shared_->home_search.KnownElsewhere(model); }
 
 void Router::AskHomes(const std::string& model, ForwardCall call, ForwardDone done) const {

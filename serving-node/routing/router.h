@@ -66,6 +66,8 @@ class Router final : public Predictor {
 
   // Returns true if the state contains the model. False on a standalone node.
   bool Knows(const std::string& model) const;
+  // The models that the state contains, sorted by name; none on a standalone node.
+  std::vector<std::string> Models() const;
   // Returns true if a home node knew the model when it was last asked; see HomeSearch::KnownElsewhere.
   bool KnownElsewhere(const std::string& model) const;
 

@@ -30,6 +30,7 @@ namespace longshore::routing {
 class FailureSink;
 class OriginSearch;
 class RunMeter;
+class RunStatistics;
 
 // How the node finds out which client sent a request.
 struct Identities {
@@ -47,6 +48,7 @@ struct RouterDeps {
   evidence::PairRunner& pairs;
   metrics::Registry& metrics;
   RunMeter& runs;
+  RunStatistics& statistics;
   Forwarder& forwarder;
   GuardBook& guards;
   OriginSearch& origins;

@@ -362,8 +362,8 @@ TEST_F(RouterTest, EndsTheJournalEntryOfTheFirstRun) {
 TEST_F(RouterTest, WaitsInItsDestructorForRunsInFlight) {
   node_.Hold({1});
   auto router = std::make_unique<Router>(
-      RouterDeps{node_.store, node_.admission, node_.recorder, node_.pairs, node_.metrics, node_.runs, *node_.forwarder,
-                 *node_.guards, node_.origins, node_.clock, node_.journal.get()},
+      RouterDeps{node_.store, node_.admission, node_.recorder, node_.pairs, node_.metrics, node_.runs, node_.statistics,
+                 *node_.forwarder, *node_.guards, node_.origins, node_.clock, node_.journal.get()},
       RouterOptions{.node = "b"});
   node_.engine.record().Set(&models::FakeRecord::holding, true);
   std::atomic<bool> answered = false;

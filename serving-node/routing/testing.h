@@ -32,6 +32,7 @@
 #include "serving-node/routing/peer_service.h"
 #include "serving-node/routing/router.h"
 #include "serving-node/routing/run_meter.h"
+#include "serving-node/routing/run_statistics.h"
 #include "serving-node/tensor/proto.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 
@@ -185,6 +186,7 @@ class TestNode {
                 .pairs = pairs,
                 .metrics = metrics,
                 .runs = runs,
+                .statistics = statistics,
                 .forwarder = *forwarder,
                 .guards = *guards,
                 .origins = origins,
@@ -260,6 +262,7 @@ class TestNode {
   evidence::PairRunner pairs;
   metrics::Registry metrics;
   RunMeter runs{metrics};
+  RunStatistics statistics;
   std::unique_ptr<GuardBook> guards;
   OriginSearch origins{admission};
   std::unique_ptr<Forwarder> forwarder;

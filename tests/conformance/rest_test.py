@@ -71,8 +71,8 @@ def test_a_request_with_another_route_is_malformed(half, method, path):
 
 
 @pytest.mark.contract("R5")
-@pytest.mark.parametrize("path", ["/", "/v2/models", "/favicon.ico", "/metrics"])
-def test_paths_outside_of_v1_are_not_found(half, path):
+@pytest.mark.parametrize("path", ["/", "/v3/models", "/v2models", "/favicon.ico", "/metrics"])
+def test_paths_outside_of_both_apis_are_not_found(half, path):
     answer = ask(half, "GET", path)
     assert answer.status == 404 and answer.headers["Content-Type"].startswith("text/html")
 

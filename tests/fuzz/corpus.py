@@ -377,7 +377,50 @@ def saved_model() -> None:
           cut=add[:-9], empty=b"")
 
 
+def oip_json() -> None:
+    def body(*inputs: str, more: str = "", binary: bytes | None = None) -> bytes:
+        text = ('{"inputs":[' + ",".join(inputs) + "]" + more + "}").encode()
+        return (len(text).to_bytes(2) + text + binary) if binary is not None else b"\xff\xff" + text
+
+    def given(kind: str, shape: str, data: str) -> str:
+        return f'{{"name":"x{len(data)}","datatype":"{kind}","shape":{shape},"data":{data}}}'
+
+    def following(kind: str, shape: str, size: int, name: str = "b") -> str:
+        return f'{{"name":"{name}","datatype":"{kind}","shape":{shape},"parameters":{{"binary_data_size":{size}}}}}'
+    write("oip_json",
+          plain=body(given("FP32", "[3,1]", "[1,2.5,-3e1]"), more=',"id":"7","parameters":{"timeout":5,"p":"q"}'),
+          nested=body(given("INT64", "[2,1]", "[[9223372036854775807],[-9223372036854775808]]")),
+          bools=body(given("BOOL", "[3]", "[true,0,false]")), texts=body(given("BYTES", "[2]", '["a","\\u00e9"]')),
+          outputs=body(given("UINT8", "[1]", "[255]"), more=',"outputs":[{"name":"y","parameters":{"classification":2}}]'),
+          binary=body(following("FP32", "[2]", 8), following("BYTES", "[2]", 9, "c"),
+                      binary=b"12345678" + b"\1\0\0\0a" + b"\0\0\0\0"),
+          binary_short=body(following("FP32", "[2]", 8), binary=b"1234"),
+          long_text=body(following("BYTES", "[1]", 4), binary=b"\xff" * 4),
+          huge_shape=body(given("FP64", "[1000000,1000000,1000000]", "[1]")),
+          many_missing=body(given("BYTES", "[100000]", "[" + '"",' * 1000 + '""]')),
+          many_texts=body(given("BYTES", "[1001]", "[" + '"",' * 1000 + '""]')),
+          deep=b"\xff\xff" + b'{"inputs":' + b"[" * 3000, twice=body(given("FP32", "[1]", "[1]"), given("FP32", "[1]", "[2]")),
+          nulls=body(more=',"id":null,"outputs":null,"parameters":null'), empty=b"\xff\xff", no_inputs=b"\xff\xff{}")
+
+
+def oip_grpc() -> None:
+    def field(number: int, content: bytes) -> bytes:
+        """A field of a message; all of these messages have at most 127 bytes."""
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    def given(kind: bytes, shape: bytes, contents: bytes = b"") -> bytes:
+        return field(5, field(1, b"x") + field(2, kind) + field(3, shape) + contents)
+    floats = field(5, field(6, struct.pack("<2f", 1, 2)))
+    parameter = field(4, field(1, b"timeout") + field(2, b"\x10\x05"))
+    write("oip_grpc", typed=field(1, b"m") + given(b"FP32", b"\2", floats), raw=given(b"FP32", b"\2") + field(7, b"12345678"),
+          texts=given(b"BYTES", b"\2", field(5, field(8, b"a") + field(8, b""))), half=given(b"FP16", b"\1") + field(7, b"ab"),
+          raw_texts=given(b"BYTES", b"\1") + field(7, b"\1\0\0\0a"), parameters=parameter + given(b"UINT8", b"\0"),
+          both=given(b"FP32", b"\2", floats) + field(7, b"12345678"), huge_shape=given(b"INT8", b"\xff" * 9 + b"\1"),
+          outputs=given(b"INT32", b"\1", field(5, field(2, b"\7")))
+          + field(6, field(1, b"x") + field(2, field(1, b"classification") + field(2, b"\x10\1"))))
+
+
 if __name__ == "__main__":
     for make in (archive, json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, certificate_request,
-                 npy, saved_model):
+                 npy, oip_json, oip_grpc, saved_model):
         make()

@@ -12,7 +12,6 @@
 #include <functional>
 #include <random>
 
-#include "common/net/http/deflate.h"
 #include "common/net/http/response_head.h"
 #include "common/os/log.h"
 
@@ -53,11 +52,13 @@ class Reply {
 };
 
 // Compresses the body if this makes it smaller.
-void Compress(Response* response) {
-  std::string packed = Gzip(response->body);
+void Compress(Compression compression, Response* response) {
+  if (compression == Compression::kNone) return;
+  const bool is_gzip = compression == Compression::kGzip;
+  std::string packed = is_gzip ? Gzip(response->body) : Deflate(response->body);
   if (packed.empty() || packed.size() >= response->body.size()) return;
   response->body = std::move(packed);
-  response->headers.emplace_back("Content-Encoding", "gzip");
+  response->headers.emplace_back("Content-Encoding", is_gzip ? "gzip" : "deflate");
 }
 
 ServerState::TimePoint AgesOutAt(const Options& options) {
@@ -153,7 +154,7 @@ void Connection::Begin() {
 void Connection::AwaitRequest() {
   if (state_ == State::kClosed) return;
   reader_.Begin();
-  takes_gzip_ = false;
+  compression_ = Compression::kNone;
   if (buffer_.size() > 0) {
     state_ = State::kReading;
     Arm(server_->options.header_timeout);
@@ -201,7 +202,7 @@ void Connection::Advance() {
 
 void Connection::OnHead() {
   const Request& head = reader_.head();
-  takes_gzip_ = AcceptsGzip(head.Header("accept-encoding"));
+  compression_ = CompressionFor(head.Header("accept-encoding"));
   if (server_->options.admit) {
     if (auto refusal = server_->options.admit(head)) return Refuse(std::move(*refusal));
   }
@@ -276,7 +277,7 @@ void Connection::Write(Response response) {
   keep_alive_ = keep_alive_ && !server_->stopping && !input_ended_ && !IsPastAgeMax();
   if (server_->options.gzip_bytes_min > 0 && response.body.size() >= server_->options.gzip_bytes_min) {
     response.headers.emplace_back("Vary", "Accept-Encoding");
-    if (takes_gzip_) Compress(&response);
+    Compress(compression_, &response);
   }
   head_ = ResponseHead(response, keep_alive_);
   body_ = reader_.wants_no_body() ? std::string() : std::move(response.body);

@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "common/net/http/deflate.h"
 #include "common/net/http/held_bytes.h"
 #include "common/net/http/request_reader.h"
 #include "common/net/http/stream.h"
@@ -121,7 +122,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool input_ended_ = false;  // Whether the client has ended its input.
   bool probed_ = false;       // Whether ProbeClient was called.
   bool keep_alive_ = false;
-  bool takes_gzip_ = false;
+  Compression compression_ = Compression::kNone;
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;
   Stream stream_;  // The last member, because it owns the descriptor: nothing after its construction may throw.
 };

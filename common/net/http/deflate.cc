@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cctype>
 #include <climits>
+#include <optional>
 
 namespace longshore::http {
 namespace {
 
-constexpr int kGzip = 15 + 16;
+// zlib's window bits, which also choose the format.
+constexpr int kZlibFormat = 15;
+constexpr int kGzipFormat = kZlibFormat + 16;
 constexpr int kMemoryLevel = 8;
 
 std::string_view Trimmed(std::string_view text) {
@@ -29,27 +32,26 @@ bool IsZero(std::string_view weight) {
   return weight.find_first_not_of("0.", 2) == weight.npos;
 }
 
-}  // namespace
+// The weights that an Accept-Encoding gives: whether each is above 0, or nullopt if the encoding is not named.
+struct Accepted {
+  std::optional<bool> gzip;
+  std::optional<bool> deflate;
+  std::optional<bool> any;
+};
 
-bool AcceptsGzip(std::string_view accept_encoding) {
-  bool any = false;
-  while (!accept_encoding.empty()) {
-    const size_t comma = std::min(accept_encoding.find(','), accept_encoding.size());
-    const std::string_view item = accept_encoding.substr(0, comma);
-    accept_encoding.remove_prefix(std::min(comma + 1, accept_encoding.size()));
-    const size_t semicolon = std::min(item.find(';'), item.size());
-    const std::string_view name = Trimmed(item.substr(0, semicolon));
-    const bool accepted = semicolon == item.size() || !IsZero(Trimmed(item.substr(semicolon + 1)));
-    if (EqualsIgnoringCase(name, "gzip")) return accepted;
-    if (name == "*") any = accepted;
-  }
-  return any;
+void AcceptItem(std::string_view item, Accepted* accepted) {
+  const size_t semicolon = std::min(item.find(';'), item.size());
+  const std::string_view name = Trimmed(item.substr(0, semicolon));
+  const bool is_accepted = semicolon == item.size() || !IsZero(Trimmed(item.substr(semicolon + 1)));
+  if (EqualsIgnoringCase(name, "gzip") && !accepted->gzip) accepted->gzip = is_accepted;
+  if (EqualsIgnoringCase(name, "deflate") && !accepted->deflate) accepted->deflate = is_accepted;
+  if (name == "*") accepted->any = is_accepted;
 }
 
-std::string Gzip(std::string_view text) {
+std::string Packed(std::string_view text, int format) {
   z_stream stream{};
   if (text.size() > UINT_MAX) return "";
-  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzip, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK) return "";
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, format, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK) return "";
   std::string out(deflateBound(&stream, text.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
   stream.avail_in = static_cast<uInt>(text.size());
@@ -60,5 +62,22 @@ std::string Gzip(std::string_view text) {
   deflateEnd(&stream);
   return out;
 }
+
+}  // namespace
+
+Compression CompressionFor(std::string_view accept_encoding) {
+  Accepted accepted;
+  while (!accept_encoding.empty()) {
+    const size_t comma = std::min(accept_encoding.find(','), accept_encoding.size());
+    AcceptItem(accept_encoding.substr(0, comma), &accepted);
+    accept_encoding.remove_prefix(std::min(comma + 1, accept_encoding.size()));
+  }
+  if (accepted.gzip.value_or(accepted.any.value_or(false))) return Compression::kGzip;
+  return accepted.deflate.value_or(false) ? Compression::kDeflate : Compression::kNone;
+}
+
+std::string Gzip(std::string_view text) { return Packed(text, kGzipFormat); }
+
+std::string Deflate(std::string_view text) { return Packed(text, kZlibFormat); }
 
 }  // namespace longshore::http

@@ -128,7 +128,9 @@ Response RequestReader::OutOfMemory() const {
 
 tl::expected<Request, Response> RequestReader::Take() {
   request_.body = std::move(parser_->get().body().bytes);
-  if (request_.Header("content-encoding").find("gzip") == std::string_view::npos) return std::move(request_);
+  const std::string_view encoding = request_.Header("content-encoding");
+  const bool is_packed = encoding.find("gzip") != encoding.npos || encoding.find("deflate") != encoding.npos;
+  if (!is_packed) return std::move(request_);
   auto plain = Inflate(request_.body, options_.inflated_bytes_max, &held_);
   if (!plain && plain.error().code == Code::kUnavailable) return tl::make_unexpected(OutOfMemory());
   if (!plain) return Refusal(plain.error().code == Code::kResourceExhausted ? 413 : 400, plain.error().message);

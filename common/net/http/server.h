@@ -5,10 +5,10 @@
 //   });
 //
 // Supports keep-alive and pipelining. A connection reads and handles one request at a time, so answers keep their order
-// and pipelined requests wait in the socket. Bodies may be chunked and gzipped; the handler gets plain bytes. Answers
-// are gzipped for clients that accept it. A request that exceeds a limit or is ambiguous is answered with 400, 413, 414
-// or 431, and the connection is closed. Clients slower than the timeouts are disconnected. If the processing of a
-// request throws, only this request fails: with 503 if memory ran out, otherwise with 500.
+// and pipelined requests wait in the socket. Bodies may be chunked, and compressed by gzip or deflate; the handler gets
+// plain bytes. Answers are compressed for clients that accept it. A request that exceeds a limit or is ambiguous is
+// answered with 400, 413, 414 or 431, and the connection is closed. Clients slower than the timeouts are disconnected.
+// If the processing of a request throws, only this request fails: with 503 if memory ran out, otherwise with 500.
 //
 // A client that has shut down only its sending side gets its answer. At first the server cannot distinguish it from a
 // client that is gone; if the request takes longer, the server sends a "100 Continue" to find out. Under TLS, the end

@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <future>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "common/net/http/deflate.h"
 #include "common/net/http/inflate.h"
 #include "common/net/http/testing.h"
 
@@ -23,20 +23,6 @@ using std::chrono::milliseconds;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::string Gzip(const std::string& plain) {
-  z_stream stream{};
-  CHECK(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string out(deflateBound(&stream, plain.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
-  stream.avail_in = static_cast<uInt>(plain.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 TEST(HttpServer, AnswersSeveralRequestsOnOneConnection) {
   auto server = StartServer();
@@ -87,11 +73,13 @@ TEST(HttpServer, SendsContinueToClientsThatAskForIt) {
   EXPECT_THAT(client.ReadUntil(";"), EndsWith("POST /x ab;"));
 }
 
-TEST(HttpServer, InflatesGzippedBodies) {
+TEST(HttpServer, InflatesGzippedAndDeflatedBodies) {
   auto server = StartServer();
   RawClient client(server->port());
   client.Send(Post(Gzip("plain text"), "Content-Encoding: gzip\r\n"));
   EXPECT_THAT(client.ReadUntil(";"), EndsWith("POST /x plain text;"));
+  client.Send(Post(Deflate("zlib text"), "Content-Encoding: deflate\r\n"));
+  EXPECT_THAT(client.ReadUntil(";"), EndsWith("POST /x zlib text;"));
 }
 
 std::string ManyFields(int count) {
@@ -215,7 +203,10 @@ TEST(HttpServer, GzipsLongAnswersForClientsThatAcceptGzip) {
   const std::string packed = ask("/long", "deflate, gzip;q=0.5");
   EXPECT_THAT(packed, AllOf(HasSubstr("Content-Encoding: gzip\r\n"), HasSubstr("Vary: Accept-Encoding\r\n")));
   EXPECT_EQ(*Inflate(packed.substr(packed.find("\r\n\r\n") + 4), text.size()), text);
-  for (const auto* accept : {"identity", "gzip;q=0", "x-gzipped", ""}) {
+  const std::string deflated = ask("/long", "deflate");
+  EXPECT_THAT(deflated, HasSubstr("Content-Encoding: deflate\r\n"));
+  EXPECT_EQ(*Inflate(deflated.substr(deflated.find("\r\n\r\n") + 4), text.size()), text);
+  for (const auto* accept : {"identity", "gzip;q=0", "deflate;q=0", "x-gzipped", ""}) {
     EXPECT_THAT(ask("/long", accept), AllOf(Not(HasSubstr("Content-Encoding")), HasSubstr("Vary"), EndsWith(text)));
   }
   EXPECT_THAT(ask("/short", "gzip"), AllOf(Not(HasSubstr("Content-Encoding")), EndsWith("short")));

@@ -322,6 +322,14 @@ std::optional<tensor::Tensor> ReadAs(DType type, std::string_view list, size_t e
 
 }  // namespace
 
+template <typename T>
+const char* TakeReal(const char* at, const char* end, T* value) {
+  Literal literal;
+  return ReadLiteral(at, end, &literal) && ToNumber(literal, value) ? literal.end : nullptr;
+}
+template const char* TakeReal(const char* at, const char* end, float* value);
+template const char* TakeReal(const char* at, const char* end, double* value);
+
 std::optional<Prediction> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
                                           size_t elements_max) {
   auto parsed = NumbersBodyReader(body).Read();

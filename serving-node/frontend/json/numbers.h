@@ -18,4 +18,10 @@ namespace longshore::frontend::json {
 std::optional<Prediction> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
                                           size_t elements_max = Budget().elements_max);
 
+// Reads the number that begins at `at` as a float or a double, with the result of a JsonReader and a conversion of its
+// number to T. Returns the position after it; nullptr if the text there is not a number, or one that only a JsonReader
+// can read. Requires that before `end` a byte follows that cannot be part of a number.
+template <typename T>
+const char* TakeReal(const char* at, const char* end, T* value);
+
 }  // namespace longshore::frontend::json

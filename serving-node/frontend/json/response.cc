@@ -11,9 +11,6 @@
 #include "serving-node/frontend/json/text.h"
 #include "serving-node/tensor/half.h"
 
-// This header must be included after reader.h, which configures RapidJSON.
-#include <rapidjson/stringbuffer.h>
-
 namespace longshore::frontend::json {
 namespace {
 
@@ -25,15 +22,6 @@ void WriteInteger(T value, std::string* out) {
   char text[24];
   const auto written = std::to_chars(text, text + sizeof text, value);
   out->append(text, written.ptr);
-}
-
-bool IsUtf8(std::string_view text) {
-  rapidjson::MemoryStream in(text.data(), text.size());
-  rapidjson::StringBuffer ignored;
-  while (in.Tell() < text.size()) {
-    if (!rapidjson::UTF8<>::Validate(in, ignored)) return false;
-  }
-  return true;
 }
 
 void WriteBytes(const std::string& bytes, bool base64, std::string* out) {

@@ -3,6 +3,11 @@
 #include <charconv>
 #include <cmath>
 
+#include "serving-node/frontend/json/reader.h"
+
+// This header must be included after reader.h, which configures RapidJSON.
+#include <rapidjson/stringbuffer.h>
+
 namespace longshore::frontend::json {
 namespace {
 
@@ -47,6 +52,15 @@ void AppendString(std::string_view text, std::string* out) {
     }
   }
   out->push_back('"');
+}
+
+bool IsUtf8(std::string_view text) {
+  rapidjson::MemoryStream in(text.data(), text.size());
+  rapidjson::StringBuffer ignored;
+  while (in.Tell() < text.size()) {
+    if (!rapidjson::UTF8<>::Validate(in, ignored)) return false;
+  }
+  return true;
 }
 
 void AppendFloat(float value, std::string* out) { Append(value, out); }

@@ -1,0 +1,65 @@
+#include "serving-node/frontend/grpc_call.h"
+
+#include "common/net/http/retry.h"
+
+namespace longshore::frontend {
+
+using ::grpc::ByteBuffer;
+using ::grpc::CallbackServerContext;
+using ::grpc::ServerUnaryReactor;
+using std::chrono::system_clock;
+
+ByteBuffer ToByteBuffer(const google::protobuf::MessageLite& message) {
+  const ::grpc::Slice slice(message.ByteSizeLong());
+  message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
+  return ByteBuffer(&slice, 1);
+}
+
+std::chrono::steady_clock::time_point SteadyDeadline(const CallbackServerContext& context) {
+  const auto deadline = context.deadline();
+  if (deadline == std::chrono::system_clock::time_point::max()) return std::chrono::steady_clock::time_point::max();
+  const auto left = deadline - std::chrono::system_clock::now();
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
+}
+
+routing::Headers HeadersOf(const CallbackServerContext& context) {
+  routing::Headers headers;
+  for (const auto& [name, value] : context.client_metadata()) {
+    headers.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
+  }
+  return headers;
+}
+
+std::string ConnectionOf(const CallbackServerContext& context, routing::Protocol protocol) {
+  if (protocol == routing::Protocol::kPeer) return {};
+  std::string peer = context.peer();
+  return peer.starts_with("unix:") ? std::string() : peer;
+}
+
+// A client ends a call at its own deadline, which is a little earlier than the one that this node computes: gRPC rounds
+// the time left up by at most a hundredth when it sends it.
+Error WhyEnded(system_clock::time_point began, system_clock::time_point deadline, system_clock::time_point now) {
+  constexpr int kRounding = 64;
+  constexpr auto kClockTick = std::chrono::milliseconds(2);
+  const bool late = now >= deadline || deadline - now <= (deadline - began) / kRounding + kClockTick;
+  if (late) return {Code::kDeadlineExceeded, "the deadline of the request passed"};
+  return {Code::kCancelled, "the client cancelled the request"};
+}
+
+void AddRetryHint(CallbackServerContext* context) {
+  context->AddTrailingMetadata(kRetryHeader, std::to_string(http::RetryAfterMs()));
+}
+
+ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<Error>& error) {
+  ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(rpc::ToGrpc(error.value()));
+  return reactor;
+}
+
+ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest& metered, const Error& error) {
+  metered.End(error.code, {});
+  if (error.code != Code::kInvalidArgument) AddRetryHint(context);
+  return Refuse(context, tl::make_unexpected(error));
+}
+
+}  // namespace longshore::frontend

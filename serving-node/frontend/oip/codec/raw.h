@@ -1,0 +1,47 @@
+// Tensors as bytes: the elements row by row, little-endian. A BYTES element is its length, as a 32-bit number, and its
+// bytes. https://github.com/kserve/open-inference-protocol (tensor data), extension_binary_data of Triton.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "serving-node/tensor/tensor.h"
+
+namespace longshore::frontend::oip::codec {
+
+// What a request says about one of its inputs.
+struct InputHead {
+  std::string_view model;
+  std::string name;
+  tensor::DType type = tensor::DType::kInvalid;
+  tensor::Shape shape{};
+};
+
+// Counts down the elements that the inputs of a request may still have.
+class ElementBudget {
+ public:
+  explicit ElementBudget(int64_t elements_max) : max_(elements_max), left_(elements_max) {}
+
+  // Takes the elements of an input, and returns their number. InvalidArgument if the shape is not valid;
+  // ResourceExhausted if the inputs have too many elements together.
+  Result<int64_t> Take(const InputHead& head);
+
+ private:
+  const int64_t max_;
+  int64_t left_;
+};
+
+// Sets the type of the input. InvalidArgument if the protocol has no such datatype.
+Status SetDatatype(std::string_view name, InputHead* head);
+
+// Reads an input. InvalidArgument if the bytes do not have the size that the shape and the type need, if a BYTES
+// element is cut off, or if a BOOL element is neither 0 nor 1; ResourceExhausted if the budget does not suffice. Both
+// are found before memory for the elements is allocated.
+Result<tensor::Tensor> FromRaw(const InputHead& head, std::string_view bytes, ElementBudget* budget);
+
+// Requires: the type has a datatype, and the tensor is in CPU memory.
+std::string ToRaw(const tensor::Tensor& tensor);
+
+}  // namespace longshore::frontend::oip::codec

@@ -1,0 +1,226 @@
+// Tests what the methods answer, and both servers on top of them, with a predictor that doubles "x".
+#include "serving-node/frontend/oip/methods.h"
+
+#include <gmock/gmock.h>
+
+#include "common/json/json.h"
+#include "serving-node/frontend/grpc_server.h"
+#include "serving-node/frontend/oip/codec/message_json.h"
+#include "serving-node/frontend/oip/grpc_service.h"
+#include "serving-node/frontend/oip/rest.h"
+#include "serving-node/frontend/rest_server.h"
+#include "serving-node/frontend/testing.h"
+
+namespace longshore::frontend::oip {
+namespace {
+
+using ::inference::GRPCInferenceService;
+using ::inference::ModelInferRequest;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class FakeRepository final : public Repository {
+ public:
+  std::vector<std::string> Names() const override { return {"digits", "gone"}; }
+  void Load(const std::string& model, std::chrono::steady_clock::time_point, Done done) override {
+    changes_.push_back("load " + model);
+    done({});
+  }
+  void Unload(const std::string& model, Done done) override {
+    changes_.push_back("unload " + model);
+    done({});
+  }
+  std::vector<std::string> changes_;
+};
+
+class OipTest : public testing::Test {
+ protected:
+  codec::InferRequest Request() const {
+    codec::InferRequest request;
+    request.model = "digits";
+    request.inputs["x"] = tensor::Tensor::Of<float>({2}, {1, 2});
+    return request;
+  }
+  Result<Answered> Infer(codec::InferRequest request, CallInfo info = {}) const {
+    Result<Answered> answer;
+    methods_.Infer(std::move(request), std::move(info), [&](Result<Answered> each) { answer = std::move(each); });
+    return answer;
+  }
+
+  FakePredictor predictor_;
+  FakeCatalog catalog_;
+  FakeRepository repository_;
+  routing::RunStatistics statistics_;
+  const Methods methods_{{.predictor = predictor_,
+                          .catalog = catalog_,
+                          .repository = repository_,
+                          .statistics = statistics_,
+                          .ready = [] { return true; },
+                          .software_version = "1.2.3",
+                          .elements_max = 100}};
+};
+
+TEST_F(OipTest, PassesTheTermsOfARequestOn) {
+  codec::InferRequest request = Request();
+  request.priority = 1;
+  request.timeout = std::chrono::hours(1);
+  request.signature = "s";
+  request.version = "canary";
+  request.outputs = {{.name = "y"}};
+  const auto answer = Infer(std::move(request), {.headers = {{"a", "b"}, {"x-longshore-priority", "3"}},
+                                                 .protocol = routing::Protocol::kOipRest});
+  ASSERT_TRUE(answer) << answer.error().message;
+  const routing::PredictCall call = predictor_.last();
+  EXPECT_EQ(call.request.model_spec().version_label(), "canary");
+  EXPECT_EQ(call.request.model_spec().signature_name(), "s");
+  EXPECT_THAT(call.request.outputs(), ElementsAre("y"));
+  EXPECT_THAT(call.headers, ElementsAre(testing::Pair("a", "b"), testing::Pair("x-longshore-priority", "9")));
+  EXPECT_LT(call.deadline, std::chrono::steady_clock::now() + std::chrono::hours(2));
+  EXPECT_EQ(call.protocol, routing::Protocol::kOipRest);
+}
+
+TEST_F(OipTest, ConvertsPrioritiesSoThatOneIsTheHighest) {
+  for (const auto& [priority, level] : std::map<uint64_t, std::string>{{1, "9"}, {9, "1"}, {10, "0"}}) {
+    codec::InferRequest request = Request();
+    request.priority = priority;
+    ASSERT_TRUE(Infer(std::move(request)));
+    EXPECT_EQ(routing::HeaderValue(predictor_.last().headers, "x-longshore-priority"), level);
+  }
+  codec::InferRequest request = Request();
+  request.priority = 0;
+  ASSERT_TRUE(Infer(std::move(request)));
+  EXPECT_TRUE(predictor_.last().headers.empty());
+}
+
+TEST_F(OipTest, WordsUnknownModelsAsTritonDoes) {
+  codec::InferRequest request = Request();
+  request.model = "nope";
+  EXPECT_EQ(Infer(request).error(), (Error{Code::kNotFound, "Request for unknown model: 'nope' is not found"}));
+  request.version = "7";
+  EXPECT_EQ(Infer(request).error().message, "Request for unknown model: 'nope' version 7 is not found");
+  request.version = "99999999999999999999";
+  EXPECT_EQ(Infer(request).error().code, Code::kInvalidArgument);
+}
+
+TEST_F(OipTest, ListsTheVersionsOfTheRepository) {
+  const auto index = methods_.Index({});
+  ASSERT_TRUE(index);
+  EXPECT_EQ(codec::MessageToJson(*index, codec::Unset::kOmit),
+            R"({"models":[{"name":"digits","version":"3","state":"READY"},)"
+            R"({"name":"digits","version":"4","state":"UNAVAILABLE","reason":"no saved_model.pb"},{"name":"gone"}]})");
+  ::inference::RepositoryIndexRequest only_ready;
+  only_ready.set_ready(true);
+  EXPECT_EQ(methods_.Index(only_ready)->models_size(), 1);
+}
+
+TEST_F(OipTest, CountsOnlyVersionsThatAreReady) {
+  batching::RunOutcome outcome;
+  outcome.run_time = std::chrono::milliseconds(2);
+  statistics_.Record({"digits", kVersion, 5, std::chrono::milliseconds(3), &outcome, TimePoint()});
+  const auto all = methods_.Statistics({});
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->model_stats_size(), 1);
+  const auto& statistics = all->model_stats(0);
+  EXPECT_EQ(statistics.inference_count(), 5u);
+  EXPECT_EQ(statistics.inference_stats().success().ns(), 3'000'000u);
+  EXPECT_EQ(statistics.inference_stats().compute_infer().ns(), 2'000'000u);
+  EXPECT_EQ(statistics.batch_stats(0).batch_size(), 5u);
+  EXPECT_EQ(methods_.Statistics({"digits", "4"}).error().code, Code::kNotFound);
+}
+
+// Both servers on ports of their own.
+class OipServers : public OipTest {
+ protected:
+  void SetUp() override {
+    GrpcOptions grpc{.listen = "127.0.0.1:0"};
+    grpc.other_api =
+        std::make_shared<GrpcService>(methods_, GrpcService::Options{.node = "n", .in_flight = &in_flight_});
+    grpc_ = *GrpcServer::Start(std::move(grpc), predictor_, catalog_);
+    RestOptions rest{.listen = "127.0.0.1:0"};
+    rest.other_api = std::make_shared<Rest>(methods_, Rest::Options{.in_flight = &in_flight_});
+    rest_ = *RestServer::Start(std::move(rest), predictor_, catalog_, [] { return ""; });
+    stub_ = GRPCInferenceService::NewStub(ChannelTo("127.0.0.1:" + std::to_string(grpc_->port())));
+  }
+  static ModelInferRequest Message() {
+    ModelInferRequest message;
+    message.set_model_name("digits");
+    auto& input = *message.add_inputs();
+    input.set_name("x");
+    input.set_datatype("FP32");
+    input.add_shape(2);
+    for (const float value : {1.0f, 2.5f}) input.mutable_contents()->add_fp32_contents(value);
+    return message;
+  }
+  std::string Ask(const std::string& method, const std::string& path, const std::string& body = "") const {
+    return Fetch(rest_->port(), method, path, body);
+  }
+
+  static constexpr const char* kBody = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[2],"data":[1,2.5]}]})";
+  InFlight in_flight_{InFlight::Limits{.requests_max = 1}};
+  std::unique_ptr<GrpcServer> grpc_;
+  std::unique_ptr<RestServer> rest_;
+  std::unique_ptr<GRPCInferenceService::Stub> stub_;
+};
+
+TEST_F(OipServers, AnswerTheSameByGrpcAndRest) {
+  ::grpc::ClientContext context;
+  ::inference::ModelInferResponse answer;
+  ASSERT_TRUE(stub_->ModelInfer(&context, Message(), &answer).ok());
+  EXPECT_EQ(answer.raw_output_contents(0), std::string("\0\0\0\x40\0\0\xa0\x40", 8));
+  EXPECT_EQ(context.GetServerInitialMetadata().count("x-longshore-version"), 1u);
+  EXPECT_THAT(Ask("POST", "/v2/models/digits/infer", kBody),
+              AllOf(HasSubstr("x-longshore-version: 3"), HasSubstr(R"("data":[2.0,5.0])")));
+}
+
+TEST_F(OipServers, RefuseRequestsAboveTheLimitInFlight) {
+  const auto slot = *in_flight_.Enter();
+  ::grpc::ClientContext context;
+  ::inference::ModelInferResponse answer;
+  EXPECT_EQ(stub_->ModelInfer(&context, Message(), &answer).error_code(), ::grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(Ask("POST", "/v2/models/digits/infer", "not even JSON"),
+              AllOf(HasSubstr("429"), HasSubstr("Retry-After")));
+  EXPECT_EQ(predictor_.calls(), 0u);
+}
+
+TEST_F(OipServers, AnswerTheRequestsOfAStreamInOrder) {
+  ::grpc::ClientContext context;
+  const auto stream = stub_->ModelStreamInfer(&context);
+  ModelInferRequest wrong = Message();
+  wrong.set_id("2");
+  wrong.mutable_inputs(0)->set_datatype("nope");
+  ASSERT_TRUE(stream->Write(Message()) && stream->Write(wrong) && stream->Write(Message()));
+  stream->WritesDone();
+  std::vector<std::string> errors;
+  ::inference::ModelStreamInferResponse answer;
+  while (stream->Read(&answer)) errors.push_back(answer.error_message());
+  EXPECT_THAT(errors, ElementsAre("", HasSubstr("invalid datatype"), ""));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(OipServers, EndAStreamThatIsCancelledWhileARequestRuns) {
+  predictor_.Hold();
+  {
+    ::grpc::ClientContext context;
+    const auto stream = stub_->ModelStreamInfer(&context);
+    ASSERT_TRUE(stream->Write(Message()));
+    while (predictor_.calls() == 0) std::this_thread::yield();
+    context.TryCancel();
+    EXPECT_EQ(stream->Finish().error_code(), ::grpc::StatusCode::CANCELLED);
+  }
+  EXPECT_TRUE(predictor_.last().cancelled.stop_possible());
+  for (const auto& done : predictor_.TakeHeld()) done(Unavailable("the run was cancelled"));
+}
+
+TEST_F(OipServers, ChangeTheRepository) {
+  EXPECT_THAT(Ask("POST", "/v2/repository/models/digits/load"), HasSubstr("200 OK"));
+  EXPECT_THAT(Ask("POST", "/v2/repository/models/digits/unload", R"({"parameters":{"unload_dependents":true}})"),
+              HasSubstr("200 OK"));
+  EXPECT_THAT(Ask("POST", "/v2/repository/models/digits/load", R"({"parameters":{"file:1/a":"b"}})"),
+              AllOf(HasSubstr("400"), HasSubstr("load parameter 'file:1/a' is not supported")));
+  EXPECT_THAT(Ask("POST", "/v2/repository/models/digits/load", "[]"), HasSubstr("400"));
+  EXPECT_THAT(repository_.changes_, ElementsAre("load digits", "unload digits"));
+}
+
+}  // namespace
+}  // namespace longshore::frontend::oip
