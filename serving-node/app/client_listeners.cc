@@ -86,6 +86,7 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.socket_fd = socket.Release();
     options.connection_age_max_ms = connection_age_max_ms;
     options.reload = flags_.listeners.enable_reload_requests ? components_.reload : RefuseReloads;
+    if (flags_.observe.enable_profiler) options.profiles = &components_.profiles;
     options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.client_gate)};
     options.meter = components_.requests.get();
     options.in_flight = components_.in_flight.get();

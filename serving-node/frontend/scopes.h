@@ -12,6 +12,8 @@ namespace longshore::frontend {
 // The gRPC methods that change what the node serves or how it works.
 inline constexpr std::array kAdminMethods = {
     std::string_view("/tensorflow.serving.ModelService/HandleReloadConfigRequest"),
+    std::string_view("/tensorflow.ProfilerService/Profile"),
+    std::string_view("/tensorflow.ProfilerService/Terminate"),
 };
 
 // `path` is a gRPC method as the head of the call names it: "/tensorflow.serving.PredictionService/Predict".

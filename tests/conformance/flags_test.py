@@ -101,7 +101,7 @@ def test_a_channel_argument_without_a_value_is_rejected():
     "use_alts_credentials=true", "use_alts_credentials", "platform_config_file=/x", "prefer_tflite_model=true",
     "num_tflite_pools=2", "num_tflite_interpreters_per_pool=2", "xla_cpu_compilation_enabled=true",
     "xla_gpu_compilation_enabled=true", "thread_pool_factory_config_file=/x", "mixed_precision=bfloat16",
-    "per_process_gpu_memory_fraction=0.5", "enable_profiler=true", "grpc_max_threads=4",
+    "per_process_gpu_memory_fraction=0.5", "grpc_max_threads=4",
     "remove_unused_fields_from_bundle_metagraph=false"])
 def test_an_unsupported_flag_is_rejected_with_an_explanation(flag):
     done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--{flag}")
@@ -115,7 +115,7 @@ def test_an_unsupported_flag_is_rejected_with_an_explanation(flag):
 @pytest.mark.contract("F13")
 def test_values_that_disable_a_feature_are_accepted(tmp_path):
     flags = ("--use_alts_credentials=false", "--prefer_tflite_model=false", "--xla_cpu_compilation_enabled=false",
-             "--per_process_gpu_memory_fraction=0", "--enable_profiler=false", "--skip_initialize_tpu=true",
+             "--per_process_gpu_memory_fraction=0", "--skip_initialize_tpu=true",
              "--num_unload_threads=0", "--remove_unused_fields_from_bundle_metagraph=true")
     with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", *flags) as node:
         node.serving()

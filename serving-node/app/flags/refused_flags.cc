@@ -19,8 +19,6 @@ constexpr std::array kSwitches = {
     Refused{"prefer_tflite_model", "false", kNoLite},
     Refused{"xla_cpu_compilation_enabled", "false", "the engine does not use XLA"},
     Refused{"xla_gpu_compilation_enabled", "false", "the engine does not use XLA"},
-    Refused{"enable_profiler", "false",
-            "there is no profiler service: use /metrics and /debug/profile on the admin port"},
     Refused{"remove_unused_fields_from_bundle_metagraph", "true",
             "the engine always drops the parts of a model that it does not need"},
     Refused{"skip_initialize_tpu", "true|false", ""},
