@@ -83,6 +83,7 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     ASSIGN_OR_RETURN(process::Descriptor port, Copy(sockets_.grpc));
     ASSIGN_OR_RETURN(process::Descriptor socket, Copy(sockets_.grpc_socket));
     options.listen_fd = port.Release();
+    options.shares_socket = flags_.grpc_listen_fd >= 0;
     options.socket_fd = socket.Release();
     options.connection_age_max_ms = connection_age_max_ms;
     options.reload = flags_.listeners.enable_reload_requests ? components_.reload : RefuseReloads;
@@ -101,6 +102,7 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.in_flight = components_.in_flight.get();
     ASSIGN_OR_RETURN(process::Descriptor port, Copy(sockets_.rest));
     options.listen_fd = port.Release();
+    options.shares_socket = flags_.rest_listen_fd >= 0;
     options.connection_age_max_ms = connection_age_max_ms;
     ASSIGN_OR_RETURN(servers.rest, frontend::RestServer::Start(options, *components_.predictor, *components_.catalog,
                                                                [this] { return components_.registry.Text(); }));

@@ -17,6 +17,7 @@
 #include "serving-node/frontend/grpc_services.h"
 #include "serving-node/frontend/health_service.h"
 #include "serving-node/frontend/profiler_service.h"
+#include "serving-node/routing/forwarder.h"
 
 namespace longshore::frontend {
 namespace {
@@ -28,6 +29,7 @@ constexpr int kMetadataBytesMax = 64 << 10;
 // Twice as much, because a request that is forwarded to a home node carries all metadata of its client.
 constexpr int kHopMetadataBytesMax = 2 * kMetadataBytesMax;
 constexpr int kPingIntervalMinMs = 10000;
+static_assert(routing::kKeepaliveTime.count() > kPingIntervalMinMs, "gRPC closes connections with too many pings");
 constexpr int kHandshakeMsMax = 10000;
 // gRPC's jitter: a connection may become this many times as old as its maximum age.
 constexpr double kAgeJitter = 1.1;
@@ -99,9 +101,12 @@ class Server final : public GrpcServer {
     if (!options.reflection) builder.SetOption(std::make_unique<NoReflection>());
     // Each acceptor has credentials of its own, because credentials pass a new identity to only one acceptor.
     for (const int fd : sockets) {
-      acceptors_.push_back(
-          std::make_unique<rpc::ConnectionAcceptor>(fd, builder, rpc::MakeServerCredentials(options.credentials),
-                                                    options.connections_max, [this] { return connections(); }));
+      rpc::AcceptorOptions accepting{.listen_fd = fd,
+                                     .shared = options.shares_socket && fd == options.listen_fd,
+                                     .credentials = rpc::MakeServerCredentials(options.credentials),
+                                     .connections_max = options.connections_max,
+                                     .counted = [this] { return connections(); }};
+      acceptors_.push_back(std::make_unique<rpc::ConnectionAcceptor>(std::move(accepting), builder));
     }
     server_ = builder.BuildAndStart();
     CHECK(server_ != nullptr);

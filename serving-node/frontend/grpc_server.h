@@ -19,8 +19,9 @@
 namespace longshore::frontend {
 
 struct GrpcOptions {
-  std::string listen = {};  // "host:port" (port 0: any free one) or "unix:/path". Not used with listen_fd.
-  int listen_fd = -1;       // An existing listening socket to use instead; the server takes ownership.
+  std::string listen = {};     // "host:port" (port 0: any free one) or "unix:/path". Not used with listen_fd.
+  int listen_fd = -1;          // An existing listening socket to use instead; the server takes ownership.
+  bool shares_socket = false;  // Other processes may accept from listen_fd (common/os/process/accept_turn.h).
   // A second listening socket, such as a unix socket; the server takes ownership. May be the only socket.
   int socket_fd = -1;
   routing::Protocol protocol = routing::Protocol::kGrpc;  // kPeer for the listener that other nodes use.

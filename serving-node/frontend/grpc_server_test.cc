@@ -18,6 +18,7 @@
 namespace longshore::frontend {
 namespace {
 
+using std::chrono::milliseconds;
 using tensorflow::serving::PredictionService;
 using tensorflow::serving::PredictRequest;
 using tensorflow::serving::PredictResponse;
@@ -131,6 +132,56 @@ TEST_F(Grpc, AnAnswerAfterTheClientCancelledIsDropped) {
   EXPECT_EQ(call.get().error_code(), ::grpc::StatusCode::CANCELLED);
   server_->Drain();
   for (auto& done : predictor_.TakeHeld()) done(FakePredictor::Answer(RequestFor("digits", 1)));
+}
+
+// The code with which the only request was counted; "" before it was.
+std::string CountedCode(const metrics::Registry& registry) {
+  const std::string text = registry.Text();
+  const std::string key = "longshore_requests_total{code=\"";
+  const size_t found = text.find(key);
+  if (found == text.npos) return "";
+  const size_t begin = found + key.size();
+  return text.substr(begin, text.find('"', begin) - begin);
+}
+
+class UnansweredCall : public Grpc, public testing::WithParamInterface<milliseconds> {};
+
+// gRPC rounds each of these timeouts in another way when it sends it.
+INSTANTIATE_TEST_SUITE_P(Timeouts, UnansweredCall,
+                         testing::Values(milliseconds(30), milliseconds(201), milliseconds(1001)));
+
+TEST_P(UnansweredCall, IsCountedAsLateIfItsDeadlinePasses) {
+  metrics::Registry registry;
+  const RequestMeter meter(registry, [](const std::string&) { return true; });
+  Start({.meter = &meter});
+  predictor_.Hold();
+  PredictResponse response;
+  ::grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + GetParam());
+  const auto status = PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 1), &response);
+  EXPECT_EQ(status.error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
+  while (CountedCode(registry).empty()) std::this_thread::yield();
+  EXPECT_EQ(CountedCode(registry), "DEADLINE_EXCEEDED");
+  server_.reset();
+}
+
+TEST_P(UnansweredCall, IsCountedAsCancelledIfItsClientCancelsItBefore) {
+  metrics::Registry registry;
+  const RequestMeter meter(registry, [](const std::string&) { return true; });
+  Start({.meter = &meter});
+  predictor_.Hold();
+  PredictResponse response;
+  ::grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + 100 * GetParam());
+  auto call = std::async(std::launch::async, [&] {
+    return PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 1), &response);
+  });
+  while (predictor_.calls() == 0) std::this_thread::yield();
+  context.TryCancel();
+  EXPECT_EQ(call.get().error_code(), ::grpc::StatusCode::CANCELLED);
+  while (CountedCode(registry).empty()) std::this_thread::yield();
+  EXPECT_EQ(CountedCode(registry), "CANCELLED");
+  server_.reset();
 }
 
 TEST_F(Grpc, ReturnsStatusAndMetadata) {
@@ -347,7 +398,7 @@ class Traffic {
 TEST_F(Grpc, RestartsOnASharedSocketDoNotLoseRequests) {
   const Result<int> listening = process::Listen("127.0.0.1:0");
   ASSERT_TRUE(listening);
-  const auto start = [&] { Start({.listen_fd = dup(*listening), .connection_age_max_ms = 50}); };
+  const auto start = [&] { Start({.listen_fd = dup(*listening), .shares_socket = true, .connection_age_max_ms = 50}); };
   start();
   Traffic traffic(server_->port(), 4);
   constexpr int kRestarts = 8;
@@ -365,11 +416,11 @@ TEST_F(Grpc, RestartsOnASharedSocketDoNotLoseRequests) {
 }
 
 TEST_F(Grpc, ANewProcessGetsItsShareOfConnections) {
-  Start({.connection_age_max_ms = 200});
+  Start({.shares_socket = true, .connection_age_max_ms = 200});
   const auto crowded = std::move(server_);
   Traffic traffic(crowded->port(), 12);
   while (crowded->connections() < 12) std::this_thread::yield();
-  Start({.listen_fd = dup(crowded->listen_fd()), .connection_age_max_ms = 200});
+  Start({.listen_fd = dup(crowded->listen_fd()), .shares_socket = true, .connection_age_max_ms = 200});
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (server_->connections() < 4 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
   EXPECT_GE(server_->connections(), 4u);

@@ -22,6 +22,7 @@ using ::grpc::ByteBuffer;
 using ::grpc::CallbackServerContext;
 using ::grpc::ServerUnaryReactor;
 using inference::ExampleCount;
+using std::chrono::system_clock;
 
 ByteBuffer ToByteBuffer(const google::protobuf::MessageLite& response) {
   const ::grpc::Slice slice(response.ByteSizeLong());
@@ -103,6 +104,18 @@ void AddRetryHint(CallbackServerContext* context) {
   context->AddTrailingMetadata(kRetryHeader, std::to_string(http::RetryAfterMs()));
 }
 
+// Returns why a call ended before its answer: gRPC does not say whether the client cancelled it or its deadline passed.
+//
+// A client ends a call at its own deadline, which is a little earlier than the one that this node computes: gRPC rounds
+// the time left up by at most a hundredth when it sends it.
+Error WhyEnded(system_clock::time_point began, system_clock::time_point deadline, system_clock::time_point now) {
+  constexpr int kRounding = 64;
+  constexpr auto kClockTick = std::chrono::milliseconds(2);
+  const bool late = now >= deadline || deadline - now <= (deadline - began) / kRounding + kClockTick;
+  if (late) return {Code::kDeadlineExceeded, "the deadline of the request passed"};
+  return {Code::kCancelled, "the client cancelled the request"};
+}
+
 // Handles one call. Either the client's cancellation or the answer finishes the call, whichever comes first. An answer
 // after a cancellation must read nothing but `finished`, because the context may be destroyed. The object deletes
 // itself at the end of the call: when the answer is written or the connection is closed. If the client does not read
@@ -135,18 +148,15 @@ class Reactor final : public ServerUnaryReactor {
   void OnCancel() override {
     std::stop_source cancelled = cancelled_;  // A copy, because the end of the call may delete this object.
     if (!finished_->exchange(true)) {
-      metered_.End(Code::kCancelled, {});
-      Finish({::grpc::StatusCode::CANCELLED, "the client cancelled the request"});
+      const Error error = WhyEnded(began_, context_->deadline(), system_clock::now());
+      metered_.End(error.code, {});
+      Finish(rpc::ToGrpc(error));
     }
     cancelled.request_stop();
   }
   void OnDone() override { delete this; }
 
  private:
-  // Allows gRPC to call OnDone and OnCancel, which are short, on the current thread, as for its own reactors. Otherwise
-  // the end of every call would need a thread of gRPC's executor.
-  bool InternalInlineable() override { return true; }
-
   template <typename Answer>
   void Take(Result<Answer> answer) {
     const size_t bytes = answer ? BytesOf(*answer) : 0;
@@ -170,6 +180,7 @@ class Reactor final : public ServerUnaryReactor {
   CallbackServerContext* const context_;
   Response* const response_;
   const bool sends_version_;
+  const system_clock::time_point began_ = system_clock::now();
   const MeteredRequest metered_;
   const InFlight::Slot slot_;
   AnswerDeadlines::Answer written_;

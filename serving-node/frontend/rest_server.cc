@@ -317,6 +317,7 @@ class Rest final : public RestServer {
   static Result<std::unique_ptr<RestServer>> Listen(const RestOptions& options, const std::shared_ptr<Api>& api) {
     http::Options served{
         .address = options.listen, .listen_fd = options.listen_fd, .tls = options.tls, .threads = options.threads};
+    served.shares_socket = options.shares_socket;
     served.connection_age_max = std::chrono::milliseconds(options.connection_age_max_ms);
     served.connections_max = options.connections_max;
     served.body_bytes_max = options.body_bytes_max;

@@ -22,6 +22,7 @@ struct RestOptions {
   std::string listen = {};  // "host:port" (port 0: any free one). Not used with listen_fd.
   int listen_fd = -1;       // An existing listening socket to use instead; the server takes ownership.
   std::shared_ptr<tls::Identities> tls = {};    // Null: plaintext.
+  bool shares_socket = false;                   // Other processes may accept from listen_fd.
   std::shared_ptr<const auth::Gate> gate = {};  // Null: no authentication.
   size_t connections_max = 10000;               // Others wait in the operating system's backlog.
   size_t body_bytes_max = size_t{256} << 20;    // The maximum size as sent. Larger bodies get 413.

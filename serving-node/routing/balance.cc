@@ -9,6 +9,7 @@ std::string Balance::LessLoaded(const std::vector<std::string>& peers) {
   const size_t first = draw % peers.size();
   if (peers.size() == 1) return peers[first];
   const size_t second = (first + 1 + (draw >> 32) % (peers.size() - 1)) % peers.size();
+  forwarder_.Watch({peers[first], peers[second]});
   const auto load_of_first = forwarder_.LoadOf(peers[first]);
   const auto load_of_second = forwarder_.LoadOf(peers[second]);
   if (!load_of_second || (load_of_first && load_of_first->PerSlot() <= load_of_second->PerSlot())) return peers[first];

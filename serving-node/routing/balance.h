@@ -21,7 +21,8 @@ class Balance {
   Balance(const batching::Admission& admission, Forwarder& forwarder) : admission_(admission), forwarder_(forwarder) {}
 
   // Draws two peers at random and returns the one with the lower known load. Prefers a peer whose load is known;
-  // returns the first one drawn if no load is known. Requires: !peers.empty().
+  // returns the first one drawn if no load is known. Asks both for their load, so that it is known at later calls.
+  // Requires: !peers.empty().
   std::string LessLoaded(const std::vector<std::string>& peers);
 
   // Returns the peer that should run a request because the queue of this node delays it by more than delay_max and the

@@ -23,7 +23,8 @@ using std::chrono::steady_clock;
 using IdentityPtr = std::shared_ptr<const identity::PeerIdentity>;
 
 // Creates a channel to the peer; without TLS if `identity` is null.
-std::shared_ptr<grpc::Channel> Dial(const std::string& target, const IdentityPtr& identity) {
+std::shared_ptr<grpc::Channel> Dial(const std::string& target, const IdentityPtr& identity,
+                                    const GrpcForwarderOptions& options) {
   grpc::ChannelArguments arguments;
   auto credentials = grpc::InsecureChannelCredentials();
   if (identity) {
@@ -39,6 +40,9 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& target, const IdentityPtr
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(options.keepalive_time.count()));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(options.keepalive_timeout.count()));
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // No limit: a call may take longer than two pings.
   // No retry policy is set, so gRPC repeats only requests that no server has seen, for example after a peer closed a
   // connection that reached its maximum age. The router decides about all other retries.
   return grpc::CreateCustomChannel(target, credentials, arguments);
@@ -47,9 +51,9 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& target, const IdentityPtr
 // The channel to one peer and the last known load of the peer. The members up to peer_stub never change; the others are
 // guarded by GrpcForwarder::mutex_.
 struct Peer {
-  Peer(const std::string& target, IdentityPtr of_ours)
+  Peer(const std::string& target, IdentityPtr of_ours, const GrpcForwarderOptions& options)
       : identity(std::move(of_ours)),
-        channel(Dial(target, identity)),
+        channel(Dial(target, identity, options)),
         stub(channel),
         peer_stub(peer::Peer::NewStub(channel)) {}
   const IdentityPtr identity;
@@ -161,7 +165,7 @@ class GrpcForwarder final : public Forwarder {
     if (options_.identity && !identity) return nullptr;
     const std::lock_guard lock(mutex_);
     auto& peer = peers_[target];
-    if (!peer || peer->identity != identity) peer = std::make_shared<Peer>(target, identity);
+    if (!peer || peer->identity != identity) peer = std::make_shared<Peer>(target, identity, options_);
     peer->used_at = steady_clock::now();
     const auto found = peer;
     if (peers_.size() > options_.channels_max) {

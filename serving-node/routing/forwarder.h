@@ -51,6 +51,10 @@ class Forwarder {
   virtual std::optional<PeerLoad> LoadOf(const std::string& target) const = 0;
 };
 
+// While calls are in flight on a connection from which nothing has arrived for this time, a node sends a ping. The
+// listener for peers must permit pings at this interval, also that of release 0.1, which permits one every 10 s.
+inline constexpr std::chrono::milliseconds kKeepaliveTime{15000};
+
 struct GrpcForwarderOptions {
   std::string fleet;
   // Returns the authorization header of a call. Called on any thread. If the function is empty, calls have no such
@@ -60,6 +64,10 @@ struct GrpcForwarderOptions {
   // calls fail with Unavailable. If the function is empty, connections are in plain text.
   std::function<std::shared_ptr<const identity::PeerIdentity>()> identity = {};
   size_t channels_max = 256;  // Above this number, the least recently used channel is closed after its last call.
+  // If a ping is not answered within keepalive_timeout, the peer's machine is gone: all calls on the connection fail
+  // with Unavailable.
+  std::chrono::milliseconds keepalive_time = kKeepaliveTime;
+  std::chrono::milliseconds keepalive_timeout{10000};
   std::chrono::milliseconds load_interval{200};
   std::chrono::milliseconds load_age_max{1000};
 };

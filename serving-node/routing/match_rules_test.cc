@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "serving-node/routing/table.h"
 #include "serving-node/routing/testing.h"
 
 namespace longshore::routing {

@@ -6,6 +6,7 @@
 
 #include "common/json/json.h"
 #include "common/os/allocator.h"
+#include "tests/bench/accepts.h"
 #include "tests/bench/echo.h"
 #include "tests/bench/hop.h"
 #include "tests/bench/json_speed.h"
@@ -95,6 +96,13 @@ int RunPace(const Pace& pace) {
   return seen.failed == 0 ? 0 : 1;
 }
 
+int RunAccepts(const Accepts& accepts) {
+  const auto per_second = MeasureAccepts(accepts);
+  if (!per_second) return Fail(per_second.error());
+  std::cout << Json{{"per_second", *per_second}}.dump() << std::endl;
+  return 0;
+}
+
 int RunJson() {
   Json speeds;
   for (const auto& [name, digits] : {std::pair{"4", 4}, {"8", 8}, {"Python's", kPythons}}) {
@@ -161,6 +169,11 @@ int Main(int argc, char** argv) {
   paced->add_option("--rate", pace.per_second, "requests per second")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  Accepts accepts;
+  auto* accepting = app.add_subcommand("accepts", "new connections per second, as JSON");
+  accepting->add_option("--port", accepts.port, "on 127.0.0.1")->required();
+  std::string protocol = "grpc";
+  accepting->add_option("--protocol", protocol)->check(CLI::IsMember({"grpc", "rest"}));
   for (const Measurement& each : kMeasurements) app.add_subcommand(each.name, each.about);
   int floats = 1;
   auto* hop = app.add_subcommand("hop", "call one node's forwarder with and without TLS; prints the times as JSON");
@@ -172,6 +185,8 @@ int Main(int argc, char** argv) {
   }
   if (*hop) return RunHop(floats);
   if (*paced) return RunPace(pace);
+  accepts.opening = protocol == "grpc" ? kGrpcOpening : kRestOpening;
+  if (*accepting) return RunAccepts(accepts);
   for (const Measurement& each : kMeasurements) {
     if (app.got_subcommand(each.name)) return each.run();
   }

@@ -12,11 +12,11 @@ import life
 import speed
 from rows import QUICK_ROUNDS, ROUNDS, add_arguments, finish
 
-GROUPS = {"grpc": speed.grpc_rows, "rest": speed.rest_rows, "json": speed.json_rows, "start": speed.start_rows,
+GROUPS = {"grpc": speed.grpc_rows, "rest": speed.rest_rows, "accepts": speed.accept_rows, "json": speed.json_rows, "start": speed.start_rows,
           "neighbour": life.neighbour_rows, "overload": life.overload_rows}
 # Groups that repeat one action: their rows, and how often they do it; the second number is for --quick.
 REPEATED = {"swaps": (life.swap_rows, 1000, 100), "reloads": (life.reload_rows, 1000, 100), "restarts": (life.restart_rows, 1000, 60)}
-NAMES = ("grpc", "rest", "json", "start", "swaps", "reloads", "restarts", "neighbour", "overload")  # In the order of the table.
+NAMES = ("grpc", "rest", "accepts", "json", "start", "swaps", "reloads", "restarts", "neighbour", "overload")  # In the order of the table.
 
 
 def rows_of(name: str, quick: bool, repeats: int | None):

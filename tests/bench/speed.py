@@ -1,5 +1,6 @@
-"""Throughput and tail latency compared with bare servers of the same messages; JSON; start."""
+"""Throughput and tail latency compared with bare servers of the same messages; new connections; JSON; start."""
 
+import functools
 import statistics
 
 from processes import BIN, client, echo, node, say
@@ -28,6 +29,21 @@ def grpc_rows(quick: bool):
         port = callback if better == "callback" else queue
         p99 = in_turns({"ours": lambda: p99_ms(ours.grpc, rate), "theirs": lambda: p99_ms(port, rate)}, 3 * rounds)
         yield row_of_rounds(f"gRPC Predict, p99 in ms at half load, {rate:.0f}/s", peer, p99["ours"], p99["theirs"], "<= 1.3")
+
+
+def accepts(protocol: str, port: int) -> float:
+    return client(BIN / "longshore-bench", "accepts", f"--protocol={protocol}", f"--port={port}")["per_second"]
+
+
+def accept_rows(quick: bool):
+    say("new connections, while 50 others stay open")
+    rounds = QUICK_ROUNDS if quick else ROUNDS
+    with node() as ours, echo("grpc-callback") as grpc_echo, echo("rest") as rest_echo:
+        for name, protocol, port, peer, its_port in (("gRPC", "grpc", ours.grpc, "bare gRPC echo (callback)", grpc_echo),
+                                                     ("REST", "rest", ours.rest, "bare Beast echo", rest_echo)):
+            measures = {"ours": functools.partial(accepts, protocol, port), "theirs": functools.partial(accepts, protocol, its_port)}
+            per_second = in_turns(measures, rounds)
+            yield row_of_rounds(f"{name}, connections accepted per second", peer, per_second["ours"], per_second["theirs"], ">= 0.9")
 
 
 def rest_rows(quick: bool):

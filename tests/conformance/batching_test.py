@@ -97,6 +97,23 @@ def test_the_number_of_waiting_batches_is_limited(tmp_path):
         assert list(waiting.result().outputs["y"].float_val) == [3, 4]
 
 
+@pytest.mark.contract("B16")
+def test_without_batching_at_most_1000_requests_of_a_model_wait(tmp_path):
+    with running_node(tmp_path, HALF.name, HALF, "--max_concurrent_runs=1", "--simulated_run_ms=20000",
+                      "--grpc_max_concurrent_streams=2000") as node:
+        node.serving()
+        made = request(node.model, x=np.array([2], np.float32))
+        waiting = [node.predictions.Predict.future(made) for _ in range(1001)]  # One of them runs.
+        node.until(lambda: node.admin_json("/debug/state")["load"]["queued"] == 1000 or None)
+        with pytest.raises(grpc.RpcError) as caught:
+            node.predictions.Predict(made)
+        assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+        assert caught.value.details() == ("The batch scheduling queue to which this task was submitted is full; "
+                                          "1000 requests wait already")
+        for each in waiting:
+            each.cancel()
+
+
 @pytest.mark.contract("B1")
 def test_num_batch_threads_is_the_number_of_concurrent_batches(tmp_path):
     with batching(tmp_path, "half_plus_two_tf1", num_batch_threads=3) as node:

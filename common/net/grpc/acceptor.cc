@@ -14,15 +14,15 @@
 #include <cstring>
 
 #include "common/os/log.h"
+#include "common/os/process/accept_turn.h"
 
 namespace longshore::rpc {
 namespace {
 
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr auto kYieldPerConnection = microseconds(200);
-constexpr auto kYieldMax = milliseconds(5);
+constexpr auto kPollMax = milliseconds(1000);
+constexpr auto kFailedPause = milliseconds(5);
 constexpr auto kDrainPoll = milliseconds(20);
 constexpr auto kCountEvery = milliseconds(100);
 
@@ -43,17 +43,11 @@ bool IsReset(int fd) {
 
 }  // namespace
 
-ConnectionAcceptor::ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder,
-                                       std::shared_ptr<::grpc::ServerCredentials> credentials, size_t connections_max,
-                                       std::function<size_t()> counted)
-    : credentials_(std::move(credentials)),
-      connections_max_(connections_max),
-      counted_(counted ? std::move(counted) : [this] { return connections(); }),
-      listen_fd_(listen_fd),
-      wake_fd_(eventfd(0, EFD_CLOEXEC)) {
-  fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
+ConnectionAcceptor::ConnectionAcceptor(AcceptorOptions options, ::grpc::ServerBuilder& builder)
+    : options_(std::move(options)), listen_fd_(options_.listen_fd), wake_fd_(eventfd(0, EFD_CLOEXEC)) {
+  fcntl(listen_fd_, F_SETFL, fcntl(listen_fd_, F_GETFL) | O_NONBLOCK);
   grpc_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-      ::grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials_);
+      ::grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, options_.credentials);
 }
 
 ConnectionAcceptor::~ConnectionAcceptor() {
@@ -73,30 +67,38 @@ void ConnectionAcceptor::StopAccepting() {
   if (const int fd = listen_fd_.exchange(-1); fd >= 0) close(fd);
 }
 
-// Waits for a connection, then gives processes with fewer connections time to accept it. Returns false if the thread
-// has to stop.
-bool ConnectionAcceptor::AwaitTurn(int readiness_ms_max) {
+// Waits until a connection may have arrived. Returns false if the thread has to stop.
+bool ConnectionAcceptor::AwaitConnection() {
   pollfd waits[] = {{listen_fd_, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
-  poll(waits, 2, readiness_ms_max);
-  if (waits[1].revents != 0) return false;
-  if (waits[0].revents == 0) return true;
-  const auto yield = std::min<microseconds>(kYieldMax, kYieldPerConnection * static_cast<int64_t>(connections()));
-  std::this_thread::sleep_for(yield);
+  poll(waits, 2, static_cast<int>(kPollMax.count()));
+  return waits[1].revents == 0;
+}
+
+// Gives processes with fewer connections time to accept, then accepts. Returns false if the thread has to stop.
+bool ConnectionAcceptor::TakeTurn() {
+  const process::AcceptTurn turn = process::AcceptTurnOf(options_.shared ? connections() : 0, options_.shared);
+  if (turn.wait.count() > 0) std::this_thread::sleep_for(turn.wait);
+  for (size_t accepted = 0; accepted < turn.connections_max; ++accepted) {
+    if (!AwaitRoom()) return false;
+    if (!AcceptOne()) break;
+  }
   return true;
 }
+
+size_t ConnectionAcceptor::counted() { return options_.counted ? options_.counted() : connections(); }
 
 // Waits until the number of connections is below the limit. Returns false if the thread has to stop.
 bool ConnectionAcceptor::AwaitRoom() {
   pollfd wait = {wake_fd_, POLLIN, 0};
-  while (counted_() >= connections_max_) {
+  while (counted() >= options_.connections_max) {
     if (poll(&wait, 1, static_cast<int>(kDrainPoll.count())) > 0) return false;
   }
   return true;
 }
 
 void ConnectionAcceptor::AcceptUntilStopped() {
-  constexpr int kPollMs = 1000;
-  while (AwaitTurn(kPollMs) && AwaitRoom()) AcceptOne();
+  while (AwaitConnection() && TakeTurn()) {
+  }
   while (AcceptOne()) {
   }
 }
@@ -106,7 +108,7 @@ bool ConnectionAcceptor::AcceptOne() {
   if (fd < 0) {
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
       spdlog::warn("cannot accept a connection: {}", strerror(errno));
-      std::this_thread::sleep_for(kYieldMax);  // Probably no descriptor is free: do not retry in a busy loop.
+      std::this_thread::sleep_for(kFailedPause);  // Probably no descriptor is free: do not retry in a busy loop.
     }
     return false;
   }

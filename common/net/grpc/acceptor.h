@@ -1,12 +1,11 @@
 // Accepts connections from a listening socket and hands them to a gRPC server.
 //
 // gRPC's own listener can neither share a socket fairly with other processes nor stop listening without breaking
-// streams. This class can do both. Several processes may accept from one socket. Before each accept, a process waits
-// for a short time in proportion to its connections, so that the one with the fewest connections accepts, and a new
-// process gets connections immediately.
+// streams. This class can do both. Several processes may accept from one socket: common/os/process/accept_turn.h says
+// how they divide the connections.
 //
 //   ::grpc::ServerBuilder builder;
-//   rpc::ConnectionAcceptor acceptor(listen_fd, builder);
+//   rpc::ConnectionAcceptor acceptor({.listen_fd = fd}, builder);
 //   auto server = builder.BuildAndStart();
 //   acceptor.Start();
 //   ...
@@ -29,17 +28,21 @@
 
 namespace longshore::rpc {
 
+struct AcceptorOptions {
+  int listen_fd = -1;   // The acceptor owns it and makes it non-blocking.
+  bool shared = false;  // Other processes may accept from the socket.
+  std::shared_ptr<::grpc::ServerCredentials> credentials = ::grpc::InsecureServerCredentials();
+  // Connections above this number wait in the backlog, where another process that shares the socket may accept them.
+  size_t connections_max = 10000;
+  // Returns the number of connections to compare with connections_max, for servers with several acceptors. Empty: the
+  // acceptor's own connections count. Called only after Start.
+  std::function<size_t()> counted = {};
+};
+
 class ConnectionAcceptor {
  public:
-  static constexpr size_t kConnectionsMax = 10000;
-
-  // Owns listen_fd, which becomes non-blocking, and keeps the credentials alive. Must be created before
-  // builder.BuildAndStart(). Connections above connections_max wait in the backlog, where another process that shares
-  // the socket may accept them. `counted` returns the number of connections to compare with the limit, for servers with
-  // several acceptors; default: the acceptor's own connections. It is called only after Start.
-  ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder,
-                     std::shared_ptr<::grpc::ServerCredentials> credentials = ::grpc::InsecureServerCredentials(),
-                     size_t connections_max = kConnectionsMax, std::function<size_t()> counted = {});
+  // Must be created before builder.BuildAndStart().
+  ConnectionAcceptor(AcceptorOptions options, ::grpc::ServerBuilder& builder);
   ~ConnectionAcceptor();
   ConnectionAcceptor(const ConnectionAcceptor&) = delete;
   ConnectionAcceptor& operator=(const ConnectionAcceptor&) = delete;
@@ -64,13 +67,13 @@ class ConnectionAcceptor {
  private:
   void AcceptUntilStopped();
   bool AcceptOne();
-  bool AwaitTurn(int readiness_ms_max);
+  bool AwaitConnection();
+  bool TakeTurn();
   bool AwaitRoom();
+  size_t counted();
   size_t Count();
 
-  const std::shared_ptr<::grpc::ServerCredentials> credentials_;
-  const size_t connections_max_;
-  const std::function<size_t()> counted_;
+  const AcceptorOptions options_;
   std::atomic<int> listen_fd_;
   int wake_fd_ = -1;  // An eventfd that ends the thread.
   std::unique_ptr<::grpc::experimental::ExternalConnectionAcceptor> grpc_acceptor_;

@@ -17,6 +17,7 @@
 
 #include "common/net/http/connection.h"
 #include "common/os/log.h"
+#include "common/os/process/accept_turn.h"
 #include "common/os/process/descriptors.h"
 
 namespace longshore::http {
@@ -27,8 +28,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr auto kYieldPerConnection = microseconds(200);
-constexpr auto kYieldMax = microseconds(5000);
+constexpr auto kAwaitRoom = microseconds(5000);
 constexpr auto kOutOfDescriptorsPause = microseconds(100000);
 constexpr auto kClockTick = milliseconds(100);  // A timeout may take effect this much too late.
 
@@ -113,25 +113,27 @@ class AsioServer final : public Server {
     }
   }
 
-  // Among the processes that share the socket, the one with the fewest connections accepts, as in
-  // common/net/grpc/acceptor.h.
   void AwaitConnection() {
     listener_.async_wait(asio::posix::descriptor_base::wait_read, [this](const boost::system::error_code& error) {
-      if (error) return;
-      const auto live = static_cast<int64_t>(connections());
-      AcceptAfter(std::min(kYieldMax, kYieldPerConnection * live));
+      if (error || listen_fd_ < 0) return;
+      const process::AcceptTurn turn = process::AcceptTurnOf(connections(), server_->options.shares_socket);
+      turn.wait.count() > 0 ? AcceptAfter(turn.wait, turn.connections_max) : Accept(turn.connections_max);
     });
   }
 
-  void AcceptAfter(microseconds yield) {
-    timer_.expires_after(yield);
-    timer_.async_wait([this](const boost::system::error_code& error) {
-      if (error || listen_fd_ < 0) return;
-      if (connections() >= server_->options.connections_max) return AcceptAfter(kYieldMax);
-      AcceptOne();
-      if (out_of_descriptors_) return AcceptAfter(kOutOfDescriptorsPause);
-      AwaitConnection();
+  void AcceptAfter(microseconds wait, size_t at_most) {
+    timer_.expires_after(wait);
+    timer_.async_wait([this, at_most](const boost::system::error_code& error) {
+      if (!error && listen_fd_ >= 0) Accept(at_most);
     });
+  }
+
+  void Accept(size_t at_most) {
+    for (; at_most > 0; --at_most) {
+      if (connections() >= server_->options.connections_max) return AcceptAfter(kAwaitRoom, at_most);
+      if (!AcceptOne()) break;
+    }
+    out_of_descriptors_ ? AcceptAfter(kOutOfDescriptorsPause, 1) : AwaitConnection();
   }
 
   bool AcceptOne() {

@@ -514,7 +514,7 @@ TEST(HttpServer, AllowsAResponderToOutliveTheServer) {
 // Opens 15 connections to a socket that two servers share. One of the servers has 25 connections already. Returns how
 // many of the 15 connections the other server accepted.
 size_t ConnectionsOfAFreshServer() {
-  auto crowded = StartServer();
+  auto crowded = StartServer({.address = "127.0.0.1:0", .shares_socket = true});
   std::vector<std::unique_ptr<RawClient>> clients;
   const auto connect = [&](const Server& server) {
     clients.push_back(std::make_unique<RawClient>(server.port()));
@@ -522,7 +522,7 @@ size_t ConnectionsOfAFreshServer() {
     clients.back()->ReadUntil(";");
   };
   for (int i = 0; i < 25; ++i) connect(*crowded);
-  auto fresh = StartServer({.listen_fd = dup(crowded->listen_fd())});
+  auto fresh = StartServer({.listen_fd = dup(crowded->listen_fd()), .shares_socket = true});
   for (int i = 0; i < 15; ++i) connect(*fresh);
   return fresh->connections();
 }

@@ -47,8 +47,9 @@ using Responder = std::function<void(Response)>;
 using Handler = std::function<void(Request, Responder)>;
 
 struct Options {
-  std::string address = {};  // "host:port"; "[::1]:80" for IPv6; port 0: any free port. Unused with listen_fd.
-  int listen_fd = -1;        // A listening socket to use instead of `address`; the server owns it.
+  std::string address = {};    // "host:port"; "[::1]:80" for IPv6; port 0: any free port. Unused with listen_fd.
+  int listen_fd = -1;          // A listening socket to use instead of `address`; the server owns it.
+  bool shares_socket = false;  // Other processes may accept from listen_fd (common/os/process/accept_turn.h).
   std::shared_ptr<tls::Identities> tls = {};  // Null: plaintext. Every handshake takes the current identity.
   int threads = 1;
   // Called when the head of a request is complete, before its body is read. A returned response rejects the request and
