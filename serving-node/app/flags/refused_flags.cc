@@ -31,7 +31,6 @@ constexpr std::array kValues = {
     Refused{"num_tflite_interpreters_per_pool", "", kNoLite},
     Refused{"thread_pool_factory_config_file", "", "the engine has its own threads: use --threads"},
     Refused{"mixed_precision", "", "bfloat16 computation is not supported"},
-    Refused{"per_process_gpu_memory_fraction", "0|0.0", "the engine runs on the CPU"},
     Refused{"grpc_max_threads", "",
             "requests do not use a thread each: use --max_concurrent_runs and --grpc_max_connections"},
 };
