@@ -39,7 +39,7 @@ Status Serve(const flags::Flags& flags) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const sigset_t signals = BlockSignals();
   RETURN_IF_ERROR(InitLog("longshore-node", flags.observe.log_level));
-  if (flags.gpu_memory_fraction > 0)
+  if (flags.limits.gpu_memory_fraction > 0)
     spdlog::warn("--per_process_gpu_memory_fraction has no effect: the engine runs on the CPU");
   ASSIGN_OR_RETURN(const auto node, Node::Start(flags));
   bool asked = false;

@@ -73,10 +73,6 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
   app.add_flag("--enable_serialization_as_tensor_content", flags.enable_serialization_as_tensor_content,
                "send numbers in gRPC answers as tensor_content instead of typed fields: faster for large tensors")
       ->group(group);
-  app.add_option("--per_process_gpu_memory_fraction", flags.gpu_memory_fraction,
-                 "share of a GPU's memory, from 0 to 1; has no effect, because the engine runs on the CPU [0]")
-      ->check(CLI::Range(0.0, 1.0))
-      ->group(group);
   app.add_option("--saved_model_tags", flags.saved_model_tags, "tags of the graph to load from the SavedModel [serve]")
       ->delimiter(',')
       ->group(group);

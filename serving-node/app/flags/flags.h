@@ -61,9 +61,8 @@ struct Flags {
   std::string admin_host = "127.0.0.1";
   std::optional<int> admin_port;  // 0: any free port. Unset: kAdminPort, or any free port if that one is in use.
   Path port_file;
-  int max_concurrent_runs = 0;     // 0: one per processor.
-  double gpu_memory_fraction = 0;  // From 0 to 1. The engine runs on the CPU and does not use it.
-  int threads = 0;                 // Threads of the engine; 0: one per processor.
+  int max_concurrent_runs = 0;  // 0: one per processor.
+  int threads = 0;              // Threads of the engine; 0: one per processor.
   int64_t simulated_run_ms = 0;
   int64_t connection_age_max_ms = 10000;
   LimitFlags limits;

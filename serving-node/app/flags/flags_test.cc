@@ -140,8 +140,9 @@ TEST(Flags, TakeTheLogLevelFromTheVariablesOfTensorFlowUnlessAFlagNamesIt) {
 }
 
 TEST(Flags, AcceptAShareOfTheMemoryOfAGpu) {
-  EXPECT_EQ(ParseFlags({"--model_base_path=/m", "--per_process_gpu_memory_fraction=0.5"})->flags.gpu_memory_fraction,
-            0.5);
+  EXPECT_EQ(
+      ParseFlags({"--model_base_path=/m", "--per_process_gpu_memory_fraction=0.5"})->flags.limits.gpu_memory_fraction,
+      0.5);
 }
 
 struct Wrong {
