@@ -3,12 +3,15 @@
 #include <memory>
 
 #include "serving-node/frontend/queries.h"
+#include "serving-node/inference/tasks.h"
 
 namespace longshore::frontend {
 
 using inference::Method;
 using tensorflow::serving::InferenceResult;
 using tensorflow::serving::ModelSpec;
+using tensorflow::serving::MultiInferenceRequest;
+using tensorflow::serving::MultiInferenceResponse;
 
 // One Classify or Regress, which may be a task of a MultiInference.
 struct InferenceCalls::Task {
@@ -21,35 +24,48 @@ struct InferenceCalls::Task {
   std::function<void(Result<InferenceResult>)> done;
 };
 
-// The tasks of a MultiInference, which run one after the other.
+// The tasks of a MultiInference.
 struct InferenceCalls::Series {
   InferenceCalls calls;
   CallInfo info;
-  tensorflow::serving::MultiInferenceRequest request;
-  tensorflow::serving::MultiInferenceResponse response;
+  MultiInferenceRequest request;
+  MultiInferenceResponse response;
   MultiDone done;
   bool restarted = false;
 };
 
 namespace {
 
-Result<const tensorflow::SignatureDef*> SignatureOf(const Described& described, const ModelSpec& spec) {
-  const std::string name = inference::SignatureName(spec);
-  const auto found = described.signatures->find(name);
-  if (found != described.signatures->end()) return &found->second;
-  return InvalidArgument("No signature was found with the name: {}", name);
-}
-
-Result<InferenceResult> ToResult(Method method, int examples, routing::PredictAnswer answer) {
+Result<InferenceResult> ToResult(Method method, int examples, ModelSpec answered, const engine::TensorMap& outputs) {
   InferenceResult result;
-  *result.mutable_model_spec() = std::move(answer.model_spec);
-  ASSIGN_OR_RETURN(const engine::TensorMap outputs, OutputsOf(std::move(answer)));
+  *result.mutable_model_spec() = std::move(answered);
   if (method == Method::kClassify) {
     ASSIGN_OR_RETURN(*result.mutable_classification_result(), inference::ToClassifications(outputs, examples));
   } else {
     ASSIGN_OR_RETURN(*result.mutable_regression_result(), inference::ToRegressions(outputs, examples));
   }
   return result;
+}
+
+Result<InferenceResult> ToResult(Method method, int examples, routing::PredictAnswer answer) {
+  ModelSpec answered = std::move(answer.model_spec);
+  ASSIGN_OR_RETURN(const engine::TensorMap outputs, OutputsOf(std::move(answer)));
+  return ToResult(method, examples, std::move(answered), outputs);
+}
+
+// Divides the answer of a run of all tasks.
+Result<MultiInferenceResponse> ToResults(const MultiInferenceRequest& request, routing::PredictAnswer answer) {
+  ModelSpec answered = answer.model_spec;
+  ASSIGN_OR_RETURN(const engine::TensorMap all, OutputsOf(std::move(answer)));
+  MultiInferenceResponse response;
+  for (const auto& task : request.tasks()) {
+    answered.set_signature_name(inference::SignatureName(task.model_spec()));
+    const engine::TensorMap outputs = inference::OutputsOfSignature(answered.signature_name(), all);
+    const int examples = inference::ExampleCount(request.input());
+    ASSIGN_OR_RETURN(*response.add_results(),
+                     ToResult(*inference::MethodOf(task.method_name()), examples, answered, outputs));
+  }
+  return response;
 }
 
 void MoveResult(InferenceResult* from, tensorflow::serving::ClassificationResponse* to) {
@@ -80,7 +96,7 @@ void InferenceCalls::Run(std::shared_ptr<Task> task) const {
 
 void InferenceCalls::Ask(const std::shared_ptr<Task>& task, const Result<Described>& described) {
   if (!described) return task->done(tl::make_unexpected(described.error()));
-  const auto signature = SignatureOf(*described, task->spec);
+  const auto signature = inference::SignatureOf(*described->signatures, task->spec);
   if (!signature) return task->done(tl::make_unexpected(signature.error()));
   auto request = inference::ToPredict(
       task->method,
@@ -125,7 +141,23 @@ void InferenceCalls::MultiInference(CallInfo info, tensorflow::serving::MultiInf
                                     MultiDone done) const {
   if (auto tasks = inference::CheckTasks(request); !tasks) return done(tl::make_unexpected(tasks.error()));
   info.api = routing::Api::kMultiInference;
-  RunNext(std::make_shared<Series>(Series{*this, std::move(info), std::move(request), {}, std::move(done)}));
+  const auto series = std::make_shared<Series>(Series{*this, std::move(info), std::move(request), {}, std::move(done)});
+  DescribeAnywhere(catalog_, series->request.tasks(0).model_spec(), series->info.deadline,
+                   [series](const Result<Described>& described) { RunTogether(series, described); });
+}
+
+// A node of release 0.1 answers InvalidArgument to a request for outputs of several signatures.
+void InferenceCalls::RunTogether(const std::shared_ptr<Series>& series, const Result<Described>& described) {
+  if (!described) return series->done(tl::make_unexpected(described.error()));
+  auto whole = inference::ToOnePredict(series->request, *described->signatures, series->calls.check_method_names_);
+  if (!whole) return series->done(tl::make_unexpected(whole.error()));
+  if (!*whole) return RunNext(series);
+  series->calls.predictor_.Predict(ToCall(series->info, std::move(**whole)),
+                                   [series](Result<routing::PredictAnswer> answer) {
+                                     if (answer) return series->done(ToResults(series->request, std::move(*answer)));
+                                     if (answer.error().code == Code::kInvalidArgument) return RunNext(series);
+                                     series->done(tl::make_unexpected(answer.error()));
+                                   });
 }
 
 // Ends the MultiInference with the error, or runs all tasks once more: the version that answered the first task may

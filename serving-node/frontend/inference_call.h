@@ -44,7 +44,9 @@ class InferenceCalls {
   using RegressDone = std::function<void(Result<tensorflow::serving::RegressionResponse>)>;
   void Regress(CallInfo info, tensorflow::serving::RegressionRequest request, RegressDone done) const;
 
-  // The version that answers the first task answers all tasks.
+  // All tasks are computed in one run of one version if their signatures can run together
+  // (serving-node/engine/together.h). Otherwise they run one after the other, and the version that answers the first
+  // task answers all.
   using MultiDone = std::function<void(Result<tensorflow::serving::MultiInferenceResponse>)>;
   void MultiInference(CallInfo info, tensorflow::serving::MultiInferenceRequest request, MultiDone done) const;
 
@@ -56,6 +58,7 @@ class InferenceCalls {
               std::function<void(Result<Response>)> done) const;
   void Run(std::shared_ptr<Task> task) const;
   static void Ask(const std::shared_ptr<Task>& task, const Result<Described>& described);
+  static void RunTogether(const std::shared_ptr<Series>& series, const Result<Described>& described);
   static void FailOrRestart(const std::shared_ptr<Series>& series, const Error& error);
   static void RunNext(const std::shared_ptr<Series>& series);
 

@@ -25,10 +25,12 @@ class ExampleModel final : public Catalog, public routing::Predictor {
   ExampleModel() {
     auto& regress = (*signatures_)["serving_default"];
     (*regress.mutable_inputs())["inputs"].set_dtype(tensorflow::DT_STRING);
+    (*regress.mutable_inputs())["inputs"].set_name("examples:0");
     (*regress.mutable_outputs())["outputs"].set_dtype(tensorflow::DT_FLOAT);
     regress.set_method_name("tensorflow/serving/regress");
     auto& classify = (*signatures_)["classes"];
     (*classify.mutable_inputs())["inputs"].set_dtype(tensorflow::DT_STRING);
+    (*classify.mutable_inputs())["inputs"].set_name("examples:0");
     (*classify.mutable_outputs())["scores"].set_dtype(tensorflow::DT_FLOAT);
     classify.set_method_name("tensorflow/serving/classify");
   }
@@ -44,22 +46,31 @@ class ExampleModel final : public Catalog, public routing::Predictor {
     if (asked.has_version() && asked.version().value() == gone_) {
       return done(NotFound("Servable not found for request: Specific(m, {})", gone_));
     }
+    if (is_old_ && call.request.output_filter_size() > 0) return done(InvalidArgument("output tensor alias not found"));
+    ++runs_;
     const int64_t rows = call.request.inputs().at("inputs").string_val_size();
     routing::PredictAnswer answer;
     answer.model_spec = call.request.model_spec();
+    answer.model_spec.set_signature_name(inference::SignatureName(answer.model_spec));
     if (!answer.model_spec.has_version()) answer.model_spec.mutable_version()->set_value(++version_);
-    const auto value = static_cast<float>(answer.model_spec.version().value());
-    if (call.request.model_spec().signature_name() == "classes") {
-      answer.outputs["scores"] = Tensor::Of<float>({rows, 1}, std::vector<float>(static_cast<size_t>(rows), value));
-    } else {
-      answer.outputs["outputs"] = Tensor::Of<float>({rows}, std::vector<float>(static_cast<size_t>(rows), value));
+    const std::vector<float> values(static_cast<size_t>(rows), static_cast<float>(answer.model_spec.version().value()));
+    const std::string own = call.request.model_spec().signature_name() == "classes" ? "scores" : "outputs";
+    std::vector<std::string> names(call.request.output_filter().begin(), call.request.output_filter().end());
+    if (names.empty()) names = {own};
+    for (const std::string& name : names) {
+      const bool scores = name.ends_with("scores");
+      answer.outputs[name] = Tensor::Of<float>(scores ? tensor::Shape{rows, 1} : tensor::Shape{rows}, values);
     }
     headers_ = std::move(call.headers);
     done(std::move(answer));
   }
+  // From now on, a signature states no type of its examples.
+  void Separate() { (*(*signatures_)["classes"].mutable_inputs())["inputs"].set_dtype(tensorflow::DT_INVALID); }
 
   std::vector<std::pair<std::string, std::string>> headers_;
-  int64_t gone_ = 0;  // Calls that name this version get an error, as if it had just been unloaded.
+  int runs_ = 0;
+  bool is_old_ = false;  // Calls for outputs of several signatures get the error of release 0.1.
+  int64_t gone_ = 0;     // Calls that name this version get an error, as if it had just been unloaded.
 
  private:
   std::shared_ptr<Signatures> signatures_ = std::make_shared<Signatures>();
@@ -123,25 +134,44 @@ TEST_F(InferenceCallTest, HasTheErrorTextsOfTensorFlowServing) {
   EXPECT_THAT(Classify("model_spec { name: 'm' } " + kInput).error().message, HasSubstr("tensorflow/serving/classify"));
 }
 
-TEST_F(InferenceCallTest, AnswersAllTasksWithOneVersion) {
-  const auto answer = Multi(
-      "tasks { model_spec { name: 'm' } method_name: 'tensorflow/serving/regress' }"
-      "tasks { model_spec { name: 'm' signature_name: 'classes' } method_name: 'tensorflow/serving/classify' }" +
-      kInput);
+const std::string kTwoTasks =
+    "tasks { model_spec { name: 'm' } method_name: 'tensorflow/serving/regress' }"
+    "tasks { model_spec { name: 'm' signature_name: 'classes' } method_name: 'tensorflow/serving/classify' }" +
+    kInput;
+
+void ExpectTwoResultsOf(int64_t version, const Result<MultiInferenceResponse>& answer) {
   ASSERT_TRUE(answer) << ToString(answer.error());
   ASSERT_EQ(answer->results_size(), 2);
-  EXPECT_EQ(answer->results(0).regression_result().regressions(0).value(), 7);
-  EXPECT_EQ(answer->results(1).classification_result().classifications(0).classes(0).score(), 7);
-  EXPECT_EQ(answer->results(1).model_spec().signature_name(), "classes");
+  const auto& [first, second] = std::pair(answer->results(0), answer->results(1));
+  EXPECT_EQ(first.regression_result().regressions_size(), 2);
+  EXPECT_EQ(first.regression_result().regressions(0).value(), version);
+  EXPECT_EQ(first.model_spec().signature_name(), "serving_default");
+  EXPECT_EQ(second.classification_result().classifications(0).classes(0).score(), version);
+  EXPECT_EQ(second.model_spec().signature_name(), "classes");
+  EXPECT_EQ(second.model_spec().version().value(), version);
+}
+
+TEST_F(InferenceCallTest, RunsTasksTogether) {
+  ExpectTwoResultsOf(7, Multi(kTwoTasks));
+  EXPECT_EQ(model_.runs_, 1);
+}
+
+TEST_F(InferenceCallTest, RunsTasksThatAreNotOfExamplesOneAfterTheOtherWithOneVersion) {
+  model_.Separate();
+  ExpectTwoResultsOf(7, Multi(kTwoTasks));
+  EXPECT_EQ(model_.runs_, 2);
+}
+
+TEST_F(InferenceCallTest, RunsTasksOneAfterTheOtherIfTheNodeThatRunsThemCannotRunThemTogether) {
+  model_.is_old_ = true;
+  ExpectTwoResultsOf(7, Multi(kTwoTasks));
+  EXPECT_EQ(model_.runs_, 2);
 }
 
 TEST_F(InferenceCallTest, StartsAgainIfTheVersionIsUnloadedBetweenTwoTasks) {
+  model_.Separate();
   model_.gone_ = 7;
-  const std::string two =
-      "tasks { model_spec { name: 'm' } method_name: 'tensorflow/serving/regress' }"
-      "tasks { model_spec { name: 'm' signature_name: 'classes' } method_name: 'tensorflow/serving/classify' }" +
-      kInput;
-  const auto answer = Multi(two);
+  const auto answer = Multi(kTwoTasks);
   ASSERT_TRUE(answer) << ToString(answer.error());
   ASSERT_EQ(answer->results_size(), 2);
   EXPECT_EQ(answer->results(0).regression_result().regressions(0).value(), 8);

@@ -50,31 +50,6 @@ std::string NamesOf(const google::protobuf::Map<std::string, tensorflow::TensorI
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-Status CheckSignature(Method method, const Question& question) {
-  const auto& signature = question.signature;
-  if (question.check_name && signature.method_name() != NameOf(method)) {
-    return InvalidArgument("Expected signature method_name to be {}. Was: {}", NameOf(method), signature.method_name());
-  }
-  if (signature.inputs_size() != 1) return InvalidArgument("Expected one input Tensor.");
-  if (!signature.inputs().contains(kInputs)) {
-    return InvalidArgument("No inputs found in signature: its input is called \"{}\" and not \"inputs\"",
-                           NamesOf(signature.inputs()));
-  }
-  if (method == Method::kRegress) {
-    if (signature.outputs_size() == 1 && signature.outputs().contains(kOutputs)) return {};
-    return InvalidArgument("Expected one output Tensor, called \"outputs\", instead of: {}",
-                           NamesOf(signature.outputs()));
-  }
-  if (signature.outputs_size() < 1 || signature.outputs_size() > 2) {
-    return InvalidArgument("Expected one or two output Tensors, found {}", signature.outputs_size());
-  }
-  if (signature.outputs().contains(kClasses) || signature.outputs().contains(kScores)) return {};
-  return InvalidArgument(
-      "Expected classification signature outputs to contain at least one of \"classes\" or \"scores\". Signature was: "
-      "{}",
-      NamesOf(signature.outputs()));
-}
-
 // Returns the output `name` after checking its type and that its shape is [examples, k]; nullptr if there is none.
 Result<const Tensor*> ColumnsOf(const TensorMap& outputs, const char* name, DType type, int examples) {
   const auto found = outputs.find(name);
@@ -111,6 +86,31 @@ Result<Method> MethodOf(std::string_view name) {
 }
 
 int ExampleCount(const Input& input) { return ExamplesOf(input).size(); }
+
+Status CheckSignature(Method method, const Question& question) {
+  const auto& signature = question.signature;
+  if (question.check_name && signature.method_name() != NameOf(method)) {
+    return InvalidArgument("Expected signature method_name to be {}. Was: {}", NameOf(method), signature.method_name());
+  }
+  if (signature.inputs_size() != 1) return InvalidArgument("Expected one input Tensor.");
+  if (!signature.inputs().contains(kInputs)) {
+    return InvalidArgument("No inputs found in signature: its input is called \"{}\" and not \"inputs\"",
+                           NamesOf(signature.inputs()));
+  }
+  if (method == Method::kRegress) {
+    if (signature.outputs_size() == 1 && signature.outputs().contains(kOutputs)) return {};
+    return InvalidArgument("Expected one output Tensor, called \"outputs\", instead of: {}",
+                           NamesOf(signature.outputs()));
+  }
+  if (signature.outputs_size() < 1 || signature.outputs_size() > 2) {
+    return InvalidArgument("Expected one or two output Tensors, found {}", signature.outputs_size());
+  }
+  if (signature.outputs().contains(kClasses) || signature.outputs().contains(kScores)) return {};
+  return InvalidArgument(
+      "Expected classification signature outputs to contain at least one of \"classes\" or \"scores\". Signature was: "
+      "{}",
+      NamesOf(signature.outputs()));
+}
 
 Result<PredictRequest> ToPredict(Method method, const Question& question) {
   RETURN_IF_ERROR(CheckSignature(method, question));

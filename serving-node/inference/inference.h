@@ -41,9 +41,12 @@ struct Question {
   bool check_name = false;
 };
 
+// Returns InvalidArgument if the signature lacks inputs or outputs that the method needs, or, with `check_name`, if it
+// names another method.
+Status CheckSignature(Method method, const Question& question);
+
 // Returns the PredictRequest for the question. ResourceExhausted above kContextBytesMax; InvalidArgument if the input
-// has no example, if the signature lacks inputs or outputs that the method needs, or, with `check_name`, if the
-// signature names another method.
+// has no example; the errors of CheckSignature.
 Result<tensorflow::serving::PredictRequest> ToPredict(Method method, const Question& question);
 
 // The number of Examples in the input.

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "serving-node/engine/together.h"
 #include "serving-node/inference/inference.h"
 #include "serving-node/tensor/proto.h"
 
@@ -40,10 +41,11 @@ Status CheckInputNames(const tensorflow::serving::PredictRequest& request, const
       fmt::join(missing, ","));
 }
 
-Status CheckOutputNames(const tensorflow::serving::PredictRequest& request, const tensorflow::SignatureDef& signature) {
+Status CheckOutputNames(const tensorflow::serving::PredictRequest& request, const tensorflow::SignatureDef& signature,
+                        const Signatures& all) {
   Names seen;
   for (const std::string& name : request.output_filter()) {
-    if (!signature.outputs().contains(name)) {
+    if (!signature.outputs().contains(name) && !engine::IsOutputTogether(all, signature, name)) {
       return InvalidArgument("output tensor alias not found in signature: {} Outputs expected to be in the set {{{}}}.",
                              name, fmt::join(NamesOf(signature.outputs()), ","));
     }
@@ -76,7 +78,7 @@ Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictReques
   if (signature == signatures.end())
     return FailedPrecondition("Serving signature key \"{}\" not found.", run.signature);
   RETURN_IF_ERROR(CheckInputNames(request, signature->second));
-  RETURN_IF_ERROR(CheckOutputNames(request, signature->second));
+  RETURN_IF_ERROR(CheckOutputNames(request, signature->second, signatures));
   RETURN_IF_ERROR(CheckElements(request, elements_max));
   for (const auto& [name, proto] : request.inputs()) {
     auto values = tensor::FromProto(proto, filled_bytes_max);

@@ -2,6 +2,7 @@
 
 #include "serving-node/inference/inference.h"
 #include "serving-node/inference/inputs.h"
+#include "serving-node/inference/tasks.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::models {
@@ -18,6 +19,11 @@ Result<engine::RunRequest> ToRunRequest(const tfs::PredictRequest& request, cons
   return inference::ToRunRequest(request, signatures, Budget().elements_max, tensor::kFilledBytesMaxForConstants);
 }
 
+Status CheckAnswer(Method method, const engine::TensorMap& outputs, int examples) {
+  if (method == Method::kClassify) return inference::ToClassifications(outputs, examples).map([](const auto&) {});
+  return inference::ToRegressions(outputs, examples).map([](const auto&) {});
+}
+
 Result<RecordedRequest> FromExamples(Method method, const tfs::ModelSpec& spec, const tfs::Input& input,
                                      const Signatures& signatures) {
   const auto signature = signatures.find(SignatureName(spec));
@@ -29,16 +35,37 @@ Result<RecordedRequest> FromExamples(Method method, const tfs::ModelSpec& spec, 
   RecordedRequest recorded;
   ASSIGN_OR_RETURN(recorded.run, ToRunRequest(request, signatures));
   const int examples = inference::ExampleCount(input);
-  recorded.check = [method, examples](const engine::TensorMap& outputs) -> Status {
-    if (method == Method::kClassify) return inference::ToClassifications(outputs, examples).map([](const auto&) {});
-    return inference::ToRegressions(outputs, examples).map([](const auto&) {});
+  recorded.check = [method, examples](const engine::TensorMap& outputs) {
+    return CheckAnswer(method, outputs, examples);
   };
   return recorded;
+}
+
+Result<RecordedRequest> FromAllTasks(const tfs::MultiInferenceRequest& request, const tfs::PredictRequest& whole,
+                                     const Signatures& signatures) {
+  RecordedRequest recorded;
+  ASSIGN_OR_RETURN(recorded.run, ToRunRequest(whole, signatures));
+  recorded.check = [tasks = request.tasks(),
+                    examples = inference::ExampleCount(request.input())](const engine::TensorMap& all) -> Status {
+    for (const auto& task : tasks) {
+      const engine::TensorMap outputs = inference::OutputsOfSignature(SignatureName(task.model_spec()), all);
+      RETURN_IF_ERROR(CheckAnswer(*inference::MethodOf(task.method_name()), outputs, examples));
+    }
+    return {};
+  };
+  return recorded;
+}
+
+Result<std::vector<RecordedRequest>> AsVector(Result<RecordedRequest> one) {
+  if (!one) return tl::make_unexpected(std::move(one.error()));
+  return std::vector{std::move(*one)};
 }
 
 Result<std::vector<RecordedRequest>> FromTasks(const tfs::MultiInferenceRequest& request,
                                                const Signatures& signatures) {
   RETURN_IF_ERROR(inference::CheckTasks(request));
+  ASSIGN_OR_RETURN(const auto whole, inference::ToOnePredict(request, signatures, false));
+  if (whole) return AsVector(FromAllTasks(request, *whole, signatures));
   std::vector<RecordedRequest> all;
   for (const auto& task : request.tasks()) {
     ASSIGN_OR_RETURN(const Method method, inference::MethodOf(task.method_name()));
@@ -46,11 +73,6 @@ Result<std::vector<RecordedRequest>> FromTasks(const tfs::MultiInferenceRequest&
     all.push_back(std::move(one));
   }
   return all;
-}
-
-Result<std::vector<RecordedRequest>> AsVector(Result<RecordedRequest> one) {
-  if (!one) return tl::make_unexpected(std::move(one.error()));
-  return std::vector{std::move(*one)};
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ struct RecordedRequest {
   std::function<Status(const engine::TensorMap&)> check;
 };
 
-// Returns one request for a predict, classify or regress log, and one per task for a multi_inference log. Unimplemented
+// Returns one request for a predict, classify or regress log, and for a multi_inference log one for all
+// tasks, or one per task if they cannot run together. Unimplemented
 // for other logs; InvalidArgument for a request that the API would reject.
 Result<std::vector<RecordedRequest>> RecordedRequests(
     const tensorflow::serving::PredictionLog& log,

@@ -8,7 +8,7 @@ from tensorflow.core.framework import tensor_pb2
 from calls import SECONDS, call_error, change_model, example, floats, predict, request
 from google.protobuf import wrappers_pb2
 from serving import running_node
-from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2,
+from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2,
                                      predict_pb2, regression_pb2)
 
 X = np.array([2.0, 4.0], np.float32)
@@ -278,7 +278,7 @@ def test_an_invalid_output_filter_is_named(half, names, text):
     assert code == grpc.StatusCode.INVALID_ARGUMENT and details.startswith(text)
 
 
-# ---------------------------------------------------------------------------------- Classify, Regress, MultiInference
+# -------------------------------------------------------------------------------------------------- Classify, Regress
 
 def examples_request(message, node, signature: str, *rows, context=None):
     proto = message()
@@ -354,37 +354,6 @@ def test_an_unknown_signature_and_an_empty_input_are_reported(examples, method, 
         grpc.StatusCode.INVALID_ARGUMENT, "No signature was found with the name: none")
     signature = "regress_x" if method == "Regress" else "classify_x"
     assert call_error(call, examples_request(message, examples, signature)) == (grpc.StatusCode.INVALID_ARGUMENT, "Input is empty.")
-
-
-def multi_inference(node, *tasks, rows=(example(x=2, x2=4),)):
-    proto = inference_pb2.MultiInferenceRequest()
-    for model, signature, method in tasks:
-        task = proto.tasks.add(method_name=f"tensorflow/serving/{method}")
-        task.model_spec.name = model or node.model
-        task.model_spec.signature_name = signature
-    proto.input.example_list.examples.extend(rows)
-    return proto
-
-
-@pytest.mark.contract("C6")
-def test_multi_inference_answers_its_tasks_in_order(examples):
-    proto = multi_inference(examples, ("", "regress_x2", "regress"), ("", "classify_x", "classify"), ("", "regress_x", "regress"))
-    results = examples.predictions.MultiInference(proto, timeout=SECONDS).results
-    assert [one.model_spec.signature_name for one in results] == ["regress_x2", "classify_x", "regress_x"]
-    assert results[0].regression_result.regressions[0].value == 4
-    assert results[1].classification_result.classifications[0].classes[0].label == "above"
-    assert results[2].regression_result.regressions[0].value == 3
-
-
-@pytest.mark.contract("E11")
-@pytest.mark.parametrize("tasks, code", [
-    ([("", "regress_x", "regress"), ("other", "regress_x2", "regress")], grpc.StatusCode.INVALID_ARGUMENT),
-    ([("", "regress_x", "regress"), ("", "regress_x", "regress")], grpc.StatusCode.INVALID_ARGUMENT),
-    ([("", "serving_default", "predict")], grpc.StatusCode.UNIMPLEMENTED),
-    ([], grpc.StatusCode.INVALID_ARGUMENT),
-], ids=["two models", "a signature twice", "another method", "no task"])
-def test_tasks_that_cannot_run_together_are_rejected(examples, tasks, code):
-    assert call_error(examples.predictions.MultiInference, multi_inference(examples, *tasks))[0] == code
 
 
 # ------------------------------------------------------------------------------------------------- Models and metadata

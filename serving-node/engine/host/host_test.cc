@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "common/os/file.h"
+#include "tensorflow/example.pb.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::engine::host {
@@ -43,6 +44,37 @@ std::vector<float> Images(size_t count) {
 
 RunRequest DigitsRequest(size_t count) {
   return {"serving_default", {{"image", Tensor::Of<float>({static_cast<int64_t>(count), 8, 8, 1}, Images(count))}}, {}};
+}
+
+std::string ExampleOf(float x, float x2) {
+  tensorflow::Example example;
+  auto& features = *example.mutable_features()->mutable_feature();
+  features["x"].mutable_float_list()->add_value(x);
+  features["x2"].mutable_float_list()->add_value(x2);
+  return example.SerializeAsString();
+}
+
+TEST(HostEngine, ComputesTheOutputsOfSeveralSignaturesOfExamplesInOneRun) {
+  const auto engine = MakeEngine();
+  const auto model = LoadOrFail(*engine, kModels / "examples_tf1" / "1");
+  ASSERT_NE(model, nullptr);
+  const TensorMap inputs = {{"inputs", Tensor::Of<std::string>({2}, {ExampleOf(2, 4), ExampleOf(-3, 1)})}};
+  const auto together = RunAndWait(*model, {"regress_x2", inputs, {"classify_x/scores", "regress_x2/outputs"}});
+  ASSERT_TRUE(together) << ToString(together.error());
+  const auto scores = RunAndWait(*model, {"classify_x", inputs, {"scores"}});
+  const auto outputs = RunAndWait(*model, {"regress_x2", inputs, {}});
+  ASSERT_TRUE(scores && outputs);
+  ASSERT_EQ(together->size(), 2u);
+  const auto values = [](const TensorMap& all, const char* name) {
+    const auto span = all.at(name).values<float>();
+    return std::vector<float>(span.begin(), span.end());
+  };
+  EXPECT_EQ(values(*together, "classify_x/scores"), values(*scores, "scores"));
+  EXPECT_EQ(values(*together, "regress_x2/outputs"), values(*outputs, "outputs"));
+  for (const char* unknown : {"none/outputs", "serving_default/y"}) {
+    const auto refused = RunAndWait(*model, {"regress_x2", inputs, {unknown}});
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument) << unknown;
+  }
 }
 
 TEST(HostEngine, ComputesLinearModelsOfBothFormats) {

@@ -7,6 +7,7 @@
 #include "common/base/thrown.h"
 #include "serving-node/engine/interpreter/plan.h"
 #include "serving-node/engine/interpreter/plan_executable.h"
+#include "serving-node/engine/together.h"
 #include "serving-node/graph/build.h"
 #include "serving-node/saved_model/saved_model.h"
 #include "serving-node/tensor/proto.h"
@@ -178,6 +179,27 @@ Result<std::map<std::string, Signature>> BuildSignatures(const tensorflow::MetaG
   return built;
 }
 
+// Returns nullopt if there is no merged signature, or if it cannot be built: then its parts run one after the other.
+std::optional<Signature> BuildMerged(const tensorflow::MetaGraphDef& meta) {
+  const auto def = MergedSignature(meta.signature_def());
+  if (!def) return std::nullopt;
+  auto prepared = Describe(*def);
+  if (!prepared) return std::nullopt;
+  auto graph = BuildSignature(meta, *def, *prepared);
+  if (!graph) return std::nullopt;
+  TakeTypes(*graph, &*prepared);
+  return Signature{std::move(*prepared), std::move(*graph)};
+}
+
+// The examples of a request, for each tensor of the merged signature.
+TensorMap ForEachTensor(const SignaturePlan& merged, const TensorMap& inputs) {
+  const auto examples = inputs.find(kExamplesInput);
+  if (examples == inputs.end()) return inputs;
+  TensorMap all;
+  for (const auto& [name, input] : merged.inputs) all.emplace(name, examples->second);
+  return all;
+}
+
 // Fails if the model has signatures but none of them can run.
 Status CheckAnyRuns(const std::map<std::string, Signature>& signatures) {
   const auto is_refused = [](const auto& named) { return named.second.prepared.refusal.has_value(); };
@@ -246,6 +268,7 @@ struct Graphs {
   std::vector<LoadStep> steps;
   std::vector<graph::Graph> step_graphs;
   std::map<std::string, Signature> signatures;
+  std::optional<Signature> merged;  // As Model::merged_.
   interpreter::Unsupported unsupported;
 };
 
@@ -254,6 +277,7 @@ Result<Graphs> BuildGraphs(const tensorflow::MetaGraphDef& meta, const Path& ver
   Graphs graphs;
   ASSIGN_OR_RETURN(graphs.steps, LoadSteps(meta, version_dir, resources));
   ASSIGN_OR_RETURN(graphs.signatures, BuildSignatures(meta));
+  graphs.merged = BuildMerged(meta);
   for (const auto& step : graphs.steps) {
     ASSIGN_OR_RETURN(auto graph, BuildStep(meta, step));
     graphs.unsupported.Check(graph);
@@ -279,7 +303,7 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
   std::shared_ptr<Model> model(new Model(pool, run_bytes_max));
   auto& resources = model->resources_;
   ASSIGN_OR_RETURN(Graphs graphs, BuildGraphs(meta, version_dir, &resources));
-  auto& [steps, step_graphs, signatures, unsupported] = graphs;
+  auto& [steps, step_graphs, signatures, merged, unsupported] = graphs;
   RETURN_IF_ERROR(CheckAnyRuns(signatures));
   RETURN_IF_ERROR(unsupported.ToStatus());
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -294,12 +318,18 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
     const auto folded = interpreter::Plan::Make(graph, folding, resources);
     return folded ? folded->ToGraph() : graph;
   };
-  for (auto& [name, signature] : signatures) {
+  const auto compile = [&](const std::string& name, Signature& signature) -> Result<SignaturePlan> {
     auto plan = interpreter::Plan::Make(std::move(signature.graph), folding, resources);
     if (!plan) return Prefixed(plan.error(), fmt::format("signature \"{}\"", name));
     signature.prepared.executable =
         make_executable ? make_executable(plan->ToGraph(), fold) : RunPlan(std::move(*plan), limits);
-    model->plans_[name] = std::move(signature.prepared);
+    return std::move(signature.prepared);
+  };
+  for (auto& [name, signature] : signatures) {
+    ASSIGN_OR_RETURN(model->plans_[name], compile(name, signature));
+  }
+  if (merged) {
+    ASSIGN_OR_RETURN(model->merged_, compile("all signatures of examples", *merged));
   }
   resources.DropUnusedVariables();
   model->signatures_ = std::move(*meta.mutable_signature_def());
@@ -312,20 +342,33 @@ int64_t Model::memory_bytes() const {
   for (const auto& [name, signature] : plans_) {
     if (signature.executable) sum += signature.executable->memory_bytes(&counted);
   }
+  if (merged_) sum += merged_->executable->memory_bytes(&counted);
   return sum;
 }
 
-bool Model::IsShort(const RunRequest& request) const {
+const SignaturePlan* Model::PlanFor(const RunRequest& request) const {
   const auto found = plans_.find(request.signature);
-  return found != plans_.end() && found->second.short_runs->AreLikely(Bytes(request.inputs));
+  if (found == plans_.end()) return nullptr;
+  const SignaturePlan& own = found->second;
+  if (!merged_ || request.outputs.empty()) return &own;
+  const std::string& output = request.outputs.front();
+  const bool of_merged =
+      !std::ranges::binary_search(own.outputs, output) && std::ranges::binary_search(merged_->outputs, output);
+  return of_merged ? &*merged_ : &own;
+}
+
+bool Model::IsShort(const RunRequest& request) const {
+  const SignaturePlan* plan = PlanFor(request);
+  return plan != nullptr && plan->short_runs->AreLikely(Bytes(request.inputs));
 }
 
 Result<Model::ResolvedRequest> Model::Take(const RunRequest& request) const {
-  const auto found = plans_.find(request.signature);
-  if (found == plans_.end()) return NotFound("the model has no signature \"{}\"", request.signature);
-  ResolvedRequest resolved{.signature = &found->second, .fed = {}, .positions = {}};
+  const SignaturePlan* plan = PlanFor(request);
+  if (plan == nullptr) return NotFound("the model has no signature \"{}\"", request.signature);
+  ResolvedRequest resolved{.signature = plan, .fed = {}, .positions = {}};
   if (resolved.signature->refusal) return tl::make_unexpected(*resolved.signature->refusal);
-  ASSIGN_OR_RETURN(resolved.fed, Feeds(*resolved.signature, request.inputs));
+  const bool is_merged = merged_ && plan == &*merged_;
+  ASSIGN_OR_RETURN(resolved.fed, Feeds(*plan, is_merged ? ForEachTensor(*plan, request.inputs) : request.inputs));
   ASSIGN_OR_RETURN(resolved.positions, Positions(*resolved.signature, request.outputs));
   return resolved;
 }

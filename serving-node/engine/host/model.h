@@ -60,6 +60,8 @@ class Model final : public LoadedModel {
     std::map<std::string, tensor::Tensor> fed;
     std::vector<size_t> positions;  // The positions of the wanted outputs; all if empty.
   };
+  // Returns the plan that computes the outputs of the request; null if it has an unknown signature.
+  const SignaturePlan* PlanFor(const RunRequest& request) const;
   Result<ResolvedRequest> Take(const RunRequest& request) const;
   bool IsShort(const RunRequest& request) const;
   Result<RunResult> Compute(const RunRequest& request);
@@ -73,6 +75,7 @@ class Model final : public LoadedModel {
   const size_t run_bytes_max_;
   Signatures signatures_;
   std::map<std::string, SignaturePlan> plans_;
+  std::optional<SignaturePlan> merged_;  // Several signatures (engine/together.h); nullopt if there are none.
   kernels::Resources resources_;
 };
 
