@@ -33,7 +33,7 @@ frontend::RestOptions RestOptionsOf(const flags::Flags& flags) {
   frontend::RestOptions options;
   const int processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
   options.threads = flags.rest_api_num_threads > 0 ? flags.rest_api_num_threads : processors;
-  options.node = flags.node;
+  if (flags.managed()) options.node = flags.node;  // As with gRPC.
   options.timeout = std::chrono::milliseconds(flags.rest_api_timeout_in_ms);
   options.cors = flags.rest_api_enable_cors_support;
   options.metrics_path = flags.observe.metrics_path;
@@ -53,7 +53,7 @@ frontend::RestOptions RestOptionsOf(const flags::Flags& flags) {
 frontend::GrpcOptions GrpcOptionsOf(const flags::Flags& flags, routing::Protocol protocol) {
   frontend::GrpcOptions options;
   options.protocol = protocol;
-  if (flags.managed()) options.node = flags.node;  // A standalone node answers exactly like TensorFlow Serving.
+  if (flags.managed()) options.node = flags.node;  // The name of a single server means nothing to its clients.
   options.check_method_names = flags.enable_signature_method_name_check;
   options.connection_age_max_ms = flags.connection_age_max_ms;
   options.receive_bytes_max = flags.listeners.grpc_receive_bytes_max;
@@ -89,6 +89,7 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.socket_fd = socket.Release();
     options.connection_age_max_ms = connection_age_max_ms;
     options.reload = flags_.listeners.enable_reload_requests ? components_.reload : RefuseReloads;
+    if (flags_.observe.enable_profiler) options.profiles = &components_.profiles;
     options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.client_gate)};
     options.meter = components_.requests.get();
     options.in_flight = components_.in_flight.get();

@@ -39,6 +39,8 @@ Status Serve(const flags::Flags& flags) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const sigset_t signals = BlockSignals();
   RETURN_IF_ERROR(InitLog("longshore-node", flags.observe.log_level));
+  if (flags.limits.gpu_memory_fraction > 0)
+    spdlog::warn("--per_process_gpu_memory_fraction has no effect: the engine runs on the CPU");
   ASSIGN_OR_RETURN(const auto node, Node::Start(flags));
   bool asked = false;
   while (!node->left()) {
@@ -70,8 +72,10 @@ int Main(const std::vector<std::string>& arguments) {
     const auto engine = engine::cpu::MakeEngine();
     return replay::Main({arguments.begin() + 1, arguments.end()}, *engine, std::cout);
   }
-  const auto parsed = flags::ParseFlags(
-      arguments, {.model_name = Variable("MODEL_NAME"), .model_base_path = Variable("MODEL_BASE_PATH")});
+  const auto parsed = flags::ParseFlags(arguments, {.model_name = Variable("MODEL_NAME"),
+                                                    .model_base_path = Variable("MODEL_BASE_PATH"),
+                                                    .tf_cpp_min_log_level = Variable("TF_CPP_MIN_LOG_LEVEL"),
+                                                    .tf_cpp_max_vlog_level = Variable("TF_CPP_MAX_VLOG_LEVEL")});
   if (parsed && !parsed->print.empty()) {
     std::fputs(parsed->print.c_str(), stdout);
     return EXIT_SUCCESS;

@@ -96,7 +96,8 @@ frontend::ProfileSources ProfileSourcesOf(const models::ModelStore& store, profi
       return NotFound("there is no model \"{}\" on this node: use one of {}", wanted.model, fmt::join(names, ", "));
     RETURN_IF_ERROR(recorder.Start(wanted));
     spdlog::info("recording the next {} runs of {}, for {} s at most", wanted.runs,
-                 wanted.model.empty() ? "all models" : "\"" + wanted.model + "\"", wanted.time.count());
+                 wanted.model.empty() ? "all models" : "\"" + wanted.model + "\"",
+                 wanted.time / std::chrono::seconds(1));
     return {};
   };
   const auto state = [recorded]() -> Result<Json> {

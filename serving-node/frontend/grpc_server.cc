@@ -16,6 +16,7 @@
 #include "common/os/process/descriptors.h"
 #include "serving-node/frontend/grpc_services.h"
 #include "serving-node/frontend/health_service.h"
+#include "serving-node/frontend/profiler_service.h"
 #include "serving-node/routing/forwarder.h"
 
 namespace longshore::frontend {
@@ -94,6 +95,8 @@ class Server final : public GrpcServer {
     builder.RegisterService(&prediction_);
     builder.RegisterService(&model_);
     builder.RegisterService(&health_);
+    if (options.profiles != nullptr) profiler_ = std::make_unique<ProfilerService>(*options.profiles);
+    if (profiler_) builder.RegisterService(profiler_.get());
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
     if (other_api_) builder.RegisterService(other_api_.get());
     if (options.reflection) ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -131,6 +134,7 @@ class Server final : public GrpcServer {
   void Drain() override {
     StopAccepting();
     health_.EndWatches();
+    if (profiler_) profiler_->EndSession();
     const auto until = steady_clock::now() + std::chrono::duration_cast<milliseconds>(drain_max_);
     const auto log = [](size_t left) { spdlog::info("draining: {} gRPC connections are left", left); };
     for (const auto& acceptor : acceptors_) acceptor->AwaitNoConnections(log, until);
@@ -152,6 +156,7 @@ class Server final : public GrpcServer {
   ModelService model_;
   HealthService health_;
   const std::shared_ptr<::grpc::Service> other_api_;
+  std::unique_ptr<ProfilerService> profiler_;  // Null: not offered.
   std::vector<std::unique_ptr<rpc::ConnectionAcceptor>> acceptors_;
   std::unique_ptr<::grpc::Server> server_;
 };

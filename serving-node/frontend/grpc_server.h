@@ -1,5 +1,5 @@
-// TensorFlow Serving's gRPC API (PredictionService, ModelService), grpc.health.v1, and services of other protocols on
-// one listener.
+// TensorFlow Serving's gRPC API (PredictionService, ModelService, ProfilerService), grpc.health.v1, and services of
+// other protocols on one listener.
 #pragma once
 
 #include <grpcpp/impl/service_type.h>
@@ -14,6 +14,7 @@
 #include "common/net/grpc/credentials.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/grpc_services.h"
+#include "serving-node/observe/profiling/recorder.h"
 #include "serving-node/routing/predict.h"
 
 namespace longshore::frontend {
@@ -34,6 +35,7 @@ struct GrpcOptions {
   const RequestMeter* meter = nullptr;                         // Null: requests are not counted.
   InFlight* in_flight = nullptr;                               // Limits the predictions in flight. Null: no limit.
   ReloadFunction reload = {};                                  // Empty: reload requests are rejected.
+  profiling::Recorder* profiles = nullptr;                     // Null: there is no ProfilerService.
   // How this node answers as a home node; only for the listener that other nodes use.
   HomeNode home = {};
   // Older connections are asked to reconnect (by GOAWAY, with jitter). 0: never.

@@ -1,5 +1,5 @@
-// Names of the headers of answers. REST always sends x-longshore-version and x-longshore-node; gRPC sends them only in
-// a fleet.
+// Names of the headers of answers. A node of a fleet sends x-longshore-node and x-longshore-version. A standalone node
+// sends only x-longshore-version with REST: the answers of gRPC contain the version.
 #pragma once
 
 namespace longshore::frontend {

@@ -16,6 +16,8 @@ inline constexpr std::array kAdminMethods = {
     std::string_view("/inference.GRPCInferenceService/RepositoryModelUnload"),
     std::string_view("/inference.GRPCInferenceService/TraceSetting"),
     std::string_view("/inference.GRPCInferenceService/LogSettings"),
+    std::string_view("/tensorflow.ProfilerService/Profile"),
+    std::string_view("/tensorflow.ProfilerService/Terminate"),
 };
 
 // `path` is a gRPC method as the head of the call names it: "/tensorflow.serving.PredictionService/Predict".

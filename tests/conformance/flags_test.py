@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 from calls import MODELS, predict, request, run_node
-from serving import running_node
+from serving import BINARY, running_node
 
 
 @pytest.mark.contract("F1")
@@ -101,7 +101,7 @@ def test_a_channel_argument_without_a_value_is_rejected():
     "use_alts_credentials=true", "use_alts_credentials", "platform_config_file=/x", "prefer_tflite_model=true",
     "num_tflite_pools=2", "num_tflite_interpreters_per_pool=2", "xla_cpu_compilation_enabled=true",
     "xla_gpu_compilation_enabled=true", "thread_pool_factory_config_file=/x", "mixed_precision=bfloat16",
-    "per_process_gpu_memory_fraction=0.5", "enable_profiler=true", "grpc_max_threads=4",
+    "grpc_max_threads=4",
     "remove_unused_fields_from_bundle_metagraph=false"])
 def test_an_unsupported_flag_is_rejected_with_an_explanation(flag):
     done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--{flag}")
@@ -115,10 +115,35 @@ def test_an_unsupported_flag_is_rejected_with_an_explanation(flag):
 @pytest.mark.contract("F13")
 def test_values_that_disable_a_feature_are_accepted(tmp_path):
     flags = ("--use_alts_credentials=false", "--prefer_tflite_model=false", "--xla_cpu_compilation_enabled=false",
-             "--per_process_gpu_memory_fraction=0", "--enable_profiler=false", "--skip_initialize_tpu=true",
+             "--skip_initialize_tpu=true",
              "--num_unload_threads=0", "--remove_unused_fields_from_bundle_metagraph=true")
     with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", *flags) as node:
         node.serving()
+
+
+@pytest.mark.contract("F16")
+@pytest.mark.parametrize("fraction, message", [
+    ("0", None), ("0.4", "has no effect: the engine runs on the CPU"), ("1", "has no effect"), ("1.1", "not in range"), ("-0.1", "not in range")])
+def test_the_share_of_gpu_memory_is_checked_and_has_no_effect(tmp_path, fraction, message):
+    flag = f"--per_process_gpu_memory_fraction={fraction}"
+    if message == "not in range":
+        done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", flag)
+        assert done.returncode != 0 and message in done.stdout + done.stderr
+        return
+    with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", flag) as node:
+        log = node.serving().log.read_text()
+        assert ("--per_process_gpu_memory_fraction" in log and message in log) if message else "fraction" not in log
+
+
+@pytest.mark.contract("F17")
+def test_the_log_level_is_taken_from_the_variables_of_tensorflow(tmp_path):
+    def lines(**variables) -> str:
+        program = ["env", *(f"{name}={value}" for name, value in variables.items()), BINARY]
+        with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", program=program) as node:
+            node.serving()
+        return node.log.read_text()
+    assert "listening for gRPC" in lines(TF_CPP_MIN_LOG_LEVEL=0)
+    assert lines(TF_CPP_MIN_LOG_LEVEL=2) == ""
 
 
 @pytest.mark.contract("F14")

@@ -136,8 +136,10 @@ def running_node(scratch: pathlib.Path, model: str, base_path: pathlib.Path | No
     model_flags = [f"--model_name={model}", f"--model_base_path={base_path}"] if base_path else []
     command = [*program, *model_flags, "--port=0", "--rest_api_port=0",
                "--admin_port=0", f"--port_file={port_file}", *flags]
+    # Without the log level that the tests set for their own TensorFlow.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TF_CPP_")}
     with open(log, "wb") as out:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment)
     try:
         ports = _wait(lambda: json.loads(port_file.read_text()) if port_file.exists() else None, process, log)
         node = Node(process, ports, model, log)

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "serving-node/app/flags/refused_flags.h"
 
@@ -249,12 +250,26 @@ tl::unexpected<Error> Explain(const CLI::ParseError& error) {
   return InvalidArgument("unknown argument: {}. See --help", colon == text.npos ? text : text.substr(colon + 2));
 }
 
+// Returns the number that the text begins with; 0 if it does not begin with one, as TensorFlow does.
+int LevelOf(const std::string& text) {
+  int level = 0;
+  std::from_chars(text.data(), text.data() + text.size(), level);
+  return level;
+}
+
+std::string LogLevelOf(const Environment& environment) {
+  const int level = LevelOf(environment.tf_cpp_min_log_level);
+  if (level <= 0) return LevelOf(environment.tf_cpp_max_vlog_level) > 0 ? "debug" : "info";
+  return level == 1 ? "warning" : level == 2 ? "error" : "off";
+}
+
 void ReadEnvironment(const Environment& environment, const CLI::App& app, Flags& flags) {
   if (flags.managed()) return;
   if (!environment.model_name.empty() && app.count("--model_name") == 0) flags.model_name = environment.model_name;
   if (!environment.model_base_path.empty() && app.count("--model_base_path") == 0) {
     flags.model_base_path = Path(environment.model_base_path) / flags.model_name;
   }
+  if (app.count("--log_level") == 0) flags.observe.log_level = LogLevelOf(environment);
 }
 
 }  // namespace

@@ -90,16 +90,20 @@ struct ParsedFlags {
   std::string print;
 };
 
-// The environment variables MODEL_NAME and MODEL_BASE_PATH, which the official TensorFlow Serving image reads; "" if
-// unset.
+// Environment variables; "" if unset. MODEL_NAME and MODEL_BASE_PATH are those of the official TensorFlow Serving
+// image, the other two are those of TensorFlow's log.
 struct Environment {
   std::string model_name;
   std::string model_base_path;
+  std::string tf_cpp_min_log_level = {};
+  std::string tf_cpp_max_vlog_level = {};
 };
 
 // Parses and checks the flags. An error names the flag and the problem. It is Unimplemented for a flag of TensorFlow
 // Serving that requests an unsupported feature, and otherwise InvalidArgument. The environment supplies defaults:
-// --model_name=$MODEL_NAME and --model_base_path=$MODEL_BASE_PATH/$MODEL_NAME.
+// --model_name=$MODEL_NAME, --model_base_path=$MODEL_BASE_PATH/$MODEL_NAME, and a --log_level from
+// $TF_CPP_MIN_LOG_LEVEL (0: info, 1: warning, 2: error, from 3 on: off) and $TF_CPP_MAX_VLOG_LEVEL (from 1 on: debug,
+// if the former is 0). A managed node ignores the environment.
 Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const Environment& environment = {});
 
 // The version of this program, for example "0.1.0".

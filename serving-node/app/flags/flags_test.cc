@@ -66,8 +66,8 @@ TEST(Flags, PutTheArchiveCacheIntoTheStateDirectoryByDefault) {
 }
 
 TEST(Flags, AcceptUnsupportedFlagsWithValuesThatChangeNothing) {
-  EXPECT_EQ(Parse({"--model_base_path=/m", "--use_alts_credentials=false", "--per_process_gpu_memory_fraction=0",
-                   "--skip_initialize_tpu", "--remove_unused_fields_from_bundle_metagraph=true"})
+  EXPECT_EQ(Parse({"--model_base_path=/m", "--use_alts_credentials=false", "--skip_initialize_tpu",
+                   "--remove_unused_fields_from_bundle_metagraph=true"})
                 .model_base_path,
             "/m");
 }
@@ -112,6 +112,37 @@ TEST(Flags, TakeTheModelFromTheEnvironmentUnlessAFlagNamesIt) {
   EXPECT_EQ(ParseFlags({}, image)->flags.model_base_path, "/models/digits");
   EXPECT_EQ(ParseFlags({"--model_base_path=/m"}, image)->flags.model_base_path, "/m");
   EXPECT_EQ(ParseFlags({"--model_name=other"}, image)->flags.model_base_path, "/models/other");
+}
+
+TEST(Flags, TakeTheLogLevelFromTheVariablesOfTensorFlowUnlessAFlagNamesIt) {
+  struct Case {
+    const char* min;
+    const char* vlog;
+    const char* is;
+  };
+  for (const auto& [min, vlog, is] : std::vector<Case>{{"", "", "info"},
+                                                       {"0", "", "info"},
+                                                       {"1", "", "warning"},
+                                                       {"2", "", "error"},
+                                                       {"3", "", "off"},
+                                                       {"4", "", "off"},
+                                                       {"-1", "", "info"},
+                                                       {"x", "x", "info"},
+                                                       {"", "1", "debug"},
+                                                       {"0", "3", "debug"},
+                                                       {"1", "3", "warning"}}) {
+    Environment environment{.model_name = "", .model_base_path = "/models"};
+    environment.tf_cpp_min_log_level = min;
+    environment.tf_cpp_max_vlog_level = vlog;
+    EXPECT_EQ(ParseFlags({}, environment)->flags.observe.log_level, is) << min << " " << vlog;
+    EXPECT_EQ(ParseFlags({"--log_level=info"}, environment)->flags.observe.log_level, "info");
+  }
+}
+
+TEST(Flags, AcceptAShareOfTheMemoryOfAGpu) {
+  EXPECT_EQ(
+      ParseFlags({"--model_base_path=/m", "--per_process_gpu_memory_fraction=0.5"})->flags.limits.gpu_memory_fraction,
+      0.5);
 }
 
 struct Wrong {

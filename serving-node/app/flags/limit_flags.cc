@@ -19,6 +19,10 @@ void LimitFlags::AddTo(CLI::App& app) {
                  "fails [2147483648]")
       ->group(group)
       ->check(CLI::PositiveNumber);
+  app.add_option("--per_process_gpu_memory_fraction", gpu_memory_fraction,
+                 "share of a GPU's memory, from 0 to 1; has no effect, because the engine runs on the CPU [0]")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group("TensorFlow Serving's flags");
 }
 
 }  // namespace longshore::app::flags

@@ -11,6 +11,7 @@ namespace longshore::app::flags {
 
 struct LimitFlags {
   Budget budget;
+  double gpu_memory_fraction = 0;  // From 0 to 1. The engine runs on the CPU and does not use it.
 
   void AddTo(CLI::App& app);
 };

@@ -10,6 +10,11 @@ void ObserveFlags::AddTo(CLI::App& app) {
   const std::string group = "Observability";
   app.add_option("--log_level", log_level, "debug, info, warning or error; POST /debug/log_level changes it [info]")
       ->group(group);
+  app.add_flag(
+         "--enable_profiler{true}", enable_profiler,
+         "ProfilerService on the gRPC port, by which clients such as TensorBoard record what the runs of the next "
+         "seconds do [true]")
+      ->group("TensorFlow Serving's flags");
   app.add_option("--monitoring_config_file", monitoring_config_file,
                  "text-proto MonitoringConfig: serve metrics on the REST port too")
       ->group(group);

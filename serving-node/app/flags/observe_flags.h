@@ -21,6 +21,7 @@ struct ObserveFlags {
   // The request log of the one model that --model_name and --model_base_path name.
   requestlog::Policy request_log{.prefix = {}, .sampling_rate = 1};
   requestlog::RecordFileLimits request_log_files;
+  bool enable_profiler = true;     // ProfilerService on the gRPC port.
   replay::CaptureOptions capture;  // An empty directory: no requests are captured.
 
   void AddTo(CLI::App& app);

@@ -19,8 +19,6 @@ constexpr std::array kSwitches = {
     Refused{"prefer_tflite_model", "false", kNoLite},
     Refused{"xla_cpu_compilation_enabled", "false", "the engine does not use XLA"},
     Refused{"xla_gpu_compilation_enabled", "false", "the engine does not use XLA"},
-    Refused{"enable_profiler", "false",
-            "there is no profiler service: use /metrics and /debug/profile on the admin port"},
     Refused{"remove_unused_fields_from_bundle_metagraph", "true",
             "the engine always drops the parts of a model that it does not need"},
     Refused{"skip_initialize_tpu", "true|false", ""},
@@ -33,7 +31,6 @@ constexpr std::array kValues = {
     Refused{"num_tflite_interpreters_per_pool", "", kNoLite},
     Refused{"thread_pool_factory_config_file", "", "the engine has its own threads: use --threads"},
     Refused{"mixed_precision", "", "bfloat16 computation is not supported"},
-    Refused{"per_process_gpu_memory_fraction", "0|0.0", "the engine runs on the CPU"},
     Refused{"grpc_max_threads", "",
             "requests do not use a thread each: use --max_concurrent_runs and --grpc_max_connections"},
 };

@@ -13,15 +13,16 @@
 
 namespace longshore::frontend::json {
 
-// The maximum nesting of lists and objects. Valid bodies are nested less deeply, because the rank of a tensor is
-// limited.
-inline constexpr size_t kJsonDepthMax = 512;
+// The maximum nesting of lists and objects, under any key. Only values under unknown keys can be nested as deeply and
+// valid; the rank of a tensor is limited. RapidJSON's parser needs 8 bytes per level, and no stack.
+inline constexpr size_t kJsonDepthMax = 1'000'000;
 
 // The positions in a body of the values of the keys in kKeys.
 class JsonBody {
  public:
-  // Reads the text once, with constant memory. InvalidArgument, with TensorFlow Serving's message, if the text is not a
-  // JSON object or is nested too deeply. Bytes after the first value are ignored. The text must outlive the result.
+  // Reads the text once, with memory for its nesting only. InvalidArgument, with TensorFlow Serving's message, if the
+  // text is not a JSON object or is nested too deeply. Bytes after the first value are ignored. The text must outlive
+  // the result.
   static Result<JsonBody> Parse(std::string_view json);
 
   // Returns a reader that is on the first event of the key's value, or of the first value if the key occurs twice;

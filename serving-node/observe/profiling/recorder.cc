@@ -1,5 +1,6 @@
 #include "serving-node/observe/profiling/recorder.h"
 
+#include <algorithm>
 #include <new>
 
 namespace longshore::profiling {
@@ -63,7 +64,7 @@ std::shared_ptr<batching::RunWatch> Recorder::WatchOf(const std::string& model, 
   return std::make_shared<Watch>(*this, model, version);
 }
 
-Status Recorder::Start(const RecordingRequest& wanted) {
+Result<int64_t> Recorder::Start(const RecordingRequest& wanted) {
   auto active = std::make_shared<ActiveRecording>(wanted);
   std::shared_ptr<ActiveRecording> before = active;  // Receives the old recording, which is freed after the unlock.
   const std::lock_guard lock(mutex_);
@@ -79,14 +80,21 @@ Status Recorder::Start(const RecordingRequest& wanted) {
   active->until = now + wanted.time;
   active_.swap(before);
   accepts_runs_ = true;
-  return {};
+  return last_id_;
+}
+
+void Recorder::Stop(int64_t id) {
+  const std::lock_guard lock(mutex_);
+  if (active_ && active_->recording.id == id) active_->until = std::min(active_->until, timer_.Now());
 }
 
 std::optional<Recording> Recorder::recording() const {
   const std::lock_guard lock(mutex_);
   if (!active_) return std::nullopt;
   Recording recording = active_->recording;
-  recording.done = active_->IsOver(timer_.Now());
+  const MonotonicPoint now = timer_.Now();
+  recording.done = active_->IsOver(now);
+  recording.until = std::min(active_->until, now);
   recording.runs_left_out = active_->left_out;
   return recording;
 }

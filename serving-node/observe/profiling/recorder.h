@@ -22,8 +22,10 @@ class Recorder {
   Recorder(const Clock& clock, const MonotonicClock& timer) : clock_(clock), timer_(timer) {}
 
   // Starts a recording. Returns FailedPrecondition while another one is in progress. A recording is in progress until
-  // all its runs have ended, but at most until kGrace after the requested time.
-  Status Start(const RecordingRequest& wanted);
+  // all its runs have ended, but at most until kGrace after the requested time. Returns the id of the recording.
+  Result<int64_t> Start(const RecordingRequest& wanted);
+  // Ends the requested time of this recording now. Does nothing if another recording was started since.
+  void Stop(int64_t id);
   // Returns the current or last recording; nullopt if none was started.
   std::optional<Recording> recording() const;
 

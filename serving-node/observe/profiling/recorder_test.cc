@@ -111,6 +111,25 @@ TEST_F(RecorderTest, EndsAfterItsTime) {
   EXPECT_TRUE(recorder_.recording()->done);
 }
 
+TEST_F(RecorderTest, EndsWhenItIsStopped) {
+  const auto id = recorder_.Start({.model = "", .runs = 2});
+  ASSERT_TRUE(id);
+  const auto run = digits_->Begin();
+  recorder_.Stop(*id);
+  EXPECT_FALSE(RunOne(*digits_)) << "no further runs are recorded";
+  EXPECT_FALSE(recorder_.recording()->done) << "a run is in progress";
+  digits_->Ended(run);
+  EXPECT_TRUE(recorder_.recording()->done);
+}
+
+TEST_F(RecorderTest, DoesNotStopALaterRecording) {
+  const auto first = recorder_.Start({.model = "", .runs = 1});
+  RunOne(*digits_);
+  ASSERT_TRUE(recorder_.Start({.model = "", .runs = 1}));
+  recorder_.Stop(*first);
+  EXPECT_TRUE(RunOne(*digits_));
+}
+
 TEST_F(RecorderTest, RecordsOnlyTheRequestedModel) {
   ASSERT_TRUE(recorder_.Start({.model = "digits", .runs = 2}));
   EXPECT_FALSE(RunOne(*words_));
@@ -120,7 +139,7 @@ TEST_F(RecorderTest, RecordsOnlyTheRequestedModel) {
 TEST_F(RecorderTest, RefusesASecondRecordingWhileOneIsInProgress) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2, .time = seconds(5)}));
   RunOne(*digits_);
-  const Status second = recorder_.Start({});
+  const auto second = recorder_.Start({});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(second.error().message, HasSubstr("1 of 2 runs are recorded; it ends within 15 s"));
@@ -177,6 +196,12 @@ TEST_F(RecorderTest, StaysWithinItsMemoryLimitIncludingReservedNodesAndInputText
   EXPECT_GT(bytes, static_cast<size_t>(kRecordingBytesMax) * 9 / 10);
   EXPECT_EQ(recording.runs[0]->run.inputs.size(), 20'000U);
   EXPECT_TRUE(recording.runs.back()->run.inputs.empty()) << "the limit was reached";
+}
+
+TEST(RecordingRequest, ShowsATimeThatIsNotAWholeNumberOfSeconds) {
+  Recording recording;
+  recording.wanted.time = std::chrono::milliseconds(1500);
+  EXPECT_EQ(StateToJson(recording)["seconds"], 1.5);
 }
 
 TEST(RecordingRequest, HasDefaults) {

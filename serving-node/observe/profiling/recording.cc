@@ -11,6 +11,11 @@ Result<int64_t> NumberOf(const std::string& field, const Json& value, int64_t ma
   return value.get<int64_t>();
 }
 
+Json SecondsOf(std::chrono::milliseconds time) {
+  if (time.count() % 1000 == 0) return time.count() / 1000;
+  return static_cast<double>(time.count()) / 1000;
+}
+
 Status Set(const std::string& field, const Json& value, RecordingRequest* wanted) {
   if (field == "model") {
     if (!value.is_string()) return InvalidArgument("model: {} is not a name", value.dump());
@@ -51,7 +56,7 @@ Json StateToJson(const Recording& recording) {
           {"state", recording.done ? "done" : "recording"},
           {"began", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", at)},
           {"model", recording.wanted.model},
-          {"seconds", recording.wanted.time.count()},
+          {"seconds", SecondsOf(recording.wanted.time)},
           {"runs_wanted", recording.wanted.runs},
           {"runs", recording.runs.size()},
           {"runs_left_out", recording.runs_left_out},

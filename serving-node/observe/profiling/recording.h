@@ -22,7 +22,7 @@ inline constexpr int64_t kRecordingBytesMax = int64_t{32} << 20;  // Memory of a
 struct RecordingRequest {
   std::string model;  // "": all models.
   int runs = 20;      // The recording ends after this many runs, or after `time`.
-  std::chrono::seconds time{30};
+  std::chrono::milliseconds time{30'000};
 };
 
 // Parses {"model": "digits", "runs": 20, "seconds": 30}; all fields are optional, and "" means {}. InvalidArgument
@@ -41,6 +41,7 @@ struct Recording {
   bool done = false;
   TimePoint at{};                                        // The start of the recording.
   std::chrono::steady_clock::time_point began{};         // The same time on the clock that times the runs.
+  std::chrono::steady_clock::time_point until{};         // The end of the requested time; now if it is not over.
   std::vector<std::shared_ptr<const RecordedRun>> runs;  // In the order in which they ended.
   int64_t runs_left_out = 0;                             // Runs without memory for a record, or without a known end.
 };

@@ -1,0 +1,48 @@
+// TensorFlow's ProfilerService: clients such as TensorBoard record what the runs of the next seconds do.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "serving-node/observe/profiling/recorder.h"
+#include "tensorflow/profiler_service.grpc.pb.h"
+
+namespace longshore::frontend {
+
+// Thread-safe. Returns profiles in its answers, and writes no files: a client cannot name a path of this machine. One
+// session at a time. Must outlive all calls of the server.
+class ProfilerService final : public tensorflow::ProfilerService::CallbackService {
+ public:
+  // The recorder must outlive the service. Other users of the recorder may have recordings in progress; a session then
+  // gets an error.
+  explicit ProfilerService(profiling::Recorder& recorder);
+  ~ProfilerService() override;
+
+  // Ends the session. Its client gets what was recorded.
+  void EndSession();
+
+  // INTERNAL while another recording is in progress, as in TensorFlow. INVALID_ARGUMENT if the session would take
+  // longer than profiling::kTimeMax.
+  ::grpc::ServerUnaryReactor* Profile(::grpc::CallbackServerContext* context, const tensorflow::ProfileRequest* request,
+                                      tensorflow::ProfileResponse* response) override;
+  ::grpc::ServerUnaryReactor* Terminate(::grpc::CallbackServerContext* context,
+                                        const tensorflow::TerminateRequest* request,
+                                        tensorflow::TerminateResponse* response) override;
+  ::grpc::ServerUnaryReactor* Monitor(::grpc::CallbackServerContext* context, const tensorflow::MonitorRequest* request,
+                                      tensorflow::MonitorResponse* response) override;
+
+ private:
+  class Session;
+  Status Begin(Session* session);
+  void RunSessions();
+
+  profiling::Recorder& recorder_;
+  std::mutex mutex_;                 // Guards the members below and the state of the session.
+  std::condition_variable changed_;  // A session began or ends, or the service stops.
+  Session* session_ = nullptr;       // Null once its answer is decided.
+  bool stopping_ = false;
+  std::thread thread_;  // Runs the sessions. Last member, because it uses the others.
+};
+
+}  // namespace longshore::frontend
