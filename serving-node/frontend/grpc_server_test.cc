@@ -148,12 +148,13 @@ class UnansweredCall : public Grpc, public testing::WithParamInterface<milliseco
 
 // gRPC rounds each of these timeouts in another way when it sends it.
 INSTANTIATE_TEST_SUITE_P(Timeouts, UnansweredCall,
-                         testing::Values(milliseconds(30), milliseconds(201), milliseconds(1001)));
+                         testing::Values(milliseconds(50), milliseconds(201), milliseconds(1001)));
 
 TEST_P(UnansweredCall, IsCountedAsLateIfItsDeadlinePasses) {
   metrics::Registry registry;
   const RequestMeter meter(registry, [](const std::string&) { return true; });
   Start({.meter = &meter});
+  ASSERT_TRUE(channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
   predictor_.Hold();
   PredictResponse response;
   ::grpc::ClientContext context;
@@ -169,6 +170,7 @@ TEST_P(UnansweredCall, IsCountedAsCancelledIfItsClientCancelsItBefore) {
   metrics::Registry registry;
   const RequestMeter meter(registry, [](const std::string&) { return true; });
   Start({.meter = &meter});
+  ASSERT_TRUE(channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
   predictor_.Hold();
   PredictResponse response;
   ::grpc::ClientContext context;

@@ -113,7 +113,7 @@ class Hop {
   }
 
   const std::shared_ptr<const identity::PeerIdentity> identity_;
-  const std::string request_;
+  const Pieces request_;
   std::atomic<bool> failed_ = false;
   const std::unique_ptr<Echo> echo_;
   std::unique_ptr<routing::Forwarder> forwarder_;

@@ -17,14 +17,14 @@ struct AcceptTurn {
 // `connections`: the number of open connections that the process has accepted. `shared`: other processes may accept
 // from the socket. If none can, there is nothing to wait for.
 //
-// Each connection adds 200 us to the wait, up to 5 ms. After the wait, a process accepts one connection for every 400
-// us of it. So a process can accept at least 1,600 connections per second, and never takes more than half as many at
-// once as it has.
+// Each connection adds 200 us to the wait, up to 5 ms. After the wait, a process accepts one connection for every full
+// millisecond of it, and at least one. So a process can accept at least 500 connections per second, and takes at most a
+// fifth of what it has at once: on a busy machine a process with fewer connections may begin its turn late.
 inline AcceptTurn AcceptTurnOf(size_t connections, bool shared) {
   using std::chrono::microseconds;
   constexpr microseconds kWaitPerConnection{200};
   constexpr microseconds kWaitMax{5000};
-  constexpr microseconds kWaitPerAccept{400};
+  constexpr microseconds kWaitPerAccept{1000};
   constexpr size_t kAcceptsAlone = 64;
   if (!shared) return {.wait = microseconds(0), .connections_max = kAcceptsAlone};
   const auto steps = static_cast<int64_t>(std::min<size_t>(connections, kWaitMax / kWaitPerConnection));

@@ -22,17 +22,17 @@ TEST(AcceptTurn, TheProcessWithFewerConnectionsWaitsLess) {
   EXPECT_EQ(AcceptTurnOf(10000, true).wait, microseconds(5000));
 }
 
-TEST(AcceptTurn, AProcessAcceptsAtMostHalfAsManyAsItHasSoThatItTakesFewFromOthers) {
+TEST(AcceptTurn, AProcessAcceptsAtMostAFifthOfWhatItHasSoThatItTakesFewFromOthers) {
   EXPECT_EQ(AcceptTurnOf(0, true).connections_max, 1u);
-  for (size_t connections = 2; connections < 30; ++connections)
-    EXPECT_LE(AcceptTurnOf(connections, true).connections_max, connections / 2) << connections;
+  for (size_t connections = 5; connections < 30; ++connections)
+    EXPECT_LE(AcceptTurnOf(connections, true).connections_max, connections / 5) << connections;
 }
 
 TEST(AcceptTurn, ASharedSocketIsNotLimitedToFewConnectionsPerSecond) {
-  for (const size_t connections : {1u, 3u, 25u, 100u, 10000u}) {
+  for (const size_t connections : {1u, 9u, 25u, 100u, 10000u}) {
     const AcceptTurn turn = AcceptTurnOf(connections, true);
     const double per_second = 1e6 * static_cast<double>(turn.connections_max) / static_cast<double>(turn.wait.count());
-    EXPECT_GE(per_second, 1600) << connections;
+    EXPECT_GE(per_second, 500) << connections;
   }
 }
 
