@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <stop_token>
@@ -151,13 +152,19 @@ class Reactor final : public ::grpc::ServerUnaryReactor {
   std::stop_source cancelled_;
 };
 
-// Calls `done` with the encoded answer or with its error. May run on a thread of the engine, which catches no
-// exceptions.
+// The largest message that Protocol Buffers can read.
+inline constexpr size_t kAnswerBytesMax = std::numeric_limits<int32_t>::max();
+
+// Calls `done` with the encoded answer or with its error: ResourceExhausted above kAnswerBytesMax. May run on a thread
+// of the engine, which catches no exceptions.
 template <typename Answer, typename ToEncoded>
 void FinishEncoded(Result<Answer> answer, const std::function<void(Result<Encoded>)>& done, const ToEncoded& encode) {
   if (!answer) return done(tl::make_unexpected(answer.error()));
   try {
-    done(encode(std::move(*answer)));
+    Encoded encoded = encode(std::move(*answer));
+    if (encoded.bytes.Length() > kAnswerBytesMax)
+      return done(ResourceExhausted("the answer has more than {} bytes", kAnswerBytesMax));
+    done(std::move(encoded));
   } catch (const std::bad_alloc&) {
     done(ResourceExhausted("memory does not suffice for this request"));
   }
