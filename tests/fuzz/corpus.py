@@ -412,12 +412,14 @@ def oip_grpc() -> None:
         return field(5, field(1, b"x") + field(2, kind) + field(3, shape) + contents)
     floats = field(5, field(6, struct.pack("<2f", 1, 2)))
     parameter = field(4, field(1, b"timeout") + field(2, b"\x10\x05"))
+    classes = field(6, field(1, b"x") + field(2, field(1, b"classification") + field(2, b"\x10\1")))
     write("oip_grpc", typed=field(1, b"m") + given(b"FP32", b"\2", floats), raw=given(b"FP32", b"\2") + field(7, b"12345678"),
           texts=given(b"BYTES", b"\2", field(5, field(8, b"a") + field(8, b""))), half=given(b"FP16", b"\1") + field(7, b"ab"),
           raw_texts=given(b"BYTES", b"\1") + field(7, b"\1\0\0\0a"), parameters=parameter + given(b"UINT8", b"\0"),
           both=given(b"FP32", b"\2", floats) + field(7, b"12345678"), huge_shape=given(b"INT8", b"\xff" * 9 + b"\1"),
-          outputs=given(b"INT32", b"\1", field(5, field(2, b"\7")))
-          + field(6, field(1, b"x") + field(2, field(1, b"classification") + field(2, b"\x10\1"))))
+          outputs=given(b"INT32", b"\1", field(5, field(2, b"\7"))) + classes,
+          empty_rows=given(b"FP32", b"\x80" * 7 + b"\2" + b"\0") + field(7, b"") + classes,  # The shape is [2^50, 0].
+          many_empty_rows=given(b"FP32", b"\xa0\x8d\6" + b"\0") + field(7, b"") + classes)  # [100000, 0]
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ struct RowSizes {
 
 template <typename T>
 void ClassifyRows(const Tensor& values, RowSizes sizes, Tensor* classes) {
+  if (sizes.classes == 0) return;  // An empty tensor may have any number of rows.
   const auto all = values.values<T>();
   const auto out = classes->mutable_values<std::string>();
   for (size_t row = 0; row < sizes.rows; ++row) {

@@ -90,6 +90,9 @@ TEST(Raw, RefusesBytesThatDoNotFit) {
             "input byte size mismatch for input 'x' for model 'm'. Expected 20, got 12");
   EXPECT_EQ(error(DType::kFloat, {11}, ""), "the inputs have more than 10 elements");
   EXPECT_THAT(error(DType::kFloat, {-1}, ""), HasSubstr("input 'x'"));
+  EXPECT_EQ(error(DType::kFloat, {10, 0}, ""), "");
+  EXPECT_EQ(error(DType::kFloat, {0, 11}, ""), "the inputs have more than 10 elements");
+  EXPECT_EQ(error(DType::kFloat, {int64_t{1} << 50, 0, int64_t{1} << 50}, ""), "the inputs have more than 10 elements");
   EXPECT_EQ(error(DType::kBool, {1}, "\x02"), "input 'x' of datatype BOOL has a byte that is neither 0 nor 1");
   EXPECT_THAT(error(DType::kString, {1}, "\x05"), HasSubstr("element 0 is cut off"));
   EXPECT_THAT(error(DType::kString, {1}, std::string("\x05\0\0\0abc", 7)), HasSubstr("element 0 is cut off"));
@@ -176,6 +179,13 @@ TEST(Classification, ReturnsTheHighestValuesOfEachRow) {
   ASSERT_TRUE(classes);
   EXPECT_EQ(classes->shape(), (tensor::Shape{2, 2}));
   EXPECT_THAT(classes->values<std::string>(), ElementsAre("2.000000:1", "2.000000:2", "-1.000000:0", "-3.000000:2"));
+}
+
+TEST(Classification, TakesNoTimeForTheRowsOfAnEmptyTensor) {
+  const int64_t rows = int64_t{1} << 50;
+  const auto classes = HighestClasses("y", *Tensor::Make(DType::kFloat, {rows, 0}), 3);
+  ASSERT_TRUE(classes);
+  EXPECT_EQ(classes->shape(), (tensor::Shape{rows, 0}));
 }
 
 TEST(Classification, ReturnsAtMostAllValues) {

@@ -25,7 +25,9 @@ class ElementBudget {
   explicit ElementBudget(int64_t elements_max) : max_(elements_max), left_(elements_max) {}
 
   // Takes the elements of an input, and returns their number. InvalidArgument if the shape is not valid;
-  // ResourceExhausted if the inputs have too many elements together.
+  // ResourceExhausted if the inputs have too many elements together. For an empty input, also ResourceExhausted if
+  // its shape would have too many elements with 1 in the place of each 0, because code may count a dimension, such as
+  // the rows, before it finds that the rows are empty.
   Result<int64_t> Take(const InputHead& head);
 
  private:
