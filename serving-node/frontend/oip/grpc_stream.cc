@@ -33,13 +33,13 @@ class Stream final : public ::grpc::ServerBidiReactor<ByteBuffer, ByteBuffer> {
   explicit Stream(StreamParts parts) : parts_(std::move(parts)) { StartRead(&request_); }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return Finish(::grpc::Status::OK);
+    if (!ok) return End(::grpc::Status::OK);
     Handle();
   }
   void OnWriteDone(bool ok) override {
     written_.reset();
     slot_.reset();
-    if (!ok) return Finish(::grpc::Status::CANCELLED);
+    if (!ok) return End(::grpc::Status::CANCELLED);
     StartRead(&request_);
   }
   void OnCancel() override { cancelled_.request_stop(); }
@@ -78,10 +78,17 @@ class Stream final : public ::grpc::ServerBidiReactor<ByteBuffer, ByteBuffer> {
     }
     metered_.End(answer ? Code::kOk : answer.error().code,
                  answer ? answer->model_spec : tensorflow::serving::ModelSpec());
-    written_.emplace(parts_.deadlines);
-    written_->Begin(parts_.context->c_call(), answer_.Length());
+    BeginToWrite(answer_.Length());
     StartWrite(&answer_);
   }
+
+  void End(const ::grpc::Status& status) {
+    BeginToWrite(0);
+    Finish(status);
+  }
+
+  // Starts the time in which the client must read the bytes that are written next.
+  void BeginToWrite(size_t bytes) { written_.emplace(parts_.deadlines).Begin(parts_.context->c_call(), bytes); }
 
   // Replaces the answer by an error if the answers that are not written yet take too much memory.
   ByteBuffer Encode(Result<Answered>* answer, const Asked& asked) const {
@@ -102,7 +109,7 @@ class Stream final : public ::grpc::ServerBidiReactor<ByteBuffer, ByteBuffer> {
   ByteBuffer answer_;
   MeteredRequest metered_;
   InFlight::Slot slot_;
-  std::optional<AnswerDeadlines::Answer> written_;
+  std::optional<rpc::AnswerDeadlines::Answer> written_;
 };
 
 }  // namespace
