@@ -36,9 +36,8 @@ void Queue::Submit(engine::RunRequest request, Terms terms, Done done) {
   if (task.terms.background) return scheduler_->SubmitBackground(state_, std::move(task));
   const int batch_rows_max = state_->options.max_batch_size;
   const int rows_max = std::max(batch_rows_max, state_->options.request_rows_max);
-  const auto signature = state_->model->signatures().find(task.request.signature);
-  if (batch_rows_max > 1 && signature != state_->model->signatures().end()) {
-    if (auto found = FindBatchable(signature->second, task.request, state_->options.pad_rows)) {
+  if (batch_rows_max > 1) {
+    if (auto found = FindBatchable(state_->model->signatures(), task.request, state_->options.pad_rows)) {
       if (found->rows > rows_max) {
         return task.done(
             InvalidArgument("Task size {} is larger than maximum input batch size {}", found->rows, rows_max));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "serving-node/batching/padding.h"
+#include "serving-node/engine/together.h"
 #include "serving-node/tensor/info.h"
 
 namespace longshore::batching {
@@ -17,10 +18,22 @@ bool HasFreeRows(const tensorflow::TensorInfo& info) {
   return !pattern || (!pattern->empty() && pattern->front() < 0);
 }
 
-bool OutputsHaveFreeRows(const tensorflow::SignatureDef& signature, const std::vector<std::string>& names) {
-  return std::all_of(signature.outputs().begin(), signature.outputs().end(), [&](const auto& output) {
-    const bool asked = names.empty() || std::find(names.begin(), names.end(), output.first) != names.end();
-    return !asked || HasFreeRows(output.second);
+// Whether the input may have any number of rows, and has the shape that the signature states.
+bool FitsFreeRows(const Tensor& input, const tensorflow::TensorInfo& info) {
+  return HasFreeRows(info) && tensor::Matches(input.shape(), tensor::PatternOf(info));
+}
+
+bool OutputsHaveFreeRows(const engine::Signatures& all, const tensorflow::SignatureDef& signature,
+                         const engine::RunRequest& request) {
+  const auto& own = signature.outputs();
+  if (request.outputs.empty())
+    return std::ranges::all_of(own, [](const auto& output) { return HasFreeRows(output.second); });
+  return std::ranges::all_of(request.outputs, [&](const std::string& name) {
+    if (const auto found = own.find(name); found != own.end()) return HasFreeRows(found->second);
+    const auto other = engine::FindTogether(all, signature, name);
+    const auto examples = request.inputs.find(engine::kExamplesInput);
+    return other && examples != request.inputs.end() && HasFreeRows(*other->info) &&
+           FitsFreeRows(examples->second, *other->examples);
   });
 }
 
@@ -94,15 +107,17 @@ Result<engine::RunRequest> WithRows(engine::RunRequest request, int64_t rows) {
   return request;
 }
 
-std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature, const engine::RunRequest& request,
+std::optional<Batchable> FindBatchable(const engine::Signatures& signatures, const engine::RunRequest& request,
                                        bool pad) {
-  if (request.inputs.empty() || !OutputsHaveFreeRows(signature, request.outputs)) return std::nullopt;
+  const auto named = signatures.find(request.signature);
+  if (named == signatures.end() || request.inputs.empty()) return std::nullopt;
+  const tensorflow::SignatureDef& signature = named->second;
+  if (!OutputsHaveFreeRows(signatures, signature, request)) return std::nullopt;
   Batchable found;
   AppendText(request.signature, &found.key);
   for (const auto& [name, input] : request.inputs) {
     const auto info = signature.inputs().find(name);
-    if (info == signature.inputs().end() || !HasFreeRows(info->second)) return std::nullopt;
-    if (!tensor::Matches(input.shape(), tensor::PatternOf(info->second))) return std::nullopt;
+    if (info == signature.inputs().end() || !FitsFreeRows(input, info->second)) return std::nullopt;
     if (input.rank() < 1 || input.dim(0) < 1 || input.device() != tensor::Device{}) return std::nullopt;
     if (found.rows != 0 && found.rows != input.dim(0)) return std::nullopt;
     if (input.type() != DType::kString && tensor::ElementBytes(input.type()) == 0) return std::nullopt;

@@ -16,9 +16,10 @@ struct Batchable {
 };
 
 // Returns nullopt if the request must run alone: an input is a scalar, is in device memory or has no rows; the inputs
-// differ in dimension 0; or the signature fixes dimension 0 of an input or of a requested output. With `pad`, rows may
-// run together if their sizes differ only in dimensions that the signature leaves free.
-std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature, const engine::RunRequest& request,
+// differ in dimension 0; the signature is unknown or has no such output; or a signature that the request runs
+// (serving-node/engine/together.h) fixes dimension 0 of an input or of a requested output. With `pad`, rows may run
+// together if their sizes differ only in dimensions that the signature leaves free.
+std::optional<Batchable> FindBatchable(const engine::Signatures& signatures, const engine::RunRequest& request,
                                        bool pad);
 
 int64_t RowsOf(std::span<const Task> tasks);

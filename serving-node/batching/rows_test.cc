@@ -20,6 +20,12 @@ tensorflow::SignatureDef SignatureWith(const Shape& pattern) {
   return signature;
 }
 
+std::optional<Batchable> Find(const tensorflow::SignatureDef& signature, const engine::RunRequest& request, bool pad) {
+  engine::Signatures signatures;
+  signatures["serving_default"] = signature;
+  return FindBatchable(signatures, request, pad);
+}
+
 template <typename T>
 Task TaskOf(Shape shape, const std::vector<T>& values) {
   Task task;
@@ -31,7 +37,7 @@ Task TaskOf(Shape shape, const std::vector<T>& values) {
 std::string KeyOf(const Shape& pattern, Shape shape, bool pad) {
   const auto elements = static_cast<size_t>(*tensor::ElementCount(shape));
   const Task task = TaskOf<float>(std::move(shape), std::vector<float>(elements));
-  return FindBatchable(SignatureWith(pattern), task.request, pad)->key;
+  return Find(SignatureWith(pattern), task.request, pad)->key;
 }
 
 TEST(Rows, RunTogetherDespiteDifferentSizesOnlyWithPaddingInFreeDimensions) {
@@ -48,7 +54,7 @@ TEST(Rows, OfAnotherShapeThanTheSignaturesRunAlone) {
     const auto elements = static_cast<size_t>(*tensor::ElementCount(shape));
     const engine::RunRequest request{
         "serving_default", {{"x", Tensor::Of<float>(std::move(shape), std::vector<float>(elements))}}, {}};
-    return FindBatchable(signature, request, false).has_value();
+    return Find(signature, request, false).has_value();
   };
   EXPECT_TRUE(found(SignatureWith({-1, 2}), {3, 2}));
   EXPECT_FALSE(found(SignatureWith({-1, 2}), {3}));
@@ -59,6 +65,33 @@ TEST(Rows, OfAnotherShapeThanTheSignaturesRunAlone) {
   without_shape.mutable_inputs()->at("x").clear_tensor_shape();
   EXPECT_TRUE(found(without_shape, {3})) << "its rank is unknown";
   EXPECT_FALSE(found(without_shape, {})) << "it has no rows";
+}
+
+tensorflow::SignatureDef OfExamples(int64_t rows, const std::string& output, int64_t output_rows) {
+  tensorflow::SignatureDef signature;
+  auto& input = (*signature.mutable_inputs())["inputs"];
+  input.set_name("examples:0");
+  input.set_dtype(tensorflow::DT_STRING);
+  input.mutable_tensor_shape()->add_dim()->set_size(rows);
+  (*signature.mutable_outputs())[output].mutable_tensor_shape()->add_dim()->set_size(output_rows);
+  return signature;
+}
+
+// Split would give each request one slice of the constant.
+TEST(Rows, RunAloneIfAnotherSignatureThatTheyAskForHasAFixedNumberOfRows) {
+  engine::Signatures all;
+  all["regress"] = OfExamples(-1, "outputs", -1);
+  all["classify"] = OfExamples(-1, "scores", -1);
+  all["vocabulary"] = OfExamples(-1, "words", 4);
+  all["quartet"] = OfExamples(4, "outputs", -1);
+  const auto found = [&](const std::vector<std::string>& outputs) {
+    return FindBatchable(all, {"regress", {{"inputs", Tensor::Of<std::string>({4}, {"", "", "", ""})}}, outputs}, false)
+        .has_value();
+  };
+  EXPECT_TRUE(found({"regress/outputs", "classify/scores"}));
+  EXPECT_FALSE(found({"regress/outputs", "vocabulary/words"}));
+  EXPECT_FALSE(found({"regress/outputs", "quartet/outputs"}));
+  EXPECT_FALSE(found({"regress/outputs", "none/outputs"}));
 }
 
 TEST(Rows, ArePaddedWithTheFirstElementOfTheirRequest) {

@@ -22,6 +22,8 @@
 
 namespace longshore::engine {
 
+// The signatures of a model, by their names.
+using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 // Named tensors of one run: the keys are the names of the signature's inputs or outputs.
 using TensorMap = std::map<std::string, tensor::Tensor>;
 // Returns the memory of the tensors, including the contents of strings.
@@ -42,9 +44,10 @@ enum class Thread {
 };
 
 struct RunRequest {
-  std::string signature;             // "serving_default"
-  TensorMap inputs;                  // All inputs of the signature; those with a default value may be missing.
-  std::vector<std::string> outputs;  // The outputs to compute; all if empty.
+  std::string signature;  // "serving_default"
+  TensorMap inputs;       // All inputs of the signature; those with a default value may be missing.
+  std::vector<std::string>
+      outputs;  // The outputs to compute, perhaps of several signatures (together.h); all if empty.
   Thread thread = Thread::kEngines;
   // If set, Run notes here what each node did; profile->outputs stays empty. Profiling does not change the outputs.
   // Without a profile this costs nothing. Engines that cannot profile ignore this member.
@@ -151,7 +154,7 @@ class LoadedModel {
   virtual ~LoadedModel() = default;
 
   // The signatures as the file has them: names, types and shape patterns.
-  virtual const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const = 0;
+  virtual const Signatures& signatures() const = 0;
 
   // Computes the outputs. Errors: InvalidArgument for inputs with wrong names, types or shapes, NotFound for an unknown
   // signature, ResourceExhausted if memory does not suffice, Unavailable if too many runs are queued. The model must

@@ -27,7 +27,8 @@ class Together : public testing::Test {
     all_["two inputs"] = Examples("e:0", "outputs");
     (*all_["two inputs"].mutable_inputs())["more"].set_dtype(tensorflow::DT_STRING);
   }
-  google::protobuf::Map<std::string, SignatureDef> all_;
+  bool IsTogether(const std::string& name) const { return FindTogether(all_, all_.at("regress"), name).has_value(); }
+  Signatures all_;
 };
 
 TEST_F(Together, SignaturesWhoseOnlyInputIsExamplesMayRunTogether) {
@@ -40,11 +41,32 @@ TEST_F(Together, SignaturesWhoseOnlyInputIsExamplesMayRunTogether) {
 }
 
 TEST_F(Together, AnOutputIsNamedByItsSignatureAndItself) {
-  EXPECT_TRUE(IsOutputTogether(all_, all_["regress"], "classify/scores"));
-  EXPECT_TRUE(IsOutputTogether(all_, all_["regress"], "regress/outputs"));
-  EXPECT_TRUE(IsOutputTogether(all_, all_["regress"], "of TensorFlow 2/outputs"));
+  for (const char* name : {"classify/scores", "regress/outputs", "of TensorFlow 2/outputs"})
+    EXPECT_TRUE(IsTogether(name)) << name;
   for (const char* wrong : {"scores", "classify/outputs", "none/scores", "numbers/outputs", "/", ""})
-    EXPECT_FALSE(IsOutputTogether(all_, all_["regress"], wrong)) << wrong;
+    EXPECT_FALSE(IsTogether(wrong)) << wrong;
+}
+
+TEST_F(Together, EveryMergedOutputHasANameOfItsOwn) {
+  all_["a"] = Examples("e:0", "b/c");
+  all_["a/b"] = Examples("e:0", "c");
+  (*all_["a/b"].mutable_outputs())["c"].set_name("of_a_b:0");
+  const auto merged = MergedSignature(all_);
+  ASSERT_TRUE(merged);
+  EXPECT_EQ(merged->outputs().at("a/b/c").name(), "of_a_b:0");
+  EXPECT_EQ(FindTogether(all_, all_["regress"], "a/b/c")->info->name(), "of_a_b:0");
+  EXPECT_FALSE(MayRunTogether(all_["regress"], all_["a"]));
+}
+
+TEST_F(Together, ARequestForOwnOutputsNeverAsksForOthers) {
+  (*all_["classify"].mutable_outputs())["classify/scores"].set_name("own:0");
+  EXPECT_FALSE(AskTogether(all_, all_["classify"], {"classify/scores"}));
+  EXPECT_FALSE(AskTogether(all_, all_["regress"], {"classify/scores"}))
+      << "an output of classify contains the separator";
+  EXPECT_FALSE(AskTogether(all_, all_["regress"], {}));
+  EXPECT_FALSE(AskTogether(all_, all_["regress"], {"outputs", "regress/outputs"}));
+  EXPECT_FALSE(AskTogether(all_, all_["regress"], {"regress/outputs", "outputs"}));
+  EXPECT_TRUE(AskTogether(all_, all_["regress"], {"none", "regress/outputs"}));
 }
 
 TEST_F(Together, TheMergedSignatureHasAllInputsAndOutputsOfItsParts) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "serving-node/engine/together.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/inference/tasks.h"
 
@@ -66,6 +67,12 @@ Result<MultiInferenceResponse> ToResults(const MultiInferenceRequest& request, r
                      ToResult(*inference::MethodOf(task.method_name()), examples, answered, outputs));
   }
   return response;
+}
+
+// Whether the node that ran the tasks cannot run them together: it is of release 0.1, or the signatures of its version
+// cannot be merged. Such a request is refused before it runs.
+bool MustRunSeparately(const Error& error) {
+  return error.code == Code::kInvalidArgument && error.message.starts_with(engine::kNoSuchOutput);
 }
 
 void MoveResult(InferenceResult* from, tensorflow::serving::ClassificationResponse* to) {
@@ -145,7 +152,8 @@ void InferenceCalls::MultiInference(CallInfo info, tensorflow::serving::MultiInf
                    [series](const Result<Described>& described) { RunTogether(series, described); });
 }
 
-// A node of release 0.1 answers InvalidArgument to a request for outputs of several signatures.
+// Other errors end the MultiInference, because its tasks would run again: a wrong example would be wrong again, and
+// ResourceExhausted usually means that the node has too much work already.
 void InferenceCalls::RunTogether(const std::shared_ptr<Series>& series, const Result<Described>& described) {
   if (!described) return series->done(tl::make_unexpected(described.error()));
   auto whole = inference::ToOnePredict(series->request, *described->signatures, series->calls.check_method_names_);
@@ -154,7 +162,7 @@ void InferenceCalls::RunTogether(const std::shared_ptr<Series>& series, const Re
   series->calls.predictor_.Predict(ToCall(series->info, std::move(**whole)),
                                    [series](Result<routing::PredictAnswer> answer) {
                                      if (answer) return series->done(ToResults(series->request, std::move(*answer)));
-                                     if (answer.error().code == Code::kInvalidArgument) return RunNext(series);
+                                     if (MustRunSeparately(answer.error())) return RunNext(series);
                                      series->done(tl::make_unexpected(answer.error()));
                                    });
 }

@@ -46,8 +46,13 @@ class ExampleModel final : public Catalog, public routing::Predictor {
     if (asked.has_version() && asked.version().value() == gone_) {
       return done(NotFound("Servable not found for request: Specific(m, {})", gone_));
     }
-    if (is_old_ && !call.request.outputs().empty()) return done(InvalidArgument("output tensor alias not found"));
+    if (is_old_ && !call.request.outputs().empty()) {
+      return done(
+          InvalidArgument("output tensor alias not found in signature: {} Outputs expected to be in the set {{}}.",
+                          call.request.outputs().front()));
+    }
     ++runs_;
+    if (failure_) return done(tl::make_unexpected(*failure_));
     const int64_t rows = call.request.ReadInputs(1000, 1000)->at("inputs").elements();
     routing::PredictAnswer answer;
     answer.model_spec = call.request.model_spec();
@@ -69,8 +74,9 @@ class ExampleModel final : public Catalog, public routing::Predictor {
 
   std::vector<std::pair<std::string, std::string>> headers_;
   int runs_ = 0;
-  bool is_old_ = false;  // Calls for outputs of several signatures get the error of release 0.1.
-  int64_t gone_ = 0;     // Calls that name this version get an error, as if it had just been unloaded.
+  bool is_old_ = false;           // Calls for outputs of several signatures get the error of release 0.1.
+  std::optional<Error> failure_;  // The error of all runs.
+  int64_t gone_ = 0;              // Calls that name this version get an error, as if it had just been unloaded.
 
  private:
   std::shared_ptr<Signatures> signatures_ = std::make_shared<Signatures>();
@@ -166,6 +172,15 @@ TEST_F(InferenceCallTest, RunsTasksOneAfterTheOtherIfTheNodeThatRunsThemCannotRu
   model_.is_old_ = true;
   ExpectTwoResultsOf(7, Multi(kTwoTasks));
   EXPECT_EQ(model_.runs_, 2);
+}
+
+TEST_F(InferenceCallTest, ARunOfAllTasksThatFailsIsNotRepeated) {
+  for (const Code code : {Code::kInvalidArgument, Code::kResourceExhausted}) {
+    model_.runs_ = 0;
+    model_.failure_ = Error{code, "Could not parse example input"};
+    EXPECT_EQ(Multi(kTwoTasks).error(), *model_.failure_);
+    EXPECT_EQ(model_.runs_, 1) << ToString(*model_.failure_);
+  }
 }
 
 TEST_F(InferenceCallTest, StartsAgainIfTheVersionIsUnloadedBetweenTwoTasks) {

@@ -63,12 +63,12 @@ Status CheckInputNames(const Request& request, const tensorflow::SignatureDef& s
 }
 
 Status CheckOutputNames(const Request& request, const tensorflow::SignatureDef& signature, const Signatures& all) {
+  const bool together = engine::AskTogether(all, signature, request.outputs());
   std::set<std::string_view> seen;
   for (const std::string& name : request.outputs()) {
-    if (!signature.outputs().contains(name) && !engine::IsOutputTogether(all, signature, name)) {
-      return InvalidArgument("output tensor alias not found in signature: {} Outputs expected to be in the set {}.",
-                             CutText(name, kShownBytesMax), Shown(NamesOf(signature.outputs())));
-    }
+    const bool is_known =
+        together ? engine::FindTogether(all, signature, name).has_value() : signature.outputs().contains(name);
+    if (!is_known) return tl::make_unexpected(engine::NoSuchOutput(signature, CutText(name, kShownBytesMax)));
     if (!seen.insert(name).second) return InvalidArgument("duplicate output tensor alias: {}", name);
   }
   return {};

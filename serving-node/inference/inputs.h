@@ -14,7 +14,7 @@
 
 namespace longshore::inference {
 
-using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
+using engine::Signatures;
 
 // Returns FailedPrecondition for an unknown signature; InvalidArgument if the names of inputs or outputs differ from
 // those of the signature, and the errors of Request::ReadInputs. Does not check types and shapes, because the engine

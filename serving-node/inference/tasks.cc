@@ -37,6 +37,7 @@ Result<std::optional<Request>> ToOnePredict(const MultiInferenceRequest& request
                                             bool check_names) {
   std::optional<Request> whole;
   const tensorflow::SignatureDef* first = nullptr;
+  bool together = true;
   for (const InferenceTask& task : request.tasks()) {
     ASSIGN_OR_RETURN(const tensorflow::SignatureDef* signature, SignatureOf(signatures, task.model_spec()));
     const Method method = *MethodOf(task.method_name());
@@ -47,10 +48,10 @@ Result<std::optional<Request>> ToOnePredict(const MultiInferenceRequest& request
     } else {
       RETURN_IF_ERROR(CheckSignature(method, question));
     }
-    if (!engine::MayRunTogether(*first, *signature)) return std::nullopt;
+    together = together && engine::MayRunTogether(*first, *signature);
     AddOutputs(SignatureName(task.model_spec()), *signature, &*whole);
   }
-  return whole;
+  return together ? std::move(whole) : std::nullopt;
 }
 
 engine::TensorMap OutputsOfSignature(const std::string& signature, const engine::TensorMap& all) {

@@ -82,8 +82,7 @@ Result<engine::RunRequest> Padded(engine::RunRequest run, const models::ReadyVer
                                   std::optional<int> padded_rows) {
   const batching::Options& options = ready.queue->options();
   if (options.max_batch_size <= 1 || padded_rows == 0) return run;
-  const auto& signature = ready.loaded->signatures().at(run.signature);
-  const auto batchable = batching::FindBatchable(signature, run, options.pad_rows);
+  const auto batchable = batching::FindBatchable(ready.loaded->signatures(), run, options.pad_rows);
   if (!batchable) return run;
   const int64_t alone = batching::PaddedRows(batchable->rows, options.allowed_batch_sizes);
   return batching::WithRows(std::move(run),

@@ -373,6 +373,29 @@ TEST(HostEngine, RunsOtherSignaturesIfOneHasASparseInput) {
   EXPECT_TRUE(RunAndWait(*loaded, {"serving_default", {{inputs.begin()->first, x}}, {}}));
 }
 
+// The default value of the refused signature has a wrong type, so its invalid node does not fail the load.
+TEST(HostEngine, DoesNotRunASignatureThatIsRefusedTogetherWithOthers) {
+  const Path dir = Changed("examples_tf1", "refused_with_others", [](tensorflow::MetaGraphDef* meta) {
+    auto* node = meta->mutable_graph_def()->add_node();
+    node->set_name("without_input");
+    node->set_op("Identity");
+    auto& signature = (*meta->mutable_signature_def())["refused"];
+    signature = meta->signature_def().at("regress_x2");
+    signature.mutable_outputs()->at("outputs").set_name("without_input:0");
+    (*signature.mutable_defaults())["inputs"].set_dtype(tensorflow::DT_FLOAT);
+  });
+  const auto engine = MakeEngine();
+  const auto model = LoadOrFail(*engine, dir);
+  ASSERT_NE(model, nullptr);
+  const TensorMap inputs = {{"inputs", Tensor::Of<std::string>({1}, {ExampleOf(2, 4)})}};
+  EXPECT_TRUE(RunAndWait(*model, {"regress_x2", inputs, {"regress_x2/outputs", "classify_x/scores"}}));
+  const auto refused = RunAndWait(*model, {"regress_x2", inputs, {"classify_x/scores", "refused/outputs"}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), (Error{Code::kInvalidArgument,
+                                    "output tensor alias not found in signature: refused/outputs Outputs expected to "
+                                    "be in the set {outputs}."}));
+}
+
 TEST(HostEngine, ReturnsAnExceptionInALoadAsAnError) {
   const auto engine =
       MakeEngine({.compiler = [](const LoadOptions&) -> MakeExecutable { throw std::length_error("too long"); }});

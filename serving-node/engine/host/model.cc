@@ -1,5 +1,7 @@
 #include "serving-node/engine/host/model.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cctype>
 #include <chrono>
@@ -179,9 +181,15 @@ Result<std::map<std::string, Signature>> BuildSignatures(const tensorflow::MetaG
   return built;
 }
 
-// Returns nullopt if there is no merged signature, or if it cannot be built: then its parts run one after the other.
-std::optional<Signature> BuildMerged(const tensorflow::MetaGraphDef& meta) {
-  const auto def = MergedSignature(meta.signature_def());
+// Merges the signatures that can run. Returns nullopt if there is no merged signature, or if it cannot be built: then
+// its parts run one after the other.
+std::optional<Signature> BuildMerged(const tensorflow::MetaGraphDef& meta,
+                                     const std::map<std::string, Signature>& signatures) {
+  Signatures runnable;
+  for (const auto& [name, signature] : signatures) {
+    if (!signature.prepared.refusal) runnable[name] = meta.signature_def().at(name);
+  }
+  const auto def = MergedSignature(runnable);
   if (!def) return std::nullopt;
   auto prepared = Describe(*def);
   if (!prepared) return std::nullopt;
@@ -277,7 +285,7 @@ Result<Graphs> BuildGraphs(const tensorflow::MetaGraphDef& meta, const Path& ver
   Graphs graphs;
   ASSIGN_OR_RETURN(graphs.steps, LoadSteps(meta, version_dir, resources));
   ASSIGN_OR_RETURN(graphs.signatures, BuildSignatures(meta));
-  graphs.merged = BuildMerged(meta);
+  graphs.merged = BuildMerged(meta, graphs.signatures);
   for (const auto& step : graphs.steps) {
     ASSIGN_OR_RETURN(auto graph, BuildStep(meta, step));
     graphs.unsupported.Check(graph);
@@ -329,7 +337,9 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
     ASSIGN_OR_RETURN(model->plans_[name], compile(name, signature));
   }
   if (merged) {
-    ASSIGN_OR_RETURN(model->merged_, compile("all signatures of examples", *merged));
+    auto plan = compile("all signatures of examples", *merged);
+    if (plan) model->merged_ = std::move(*plan);
+    if (!plan) spdlog::debug("signatures of examples will run one after the other: {}", plan.error().message);
   }
   resources.DropUnusedVariables();
   model->signatures_ = std::move(*meta.mutable_signature_def());
@@ -346,25 +356,26 @@ int64_t Model::memory_bytes() const {
   return sum;
 }
 
-const SignaturePlan* Model::PlanFor(const RunRequest& request) const {
+Result<const SignaturePlan*> Model::PlanFor(const RunRequest& request) const {
   const auto found = plans_.find(request.signature);
-  if (found == plans_.end()) return nullptr;
-  const SignaturePlan& own = found->second;
-  if (!merged_ || request.outputs.empty()) return &own;
-  const std::string& output = request.outputs.front();
-  const bool of_merged =
-      !std::ranges::binary_search(own.outputs, output) && std::ranges::binary_search(merged_->outputs, output);
-  return of_merged ? &*merged_ : &own;
+  if (found == plans_.end()) return NotFound("the model has no signature \"{}\"", request.signature);
+  const tensorflow::SignatureDef& own = signatures_.at(request.signature);
+  if (!AskTogether(signatures_, own, request.outputs)) return &found->second;
+  const auto is_missing = [&](const auto& name) {
+    return !merged_ || !std::ranges::binary_search(merged_->outputs, name);
+  };
+  const auto missing = std::ranges::find_if(request.outputs, is_missing);
+  if (missing != request.outputs.end()) return tl::make_unexpected(NoSuchOutput(own, *missing));
+  return &*merged_;
 }
 
 bool Model::IsShort(const RunRequest& request) const {
-  const SignaturePlan* plan = PlanFor(request);
-  return plan != nullptr && plan->short_runs->AreLikely(Bytes(request.inputs));
+  const auto plan = PlanFor(request);
+  return plan && (*plan)->short_runs->AreLikely(Bytes(request.inputs));
 }
 
 Result<Model::ResolvedRequest> Model::Take(const RunRequest& request) const {
-  const SignaturePlan* plan = PlanFor(request);
-  if (plan == nullptr) return NotFound("the model has no signature \"{}\"", request.signature);
+  ASSIGN_OR_RETURN(const SignaturePlan* const plan, PlanFor(request));
   ResolvedRequest resolved{.signature = plan, .fed = {}, .positions = {}};
   if (resolved.signature->refusal) return tl::make_unexpected(*resolved.signature->refusal);
   const bool is_merged = merged_ && plan == &*merged_;

@@ -33,8 +33,6 @@ struct SignaturePlan {
 
 class Model final : public LoadedModel {
  public:
-  using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
-
   // Reads and prepares the model. See Engine::Load for the errors. `run_bytes_max`: the memory limit of a run, without
   // its inputs. `limits`: the limits of loops and recursion in a run. Without `make_executable`, reference kernels run
   // the signatures.
@@ -60,8 +58,9 @@ class Model final : public LoadedModel {
     std::map<std::string, tensor::Tensor> fed;
     std::vector<size_t> positions;  // The positions of the wanted outputs; all if empty.
   };
-  // Returns the plan that computes the outputs of the request; null if it has an unknown signature.
-  const SignaturePlan* PlanFor(const RunRequest& request) const;
+  // Returns the plan that computes the outputs of the request. NotFound for an unknown signature, and the error of
+  // NoSuchOutput if the outputs are those of several signatures and merged_ does not have one of them.
+  Result<const SignaturePlan*> PlanFor(const RunRequest& request) const;
   Result<ResolvedRequest> Take(const RunRequest& request) const;
   bool IsShort(const RunRequest& request) const;
   Result<RunResult> Compute(const RunRequest& request);
@@ -75,7 +74,7 @@ class Model final : public LoadedModel {
   const size_t run_bytes_max_;
   Signatures signatures_;
   std::map<std::string, SignaturePlan> plans_;
-  std::optional<SignaturePlan> merged_;  // Several signatures (engine/together.h); nullopt if there are none.
+  std::optional<SignaturePlan> merged_;  // Several signatures (engine/together.h); nullopt if they have no plan.
   kernels::Resources resources_;
 };
 
