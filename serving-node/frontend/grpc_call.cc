@@ -50,16 +50,16 @@ void AddRetryHint(CallbackServerContext* context) {
   context->AddTrailingMetadata(kRetryHeader, std::to_string(http::RetryAfterMs()));
 }
 
-ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<Error>& error) {
-  ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(rpc::ToGrpc(error.value()));
-  return reactor;
+ServerUnaryReactor* Refuse(CallbackServerContext* context, rpc::AnswerDeadlines& deadlines,
+                           const tl::unexpected<Error>& error) {
+  return rpc::FinishCall(context, deadlines, rpc::ToGrpc(error.value()));
 }
 
-ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest& metered, const Error& error) {
+ServerUnaryReactor* Refuse(CallbackServerContext* context, rpc::AnswerDeadlines& deadlines,
+                           const MeteredRequest& metered, const Error& error) {
   metered.End(error.code, {});
   if (error.code != Code::kInvalidArgument) AddRetryHint(context);
-  return Refuse(context, tl::make_unexpected(error));
+  return Refuse(context, deadlines, tl::make_unexpected(error));
 }
 
 }  // namespace longshore::frontend

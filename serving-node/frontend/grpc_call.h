@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <stop_token>
@@ -16,8 +17,9 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/net/grpc/answer_deadlines.h"
 #include "common/net/grpc/status.h"
-#include "serving-node/frontend/answer_deadlines.h"
+#include "common/net/grpc/unary_reactor.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
@@ -44,10 +46,11 @@ Error WhyEnded(std::chrono::system_clock::time_point began, std::chrono::system_
 void AddRetryHint(::grpc::CallbackServerContext* context);
 
 // Ends a call with an error.
-::grpc::ServerUnaryReactor* Refuse(::grpc::CallbackServerContext* context, const tl::unexpected<Error>& error);
+::grpc::ServerUnaryReactor* Refuse(::grpc::CallbackServerContext* context, rpc::AnswerDeadlines& deadlines,
+                                   const tl::unexpected<Error>& error);
 // Ends a call that was not parsed: it got no in-flight slot, or it is malformed.
-::grpc::ServerUnaryReactor* Refuse(::grpc::CallbackServerContext* context, const MeteredRequest& metered,
-                                   const Error& error);
+::grpc::ServerUnaryReactor* Refuse(::grpc::CallbackServerContext* context, rpc::AnswerDeadlines& deadlines,
+                                   const MeteredRequest& metered, const Error& error);
 
 // An answer as bytes, and the model spec with the version that answered.
 struct Encoded {
@@ -80,21 +83,18 @@ void Write(Message answer, Message* response) {
 }
 
 // Handles one call. Either the client's cancellation or the answer finishes the call, whichever comes first. An answer
-// after a cancellation must read nothing but `finished`, because the context may be destroyed. The object deletes
-// itself at the end of the call: when the answer is written or the connection is closed. If the client does not read
-// the answer, AnswerDeadlines cancels the call.
+// after a cancellation must read nothing but `finished`, because the context may be destroyed.
 template <typename Response>
-class Reactor final : public ::grpc::ServerUnaryReactor {
+class Reactor final : public rpc::UnaryReactor {
  public:
   // If `sends_version`, the number of the version that answered is sent as x-longshore-version.
-  Reactor(::grpc::CallbackServerContext* context, Response* response, AnswerDeadlines& deadlines, bool sends_version,
-          MeteredRequest metered = {}, InFlight::Slot slot = {})
-      : context_(context),
+  Reactor(::grpc::CallbackServerContext* context, Response* response, rpc::AnswerDeadlines& deadlines,
+          bool sends_version, MeteredRequest metered = {}, InFlight::Slot slot = {})
+      : UnaryReactor(context, deadlines),
         response_(response),
         sends_version_(sends_version),
         metered_(std::move(metered)),
-        slot_(std::move(slot)),
-        written_(deadlines) {}
+        slot_(std::move(slot)) {}
 
   template <typename Answer>
   std::function<void(Result<Answer>)> Done() {
@@ -111,13 +111,12 @@ class Reactor final : public ::grpc::ServerUnaryReactor {
   void OnCancel() override {
     std::stop_source cancelled = cancelled_;  // A copy, because the end of the call may delete this object.
     if (!finished_->exchange(true)) {
-      const Error error = WhyEnded(began_, context_->deadline(), std::chrono::system_clock::now());
+      const Error error = WhyEnded(began_, context()->deadline(), std::chrono::system_clock::now());
       metered_.End(error.code, {});
       Finish(rpc::ToGrpc(error));
     }
     cancelled.request_stop();
   }
-  void OnDone() override { delete this; }
 
  private:
   template <typename Answer>
@@ -129,35 +128,38 @@ class Reactor final : public ::grpc::ServerUnaryReactor {
     metered_.End(answer ? Code::kOk : answer.error().code,
                  answer ? SpecOf(*answer) : tensorflow::serving::ModelSpec::default_instance());
     if (!answer) {
-      if (MayRetry(answer.error())) AddRetryHint(context_);
+      if (MayRetry(answer.error())) AddRetryHint(context());
       return Finish(rpc::ToGrpc(answer.error()));
     }
     if (sends_version_ && SpecOf(*answer).has_version()) {
-      context_->AddInitialMetadata(kVersionHeader, std::to_string(SpecOf(*answer).version().value()));
+      context()->AddInitialMetadata(kVersionHeader, std::to_string(SpecOf(*answer).version().value()));
     }
     Write(std::move(*answer), response_);
-    written_.Begin(context_->c_call(), bytes);
-    Finish(::grpc::Status::OK);
+    Finish(::grpc::Status::OK, bytes);
   }
 
-  ::grpc::CallbackServerContext* const context_;
   Response* const response_;
   const bool sends_version_;
   const std::chrono::system_clock::time_point began_ = std::chrono::system_clock::now();
   const MeteredRequest metered_;
   const InFlight::Slot slot_;
-  AnswerDeadlines::Answer written_;
   const std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
   std::stop_source cancelled_;
 };
 
-// Calls `done` with the encoded answer or with its error. May run on a thread of the engine, which catches no
-// exceptions.
+// The largest message that Protocol Buffers can read.
+inline constexpr size_t kAnswerBytesMax = std::numeric_limits<int32_t>::max();
+
+// Calls `done` with the encoded answer or with its error: ResourceExhausted above kAnswerBytesMax. May run on a thread
+// of the engine, which catches no exceptions.
 template <typename Answer, typename ToEncoded>
 void FinishEncoded(Result<Answer> answer, const std::function<void(Result<Encoded>)>& done, const ToEncoded& encode) {
   if (!answer) return done(tl::make_unexpected(answer.error()));
   try {
-    done(encode(std::move(*answer)));
+    Encoded encoded = encode(std::move(*answer));
+    if (encoded.bytes.Length() > kAnswerBytesMax)
+      return done(ResourceExhausted("the answer has more than {} bytes", kAnswerBytesMax));
+    done(std::move(encoded));
   } catch (const std::bad_alloc&) {
     done(ResourceExhausted("memory does not suffice for this request"));
   }

@@ -89,6 +89,7 @@ class Server final : public GrpcServer {
                     {options.protocol, options.node, options.check_method_names, options.encoding, options.meter,
                      options.in_flight, options.home}),
         model_(catalog, deadlines_, options.reload, options.home),
+        health_(deadlines_),
         other_api_(options.other_api),
         end_streams_(options.end_streams) {
     ::grpc::ServerBuilder builder;
@@ -96,7 +97,7 @@ class Server final : public GrpcServer {
     builder.RegisterService(&prediction_);
     builder.RegisterService(&model_);
     builder.RegisterService(&health_);
-    if (options.profiles != nullptr) profiler_ = std::make_unique<ProfilerService>(*options.profiles);
+    if (options.profiles != nullptr) profiler_ = std::make_unique<ProfilerService>(*options.profiles, deadlines_);
     if (profiler_) builder.RegisterService(profiler_.get());
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
     if (other_api_) builder.RegisterService(other_api_.get());
@@ -136,7 +137,7 @@ class Server final : public GrpcServer {
     StopAccepting();
     health_.EndWatches();
     if (end_streams_) end_streams_();
-    if (profiler_) profiler_->EndSession();
+    if (profiler_) profiler_->Drain();
     const auto until = steady_clock::now() + std::chrono::duration_cast<milliseconds>(drain_max_);
     const auto log = [](size_t left) { spdlog::info("draining: {} gRPC connections are left", left); };
     for (const auto& acceptor : acceptors_) acceptor->AwaitNoConnections(log, until);
@@ -153,7 +154,7 @@ class Server final : public GrpcServer {
 
   const int port_;
   const std::chrono::duration<double, std::milli> drain_max_;
-  AnswerDeadlines deadlines_;
+  rpc::AnswerDeadlines deadlines_;
   PredictionService prediction_;
   ModelService model_;
   HealthService health_;

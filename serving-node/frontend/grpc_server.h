@@ -43,7 +43,7 @@ struct GrpcOptions {
   // When a connection has reached this age, the time that its requests may still take before it is closed. Drain waits
   // at most for the age and this time.
   std::chrono::milliseconds drain_timeout{600000};
-  AnswerTime answer_time = {};  // A call ends if its client does not read the answer within this time.
+  rpc::AnswerTime answer_time = {};  // A call ends if its client does not read the answer within this time.
   // The maximum size of a request. Larger ones are refused with RESOURCE_EXHAUSTED.
   int receive_bytes_max = 256 << 20;
   int streams_max = 1000;          // Concurrent requests per connection. Others wait at the client.

@@ -76,9 +76,9 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
   Begin(context);
   MeteredRequest metered = Metered(routing::Api::kPredict);
   auto slot = Enter(*context);
-  if (!slot) return Refuse(context, metered, slot.error());
+  if (!slot) return Refuse(context, deadlines_, metered, slot.error());
   auto read = inference::Request::Parse(rpc::ToPieces(*request));
-  if (!read) return Refuse(context, metered, read.error());
+  if (!read) return Refuse(context, deadlines_, metered, read.error());
   metered.SetModel(read->model_spec().name());
   routing::PredictCall call = ToCall(InfoOf(*context), std::move(*read));
   auto* reactor =
@@ -97,7 +97,7 @@ ServerUnaryReactor* PredictionService::GetModelMetadata(CallbackServerContext* c
                                                         tensorflow::serving::GetModelMetadataResponse* response) {
   Begin(context);
   const auto catalog = CatalogFor(*context, catalog_, options_.home);
-  if (!catalog) return Refuse(context, tl::make_unexpected(catalog.error()));
+  if (!catalog) return Refuse(context, deadlines_, tl::make_unexpected(catalog.error()));
   auto* reactor =
       new Reactor<tensorflow::serving::GetModelMetadataResponse>(context, response, deadlines_, sends_version());
   GetMetadata(**catalog, *request, SteadyDeadline(*context),
@@ -112,14 +112,14 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
   Begin(context);
   MeteredRequest metered = Metered(api);
   auto slot = Enter(*context);
-  if (!slot) return Refuse(context, metered, slot.error());
+  if (!slot) return Refuse(context, deadlines_, metered, slot.error());
   const Pieces bytes = rpc::ToPieces(request);
   tensor::PiecesStream stream(bytes);
   Request message;
   const bool is_read = message.ParseFromZeroCopyStream(&stream);
   metered.SetModel(ModelOf(message));
   metered.SetExamples(ExampleCount(message.input()));
-  if (!is_read) return Refuse(context, metered, inference::Malformed(message, bytes.size()));
+  if (!is_read) return Refuse(context, deadlines_, metered, inference::Malformed(message, bytes.size()));
   auto* reactor =
       new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(*slot));
   CallInfo info = InfoOf(*context);
@@ -149,9 +149,10 @@ ServerUnaryReactor* PredictionService::MultiInference(CallbackServerContext* con
 ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
                                                  const tensorflow::serving::GetModelStatusRequest* request,
                                                  tensorflow::serving::GetModelStatusResponse* response) {
-  if (auto spec = routing::CheckModelSpec(*request); !spec) return Refuse(context, tl::make_unexpected(spec.error()));
+  if (auto spec = routing::CheckModelSpec(*request); !spec)
+    return Refuse(context, deadlines_, tl::make_unexpected(spec.error()));
   const auto catalog = CatalogFor(*context, catalog_, home_);
-  if (!catalog) return Refuse(context, tl::make_unexpected(catalog.error()));
+  if (!catalog) return Refuse(context, deadlines_, tl::make_unexpected(catalog.error()));
   auto* reactor = new Reactor<tensorflow::serving::GetModelStatusResponse>(context, response, deadlines_, false);
   GetStatus(**catalog, request->model_spec(), SteadyDeadline(*context),
             reactor->Done<tensorflow::serving::GetModelStatusResponse>());
@@ -163,11 +164,11 @@ ServerUnaryReactor* ModelService::HandleReloadConfigRequest(CallbackServerContex
                                                             tensorflow::serving::ReloadConfigResponse* response) {
   if (!reload_) {
     return Refuse(
-        context,
+        context, deadlines_,
         FailedPrecondition("the models of this node are managed by a controller: change the Model objects instead"));
   }
   if (request->metric_names_size() > 0) {
-    return Refuse(context,
+    return Refuse(context, deadlines_,
                   Unimplemented("metric_names is not supported: read the metrics before and after the reload"));
   }
   auto* reactor = new Reactor<tensorflow::serving::ReloadConfigResponse>(context, response, deadlines_, false);

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "serving-node/frontend/answer_deadlines.h"
+#include "common/net/grpc/answer_deadlines.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/inference_call.h"
@@ -50,7 +50,8 @@ class PredictionService final : public PredictionServiceBase {
     HomeNode home{};
   };
   // Everything that the constructor gets by reference must outlive the service.
-  PredictionService(routing::Predictor& predictor, const Catalog& catalog, AnswerDeadlines& deadlines, Options options)
+  PredictionService(routing::Predictor& predictor, const Catalog& catalog, rpc::AnswerDeadlines& deadlines,
+                    Options options)
       : predictor_(predictor),
         catalog_(catalog),
         deadlines_(deadlines),
@@ -85,14 +86,14 @@ class PredictionService final : public PredictionServiceBase {
 
   routing::Predictor& predictor_;
   const Catalog& catalog_;
-  AnswerDeadlines& deadlines_;
+  rpc::AnswerDeadlines& deadlines_;
   const InferenceCalls calls_;
   const Options options_;
 };
 
 class ModelService final : public tensorflow::serving::ModelService::CallbackService {
  public:
-  ModelService(const Catalog& catalog, AnswerDeadlines& deadlines, ReloadFunction reload, HomeNode home)
+  ModelService(const Catalog& catalog, rpc::AnswerDeadlines& deadlines, ReloadFunction reload, HomeNode home)
       : catalog_(catalog), deadlines_(deadlines), reload_(std::move(reload)), home_(std::move(home)) {}
 
   ::grpc::ServerUnaryReactor* GetModelStatus(::grpc::CallbackServerContext* context,
@@ -104,7 +105,7 @@ class ModelService final : public tensorflow::serving::ModelService::CallbackSer
 
  private:
   const Catalog& catalog_;
-  AnswerDeadlines& deadlines_;
+  rpc::AnswerDeadlines& deadlines_;
   const ReloadFunction reload_;
   const HomeNode home_;
 };

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "common/net/grpc/unary_reactor.h"
 
 namespace longshore::frontend {
 namespace {
@@ -25,7 +28,7 @@ bool IsKnown(const std::string& service) { return std::ranges::find(kNames, serv
 // One Watch call of a client. The object deletes itself when the call ends.
 class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthCheckResponse> {
  public:
-  Watcher(HealthService& service, bool known) : service_(service), known_(known) {
+  Watcher(HealthService& service, grpc_call* call, bool known) : service_(service), call_(call), known_(known) {
     const std::lock_guard lock(service_.mutex_);
     service_.watchers_.insert(this);
     Advance();
@@ -38,9 +41,11 @@ class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthChe
     if (!cancelled_ && status != response_.status()) {
       response_.set_status(status);
       writing_ = true;
+      BeginToWrite();
       StartWrite(&response_);
     } else if (cancelled_ || service_.ended_) {
       finished_ = true;
+      BeginToWrite();
       Finish(cancelled_ ? ::grpc::Status::CANCELLED
                         : ::grpc::Status(::grpc::StatusCode::UNAVAILABLE, "the server accepts no more connections"));
     }
@@ -49,6 +54,7 @@ class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthChe
   void OnWriteDone(bool ok) override {
     const std::lock_guard lock(service_.mutex_);
     writing_ = false;
+    written_.reset();
     cancelled_ = cancelled_ || !ok;
     Advance();
   }
@@ -66,11 +72,16 @@ class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthChe
   }
 
  private:
+  // Starts the time in which the client must read what is written next.
+  void BeginToWrite() { written_.emplace(service_.deadlines_).Begin(call_, response_.ByteSizeLong()); }
+
   HealthService& service_;
+  grpc_call* const call_;
   const bool known_;
   bool writing_ = false;
   bool cancelled_ = false;
   bool finished_ = false;
+  std::optional<rpc::AnswerDeadlines::Answer> written_;
   HealthCheckResponse response_;  // The last status written. Before the first one it is UNKNOWN, which is never sent.
 };
 
@@ -96,22 +107,20 @@ void HealthService::EndWatches() {
 
 ::grpc::ServerUnaryReactor* HealthService::Check(::grpc::CallbackServerContext* context,
                                                  const HealthCheckRequest* request, HealthCheckResponse* response) {
-  auto* reactor = context->DefaultReactor();
   if (!IsKnown(request->service())) {
-    reactor->Finish({::grpc::StatusCode::NOT_FOUND, "unknown service " + request->service()});
-    return reactor;
+    return rpc::FinishCall(context, deadlines_,
+                           {::grpc::StatusCode::NOT_FOUND, "unknown service " + request->service()});
   }
   {
     const std::lock_guard lock(mutex_);
     response->set_status(status());
   }
-  reactor->Finish(::grpc::Status::OK);
-  return reactor;
+  return rpc::FinishCall(context, deadlines_, ::grpc::Status::OK, response->ByteSizeLong());
 }
 
-::grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(::grpc::CallbackServerContext*,
+::grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(::grpc::CallbackServerContext* context,
                                                                       const HealthCheckRequest* request) {
-  return new Watcher(*this, IsKnown(request->service()));
+  return new Watcher(*this, context->c_call(), IsKnown(request->service()));
 }
 
 }  // namespace longshore::frontend

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "common/net/grpc/answer_deadlines.h"
 #include "grpc/health.grpc.pb.h"
 
 namespace longshore::frontend {
@@ -14,6 +15,9 @@ namespace longshore::frontend {
 // Thread-safe. Must outlive all calls of the server.
 class HealthService final : public ::grpc::health::v1::Health::CallbackService {
  public:
+  // `deadlines` must outlive the service.
+  explicit HealthService(rpc::AnswerDeadlines& deadlines) : deadlines_(deadlines) {}
+
   // Sets the status of all services. Before the first call, it is NOT_SERVING.
   void SetServing(bool serving);
   // Ends every current and future watch after it has sent the current status.
@@ -32,6 +36,7 @@ class HealthService final : public ::grpc::health::v1::Health::CallbackService {
   Status status() const;  // Requires that mutex_ is held.
   void AdvanceAll();      // Requires that mutex_ is held.
 
+  rpc::AnswerDeadlines& deadlines_;
   std::mutex mutex_;  // Guards the members below and the state of all watchers.
   bool serving_ = false;
   bool ended_ = false;

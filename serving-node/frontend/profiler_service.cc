@@ -1,12 +1,15 @@
 #include "serving-node/frontend/profiler_service.h"
 
 #include <chrono>
+#include <functional>
+#include <new>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "common/net/grpc/status.h"
 #include "common/os/log.h"
+#include "serving-node/frontend/grpc_call.h"
 #include "serving-node/observe/profiling/xspace.h"
 
 namespace longshore::frontend {
@@ -43,33 +46,42 @@ Result<Times> TimesOf(const ProfileRequest& request, nanoseconds since_1970) {
   return Times{milliseconds(delay), milliseconds(duration)};
 }
 
-void Fill(const Recording& recording, const ProfileRequest& request, ProfileResponse* response) {
-  tensorflow::profiler::XSpace space = profiling::ToXSpace(recording, request.host_name());
-  response->set_empty_trace(false);
-  if (request.emit_xspace()) {
-    *response->mutable_xspace() = std::move(space);
-    return;
+ProfileResponse ToResponse(const Recording& recording, const std::string& host, bool as_xspace) {
+  tensorflow::profiler::XSpace space = profiling::ToXSpace(recording, host);
+  ProfileResponse response;
+  response.set_empty_trace(false);
+  if (as_xspace) {
+    *response.mutable_xspace() = std::move(space);
+    return response;
   }
-  tensorflow::ProfileToolData& file = *response->add_tool_data();
+  tensorflow::ProfileToolData& file = *response.add_tool_data();
   file.set_name(std::string(kFile));
   file.set_data(space.SerializeAsString());
-}
-
-ServerUnaryReactor* Finished(CallbackServerContext* context, const ::grpc::Status& status) {
-  ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(status);
-  return reactor;
+  return response;
 }
 
 }  // namespace
 
-// One Profile call. Deletes itself when the call ends.
-class ProfilerService::Session final : public ServerUnaryReactor {
+// One Profile call. Belongs to the service, because the call may end before it.
+class ProfilerService::Session {
  public:
-  Session(ProfilerService& service, const ProfileRequest& request, Times times, ProfileResponse* response)
-      : service_(service), request_(request), times_(times), response_(response) {}
+  using Done = std::function<void(Result<ProfileResponse>)>;
 
-  const std::string& id() const { return request_.session_id(); }
+  // `done` is called once; `cancelled` is requested to stop when the client no longer waits for the answer.
+  Session(ProfilerService& service, const ProfileRequest& request, Times times, Done done, std::stop_token cancelled)
+      : service_(service),
+        id_(request.session_id()),
+        host_(request.host_name()),
+        as_xspace_(request.emit_xspace()),
+        times_(times),
+        done_(std::move(done)),
+        cancelled_(std::move(cancelled)),
+        on_cancel_(cancelled_, [this] {
+          const std::lock_guard lock(service_.mutex_);
+          End();
+        }) {}
+
+  const std::string& id() const { return id_; }
 
   // Requires that service_.mutex_ is held.
   void End() {
@@ -77,25 +89,7 @@ class ProfilerService::Session final : public ServerUnaryReactor {
     service_.changed_.notify_all();
   }
 
-  // Records, and answers the call. Nothing may use this object afterwards.
-  void Run() {
-    const Status done = Record();
-    {
-      const std::lock_guard lock(service_.mutex_);
-      service_.session_ = nullptr;
-    }
-    Finish(done ? ::grpc::Status::OK : rpc::ToGrpc(done.error()));
-  }
-
-  void OnCancel() override {
-    const std::lock_guard lock(service_.mutex_);
-    cancelled_ = true;
-    End();
-  }
-  void OnDone() override { delete this; }
-
- private:
-  Status Record() {
+  Result<ProfileResponse> Record() {
     Wait(times_.delay);
     const auto id = service_.recorder_.Start({.model = "", .runs = profiling::kRunsMax, .time = times_.duration});
     if (!id) return Fail(Code::kInternal, "{} {}", kContention, id.error().message);
@@ -104,19 +98,21 @@ class ProfilerService::Session final : public ServerUnaryReactor {
     service_.recorder_.Stop(*id);
     ASSIGN_OR_RETURN(const Recording recording, Recorded(*id));
     try {
-      Fill(recording, request_, response_);
+      return ToResponse(recording, host_, as_xspace_);
     } catch (const std::bad_alloc&) {
       return ResourceExhausted("memory does not suffice for this profile");
     }
-    return {};
   }
 
+  void Answer(Result<ProfileResponse> answer) const { done_(std::move(answer)); }
+
+ private:
   // Returns the recording once its last run has ended.
   Result<Recording> Recorded(int64_t id) {
     for (;;) {
       auto recording = service_.recorder_.recording();
       if (!recording || recording->id != id) return Unavailable("another recording began before this one was read");
-      if (IsCancelled()) return Fail(Code::kCancelled, "the client cancelled the profile");
+      if (cancelled_.stop_requested()) return Fail(Code::kCancelled, "the client cancelled the profile");
       if (recording->done) return std::move(*recording);
       std::this_thread::sleep_for(kPoll);
     }
@@ -128,21 +124,19 @@ class ProfilerService::Session final : public ServerUnaryReactor {
     service_.changed_.wait_for(lock, time, [this] { return ended_; });
   }
 
-  bool IsCancelled() const {
-    const std::lock_guard lock(service_.mutex_);
-    return cancelled_;
-  }
-
   ProfilerService& service_;
-  const ProfileRequest& request_;
+  const std::string id_;
+  const std::string host_;
+  const bool as_xspace_;
   const Times times_;
-  ProfileResponse* const response_;
-  bool ended_ = false;      // Guarded by service_.mutex_.
-  bool cancelled_ = false;  // Guarded by service_.mutex_.
+  const Done done_;
+  bool ended_ = false;  // Guarded by service_.mutex_.
+  const std::stop_token cancelled_;
+  const std::stop_callback<std::function<void()>> on_cancel_;  // Last member, because it uses the others.
 };
 
-ProfilerService::ProfilerService(profiling::Recorder& recorder)
-    : recorder_(recorder), thread_([this] { RunSessions(); }) {}
+ProfilerService::ProfilerService(profiling::Recorder& recorder, rpc::AnswerDeadlines& deadlines)
+    : recorder_(recorder), deadlines_(deadlines), thread_([this] { RunSessions(); }) {}
 
 ProfilerService::~ProfilerService() {
   {
@@ -160,19 +154,25 @@ void ProfilerService::RunSessions() {
     if (session_ == nullptr) return;
     Session& session = *session_;
     lock.unlock();
-    session.Run();
+    auto answer = session.Record();
+    lock.lock();
+    const std::unique_ptr<Session> ended = std::move(session_);
+    lock.unlock();  // The destructor of the session waits for its cancellation, which takes the lock.
+    ended->Answer(std::move(answer));
   }
 }
 
-void ProfilerService::EndSession() {
+void ProfilerService::Drain() {
   const std::lock_guard lock(mutex_);
+  draining_ = true;
   if (session_ != nullptr) session_->End();
 }
 
-Status ProfilerService::Begin(Session* session) {
+Status ProfilerService::Begin(std::unique_ptr<Session>* session) {
   const std::lock_guard lock(mutex_);
+  if (draining_) return Unavailable("this server is shutting down and begins no more profiles");
   if (session_ != nullptr) return Fail(Code::kInternal, "{}", kContention);
-  session_ = session;
+  session_ = std::move(*session);
   changed_.notify_all();
   return {};
 }
@@ -180,10 +180,12 @@ Status ProfilerService::Begin(Session* session) {
 ServerUnaryReactor* ProfilerService::Profile(CallbackServerContext* context, const ProfileRequest* request,
                                              ProfileResponse* response) {
   const auto times = TimesOf(*request, std::chrono::system_clock::now().time_since_epoch());
-  if (!times) return Finished(context, rpc::ToGrpc(times.error()));
-  auto* session = new Session(*this, *request, *times, response);
-  if (const Status begun = Begin(session); !begun) session->Finish(rpc::ToGrpc(begun.error()));
-  return session;
+  if (!times) return Refuse(context, deadlines_, tl::make_unexpected(times.error()));
+  auto* reactor = new Reactor<ProfileResponse>(context, response, deadlines_, false);
+  const auto done = reactor->Done<ProfileResponse>();
+  auto session = std::make_unique<Session>(*this, *request, *times, done, reactor->cancelled());
+  if (const Status begun = Begin(&session); !begun) done(tl::make_unexpected(begun.error()));
+  return reactor;
 }
 
 ServerUnaryReactor* ProfilerService::Terminate(CallbackServerContext* context,
@@ -193,13 +195,13 @@ ServerUnaryReactor* ProfilerService::Terminate(CallbackServerContext* context,
     const std::lock_guard lock(mutex_);
     if (session_ != nullptr && session_->id() == request->session_id()) session_->End();
   }
-  return Finished(context, ::grpc::Status::OK);
+  return rpc::FinishCall(context, deadlines_, ::grpc::Status::OK);
 }
 
 ServerUnaryReactor* ProfilerService::Monitor(CallbackServerContext* context, const tensorflow::MonitorRequest*,
                                              tensorflow::MonitorResponse*) {
-  return Finished(context, {::grpc::StatusCode::UNIMPLEMENTED,
-                            "Monitor is not implemented: read the metrics of the administration port instead"});
+  return Refuse(context, deadlines_,
+                Unimplemented("Monitor is not implemented: read the metrics of the administration port instead"));
 }
 
 }  // namespace longshore::frontend

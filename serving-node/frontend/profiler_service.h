@@ -2,9 +2,11 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 
+#include "common/net/grpc/answer_deadlines.h"
 #include "serving-node/observe/profiling/recorder.h"
 #include "tensorflow/profiler_service.grpc.pb.h"
 
@@ -16,14 +18,15 @@ class ProfilerService final : public tensorflow::ProfilerService::CallbackServic
  public:
   // The recorder must outlive the service. Other users of the recorder may have recordings in progress; a session then
   // gets an error.
-  explicit ProfilerService(profiling::Recorder& recorder);
+  // `deadlines` must outlive the service, too.
+  ProfilerService(profiling::Recorder& recorder, rpc::AnswerDeadlines& deadlines);
   ~ProfilerService() override;
 
-  // Ends the session. Its client gets what was recorded.
-  void EndSession();
+  // Ends the session: its client gets what was recorded. Begins no more sessions.
+  void Drain();
 
-  // INTERNAL while another recording is in progress, as in TensorFlow. INVALID_ARGUMENT if the session would take
-  // longer than profiling::kTimeMax.
+  // UNAVAILABLE after Drain. INTERNAL while another recording is in progress, as in TensorFlow. INVALID_ARGUMENT if the
+  // session would take longer than profiling::kTimeMax.
   ::grpc::ServerUnaryReactor* Profile(::grpc::CallbackServerContext* context, const tensorflow::ProfileRequest* request,
                                       tensorflow::ProfileResponse* response) override;
   ::grpc::ServerUnaryReactor* Terminate(::grpc::CallbackServerContext* context,
@@ -34,13 +37,15 @@ class ProfilerService final : public tensorflow::ProfilerService::CallbackServic
 
  private:
   class Session;
-  Status Begin(Session* session);
+  Status Begin(std::unique_ptr<Session>* session);
   void RunSessions();
 
   profiling::Recorder& recorder_;
-  std::mutex mutex_;                 // Guards the members below and the state of the session.
-  std::condition_variable changed_;  // A session began or ends, or the service stops.
-  Session* session_ = nullptr;       // Null once its answer is decided.
+  rpc::AnswerDeadlines& deadlines_;
+  std::mutex mutex_;                  // Guards the members below and the state of the session.
+  std::condition_variable changed_;   // A session began or ends, or the service stops.
+  std::unique_ptr<Session> session_;  // Null once its answer is decided.
+  bool draining_ = false;
   bool stopping_ = false;
   std::thread thread_;  // Runs the sessions. Last member, because it uses the others.
 };

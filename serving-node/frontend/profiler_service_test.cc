@@ -41,8 +41,13 @@ class Profiler : public testing::Test {
  protected:
   Profiler() {
     // At this age a connection ends, for which Drain waits.
-    auto started = GrpcServer::Start({.listen = "127.0.0.1:0", .profiles = &recorder_, .connection_age_max_ms = 200},
-                                     predictor_, catalog_);
+    Start({.connection_age_max_ms = 200});
+  }
+
+  void Start(GrpcOptions options) {
+    options.listen = "127.0.0.1:0";
+    options.profiles = &recorder_;
+    auto started = GrpcServer::Start(std::move(options), predictor_, catalog_);
     CHECK(started);
     server_ = std::move(*started);
     stub_ = tensorflow::ProfilerService::NewStub(ChannelTo("127.0.0.1:" + std::to_string(server_->port())));
@@ -50,7 +55,7 @@ class Profiler : public testing::Test {
 
   Result<ProfileResponse> Profile(const ProfileRequest& request) {
     ProfileResponse response;
-    const auto status = stub_->Profile(&context_, request, &response);
+    const auto status = stub_->Profile(context_.get(), request, &response);
     if (!status.ok()) return tl::make_unexpected(rpc::FromGrpc(status));
     return response;
   }
@@ -81,7 +86,8 @@ class Profiler : public testing::Test {
   FakeCatalog catalog_;
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<tensorflow::ProfilerService::Stub> stub_;
-  ::grpc::ClientContext context_;  // Of the call of Profile, of which a test has one.
+  std::unique_ptr<::grpc::ClientContext> context_ =
+      std::make_unique<::grpc::ClientContext>();  // Of the call of Profile, of which a test has one.
 };
 
 TEST_F(Profiler, ReturnsAFileForTheClientToWrite) {
@@ -168,7 +174,7 @@ TEST_F(Profiler, WaitsForTheRunsInProgress) {
 
 TEST_F(Profiler, ACancelledSessionEndsItsRecording) {
   auto answer = ProfileAtTheSameTime(RequestFor(kMinuteMs));
-  context_.TryCancel();
+  context_->TryCancel();
   EXPECT_EQ(answer.get().error().code, Code::kCancelled);
   while (!recorder_.recording()->done) std::this_thread::yield();
 }
@@ -178,6 +184,23 @@ TEST_F(Profiler, AServerThatDrainsAnswersItsSession) {
   RunOne();
   std::thread drain([this] { server_->Drain(); });
   EXPECT_TRUE(answer.get());
+  drain.join();
+}
+
+TEST_F(Profiler, AServerThatDrainsBeginsNoSessionOnAnOpenConnection) {
+  Start({});  // Its connections have no maximum age.
+  auto answer = ProfileAtTheSameTime(RequestFor(kMinuteMs));
+  std::thread drain([this] { server_->Drain(); });
+  EXPECT_TRUE(answer.get());
+  auto context = std::make_unique<::grpc::ClientContext>();
+  ProfileResponse response;
+  const auto later = stub_->Profile(context.get(), RequestFor(1), &response);
+  EXPECT_EQ(later.error_code(), ::grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(later.error_message(), "this server is shutting down and begins no more profiles");
+  // This closes the connection, for which the server waits: contexts keep the connections of their calls open.
+  context.reset();
+  context_.reset();
+  stub_.reset();
   drain.join();
 }
 

@@ -1,33 +1,49 @@
 #include "serving-node/inference/inputs.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <string_view>
+#include <vector>
 
+#include "common/base/text.h"
 #include "serving-node/engine/together.h"
 #include "serving-node/inference/inference.h"
 
 namespace longshore::inference {
 namespace {
 
-using Names = std::set<std::string>;
+// Error messages show this many bytes of a list of names, and of a name.
+constexpr size_t kShownBytesMax = 1024;
+
+using Names = std::vector<std::string_view>;  // In ascending order.
 
 template <typename Map>
 Names NamesOf(const Map& map) {
   Names names;
-  for (const auto& [name, unused] : map) names.insert(name);
+  for (const auto& [name, unused] : map) names.emplace_back(name);
+  std::ranges::sort(names);
   return names;
 }
 
 Names Without(const Names& names, const Names& others) {
   Names rest;
-  std::ranges::set_difference(names, others, std::inserter(rest, rest.end()));
+  std::ranges::set_difference(names, others, std::back_inserter(rest));
   return rest;
 }
 
-// Whether the request has exactly the inputs of the signature: the usual case, for which no sets are made.
+// Returns the names in braces, separated by commas.
+std::string Shown(const Names& names) {
+  std::string shown;
+  for (const std::string_view name : names) {
+    if (!shown.empty()) shown += ',';
+    shown += name.substr(0, kShownBytesMax);
+    if (shown.size() > kShownBytesMax) break;
+  }
+  return "{" + CutText(shown, kShownBytesMax) + "}";
+}
+
+// Whether the request has exactly the inputs of the signature: the usual case, for which no lists are made.
 bool HasAllInputs(const Request& request, const tensorflow::SignatureDef& signature) {
   const auto names = request.input_names();
   return names.size() == signature.inputs().size() &&
@@ -36,25 +52,22 @@ bool HasAllInputs(const Request& request, const tensorflow::SignatureDef& signat
 
 Status CheckInputNames(const Request& request, const tensorflow::SignatureDef& signature) {
   if (HasAllInputs(request, signature)) return {};
-  const auto names = request.input_names();
-  const Names sent(names.begin(), names.end());
+  const Names sent = request.input_names();
   const Names known = NamesOf(signature.inputs());
   const Names extra = Without(sent, known);
   const Names missing = Without(Without(known, NamesOf(signature.defaults())), sent);
   if (extra.empty() && missing.empty()) return {};
   return InvalidArgument(
-      "input size does not match signature: {}!={} len({{{}}}) != len({{{}}}). Sent extra: {{{}}}. Missing but "
-      "required: {{{}}}.",
-      sent.size(), known.size(), fmt::join(sent, ","), fmt::join(known, ","), fmt::join(extra, ","),
-      fmt::join(missing, ","));
+      "input size does not match signature: {}!={} len({}) != len({}). Sent extra: {}. Missing but required: {}.",
+      sent.size(), known.size(), Shown(sent), Shown(known), Shown(extra), Shown(missing));
 }
 
 Status CheckOutputNames(const Request& request, const tensorflow::SignatureDef& signature, const Signatures& all) {
-  Names seen;
+  std::set<std::string_view> seen;
   for (const std::string& name : request.outputs()) {
     if (!signature.outputs().contains(name) && !engine::IsOutputTogether(all, signature, name)) {
-      return InvalidArgument("output tensor alias not found in signature: {} Outputs expected to be in the set {{{}}}.",
-                             name, fmt::join(NamesOf(signature.outputs()), ","));
+      return InvalidArgument("output tensor alias not found in signature: {} Outputs expected to be in the set {}.",
+                             CutText(name, kShownBytesMax), Shown(NamesOf(signature.outputs())));
     }
     if (!seen.insert(name).second) return InvalidArgument("duplicate output tensor alias: {}", name);
   }

@@ -107,7 +107,7 @@ Result<engine::TensorMap> Request::ReadInputs(int64_t elements_max, size_t fille
   opened.reserve(entries_.size());
   for (const TensorEntry& entry : entries_) {
     auto one = WireTensor::Open(bytes_, entry.begin, entry.size);
-    if (!one) return tl::make_unexpected(Malformed(PredictRequest(), bytes_.size()));
+    if (!one) return InvalidArgument("tensor parsing error: {}", entry.name);
     RETURN_IF_ERROR(TakeElements(one->elements(), elements_max, &left));
     opened.push_back(std::move(*one));
   }
@@ -117,6 +117,12 @@ Result<engine::TensorMap> Request::ReadInputs(int64_t elements_max, size_t fille
     inputs.emplace_hint(inputs.end(), entries_[i].name, std::move(*values));
   }
   return inputs;
+}
+
+Request Request::Detached() const {
+  Request detached = *this;
+  if (!bytes_.empty()) detached.bytes_ = Pieces(bytes_.ToString());
+  return detached;
 }
 
 size_t Request::bytes() const { return bytes_.size() + engine::Bytes(inputs_); }

@@ -26,8 +26,8 @@ class Request {
   // `outputs` are the names of the outputs to compute; if it is empty, these are all outputs of the signature.
   Request(tensorflow::serving::ModelSpec spec, engine::TensorMap inputs, std::vector<std::string> outputs = {});
 
-  // Reads the bytes of a PredictRequest, and decodes all but the tensors. InvalidArgument if they are not a
-  // PredictRequest.
+  // Reads the bytes of a PredictRequest, and decodes all but the tensors, which ReadInputs checks. InvalidArgument if
+  // the rest is not a PredictRequest.
   static Result<Request> Parse(Pieces bytes);
   // For messages that are in memory already, such as those of a warm-up file. InvalidArgument if a name is not valid
   // UTF-8.
@@ -35,7 +35,7 @@ class Request {
 
   bool has_model_spec() const { return has_spec_; }
   const tensorflow::serving::ModelSpec& model_spec() const { return spec_; }
-  // Requires: the request was not made by Parse, because the bytes would not change.
+  // Requires: the request was made of tensors.
   tensorflow::serving::ModelSpec* mutable_model_spec();
   const std::vector<std::string>& outputs() const { return outputs_; }
   // Requires: as for mutable_model_spec.
@@ -48,6 +48,10 @@ class Request {
   // before memory is allocated; InvalidArgument if a tensor is malformed or if it repeats its last value and thus fills
   // more than filled_bytes_max bytes.
   Result<engine::TensorMap> ReadInputs(int64_t elements_max, size_t filled_bytes_max) const;
+
+  // Returns the same request without memory that it shares with its call: a few bytes that gRPC received may keep a
+  // larger buffer alive. For requests that outlive their call.
+  Request Detached() const;
 
   // The memory of the inputs in bytes.
   size_t bytes() const;

@@ -5,6 +5,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "serving-node/inference/inputs.h"
 #include "serving-node/inference/response.h"
 
 namespace longshore::inference {
@@ -90,12 +91,33 @@ TEST(Request, NamesTheTensorThatIsMalformed) {
   EXPECT_EQ(ErrorOfInputs(Request::Parse(message)), "INVALID_ARGUMENT: tensor parsing error: b");
 }
 
+TEST(Request, DetachedSharesNoMemoryWithItsBytes) {
+  const auto owner = std::make_shared<const std::string>(Message(kText).SerializeAsString());
+  Pieces pieces;
+  pieces.Add(*owner, owner);
+  const Request detached = Request::Parse(std::move(pieces))->Detached();
+  EXPECT_EQ(owner.use_count(), 1);
+  ExpectIsOfText(detached);
+}
+
 TEST(Request, LimitsTheElementsOfAllInputsTogether) {
   const Request tensors(
       {}, {{"a", *Tensor::Make(tensor::DType::kInt8, {600})}, {"b", *Tensor::Make(tensor::DType::kInt8, {401})}});
   EXPECT_EQ(ErrorOfInputs(tensors), "RESOURCE_EXHAUSTED: the inputs have more than 1000 elements");
   EXPECT_EQ(ErrorOfInputs(Request::Parse(tensors.ToPieces())),
             "RESOURCE_EXHAUSTED: the inputs have more than 1000 elements");
+}
+
+TEST(ToRunRequest, ShowsOnlyTheBeginningOfManyOrLongNames) {
+  Signatures signatures;
+  (*signatures["serving_default"].mutable_inputs())["x"].set_dtype(tensorflow::DT_FLOAT);
+  engine::TensorMap inputs = {{std::string(10000, 'a'), {}}};
+  for (int i = 0; i < 10000; ++i) inputs[std::to_string(i)] = {};
+  const auto run = ToRunRequest(Request({}, inputs), signatures);
+  ASSERT_FALSE(run);
+  EXPECT_THAT(run.error().message, testing::StartsWith("input size does not match signature: 10001!=1 len({0,1,10,"));
+  EXPECT_THAT(run.error().message, testing::EndsWith("...}. Missing but required: {x}."));
+  EXPECT_LT(run.error().message.size(), 4000U);
 }
 
 TEST(Response, HasTheSpecAndTheOutputs) {

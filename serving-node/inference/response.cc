@@ -30,11 +30,12 @@ ModelSpec SpecOf(const Pieces& response) {
     const bool is_spec = tag == DelimitedTag(PredictResponse::kModelSpecFieldNumber);
     if (is_spec ? !ReadMessage(&in, &spec) : !WireFormatLite::SkipField(&in, tag)) return {};
   }
+  if (!in.ConsumedEntireMessage()) return {};
   return spec;
 }
 
 Result<engine::TensorMap> OutputsOf(const Pieces& response) {
-  const auto malformed = [] { return Internal("the answer of a peer is not a PredictResponse"); };
+  const auto malformed = [] { return Internal("the bytes are not a PredictResponse"); };
   tensor::PiecesStream stream(response);
   CodedInputStream in(&stream);
   engine::TensorMap outputs;

@@ -13,7 +13,8 @@ namespace longshore::inference {
 Pieces ResponseOf(const tensorflow::serving::ModelSpec& spec, const engine::TensorMap& outputs,
                   tensor::Encoding encoding);
 
-// Reads the ModelSpec of a PredictResponse and skips its tensors. It is empty if the response has none.
+// Reads the ModelSpec of a PredictResponse and skips its tensors. It is empty if the response has
+// none or is malformed.
 tensorflow::serving::ModelSpec SpecOf(const Pieces& response);
 
 // Reads the tensors of a PredictResponse. Internal if it is malformed.

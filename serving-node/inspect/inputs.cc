@@ -114,6 +114,20 @@ Result<Inputs> ParseInputs(std::string_view json, const std::string& signature, 
 
 }  // namespace
 
+std::string OtherShapes(const engine::TensorMap& inputs, const SignatureDef& signature) {
+  std::string text;
+  for (const auto& [name, given] : inputs) {
+    const auto wanted = signature.inputs().find(name);
+    if (wanted == signature.inputs().end()) continue;
+    const auto pattern = tensor::PatternOf(wanted->second);
+    if (tensor::Matches(given.shape(), pattern)) continue;
+    text += fmt::format("; the input \"{}\" is {} {}, and the signature states {} {}", name, DTypeName(given.type()),
+                        tensor::ToString(given.shape()), DTypeName(tensor::FromProto(wanted->second.dtype())),
+                        tensor::ToString(pattern));
+  }
+  return text;
+}
+
 std::string SignatureOf(const Options& options) {
   return options.signature.empty() ? kDefaultSignature : options.signature;
 }

@@ -17,8 +17,12 @@ std::string SignatureOf(const Options& options);
 // Returns the signature with this name; InvalidArgument, which lists the existing signatures, if there is none.
 Result<const tensorflow::SignatureDef*> FindSignature(const engine::LoadedModel& model, const std::string& name);
 
-// Returns InvalidArgument if an input has the wrong name, type or shape. The message names the file, the input, and the
-// expected and the given type and shape.
+// Returns InvalidArgument if an input has the wrong name or type. The message names the file, the input, and the
+// expected and the given type and shape. Shapes are not checked, because the graph decides which ones are valid.
 Result<Inputs> ReadInputs(const Options& options, const engine::LoadedModel& model);
+
+// Returns a sentence for each input whose shape is not one that the signature states, to explain the error of a run; ""
+// if there is none.
+std::string OtherShapes(const engine::TensorMap& inputs, const tensorflow::SignatureDef& signature);
 
 }  // namespace longshore::inspect

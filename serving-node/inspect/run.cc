@@ -79,12 +79,17 @@ Status RunSignature(engine::Engine& engine, const Path& version_dir, const Optio
   ASSIGN_OR_RETURN(Inputs inputs, ReadInputs(options, *model));
   const RunRequest request{
       .signature = std::move(inputs.signature), .inputs = std::move(inputs.tensors), .outputs = options.outputs};
-  ASSIGN_OR_RETURN(const TensorMap outputs, RunRepeatedly(*model, request, options.repeat, notes));
+  auto outputs = RunRepeatedly(*model, request, options.repeat, notes);
+  if (!outputs) {
+    ASSIGN_OR_RETURN(const tensorflow::SignatureDef* signature, FindSignature(*model, request.signature));
+    outputs.error().message += OtherShapes(request.inputs, *signature);
+    return tl::make_unexpected(std::move(outputs.error()));
+  }
   if (options.profile) {
     ASSIGN_OR_RETURN(const auto profile, model->Profile(request));
     notes << ToText(profile);
   }
-  return options.out.empty() ? WriteJson(outputs, out) : WriteFiles(outputs, options.out, out);
+  return options.out.empty() ? WriteJson(*outputs, out) : WriteFiles(*outputs, options.out, out);
 }
 
 }  // namespace longshore::inspect

@@ -5,11 +5,8 @@
 #include "serving-node/inference/response.h"
 
 namespace longshore::routing {
-namespace {
 
 using tensorflow::serving::ModelSpec;
-
-}  // namespace
 
 const char* NameOf(Api api) {
   switch (api) {

@@ -76,16 +76,16 @@ class Proxy {
   std::thread thread_;
 };
 
-std::future<Result<std::string>> AskForLoad(Forwarder& forwarder, const std::string& target) {
+std::future<Result<Pieces>> AskForLoad(Forwarder& forwarder, const std::string& target) {
   peer::LoadRequest request;
   request.set_fleet("f");
-  auto reply = std::make_shared<std::promise<Result<std::string>>>();
+  auto reply = std::make_shared<std::promise<Result<Pieces>>>();
   auto future = reply->get_future();
   ForwardCall call;
   call.target = target;
   call.method = "/longshore.peer.Peer/GetLoad";
-  call.serialized = request.SerializeAsString();
-  forwarder.Forward(std::move(call), [reply](Result<std::string> each) { reply->set_value(std::move(each)); });
+  call.serialized = Pieces(request.SerializeAsString());
+  forwarder.Forward(std::move(call), [reply](Result<Pieces> each) { reply->set_value(std::move(each)); });
   return future;
 }
 

@@ -152,7 +152,7 @@ evidence::PairTerms Pairing::TermsOf(const Request& request, const UsersRun& run
 
 evidence::Pair Pairing::MakePair(const Request& request, const UsersRun& run, const BothVersions& both) const {
   const auto input = std::make_shared<const Input>(
-      Input{request.call.request, run.padded_rows, both.candidate, both.stable, deps_.budget.elements_max});
+      Input{request.call.request.Detached(), run.padded_rows, both.candidate, both.stable, deps_.budget.elements_max});
   const std::shared_ptr<Arm> arm = request.model->candidate()->arm;
   const PairPolicy& policy = request.model->pairs;
   return {.run = [this, input,

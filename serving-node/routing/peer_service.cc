@@ -1,9 +1,12 @@
 #include "serving-node/routing/peer_service.h"
 
+#include "common/net/grpc/unary_reactor.h"
+
 namespace longshore::routing {
 
-PeerService::PeerService(std::string fleet, std::function<PeerLoad()> load, GetStateFunction state)
-    : fleet_(std::move(fleet)), load_(std::move(load)), state_(std::move(state)) {}
+PeerService::PeerService(std::string fleet, std::function<PeerLoad()> load, GetStateFunction state,
+                         rpc::AnswerTime answer_time)
+    : fleet_(std::move(fleet)), load_(std::move(load)), state_(std::move(state)), deadlines_(answer_time) {}
 
 ::grpc::Status PeerService::CheckFleet(const std::string& fleet_of_caller) const {
   if (fleet_of_caller == fleet_) return ::grpc::Status::OK;
@@ -20,9 +23,7 @@ PeerService::PeerService(std::string fleet, std::function<PeerLoad()> load, GetS
     reply->set_queued(load.queued);
     reply->set_concurrent_runs_max(load.concurrent_runs_max);
   }
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(same_fleet);
-  return reactor;
+  return rpc::FinishCall(context, deadlines_, same_fleet, reply->ByteSizeLong());
 }
 
 ::grpc::ServerUnaryReactor* PeerService::GetState(::grpc::CallbackServerContext* context,
@@ -34,9 +35,7 @@ PeerService::PeerService(std::string fleet, std::function<PeerLoad()> load, GetS
   } else if (status.ok()) {
     status = {::grpc::StatusCode::NOT_FOUND, "this node has not received its desired state yet"};
   }
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(status);
-  return reactor;
+  return rpc::FinishCall(context, deadlines_, status, reply->ByteSizeLong());
 }
 
 }  // namespace longshore::routing

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "common/net/grpc/answer_deadlines.h"
 #include "longshore/peer.grpc.pb.h"
 #include "serving-node/routing/forwarder.h"
 
@@ -17,8 +18,9 @@ class PeerService final : public peer::Peer::CallbackService {
   using GetStateFunction = std::function<std::shared_ptr<const control::DesiredState>()>;
 
   // `load` and `state` are called on gRPC's threads and must not block. `state` may be empty, and may return null if
-  // this node has no state yet.
-  PeerService(std::string fleet, std::function<PeerLoad()> load, GetStateFunction state = {});
+  // this node has no state yet. A call ends if its caller does not read the answer within the answer time.
+  PeerService(std::string fleet, std::function<PeerLoad()> load, GetStateFunction state = {},
+              rpc::AnswerTime answer_time = {});
 
   // Both reply FAILED_PRECONDITION if the caller belongs to another fleet; GetState replies NOT_FOUND if this node has
   // no state yet.
@@ -33,6 +35,7 @@ class PeerService final : public peer::Peer::CallbackService {
   const std::string fleet_;
   const std::function<PeerLoad()> load_;
   const GetStateFunction state_;
+  rpc::AnswerDeadlines deadlines_;
 };
 
 }  // namespace longshore::routing

@@ -102,11 +102,12 @@ bool AreBools(const Tensor& tensor) {
   return std::all_of(bytes, bytes + tensor.bytes(), [](unsigned char byte) { return byte <= 1; });
 }
 
-// Whether the values can have this many elements. Checked before their memory is allocated, which is at most 32 times
-// `size`.
+// Whether the values can have this many elements. Checked before their memory is allocated, which is at most 16 times
+// `size`: a string of 32 bytes in memory has at least two bytes on the wire.
 bool CanHold(DType type, bool is_content, size_t size, int64_t count) {
   const auto elements = static_cast<size_t>(count);
-  if (is_content || IsFixed(type)) return elements * ElementBytes(type) == size;
+  const size_t bytes = ElementBytes(type);
+  if (is_content || IsFixed(type)) return bytes > 0 && size % bytes == 0 && elements == size / bytes;
   return elements <= (type == DType::kString ? size / 2 : size);
 }
 
@@ -185,18 +186,20 @@ size_t StringsBytes(const Tensor& tensor) {
   return bytes;
 }
 
-// Appends bytes of the tensor's buffer. They are copied if they are few, and if to refer to them would keep a larger
-// buffer alive.
-void AppendBytes(std::string_view bytes, const Tensor& tensor, PiecesBuilder* out) {
+// Appends the tensor's buffer. It is copied if it is small, and if it is a part of a larger buffer, which a reference
+// would keep alive.
+void AppendBuffer(const Tensor& tensor, PiecesBuilder* out) {
+  const std::string_view bytes(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
   const bool refers = bytes.size() >= PiecesBuilder::kReferredBytesMin && tensor.owns() && !tensor.is_part();
   if (refers) return out->Refer(bytes, std::make_shared<const Tensor>(tensor));
   out->copied() += bytes;
 }
 
-void AppendStrings(const Tensor& tensor, PiecesBuilder* out) {
+// Copies the strings, because a reference to one of them would keep all others alive.
+void AppendStrings(const Tensor& tensor, std::string* out) {
   for (const auto& value : tensor.values<std::string>()) {
-    AppendDelimited(TensorProto::kStringValFieldNumber, value.size(), &out->copied());
-    AppendBytes(value, tensor, out);
+    AppendDelimited(TensorProto::kStringValFieldNumber, value.size(), out);
+    *out += value;
   }
 }
 
@@ -384,12 +387,12 @@ void AppendTo(const Tensor& tensor, Encoding encoding, PiecesBuilder* out) {
   AppendHead(tensor, &out->copied());
   if (form == Form::kRaw) {
     AppendDelimited(RawFieldOf(tensor, encoding), tensor.bytes(), &out->copied());
-    AppendBytes({reinterpret_cast<const char*>(tensor.data()), tensor.bytes()}, tensor, out);
+    AppendBuffer(tensor, out);
   } else if (form == Form::kVarints) {
     AppendDelimited(FieldOf(tensor.type()), SizeOfVarints(tensor), &out->copied());
     AppendVarints(tensor, &out->copied());
   } else if (form == Form::kStrings) {
-    AppendStrings(tensor, out);
+    AppendStrings(tensor, &out->copied());
   }
 }
 

@@ -61,6 +61,7 @@ const std::vector<std::string> kProtos = {
     "dtype: DT_FLOAT tensor_shape { dim { size: 1 } } version_number: 3 tensor_content: '\\000\\000\\200\\077'",
     "dtype: DT_FLOAT tensor_shape { dim { size: 1 } } tensor_content: '\\000\\000\\200'",
     "dtype: DT_DOUBLE tensor_shape { dim { size: 2 } } double_val: [1e300, -0.0]",
+    "dtype: DT_DOUBLE tensor_shape { dim { size: 2305843009213693952 } }",
     "dtype: DT_INT32 tensor_shape { dim { size: 3 } } int_val: [1, -1, 2147483647]",
     "dtype: DT_INT8 tensor_shape { dim { size: 2 } } int_val: [-128, 300]",
     "dtype: DT_UINT8 tensor_shape { dim { size: 2 } } int_val: [255, -1]",
@@ -98,10 +99,13 @@ TEST(WireTensor, AcceptsFieldsInAnyOrderAndMoreThanOnce) {
   const std::string values = Parse("int_val: [7, 8]").SerializeAsString();
   const std::string one = Parse("int_val: [7]").SerializeAsString();
   const std::string unpacked = "\x38\x07\x38\x08";  // Field 7 twice, each a varint.
-  const std::string unknown = "\xa0\x06\x01";       // Field 100.
+  const std::string huge =
+      Parse("dtype: DT_DOUBLE tensor_shape { dim { size: 2305843009213693952 } }").SerializeAsString();
+  const std::string none = {'\x32', '\0'};     // Field 6 with no values.
+  const std::string unknown = "\xa0\x06\x01";  // Field 100.
   for (const std::string& bytes :
        {values + shape + type, type + shape + one + one, type + shape + unpacked, type + shape + shape + values,
-        type + unknown + shape + values, type + type + shape + values, type + shape + values + unknown}) {
+        type + unknown + shape + values, type + type + shape + values, type + shape + values + unknown, huge + none}) {
     EXPECT_EQ(ReadByCodec(Split(bytes, 2)), ReadByGeneratedCode(bytes));
   }
 }
@@ -149,6 +153,8 @@ TEST(WireTensor, IsWrittenWithoutACopyOfALargeBuffer) {
   PiecesBuilder builder;
   AppendTo(tensor, Encoding::kTypedFields, &builder);
   EXPECT_EQ(builder.Build().all().at(1).bytes.data(), reinterpret_cast<const char*>(tensor.data()));
+  AppendTo(Tensor::Of<std::string>({2}, {std::string(5000, 'x'), ""}), Encoding::kTypedFields, &builder);
+  EXPECT_EQ(builder.Build().all().size(), 1U) << "a string would keep the other strings in memory";
   AppendTo(tensor.Rows(1, 2), Encoding::kTypedFields, &builder);
   EXPECT_EQ(builder.Build().all().size(), 1U) << "a row would keep the whole tensor in memory";
 }

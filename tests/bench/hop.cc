@@ -48,7 +48,9 @@ class Hop {
  public:
   // The connection is in plain text if `identity` is null.
   Hop(std::shared_ptr<const identity::PeerIdentity> identity, std::string request)
-      : identity_(std::move(identity)), request_(std::move(request)), echo_(StartCallbackEcho(Credentials())) {
+      : identity_(std::move(identity)),
+        request_(std::move(request)),
+        echo_(StartCallbackEcho({.credentials = Credentials()})) {
     Connect();
   }
 

@@ -1,17 +1,17 @@
-"""Effects on clients of swaps, restarts, loads of other models and overload; and memory after reloads."""
+"""Effects on clients of swaps, restarts, and loads of other models; and memory after reloads."""
 
 import contextlib
 import os
 import pathlib
 import signal
-import subprocess
 import tempfile
 import time
 
 from fleet import fleet
+from models import made_model
 from tail import pooled_p999_ms, tail_rows
-from processes import BIN, MODELS, ROOT, Node, client, node, say, traffic, wait_for
-from rows import QUICK_ROUNDS, ROUNDS, row, row_of_figures, row_of_rounds
+from processes import MODELS, Node, node, say, traffic, wait_for
+from rows import row, row_of_rounds
 
 DIGITS = ("--model=digits", "--input=image", "--shape=1,8,8,1")
 # The longest that a user should wait while a version or a node is replaced.
@@ -109,22 +109,10 @@ def restart_rows(restarts: int):
         yield from tail_rows(f"{restarts} restarts", final, RESTART_P999_MAX_MS, RESTART_LONGEST_MAX_MS)
 
 
-def model_of(megabytes: int) -> pathlib.Path:
-    """Returns the folder of a model with two versions of this size. TensorFlow makes it once; the cache keeps it."""
-    caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
-    cache = caches / f"longshore/bench/model_of_{megabytes}_mb"
-    if not cache.exists():
-        say(f"  making a model of {megabytes} MB")
-        command = [os.environ["LONGSHORE_PYTHON"], ROOT / "tests/bench/wide_model.py", str(megabytes), cache]
-        subprocess.run(command, check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return cache
-
-
 def neighbour_rows(quick: bool):
     pairs, seconds, rate = (4, 4, 1000) if quick else (12, 5, 1000)
     say("steady traffic while another model of 64 MB loads and unloads")
-    with configured(default=MODELS / "half_plus_two_tf2", big=model_of(64)) as made, \
+    with configured(default=MODELS / "half_plus_two_tf2", big=made_model("wide", 64)) as made, \
             traffic(f"--grpc=127.0.0.1:{made.node.grpc}", f"--rate={rate}", "--connections=4") as load:
         wait_for(lambda: made.node.available("big") == [1], "the big model")
         windows, loads = {"quiet": [], "busy": []}, 0
@@ -148,44 +136,3 @@ def neighbour_rows(quick: bool):
     yield row(f"p99.9 in ms of all windows together, during {loads} loads", "the same undisturbed", busy, quiet, "<= 1.3",
               basis=f"{pairs} windows together")
     yield row(f"{loads} loads of another model, failed requests", "", failed, 0, "<= 0")
-
-
-def second_of(load, enough) -> tuple[int, dict]:
-    """Returns the number, counted from now, and the progress of the first second for which `enough` is true; at most 60 seconds."""
-    for second in range(1, 61):
-        progress = load.read("progress")
-        if enough(progress):
-            return second, progress
-    return second, progress
-
-
-def overload_round(target: str, seconds: float) -> tuple[float, float, int]:
-    """Returns the answers per second of a closed loop and under overload, and the seconds from there back to normal."""
-    what = ("--input=x", "--shape=1,1024")
-    peak = client(BIN / "longshore-bench", "throughput", target, *what, "--outstanding=8", "--seconds=3")["per_second"]
-    with traffic(target, *what, f"--rate={peak / 2:.0f}", "--deadline_ms=500", "--connections=4", "--in_flight_max=100000") as load:
-        for _ in range(4):
-            normal = load.read("progress")
-        load.send("mark flood")
-        load.send(f"rate {10 * peak:.0f}")
-        time.sleep(seconds)
-        load.send("mark after")
-        load.send(f"rate {peak / 2:.0f}")
-        flood = load.segment("flood")
-        goodput = flood["answered"] / ((flood["ended_unix_ms"] - flood["began_unix_ms"]) / 1000)
-        recovered, _ = second_of(load, lambda p: p["failed"] == 0 and p["answered"] > 0 and p["p99_ms"] <= 2 * normal["p99_ms"])
-    return goodput, peak, recovered
-
-
-def overload_rows(quick: bool):
-    say("ten times the capacity of a model that takes some milliseconds")
-    rounds = []
-    # The engine runs on the same processor that reads and rejects the requests.
-    with node("--max_concurrent_runs=1", "--threads=1", model=model_of(26)) as ours:
-        for _ in range(QUICK_ROUNDS if quick else ROUNDS):
-            rounds.append(overload_round(f"--grpc=127.0.0.1:{ours.grpc}", 5 if quick else 10))
-            goodput, peak, _ = rounds[-1]
-            say(f"  {goodput:.0f} answers per second of {peak:.0f}, {1000 / peak:.1f} ms each")
-    goodput, peak, recovered = (list(values) for values in zip(*rounds, strict=True))
-    yield row_of_rounds("goodput at 10 x capacity, answers per second", "peak", goodput, peak, ">= 0.9")
-    yield row_of_figures("seconds from overload to normal", recovered, "<= 10")

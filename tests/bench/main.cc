@@ -7,6 +7,7 @@
 #include "common/json/json.h"
 #include "common/os/allocator.h"
 #include "tests/bench/accepts.h"
+#include "tests/bench/bytes_client.h"
 #include "tests/bench/echo.h"
 #include "tests/bench/hop.h"
 #include "tests/bench/json_speed.h"
@@ -20,7 +21,7 @@ namespace longshore::bench {
 namespace {
 
 // Prints {"port": P} and serves until SIGTERM.
-Status RunEcho(const std::string& kind) {
+Status RunEcho(const std::string& kind, const GrpcEchoOptions& options) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -29,7 +30,10 @@ Status RunEcho(const std::string& kind) {
   if (kind == "rest") {
     ASSIGN_OR_RETURN(echo, StartRestEcho());
   } else {
-    echo = kind == "grpc-queue" ? StartQueueEcho() : StartCallbackEcho();
+    const auto start = kind == "grpc-queue"   ? StartQueueEcho
+                       : kind == "grpc-bytes" ? StartBytesEcho
+                                              : StartCallbackEcho;
+    echo = start(options);
   }
   std::cout << Json{{"port", echo->port()}}.dump() << std::endl;
   int received = 0;
@@ -46,13 +50,22 @@ int Fail(const Error& error) {
 struct ThroughputFlags {
   std::string grpc;
   std::string rest;
+  std::string infer;
+  bool bytes = false;
+  size_t answer_bytes_min = 0;
   int connections = 4;
   int seconds = 2;
   Pressure pressure;
   load::SampleOptions samples;
 };
 
-Result<std::unique_ptr<load::Client>> MakeClient(const ThroughputFlags& flags, const load::Samples& samples) {
+Result<std::unique_ptr<load::Client>> MakeClient(const ThroughputFlags& flags, const load::Samples& samples,
+                                                 const Calls& calls) {
+  if (!calls.requests.empty()) {
+    const std::string& target = flags.infer.empty() ? flags.grpc : flags.infer;
+    return MakeBytesClient(
+        {.target = target, .connections = flags.connections, .answer_bytes_min = flags.answer_bytes_min}, calls);
+  }
   if (!flags.grpc.empty())
     return load::MakeGrpcClient({.target = flags.grpc, .connections = flags.connections}, samples);
   ASSIGN_OR_RETURN(load::RestOptions options, load::ParseRestTarget(flags.rest));
@@ -64,8 +77,43 @@ Result<std::unique_ptr<load::Client>> MakeClient(const ThroughputFlags& flags, c
 Result<Throughput> RunThroughput(ThroughputFlags flags) {
   flags.pressure.measured = std::chrono::seconds(flags.seconds);
   ASSIGN_OR_RETURN(const load::Samples samples, load::MakeSamples(flags.samples));
-  ASSIGN_OR_RETURN(const auto client, MakeClient(flags, samples));
-  return Measure(*client, samples.size(), flags.pressure);
+  const Calls calls = !flags.infer.empty() ? InferCalls() : flags.bytes ? PredictCalls(samples) : Calls();
+  ASSIGN_OR_RETURN(const auto client, MakeClient(flags, samples, calls));
+  return Measure(*client, calls.requests.empty() ? samples.size() : calls.requests.size(), flags.pressure);
+}
+
+int PrintThroughput(const ThroughputFlags& flags) {
+  const auto measured = RunThroughput(flags);
+  if (!measured) return Fail(measured.error());
+  std::cout << Json{{"answered", measured->answered},
+                    {"failed", measured->failed},
+                    {"first_failure", measured->first_failure},
+                    {"seconds", measured->seconds},
+                    {"server_cpu_seconds", measured->server_cpu_seconds},
+                    {"per_second", static_cast<double>(measured->answered) / measured->seconds}}
+                   .dump()
+            << std::endl;
+  return measured->failed == 0 ? 0 : 1;
+}
+
+void AddThroughput(CLI::App& app, ThroughputFlags& flags) {
+  auto* throughput = app.add_subcommand("throughput", "answers per second, as JSON");
+  throughput->add_option("--grpc", flags.grpc, "host:port");
+  throughput->add_option("--rest", flags.rest, "host:port");
+  throughput->add_option("--infer", flags.infer,
+                         "host:port of a server of the Open Inference Protocol with the model identity");
+  throughput->add_flag("--bytes", flags.bytes, "with --grpc: send requests made before, and do not parse the answers");
+  throughput->add_option("--answer_bytes_min", flags.answer_bytes_min,
+                         "with --bytes or --infer: a shorter answer fails");
+  throughput->add_option("--connections", flags.connections, "of gRPC")->capture_default_str();
+  throughput->add_option("--outstanding", flags.pressure.outstanding, "number of requests in flight")
+      ->capture_default_str();
+  throughput->add_option("--seconds", flags.seconds, "duration of the measurement, which begins after half a second")
+      ->capture_default_str();
+  throughput->add_option("--server_pid", flags.pressure.server, "measure the processor time of this process, too");
+  throughput->add_option("--model", flags.samples.model)->capture_default_str();
+  throughput->add_option("--input", flags.samples.input)->capture_default_str();
+  throughput->add_option("--shape", flags.samples.shape, "shape of one request, batch dimension first")->delimiter(',');
 }
 
 int RunHop(int floats) {
@@ -150,25 +198,19 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   std::string kind = "grpc-callback";
   auto* echo = app.add_subcommand("echo", "serve until SIGTERM; prints its port as JSON");
-  echo->add_option("--kind", kind)->check(CLI::IsMember({"grpc-callback", "grpc-queue", "rest"}));
+  echo->add_option("--kind", kind)->check(CLI::IsMember({"grpc-callback", "grpc-queue", "grpc-bytes", "rest"}));
+  GrpcEchoOptions echo_options;
+  echo->add_option("--answer_floats", echo_options.answer_floats,
+                   "floats of each gRPC answer; 0: the inputs are the outputs");
   ThroughputFlags flags;
-  auto* throughput = app.add_subcommand("throughput", "answers per second, as JSON");
-  throughput->add_option("--grpc", flags.grpc, "host:port");
-  throughput->add_option("--rest", flags.rest, "host:port");
-  throughput->add_option("--connections", flags.connections, "of gRPC")->capture_default_str();
-  throughput->add_option("--outstanding", flags.pressure.outstanding, "number of requests in flight")
-      ->capture_default_str();
-  throughput->add_option("--seconds", flags.seconds, "duration of the measurement, which begins after half a second")
-      ->capture_default_str();
-  throughput->add_option("--model", flags.samples.model)->capture_default_str();
-  throughput->add_option("--input", flags.samples.input)->capture_default_str();
-  throughput->add_option("--shape", flags.samples.shape, "shape of one request, batch dimension first")->delimiter(',');
+  AddThroughput(app, flags);
   Pace pace;
   auto* paced = app.add_subcommand("pace", "latencies at a rate of gRPC requests, as JSON");
   paced->add_option("--grpc", pace.target, "host:port")->required();
   paced->add_option("--rate", pace.per_second, "requests per second")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  paced->add_option("--models", pace.models, "requests name m0, m1 and so on in turn; 0: the model \"default\"");
   Accepts accepts;
   auto* accepting = app.add_subcommand("accepts", "new connections per second, as JSON");
   accepting->add_option("--port", accepts.port, "on 127.0.0.1")->required();
@@ -180,7 +222,7 @@ int Main(int argc, char** argv) {
   hop->add_option("--floats", floats, "number of floats of a request, and of its answer")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   if (*echo) {
-    const auto served = RunEcho(kind);
+    const auto served = RunEcho(kind, echo_options);
     return served ? 0 : Fail(served.error());
   }
   if (*hop) return RunHop(floats);
@@ -190,16 +232,7 @@ int Main(int argc, char** argv) {
   for (const Measurement& each : kMeasurements) {
     if (app.got_subcommand(each.name)) return each.run();
   }
-  const auto measured = RunThroughput(flags);
-  if (!measured) return Fail(measured.error());
-  std::cout << Json{{"answered", measured->answered},
-                    {"failed", measured->failed},
-                    {"first_failure", measured->first_failure},
-                    {"seconds", measured->seconds},
-                    {"per_second", static_cast<double>(measured->answered) / measured->seconds}}
-                   .dump()
-            << std::endl;
-  return measured->failed == 0 ? 0 : 1;
+  return PrintThroughput(flags);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tensorflow_serving/services.grpc.pb.h"
@@ -13,6 +14,7 @@ namespace longshore::bench {
 namespace {
 
 using tensorflow::serving::PredictionService;
+using tensorflow::serving::PredictRequest;
 using tensorflow::serving::PredictResponse;
 using Time = std::chrono::steady_clock;
 
@@ -31,9 +33,17 @@ double QuantileMs(std::vector<Time::duration>& values, double quantile) {
   return std::chrono::duration<double, std::milli>(*at).count();
 }
 
+std::vector<PredictRequest> NameModels(std::vector<PredictRequest> requests, int models) {
+  for (size_t i = 0; models > 0 && i < requests.size(); ++i) {
+    requests[i].mutable_model_spec()->set_name("m" + std::to_string(i % static_cast<size_t>(models)));
+  }
+  return requests;
+}
+
 class Pacer {
  public:
-  Pacer(const Pace& pace, const load::Samples& samples) : pace_(pace), samples_(samples) {
+  Pacer(const Pace& pace, const load::Samples& samples)
+      : pace_(pace), requests_(NameModels(samples.grpc, pace.models)) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // Gives every channel its own connection.
     for (int i = 0; i < pace.connections; ++i) {
@@ -64,8 +74,9 @@ class Pacer {
     auto* call = new Call;
     call->due = due;
     call->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
-    call->reader =
-        stubs_[turn_ % stubs_.size()]->AsyncPredict(&call->context, samples_.grpc[turn_ % samples_.size()], &queue_);
+    // One connection further after all samples: otherwise each model would have a connection of its own.
+    const size_t connection = (turn_ + turn_ / requests_.size()) % stubs_.size();
+    call->reader = stubs_[connection]->AsyncPredict(&call->context, requests_[turn_ % requests_.size()], &queue_);
     call->reader->Finish(&call->response, &call->status, call);
     ++turn_;
     ++under_way_;
@@ -85,7 +96,7 @@ class Pacer {
   }
 
   const Pace& pace_;
-  const load::Samples& samples_;
+  const std::vector<PredictRequest> requests_;
   std::vector<std::unique_ptr<PredictionService::Stub>> stubs_;
   grpc::CompletionQueue queue_;
   load::Arrivals arrivals_{1};

@@ -12,6 +12,7 @@ struct Pace {
   std::string target;  // host:port
   int connections = 4;
   double per_second = 1000;
+  int models = 0;  // Requests name m0, m1 and so on in turn, up to this number of models; 0: the model "default".
   std::chrono::milliseconds warm_up{200};  // Requests that are due in this time are not counted.
   std::chrono::milliseconds measured{1000};
 };

@@ -15,7 +15,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", ROOT / "build/release/bin"))
 MODELS = ROOT / "tests/models"
-SERVER_CPU, CLIENT_CPU = "0", "1"
+SERVER_CPU, CLIENT_CPU, BOTH_CPUS = "0", "1", "0,1"
 WAIT_SECONDS = 60
 
 
@@ -34,10 +34,10 @@ def wait_for(observe, what: str, seconds: float = WAIT_SECONDS, pause: float = 0
 
 
 @contextlib.contextmanager
-def server(*command, log=subprocess.DEVNULL):
-    """Runs a process on the processor of the servers. It must exit on SIGTERM."""
-    process = subprocess.Popen(["taskset", "-c", SERVER_CPU, *map(str, command)], stdout=subprocess.PIPE, stderr=log,
-                               text=True)
+def server(*command, log=subprocess.DEVNULL, cpus: str = SERVER_CPU, environment: dict[str, str] | None = None):
+    """Runs a process on these processors, by default on that of the servers. It must exit on SIGTERM."""
+    process = subprocess.Popen(["taskset", "-c", cpus, *map(str, command)], stdout=subprocess.PIPE, stderr=log, text=True,
+                               env={**os.environ, **(environment or {})})
     try:
         yield process
     finally:
@@ -45,11 +45,18 @@ def server(*command, log=subprocess.DEVNULL):
         process.wait(WAIT_SECONDS)
 
 
+class Echo:
+    """A bare server that listens on `port`."""
+
+    def __init__(self, process: subprocess.Popen):
+        self.process, self.port = process, json.loads(process.stdout.readline())["port"]
+
+
 @contextlib.contextmanager
-def echo(kind: str):
-    """Runs a bare server and yields its port."""
-    with server(BIN / "longshore-bench", "echo", f"--kind={kind}") as process:
-        yield json.loads(process.stdout.readline())["port"]
+def echo(kind: str, answer_floats: int = 0):
+    """Runs a bare server; see `longshore-bench echo --help`."""
+    with server(BIN / "longshore-bench", "echo", f"--kind={kind}", f"--answer_floats={answer_floats}") as process:
+        yield Echo(process)
 
 
 def get(port: int, path: str) -> tuple[int, str]:
@@ -83,14 +90,14 @@ class Node:
 
 
 @contextlib.contextmanager
-def node(*flags, model: pathlib.Path = MODELS / "half_plus_two_tf2"):
+def node(*flags, model: pathlib.Path = MODELS / "half_plus_two_tf2", cpus: str = SERVER_CPU):
     with tempfile.TemporaryDirectory() as folder:
         ports, log = pathlib.Path(folder) / "ports.json", pathlib.Path(folder) / "log"
         what = [] if any(str(flag).startswith("--model_config_file=") for flag in flags) else [f"--model_base_path={model}"]
         where = ["--port=0", "--rest_api_port=0", "--admin_port=0"]
         begin = time.monotonic()
         with open(log, "wb") as errors, server(BIN / "longshore-node", *what, *where, f"--port_file={ports}", *flags,
-                                               log=errors) as process:
+                                               log=errors, cpus=cpus) as process:
             def listens():
                 if process.poll() is not None:
                     raise SystemExit(f"bench: the node exited: {log.read_text()[-500:]}")
@@ -101,12 +108,12 @@ def node(*flags, model: pathlib.Path = MODELS / "half_plus_two_tf2"):
             yield Node(process, known, time.monotonic() - begin)
 
 
-def client(*command, statuses=(0,)) -> dict:
-    """Runs a client on the processor of the clients. Returns the JSON object in its last line of output.
+def client(*command, statuses=(0,), cpus: str = CLIENT_CPU) -> dict:
+    """Runs a client on these processors, by default on that of the clients. Returns the JSON object in its last line of output.
 
     Exits with a message if the client's exit status is not one of `statuses`.
     """
-    done = subprocess.run(["taskset", "-c", CLIENT_CPU, *map(str, command)], capture_output=True, text=True, check=False)
+    done = subprocess.run(["taskset", "-c", cpus, *map(str, command)], capture_output=True, text=True, check=False)
     if done.returncode not in statuses:
         raise SystemExit(f"bench: {' '.join(map(str, command))} failed:\n{done.stdout[-500:]}{done.stderr[-500:]}")
     return json.loads(done.stdout.strip().splitlines()[-1])

@@ -47,6 +47,15 @@ def failed(what: str, peer: str, goal: str) -> dict:
             "basis": "no figure", "interval": None}
 
 
+def shown(what: str, peer: str, ours: list[float], theirs: list[float]) -> dict:
+    """Makes a row of rounds without a goal: `goal` is empty, and `met` is None."""
+    ratio, low, high = median_of_ratios(ours, theirs)
+    medians = statistics.median(ours), statistics.median(theirs)
+    say(f"  {what}: {medians[0]:.4g} against {medians[1]:.4g} of {peer}: {ratio:.3f} within [{low:.3f}, {high:.3f}], no goal")
+    return {"what": what, "peer": peer, "ours": medians[0], "theirs": medians[1], "ratio": ratio, "goal": "", "met": None,
+            "basis": f"{len(ours)} rounds", "interval": [low, high]}
+
+
 def in_turns(measures: dict, rounds: int = ROUNDS) -> dict[str, list]:
     """Returns name -> one value per round. Each round takes all measures one after the other."""
     taken = {name: [] for name in measures}
@@ -83,8 +92,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def finish(rows: list[dict], arguments: argparse.Namespace) -> int:
     """Prints a summary, and a JSON object if requested. Returns the exit status."""
-    missed = [made["what"] for made in rows if not made["met"]]
-    say(f"{len(rows) - len(missed)} of {len(rows)} rows meet their goals" + (f"; missed: {'; '.join(missed)}" if missed else ""))
+    judged = [made for made in rows if made["goal"]]
+    missed = [made["what"] for made in judged if not made["met"]]
+    say(f"{len(judged) - len(missed)} of {len(judged)} rows meet their goals" + (f"; missed: {'; '.join(missed)}" if missed else ""))
     if arguments.json:
         print(json.dumps({"rows": rows}))
     return 1 if arguments.gate and missed else 0

@@ -5,6 +5,8 @@
 #include <semaphore>
 #include <thread>
 
+#include "tests/bench/cpu_time.h"
+
 namespace longshore::bench {
 namespace {
 
@@ -61,11 +63,13 @@ Throughput Measure(load::Client& client, size_t samples, const Pressure& pressur
   for (int i = 0; i < pressure.outstanding; ++i) loop.Send();
   std::this_thread::sleep_for(pressure.warm_up);
   const int64_t before = loop.answered();
+  const double cpu_before = CpuSecondsOf(pressure.server);
   const auto begin = Time::now();
   std::this_thread::sleep_for(pressure.measured);
   Throughput throughput;
   throughput.answered = loop.answered() - before;
   throughput.seconds = std::chrono::duration<double>(Time::now() - begin).count();
+  throughput.server_cpu_seconds = CpuSecondsOf(pressure.server) - cpu_before;
   loop.Stop(pressure.outstanding);
   loop.Report(&throughput);
   return throughput;

@@ -42,6 +42,24 @@ class Bench(unittest.TestCase):
         met += [row("x", "peer", 1, 1, "<= 1.3", ratio=ratio)["met"] for ratio in (1.3, 1.31)]
         self.assertEqual(met, [True, False] * 3)
 
+    def test_a_row_without_a_goal_shows_its_ratio_and_fails_no_gate(self):
+        from rows import finish, shown
+        made = shown("x", "peer", [1, 1, 1], [2, 4, 5])
+        self.assertEqual((made["ratio"], made["interval"], made["goal"], made["met"]), (0.25, [0.2, 0.5], "", None))
+        self.assertEqual(finish([made], argparse.Namespace(json=False, gate=True)), 0)
+
+    def test_an_answer_that_is_too_short_and_an_error_count_as_failed(self):
+        from processes import BIN, client, echo
+        with echo("grpc-bytes", answer_floats=10) as bare:
+            command = (BIN / "longshore-bench", "throughput", "--seconds=1")
+            sent = (*command, f"--grpc=127.0.0.1:{bare.port}", "--bytes")
+            self.assertEqual(client(*sent, "--answer_bytes_min=40")["failed"], 0)
+            short = client(*sent, "--answer_bytes_min=100", statuses=(1,))
+            self.assertEqual(short["answered"], 0)
+            self.assertIn("bytes, not at least 100", short["first_failure"])
+            other = client(*command, f"--infer=127.0.0.1:{bare.port}", statuses=(1,))
+            self.assertEqual(other["answered"], 0)
+
     def test_a_gate_fails_when_a_row_misses_its_goal(self):
         from rows import finish, row
         good, bad = row("x", "", 299, 0, "<= 300"), row("x", "", 301, 0, "<= 300")

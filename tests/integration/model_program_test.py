@@ -133,7 +133,7 @@ def test_run_reports_its_duration_and_the_time_of_each_op(tmp_path):
 WRONG = {
     "of another type": (np.zeros((1, 8, 8, 1)),
                         ["image.npy", 'input "image"', "DT_FLOAT [-1,8,8,1]", "DT_DOUBLE [1,8,8,1]"]),
-    "of another shape": (np.zeros((8, 8), np.float32), ["image.npy", "DT_FLOAT [8,8]"]),
+    "of another shape": (np.zeros((8, 8), np.float32), ['input "image"', "DT_FLOAT [-1,8,8,1]", "DT_FLOAT [8,8]"]),
     "in Fortran order": (np.asfortranarray(np.zeros((2, 8, 8, 1), np.float32)), ["image.npy", "Fortran order"]),
     "of big-endian numbers": (np.zeros((1, 8, 8, 1), ">f4"), ["image.npy", "big-endian"]),
     "of Python objects": (np.array([None]), ["image.npy", "Python objects", "--inputs"]),

@@ -62,6 +62,14 @@ class RawClient {
     received_.erase(0, cut);
     return got;
   }
+  // Reads this many bytes, or fewer if the server has closed the connection.
+  std::string Read(size_t bytes) {
+    while (received_.size() < bytes && ReadSome()) {
+    }
+    std::string got = received_.substr(0, bytes);
+    received_.erase(0, got.size());
+    return got;
+  }
   std::string ReadAll() {
     while (ReadSome()) {
     }

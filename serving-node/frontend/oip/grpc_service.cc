@@ -17,21 +17,6 @@ using ::grpc::ByteBuffer;
 using ::grpc::CallbackServerContext;
 using ::grpc::ServerUnaryReactor;
 
-// Ends a call whose answer is already written.
-ServerUnaryReactor* Finish(CallbackServerContext* context, const Status& status = {}) {
-  ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(rpc::ToGrpc(status));
-  return reactor;
-}
-
-// Ends a call with the answer or with its error.
-template <typename Response>
-ServerUnaryReactor* Finish(CallbackServerContext* context, Result<Response> answer, Response* response) {
-  if (!answer) return Refuse(context, tl::make_unexpected(answer.error()));
-  *response = std::move(*answer);
-  return Finish(context);
-}
-
 // Converts the end of a Load or an Unload to an answer without content.
 template <typename Response>
 Repository::Done Emptied(std::function<void(Result<Response>)> done) {
@@ -41,6 +26,17 @@ Repository::Done Emptied(std::function<void(Result<Response>)> done) {
 }
 
 }  // namespace
+
+template <typename Response>
+ServerUnaryReactor* GrpcService::Finish(Context* context, Result<Response> answer, Response* response) {
+  if (!answer) return Refuse(context, deadlines_, tl::make_unexpected(answer.error()));
+  *response = std::move(*answer);
+  return Finish(context, *response);
+}
+
+GrpcService::Reactor* GrpcService::Finish(Context* context, const google::protobuf::MessageLite& response) {
+  return rpc::FinishCall(context, deadlines_, ::grpc::Status::OK, response.ByteSizeLong());
+}
 
 void GrpcService::Begin(Context* context) const {
   if (!options_.node.empty()) context->AddInitialMetadata(kNodeHeader, options_.node);
@@ -60,12 +56,12 @@ ServerUnaryReactor* GrpcService::ModelInfer(Context* context, const ByteBuffer* 
   Begin(context);
   MeteredRequest metered = Metered();
   auto slot = Enter(*context);
-  if (!slot) return Refuse(context, metered, slot.error());
+  if (!slot) return Refuse(context, deadlines_, metered, slot.error());
   Asked asked;
   auto decoded = Decode(*request, methods_.elements_max(), &metered, &asked);
   if (!decoded) {
     metered.End(decoded.error().code, {});
-    return Refuse(context, tl::make_unexpected(decoded.error()));
+    return Refuse(context, deadlines_, tl::make_unexpected(decoded.error()));
   }
   auto* reactor = new frontend::Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered),
                                                     std::move(*slot));
@@ -94,13 +90,13 @@ ServerUnaryReactor* GrpcService::ModelInfer(Context* context, const ByteBuffer* 
 ServerUnaryReactor* GrpcService::ServerLive(Context* context, const ::inference::ServerLiveRequest*,
                                             ::inference::ServerLiveResponse* response) {
   response->set_live(true);
-  return Finish(context);
+  return Finish(context, *response);
 }
 
 ServerUnaryReactor* GrpcService::ServerReady(Context* context, const ::inference::ServerReadyRequest*,
                                              ::inference::ServerReadyResponse* response) {
   response->set_ready(methods_.ServerReady());
-  return Finish(context);
+  return Finish(context, *response);
 }
 
 ServerUnaryReactor* GrpcService::ModelReady(Context* context, const ::inference::ModelReadyRequest* request,
@@ -119,7 +115,7 @@ ServerUnaryReactor* GrpcService::ModelReady(Context* context, const ::inference:
 ServerUnaryReactor* GrpcService::ServerMetadata(Context* context, const ::inference::ServerMetadataRequest*,
                                                 ::inference::ServerMetadataResponse* response) {
   *response = methods_.ServerMetadata();
-  return Finish(context);
+  return Finish(context, *response);
 }
 
 ServerUnaryReactor* GrpcService::ModelMetadata(Context* context, const ::inference::ModelMetadataRequest* request,
@@ -175,38 +171,38 @@ ServerUnaryReactor* GrpcService::RepositoryModelUnload(Context* context,
 // No region can be registered, so the lists of regions are empty, and there is nothing to unregister.
 ServerUnaryReactor* GrpcService::SystemSharedMemoryStatus(Context* context,
                                                           const ::inference::SystemSharedMemoryStatusRequest*,
-                                                          ::inference::SystemSharedMemoryStatusResponse*) {
-  return Finish(context);
+                                                          ::inference::SystemSharedMemoryStatusResponse* response) {
+  return Finish(context, *response);
 }
 
 ServerUnaryReactor* GrpcService::SystemSharedMemoryRegister(Context* context,
                                                             const ::inference::SystemSharedMemoryRegisterRequest*,
                                                             ::inference::SystemSharedMemoryRegisterResponse*) {
-  return Finish(context, tl::make_unexpected(Methods::NoRegions()));
+  return Refuse(context, deadlines_, tl::make_unexpected(Methods::NoRegions()));
 }
 
-ServerUnaryReactor* GrpcService::SystemSharedMemoryUnregister(Context* context,
-                                                              const ::inference::SystemSharedMemoryUnregisterRequest*,
-                                                              ::inference::SystemSharedMemoryUnregisterResponse*) {
-  return Finish(context);
+ServerUnaryReactor* GrpcService::SystemSharedMemoryUnregister(
+    Context* context, const ::inference::SystemSharedMemoryUnregisterRequest*,
+    ::inference::SystemSharedMemoryUnregisterResponse* response) {
+  return Finish(context, *response);
 }
 
 ServerUnaryReactor* GrpcService::CudaSharedMemoryStatus(Context* context,
                                                         const ::inference::CudaSharedMemoryStatusRequest*,
-                                                        ::inference::CudaSharedMemoryStatusResponse*) {
-  return Finish(context);
+                                                        ::inference::CudaSharedMemoryStatusResponse* response) {
+  return Finish(context, *response);
 }
 
 ServerUnaryReactor* GrpcService::CudaSharedMemoryRegister(Context* context,
                                                           const ::inference::CudaSharedMemoryRegisterRequest*,
                                                           ::inference::CudaSharedMemoryRegisterResponse*) {
-  return Finish(context, tl::make_unexpected(Methods::NoRegions()));
+  return Refuse(context, deadlines_, tl::make_unexpected(Methods::NoRegions()));
 }
 
 ServerUnaryReactor* GrpcService::CudaSharedMemoryUnregister(Context* context,
                                                             const ::inference::CudaSharedMemoryUnregisterRequest*,
-                                                            ::inference::CudaSharedMemoryUnregisterResponse*) {
-  return Finish(context);
+                                                            ::inference::CudaSharedMemoryUnregisterResponse* response) {
+  return Finish(context, *response);
 }
 
 ServerUnaryReactor* GrpcService::TraceSetting(Context* context, const ::inference::TraceSettingRequest* request,

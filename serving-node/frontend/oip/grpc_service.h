@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "common/net/grpc/answer_deadlines.h"
 #include "inference/service.grpc.pb.h"
-#include "serving-node/frontend/answer_deadlines.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
 #include "serving-node/frontend/oip/grpc_stream.h"
@@ -34,7 +34,7 @@ class GrpcService final : public GrpcServiceBase {
     std::string node;                     // "": answers have neither x-longshore-node nor x-longshore-version.
     const RequestMeter* meter = nullptr;  // Null: requests are not counted.
     InFlight* in_flight = nullptr;        // Limits the predictions in flight. Null: no limit.
-    AnswerTime answer_time = {};          // A call ends if its client does not read the answer within this time.
+    rpc::AnswerTime answer_time = {};     // A call ends if its client does not read the answer within this time.
   };
   // `methods` must outlive the service.
   GrpcService(const Methods& methods, Options options)
@@ -88,6 +88,11 @@ class GrpcService final : public GrpcServiceBase {
                        ::inference::LogSettingsResponse* response) override;
 
  private:
+  // Ends a call with the answer or with its error.
+  template <typename Response>
+  Reactor* Finish(Context* context, Result<Response> answer, Response* response);
+  // Ends a call whose response is complete.
+  Reactor* Finish(Context* context, const google::protobuf::MessageLite& response);
   // Metadata that all answers have.
   void Begin(Context* context) const;
   MeteredRequest Metered() const;
@@ -96,7 +101,7 @@ class GrpcService final : public GrpcServiceBase {
 
   const Methods& methods_;
   const Options options_;
-  AnswerDeadlines deadlines_;
+  rpc::AnswerDeadlines deadlines_;
   Streams streams_;
 };
 

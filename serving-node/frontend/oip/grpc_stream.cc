@@ -60,7 +60,7 @@ class Streams::Stream final : public Reactor {
   // Ends the stream if it is reading. Requires that streams_.mutex_ is held.
   void StopReading() {
     if (!std::exchange(is_reading_, false)) return;
-    Finish({::grpc::StatusCode::UNAVAILABLE, "the server accepts no more requests"});
+    End({::grpc::StatusCode::UNAVAILABLE, "the server accepts no more requests"});
   }
 
   void OnReadDone(bool ok) override {
@@ -68,7 +68,7 @@ class Streams::Stream final : public Reactor {
       const std::lock_guard lock(streams_.mutex_);
       if (!std::exchange(is_reading_, false)) return;
     }
-    if (!ok) return Finish(::grpc::Status::OK);
+    if (!ok) return End(::grpc::Status::OK);
     try {
       Handle();
     } catch (const std::bad_alloc&) {
@@ -78,7 +78,7 @@ class Streams::Stream final : public Reactor {
   void OnWriteDone(bool ok) override {
     written_.reset();
     slot_.reset();
-    if (!ok) return Finish(::grpc::Status::CANCELLED);
+    if (!ok) return End(::grpc::Status::CANCELLED);
     const std::lock_guard lock(streams_.mutex_);
     Read();
   }
@@ -111,7 +111,7 @@ class Streams::Stream final : public Reactor {
       Write(std::move(answer));
     } catch (const std::bad_alloc&) {
       slot_.reset();
-      Finish(rpc::ToGrpc(OutOfMemory()));
+      End(rpc::ToGrpc(OutOfMemory()));
     }
   }
 
@@ -122,16 +122,23 @@ class Streams::Stream final : public Reactor {
       answer = OutOfMemory();
       answer_ = Encode(&answer);
     }
-    written_.emplace(parts_.deadlines);
     metered_.End(answer ? Code::kOk : answer.error().code,
                  answer ? answer->model_spec : tensorflow::serving::ModelSpec());
     if (!answer && ends_on_error_) {
       slot_.reset();
-      return Finish(rpc::ToGrpc(answer.error()));
+      return End(rpc::ToGrpc(answer.error()));
     }
-    written_->Begin(parts_.context->c_call(), answer_.Length());
+    BeginToWrite(answer_.Length());
     StartWrite(&answer_);
   }
+
+  void End(const ::grpc::Status& status) {
+    BeginToWrite(0);
+    Finish(status);
+  }
+
+  // Starts the time in which the client must read the bytes that are written next.
+  void BeginToWrite(size_t bytes) { written_.emplace(parts_.deadlines).Begin(parts_.context->c_call(), bytes); }
 
   // Replaces the answer by an error if the answers that are not written yet take too much memory.
   ByteBuffer Encode(Result<Answered>* answer) const {
@@ -155,7 +162,7 @@ class Streams::Stream final : public Reactor {
   Asked asked_;
   MeteredRequest metered_;
   InFlight::Slot slot_;
-  std::optional<AnswerDeadlines::Answer> written_;
+  std::optional<rpc::AnswerDeadlines::Answer> written_;
 };
 
 Streams::Reactor* Streams::Open(StreamParts parts) {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "common/base/error.h"
-#include "serving-node/frontend/answer_deadlines.h"
+#include "common/net/grpc/answer_deadlines.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/inference_call.h"
 #include "serving-node/frontend/metered.h"
@@ -39,7 +39,7 @@ CallInfo InfoOf(const ::grpc::CallbackServerContext& context, std::stop_token ca
 struct StreamParts {
   ::grpc::CallbackServerContext* context;
   const Methods& methods;
-  AnswerDeadlines& deadlines;
+  rpc::AnswerDeadlines& deadlines;
   std::function<MeteredRequest()> meter;          // Called for each request.
   std::function<Result<InFlight::Slot>()> enter;  // Called for each request.
 };

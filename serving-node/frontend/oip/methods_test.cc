@@ -133,7 +133,7 @@ TEST_F(OipTest, CountsOnlyVersionsThatAreReady) {
 class OipServers : public OipTest {
  protected:
   void SetUp() override {
-    GrpcOptions grpc{.listen = "127.0.0.1:0"};
+    GrpcOptions grpc{.listen = "127.0.0.1:0", .connection_age_max_ms = 20};
     const auto service =
         std::make_shared<GrpcService>(methods_, GrpcService::Options{.node = "n", .in_flight = &in_flight_});
     grpc.other_api = service;

@@ -165,7 +165,7 @@ void Capture::Offer(const routing::Failure& failure) {
     ++counts_->left_out;
     return;
   }
-  kept.request = std::make_shared<const inference::Request>(failure.call.request);
+  kept.request = std::make_shared<const inference::Request>(failure.call.request.Detached());
   Post(std::make_shared<const Kept>(std::move(kept)));
 }
 

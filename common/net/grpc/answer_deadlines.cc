@@ -1,9 +1,9 @@
-#include "serving-node/frontend/answer_deadlines.h"
+#include "common/net/grpc/answer_deadlines.h"
 
 #include <algorithm>
 #include <array>
 
-namespace longshore::frontend {
+namespace longshore::rpc {
 namespace {
 
 using std::chrono::milliseconds;
@@ -61,4 +61,4 @@ AnswerDeadlines::Answer::~Answer() {
   own_.splice(own_.end(), deadlines_.answers_, entry_);
 }
 
-}  // namespace longshore::frontend
+}  // namespace longshore::rpc

@@ -11,7 +11,7 @@
 
 #include "common/os/ticker.h"
 
-namespace longshore::frontend {
+namespace longshore::rpc {
 
 // The time to write an answer is at most `grace` plus one second for every bytes_per_second_min bytes of the answer.
 struct AnswerTime {
@@ -60,4 +60,4 @@ class AnswerDeadlines::Answer {
   const std::list<Written>::iterator entry_;
 };
 
-}  // namespace longshore::frontend
+}  // namespace longshore::rpc
