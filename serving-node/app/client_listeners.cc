@@ -94,11 +94,13 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.meter = components_.requests.get();
     options.in_flight = components_.in_flight.get();
     if (flags_.enable_serialization_as_tensor_content) options.encoding = tensor::Encoding::kContent;
-    options.other_api = std::make_shared<frontend::oip::GrpcService>(
+    const auto oip = std::make_shared<frontend::oip::GrpcService>(
         *components_.oip, frontend::oip::GrpcService::Options{.node = options.node,
                                                               .meter = options.meter,
                                                               .in_flight = options.in_flight,
                                                               .answer_time = options.answer_time});
+    options.other_api = oip;
+    options.end_streams = [oip] { oip->EndStreams(); };
     ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *components_.predictor, *components_.catalog));
   }
   if (sockets_.rest.valid()) {
@@ -112,8 +114,9 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.shares_socket = flags_.rest_listen_fd >= 0;
     options.connection_age_max_ms = connection_age_max_ms;
     options.other_api = std::make_shared<frontend::oip::Rest>(
-        *components_.oip, frontend::oip::Rest::Options{
-                              .timeout = options.timeout, .meter = options.meter, .in_flight = options.in_flight});
+        *components_.oip,
+        frontend::oip::Rest::Options{
+            .timeout = options.timeout, .meter = options.meter, .in_flight = options.in_flight, .cors = options.cors});
     ASSIGN_OR_RETURN(servers.rest, frontend::RestServer::Start(options, *components_.predictor, *components_.catalog,
                                                                [this] { return components_.registry.Text(); }));
   }

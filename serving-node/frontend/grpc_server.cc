@@ -90,7 +90,8 @@ class Server final : public GrpcServer {
                      options.in_flight, options.home}),
         model_(catalog, deadlines_, options.reload, options.home),
         health_(deadlines_),
-        other_api_(options.other_api) {
+        other_api_(options.other_api),
+        end_streams_(options.end_streams) {
     ::grpc::ServerBuilder builder;
     Configure(options, builder);
     builder.RegisterService(&prediction_);
@@ -135,6 +136,7 @@ class Server final : public GrpcServer {
   void Drain() override {
     StopAccepting();
     health_.EndWatches();
+    if (end_streams_) end_streams_();
     if (profiler_) profiler_->Drain();
     const auto until = steady_clock::now() + std::chrono::duration_cast<milliseconds>(drain_max_);
     const auto log = [](size_t left) { spdlog::info("draining: {} gRPC connections are left", left); };
@@ -157,6 +159,7 @@ class Server final : public GrpcServer {
   ModelService model_;
   HealthService health_;
   const std::shared_ptr<::grpc::Service> other_api_;
+  const std::function<void()> end_streams_;
   std::unique_ptr<ProfilerService> profiler_;  // Null: not offered.
   std::vector<std::unique_ptr<rpc::ConnectionAcceptor>> acceptors_;
   std::unique_ptr<::grpc::Server> server_;

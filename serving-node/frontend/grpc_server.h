@@ -55,6 +55,7 @@ struct GrpcOptions {
   bool reflection = false;                            // Enable gRPC server reflection.
   std::vector<::grpc::Service*> extra_services = {};  // Further services. Must outlive the server.
   std::shared_ptr<::grpc::Service> other_api = {};    // A service of another protocol for clients. May be null.
+  std::function<void()> end_streams = {};  // Ends the streams of other_api when Drain is called. May be null.
 };
 
 // Thread-safe. If GrpcOptions::node is set, answers of PredictionService have the initial metadata x-longshore-node

@@ -8,8 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,7 @@ inline std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target) {
 class FakePredictor final : public routing::Predictor {
  public:
   void Predict(routing::PredictCall call, routing::PredictDone done) override {
+    if (throws_) throw std::bad_alloc();
     auto answer = Answer(call.request);
     std::lock_guard lock(mutex_);
     calls_.push_back(std::move(call));
@@ -62,6 +65,9 @@ class FakePredictor final : public routing::Predictor {
     return answer;
   }
 
+  // From now on Predict throws std::bad_alloc.
+  void ThrowBadAlloc() { throws_ = true; }
+
   void Hold() {
     std::lock_guard lock(mutex_);
     hold_ = true;
@@ -82,6 +88,7 @@ class FakePredictor final : public routing::Predictor {
  private:
   mutable std::mutex mutex_;
   bool hold_ = false;
+  std::atomic<bool> throws_ = false;
   std::vector<routing::PredictCall> calls_;
   std::vector<routing::PredictDone> held_;
 };

@@ -1,6 +1,7 @@
 #include "serving-node/frontend/oip/grpc_service.h"
 
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "serving-node/frontend/grpc_call.h"
@@ -56,29 +57,34 @@ ServerUnaryReactor* GrpcService::ModelInfer(Context* context, const ByteBuffer* 
   MeteredRequest metered = Metered();
   auto slot = Enter(*context);
   if (!slot) return Refuse(context, deadlines_, metered, slot.error());
-  auto decoded = Decode(*request, methods_.elements_max(), &metered);
+  Asked asked;
+  auto decoded = Decode(*request, methods_.elements_max(), &metered, &asked);
   if (!decoded) {
     metered.End(decoded.error().code, {});
     return Refuse(context, deadlines_, tl::make_unexpected(decoded.error()));
   }
   auto* reactor = new frontend::Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered),
                                                     std::move(*slot));
-  methods_.Infer(std::move(*decoded), InfoOf(*context, reactor->cancelled()),
-                 [done = reactor->Done<Encoded>()](Result<Answered> answer) {
-                   FinishEncoded(std::move(answer), done, [](Answered each) {
-                     return Encoded{std::move(each.model_spec), ToByteBuffer(codec::ToProto(each.answer))};
-                   });
-                 });
+  const auto done = reactor->Done<Encoded>();
+  try {
+    methods_.Infer(std::move(*decoded), InfoOf(*context, reactor->cancelled()), [done](Result<Answered> answer) {
+      FinishEncoded(std::move(answer), done, [](Answered each) {
+        return Encoded{std::move(each.model_spec), ToByteBuffer(codec::ToProto(each.answer))};
+      });
+    });
+  } catch (const std::bad_alloc&) {
+    done(ResourceExhausted("memory does not suffice for this request"));
+  }
   return reactor;
 }
 
 ::grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* GrpcService::ModelStreamInfer(Context* context) {
   Begin(context);
-  return NewStream({.context = context,
-                    .methods = methods_,
-                    .deadlines = deadlines_,
-                    .meter = [this] { return Metered(); },
-                    .enter = [this, context] { return Enter(*context); }});
+  return streams_.Open({.context = context,
+                        .methods = methods_,
+                        .deadlines = deadlines_,
+                        .meter = [this] { return Metered(); },
+                        .enter = [this, context] { return Enter(*context); }});
 }
 
 ServerUnaryReactor* GrpcService::ServerLive(Context* context, const ::inference::ServerLiveRequest*,

@@ -7,6 +7,7 @@
 #include "inference/service.grpc.pb.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
+#include "serving-node/frontend/oip/grpc_stream.h"
 #include "serving-node/frontend/oip/methods.h"
 
 namespace longshore::frontend::oip {
@@ -38,6 +39,9 @@ class GrpcService final : public GrpcServiceBase {
   // `methods` must outlive the service.
   GrpcService(const Methods& methods, Options options)
       : methods_(methods), options_(std::move(options)), deadlines_(options_.answer_time) {}
+
+  // Ends each stream after its current answer, at once if it has none, and all later ones: the server is draining.
+  void EndStreams() { streams_.End(); }
 
   using Context = ::grpc::CallbackServerContext;
   using Reactor = ::grpc::ServerUnaryReactor;
@@ -98,6 +102,7 @@ class GrpcService final : public GrpcServiceBase {
   const Methods& methods_;
   const Options options_;
   rpc::AnswerDeadlines deadlines_;
+  Streams streams_;
 };
 
 }  // namespace longshore::frontend::oip

@@ -2,10 +2,12 @@
 
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
 
+#include "common/base/text.h"
 #include "serving-node/frontend/grpc_call.h"
 #include "serving-node/frontend/oip/codec/proto.h"
 #include "serving-node/inference/wire.h"
@@ -16,68 +18,116 @@ namespace {
 using ::grpc::ByteBuffer;
 using ::inference::ModelStreamInferResponse;
 
-ModelStreamInferResponse ToProto(const Result<Answered>& answer, bool marks_final) {
+// The metadata by which a client of Triton asks that the first error ends its stream.
+constexpr const char* kGrpcError = "triton_grpc_error";
+constexpr size_t kErrorBytesMax = size_t{8} << 10;
+
+tl::unexpected<Error> OutOfMemory() { return ResourceExhausted("memory does not suffice for this request"); }
+
+ModelStreamInferResponse ToProto(const Result<Answered>& answer, const Asked& asked) {
   ModelStreamInferResponse response;
   auto& infer = *response.mutable_infer_response();
-  if (!answer) {
-    response.set_error_message(answer.error().message);
-    return response;
+  if (answer) {
+    infer = codec::ToProto(answer->answer);
+  } else {
+    response.set_error_message(CutText(answer.error().message, kErrorBytesMax));
   }
-  infer = codec::ToProto(answer->answer);
-  if (marks_final) (*infer.mutable_parameters())["triton_final_response"].set_bool_param(true);
+  infer.set_id(asked.id);
+  if (asked.marks_final) (*infer.mutable_parameters())["triton_final_response"].set_bool_param(true);
   return response;
 }
 
-class Stream final : public ::grpc::ServerBidiReactor<ByteBuffer, ByteBuffer> {
+bool AsksForGrpcErrors(const ::grpc::CallbackServerContext& context) {
+  const auto found = context.client_metadata().find(kGrpcError);
+  return found != context.client_metadata().end() && found->second == "true";
+}
+
+}  // namespace
+
+// One stream. Always one operation is under way: a read, the run of a request, or a write. Each of them either begins
+// the next one or ends the stream.
+class Streams::Stream final : public Reactor {
  public:
-  explicit Stream(StreamParts parts) : parts_(std::move(parts)) { StartRead(&request_); }
+  Stream(Streams& streams, StreamParts parts)
+      : streams_(streams), parts_(std::move(parts)), ends_on_error_(AsksForGrpcErrors(*parts_.context)) {}
+
+  // Begins to read a request, or ends the stream. Requires that streams_.mutex_ is held.
+  void Read() {
+    is_reading_ = true;
+    if (streams_.ended_) return StopReading();
+    StartRead(&request_);
+  }
+  // Ends the stream if it is reading. Requires that streams_.mutex_ is held.
+  void StopReading() {
+    if (!std::exchange(is_reading_, false)) return;
+    End({::grpc::StatusCode::UNAVAILABLE, "the server accepts no more requests"});
+  }
 
   void OnReadDone(bool ok) override {
+    {
+      const std::lock_guard lock(streams_.mutex_);
+      if (!std::exchange(is_reading_, false)) return;
+    }
     if (!ok) return End(::grpc::Status::OK);
-    Handle();
+    try {
+      Handle();
+    } catch (const std::bad_alloc&) {
+      Answer(OutOfMemory());
+    }
   }
   void OnWriteDone(bool ok) override {
     written_.reset();
     slot_.reset();
     if (!ok) return End(::grpc::Status::CANCELLED);
-    StartRead(&request_);
+    const std::lock_guard lock(streams_.mutex_);
+    Read();
   }
   void OnCancel() override { cancelled_.request_stop(); }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    {
+      const std::lock_guard lock(streams_.mutex_);
+      streams_.open_.erase(this);
+    }
+    delete this;
+  }
 
  private:
   void Handle() {
+    asked_ = {};
     metered_ = parts_.meter();
     auto slot = parts_.enter();
-    if (!slot) return Answer(tl::make_unexpected(slot.error()), {});
+    if (!slot) return Answer(tl::make_unexpected(slot.error()));
     slot_ = std::move(*slot);
-    auto request = Decode(request_, parts_.methods.elements_max(), &metered_);
+    auto request = Decode(request_, parts_.methods.elements_max(), &metered_, &asked_);
     request_.Clear();
-    if (!request) return Answer(tl::make_unexpected(request.error()), {});
-    const std::string id = request->id;
-    const bool marks_final = request->empty_final_response;
+    if (!request) return Answer(tl::make_unexpected(request.error()));
     parts_.methods.Infer(std::move(*request), InfoOf(*parts_.context, cancelled_.get_token()),
-                         [this, id, marks_final](Result<Answered> answer) {
-                           Answer(std::move(answer), {id, marks_final});
-                         });
+                         [this](Result<Answered> answer) { Answer(std::move(answer)); });
   }
 
-  // What the answer repeats of its request.
-  struct Asked {
-    std::string id;
-    bool marks_final = false;
-  };
-
   // May run on a thread of the engine, which catches no exceptions.
-  void Answer(Result<Answered> answer, const Asked& asked) {
+  void Answer(Result<Answered> answer) {
     try {
-      answer_ = Encode(&answer, asked);
+      Write(std::move(answer));
     } catch (const std::bad_alloc&) {
-      answer = ResourceExhausted("memory does not suffice for this request");
-      answer_ = Encode(&answer, asked);
+      slot_.reset();
+      End(rpc::ToGrpc(OutOfMemory()));
+    }
+  }
+
+  void Write(Result<Answered> answer) {
+    try {
+      answer_ = Encode(&answer);
+    } catch (const std::bad_alloc&) {
+      answer = OutOfMemory();
+      answer_ = Encode(&answer);
     }
     metered_.End(answer ? Code::kOk : answer.error().code,
                  answer ? answer->model_spec : tensorflow::serving::ModelSpec());
+    if (!answer && ends_on_error_) {
+      slot_.reset();
+      return End(rpc::ToGrpc(answer.error()));
+    }
     BeginToWrite(answer_.Length());
     StartWrite(&answer_);
   }
@@ -91,37 +141,56 @@ class Stream final : public ::grpc::ServerBidiReactor<ByteBuffer, ByteBuffer> {
   void BeginToWrite(size_t bytes) { written_.emplace(parts_.deadlines).Begin(parts_.context->c_call(), bytes); }
 
   // Replaces the answer by an error if the answers that are not written yet take too much memory.
-  ByteBuffer Encode(Result<Answered>* answer, const Asked& asked) const {
-    ModelStreamInferResponse response = ToProto(*answer, asked.marks_final);
+  ByteBuffer Encode(Result<Answered>* answer) const {
+    ModelStreamInferResponse response = ToProto(*answer, asked_);
     if (*answer && slot_) {
       if (const Status held = slot_->HoldAnswer(response.ByteSizeLong()); !held) {
         *answer = tl::make_unexpected(held.error());
-        response = ToProto(*answer, false);
+        response = ToProto(*answer, asked_);
       }
     }
-    response.mutable_infer_response()->set_id(asked.id);
     return ToByteBuffer(response);
   }
 
+  Streams& streams_;
   const StreamParts parts_;
+  const bool ends_on_error_;
+  bool is_reading_ = false;
   std::stop_source cancelled_;
   ByteBuffer request_;
   ByteBuffer answer_;
+  Asked asked_;
   MeteredRequest metered_;
   InFlight::Slot slot_;
   std::optional<rpc::AnswerDeadlines::Answer> written_;
 };
 
-}  // namespace
+Streams::Reactor* Streams::Open(StreamParts parts) {
+  auto stream = std::make_unique<Stream>(*this, std::move(parts));
+  const std::lock_guard lock(mutex_);
+  open_.insert(stream.get());
+  stream->Read();
+  return stream.release();
+}
 
-Result<codec::InferRequest> Decode(const ByteBuffer& bytes, int64_t elements_max, MeteredRequest* metered) {
+void Streams::End() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  for (Stream* stream : open_) stream->StopReading();
+}
+
+Result<codec::InferRequest> Decode(const ByteBuffer& bytes, int64_t elements_max, MeteredRequest* metered,
+                                   Asked* asked) try {
   ::inference::ModelInferRequest message;
   ByteBuffer copy = bytes;  // Shares the memory of the slices.
   ::grpc::ProtoBufferReader reader(&copy);
   const bool is_read = reader.status().ok() && message.ParseFromZeroCopyStream(&reader);
   metered->SetModel(message.model_name());
+  *asked = {message.id(), codec::AsksForFinalResponse(message)};
   if (!is_read) return tl::make_unexpected(longshore::inference::Malformed(message, bytes.Length()));
   return codec::FromProto(std::move(message), elements_max);
+} catch (const std::bad_alloc&) {
+  return OutOfMemory();
 }
 
 CallInfo InfoOf(const ::grpc::CallbackServerContext& context, std::stop_token cancelled) {
@@ -130,7 +199,5 @@ CallInfo InfoOf(const ::grpc::CallbackServerContext& context, std::stop_token ca
           .protocol = routing::Protocol::kOipGrpc,
           .cancelled = std::move(cancelled)};
 }
-
-::grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* NewStream(StreamParts parts) { return new Stream(std::move(parts)); }
 
 }  // namespace longshore::frontend::oip

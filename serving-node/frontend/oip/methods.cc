@@ -1,7 +1,10 @@
 #include "serving-node/frontend/oip/methods.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "serving-node/frontend/oip/metadata.h"
@@ -44,6 +47,8 @@ Error UnknownModel(const ModelName& model) {
           fmt::format("Request for unknown model: '{}' version {} is not found", model.name, model.version)};
 }
 
+tl::unexpected<Error> OutOfMemory() { return ResourceExhausted("memory does not suffice for this request"); }
+
 // Returns the error as this protocol words it.
 Error Worded(const Error& error, const ModelName& model) {
   return error.code == Code::kNotFound ? UnknownModel(model) : error;
@@ -75,12 +80,15 @@ routing::PredictCall CallOf(ModelSpec spec, InferRequest* request, CallInfo info
   return ToCall(std::move(info), {std::move(spec), std::exchange(request->inputs, {}), std::move(outputs)});
 }
 
-Result<Answered> ToAnswered(const InferRequest& request, Result<routing::PredictAnswer> answer) {
+// Runs on a thread of the engine, which catches no exceptions.
+Result<Answered> ToAnswered(const InferRequest& request, Result<routing::PredictAnswer> answer) try {
   if (!answer) return tl::make_unexpected(Worded(answer.error(), {request.model, request.version}));
   ModelSpec spec = answer->model_spec;
   ASSIGN_OR_RETURN(engine::TensorMap outputs, OutputsOf(std::move(*answer)));
   ASSIGN_OR_RETURN(auto converted, codec::AnswerTo(request, spec.version().value(), std::move(outputs)));
   return Answered{std::move(converted), std::move(spec)};
+} catch (const std::bad_alloc&) {
+  return OutOfMemory();
 }
 
 const char* StateOf(models::State state) {
@@ -121,13 +129,27 @@ Status CheckRepository(const std::string& repository) {
 }
 
 void Methods::Infer(InferRequest request, CallInfo info, const Done<Answered>& done) const {
+  // The predictor may throw before it takes the call, and after it.
+  const auto is_done = std::make_shared<std::atomic<bool>>(false);
+  const Done<Answered> once = [is_done, done](Result<Answered> answer) {
+    if (!is_done->exchange(true)) done(std::move(answer));
+  };
+  try {
+    Run(std::move(request), std::move(info), once);
+  } catch (const std::bad_alloc&) {
+    once(OutOfMemory());
+  }
+}
+
+void Methods::Run(InferRequest request, CallInfo info, Done<Answered> done) const {
   auto spec = SpecFor({request.model, request.version});
   if (!spec) return done(tl::make_unexpected(spec.error()));
   ApplyTerms(request, &info);
   routing::PredictCall call = CallOf(std::move(*spec), &request, std::move(info));
-  deps_.predictor.Predict(std::move(call), [request = std::move(request), done](Result<routing::PredictAnswer> answer) {
-    done(ToAnswered(request, std::move(answer)));
-  });
+  deps_.predictor.Predict(
+      std::move(call), [request = std::move(request), done = std::move(done)](Result<routing::PredictAnswer> answer) {
+        done(ToAnswered(request, std::move(answer)));
+      });
 }
 
 void Methods::ModelReady(const ModelName& model, TimePoint deadline, const Done<bool>& done) const {

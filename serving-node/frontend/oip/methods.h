@@ -45,8 +45,9 @@ class Methods {
     const routing::RunStatistics& statistics;
     std::function<bool()> ready;  // Whether the node can answer requests to all its models.
     std::string software_version;
-    int64_t elements_max;         // Of all inputs of a request together.
-    bool may_change_log = false;  // Whether callers, who have the scope admin, may change the level of the node's log.
+    int64_t elements_max;  // Of all inputs of a request together.
+    bool may_change_log =
+        false;  // Whether callers, which have the scope admin, may change the level of the node's log.
   };
   // The dependencies must outlive this object and its calls.
   explicit Methods(Deps deps) : deps_(std::move(deps)) {}
@@ -56,7 +57,7 @@ class Methods {
   ::inference::ServerMetadataResponse ServerMetadata() const;
 
   // Runs the request. `info` must have the protocol, the headers and the deadline of the call; a priority and a timeout
-  // in the parameters of the request override them.
+  // in the parameters of the request override them. ResourceExhausted if memory does not suffice.
   void Infer(codec::InferRequest request, CallInfo info, const Done<Answered>& done) const;
 
   // Whether a version is ready to answer. An unknown model or version is not ready, which is not an error.
@@ -80,6 +81,7 @@ class Methods {
   static Error NoRegions();
 
  private:
+  void Run(codec::InferRequest request, CallInfo info, Done<Answered> done) const;
   template <typename T>
   void Describe(const ModelName& model, TimePoint deadline, T (*convert)(const ModelView&), const Done<T>& done) const;
   std::vector<int64_t> ReadyVersions(const std::string& model) const;

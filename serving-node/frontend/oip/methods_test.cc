@@ -133,9 +133,11 @@ TEST_F(OipTest, CountsOnlyVersionsThatAreReady) {
 class OipServers : public OipTest {
  protected:
   void SetUp() override {
-    GrpcOptions grpc{.listen = "127.0.0.1:0"};
-    grpc.other_api =
+    GrpcOptions grpc{.listen = "127.0.0.1:0", .connection_age_max_ms = 20};
+    const auto service =
         std::make_shared<GrpcService>(methods_, GrpcService::Options{.node = "n", .in_flight = &in_flight_});
+    grpc.other_api = service;
+    grpc.end_streams = [service] { service->EndStreams(); };
     grpc_ = *GrpcServer::Start(std::move(grpc), predictor_, catalog_);
     RestOptions rest{.listen = "127.0.0.1:0"};
     rest.other_api = std::make_shared<Rest>(methods_, Rest::Options{.in_flight = &in_flight_});
@@ -196,6 +198,97 @@ TEST_F(OipServers, AnswerTheRequestsOfAStreamInOrder) {
   while (stream->Read(&answer)) errors.push_back(answer.error_message());
   EXPECT_THAT(errors, ElementsAre("", HasSubstr("invalid datatype"), ""));
   EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(OipServers, RepeatInAStreamTheIdAndTheMarkOfARequestThatIsNotValid) {
+  ::grpc::ClientContext context;
+  const auto stream = stub_->ModelStreamInfer(&context);
+  ModelInferRequest wrong = Message();
+  wrong.set_id("2");
+  wrong.mutable_inputs(0)->set_name(std::string(100000, 'x'));
+  wrong.mutable_inputs(0)->set_datatype("nope");
+  (*wrong.mutable_parameters())["triton_enable_empty_final_response"].set_bool_param(true);
+  ASSERT_TRUE(stream->Write(wrong));
+  stream->WritesDone();
+  ::inference::ModelStreamInferResponse answer;
+  ASSERT_TRUE(stream->Read(&answer));
+  EXPECT_EQ(answer.infer_response().id(), "2");
+  EXPECT_TRUE(answer.infer_response().parameters().at("triton_final_response").bool_param());
+  EXPECT_THAT(answer.error_message(), HasSubstr("invalid datatype"));
+  EXPECT_LT(answer.error_message().size(), 10000u);
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(OipServers, EndAStreamWithTheFirstErrorIfItsMetadataAskForThat) {
+  ::grpc::ClientContext context;
+  context.AddMetadata("triton_grpc_error", "true");
+  const auto stream = stub_->ModelStreamInfer(&context);
+  ModelInferRequest wrong = Message();
+  wrong.set_model_name("nope");
+  ASSERT_TRUE(stream->Write(Message()) && stream->Write(wrong));
+  ::inference::ModelStreamInferResponse answer;
+  ASSERT_TRUE(stream->Read(&answer));
+  EXPECT_FALSE(stream->Read(&answer));
+  EXPECT_EQ(stream->Finish().error_code(), ::grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(OipServers, EndAnIdleStreamWhenTheServerDrains) {
+  ::grpc::ClientContext context;
+  const auto stream = stub_->ModelStreamInfer(&context);
+  ASSERT_TRUE(stream->Write(Message()));
+  ::inference::ModelStreamInferResponse answer;
+  ASSERT_TRUE(stream->Read(&answer));
+  std::jthread draining([this] { grpc_->Drain(); });
+  EXPECT_FALSE(stream->Read(&answer));
+  EXPECT_EQ(stream->Finish().error_code(), ::grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(OipServers, AnswerTheCurrentRequestOfAStreamBeforeADrainEndsIt) {
+  predictor_.Hold();
+  ::grpc::ClientContext context;
+  const auto stream = stub_->ModelStreamInfer(&context);
+  ASSERT_TRUE(stream->Write(Message()));
+  while (predictor_.calls() == 0) std::this_thread::yield();
+  std::jthread draining([this] { grpc_->Drain(); });
+  while (grpc_->listen_fd() != -1) std::this_thread::yield();
+  for (const auto& done : predictor_.TakeHeld()) done(FakePredictor::Answer(predictor_.last().request));
+  ::inference::ModelStreamInferResponse answer;
+  ASSERT_TRUE(stream->Read(&answer));
+  EXPECT_EQ(answer.error_message(), "");
+  EXPECT_FALSE(stream->Read(&answer));
+  EXPECT_EQ(stream->Finish().error_code(), ::grpc::StatusCode::UNAVAILABLE);
+}
+
+// Memory may run out in the predictor, which then throws, or when a large answer is converted.
+TEST_F(OipServers, AnswerWithResourceExhaustedIfMemoryDoesNotSuffice) {
+  predictor_.ThrowBadAlloc();
+  ::grpc::ClientContext context;
+  ::inference::ModelInferResponse unary;
+  EXPECT_EQ(stub_->ModelInfer(&context, Message(), &unary).error_code(), ::grpc::StatusCode::RESOURCE_EXHAUSTED);
+  ::grpc::ClientContext second;
+  const auto stream = stub_->ModelStreamInfer(&second);
+  ASSERT_TRUE(stream->Write(Message()) && stream->Write(Message()) && stream->WritesDone());
+  ::inference::ModelStreamInferResponse answer;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(stream->Read(&answer));
+    EXPECT_THAT(answer.error_message(), HasSubstr("memory does not suffice"));
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_TRUE(in_flight_.Enter()) << "the slot is still taken";
+}
+
+TEST_F(OipServers, RefuseChangesByPagesOfOtherWebSites) {
+  const auto unload = [this](const std::string& headers) {
+    return Fetch(rest_->port(), "POST", "/v2/repository/models/digits/unload", "{}", headers);
+  };
+  for (const char* origin : {"Origin: http://evil.example\r\n", "Origin: null\r\n"}) {
+    EXPECT_THAT(unload(origin), AllOf(HasSubstr("403"), HasSubstr("Origin"))) << origin;
+    EXPECT_THAT(Fetch(rest_->port(), "POST", "/v2/logging", "{}", origin), HasSubstr("403")) << origin;
+    EXPECT_THAT(Fetch(rest_->port(), "POST", "/v2/models/digits/infer", kBody, origin), HasSubstr("200 OK"));
+  }
+  EXPECT_TRUE(repository_.changes_.empty());
+  EXPECT_THAT(unload("Origin: http://h\r\n"), HasSubstr("200 OK")) << "Host is h";
+  EXPECT_THAT(repository_.changes_, ElementsAre("unload digits"));
 }
 
 TEST_F(OipServers, EndAStreamThatIsCancelledWhileARequestRuns) {

@@ -141,6 +141,26 @@ Response AnswerSettings(const Methods& methods, const Request& request, Kind kin
   }
 }
 
+bool ChangesNode(Kind kind) {
+  return kind == Kind::kLoad || kind == Kind::kUnload || kind == Kind::kUpdateTraceSettings ||
+         kind == Kind::kUpdateLogSettings;
+}
+
+// Returns whether a page of another web site sends the request. Browsers add the header `Origin` to every POST, and
+// they send a POST with the type text/plain to other sites without asking them first.
+bool IsOfOtherOrigin(const Request& request) {
+  const std::string_view origin = request.Header("origin");
+  if (origin.empty()) return false;
+  const size_t scheme = origin.find("://");
+  return scheme == origin.npos || origin.substr(scheme + 3) != request.Header("host");
+}
+
+Error OtherOrigin() {
+  return {Code::kPermissionDenied,
+          "the header Origin names another web site than this server: its pages may not change this server, unless "
+          "the server runs with --rest_api_enable_cors_support"};
+}
+
 }  // namespace
 
 std::string Rest::BodyHeader() const { return "Inference-Header-Content-Length"; }
@@ -159,6 +179,7 @@ auth::Scope Rest::ScopeOf(std::string_view method, std::string_view target) cons
 
 void Rest::Handle(Request request, Responder respond) {
   const Route route = ParseOipRoute(request.method, request.target);
+  if (ChangesNode(route.kind) && !options_.cors && IsOfOtherOrigin(request)) return respond(ErrorOf(OtherOrigin()));
   switch (route.kind) {
     case Kind::kUnknown:
     case Kind::kWrongMethod: return respond(NoSuchRoute(route.kind));

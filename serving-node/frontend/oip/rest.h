@@ -21,6 +21,7 @@ class Rest final : public RestApi, public std::enable_shared_from_this<Rest> {
     std::chrono::milliseconds timeout{30000};  // The maximum time of a request.
     const RequestMeter* meter = nullptr;       // Null: requests are not counted.
     InFlight* in_flight = nullptr;             // Limits the predictions in flight. Null: no limit.
+    bool cors = false;                         // Pages of other origins may change the node.
   };
   // `methods` must outlive this object.
   Rest(const Methods& methods, Options options) : methods_(methods), options_(options) {}

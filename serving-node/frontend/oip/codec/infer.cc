@@ -9,7 +9,6 @@ namespace longshore::frontend::oip::codec {
 namespace {
 
 constexpr std::string_view kReservedPrefix = "triton_";
-constexpr std::string_view kEmptyFinalResponse = "triton_enable_empty_final_response";
 
 // Returns the value as a number; nullopt if it is negative or not an integer.
 std::optional<uint64_t> Unsigned(const Parameter& value) {
@@ -71,7 +70,8 @@ Status SetParameter(const std::string& name, const Parameter& value, InferReques
   if (name == "priority") return SetPriority(value, request);
   if (name == "signature_name") return SetTo(name, "string_param", value, &request->signature);
   if (name == "binary_data_output") return SetTo(name, "bool_param", value, &request->binary_data_output);
-  if (name == kEmptyFinalResponse) return SetTo(name, "bool_param", value, &request->empty_final_response);
+  bool is_marked = false;  // AsksForFinalResponse reads the value, because errors are marked, too.
+  if (name == kEmptyFinalResponse) return SetTo(name, "bool_param", value, &is_marked);
   if (name == "sequence_id" || name == "sequence_start" || name == "sequence_end") {
     return InvalidArgument(
         "parameter '{}': sequences are not supported, because no model of this server keeps a state "

@@ -30,8 +30,10 @@ struct InferRequest {
   bool binary_data_output = false;       // REST: the default of RequestedOutput::binary_data.
   std::optional<uint64_t> priority;      // 1 is the highest; 0 and nullopt are the default.
   std::chrono::microseconds timeout{0};  // 0: none.
-  bool empty_final_response = false;     // gRPC streams: mark the last answer to the request.
 };
+
+// The parameter by which a request in a stream asks for a mark on the last answer to it.
+inline constexpr std::string_view kEmptyFinalResponse = "triton_enable_empty_final_response";
 
 // The value of a parameter of a request.
 using Parameter = std::variant<bool, int64_t, uint64_t, double, std::string>;

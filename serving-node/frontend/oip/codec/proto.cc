@@ -178,6 +178,11 @@ Result<InferRequest> FromProto(ModelInferRequest message, int64_t elements_max) 
   return request;
 }
 
+bool AsksForFinalResponse(const ModelInferRequest& message) {
+  const auto found = message.parameters().find(std::string(kEmptyFinalResponse));
+  return found != message.parameters().end() && found->second.bool_param();
+}
+
 ::inference::ModelInferResponse ToProto(const InferAnswer& answer) {
   ::inference::ModelInferResponse message;
   message.set_model_name(answer.model);

@@ -14,6 +14,9 @@ namespace longshore::frontend::oip::codec {
 // more than elements_max elements together.
 Result<InferRequest> FromProto(::inference::ModelInferRequest message, int64_t elements_max);
 
+// Returns whether the request asks for a mark on the last answer to it, also if the request is not valid.
+bool AsksForFinalResponse(const ::inference::ModelInferRequest& message);
+
 // Writes an answer, with raw_output_contents.
 ::inference::ModelInferResponse ToProto(const InferAnswer& answer);
 

@@ -70,7 +70,8 @@ Result<int64_t> ElementBudget::Take(const InputHead& head) {
   tensor::Shape filled = head.shape;
   std::ranges::replace(filled, int64_t{0}, int64_t{1});
   const auto filled_count = tensor::ElementCount(filled);
-  if (*count > left_ || !filled_count || *filled_count > max_) return ResourceExhausted("the inputs have more than {} elements", max_);
+  if (*count > left_ || !filled_count || *filled_count > max_)
+    return ResourceExhausted("the inputs have more than {} elements", max_);
   left_ -= *count;
   return *count;
 }
