@@ -314,7 +314,7 @@ TEST_F(ReplayTest, ReportsBundlesThatCannotRun) {
   ASSERT_TRUE(WriteFileAtomically(dir_ / "empty.bundle", "model: \"digits\"\n"));
   EXPECT_THAT(Replay({(dir_ / "empty.bundle").string()}).out, HasSubstr("the bundle has no request"));
   capture::Bundle bundle;
-  *bundle.mutable_request() = ImageRequest(0);
+  ASSERT_TRUE(bundle.mutable_request()->ParseFromString(ImageRequest(0).ToPieces().ToString()));
   ASSERT_TRUE(WriteFileAtomically(dir_ / "nowhere.bundle", *ToText(bundle)));
   EXPECT_THAT(Replay({(dir_ / "nowhere.bundle").string()}).out, HasSubstr("use --model_path"));
 }

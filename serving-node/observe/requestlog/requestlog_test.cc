@@ -268,7 +268,7 @@ TEST_F(RequestLogTest, CountsTheSerializedBytesOfAnAnswer) {
   routing::PredictAnswer answer;
   answer.model_spec.set_name("digits");
   answer.outputs["y"] = tensor::Tensor::Of<std::string>({1}, {std::string(2000, 'y')});
-  log.Offer("", answer);
+  log.Offer({}, answer);
   log.Flush();
   EXPECT_THAT(registry.Text(), HasSubstr("longshore_request_log_total{model=\"digits\",outcome=\"dropped\"} 1\n"));
 }
