@@ -22,7 +22,7 @@ tensorflow::SignatureDef SignatureWith(const Shape& pattern) {
 
 std::optional<Batchable> Find(const tensorflow::SignatureDef& signature, const engine::RunRequest& request, bool pad) {
   engine::Signatures signatures;
-  signatures["serving_default"] = signature;
+  signatures[request.signature] = signature;
   return FindBatchable(signatures, request, pad);
 }
 
@@ -43,7 +43,7 @@ std::string KeyOf(const Shape& pattern, Shape shape, bool pad) {
 TEST(Rows, RunTogetherDespiteDifferentSizesOnlyWithPaddingInFreeDimensions) {
   EXPECT_NE(KeyOf({-1, -1}, {1, 2}, false), KeyOf({-1, -1}, {1, 3}, false));
   EXPECT_EQ(KeyOf({-1, -1}, {1, 2}, true), KeyOf({-1, -1}, {4, 3}, true));
-  EXPECT_NE(KeyOf({-1, 2}, {1, 2}, true), KeyOf({-1, 2}, {1, 3}, true));
+  EXPECT_FALSE(Find(SignatureWith({-1, 2}), TaskOf<float>({1, 3}, {0, 0, 0}).request, true));
   EXPECT_NE(KeyOf({-1, -1, -1}, {1, 2, 2}, true), KeyOf({-1, -1}, {1, 2}, true));
   EXPECT_NE(KeyOf({-1, -1}, {1, 0}, true), KeyOf({-1, -1}, {1, 2}, true)) << "an empty row has no element to pad with";
 }

@@ -116,7 +116,7 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
   const Pieces bytes = rpc::ToPieces(request);
   tensor::PiecesStream stream(bytes);
   Request message;
-  const bool is_read = message.ParseFromZeroCopyStream(&stream);
+  const bool is_read = message.ParseFromBoundedZeroCopyStream(&stream, static_cast<int>(bytes.size()));
   metered.SetModel(ModelOf(message));
   metered.SetExamples(ExampleCount(message.input()));
   if (!is_read) return Refuse(context, deadlines_, metered, inference::Malformed(message, bytes.size()));

@@ -38,7 +38,8 @@ Result<Request> Request::Parse(Pieces bytes) {
   // form.
   PredictRequest message;
   tensor::PiecesStream stream(request.bytes_);
-  if (!message.ParseFromZeroCopyStream(&stream)) return tl::make_unexpected(Malformed(message, request.bytes_.size()));
+  if (!message.ParseFromBoundedZeroCopyStream(&stream, static_cast<int>(request.bytes_.size())))
+    return tl::make_unexpected(Malformed(message, request.bytes_.size()));
   message.DiscardUnknownFields();
   return Parse(message);
 }
@@ -69,6 +70,7 @@ bool Request::ReadFields(OtherFields others) {
   entries_.clear();
   tensor::PiecesStream stream(bytes_);
   CodedInputStream in(&stream);
+  in.PushLimit(static_cast<int>(bytes_.size()));  // So that no memory is allocated for bytes that are only announced.
   while (const uint32_t tag = in.ReadTag()) {
     if (!ReadField(&in, tag, others)) return false;
   }

@@ -25,6 +25,7 @@ Pieces ResponseOf(const ModelSpec& spec, const engine::TensorMap& outputs, tenso
 ModelSpec SpecOf(const Pieces& response) {
   tensor::PiecesStream stream(response);
   CodedInputStream in(&stream);
+  in.PushLimit(static_cast<int>(response.size()));
   ModelSpec spec;
   while (const uint32_t tag = in.ReadTag()) {
     const bool is_spec = tag == DelimitedTag(PredictResponse::kModelSpecFieldNumber);
@@ -38,6 +39,7 @@ Result<engine::TensorMap> OutputsOf(const Pieces& response) {
   const auto malformed = [] { return Internal("the bytes are not a PredictResponse"); };
   tensor::PiecesStream stream(response);
   CodedInputStream in(&stream);
+  in.PushLimit(static_cast<int>(response.size()));
   engine::TensorMap outputs;
   while (const uint32_t tag = in.ReadTag()) {
     if (tag != DelimitedTag(PredictResponse::kOutputsFieldNumber)) {

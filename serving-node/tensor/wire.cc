@@ -243,20 +243,12 @@ bool PiecesStream::Skip(int count) {
   return all;
 }
 
-std::string CopyOf(const Pieces& pieces, size_t begin, size_t size) {
-  PiecesStream stream(pieces, begin, size);
-  CodedInputStream in(&stream);
-  std::string copy;
-  in.ReadString(&copy, static_cast<int>(size));
-  return copy;
-}
-
 std::optional<WireTensor> WireTensor::Open(const Pieces& pieces, size_t begin, size_t size) {
   WireTensor opened(pieces, begin, size);
   if (opened.OpenExpected()) return opened;
   const auto generated = std::make_shared<TensorProto>();
   PiecesStream stream(pieces, begin, size);
-  if (!generated->ParseFromZeroCopyStream(&stream)) return std::nullopt;
+  if (!generated->ParseFromBoundedZeroCopyStream(&stream, static_cast<int>(size))) return std::nullopt;
   opened.generated_ = generated;
   opened.type_ = FromProto(generated->dtype());
   opened.shape_ = PatternFromProto(generated->tensor_shape()).value_or(Shape());
@@ -273,7 +265,8 @@ Result<Tensor> WireTensor::Read(size_t filled_bytes_max) const {
   if (auto read = ReadExpected()) return std::move(*read);
   TensorProto generated;
   PiecesStream stream(*pieces_, begin_, size_);
-  if (!generated.ParseFromZeroCopyStream(&stream)) return InvalidArgument("the bytes are not a TensorProto");
+  if (!generated.ParseFromBoundedZeroCopyStream(&stream, static_cast<int>(size_)))
+    return InvalidArgument("the bytes are not a TensorProto");
   return FromProto(generated, filled_bytes_max);
 }
 
@@ -340,6 +333,7 @@ std::optional<Tensor> WireTensor::ReadExpected() const {
   if (!made) return std::nullopt;
   PiecesStream stream(*pieces_, begin_ + values_begin_, values_size_);
   CodedInputStream in(&stream);
+  in.PushLimit(static_cast<int>(values_size_));  // So that no memory is allocated for bytes that are only announced.
   bool is_read = false;
   if (is_content_ || IsFixed(type_)) {
     is_read = in.ReadRaw(made->mutable_data(), static_cast<int>(values_size_));

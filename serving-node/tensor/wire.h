@@ -37,9 +37,6 @@ class PiecesStream final : public google::protobuf::io::ZeroCopyInputStream {
   size_t read_ = 0;
 };
 
-// Returns a copy of the bytes [begin, begin + size).
-std::string CopyOf(const Pieces& pieces, size_t begin, size_t size);
-
 // A TensorProto of which only the type and the shape have been read.
 class WireTensor {
  public:

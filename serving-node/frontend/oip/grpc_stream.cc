@@ -184,7 +184,8 @@ Result<codec::InferRequest> Decode(const ByteBuffer& bytes, int64_t elements_max
   ::inference::ModelInferRequest message;
   ByteBuffer copy = bytes;  // Shares the memory of the slices.
   ::grpc::ProtoBufferReader reader(&copy);
-  const bool is_read = reader.status().ok() && message.ParseFromZeroCopyStream(&reader);
+  const bool is_read =
+      reader.status().ok() && message.ParseFromBoundedZeroCopyStream(&reader, static_cast<int>(bytes.Length()));
   metered->SetModel(message.model_name());
   *asked = {message.id(), codec::AsksForFinalResponse(message)};
   if (!is_read) return tl::make_unexpected(longshore::inference::Malformed(message, bytes.Length()));
