@@ -43,10 +43,8 @@ std::optional<TensorEntry> ReadEntry(CodedInputStream* in) {
 bool ReadMessage(CodedInputStream* in, google::protobuf::MessageLite* message) {
   int size = 0;
   if (!ReadSize(in, &size)) return false;
-  const auto limit = in->PushLimit(size);
-  const bool is_read = message->ParseFromCodedStream(in) && in->BytesUntilLimit() == 0;
-  in->PopLimit(limit);
-  return is_read;
+  std::string bytes;
+  return in->ReadString(&bytes, size) && message->ParseFromString(bytes);
 }
 
 bool ReadText(CodedInputStream* in, std::string* text) {
