@@ -114,9 +114,8 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
   auto slot = Enter(*context);
   if (!slot) return Refuse(context, deadlines_, metered, slot.error());
   const Pieces bytes = rpc::ToPieces(request);
-  tensor::PiecesStream stream(bytes);
   Request message;
-  const bool is_read = message.ParseFromBoundedZeroCopyStream(&stream, static_cast<int>(bytes.size()));
+  const bool is_read = tensor::ParseMessage(bytes, &message);
   metered.SetModel(ModelOf(message));
   metered.SetExamples(ExampleCount(message.input()));
   if (!is_read) return Refuse(context, deadlines_, metered, inference::Malformed(message, bytes.size()));

@@ -37,8 +37,7 @@ Result<Request> Request::Parse(Pieces bytes) {
   // Generated code reads what serializers do not write, such as an input that occurs twice, and writes it in the usual
   // form.
   PredictRequest message;
-  tensor::PiecesStream stream(request.bytes_);
-  if (!message.ParseFromBoundedZeroCopyStream(&stream, static_cast<int>(request.bytes_.size())))
+  if (!tensor::ParseMessage(request.bytes_, &message))
     return tl::make_unexpected(Malformed(message, request.bytes_.size()));
   message.DiscardUnknownFields();
   return Parse(message);
@@ -68,9 +67,8 @@ bool Request::ReadFields(OtherFields others) {
   spec_.Clear();
   outputs_.clear();
   entries_.clear();
-  tensor::PiecesStream stream(bytes_);
-  CodedInputStream in(&stream);
-  in.PushLimit(static_cast<int>(bytes_.size()));  // So that no memory is allocated for bytes that are only announced.
+  tensor::PiecesReader reader(bytes_);
+  CodedInputStream& in = reader.in();
   while (const uint32_t tag = in.ReadTag()) {
     if (!ReadField(&in, tag, others)) return false;
   }

@@ -23,9 +23,8 @@ Pieces ResponseOf(const ModelSpec& spec, const engine::TensorMap& outputs, tenso
 }
 
 ModelSpec SpecOf(const Pieces& response) {
-  tensor::PiecesStream stream(response);
-  CodedInputStream in(&stream);
-  in.PushLimit(static_cast<int>(response.size()));
+  tensor::PiecesReader reader(response);
+  CodedInputStream& in = reader.in();
   ModelSpec spec;
   while (const uint32_t tag = in.ReadTag()) {
     const bool is_spec = tag == DelimitedTag(PredictResponse::kModelSpecFieldNumber);
@@ -37,9 +36,8 @@ ModelSpec SpecOf(const Pieces& response) {
 
 Result<engine::TensorMap> OutputsOf(const Pieces& response) {
   const auto malformed = [] { return Internal("the bytes are not a PredictResponse"); };
-  tensor::PiecesStream stream(response);
-  CodedInputStream in(&stream);
-  in.PushLimit(static_cast<int>(response.size()));
+  tensor::PiecesReader reader(response);
+  CodedInputStream& in = reader.in();
   engine::TensorMap outputs;
   while (const uint32_t tag = in.ReadTag()) {
     if (tag != DelimitedTag(PredictResponse::kOutputsFieldNumber)) {

@@ -243,12 +243,25 @@ bool PiecesStream::Skip(int count) {
   return all;
 }
 
+PiecesReader::PiecesReader(const Pieces& pieces, size_t begin, size_t size)
+    : stream_(pieces, begin, size), in_(&stream_) {
+  in_.PushLimit(static_cast<int>(size));
+}
+
+bool ParseMessage(const Pieces& pieces, size_t begin, size_t size, google::protobuf::MessageLite* message) {
+  PiecesStream stream(pieces, begin, size);
+  return message->ParseFromBoundedZeroCopyStream(&stream, static_cast<int>(size));
+}
+
+bool ParseMessage(const Pieces& pieces, google::protobuf::MessageLite* message) {
+  return ParseMessage(pieces, 0, pieces.size(), message);
+}
+
 std::optional<WireTensor> WireTensor::Open(const Pieces& pieces, size_t begin, size_t size) {
   WireTensor opened(pieces, begin, size);
   if (opened.OpenExpected()) return opened;
   const auto generated = std::make_shared<TensorProto>();
-  PiecesStream stream(pieces, begin, size);
-  if (!generated->ParseFromBoundedZeroCopyStream(&stream, static_cast<int>(size))) return std::nullopt;
+  if (!ParseMessage(pieces, begin, size, generated.get())) return std::nullopt;
   opened.generated_ = generated;
   opened.type_ = FromProto(generated->dtype());
   opened.shape_ = PatternFromProto(generated->tensor_shape()).value_or(Shape());
@@ -264,17 +277,15 @@ Result<Tensor> WireTensor::Read(size_t filled_bytes_max) const {
   if (generated_) return FromProto(*generated_, filled_bytes_max);
   if (auto read = ReadExpected()) return std::move(*read);
   TensorProto generated;
-  PiecesStream stream(*pieces_, begin_, size_);
-  if (!generated.ParseFromBoundedZeroCopyStream(&stream, static_cast<int>(size_)))
-    return InvalidArgument("the bytes are not a TensorProto");
+  if (!ParseMessage(*pieces_, begin_, size_, &generated)) return InvalidArgument("the bytes are not a TensorProto");
   return FromProto(generated, filled_bytes_max);
 }
 
 // Reads what serializers write for usual tensors: the type, the shape, a version, and one field with the values.
 // Returns false for everything else.
 bool WireTensor::OpenExpected() {
-  PiecesStream stream(*pieces_, begin_, size_);
-  CodedInputStream in(&stream);
+  PiecesReader reader(*pieces_, begin_, size_);
+  CodedInputStream& in = reader.in();
   uint64_t number = 0;
   uint32_t length = 0;
   uint32_t tag = in.ReadTag();
@@ -331,9 +342,8 @@ std::optional<Tensor> WireTensor::ReadExpected() const {
   if (is_content_ && type_ == DType::kString) return std::nullopt;
   auto made = Tensor::Make(type_, shape_);
   if (!made) return std::nullopt;
-  PiecesStream stream(*pieces_, begin_ + values_begin_, values_size_);
-  CodedInputStream in(&stream);
-  in.PushLimit(static_cast<int>(values_size_));  // So that no memory is allocated for bytes that are only announced.
+  PiecesReader reader(*pieces_, begin_ + values_begin_, values_size_);
+  CodedInputStream& in = reader.in();
   bool is_read = false;
   if (is_content_ || IsFixed(type_)) {
     is_read = in.ReadRaw(made->mutable_data(), static_cast<int>(values_size_));

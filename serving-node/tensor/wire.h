@@ -37,6 +37,24 @@ class PiecesStream final : public google::protobuf::io::ZeroCopyInputStream {
   size_t read_ = 0;
 };
 
+// Reads bytes in the wire format. No memory is allocated for a string whose length is announced but whose bytes do not
+// follow, because the input has a limit: Protocol Buffers trust the announcement otherwise.
+class PiecesReader {
+ public:
+  PiecesReader(const Pieces& pieces, size_t begin, size_t size);
+  explicit PiecesReader(const Pieces& pieces) : PiecesReader(pieces, 0, pieces.size()) {}
+
+  google::protobuf::io::CodedInputStream& in() { return in_; }
+
+ private:
+  PiecesStream stream_;
+  google::protobuf::io::CodedInputStream in_;
+};
+
+// Parses a message by generated code, with the same limit. Returns false if the bytes are not such a message.
+bool ParseMessage(const Pieces& pieces, size_t begin, size_t size, google::protobuf::MessageLite* message);
+bool ParseMessage(const Pieces& pieces, google::protobuf::MessageLite* message);
+
 // A TensorProto of which only the type and the shape have been read.
 class WireTensor {
  public:

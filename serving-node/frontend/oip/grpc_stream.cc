@@ -1,16 +1,16 @@
 #include "serving-node/frontend/oip/grpc_stream.h"
 
-#include <grpcpp/support/proto_buffer_reader.h>
-
 #include <memory>
 #include <new>
 #include <optional>
 #include <utility>
 
 #include "common/base/text.h"
+#include "common/net/grpc/bytes.h"
 #include "serving-node/frontend/grpc_call.h"
 #include "serving-node/frontend/oip/codec/proto.h"
 #include "serving-node/inference/wire.h"
+#include "serving-node/tensor/wire.h"
 
 namespace longshore::frontend::oip {
 namespace {
@@ -182,10 +182,7 @@ void Streams::End() {
 Result<codec::InferRequest> Decode(const ByteBuffer& bytes, int64_t elements_max, MeteredRequest* metered,
                                    Asked* asked) try {
   ::inference::ModelInferRequest message;
-  ByteBuffer copy = bytes;  // Shares the memory of the slices.
-  ::grpc::ProtoBufferReader reader(&copy);
-  const bool is_read =
-      reader.status().ok() && message.ParseFromBoundedZeroCopyStream(&reader, static_cast<int>(bytes.Length()));
+  const bool is_read = bytes.Valid() && tensor::ParseMessage(rpc::ToPieces(bytes), &message);
   metered->SetModel(message.model_name());
   *asked = {message.id(), codec::AsksForFinalResponse(message)};
   if (!is_read) return tl::make_unexpected(longshore::inference::Malformed(message, bytes.Length()));

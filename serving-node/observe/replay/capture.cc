@@ -47,10 +47,8 @@ std::vector<BundleFile> BundlesIn(const Path& dir) {
 }
 
 tensorflow::serving::PredictRequest MessageOf(const inference::Request& request) {
-  const Pieces bytes = request.ToPieces();
-  tensor::PiecesStream stream(bytes);
   tensorflow::serving::PredictRequest message;
-  message.ParseFromZeroCopyStream(&stream);
+  tensor::ParseMessage(request.ToPieces(), &message);
   return message;
 }
 

@@ -28,10 +28,9 @@ constexpr std::array kStatuses = {"OK", "RESOURCE_EXHAUSTED", "UNAVAILABLE"};
 Result<std::string> ToRecord(const Pieces& request, const Pieces& response, double sampling_rate) {
   PredictionLog log;
   auto& predict = *log.mutable_predict_log();
-  tensor::PiecesStream requests(request), responses(response);
-  if (!predict.mutable_request()->ParseFromZeroCopyStream(&requests))
+  if (!tensor::ParseMessage(request, predict.mutable_request()))
     return DataLoss("the serialized request cannot be parsed");
-  if (!predict.mutable_response()->ParseFromZeroCopyStream(&responses))
+  if (!tensor::ParseMessage(response, predict.mutable_response()))
     return DataLoss("the serialized answer cannot be parsed");
   *log.mutable_log_metadata()->mutable_model_spec() = predict.response().model_spec();
   log.mutable_log_metadata()->mutable_sampling_config()->set_sampling_rate(sampling_rate);
