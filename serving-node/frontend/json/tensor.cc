@@ -125,7 +125,11 @@ void TensorBuilder::Reserve(const Shape& shape) {
   }
   elements = std::min(elements, *expected_.elements_left);
   *expected_.elements_left -= elements;
-  content_.reserve(elements * tensor::ElementBytes(type_));
+  if (type_ == DType::kString) {
+    strings_.reserve(elements);
+  } else {
+    content_.reserve(elements * tensor::ElementBytes(type_));
+  }
 }
 
 Status TensorBuilder::AppendAll(JsonReader* reader, const Shape& shape) {
