@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "common/base/lower_case.h"
+
 namespace longshore::tensor {
 
 std::string_view DTypeName(DType type) {
@@ -32,6 +34,8 @@ std::string_view DTypeName(DType type) {
   }
   return "UNKNOWN";
 }
+
+std::string ShortName(DType type) { return LowerCase(DTypeName(type).substr(3)); }  // Without "DT_".
 
 size_t ElementBytes(DType type) {
   switch (type) {

@@ -44,6 +44,9 @@ enum class DType : int {
 // "DT_FLOAT".
 std::string_view DTypeName(DType type);
 
+// The name in TensorFlow's messages: "float".
+std::string ShortName(DType type);
+
 // Bytes of one element; 0 for strings, resources and other types without a fixed size.
 size_t ElementBytes(DType type);
 

@@ -8,6 +8,11 @@ namespace {
 
 using testing::ElementsAre;
 
+TEST(DType, HasTensorFlowsNames) {
+  EXPECT_EQ(DTypeName(DType::kBfloat16), "DT_BFLOAT16");
+  EXPECT_EQ(ShortName(DType::kBfloat16), "bfloat16");
+}
+
 TEST(Tensor, RejectsInvalidShapes) {
   EXPECT_EQ(Tensor::Make(DType::kFloat, {2, -1}).error().code, Code::kInvalidArgument);
   EXPECT_EQ(Tensor::Make(DType::kFloat, {int64_t{1} << 32, int64_t{1} << 32}).error().code, Code::kInvalidArgument);

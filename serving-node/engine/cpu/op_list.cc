@@ -9,13 +9,6 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// Converts "DT_INT32" to "int32".
-std::string ShortName(DType type) {
-  std::string name(tensor::DTypeName(type).substr(3));
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
-}
-
 std::string NamesOf(kernels::TypeSet types) {
   if (types == kernels::kAnyType) return "any";
   std::string names;
@@ -23,7 +16,7 @@ std::string NamesOf(kernels::TypeSet types) {
        {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBfloat16, DType::kInt8, DType::kInt16, DType::kInt32,
         DType::kInt64, DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64, DType::kBool, DType::kString,
         DType::kQint8, DType::kQint16, DType::kQint32, DType::kQuint8, DType::kQuint16}) {
-    if ((types & kernels::Only(type)) != 0) names += (names.empty() ? "" : ", ") + ShortName(type);
+    if ((types & kernels::Only(type)) != 0) names += (names.empty() ? "" : ", ") + tensor::ShortName(type);
   }
   return names;
 }

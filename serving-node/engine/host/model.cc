@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 
 #include "common/base/thrown.h"
@@ -91,21 +90,14 @@ Result<SignaturePlan::Input> InputOf(const std::string& name, const tensorflow::
   return input;
 }
 
-// TensorFlow's name of a type: "float".
-std::string TypeName(DType type) {
-  std::string name(DTypeName(type).substr(3));  // The name without "DT_".
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
-}
-
 // Does not compare shapes: as in TensorFlow, an op rejects a shape that it cannot compute. TensorFlow Serving does not
 // use the shapes of the signature either (its PreProcessPrediction). The text about the type begins with that of
 // TensorFlow's FunctionCallFrame::SetArgs.
 Status CheckInput(const std::string& name, const SignaturePlan::Input& wanted, const Tensor& given) {
   if (given.type() != wanted.type) {
     return InvalidArgument("Expects arg[{}] to be {} but {} is provided: input \"{}\" must be of {}, not {}",
-                           wanted.position, TypeName(wanted.type), TypeName(given.type()), name, DTypeName(wanted.type),
-                           DTypeName(given.type()));
+                           wanted.position, ShortName(wanted.type), ShortName(given.type()), name,
+                           DTypeName(wanted.type), DTypeName(given.type()));
   }
   if (given.device() != tensor::Device{}) return InvalidArgument("input \"{}\" is not in CPU memory", name);
   return {};

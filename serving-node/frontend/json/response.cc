@@ -114,7 +114,7 @@ Status CheckWritable(const engine::TensorMap& outputs) {
   if (outputs.empty()) return InvalidArgument("Cannot convert empty tensor map to JSON");
   for (const auto& [name, tensor] : outputs) {
     if (!TensorWriter::CanWrite(tensor.type())) {
-      return InvalidArgument("Tensor name: {} has unsupported tensor type: {}", name, TypeName(tensor.type()));
+      return InvalidArgument("Tensor name: {} has unsupported tensor type: {}", name, tensor::ShortName(tensor.type()));
     }
   }
   return {};

@@ -1,7 +1,6 @@
 #include "serving-node/frontend/json/tensor.h"
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <utility>
 
@@ -17,7 +16,7 @@ using Event = JsonReader::Event;
 
 tl::unexpected<Error> TypeError(const JsonReader& at, DType type) {
   return InvalidArgument("JSON Value: {} Type: {} is not of expected type: {}", ForMessage(at), JsonTypeName(at),
-                         TypeName(type));
+                         tensor::ShortName(type));
 }
 
 // Returns the sizes of the nested lists that contain the value's first scalar, the outermost first. The size of a list
@@ -90,12 +89,6 @@ Tensor TensorOf(DType type, Shape shape, std::string numbers) {
   return Tensor::Wrap(type, std::move(shape), reinterpret_cast<std::byte*>(held->data()), held);
 }
 
-std::string TypeName(DType type) {
-  std::string name(tensor::DTypeName(type).substr(3));  // The name without "DT_".
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name;
-}
-
 Status TensorBuilder::Append(JsonReader* reader) {
   const Shape shape = ShapeOf(*reader);
   if (shape.size() > size_t{tensor::kRankMax}) {
@@ -164,7 +157,7 @@ Status TensorBuilder::AppendAll(JsonReader* reader, const Shape& shape) {
 
 Status TensorBuilder::AppendElement(JsonReader* reader) {
   if (!HasJsonForm(type_)) {
-    return Unimplemented("Conversion of JSON Value: {} to type: {}", ForMessage(*reader), TypeName(type_));
+    return Unimplemented("Conversion of JSON Value: {} to type: {}", ForMessage(*reader), tensor::ShortName(type_));
   }
   if (type_ == DType::kString) return AppendBytes(reader);
   if (reader->event() != Event::kScalar || !AppendNumberAs(type_, reader->scalar(), &content_)) {

@@ -11,9 +11,6 @@
 
 namespace longshore::frontend::json {
 
-// Returns the name of the type in TensorFlow's messages, such as "float" or "string".
-std::string TypeName(tensor::DType type);
-
 // Returns a tensor that takes over the numbers, which have the memory layout of a tensor. Requires: there are as many
 // numbers as the shape has elements.
 tensor::Tensor TensorOf(tensor::DType type, tensor::Shape shape, std::string numbers);
