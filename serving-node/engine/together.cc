@@ -3,7 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+
+#include "common/base/sorted_keys.h"
 
 namespace longshore::engine {
 namespace {
@@ -22,9 +23,8 @@ const tensorflow::TensorInfo* ExamplesOf(const tensorflow::SignatureDef& signatu
 }  // namespace
 
 Error NoSuchOutput(const tensorflow::SignatureDef& signature, const std::string& name) {
-  std::set<std::string> known;
-  for (const auto& [output, info] : signature.outputs()) known.insert(output);
-  return InvalidArgument("{}{} Outputs expected to be in the set {{{}}}.", kNoSuchOutput, name, fmt::join(known, ","))
+  return InvalidArgument("{}{} Outputs expected to be in the set {{{}}}.", kNoSuchOutput, name,
+                         fmt::join(SortedKeys(signature.outputs()), ","))
       .value();
 }
 

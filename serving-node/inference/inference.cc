@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "common/base/sorted_keys.h"
+
 namespace longshore::inference {
 namespace {
 
@@ -43,9 +45,7 @@ Result<Tensor> ToTensor(const Input& input) {
 }
 
 std::string NamesOf(const google::protobuf::Map<std::string, tensorflow::TensorInfo>& tensors) {
-  std::set<std::string> names;
-  for (const auto& [name, info] : tensors) names.insert(name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}", fmt::join(SortedKeys(tensors), ", "));
 }
 
 // Returns the output `name` after checking its type and that its shape is [examples, k]; nullptr if there is none.

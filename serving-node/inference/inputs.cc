@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/sorted_keys.h"
 #include "common/base/text.h"
 #include "serving-node/engine/together.h"
 #include "serving-node/inference/inference.h"
@@ -17,14 +18,6 @@ namespace {
 constexpr size_t kShownBytesMax = 1024;
 
 using Names = std::vector<std::string_view>;  // In ascending order.
-
-template <typename Map>
-Names NamesOf(const Map& map) {
-  Names names;
-  for (const auto& [name, unused] : map) names.emplace_back(name);
-  std::ranges::sort(names);
-  return names;
-}
 
 Names Without(const Names& names, const Names& others) {
   Names rest;
@@ -53,9 +46,9 @@ bool HasAllInputs(const Request& request, const tensorflow::SignatureDef& signat
 Status CheckInputNames(const Request& request, const tensorflow::SignatureDef& signature) {
   if (HasAllInputs(request, signature)) return {};
   const Names sent = request.input_names();
-  const Names known = NamesOf(signature.inputs());
+  const Names known = SortedKeys(signature.inputs());
   const Names extra = Without(sent, known);
-  const Names missing = Without(Without(known, NamesOf(signature.defaults())), sent);
+  const Names missing = Without(Without(known, SortedKeys(signature.defaults())), sent);
   if (extra.empty() && missing.empty()) return {};
   return InvalidArgument(
       "input size does not match signature: {}!={} len({}) != len({}). Sent extra: {}. Missing but required: {}.",

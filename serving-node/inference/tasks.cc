@@ -1,9 +1,9 @@
 #include "serving-node/inference/tasks.h"
 
-#include <algorithm>
-#include <set>
+#include <string_view>
 #include <utility>
 
+#include "common/base/sorted_keys.h"
 #include "serving-node/engine/together.h"
 
 namespace longshore::inference {
@@ -18,9 +18,8 @@ Question QuestionOf(const MultiInferenceRequest& request, const InferenceTask& t
 }
 
 void AddOutputs(const std::string& name, const tensorflow::SignatureDef& signature, Request* request) {
-  std::set<std::string> outputs;
-  for (const auto& [output, info] : signature.outputs()) outputs.insert(output);
-  for (const std::string& output : outputs) request->AddOutput(engine::OutputOf(name, output));
+  for (const std::string_view output : SortedKeys(signature.outputs()))
+    request->AddOutput(engine::OutputOf(name, output));
 }
 
 }  // namespace
