@@ -16,7 +16,7 @@ void CountRun(const RunStatistics::Request& request, VersionStatistics* version)
 
 void RunStatistics::Record(const Request& request) {
   const std::lock_guard lock(mutex_);
-  VersionStatistics& version = versions_[{request.model, request.version}];
+  VersionStatistics& version = models_[request.model][request.version];
   if (request.outcome == nullptr) return version.fail.Add(request.took);
   version.success.Add(request.took);
   version.queue.Add(request.outcome->queue_time);
@@ -29,13 +29,18 @@ void RunStatistics::Record(const Request& request) {
 
 VersionStatistics RunStatistics::Of(const std::string& model, int64_t version) const {
   const std::lock_guard lock(mutex_);
-  const auto found = versions_.find({model, version});
-  return found == versions_.end() ? VersionStatistics() : found->second;
+  const auto versions = models_.find(model);
+  if (versions == models_.end()) return {};
+  const auto found = versions->second.find(version);
+  return found == versions->second.end() ? VersionStatistics() : found->second;
 }
 
 void RunStatistics::Forget(const std::string& model, int64_t version) {
   const std::lock_guard lock(mutex_);
-  versions_.erase({model, version});
+  const auto versions = models_.find(model);
+  if (versions == models_.end()) return;
+  versions->second.erase(version);
+  if (versions->second.empty()) models_.erase(versions);
 }
 
 }  // namespace longshore::routing

@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "common/base/clock.h"
 #include "serving-node/batching/batching.h"
@@ -60,7 +59,7 @@ class RunStatistics {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::pair<std::string, int64_t>, VersionStatistics> versions_;
+  std::map<std::string, std::map<int64_t, VersionStatistics>> models_;
 };
 
 }  // namespace longshore::routing
