@@ -10,6 +10,7 @@
 #include "common/os/log.h"
 #include "serving-node/frontend/oip/grpc_service.h"
 #include "serving-node/frontend/oip/rest.h"
+#include "serving-node/frontend/refusals.h"
 
 namespace longshore::app {
 namespace {
@@ -25,8 +26,7 @@ Result<process::Descriptor> Copy(const process::Descriptor& socket) {
 // The ReloadFunction of a node that accepts no reload requests.
 void RefuseReloads(const tensorflow::serving::ModelServerConfig&, std::chrono::steady_clock::time_point,
                    const std::function<void(Status)>& done) {
-  done(PermissionDenied(
-      "this node accepts no reload requests (--enable_reload_requests=false): change its model config file instead"));
+  done(frontend::ReloadsDisabled());
 }
 
 frontend::RestOptions RestOptionsOf(const flags::Flags& flags) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "serving-node/frontend/refusals.h"
+
 namespace longshore::app {
 namespace {
 
@@ -42,18 +44,12 @@ class Fixed final : public Repository {
 
 std::unique_ptr<Repository> MakeRepository(Standalone& standalone, bool accepts_changes) {
   if (accepts_changes) return std::make_unique<OfStandalone>(standalone);
-  return std::make_unique<Fixed>(
-      [&standalone] { return standalone.ConfiguredModels(); },
-      Error{Code::kPermissionDenied,
-            "this node accepts no reload requests (--enable_reload_requests=false): change its model config file "
-            "instead"});
+  return std::make_unique<Fixed>([&standalone] { return standalone.ConfiguredModels(); },
+                                 frontend::ReloadsDisabled().value());
 }
 
 std::unique_ptr<Repository> MakeManagedRepository(const routing::Router& router) {
-  return std::make_unique<Fixed>(
-      [&router] { return router.Models(); },
-      Error{Code::kFailedPrecondition,
-            "the models of this node are managed by a controller: change the Model objects instead"});
+  return std::make_unique<Fixed>([&router] { return router.Models(); }, frontend::ManagedByController().value());
 }
 
 }  // namespace longshore::app

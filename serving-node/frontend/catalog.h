@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "serving-node/engine/engine.h"
 #include "serving-node/models/models.h"
 #include "tensorflow/saved_model.pb.h"
 #include "tensorflow_serving/services.pb.h"
 
 namespace longshore::frontend {
 
-using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
+using engine::Signatures;
 
 // The signatures of one version. While the pointer exists, the version may stay in memory.
 struct Described {

@@ -23,6 +23,7 @@
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
+#include "serving-node/frontend/refusals.h"
 #include "serving-node/routing/predict.h"
 #include "tensorflow_serving/services.pb.h"
 
@@ -161,7 +162,7 @@ void FinishEncoded(Result<Answer> answer, const std::function<void(Result<Encode
       return done(ResourceExhausted("the answer has more than {} bytes", kAnswerBytesMax));
     done(std::move(encoded));
   } catch (const std::bad_alloc&) {
-    done(ResourceExhausted("memory does not suffice for this request"));
+    done(OutOfMemory());
   }
 }
 

@@ -161,11 +161,7 @@ ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
 ServerUnaryReactor* ModelService::HandleReloadConfigRequest(CallbackServerContext* context,
                                                             const tensorflow::serving::ReloadConfigRequest* request,
                                                             tensorflow::serving::ReloadConfigResponse* response) {
-  if (!reload_) {
-    return Refuse(
-        context, deadlines_,
-        FailedPrecondition("the models of this node are managed by a controller: change the Model objects instead"));
-  }
+  if (!reload_) return Refuse(context, deadlines_, ManagedByController());
   if (request->metric_names_size() > 0) {
     return Refuse(context, deadlines_,
                   Unimplemented("metric_names is not supported: read the metrics before and after the reload"));

@@ -11,6 +11,7 @@
 #include "common/net/http/types.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
+#include "serving-node/frontend/refusals.h"
 #include "tensorflow_serving/apis.pb.h"
 
 namespace longshore::frontend {
@@ -48,7 +49,7 @@ class Reply {
     try {
       work();
     } catch (const std::bad_alloc&) {
-      (*this)(Error{Code::kResourceExhausted, "memory does not suffice for this request"});
+      (*this)(OutOfMemory());
     }
   }
 

@@ -16,11 +16,10 @@ struct RecordedRequest {
   std::function<Status(const engine::TensorMap&)> check;
 };
 
-// Returns one request for a predict, classify or regress log, and for a multi_inference log one for all
-// tasks, or one per task if they cannot run together. Unimplemented
-// for other logs; InvalidArgument for a request that the API would reject.
-Result<std::vector<RecordedRequest>> RecordedRequests(
-    const tensorflow::serving::PredictionLog& log,
-    const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures);
+// Returns one request for a predict, classify or regress log, and for a multi_inference log one for all tasks, or one
+// per task if they cannot run together. Unimplemented for other logs; InvalidArgument for a request that the API would
+// reject.
+Result<std::vector<RecordedRequest>> RecordedRequests(const tensorflow::serving::PredictionLog& log,
+                                                      const engine::Signatures& signatures);
 
 }  // namespace longshore::models

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "tensorflow/saved_model.pb.h"
+#include "serving-node/engine/engine.h"
 
 namespace longshore::rehearsal {
 
-using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
+using engine::Signatures;
 
 // Returns why the candidate would reject a request that the stable version accepts; "" if it rejects none. Signatures,
 // inputs and outputs must not be removed, types must not change, new inputs need a default, defaults must not be

@@ -73,7 +73,7 @@ ServerUnaryReactor* GrpcService::ModelInfer(Context* context, const ByteBuffer* 
       });
     });
   } catch (const std::bad_alloc&) {
-    done(ResourceExhausted("memory does not suffice for this request"));
+    done(OutOfMemory());
   }
   return reactor;
 }

@@ -22,8 +22,6 @@ using ::inference::ModelStreamInferResponse;
 constexpr const char* kGrpcError = "triton_grpc_error";
 constexpr size_t kErrorBytesMax = size_t{8} << 10;
 
-tl::unexpected<Error> OutOfMemory() { return ResourceExhausted("memory does not suffice for this request"); }
-
 ModelStreamInferResponse ToProto(const Result<Answered>& answer, const Asked& asked) {
   ModelStreamInferResponse response;
   auto& infer = *response.mutable_infer_response();

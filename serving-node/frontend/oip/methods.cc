@@ -11,6 +11,7 @@
 #include "serving-node/frontend/oip/settings.h"
 #include "serving-node/frontend/oip/statistics.h"
 #include "serving-node/frontend/queries.h"
+#include "serving-node/frontend/refusals.h"
 #include "serving-node/inference/inference.h"
 #include "serving-node/routing/priority.h"
 
@@ -46,8 +47,6 @@ Error UnknownModel(const ModelName& model) {
   return {Code::kNotFound,
           fmt::format("Request for unknown model: '{}' version {} is not found", model.name, model.version)};
 }
-
-tl::unexpected<Error> OutOfMemory() { return ResourceExhausted("memory does not suffice for this request"); }
 
 // Returns the error as this protocol words it.
 Error Worded(const Error& error, const ModelName& model) {
