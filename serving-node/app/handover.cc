@@ -9,14 +9,9 @@
 #include <cstring>
 
 #include "common/os/log.h"
+#include "common/os/process/accepting.h"
 
 namespace longshore::app {
-
-namespace {
-
-constexpr int kPauseMs = 100;
-
-}  // namespace
 
 Result<std::unique_ptr<Handover>> Handover::Start(const Path& path, const std::vector<int>& sockets) {
   std::unique_ptr<Handover> handover(new Handover);
@@ -40,19 +35,14 @@ Handover::~Handover() {
 void Handover::Serve() {
   std::vector<int> copies;
   for (const auto& socket : sockets_) copies.push_back(socket.get());
+  process::Accepting accepting("a connection that requests the listening sockets");
   while (true) {
     pollfd waits[] = {{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     poll(waits, 2, -1);
     if (waits[1].revents != 0) return;
-    const process::Descriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!peer.valid()) {
-      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-        spdlog::warn("cannot accept a connection that requests the listening sockets: {}", strerror(errno));
-        poll(&waits[1], 1,
-             kPauseMs);  // A retry at once would probably fail again, for example while no descriptor is free.
-      }
-      continue;
-    }
+    const process::Descriptor peer = accepting.Accept(listener_.get()).fd;
+    if (accepting.is_out()) poll(&waits[1], 1, static_cast<int>(process::Accepting::kPause.count()));
+    if (!peer.valid()) continue;
     const Status sent = process::SendDescriptors(peer.get(), copies);
     if (!sent) spdlog::warn("cannot send the listening sockets: {}", sent.error().message);
   }

@@ -8,10 +8,10 @@
 
 namespace longshore::auth {
 
-// What a token allows. Each scope includes the ones before it.
+// What a token allows. kAdmin includes kPredict.
 enum class Scope {
-  kPredict,  // Predictions, and reading: the status and the metadata of models, the administration pages.
-  kAdmin,    // Changing what the node serves or how it works: reloads, the log level, profiles.
+  kPredict,  // To predict, and to read the status and the metadata of models and the administration pages.
+  kAdmin,    // To change what the node serves or how it works: to reload models, set the log level, record profiles.
 };
 
 struct Caller {

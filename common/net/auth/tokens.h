@@ -53,12 +53,11 @@ Result<std::shared_ptr<const Reloaded<Tokens>>> OpenTokens(const std::string& fl
 
 // Admits calls to a listener by their tokens. Thread-safe.
 //
-// With tokens, a call needs one of them or, with a verifier, a JSON Web Token that it verifies. With a verifier only, a
-// call needs no token, but a JSON Web Token that does not verify is refused.
-//
-// With tokens, a call also needs the scope of what it does. A JSON Web Token has the scope kAdmin if its claim "scope"
-// (RFC 8693: names that are separated by blanks) contains "admin", and kPredict otherwise. With a verifier only, every
-// call may do everything.
+// - With a set of tokens, a call needs a token of the set, and this token needs the scope of what the call does. If
+//   there is a verifier too, a JSON Web Token that it accepts will do instead. Such a token has the scope kAdmin if its
+//   claim "scope" (RFC 8693: names that are separated by blanks) contains "admin", and kPredict otherwise.
+// - With a verifier only, a call needs no token, and no scope is checked. But a call with a JSON Web Token that the
+//   verifier does not accept is refused.
 class Gate {
  public:
   // Either may be null, but not both.

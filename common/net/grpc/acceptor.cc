@@ -11,9 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
-#include "common/os/log.h"
 #include "common/os/process/accept_turn.h"
 
 namespace longshore::rpc {
@@ -22,7 +20,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto kPollMax = milliseconds(1000);
-constexpr auto kFailedPause = milliseconds(5);
 constexpr auto kDrainPoll = milliseconds(20);
 constexpr auto kCountEvery = milliseconds(100);
 
@@ -74,6 +71,12 @@ bool ConnectionAcceptor::AwaitConnection() {
   return waits[1].revents == 0;
 }
 
+// Waits for this time. Returns false at once if the thread has to stop.
+bool ConnectionAcceptor::Pause(milliseconds time) {
+  pollfd wake = {wake_fd_, POLLIN, 0};
+  return poll(&wake, 1, static_cast<int>(time.count())) == 0;
+}
+
 // Gives processes with fewer connections time to accept, then accepts. Returns false if the thread has to stop.
 bool ConnectionAcceptor::TakeTurn() {
   const process::AcceptTurn turn = process::AcceptTurnOf(options_.shared ? connections() : 0, options_.shared);
@@ -82,16 +85,15 @@ bool ConnectionAcceptor::TakeTurn() {
     if (!AwaitRoom()) return false;
     if (!AcceptOne()) break;
   }
-  return true;
+  return !accepting_.is_out() || Pause(process::Accepting::kPause);
 }
 
 size_t ConnectionAcceptor::counted() { return options_.counted ? options_.counted() : connections(); }
 
 // Waits until the number of connections is below the limit. Returns false if the thread has to stop.
 bool ConnectionAcceptor::AwaitRoom() {
-  pollfd wait = {wake_fd_, POLLIN, 0};
   while (counted() >= options_.connections_max) {
-    if (poll(&wait, 1, static_cast<int>(kDrainPoll.count())) > 0) return false;
+    if (!Pause(kDrainPoll)) return false;
   }
   return true;
 }
@@ -104,14 +106,9 @@ void ConnectionAcceptor::AcceptUntilStopped() {
 }
 
 bool ConnectionAcceptor::AcceptOne() {
-  const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (fd < 0) {
-    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-      spdlog::warn("cannot accept a connection: {}", strerror(errno));
-      std::this_thread::sleep_for(kFailedPause);  // Probably no descriptor is free: do not retry in a busy loop.
-    }
-    return false;
-  }
+  process::Descriptor accepted = accepting_.Accept(listen_fd_).fd;
+  if (!accepted.valid()) return false;
+  const int fd = accepted.Release();
   const int yes = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   {

@@ -26,6 +26,8 @@
 #include <mutex>
 #include <thread>
 
+#include "common/os/process/accepting.h"
+
 namespace longshore::rpc {
 
 struct AcceptorOptions {
@@ -68,6 +70,7 @@ class ConnectionAcceptor {
   void AcceptUntilStopped();
   bool AcceptOne();
   bool AwaitConnection();
+  bool Pause(std::chrono::milliseconds time);
   bool TakeTurn();
   bool AwaitRoom();
   size_t counted();
@@ -75,7 +78,8 @@ class ConnectionAcceptor {
 
   const AcceptorOptions options_;
   std::atomic<int> listen_fd_;
-  int wake_fd_ = -1;  // An eventfd that ends the thread.
+  int wake_fd_ = -1;                             // An eventfd that ends the thread.
+  process::Accepting accepting_{"connections"};  // Used only by the thread.
   std::unique_ptr<::grpc::experimental::ExternalConnectionAcceptor> grpc_acceptor_;
   std::thread thread_;
   std::mutex mutex_;

@@ -10,14 +10,13 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <cerrno>
-#include <cstring>
 #include <future>
 #include <thread>
 
 #include "common/net/http/connection.h"
 #include "common/os/log.h"
 #include "common/os/process/accept_turn.h"
+#include "common/os/process/accepting.h"
 #include "common/os/process/descriptors.h"
 
 namespace longshore::http {
@@ -29,7 +28,6 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr auto kAwaitRoom = microseconds(5000);
-constexpr auto kOutOfDescriptorsPause = microseconds(100000);
 constexpr auto kClockTick = milliseconds(100);  // A timeout may take effect this much too late.
 
 class AsioServer final : public Server {
@@ -133,19 +131,13 @@ class AsioServer final : public Server {
       if (connections() >= server_->options.connections_max) return AcceptAfter(kAwaitRoom, at_most);
       if (!AcceptOne()) break;
     }
-    out_of_descriptors_ ? AcceptAfter(kOutOfDescriptorsPause, 1) : AwaitConnection();
+    accepting_.is_out() ? AcceptAfter(process::Accepting::kPause, 1) : AwaitConnection();
   }
 
   bool AcceptOne() {
-    sockaddr_storage peer{};
-    socklen_t length = sizeof peer;
-    const int fd =
-        accept4(listener_.native_handle(), reinterpret_cast<sockaddr*>(&peer), &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    const bool out = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
-    if (out && !out_of_descriptors_) spdlog::warn("cannot accept connections at the moment: {}", strerror(errno));
-    out_of_descriptors_ = out;
-    if (fd < 0) return false;
-    Take(process::Descriptor(fd), Connection::Protocol(peer.ss_family, 0));
+    process::Accepting::Connection accepted = accepting_.Accept(listener_.native_handle());
+    if (!accepted.fd.valid()) return false;
+    Take(std::move(accepted.fd), Connection::Protocol(accepted.family, 0));
     return true;
   }
 
@@ -190,8 +182,8 @@ class AsioServer final : public Server {
   asio::posix::stream_descriptor listener_;  // Used only on the strand, like the timers.
   asio::steady_timer timer_;
   asio::steady_timer clock_;
-  bool is_over_ = false;             // Used only on the strand. Whether the clock has stopped.
-  bool out_of_descriptors_ = false;  // Used only on the strand. Whether the last accept failed for lack of resources.
+  process::Accepting accepting_{"connections"};  // Used only on the strand.
+  bool is_over_ = false;                         // Used only on the strand. Whether the clock has stopped.
   std::atomic<int> listen_fd_;
   const int port_;
   std::vector<std::thread> threads_;

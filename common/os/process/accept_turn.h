@@ -1,5 +1,5 @@
-// How the processes that accept connections from one listening socket divide them: a process waits before it accepts,
-// the longer the more connections it has, so that the one with the fewest connections accepts.
+// How processes that accept connections from one listening socket divide the connections. Each process waits before it
+// accepts. It waits longer if it has more connections, so the process with the fewest connections accepts first.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ struct AcceptTurn {
 // from the socket. If none can, there is nothing to wait for.
 //
 // Each connection adds 200 us to the wait, up to 5 ms. After the wait, a process accepts one connection for every full
-// millisecond of it, and at least one. So a process can accept at least 500 connections per second, and takes at most a
-// fifth of what it has at once: on a busy machine a process with fewer connections may begin its turn late.
+// millisecond that it waited, and at least one: 500 connections per second or more. It never accepts more than a fifth
+// of the number it has at once, because on a busy machine a process with fewer connections may begin its turn late.
 inline AcceptTurn AcceptTurnOf(size_t connections, bool shared) {
   using std::chrono::microseconds;
   constexpr microseconds kWaitPerConnection{200};

@@ -1,0 +1,72 @@
+#include "common/os/process/accepting.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace longshore::process {
+namespace {
+
+// Lets the process open no further descriptor while it exists.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &limit_);
+    const int next = dup(0);
+    close(next);
+    const rlimit none{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = limit_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &limit_); }
+
+ private:
+  rlimit limit_{};
+};
+
+Descriptor Connect(int port) {
+  Descriptor client(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return client;
+}
+
+TEST(Accepting, ReturnsConnectionsWithTheirFamilyUntilNoneWaits) {
+  const Descriptor listener(*ListenTcp("127.0.0.1", 0));
+  const Descriptor client = Connect(*LocalPort(listener.get()));
+  Accepting accepting("connections");
+  const auto accepted = accepting.Accept(listener.get());
+  EXPECT_TRUE(accepted.fd.valid());
+  EXPECT_EQ(accepted.family, AF_INET);
+  EXPECT_FALSE(accepting.Accept(listener.get()).fd.valid());
+  EXPECT_FALSE(accepting.is_out());
+}
+
+TEST(Accepting, AConnectionWaitsWhileNoDescriptorIsFreeAndOneLineIsLogged) {
+  const Descriptor listener(*ListenTcp("127.0.0.1", 0));
+  const Descriptor client = Connect(*LocalPort(listener.get()));
+  Accepting accepting("connections");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  {
+    const NoDescriptors none;
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_FALSE(accepting.Accept(listener.get()).fd.valid());
+      EXPECT_TRUE(accepting.is_out());
+    }
+  }
+  const std::string log = testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
+  const std::string line = "cannot accept connections at the moment: Too many open files";
+  EXPECT_NE(log.find(line), std::string::npos) << log;
+  EXPECT_EQ(log.find(line), log.rfind(line)) << log;
+  EXPECT_TRUE(accepting.Accept(listener.get()).fd.valid());
+  EXPECT_FALSE(accepting.is_out());
+}
+
+}  // namespace
+}  // namespace longshore::process
