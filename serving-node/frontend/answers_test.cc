@@ -298,6 +298,14 @@ class RestAnswers : public testing::Test {
     server_ = std::move(*started);
   }
   std::string Ask() { return Fetch(server_->port(), "POST", "/v1/models/digits:predict", R"({"instances": [1]})"); }
+  // A client may have read an answer before the server has released the slot of the request.
+  std::string AskWhenASlotIsFree() {
+    std::string answer;
+    do {
+      answer = Ask();
+    } while (answer.starts_with("HTTP/1.1 429 "));
+    return answer;
+  }
 
   FakePredictor predictor_;
   FakeCatalog catalog_;
@@ -318,9 +326,7 @@ TEST_F(RestAnswers, ARequestKeepsItsSlotUntilItsAnswerIsWrittenOrItsClientIsGone
   slow->ReadUntil("2.0");
   EXPECT_THAT(Ask(), AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr("too many requests are in flight on this node")));
   slow.reset();
-  while (Ask().starts_with("HTTP/1.1 429 ")) {
-  }
-  EXPECT_THAT(Ask(), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(AskWhenASlotIsFree(), StartsWith("HTTP/1.1 200 "));
 }
 
 }  // namespace

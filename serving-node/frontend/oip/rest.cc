@@ -200,11 +200,11 @@ void Rest::Handle(Request request, Responder respond) {
     case Kind::kRepositoryIndex:
     case Kind::kLoad:
     case Kind::kUnload: return AnswerRepository(request, route, respond);
-    default: return AnswerModel(request, route, respond);
+    default: return AnswerModel(route, respond);
   }
 }
 
-void Rest::AnswerModel(const Request&, const Route& route, const Responder& respond) const {
+void Rest::AnswerModel(const Route& route, const Responder& respond) const {
   const ModelName model{route.model, route.version};
   switch (route.kind) {
     case Kind::kModelReady:

@@ -41,7 +41,7 @@ Levels CurrentLevels() {
           .verbose = should_log(spdlog::level::debug) ? 1U : 0U};
 }
 
-// The level that logs all that the settings ask for, and no more than a log with levels must.
+// The highest level at which everything that the settings ask for is logged.
 spdlog::level::level_enum LevelOf(const Levels& levels) {
   if (levels.verbose > 0) return spdlog::level::debug;
   if (levels.info) return spdlog::level::info;

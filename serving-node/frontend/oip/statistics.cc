@@ -10,7 +10,7 @@ void Fill(const routing::TotalTime& from, StatisticDuration* to) {
   to->set_ns(static_cast<uint64_t>(from.time.count()));
 }
 
-// A part of each of `count` requests or runs that took no time of its own.
+// For a step that is counted, but whose time is not measured.
 void FillCount(uint64_t count, StatisticDuration* to) {
   to->set_count(count);
   to->set_ns(0);
