@@ -56,8 +56,14 @@ ModelInferRequest Request(const std::string& datatype, const std::vector<int64_t
   return request;
 }
 
+Result<InferRequest> Read(const ModelInferRequest& request) {
+  OpenedRequest opened;
+  RETURN_IF_ERROR(Open(Pieces(request.SerializeAsString()), &opened));
+  return FromProto(std::move(opened), kElementsMax);
+}
+
 std::string ErrorOf(const ModelInferRequest& request) {
-  const auto read = FromProto(request, kElementsMax);
+  const auto read = Read(request);
   return read ? "" : read.error().message;
 }
 
@@ -107,8 +113,8 @@ TEST(Proto, ReadsTypedContentsLikeRawContents) {
   typed.mutable_inputs(0)->mutable_contents()->mutable_int_contents()->Add(127);
   ModelInferRequest raw = Request("INT8", {3});
   raw.add_raw_input_contents(std::string("\x80\x00\x7f", 3));
-  const auto a = FromProto(typed, kElementsMax);
-  const auto b = FromProto(raw, kElementsMax);
+  const auto a = Read(typed);
+  const auto b = Read(raw);
   ASSERT_TRUE(a && b);
   EXPECT_TRUE(AreSame(a->inputs.at("x"), b->inputs.at("x")));
 }
@@ -160,7 +166,7 @@ TEST(Proto, ReadsParameters) {
   auto& output = *request.add_outputs();
   output.set_name("y");
   (*output.mutable_parameters())["classification"].set_int64_param(3);
-  const auto read = FromProto(request, kElementsMax);
+  const auto read = Read(request);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->priority, 2u);
   EXPECT_EQ(read->timeout, std::chrono::milliseconds(3));
