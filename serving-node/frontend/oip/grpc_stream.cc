@@ -19,7 +19,6 @@ using ::inference::ModelStreamInferResponse;
 
 // The metadata by which a client of Triton asks that the first error ends its stream.
 constexpr const char* kGrpcError = "triton_grpc_error";
-constexpr size_t kErrorBytesMax = size_t{8} << 10;
 
 ModelStreamInferResponse ToProto(const Result<Answered>& answer, const Asked& asked) {
   ModelStreamInferResponse response;

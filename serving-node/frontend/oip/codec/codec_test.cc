@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include "common/base/text.h"
 #include "serving-node/frontend/oip/codec/classification.h"
 #include "serving-node/frontend/oip/codec/datatype.h"
 #include "serving-node/frontend/oip/codec/json_request.h"
@@ -192,6 +193,53 @@ TEST(Classification, TakesNoTimeForTheRowsOfAnEmptyTensor) {
   const auto classes = HighestClasses("y", *Tensor::Make(DType::kFloat, {rows, 0}), 3);
   ASSERT_TRUE(classes);
   EXPECT_EQ(classes->shape(), (tensor::Shape{rows, 0}));
+}
+
+TEST(Classification, IsRefusedBeforeItTakesMuchMemory) {
+  InferRequest request;
+  request.outputs = {{.name = "y", .classes = INT64_MAX}};
+  const Tensor large = *Tensor::Make(DType::kInt8, {2, kClassesMax / 2 + 1});
+  EXPECT_EQ(AnswerTo(request, 1, {{"y", large}}).error(),
+            (Error{Code::kResourceExhausted, "the answer would have more than 1048576 classes"}));
+  request.outputs = {{.name = "y", .classes = 1}, {.name = "z", .classes = INT64_MAX}};
+  EXPECT_FALSE(AnswerTo(request, 1, {{"y", large}, {"z", *Tensor::Make(DType::kInt8, {kClassesMax - 1})}}));
+}
+
+TEST(Answer, HasAnOutputOnceEvenIfTheRequestNamesItOften) {
+  InferRequest request;
+  request.outputs = {{.name = "y"}, {.name = "y", .classes = 1}};
+  EXPECT_EQ(AnswerTo(request, 1, {{"y", Tensor::Of<float>({1}, {1})}})->outputs.size(), 1U);
+}
+
+TEST(Answer, HasNamesOfValidUtf8) {
+  const InferAnswer answer{
+      .model = "m\xff", .version = "1", .id = "\xff", .outputs = {{"y\xff", Tensor::Of<float>({1}, {1})}}};
+  EXPECT_TRUE(IsUtf8(ToBody(answer)->bytes));
+  const auto message = ToProto(answer);
+  ::inference::ModelInferResponse read;
+  EXPECT_TRUE(read.ParseFromString(message.SerializeAsString()));
+  EXPECT_EQ(read.outputs(0).name(), "y\uFFFD");
+  ::inference::ModelConfig config;
+  config.set_name("m\xff");
+  EXPECT_TRUE(IsUtf8(MessageToJson(config)));
+}
+
+TEST(RawBody, GivesTheSizeThatThePatternLeavesOpen) {
+  const auto read = [](DType type, const tensor::Shape& pattern, std::string_view body) -> Result<tensor::Shape> {
+    ElementBudget budget(kElementsMax);
+    return FromRawBody({.model = "m", .name = "x", .type = type, .shape = pattern}, body, &budget)
+        .map([](const Tensor& tensor) { return tensor.shape(); });
+  };
+  EXPECT_EQ(read(DType::kFloat, {-1, 2}, std::string(24, 'x')), (tensor::Shape{3, 2}));
+  EXPECT_EQ(read(DType::kFloat, {2}, std::string(8, 'x')), (tensor::Shape{2}));
+  EXPECT_EQ(read(DType::kFloat, {}, "abcd"), tensor::Shape());
+  EXPECT_EQ(read(DType::kInt8, {-1}, ""), (tensor::Shape{0}));
+  EXPECT_EQ(read(DType::kString, {-1, 1}, "any bytes"), (tensor::Shape{1, 1}));
+  EXPECT_THAT(read(DType::kFloat, {-1, 2}, std::string(25, 'x')).error().message, HasSubstr("Expected 24, got 25"));
+  EXPECT_THAT(read(DType::kFloat, {-1, -1}, "abcd").error().message, HasSubstr("cannot have the shape [1,-1]"));
+  EXPECT_THAT(read(DType::kString, {2}, "ab").error().message, HasSubstr("cannot have the shape [2]"));
+  EXPECT_THAT(read(DType::kFloat, {-1, 0}, "abcd").error().message, HasSubstr("byte size mismatch"));
+  EXPECT_EQ(read(DType::kInt8, {-1}, std::string(1001, 'x')).error().code, Code::kResourceExhausted);
 }
 
 TEST(Classification, ReturnsAtMostAllValues) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/text.h"
 #include "serving-node/frontend/oip/codec/datatype.h"
 #include "serving-node/frontend/oip/codec/raw.h"
 
@@ -92,12 +93,12 @@ bool AsksForFinalResponse(const ModelInferRequest& message) {
 
 ::inference::ModelInferResponse ToProto(const InferAnswer& answer) {
   ::inference::ModelInferResponse message;
-  message.set_model_name(answer.model);
+  message.set_model_name(ValidUtf8(answer.model));
   message.set_model_version(answer.version);
-  message.set_id(answer.id);
+  message.set_id(ValidUtf8(answer.id));
   for (const InferOutput& each : answer.outputs) {
     auto& output = *message.add_outputs();
-    output.set_name(each.name);
+    output.set_name(ValidUtf8(each.name));
     output.set_datatype(std::string(DatatypeName(each.values.type())));
     output.mutable_shape()->Assign(each.values.shape().begin(), each.values.shape().end());
     message.add_raw_output_contents(ToRaw(each.values));

@@ -38,7 +38,8 @@ Result<InferRequest> FromProto(OpenedRequest request, int64_t elements_max);
 // Returns whether the request asks for a mark on the last answer to it, also if the request is not valid.
 bool AsksForFinalResponse(const ::inference::ModelInferRequest& message);
 
-// Writes an answer, with raw_output_contents.
+// Writes an answer, with raw_output_contents. Bytes of names that are not valid UTF-8 are replaced, because a client
+// could not parse them.
 ::inference::ModelInferResponse ToProto(const InferAnswer& answer);
 
 }  // namespace longshore::frontend::oip::codec

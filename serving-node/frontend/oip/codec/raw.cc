@@ -108,6 +108,27 @@ Result<Tensor> FromRaw(const InputHead& head, std::string_view bytes, ElementBud
   return FromRaw(head, pieces, {.begin = 0, .size = bytes.size()}, budget);
 }
 
+Result<Tensor> FromRawBody(InputHead head, std::string_view body, ElementBudget* budget) {
+  const auto open = std::ranges::find(head.shape, -1);
+  const bool is_open = open != head.shape.end();
+  if (is_open) *open = 1;
+  const auto row = tensor::ElementCount(head.shape);
+  const bool is_text = head.type == DType::kString;
+  if (!row || (is_text && *row != 1)) {
+    return InvalidArgument("a body without JSON cannot have the shape {} of input '{}' of model '{}'",
+                           tensor::ToString(head.shape), head.name, head.model);
+  }
+  if (is_text) {
+    RETURN_IF_ERROR(budget->Take(head));
+    ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(head.type, head.shape));
+    tensor.mutable_values<std::string>().front() = body;
+    return tensor;
+  }
+  const size_t row_bytes = static_cast<size_t>(*row) * tensor::ElementBytes(head.type);
+  if (is_open && row_bytes > 0) *open = static_cast<int64_t>(body.size() / row_bytes);
+  return FromRaw(head, body, budget);
+}
+
 std::string ToRaw(const Tensor& tensor) {
   if (tensor.type() == DType::kString) return TextsToRaw(tensor);
   return {reinterpret_cast<const char*>(tensor.data()), tensor.bytes()};

@@ -52,6 +52,12 @@ Result<tensor::Tensor> FromRaw(const InputHead& head, const Pieces& bytes, Span 
 // The same for bytes in one piece.
 Result<tensor::Tensor> FromRaw(const InputHead& head, std::string_view bytes, ElementBudget* budget);
 
+// Reads an input whose shape is a pattern from the body of a request that has no JSON (Raw Binary Request in
+// extension_binary_data of Triton). The size of the body gives the one size that the pattern may leave open. BYTES have
+// one element, the whole body, without a length. InvalidArgument and ResourceExhausted as in FromRaw, and
+// InvalidArgument if the pattern leaves more open.
+Result<tensor::Tensor> FromRawBody(InputHead head, std::string_view body, ElementBudget* budget);
+
 // Requires: the type has a datatype, and the tensor is in CPU memory.
 std::string ToRaw(const tensor::Tensor& tensor);
 
