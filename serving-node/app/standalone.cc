@@ -181,12 +181,9 @@ Status Standalone::SetAside(const std::string& model, bool aside) {
 
 void Standalone::LoadModel(const std::string& model, TimePoint deadline, ReloadDone done) {
   const auto latest = std::chrono::steady_clock::now() + kReloadWaitMax;
-  Post(
-      [this, model, until = std::min(deadline, latest)]() -> Status {
-        RETURN_IF_ERROR(SetAside(model, false));
-        return WaitUntilSettled(until, model);
-      },
-      std::move(done));
+  Wait wait{.only = model, .until = std::min(deadline, latest), .done = std::move(done)};
+  Post([this, model] { return SetAside(model, false); },
+       [this, wait = std::move(wait)](const Status& changed) { changed ? AddWait(wait) : wait.done(changed); });
 }
 
 void Standalone::UnloadModel(const std::string& model, ReloadDone done) {
@@ -213,44 +210,68 @@ Status Standalone::CheckLabels(const std::vector<ModelSource>& sources, bool fir
 
 void Standalone::Reload(ModelServerConfig config, TimePoint deadline, ReloadDone done) {
   const auto latest = std::chrono::steady_clock::now() + kReloadWaitMax;
-  Post(
-      [this, config = std::move(config), until = std::min(deadline, latest)]() -> Status {
-        RETURN_IF_ERROR(Take(config, false));
-        return WaitUntilSettled(until);
-      },
-      std::move(done));
+  Wait wait{.only = "", .until = std::min(deadline, latest), .done = std::move(done)};
+  Post([this, config = std::move(config)] { return Take(config, false); },
+       [this, wait = std::move(wait)](const Status& changed) { changed ? AddWait(wait) : wait.done(changed); });
 }
 
-// Runs a change of the models on the thread of reloads_.
-void Standalone::Post(std::function<Status()> task, ReloadDone done) {
-  const auto run = [this, task = std::move(task), done] {
-    done(leaving() ? longshore::Unavailable(kLeaving) : task());
+void Standalone::Post(std::function<Status()> change, ReloadDone done) {
+  const auto run = [this, change = std::move(change), done] {
+    done(leaving() ? longshore::Unavailable(kLeaving) : change());
   };
   if (!reloads_.Post(run)) done(ResourceExhausted("{} reloads are already waiting", kReloadsWaitingMax));
 }
 
-Status Standalone::WaitUntilSettled(TimePoint deadline, const std::string& only) {
+std::optional<Status> Standalone::AnswerTo(const Wait& wait) const {
+  if (leaving()) return longshore::Unavailable(kLeaving);
+  size_t cannot = 0;
+  bool waits = false;
+  for (const std::string& name : wait.only.empty() ? Names() : std::vector{wait.only}) {
+    const Outcome outcome = OutcomeOf(name);
+    waits |= outcome == Outcome::kWaits;
+    if (outcome == Outcome::kCannot) ++cannot;
+  }
+  if (!waits && cannot == 0) return Status();
+  if (!waits)
+    return longshore::Unavailable("{} servable(s) did not become available: {}", cannot, fmt::join(WhyUnable(), "; "));
+  if (std::chrono::steady_clock::now() < wait.until) return std::nullopt;
+  return DeadlineExceeded("not all models became available in time; the new configuration stays in effect");
+}
+
+void Standalone::AddWait(Wait wait) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!leaving_ && waits_.size() < kReloadsWaitingMax) {
+      waits_.push_back(std::move(wait));
+      ++changes_;
+      return changed_.notify_all();
+    }
+  }
+  wait.done(leaving() ? longshore::Unavailable(kLeaving)
+                      : ResourceExhausted("{} reloads are already waiting", kReloadsWaitingMax));
+}
+
+void Standalone::AnswerWaits() {
   std::unique_lock lock(mutex_);
   while (true) {
+    const bool leaves = leaving_;
     const uint64_t seen = changes_;
-    const std::vector<std::string> names = only.empty() ? names_ : std::vector{only};
+    std::vector<Wait> waits = waits_;
     lock.unlock();
-    std::vector<std::string> cannot;
-    bool waits = false;
-    for (const std::string& name : names) {
-      const Outcome outcome = OutcomeOf(name);
-      waits |= outcome == Outcome::kWaits;
-      if (outcome == Outcome::kCannot) cannot.push_back(name);
+    auto next = std::chrono::steady_clock::now() + kReloadWaitMax;
+    std::vector<bool> is_answered;
+    for (const Wait& wait : waits) {
+      const auto answer = AnswerTo(wait);
+      is_answered.push_back(answer.has_value());
+      if (answer) wait.done(*answer);
+      if (!answer) next = std::min(next, wait.until);
     }
-    if (!waits && cannot.empty()) return {};
-    if (!waits)
-      return longshore::Unavailable("{} servable(s) did not become available: {}", cannot.size(),
-                                    fmt::join(WhyUnable(), "; "));
     lock.lock();
-    const bool in_time = changed_.wait_until(lock, deadline, [&] { return leaving_ || changes_ != seen; });
-    if (leaving_) return longshore::Unavailable(kLeaving);
-    if (!in_time)
-      return DeadlineExceeded("not all models became available in time; the new configuration stays in effect");
+    // Calls that were added meanwhile are behind these.
+    size_t i = 0;
+    std::erase_if(waits_, [&](const Wait&) { return i < is_answered.size() && is_answered[i++]; });
+    if (leaves) return;
+    changed_.wait_until(lock, next, [&] { return leaving_ || changes_ != seen; });
   }
 }
 

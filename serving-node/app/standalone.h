@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/base/error.h"
@@ -79,9 +80,19 @@ class Standalone {
   Outcome OutcomeOf(const std::string& model) const;
   Status Take(const tensorflow::serving::ModelServerConfig& config, bool first);
   Status CheckLabels(const std::vector<models::ModelSource>& sources, bool first) const;
-  // Waits for all models, or only for one of them.
-  Status WaitUntilSettled(TimePoint deadline, const std::string& only = "");
-  void Post(std::function<Status()> task, ReloadDone done);
+  // A call that is answered when its models can answer or cannot: all models, or only one.
+  struct Wait {
+    std::string only;  // "": all.
+    TimePoint until;
+    ReloadDone done;
+  };
+  // Returns the answer to a waiting call; nullopt if it must wait longer.
+  std::optional<Status> AnswerTo(const Wait& wait) const;
+  // Adds a call that waits. It is answered by the thread of waiter_, so calls do not wait for one another.
+  void AddWait(Wait wait);
+  void AnswerWaits();
+  // Runs a change of the models on the thread of reloads_, and then `done` with its result.
+  void Post(std::function<Status()> change, ReloadDone done);
   Status SetAside(const std::string& model, bool aside);
   void ApplySources();
   bool leaving() const;
@@ -103,8 +114,10 @@ class Standalone {
   std::vector<models::ModelSource> sources_;  // The configured models.
   std::set<std::string> set_aside_;           // Models that are unloaded although they are configured.
   std::string config_text_;                   // The last content of the config file. After Begin, only poller_ uses it.
+  std::vector<Wait> waits_;                   // Guarded by mutex_. At most kReloadsWaitingMax.
   // Declared last: their threads use the other members.
   Worker reloads_{kReloadsWaitingMax};
+  std::jthread waiter_{[this] { AnswerWaits(); }};
   std::optional<Ticker> poller_;
 };
 

@@ -6,6 +6,7 @@
 #include <spdlog/sinks/ringbuffer_sink.h>
 
 #include <algorithm>
+#include <future>
 
 #include "common/os/file.h"
 #include "common/os/log.h"
@@ -81,6 +82,34 @@ TEST_F(ConfigFile, ANodeThatStartsWithAnEmptyOneServesWhatItSaysLater) {
   ASSERT_TRUE(TickUntilLogSays("models.config is empty: no action is taken"));
   Write(kHalf);
   EXPECT_TRUE(TickUntil([&] { return Serves(); }));
+}
+
+TEST_F(ConfigFile, ALoadOfOneModelDoesNotWaitForTheLoadOfAnother) {
+  std::filesystem::create_directories(dir_ / "slow" / "1");  // A version that is never complete.
+  std::string config = kHalf;
+  config.insert(config.rfind('}'),
+                fmt::format(R"(config {{ name: "slow" base_path: "{}" model_platform: "tensorflow" }})",
+                            (dir_ / "slow").string()));
+  Write(config);
+  Start();
+  ASSERT_TRUE(TickUntil([&] { return node_->open(); }));
+  const auto change = [port = node_->sockets().rest_port](const std::string& model, const std::string& how) {
+    return std::async(std::launch::async, frontend::Fetch, port, "POST", "/v2/repository/models/" + model + how, "{}",
+                      "");
+  };
+  const auto is_ready = [](const std::future<std::string>& answer) {
+    return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  const auto slow = change("slow", "/load");
+  for (int round = 0; round < 5; ++round) {
+    for (const char* how : {"/unload", "/load"}) {
+      auto half = change("half", how);
+      ASSERT_TRUE(TickUntil([&] { return is_ready(half); }));
+      EXPECT_THAT(half.get(), testing::HasSubstr("200 OK")) << how;
+    }
+  }
+  EXPECT_FALSE(is_ready(slow));
+  node_.reset();  // Answers the load that still waits.
 }
 
 // As in TensorFlow Serving, which listens only after ServerCore::AddModelsViaModelConfigList has waited for the models.

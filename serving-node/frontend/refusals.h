@@ -1,9 +1,14 @@
 // Errors that the frontends of all protocols return.
 #pragma once
 
+#include <cstddef>
+
 #include "common/base/error.h"
 
 namespace longshore::frontend {
+
+// The longest text of an error that an answer has. Names in a request, and so the errors about them, have any length.
+inline constexpr size_t kErrorBytesMax = size_t{8} << 10;
 
 // For a std::bad_alloc while a request is read, converted or answered.
 inline tl::unexpected<Error> OutOfMemory() { return ResourceExhausted("memory does not suffice for this request"); }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "common/base/text.h"
 #include "common/net/http/retry.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/json/response.h"
@@ -23,7 +24,8 @@ int HttpStatus(Code code) {
 }  // namespace
 
 Response ErrorResponse(const Error& error, bool may_retry) {
-  Response response{.status = HttpStatus(error.code), .body = json::ErrorToJson(error.message)};
+  Response response{.status = HttpStatus(error.code),
+                    .body = json::ErrorToJson(CutText(error.message, kErrorBytesMax))};
   if (may_retry) response.headers.emplace_back("Retry-After", http::RetryAfterSeconds());
   if (error.code == Code::kUnauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;

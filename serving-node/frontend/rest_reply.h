@@ -16,7 +16,8 @@
 
 namespace longshore::frontend {
 
-// Returns {"error": "..."} with the HTTP status for the code.
+// Returns {"error": "..."} with the HTTP status for the code. The text is cut to kErrorBytesMax bytes, and bytes that
+// are not valid UTF-8 are replaced.
 http::Response ErrorResponse(const Error& error, bool may_retry);
 http::Response ErrorResponse(const Error& error);
 // Returns the body or the error.

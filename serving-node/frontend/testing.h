@@ -97,7 +97,9 @@ class FakeModel final : public engine::LoadedModel {
  public:
   FakeModel() {
     auto& signature = signatures_["serving_default"];
-    (*signature.mutable_inputs())["x"].set_dtype(tensorflow::DT_FLOAT);
+    auto& x = (*signature.mutable_inputs())["x"];
+    x.set_dtype(tensorflow::DT_FLOAT);
+    x.mutable_tensor_shape()->add_dim()->set_size(-1);
     (*signature.mutable_outputs())["y"].set_dtype(tensorflow::DT_FLOAT);
     signature.set_method_name("tensorflow/serving/predict");
   }
@@ -118,6 +120,8 @@ class FakeCatalog final : public Catalog {
     if (spec.has_version() && spec.version().value() != kVersion) {
       return NotFound("Servable not found for request: Specific({}, {})", spec.name(), spec.version().value());
     }
+    if (spec.has_version_label() && spec.version_label() != "canary")
+      return NotFound("Unrecognized servable version label: {}", spec.version_label());
     return Described{.version = kVersion, .signatures = {loaded_, &loaded_->signatures()}};
   }
   // As in a fleet in which other nodes hold all other versions.

@@ -14,8 +14,12 @@ struct JsonSpeed {
 // 17 in all.
 inline constexpr int kPythons = 0;
 
-// Measures a body {"instances": [...]} of 1x224x224x3 floats, each with `digits` digits after the decimal point.
-JsonSpeed MeasureJson(int digits);
+// The API whose body is measured: {"instances": [...]} of TensorFlow Serving's, or {"inputs": [{"data": [...]}]} of the
+// Open Inference Protocol.
+enum class JsonApi { kPredict, kInfer };
+
+// Measures a body of 1x224x224x3 floats, each with `digits` digits after the decimal point.
+JsonSpeed MeasureJson(JsonApi api, int digits);
 
 // Returns the peak memory that it takes to turn such a body into a tensor, including the body, divided by the size of
 // the body. Call it first in a process: memory that earlier work has freed but that is still resident would be used

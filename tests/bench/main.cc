@@ -151,10 +151,10 @@ int RunAccepts(const Accepts& accepts) {
   return 0;
 }
 
-int RunJson() {
+int RunJson(JsonApi api) {
   Json speeds;
   for (const auto& [name, digits] : {std::pair{"4", 4}, {"8", 8}, {"Python's", kPythons}}) {
-    speeds[name] = MeasureJson(digits).millions_per_second;
+    speeds[name] = MeasureJson(api, digits).millions_per_second;
   }
   std::cout << Json{{"millions_per_second", speeds}}.dump() << std::endl;
   return 0;
@@ -188,7 +188,8 @@ struct Measurement {
   int (*run)();
 };
 constexpr Measurement kMeasurements[] = {
-    {"json", "parse JSON bodies; prints millions of floats per second", RunJson},
+    {"json", "parse JSON bodies; prints millions of floats per second", [] { return RunJson(JsonApi::kPredict); }},
+    {"json-infer", "the same for bodies of the Open Inference Protocol", [] { return RunJson(JsonApi::kInfer); }},
     {"json-memory", "parse a JSON body; prints the peak memory divided by the body's bytes", RunJsonPeak},
     {"rules", "compare a request with match rules; prints the times as JSON", RunRules},
     {"bombs", "match hostile regular expressions; prints the times as JSON", RunBombs}};

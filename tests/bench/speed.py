@@ -58,11 +58,14 @@ def rest_rows(quick: bool):
 def json_rows(quick: bool):
     say("JSON body of 1x224x224x3 floats")
     measured = in_turns({"speed": lambda: client(BIN / "longshore-bench", "json")["millions_per_second"],
+                         "infer": lambda: client(BIN / "longshore-bench", "json-infer")["millions_per_second"],
                          "peak": lambda: client(BIN / "longshore-bench", "json-memory")["peak_over_body"]},
                         QUICK_ROUNDS if quick else ROUNDS)
     for digits in sorted(measured["speed"][0]):
         millions = [speed[digits] for speed in measured["speed"]]
         yield row_of_figures(f"JSON to tensor, million floats per second, {digits} digits", millions, ">= 50")
+        infer = [speed[digits] for speed in measured["infer"]]
+        yield row_of_figures(f"JSON of the Open Inference Protocol to tensor, million floats per second, {digits} digits", infer, ">= 50")
     yield row_of_figures("JSON to tensor, peak memory over the body's bytes", measured["peak"], "<= 4")
 
 

@@ -225,12 +225,20 @@ def test_a_body_that_is_not_a_request_gets_400(half, body):
 def test_a_binary_body_needs_a_header_that_fits(half):
     body, headers = binary_body("FP32", X)
     assert infer(half, body, headers=headers).json["outputs"][0]["data"] == Y.tolist()
-    for wrong in [{"Content-Type": "application/octet-stream"}, {"Inference-Header-Content-Length": "0"},
+    for wrong in [{"Content-Type": "application/octet-stream"},
+                  {"Content-Type": "application/octet-stream; charset=binary"},
                   {"Inference-Header-Content-Length": str(len(body) + 1)}, {"Inference-Header-Content-Length": "x"}]:
         assert infer(half, body, headers=wrong).status == 400
     assert "unexpected additional input data" in infer(half, body + b"1", headers=headers).error
     mixed = JSON_BODY | {"outputs": [{"name": "y", "parameters": {"binary_data": True}}]}
     assert split(infer(half, mixed))[1] == [Y.tobytes()]
+
+
+@pytest.mark.contract("O11")
+def test_a_body_without_json_is_the_only_input_of_the_model(half):
+    answer = infer(half, X.tobytes(), headers={"Inference-Header-Content-Length": "0"})
+    assert split(answer)[1] == [Y.tobytes()]
+    assert "byte size mismatch" in infer(half, X.tobytes() + b"1", headers={"Inference-Header-Content-Length": "0"}).error
 
 
 @pytest.mark.contract("O12")

@@ -3,9 +3,10 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cctype>
 #include <climits>
 #include <optional>
+
+#include "common/net/http/header_values.h"
 
 namespace longshore::http {
 namespace {
@@ -14,17 +15,6 @@ namespace {
 constexpr int kZlibFormat = 15;
 constexpr int kGzipFormat = kZlibFormat + 16;
 constexpr int kMemoryLevel = 8;
-
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
-  return text;
-}
-
-bool EqualsIgnoringCase(std::string_view text, std::string_view word) {
-  return std::ranges::equal(text, word,
-                            [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
-}
 
 // Whether the weight of an encoding is 0: "q=0", "q=0.0" and so on.
 bool IsZero(std::string_view weight) {
@@ -67,11 +57,7 @@ std::string Packed(std::string_view text, int format) {
 
 Compression CompressionFor(std::string_view accept_encoding) {
   Accepted accepted;
-  while (!accept_encoding.empty()) {
-    const size_t comma = std::min(accept_encoding.find(','), accept_encoding.size());
-    AcceptItem(accept_encoding.substr(0, comma), &accepted);
-    accept_encoding.remove_prefix(std::min(comma + 1, accept_encoding.size()));
-  }
+  for (const std::string_view item : ListOf(accept_encoding)) AcceptItem(item, &accepted);
   if (accepted.gzip.value_or(accepted.any.value_or(false))) return Compression::kGzip;
   return accepted.deflate.value_or(false) ? Compression::kDeflate : Compression::kNone;
 }

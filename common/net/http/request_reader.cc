@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/lower_case.h"
+#include "common/net/http/header_values.h"
 #include "common/net/http/inflate.h"
 #include "common/net/http/retry.h"
 
@@ -15,6 +16,13 @@ using beast::http::field;
 
 tl::unexpected<Response> Refusal(int status, const std::string& message) {
   return tl::make_unexpected(TextResponse(status, message));
+}
+
+// RFC 9110, section 15.5.16, lets the answer name the supported codings.
+Response UnknownCoding() {
+  Response response = TextResponse(415, "the Content-Encoding is not supported: send gzip, deflate, or no coding");
+  response.headers.emplace_back("Accept-Encoding", "gzip, deflate");
+  return response;
 }
 
 }  // namespace
@@ -62,6 +70,7 @@ tl::expected<RequestReader::Progress, Response> RequestReader::PutHeader(Buffer&
   if (!parser_->is_header_done()) return Refusal(400, "malformed HTTP request");
   if (auto refusal = CheckHead()) return tl::make_unexpected(std::move(*refusal));
   ReadHead();
+  if (CodingOf(request_.headers) == Coding::kUnknown) return tl::make_unexpected(UnknownCoding());
   return Progress::kHead;
 }
 
@@ -128,9 +137,7 @@ Response RequestReader::OutOfMemory() const {
 
 tl::expected<Request, Response> RequestReader::Take() {
   request_.body = std::move(parser_->get().body().bytes);
-  const std::string_view encoding = request_.Header("content-encoding");
-  const bool is_packed = encoding.find("gzip") != encoding.npos || encoding.find("deflate") != encoding.npos;
-  if (!is_packed) return std::move(request_);
+  if (CodingOf(request_.headers) == Coding::kNone) return std::move(request_);
   auto plain = Inflate(request_.body, options_.inflated_bytes_max, &held_);
   if (!plain && plain.error().code == Code::kUnavailable) return tl::make_unexpected(OutOfMemory());
   if (!plain) return Refusal(plain.error().code == Code::kResourceExhausted ? 413 : 400, plain.error().message);

@@ -207,8 +207,9 @@ bool ToReal(const Literal& literal, float* value) {
 template <typename T>
 bool ToNumber(const Literal& literal, T* number) {
   if constexpr (std::is_floating_point_v<T>) {
-    // PredictionFromJson reads "-0" as an integer, which has no sign. Therefore, zeros with a minus are left to it.
-    return ToReal(literal, number) && (*number != 0 || !literal.is_negative);
+    if (!ToReal(literal, number)) return false;
+    if (literal.is_whole && *number == 0) *number = 0;  // A JsonReader reads "-0" as an integer, which has no sign.
+    return true;
   } else {
     int64_t value = 0;
     if (!literal.is_whole || std::from_chars(literal.begin, literal.end, value).ec != std::errc{}) return false;

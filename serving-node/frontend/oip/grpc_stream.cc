@@ -10,7 +10,6 @@
 #include "serving-node/frontend/grpc_call.h"
 #include "serving-node/frontend/oip/codec/proto.h"
 #include "serving-node/inference/wire.h"
-#include "serving-node/tensor/wire.h"
 
 namespace longshore::frontend::oip {
 namespace {
@@ -20,7 +19,6 @@ using ::inference::ModelStreamInferResponse;
 
 // The metadata by which a client of Triton asks that the first error ends its stream.
 constexpr const char* kGrpcError = "triton_grpc_error";
-constexpr size_t kErrorBytesMax = size_t{8} << 10;
 
 ModelStreamInferResponse ToProto(const Result<Answered>& answer, const Asked& asked) {
   ModelStreamInferResponse response;
@@ -179,12 +177,13 @@ void Streams::End() {
 
 Result<codec::InferRequest> Decode(const ByteBuffer& bytes, int64_t elements_max, MeteredRequest* metered,
                                    Asked* asked) try {
-  ::inference::ModelInferRequest message;
-  const bool is_read = bytes.Valid() && tensor::ParseMessage(rpc::ToPieces(bytes), &message);
-  metered->SetModel(message.model_name());
-  *asked = {message.id(), codec::AsksForFinalResponse(message)};
-  if (!is_read) return tl::make_unexpected(longshore::inference::Malformed(message, bytes.Length()));
-  return codec::FromProto(std::move(message), elements_max);
+  codec::OpenedRequest opened;
+  if (!bytes.Valid()) return tl::make_unexpected(longshore::inference::Malformed(opened.head, 0));
+  const Status is_open = codec::Open(rpc::ToPieces(bytes), &opened);
+  metered->SetModel(opened.head.model_name());
+  *asked = {opened.head.id(), codec::AsksForFinalResponse(opened.head)};
+  if (!is_open) return tl::make_unexpected(is_open.error());
+  return codec::FromProto(std::move(opened), elements_max);
 } catch (const std::bad_alloc&) {
   return OutOfMemory();
 }

@@ -28,8 +28,8 @@ struct Asked {
 };
 
 // Reads a ModelInferRequest, and tells the meter its model. Sets `asked` also if the request is not valid, as far as
-// its bytes can be read. InvalidArgument or ResourceExhausted as in codec::FromProto; ResourceExhausted if memory does
-// not suffice.
+// its bytes can be read. InvalidArgument or ResourceExhausted as in codec::Open and codec::FromProto;
+// ResourceExhausted if memory does not suffice.
 Result<codec::InferRequest> Decode(const ::grpc::ByteBuffer& bytes, int64_t elements_max, MeteredRequest* metered,
                                    Asked* asked);
 

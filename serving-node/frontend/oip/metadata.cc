@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "common/base/text.h"
 #include "serving-node/frontend/oip/codec/datatype.h"
 #include "serving-node/inference/inference.h"
 #include "serving-node/tensor/info.h"
@@ -36,7 +37,7 @@ tensor::Shape ShapeOf(const tensorflow::TensorInfo& info) { return tensor::Patte
 void Fill(const Tensors& tensors, google::protobuf::RepeatedPtrField<ModelMetadataResponse::TensorMetadata>* list) {
   for (const auto& [name, info] : tensors) {
     auto& tensor = *list->Add();
-    tensor.set_name(name);
+    tensor.set_name(ValidUtf8(name));
     tensor.set_datatype(std::string(codec::DatatypeName(tensor::FromProto(info->dtype()))));
     const tensor::Shape shape = ShapeOf(*info);
     tensor.mutable_shape()->Assign(shape.begin(), shape.end());
@@ -47,7 +48,7 @@ template <typename ConfigTensor>
 void FillConfig(const Tensors& tensors, google::protobuf::RepeatedPtrField<ConfigTensor>* list) {
   for (const auto& [name, info] : tensors) {
     auto& tensor = *list->Add();
-    tensor.set_name(name);
+    tensor.set_name(ValidUtf8(name));
     tensor.set_data_type(codec::ConfigTypeOf(tensor::FromProto(info->dtype())));
     const tensor::Shape shape = ShapeOf(*info);
     tensor.mutable_dims()->Assign(shape.begin(), shape.end());
@@ -63,9 +64,25 @@ Result<const tensorflow::SignatureDef*> DefaultSignature(const Signatures& signa
   return &found->second;
 }
 
+Result<codec::InputHead> OnlyInput(const std::string& model, const tensorflow::SignatureDef& signature) {
+  if (signature.inputs_size() != 1) {
+    return InvalidArgument("a body without JSON needs a model with one input, but model '{}' has {}", model,
+                           signature.inputs_size());
+  }
+  const auto& [name, info] = *signature.inputs().begin();
+  const auto shape = tensor::PatternOf(info);
+  codec::InputHead head{.model = {}, .name = name, .type = tensor::FromProto(info.dtype())};
+  if (!shape || codec::DatatypeName(head.type).empty()) {
+    return InvalidArgument("the type or the rank of input '{}' of model '{}' is not known: send its JSON, too", name,
+                           model);
+  }
+  head.shape = *shape;
+  return head;
+}
+
 ModelMetadataResponse ToMetadata(const ModelView& model) {
   ModelMetadataResponse metadata;
-  metadata.set_name(model.name);
+  metadata.set_name(ValidUtf8(model.name));
   metadata.set_platform(kPlatform);
   for (const int64_t version : model.versions) metadata.add_versions(std::to_string(version));
   Fill(Sorted(model.signature.inputs()), metadata.mutable_inputs());
@@ -75,7 +92,7 @@ ModelMetadataResponse ToMetadata(const ModelView& model) {
 
 ::inference::ModelConfig ToConfig(const ModelView& model) {
   ::inference::ModelConfig config;
-  config.set_name(model.name);
+  config.set_name(ValidUtf8(model.name));
   config.set_platform(kPlatform);
   config.set_backend("tensorflow");
   config.set_default_model_filename("model.savedmodel");

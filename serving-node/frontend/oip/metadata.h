@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "inference/service.pb.h"
 #include "serving-node/frontend/catalog.h"
+#include "serving-node/frontend/oip/codec/raw.h"
 #include "tensorflow/saved_model.pb.h"
 
 namespace longshore::frontend::oip {
@@ -23,6 +24,10 @@ struct ModelView {
 
 // Returns the signature that requests get if they name none. FailedPrecondition if the model has no such signature.
 Result<const tensorflow::SignatureDef*> DefaultSignature(const Signatures& signatures);
+
+// Returns the input of a signature that has no other one, with a pattern as its shape. InvalidArgument if it has
+// several or none, or if its type or its rank is not known.
+Result<codec::InputHead> OnlyInput(const std::string& model, const tensorflow::SignatureDef& signature);
 
 // Inputs and outputs are in the order of their names. -1 stands for a dimension of unknown size. The shape is empty if
 // the rank is unknown, and the datatype is "" if the protocol does not have the type.

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "common/base/text.h"
 #include "serving-node/frontend/oip/metadata.h"
 #include "serving-node/frontend/oip/settings.h"
 #include "serving-node/frontend/oip/statistics.h"
@@ -21,8 +22,8 @@ namespace {
 using codec::InferRequest;
 using tensorflow::serving::ModelSpec;
 
-// Returns the spec for a model; a version that is not a number is a label. InvalidArgument for a number that is too
-// large.
+// Returns the spec for a model; a version that has other characters than digits is a label. InvalidArgument for a
+// number that is too large.
 Result<ModelSpec> SpecFor(const ModelName& model) {
   ModelSpec spec;
   spec.set_name(model.name);
@@ -108,11 +109,11 @@ using ModelIndex = ::inference::RepositoryIndexResponse::ModelIndex;
 
 ModelIndex IndexOf(const std::string& model, const models::VersionStatus& status) {
   ModelIndex index;
-  index.set_name(model);
+  index.set_name(ValidUtf8(model));
   index.set_version(std::to_string(status.version));
   index.set_state(StateOf(status.state));
   if (status.state == models::State::kEnd) index.set_reason("unloaded");
-  if (status.error.code != Code::kOk) index.set_reason(status.error.message);
+  if (status.error.code != Code::kOk) index.set_reason(CutText(status.error.message, kErrorBytesMax));
   return index;
 }
 
@@ -168,6 +169,17 @@ std::vector<int64_t> Methods::ReadyVersions(const std::string& model) const {
   return ready;
 }
 
+void Methods::OnlyInput(const ModelName& model, TimePoint deadline, const Done<codec::InputHead>& done) const {
+  const auto spec = SpecFor(model);
+  if (!spec) return done(tl::make_unexpected(spec.error()));
+  DescribeAnywhere(deps_.catalog, *spec, deadline, [model, done](const Result<Described>& found) {
+    if (!found) return done(tl::make_unexpected(Worded(found.error(), model)));
+    done(DefaultSignature(*found->signatures).and_then([&model](const tensorflow::SignatureDef* signature) {
+      return oip::OnlyInput(model.name, *signature);
+    }));
+  });
+}
+
 template <typename T>
 void Methods::Describe(const ModelName& model, TimePoint deadline, T (*convert)(const ModelView&),
                        const Done<T>& done) const {
@@ -193,12 +205,22 @@ void Methods::ModelConfig(const ModelName& model, TimePoint deadline,
   Describe<::inference::ModelConfig>(model, deadline, ToConfig, done);
 }
 
+Result<std::optional<int64_t>> Methods::VersionOf(const ModelName& model) const {
+  if (model.version.empty()) return std::optional<int64_t>();
+  ASSIGN_OR_RETURN(const ModelSpec spec, SpecFor(model));
+  if (spec.has_version()) return std::optional(spec.version().value());
+  const auto described = deps_.catalog.Describe(spec);
+  if (!described) return tl::make_unexpected(Worded(described.error(), model));
+  return std::optional(described->version);
+}
+
 Result<::inference::ModelStatisticsResponse> Methods::Statistics(const ModelName& model) const {
   ::inference::ModelStatisticsResponse response;
+  ASSIGN_OR_RETURN(const std::optional<int64_t> only, VersionOf(model));
   const std::vector<std::string> names = model.name.empty() ? deps_.repository.Names() : std::vector{model.name};
   for (const std::string& name : names) {
     for (const int64_t version : ReadyVersions(name)) {
-      if (!model.version.empty() && model.version != std::to_string(version)) continue;
+      if (only && *only != version) continue;
       *response.add_model_stats() = ToProto(name, version, deps_.statistics.Of(name, version));
     }
   }
@@ -212,7 +234,7 @@ Result<::inference::RepositoryIndexResponse> Methods::Index(const ::inference::R
   for (const std::string& name : deps_.repository.Names()) {
     auto versions = deps_.catalog.Versions(name).value_or(std::vector<models::VersionStatus>());
     std::ranges::reverse(versions);  // The lowest first.
-    if (versions.empty() && !request.ready()) response.add_models()->set_name(name);
+    if (versions.empty() && !request.ready()) response.add_models()->set_name(ValidUtf8(name));
     for (const auto& status : versions) {
       if (request.ready() && status.state != models::State::kAvailable) continue;
       *response.add_models() = IndexOf(name, status);

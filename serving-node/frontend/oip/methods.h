@@ -1,15 +1,18 @@
-// What the methods of the Open Inference Protocol answer, for gRPC and REST alike.
+// The methods of the Open Inference Protocol. The gRPC service and the REST API both call them, so they answer alike.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "inference/service.pb.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/inference_call.h"
 #include "serving-node/frontend/oip/codec/infer.h"
+#include "serving-node/frontend/oip/codec/raw.h"
 #include "serving-node/frontend/oip/repository.h"
 #include "serving-node/routing/predict.h"
 #include "serving-node/routing/run_statistics.h"
@@ -18,7 +21,8 @@ namespace longshore::frontend::oip {
 
 struct ModelView;
 
-// A model and its version, as a request names them. The version is a number or a label, or "".
+// A model and its version, as a request names them. In all calls, a version of digits is a number, which may have
+// leading zeros, another one is a label, and "" leaves the choice to the node.
 struct ModelName {
   std::string name;
   std::string version;
@@ -46,8 +50,8 @@ class Methods {
     std::function<bool()> ready;  // Whether the node can answer requests to all its models.
     std::string software_version;
     int64_t elements_max;  // Of all inputs of a request together.
-    bool may_change_log =
-        false;  // Whether callers, which have the scope admin, may change the level of the node's log.
+    // Whether a client may change the level of the node's log. The frontends admit only clients with the scope admin.
+    bool may_change_log = false;
   };
   // The dependencies must outlive this object and its calls.
   explicit Methods(Deps deps) : deps_(std::move(deps)) {}
@@ -66,8 +70,12 @@ class Methods {
                      const Done<::inference::ModelMetadataResponse>& done) const;
   void ModelConfig(const ModelName& model, TimePoint deadline, const Done<::inference::ModelConfig>& done) const;
 
-  // The statistics of the runs on this node: of all models if the name is "", and of all versions that are available or
-  // have run if the version is "".
+  // Returns the only input of the signature "serving_default", with a pattern as its shape. InvalidArgument if the
+  // signature has several inputs or none. The text of InputHead::model is not set.
+  void OnlyInput(const ModelName& model, TimePoint deadline, const Done<codec::InputHead>& done) const;
+
+  // Returns the statistics of the runs on this node. If the name is "", the answer has all models; if the version is
+  // "", it has all versions that are available.
   Result<::inference::ModelStatisticsResponse> Statistics(const ModelName& model) const;
 
   Result<::inference::RepositoryIndexResponse> Index(const ::inference::RepositoryIndexRequest& request) const;
@@ -85,6 +93,8 @@ class Methods {
   template <typename T>
   void Describe(const ModelName& model, TimePoint deadline, T (*convert)(const ModelView&), const Done<T>& done) const;
   std::vector<int64_t> ReadyVersions(const std::string& model) const;
+  // Returns the number of the version; nullopt for "". NotFound for a label that this node does not know.
+  Result<std::optional<int64_t>> VersionOf(const ModelName& model) const;
 
   const Deps deps_;
 };

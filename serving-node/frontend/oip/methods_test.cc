@@ -3,13 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include "common/base/text.h"
 #include "common/json/json.h"
 #include "serving-node/frontend/grpc_server.h"
 #include "serving-node/frontend/oip/codec/message_json.h"
 #include "serving-node/frontend/oip/grpc_service.h"
 #include "serving-node/frontend/oip/rest.h"
+#include "serving-node/frontend/oip/testing.h"
 #include "serving-node/frontend/rest_server.h"
-#include "serving-node/frontend/testing.h"
 
 namespace longshore::frontend::oip {
 namespace {
@@ -20,21 +21,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class FakeRepository final : public Repository {
- public:
-  std::vector<std::string> Names() const override { return {"digits", "gone"}; }
-  void Load(const std::string& model, std::chrono::steady_clock::time_point, Done done) override {
-    changes_.push_back("load " + model);
-    done({});
-  }
-  void Unload(const std::string& model, Done done) override {
-    changes_.push_back("unload " + model);
-    done({});
-  }
-  std::vector<std::string> changes_;
-};
-
-class OipTest : public testing::Test {
+class OipTest : public testing::Test, protected FakeMethods {
  protected:
   codec::InferRequest Request() const {
     codec::InferRequest request;
@@ -47,18 +34,6 @@ class OipTest : public testing::Test {
     methods_.Infer(std::move(request), std::move(info), [&](Result<Answered> each) { answer = std::move(each); });
     return answer;
   }
-
-  FakePredictor predictor_;
-  FakeCatalog catalog_;
-  FakeRepository repository_;
-  routing::RunStatistics statistics_;
-  const Methods methods_{{.predictor = predictor_,
-                          .catalog = catalog_,
-                          .repository = repository_,
-                          .statistics = statistics_,
-                          .ready = [] { return true; },
-                          .software_version = "1.2.3",
-                          .elements_max = 100}};
 };
 
 TEST_F(OipTest, PassesTheTermsOfARequestOn) {
@@ -129,6 +104,19 @@ TEST_F(OipTest, CountsOnlyVersionsThatAreReady) {
   EXPECT_EQ(methods_.Statistics({"digits", "4"}).error().code, Code::kNotFound);
 }
 
+TEST_F(OipTest, TakesAVersionOfDigitsForANumberAndAnyOtherForALabelInAllCalls) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  for (const auto& [version, is_known] : std::map<std::string, bool>{
+           {"3", true}, {"03", true}, {"canary", true}, {"4", false}, {"+3", false}, {"3x", false}}) {
+    const ModelName model{"digits", version};
+    EXPECT_EQ(methods_.Statistics(model).has_value(), is_known) << version;
+    methods_.ModelReady(model, deadline, [&](const Result<bool>& ready) { EXPECT_EQ(*ready, is_known) << version; });
+    methods_.ModelMetadata(model, deadline,
+                           [&](const auto& answer) { EXPECT_EQ(answer.has_value(), is_known) << version; });
+  }
+  EXPECT_EQ(methods_.Statistics({"digits", "99999999999999999999"}).error().code, Code::kInvalidArgument);
+}
+
 // Both servers on ports of their own.
 class OipServers : public OipTest {
  protected:
@@ -154,6 +142,14 @@ class OipServers : public OipTest {
     for (const float value : {1.0f, 2.5f}) input.mutable_contents()->add_fp32_contents(value);
     return message;
   }
+  // Waits until the previous request has left its slot, of which there is only one: a client may see an answer earlier.
+  void AwaitSlot() {
+    while (!in_flight_.Enter()) std::this_thread::yield();
+  }
+  std::string FetchInfer(const std::string& model, const std::string& body, const std::string& headers) {
+    AwaitSlot();
+    return Fetch(rest_->port(), "POST", "/v2/models/" + model + "/infer", body, headers);
+  }
   std::string Ask(const std::string& method, const std::string& path, const std::string& body = "") const {
     return Fetch(rest_->port(), method, path, body);
   }
@@ -171,7 +167,7 @@ TEST_F(OipServers, AnswerTheSameByGrpcAndRest) {
   ASSERT_TRUE(stub_->ModelInfer(&context, Message(), &answer).ok());
   EXPECT_EQ(answer.raw_output_contents(0), std::string("\0\0\0\x40\0\0\xa0\x40", 8));
   EXPECT_EQ(context.GetServerInitialMetadata().count("x-longshore-version"), 1u);
-  EXPECT_THAT(Ask("POST", "/v2/models/digits/infer", kBody),
+  EXPECT_THAT(FetchInfer("digits", kBody, ""),
               AllOf(HasSubstr("x-longshore-version: 3"), HasSubstr(R"("data":[2.0,5.0])")));
 }
 
@@ -265,6 +261,7 @@ TEST_F(OipServers, AnswerWithResourceExhaustedIfMemoryDoesNotSuffice) {
   ::grpc::ClientContext context;
   ::inference::ModelInferResponse unary;
   EXPECT_EQ(stub_->ModelInfer(&context, Message(), &unary).error_code(), ::grpc::StatusCode::RESOURCE_EXHAUSTED);
+  AwaitSlot();
   ::grpc::ClientContext second;
   const auto stream = stub_->ModelStreamInfer(&second);
   ASSERT_TRUE(stream->Write(Message()) && stream->Write(Message()) && stream->WritesDone());
@@ -274,7 +271,7 @@ TEST_F(OipServers, AnswerWithResourceExhaustedIfMemoryDoesNotSuffice) {
     EXPECT_THAT(answer.error_message(), HasSubstr("memory does not suffice"));
   }
   EXPECT_TRUE(stream->Finish().ok());
-  EXPECT_TRUE(in_flight_.Enter()) << "the slot is still taken";
+  AwaitSlot();
 }
 
 TEST_F(OipServers, RefuseChangesByPagesOfOtherWebSites) {
@@ -284,7 +281,7 @@ TEST_F(OipServers, RefuseChangesByPagesOfOtherWebSites) {
   for (const char* origin : {"Origin: http://evil.example\r\n", "Origin: null\r\n"}) {
     EXPECT_THAT(unload(origin), AllOf(HasSubstr("403"), HasSubstr("Origin"))) << origin;
     EXPECT_THAT(Fetch(rest_->port(), "POST", "/v2/logging", "{}", origin), HasSubstr("403")) << origin;
-    EXPECT_THAT(Fetch(rest_->port(), "POST", "/v2/models/digits/infer", kBody, origin), HasSubstr("200 OK"));
+    EXPECT_THAT(FetchInfer("digits", kBody, origin), HasSubstr("200 OK"));
   }
   EXPECT_TRUE(repository_.changes_.empty());
   EXPECT_THAT(unload("Origin: http://h\r\n"), HasSubstr("200 OK")) << "Host is h";
@@ -313,6 +310,46 @@ TEST_F(OipServers, ChangeTheRepository) {
               AllOf(HasSubstr("400"), HasSubstr("load parameter 'file:1/a' is not supported")));
   EXPECT_THAT(Ask("POST", "/v2/repository/models/digits/load", "[]"), HasSubstr("400"));
   EXPECT_THAT(repository_.changes_, ElementsAre("load digits", "unload digits"));
+}
+
+TEST_F(OipServers, RefuseALargeBodyThatIsNotAnInferenceWithTheLimit) {
+  const std::string large(2000000, ' ');
+  for (const char* path : {"/v2/repository/index", "/v2/repository/models/digits/load"}) {
+    EXPECT_THAT(Ask("POST", path, large),
+                AllOf(HasSubstr("413"), HasSubstr("the request has more than 1048576 bytes")));
+  }
+  for (const char* path : {"/v2/logging", "/v2/trace/setting"}) {
+    EXPECT_THAT(Ask("POST", path, R"({"log_info":)" + std::string(70000, ' ') + "true}"),
+                AllOf(HasSubstr("413"), HasSubstr("the settings have more than 65536 bytes")));
+  }
+}
+
+TEST_F(OipServers, ReadTheHeadersOfABinaryBodyAsWholeWords) {
+  const auto infer = [this](const std::string& headers) { return FetchInfer("digits", kBody, headers); };
+  const std::string length = "Inference-Header-Content-Length: " + std::to_string(strlen(kBody)) + "\r\n";
+  EXPECT_THAT(infer("Content-Type: application/octet-stream; charset=binary\r\n"),
+              AllOf(HasSubstr("400"), HasSubstr("is missing")));
+  EXPECT_THAT(infer("Content-Type: Application/Octet-Stream; x=y\r\n" + length), HasSubstr("200 OK"));
+  EXPECT_THAT(infer("Content-Type: application/octet-stream2\r\n"), HasSubstr("200 OK"));
+  EXPECT_THAT(infer(length + length), AllOf(HasSubstr("400"), HasSubstr("more than once")));
+}
+
+TEST_F(OipServers, AnswerAnErrorWithAShortValidText) {
+  const std::string answer =
+      Ask("POST", "/v2/models/digits/infer", R"({"inputs":[{"name":"x)" + std::string(100000, 'x') + "\xff\"}]}");
+  EXPECT_THAT(answer, HasSubstr("400"));
+  EXPECT_LT(answer.size(), 10000U);
+  EXPECT_TRUE(IsUtf8(Ask("GET", "/v2/models/%FF"))) << "the name of an unknown model";
+}
+
+TEST_F(OipServers, ReadABodyWithoutJsonAsTheOnlyInputOfTheModel) {
+  const std::string header = "Inference-Header-Content-Length: 0\r\n";
+  const auto infer = [&](const std::string& model, const std::string& body) { return FetchInfer(model, body, header); };
+  const std::string answer = infer("digits", std::string("\0\0\x80\x3f\0\0\x20\x40", 8));
+  EXPECT_THAT(answer, AllOf(HasSubstr("200 OK"), HasSubstr("application/octet-stream"), HasSubstr(R"("shape":[2])")));
+  EXPECT_TRUE(answer.ends_with(std::string("\0\0\0\x40\0\0\xa0\x40", 8)));
+  EXPECT_THAT(infer("digits", "abc"), AllOf(HasSubstr("400"), HasSubstr("byte size mismatch")));
+  EXPECT_THAT(infer("nope", "abcd"), AllOf(HasSubstr("404"), HasSubstr("unknown model")));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/json/json.h"
+#include "common/net/http/header_values.h"
 #include "serving-node/frontend/json/reader.h"
 #include "serving-node/frontend/oip/codec/json_request.h"
 #include "serving-node/frontend/oip/codec/json_response.h"
@@ -48,12 +49,14 @@ Result<std::string> ToText(const Result<Message>& message) {
   return message.map([](const Message& each) { return MessageToJson(each); });
 }
 
-// Returns the size of the JSON if the request has the header. InvalidArgument if it is not a number, or if the body is
-// binary without it.
+// Returns the size of the JSON if the request has the header. InvalidArgument if it is not one number, or if the body
+// is binary without it.
 Result<std::optional<size_t>> JsonBytesOf(const Request& request) {
-  const std::string_view text = request.Header(kHeaderLength);
+  const auto values = http::ValuesOf(request.headers, kHeaderLength);
+  if (values.size() > 1) return InvalidArgument("the header {} occurs more than once", kHeaderLength);
+  const std::string_view text = values.empty() ? "" : values.front();
   if (text.empty()) {
-    if (request.Header("content-type") != kBinary) return std::optional<size_t>();
+    if (!http::HasMediaType(request.Header("content-type"), kBinary)) return std::optional<size_t>();
     return InvalidArgument("received a body of type {}, but the header {} is missing", kBinary, kHeaderLength);
   }
   size_t size = 0;
@@ -73,12 +76,9 @@ Result<Inferred> ToInferred(Result<Answered> answer) {
   return inferred;
 }
 
-// The body of a request that is not an inference. ResourceExhausted if it is too large to be one, InvalidArgument if it
-// is not a JSON object.
+// The body of a request that is not an inference. InvalidArgument if it is not a JSON object.
 Result<Json> SmallBody(const std::string& body) {
-  constexpr size_t kBytesMax = size_t{1} << 20;
   if (body.empty()) return Json::object();
-  if (body.size() > kBytesMax) return ResourceExhausted("the request has more than {} bytes", kBytesMax);
   ASSIGN_OR_RETURN(Json json, ParseJson(body));
   if (!json.is_object()) return InvalidArgument("the request is not a JSON object");
   return json;
@@ -141,6 +141,20 @@ Response AnswerSettings(const Methods& methods, const Request& request, Kind kin
   }
 }
 
+bool IsOfSettings(Kind kind) {
+  return kind == Kind::kTraceSettings || kind == Kind::kUpdateTraceSettings || kind == Kind::kLogSettings ||
+         kind == Kind::kUpdateLogSettings;
+}
+
+// Returns the answer 413 if the body is too large for a request that is not an inference.
+std::optional<Response> RefuseLargeBody(const Request& request, Kind kind) {
+  const bool is_settings = IsOfSettings(kind);
+  const size_t bytes_max = is_settings ? size_t{64} << 10 : size_t{1} << 20;
+  if (kind == Kind::kInfer || request.body.size() <= bytes_max) return std::nullopt;
+  const std::string what = is_settings ? "the settings have" : "the request has";
+  return Failed(413, {Code::kInvalidArgument, fmt::format("{} more than {} bytes", what, bytes_max)});
+}
+
 bool ChangesNode(Kind kind) {
   return kind == Kind::kLoad || kind == Kind::kUnload || kind == Kind::kUpdateTraceSettings ||
          kind == Kind::kUpdateLogSettings;
@@ -166,20 +180,15 @@ Error OtherOrigin() {
 std::string Rest::BodyHeader() const { return "Inference-Header-Content-Length"; }
 
 auth::Scope Rest::ScopeOf(std::string_view method, std::string_view target) const {
-  switch (ParseOipRoute(method, target).kind) {
-    case Kind::kLoad:
-    case Kind::kUnload:
-    case Kind::kTraceSettings:
-    case Kind::kUpdateTraceSettings:
-    case Kind::kLogSettings:
-    case Kind::kUpdateLogSettings: return auth::Scope::kAdmin;
-    default: return auth::Scope::kPredict;
-  }
+  const Kind kind = ParseOipRoute(method, target).kind;
+  const bool is_admins = kind == Kind::kLoad || kind == Kind::kUnload || IsOfSettings(kind);
+  return is_admins ? auth::Scope::kAdmin : auth::Scope::kPredict;
 }
 
 void Rest::Handle(Request request, Responder respond) {
   const Route route = ParseOipRoute(request.method, request.target);
   if (ChangesNode(route.kind) && !options_.cors && IsOfOtherOrigin(request)) return respond(ErrorOf(OtherOrigin()));
+  if (auto refusal = RefuseLargeBody(request, route.kind)) return respond(std::move(*refusal));
   switch (route.kind) {
     case Kind::kUnknown:
     case Kind::kWrongMethod: return respond(NoSuchRoute(route.kind));
@@ -252,14 +261,39 @@ void Rest::Infer(Request request, const Route& route, const Responder& respond) 
   reply.Guard([&] { Run(std::move(request), route, reply); });
 }
 
-void Rest::Run(Request request, const Route& route, const Reply& reply) const {
+void Rest::Run(Request request, const Route& route, const Reply& reply) {
+  const auto json_bytes = JsonBytesOf(request);
+  if (!json_bytes) return reply(json_bytes.error());
+  if (*json_bytes == size_t{0}) return RunRaw(std::move(request), route, reply);
   codec::InferRequest infer;
   infer.model = route.model;
   infer.version = route.version;
-  const auto json_bytes = JsonBytesOf(request);
-  if (!json_bytes) return reply(json_bytes.error());
   const Status read = codec::ReadBody(request.body, *json_bytes, methods_.elements_max(), &infer);
   if (!read) return reply(read.error());
+  Send(std::move(infer), std::move(request), reply);
+}
+
+void Rest::RunRaw(Request request, const Route& route, const Reply& reply) {
+  const auto kept = std::make_shared<Request>(std::move(request));
+  methods_.OnlyInput({route.model, route.version}, Deadline(),
+                     [api = shared_from_this(), kept, route, reply](Result<codec::InputHead> head) {
+                       reply.Guard([&] {
+                         if (!head) return reply(head.error());
+                         codec::InferRequest infer;
+                         infer.model = route.model;
+                         infer.version = route.version;
+                         infer.binary_data_output = true;  // As in Triton.
+                         head->model = infer.model;
+                         codec::ElementBudget budget(api->methods_.elements_max());
+                         auto values = codec::FromRawBody(*head, kept->body, &budget);
+                         if (!values) return reply(values.error());
+                         infer.inputs[head->name] = std::move(*values);
+                         api->Send(std::move(infer), std::move(*kept), reply);
+                       });
+                     });
+}
+
+void Rest::Send(codec::InferRequest infer, Request request, const Reply& reply) const {
   request.body = {};
   CallInfo info{.headers = std::move(request.headers),
                 .deadline = Deadline(),

@@ -33,7 +33,11 @@ class Rest final : public RestApi, public std::enable_shared_from_this<Rest> {
 
  private:
   void Infer(http::Request request, const Route& route, const http::Responder& respond);
-  void Run(http::Request request, const Route& route, const Reply& reply) const;
+  void Run(http::Request request, const Route& route, const Reply& reply);
+  // Runs a request whose body is the only input of the model, without JSON.
+  void RunRaw(http::Request request, const Route& route, const Reply& reply);
+  // Runs a request after its body is read.
+  void Send(codec::InferRequest infer, http::Request request, const Reply& reply) const;
   void AnswerModel(const Route& route, const http::Responder& respond) const;
   void AnswerRepository(const http::Request& request, const Route& route, const http::Responder& respond) const;
   Methods::TimePoint Deadline() const { return std::chrono::steady_clock::now() + options_.timeout; }

@@ -16,7 +16,7 @@ struct Route {
     kModelMetadata,
     kModelReady,
     kModelConfig,
-    kModelStatistics,  // Of all models if `model` is "".
+    kModelStatistics,  // Without a model in the path (`model` is ""), the answer has all models.
     kInfer,
     kRepositoryIndex,
     kLoad,

@@ -75,11 +75,7 @@ Status SetLogSetting(const std::string& name, const LogValue& value, Levels* lev
   return {};
 }
 
-constexpr size_t kSettingsBytesMax = size_t{64} << 10;
-
 Result<Json> ObjectFrom(const std::string& body) {
-  if (body.size() > kSettingsBytesMax)
-    return InvalidArgument("the settings have more than {} bytes", kSettingsBytesMax);
   if (body.empty()) return Json::object();
   ASSIGN_OR_RETURN(Json json, ParseJson(body));
   if (!json.is_object()) return InvalidArgument("the settings are not a JSON object");

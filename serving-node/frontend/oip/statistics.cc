@@ -1,5 +1,7 @@
 #include "serving-node/frontend/oip/statistics.h"
 
+#include "common/base/text.h"
+
 namespace longshore::frontend::oip {
 namespace {
 
@@ -21,7 +23,7 @@ void FillCount(uint64_t count, StatisticDuration* to) {
 ::inference::ModelStatistics ToProto(const std::string& model, int64_t version,
                                      const routing::VersionStatistics& statistics) {
   ::inference::ModelStatistics proto;
-  proto.set_name(model);
+  proto.set_name(ValidUtf8(model));
   proto.set_version(std::to_string(version));
   proto.set_last_inference(statistics.last_success_ms);
   proto.set_inference_count(statistics.rows);

@@ -9,7 +9,7 @@
 #include "grpc/health.grpc.pb.h"
 #include "serving-node/frontend/grpc_server.h"
 #include "serving-node/frontend/oip/grpc_service.h"
-#include "serving-node/frontend/testing.h"
+#include "serving-node/frontend/oip/testing.h"
 #include "serving-node/observe/profiling/recorder.h"
 #include "serving-node/routing/peer_service.h"
 #include "tensorflow/profiler_service.grpc.pb.h"
@@ -72,13 +72,6 @@ class ClosedWindow {
   http::RawClient connection_;
 };
 
-class NoRepository final : public Repository {
- public:
-  std::vector<std::string> Names() const override { return {"digits"}; }
-  void Load(const std::string&, std::chrono::steady_clock::time_point, Done done) override { done({}); }
-  void Unload(const std::string&, Done done) override { done({}); }
-};
-
 std::string PredictOfDigits() {
   tensorflow::serving::PredictRequest request;
   request.mutable_model_spec()->set_name("digits");
@@ -117,7 +110,7 @@ std::string RequestOf(const google::protobuf::Descriptor& type) {
   return request->SerializeAsString();
 }
 
-class UnreadAnswers : public testing::Test {
+class UnreadAnswers : public testing::Test, protected FakeMethods {
  protected:
   UnreadAnswers() {
     GrpcOptions options{.listen = "127.0.0.1:0", .profiles = &recorder_, .answer_time = kAnswerTime};
@@ -139,17 +132,6 @@ class UnreadAnswers : public testing::Test {
   SystemClock clock_;
   SteadyClock timer_;
   profiling::Recorder recorder_{clock_, timer_};
-  FakePredictor predictor_;
-  FakeCatalog catalog_;
-  NoRepository repository_;
-  routing::RunStatistics statistics_;
-  const Methods methods_{{.predictor = predictor_,
-                          .catalog = catalog_,
-                          .repository = repository_,
-                          .statistics = statistics_,
-                          .ready = [] { return true; },
-                          .software_version = "1",
-                          .elements_max = 100}};
   routing::PeerService peer_{"f", [] { return routing::PeerLoad{.running = 1}; }, {}, kAnswerTime};
   std::unique_ptr<GrpcServer> server_;
 };

@@ -24,7 +24,7 @@ bool IsHigher(T a, T b) {
   return a > b;
 }
 
-// Writes the classes of one row.
+// Fills `classes` with the highest values of the row.
 template <typename T>
 void ClassifyRow(std::span<const T> row, std::span<std::string> classes) {
   std::vector<size_t> order(row.size());
@@ -41,13 +41,19 @@ void ClassifyRow(std::span<const T> row, std::span<std::string> classes) {
 
 struct RowSizes {
   size_t rows;
-  size_t values;   // In a row.
-  size_t classes;  // Of a row.
+  size_t values;   // The number of values in a row.
+  size_t classes;  // The number of classes that a row gets.
 };
+
+RowSizes SizesOf(const Tensor& values, int64_t classes) {
+  const int64_t rows = values.rank() >= 2 ? values.dim(0) : 1;
+  const int64_t width = rows == 0 ? 0 : values.elements() / rows;
+  return {static_cast<size_t>(rows), static_cast<size_t>(width), static_cast<size_t>(std::min(classes, width))};
+}
 
 template <typename T>
 void ClassifyRows(const Tensor& values, RowSizes sizes, Tensor* classes) {
-  if (sizes.classes == 0) return;  // An empty tensor may have any number of rows.
+  if (sizes.classes == 0) return;  // The shape of a tensor without values may have any number of rows.
   const auto all = values.values<T>();
   const auto out = classes->mutable_values<std::string>();
   for (size_t row = 0; row < sizes.rows; ++row) {
@@ -57,14 +63,16 @@ void ClassifyRows(const Tensor& values, RowSizes sizes, Tensor* classes) {
 
 }  // namespace
 
+int64_t ClassCount(const Tensor& values, int64_t classes) {
+  const RowSizes sizes = SizesOf(values, classes);
+  return sizes.classes == 0 ? 0 : static_cast<int64_t>(sizes.rows * sizes.classes);
+}
+
 Result<Tensor> HighestClasses(std::string_view output, const Tensor& values, int64_t classes) {
-  const bool has_rows = values.rank() >= 2;
-  const int64_t rows = has_rows ? values.dim(0) : 1;
-  const int64_t width = rows == 0 ? 0 : values.elements() / rows;
-  classes = std::min(classes, width);
-  ASSIGN_OR_RETURN(Tensor texts,
-                   Tensor::Make(DType::kString, has_rows ? tensor::Shape{rows, classes} : tensor::Shape{classes}));
-  const RowSizes sizes{static_cast<size_t>(rows), static_cast<size_t>(width), static_cast<size_t>(classes)};
+  const RowSizes sizes = SizesOf(values, classes);
+  tensor::Shape shape = {static_cast<int64_t>(sizes.classes)};
+  if (values.rank() >= 2) shape.insert(shape.begin(), values.dim(0));
+  ASSIGN_OR_RETURN(Tensor texts, Tensor::Make(DType::kString, std::move(shape)));
   switch (values.type()) {
     case DType::kUint8: ClassifyRows<uint8_t>(values, sizes, &texts); return texts;
     case DType::kUint16: ClassifyRows<uint16_t>(values, sizes, &texts); return texts;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include "common/base/text.h"
 #include "serving-node/frontend/oip/codec/classification.h"
 #include "serving-node/frontend/oip/codec/datatype.h"
 #include "serving-node/frontend/oip/codec/json_request.h"
@@ -56,8 +57,14 @@ ModelInferRequest Request(const std::string& datatype, const std::vector<int64_t
   return request;
 }
 
+Result<InferRequest> Read(const ModelInferRequest& request) {
+  OpenedRequest opened;
+  RETURN_IF_ERROR(Open(Pieces(request.SerializeAsString()), &opened));
+  return FromProto(std::move(opened), kElementsMax);
+}
+
 std::string ErrorOf(const ModelInferRequest& request) {
-  const auto read = FromProto(request, kElementsMax);
+  const auto read = Read(request);
   return read ? "" : read.error().message;
 }
 
@@ -107,8 +114,8 @@ TEST(Proto, ReadsTypedContentsLikeRawContents) {
   typed.mutable_inputs(0)->mutable_contents()->mutable_int_contents()->Add(127);
   ModelInferRequest raw = Request("INT8", {3});
   raw.add_raw_input_contents(std::string("\x80\x00\x7f", 3));
-  const auto a = FromProto(typed, kElementsMax);
-  const auto b = FromProto(raw, kElementsMax);
+  const auto a = Read(typed);
+  const auto b = Read(raw);
   ASSERT_TRUE(a && b);
   EXPECT_TRUE(AreSame(a->inputs.at("x"), b->inputs.at("x")));
 }
@@ -160,7 +167,7 @@ TEST(Proto, ReadsParameters) {
   auto& output = *request.add_outputs();
   output.set_name("y");
   (*output.mutable_parameters())["classification"].set_int64_param(3);
-  const auto read = FromProto(request, kElementsMax);
+  const auto read = Read(request);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->priority, 2u);
   EXPECT_EQ(read->timeout, std::chrono::milliseconds(3));
@@ -186,6 +193,53 @@ TEST(Classification, TakesNoTimeForTheRowsOfAnEmptyTensor) {
   const auto classes = HighestClasses("y", *Tensor::Make(DType::kFloat, {rows, 0}), 3);
   ASSERT_TRUE(classes);
   EXPECT_EQ(classes->shape(), (tensor::Shape{rows, 0}));
+}
+
+TEST(Classification, IsRefusedBeforeItTakesMuchMemory) {
+  InferRequest request;
+  request.outputs = {{.name = "y", .classes = INT64_MAX}};
+  const Tensor large = *Tensor::Make(DType::kInt8, {2, kClassesMax / 2 + 1});
+  EXPECT_EQ(AnswerTo(request, 1, {{"y", large}}).error(),
+            (Error{Code::kResourceExhausted, "the answer would have more than 1048576 classes"}));
+  request.outputs = {{.name = "y", .classes = 1}, {.name = "z", .classes = INT64_MAX}};
+  EXPECT_FALSE(AnswerTo(request, 1, {{"y", large}, {"z", *Tensor::Make(DType::kInt8, {kClassesMax - 1})}}));
+}
+
+TEST(Answer, HasAnOutputOnceEvenIfTheRequestNamesItOften) {
+  InferRequest request;
+  request.outputs = {{.name = "y"}, {.name = "y", .classes = 1}};
+  EXPECT_EQ(AnswerTo(request, 1, {{"y", Tensor::Of<float>({1}, {1})}})->outputs.size(), 1U);
+}
+
+TEST(Answer, HasNamesOfValidUtf8) {
+  const InferAnswer answer{
+      .model = "m\xff", .version = "1", .id = "\xff", .outputs = {{"y\xff", Tensor::Of<float>({1}, {1})}}};
+  EXPECT_TRUE(IsUtf8(ToBody(answer)->bytes));
+  const auto message = ToProto(answer);
+  ::inference::ModelInferResponse read;
+  EXPECT_TRUE(read.ParseFromString(message.SerializeAsString()));
+  EXPECT_EQ(read.outputs(0).name(), "y\uFFFD");
+  ::inference::ModelConfig config;
+  config.set_name("m\xff");
+  EXPECT_TRUE(IsUtf8(MessageToJson(config)));
+}
+
+TEST(RawBody, GivesTheSizeThatThePatternLeavesOpen) {
+  const auto read = [](DType type, const tensor::Shape& pattern, std::string_view body) -> Result<tensor::Shape> {
+    ElementBudget budget(kElementsMax);
+    return FromRawBody({.model = "m", .name = "x", .type = type, .shape = pattern}, body, &budget)
+        .map([](const Tensor& tensor) { return tensor.shape(); });
+  };
+  EXPECT_EQ(read(DType::kFloat, {-1, 2}, std::string(24, 'x')), (tensor::Shape{3, 2}));
+  EXPECT_EQ(read(DType::kFloat, {2}, std::string(8, 'x')), (tensor::Shape{2}));
+  EXPECT_EQ(read(DType::kFloat, {}, "abcd"), tensor::Shape());
+  EXPECT_EQ(read(DType::kInt8, {-1}, ""), (tensor::Shape{0}));
+  EXPECT_EQ(read(DType::kString, {-1, 1}, "any bytes"), (tensor::Shape{1, 1}));
+  EXPECT_THAT(read(DType::kFloat, {-1, 2}, std::string(25, 'x')).error().message, HasSubstr("Expected 24, got 25"));
+  EXPECT_THAT(read(DType::kFloat, {-1, -1}, "abcd").error().message, HasSubstr("cannot have the shape [1,-1]"));
+  EXPECT_THAT(read(DType::kString, {2}, "ab").error().message, HasSubstr("cannot have the shape [2]"));
+  EXPECT_THAT(read(DType::kFloat, {-1, 0}, "abcd").error().message, HasSubstr("byte size mismatch"));
+  EXPECT_EQ(read(DType::kInt8, {-1}, std::string(1001, 'x')).error().code, Code::kResourceExhausted);
 }
 
 TEST(Classification, ReturnsAtMostAllValues) {

@@ -9,13 +9,14 @@
 
 namespace longshore::frontend::oip::codec {
 
-// Returns the name, such as "FP32"; "" for a type that the protocol does not have, such as DT_COMPLEX64.
+// Returns the protocol's name of a type, such as "FP32"; "" for a type without a name there, such as DT_COMPLEX64.
 std::string_view DatatypeName(tensor::DType type);
 
-// Returns the type with this name; nullopt if there is none.
+// Returns the type that has this name; nullopt if the protocol does not have the name.
 std::optional<tensor::DType> DatatypeOf(std::string_view name);
 
-// Returns the type in a model's configuration; TYPE_INVALID for a type that the protocol does not have.
+// Returns the value that stands for the type in a model's configuration (ModelConfig); TYPE_INVALID for a type without
+// such a value.
 ::inference::DataType ConfigTypeOf(tensor::DType type);
 
 }  // namespace longshore::frontend::oip::codec

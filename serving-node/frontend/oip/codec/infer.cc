@@ -1,5 +1,6 @@
 #include "serving-node/frontend/oip/codec/infer.h"
 
+#include <set>
 #include <utility>
 
 #include "serving-node/frontend/oip/codec/classification.h"
@@ -44,10 +45,19 @@ Status SetTo(std::string_view name, std::string_view type, const Parameter& valu
   return {};
 }
 
+// Takes the classes of an output from those that the answer may still have, before memory is allocated for them.
+Status TakeClasses(int64_t classes, int64_t* left) {
+  *left -= std::min(*left + 1, classes);
+  if (*left < 0) return ResourceExhausted("the answer would have more than {} classes", kClassesMax);
+  return {};
+}
+
 // Returns the output with the values of the tensor, or with their classes.
-Result<InferOutput> ToOutput(const RequestedOutput& wanted, bool binary_data_output, tensor::Tensor values) {
+Result<InferOutput> ToOutput(const RequestedOutput& wanted, bool binary_data_output, tensor::Tensor values,
+                             int64_t* classes_left) {
   InferOutput output{wanted.name, std::move(values), wanted.binary_data.value_or(binary_data_output)};
   if (wanted.classes > 0) {
+    RETURN_IF_ERROR(TakeClasses(ClassCount(output.values, wanted.classes), classes_left));
     ASSIGN_OR_RETURN(output.values, HighestClasses(wanted.name, output.values, wanted.classes));
   }
   if (DatatypeName(output.values.type()).empty()) {
@@ -96,9 +106,8 @@ Status SetParameter(const std::string& name, const Parameter& value, RequestedOu
   }
   if (name != "classification") return {};
   const auto classes = Unsigned(value);
-  constexpr uint64_t kClassesMax = uint64_t{1} << 32;
   if (!classes) return WrongType(name, "int64_param >= 0");
-  output->classes = static_cast<int64_t>(std::min(*classes, kClassesMax));
+  output->classes = static_cast<int64_t>(std::min<uint64_t>(*classes, INT64_MAX));
   return {};
 }
 
@@ -126,10 +135,13 @@ Status AddOutput(RequestedOutput output, InferRequest* request) {
 Result<InferAnswer> AnswerTo(const InferRequest& request, int64_t version, engine::TensorMap outputs) {
   InferAnswer answer{request.model, std::to_string(version), request.id, {}};
   const auto& wanted = request.outputs.empty() ? AllOf(outputs) : request.outputs;
+  int64_t classes_left = kClassesMax;
+  std::set<std::string_view> written;
   for (const RequestedOutput& each : wanted) {
+    if (!written.insert(each.name).second) continue;
     const auto found = outputs.find(each.name);
     if (found == outputs.end()) return Internal("the model did not return the output '{}'", each.name);
-    ASSIGN_OR_RETURN(InferOutput output, ToOutput(each, request.binary_data_output, found->second));
+    ASSIGN_OR_RETURN(InferOutput output, ToOutput(each, request.binary_data_output, found->second, &classes_left));
     answer.outputs.push_back(std::move(output));
   }
   return answer;

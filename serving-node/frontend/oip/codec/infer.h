@@ -70,8 +70,12 @@ struct InferAnswer {
   std::vector<InferOutput> outputs;
 };
 
+// How many classes all outputs of an answer may have together. Each takes about 40 bytes.
+inline constexpr int64_t kClassesMax = int64_t{1} << 20;
+
 // Returns the answer to the request. The outputs are in the order in which the request names them, or in the order of
-// their names. InvalidArgument if an output cannot be classified or has a type that the protocol does not have;
+// their names. An output that the request names twice is in the answer once, as in Triton. ResourceExhausted above
+// kClassesMax; InvalidArgument if an output cannot be classified or has a type that the protocol does not have;
 // Internal if the outputs lack one that the request names.
 Result<InferAnswer> AnswerTo(const InferRequest& request, int64_t version, engine::TensorMap outputs);
 

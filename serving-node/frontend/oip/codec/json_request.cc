@@ -4,6 +4,7 @@
 
 #include "serving-node/frontend/json/document.h"
 #include "serving-node/frontend/oip/codec/json_values.h"
+#include "serving-node/frontend/oip/codec/number_lists.h"
 #include "serving-node/frontend/oip/codec/raw.h"
 
 namespace longshore::frontend::oip::codec {
@@ -22,10 +23,18 @@ struct JsonInput {
   bool is_shared = false;             // Whether a parameter names a region of shared memory.
 };
 
+// The parts of a body.
+struct BodyParts {
+  std::string_view json;
+  std::string_view binary;  // The bytes after the JSON.
+  int64_t elements_max;
+};
+
 class BodyReader {
  public:
-  BodyReader(std::string_view json, std::string_view binary, int64_t elements_max, InferRequest* request)
-      : json_(json), binary_(binary), budget_(elements_max), request_(*request) {}
+  // `lists` are the lists of numbers that are empty in the JSON (SplitJson).
+  BodyReader(const BodyParts& body, InferRequest* request, const std::map<size_t, std::string_view>& lists)
+      : json_(body.json), lists_(lists), binary_(body.binary), budget_(body.elements_max), request_(*request) {}
 
   Status Read() {
     const auto outline = json::JsonBody::Parse(json_);
@@ -36,6 +45,8 @@ class BodyReader {
     RETURN_IF_ERROR(
         ForEachMember(&reader, "request", [&](const std::string& key) { return ReadMember(key, &reader); }));
     if (!has_inputs_) return InvalidArgument("Unable to parse 'inputs': the request has none");
+    // A list that no input has taken was not checked.
+    if (lists_taken_ != lists_.size()) return InvalidArgument("a list of numbers is not the data of an input");
     if (binary_.empty()) return {};
     return InvalidArgument("unexpected additional input data for model '{}': {} bytes follow the inputs",
                            request_.model, binary_.size());
@@ -143,6 +154,10 @@ class BodyReader {
           input.data ? "both" : "neither", name);
     }
     if (input.data) {
+      if (const auto list = lists_.find(*input.data); list != lists_.end()) {
+        ++lists_taken_;
+        return ReadList(list->second, input.head, &budget_);
+      }
       JsonReader reader(json_, *input.data);
       reader.Next();
       return ReadData(&reader, input.head, scalars_, &budget_);
@@ -157,12 +172,25 @@ class BodyReader {
   }
 
   const std::string_view json_;
+  const std::map<size_t, std::string_view>& lists_;
+  size_t lists_taken_ = 0;
   std::string_view binary_;  // The bytes after the JSON that no input has taken.
   ElementBudget budget_;
   InferRequest& request_;
   size_t scalars_ = 0;
   bool has_inputs_ = false;
 };
+
+// Reads a body of which most are lists of numbers. Returns false if the other way must read it.
+bool ReadSplit(const BodyParts& body, InferRequest* request) {
+  const auto split = SplitNumberLists(body.json);
+  if (!split) return false;
+  InferRequest read = *request;
+  const BodyParts rest{split->rest, body.binary, body.elements_max};
+  if (!BodyReader(rest, &read, split->lists).Read()) return false;
+  *request = std::move(read);
+  return true;
+}
 
 }  // namespace
 
@@ -174,7 +202,9 @@ Status ReadBody(std::string_view body, std::optional<size_t> json_bytes, int64_t
         "inputs in binary data format: {} is not the size of a JSON header in a body of {} bytes",
         size, body.size());
   }
-  return BodyReader(body.substr(0, size), body.substr(size), elements_max, request).Read();
+  const BodyParts parts{body.substr(0, size), body.substr(size), elements_max};
+  if (ReadSplit(parts, request)) return {};
+  return BodyReader(parts, request, {}).Read();
 }
 
 }  // namespace longshore::frontend::oip::codec

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <random>
+
+#include "serving-node/frontend/oip/codec/number_lists.h"
+#include "serving-node/frontend/oip/codec/raw.h"
 
 namespace longshore::frontend::oip::codec {
 namespace {
@@ -128,6 +132,67 @@ TEST(JsonRequest, NamesWhatIsWrong) {
 
 TEST(JsonRequest, TreatsNullAsAbsent) {
   EXPECT_EQ(ErrorOf(R"({"id":null,"parameters":null,"outputs":null,"inputs":[]})"), "");
+}
+
+// Leaves out where an error is.
+std::string Show(const Result<InferRequest>& read) {
+  if (!read) return read.error().message.substr(0, read.error().message.find(" at offset: "));
+  std::string text = read->id;
+  for (const auto& [name, values] : read->inputs) text += name + tensor::ToString(values.shape()) + ToRaw(values);
+  return text;
+}
+
+// Reads the members of a body as a text that is mostly lists of numbers, and as one that is not, which is read by a
+// JsonReader.
+void ExpectSameWithoutSplit(const std::string& members) {
+  const std::string padding(members.size() + 100, 'x');
+  EXPECT_EQ(Show(Read("{" + members)), Show(Read("{\"" + padding + "\":{}," + members))) << members;
+}
+
+TEST(JsonRequest, ReadsListsOfNumbersAsAJsonReaderDoes) {
+  std::minstd_rand random(1);
+  const auto below = [&](size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random); };
+  const std::string characters = "[]{},:.0123456789eE+-\" \n\"abNtf\\";
+  const std::string one = R"("inputs":[{"name":"x","shape":[2,3],"datatype":")";
+  const std::string data = R"(","data":[ [1,-0,300], [-4,5.50,12345678901234567890] ] ,"parameters":{}}],"id":"7"})";
+  const std::string two = R"("inputs":[{"data":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25],)"
+                          R"("name":"y","shape":[25],"datatype":"INT8"},{"data":[-0.0,-0,1e-7,3.25e5,7,8,9,0.1,1e2],)"
+                          R"("name":"z","shape":[9],"datatype":"FP64"}]})";
+  for (const char* type : {"FP32", "FP64", "INT8", "INT64", "UINT8", "UINT64", "BOOL", "BYTES", "FP16"}) {
+    ExpectSameWithoutSplit(one + type + data);
+    for (int i = 0; i < 2000; ++i) {
+      std::string members = i % 2 == 0 ? one + type + data : two;
+      for (size_t changes = below(3) + 1; changes > 0; --changes) {
+        const size_t at = 12 + below(members.size() - 12);
+        if (below(3) == 0) {
+          members.erase(at, 1);
+        } else {
+          members.replace(at, below(2), 1, characters[below(characters.size())]);
+        }
+      }
+      ExpectSameWithoutSplit(members);
+    }
+  }
+}
+
+TEST(JsonRequest, SplitsListsOfNumbersFromTheRest) {
+  const std::string list = "[[1,2],[3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]]";
+  const auto split = SplitNumberLists(WithInput(R"("data" : )" + list + R"(,"shape":[20])"));
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->rest, WithInput(R"("data" : [],"shape":[20])"));
+  EXPECT_THAT(split->lists, ElementsAre(testing::Pair(split->rest.find("[],"), list)));
+  EXPECT_FALSE(SplitNumberLists(WithInput(R"("data":["a","b"],"shape":[2],"datatype":"BYTES")")));
+  std::string many;
+  for (size_t i = 0; i <= kTensorsMax; ++i) many += R"("data":[1,2,3,4,5],)";
+  EXPECT_FALSE(SplitNumberLists(many));
+}
+
+TEST(JsonRequest, RefusesAListOfNumbersThatIsNotValidAndThatNoInputTakes) {
+  const std::string numbers = "[1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30]";
+  EXPECT_THAT(ErrorOf(R"({"more":{"data":)" + numbers + R"(},"inputs":[]})"), HasSubstr("failed to parse"));
+  const std::string x = R"("name":"x","shape":[1],"datatype":"INT8")";
+  EXPECT_THAT(ErrorOf(R"({"inputs":[{)" + x + R"(,"data":)" + numbers + R"(,"data":[1]}]})"),
+              HasSubstr("failed to parse"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "common/base/text.h"
 #include "serving-node/frontend/json/text.h"
 #include "serving-node/frontend/oip/codec/datatype.h"
 #include "serving-node/frontend/oip/codec/raw.h"
@@ -74,7 +75,7 @@ Status AppendData(const InferOutput& output, std::string* out) {
 void AppendMember(std::string_view name, std::string_view value, std::string* out) {
   json::AppendString(name, out);
   out->push_back(':');
-  json::AppendString(value, out);
+  json::AppendString(ValidUtf8(value), out);
 }
 
 // Appends the JSON of an output; its elements go to `binary` if they follow the JSON.

@@ -1,11 +1,10 @@
 #include "serving-node/frontend/oip/codec/json_values.h"
 
-#include <charconv>
 #include <limits>
 #include <type_traits>
 
-#include "serving-node/frontend/json/numbers.h"
 #include "serving-node/frontend/oip/codec/datatype.h"
+#include "serving-node/frontend/oip/codec/number_lists.h"
 
 namespace longshore::frontend::oip::codec {
 namespace {
@@ -40,8 +39,6 @@ bool To(const Value& value, T* number) {
   return true;
 }
 
-bool IsBetween(char c) { return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
 tl::unexpected<Error> WrongSize(const InputHead& head, int64_t expected) {
   return InvalidArgument(
       "Unable to parse 'data': Shape does not match true shape of 'data' field of input '{}': the shape {} has {} "
@@ -70,47 +67,8 @@ Status ForEachScalar(JsonReader* reader, const InputHead& head, Take take) {
   return {};
 }
 
-// Reads the number at `at`, and returns the position after it; nullptr if a JsonReader must read it.
-template <typename T>
-const char* TakeNumber(const char* at, const char* end, T* number) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return json::TakeReal(at, end, number);
-  } else {
-    const auto [next, error] = std::from_chars(at, end, *number);
-    const bool is_whole = *next != '.' && *next != 'e' && *next != 'E';
-    return error == std::errc{} && is_whole ? next : nullptr;
-  }
-}
-
-// Reads a list that has only lists and numbers. Returns false if it has other values or another size than the tensor.
-// Requires that the text at the offset is valid JSON.
-template <typename T>
-bool FillFromList(std::string_view json, size_t offset, Tensor* tensor) {
-  auto* out = reinterpret_cast<T*>(tensor->mutable_data());
-  auto* const out_end = out + tensor->elements();
-  const char* at = json.data() + offset;
-  const char* const end = json.data() + json.size();
-  if (*at != '[') return false;
-  for (size_t level = 0;;) {
-    if (*at == '[') {
-      ++level;
-    } else if (*at == ']') {
-      if (--level == 0) return out == out_end;
-    } else if (!IsBetween(*at)) {
-      if (out == out_end || (at = TakeNumber(at, end, out++)) == nullptr) return false;
-      continue;
-    }
-    ++at;
-  }
-}
-
-// Most tensors are lists of numbers. FillFromList reads them a few times faster than a JsonReader, which reports
-// errors.
 template <typename T>
 Status FillNumbers(JsonReader* reader, const InputHead& head, Tensor* tensor) {
-  if constexpr (!std::is_same_v<T, bool>) {
-    if (FillFromList<T>(reader->json(), reader->offset(), tensor)) return {};
-  }
   auto* out = reinterpret_cast<T*>(tensor->mutable_data());
   auto* const end = out + tensor->elements();
   bool is_full = false;
@@ -197,7 +155,19 @@ Result<Tensor> ReadData(JsonReader* reader, const InputHead& head, size_t scalar
   ASSIGN_OR_RETURN(const int64_t count, budget->Take(head));
   if (static_cast<size_t>(count) > scalars) return WrongSize(head, count);
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(head.type, head.shape));
+  // Most tensors are lists of numbers. FillFromList reads them a few times faster than a JsonReader, which reports
+  // errors.
+  if (FillFromList(reader->json().substr(reader->offset()), &tensor) != nullptr) return tensor;
   RETURN_IF_ERROR(FillElements(reader, head, &tensor));
+  return tensor;
+}
+
+Result<Tensor> ReadList(std::string_view list, const InputHead& head, ElementBudget* budget) {
+  ASSIGN_OR_RETURN(const int64_t count, budget->Take(head));
+  // Each number takes at least two bytes with the comma or the bracket after it.
+  if (static_cast<size_t>(count) > list.size() / 2) return WrongSize(head, count);
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(head.type, head.shape));
+  if (FillFromList(list, &tensor) != list.data() + list.size()) return WrongSize(head, count);
   return tensor;
 }
 

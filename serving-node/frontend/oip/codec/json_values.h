@@ -30,6 +30,10 @@ Result<Parameter> ReadParameter(json::JsonReader* reader, std::string_view name)
 // memory that a wrong shape can take. The reader must be on the first event of the value, and is used up.
 Result<tensor::Tensor> ReadData(json::JsonReader* reader, const InputHead& head, size_t scalars, ElementBudget* budget);
 
+// Reads the elements of an input from a list of numbers that nothing has checked. An error does not say why: ReadData
+// reads the same input again, and says it, or succeeds.
+Result<tensor::Tensor> ReadList(std::string_view list, const InputHead& head, ElementBudget* budget);
+
 inline bool IsNull(const json::JsonReader& reader) {
   return reader.event() == json::JsonReader::Event::kScalar && reader.scalar().IsNull();
 }

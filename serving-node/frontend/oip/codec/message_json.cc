@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/util/json_util.h>
 
+#include "common/base/text.h"
 #include "serving-node/frontend/json/text.h"
 
 namespace longshore::frontend::oip::codec {
@@ -74,8 +75,8 @@ class MessageWriter {
       case FieldDescriptor::CPPTYPE_MESSAGE:
         return Write(is_element ? r.GetRepeatedMessage(message, &field, i) : r.GetMessage(message, &field));
       case FieldDescriptor::CPPTYPE_STRING:
-        return json::AppendString(is_element ? r.GetRepeatedString(message, &field, i) : r.GetString(message, &field),
-                                  &out_);
+        return json::AppendString(
+            ValidUtf8(is_element ? r.GetRepeatedString(message, &field, i) : r.GetString(message, &field)), &out_);
       case FieldDescriptor::CPPTYPE_BOOL:
         out_.append((is_element ? r.GetRepeatedBool(message, &field, i) : r.GetBool(message, &field)) ? "true"
                                                                                                       : "false");

@@ -2,31 +2,28 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <optional>
 
 #include "serving-node/frontend/oip/codec/datatype.h"
+#include "serving-node/tensor/wire.h"
 
 namespace longshore::frontend::oip::codec {
 namespace {
 
+using google::protobuf::io::CodedInputStream;
 using tensor::DType;
+using tensor::PiecesReader;
 using tensor::Tensor;
 
 static_assert(std::endian::native == std::endian::little, "tensors are copied as they are in memory");
 
 constexpr size_t kLengthBytes = sizeof(uint32_t);
 
-// Removes and returns the first element; nullopt if the bytes are cut off.
-std::optional<std::string_view> TakeText(std::string_view* bytes) {
-  uint32_t length = 0;
-  if (bytes->size() < kLengthBytes) return std::nullopt;
-  std::memcpy(&length, bytes->data(), kLengthBytes);
-  bytes->remove_prefix(kLengthBytes);
-  if (bytes->size() < length) return std::nullopt;
-  const std::string_view text = bytes->substr(0, length);
-  bytes->remove_prefix(length);
-  return text;
+// Reads the length of the next element. Returns false if the element is cut off.
+bool ReadLength(CodedInputStream* in, int* length) {
+  uint32_t read = 0;
+  if (!in->ReadLittleEndian32(&read) || read > static_cast<uint32_t>(in->BytesUntilLimit())) return false;
+  *length = static_cast<int>(read);
+  return true;
 }
 
 tl::unexpected<Error> WrongCount(const InputHead& head, int64_t expected, int64_t given) {
@@ -35,10 +32,11 @@ tl::unexpected<Error> WrongCount(const InputHead& head, int64_t expected, int64_
 }
 
 // Returns InvalidArgument if the bytes are not exactly `count` elements.
-Status CheckTexts(const InputHead& head, std::string_view bytes, int64_t count) {
+Status CheckTexts(const InputHead& head, CodedInputStream* in, int64_t count) {
   int64_t given = 0;
-  for (; !bytes.empty(); ++given) {
-    if (TakeText(&bytes)) continue;
+  int length = 0;
+  for (; in->BytesUntilLimit() > 0; ++given) {
+    if (ReadLength(in, &length) && in->Skip(length)) continue;
     return InvalidArgument("incomplete string data for inference input '{}' of model '{}': element {} is cut off",
                            head.name, head.model, given);
   }
@@ -46,10 +44,13 @@ Status CheckTexts(const InputHead& head, std::string_view bytes, int64_t count) 
   return {};
 }
 
-Result<Tensor> TextsFromRaw(const InputHead& head, std::string_view bytes, int64_t count) {
-  RETURN_IF_ERROR(CheckTexts(head, bytes, count));
+Result<Tensor> TextsFromRaw(const InputHead& head, const Pieces& bytes, Span at, int64_t count) {
+  RETURN_IF_ERROR(CheckTexts(head, &PiecesReader(bytes, at.begin, at.size).in(), count));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(head.type, head.shape));
-  for (std::string& text : tensor.mutable_values<std::string>()) text = *TakeText(&bytes);
+  PiecesReader reader(bytes, at.begin, at.size);
+  int length = 0;
+  for (std::string& text : tensor.mutable_values<std::string>())
+    CHECK(ReadLength(&reader.in(), &length) && reader.in().ReadString(&text, length));
   return tensor;
 }
 
@@ -83,21 +84,49 @@ Status SetDatatype(std::string_view name, InputHead* head) {
   return {};
 }
 
-Result<Tensor> FromRaw(const InputHead& head, std::string_view bytes, ElementBudget* budget) {
+Result<Tensor> FromRaw(const InputHead& head, const Pieces& bytes, Span at, ElementBudget* budget) {
   ASSIGN_OR_RETURN(const int64_t count, budget->Take(head));
-  if (head.type == DType::kString) return TextsFromRaw(head, bytes, count);
+  if (head.type == DType::kString) return TextsFromRaw(head, bytes, at, count);
   const size_t expected = static_cast<size_t>(count) * tensor::ElementBytes(head.type);
-  if (bytes.size() != expected) {
+  if (at.size != expected) {
     return InvalidArgument("input byte size mismatch for input '{}' for model '{}'. Expected {}, got {}", head.name,
-                           head.model, expected, bytes.size());
-  }
-  const auto above_one = [](char c) { return static_cast<unsigned char>(c) > 1; };
-  if (head.type == DType::kBool && std::ranges::any_of(bytes, above_one)) {
-    return InvalidArgument("input '{}' of datatype BOOL has a byte that is neither 0 nor 1", head.name);
+                           head.model, expected, at.size);
   }
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(head.type, head.shape));
-  if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
+  PiecesReader reader(bytes, at.begin, at.size);
+  CHECK(reader.in().ReadRaw(tensor.mutable_data(), static_cast<int>(at.size)));
+  const auto above_one = [](std::byte byte) { return byte > std::byte{1}; };
+  if (head.type == DType::kBool && std::any_of(tensor.data(), tensor.data() + at.size, above_one)) {
+    return InvalidArgument("input '{}' of datatype BOOL has a byte that is neither 0 nor 1", head.name);
+  }
   return tensor;
+}
+
+Result<Tensor> FromRaw(const InputHead& head, std::string_view bytes, ElementBudget* budget) {
+  Pieces pieces;
+  pieces.Add(bytes, nullptr);
+  return FromRaw(head, pieces, {.begin = 0, .size = bytes.size()}, budget);
+}
+
+Result<Tensor> FromRawBody(InputHead head, std::string_view body, ElementBudget* budget) {
+  const auto open = std::ranges::find(head.shape, -1);
+  const bool is_open = open != head.shape.end();
+  if (is_open) *open = 1;
+  const auto row = tensor::ElementCount(head.shape);
+  const bool is_text = head.type == DType::kString;
+  if (!row || (is_text && *row != 1)) {
+    return InvalidArgument("a body without JSON cannot have the shape {} of input '{}' of model '{}'",
+                           tensor::ToString(head.shape), head.name, head.model);
+  }
+  if (is_text) {
+    RETURN_IF_ERROR(budget->Take(head));
+    ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(head.type, head.shape));
+    tensor.mutable_values<std::string>().front() = body;
+    return tensor;
+  }
+  const size_t row_bytes = static_cast<size_t>(*row) * tensor::ElementBytes(head.type);
+  if (is_open && row_bytes > 0) *open = static_cast<int64_t>(body.size() / row_bytes);
+  return FromRaw(head, body, budget);
 }
 
 std::string ToRaw(const Tensor& tensor) {
