@@ -11,7 +11,6 @@ namespace {
 constexpr size_t kTraceparentBytes = 55;
 constexpr size_t kMembersMax = 32;
 
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Reads a number of lower-case hexadecimal digits, at most 16.
@@ -42,20 +41,13 @@ std::optional<Context> ParseTraceparent(std::string_view text) {
   return Context{.trace_id = {*high, *low}, .span_id = *span_id, .sampled = (*flags & 1) != 0};
 }
 
-bool IsKeyCharacter(char c) { return IsLower(c) || IsDigit(c) || c == '_' || c == '-' || c == '*' || c == '/'; }
-
-// A part of a key: a letter (or a digit, in front of "@"), and at most bytes_max - 1 more characters.
-bool IsKeyPart(std::string_view part, size_t bytes_max, bool digit_first) {
-  if (part.empty() || part.size() > bytes_max) return false;
-  if (!IsLower(part[0]) && !(digit_first && IsDigit(part[0]))) return false;
-  return std::ranges::all_of(part, IsKeyCharacter);
-}
-
+// The grammar of level 2, which accepts every key of level 1.
 bool IsKey(std::string_view key) {
-  constexpr size_t kBytesMax = 256, kTenantBytesMax = 241, kSystemBytesMax = 14;
-  const size_t at = key.find('@');
-  if (at == key.npos) return IsKeyPart(key, kBytesMax, false);
-  return IsKeyPart(key.substr(0, at), kTenantBytesMax, true) && IsKeyPart(key.substr(at + 1), kSystemBytesMax, false);
+  constexpr size_t kBytesMax = 256;
+  constexpr std::string_view kOthers = "_-*/@";
+  const auto is_first = [](char c) { return (c >= 'a' && c <= 'z') || IsDigit(c); };
+  const auto is_allowed = [&](char c) { return is_first(c) || kOthers.find(c) != kOthers.npos; };
+  return !key.empty() && key.size() <= kBytesMax && is_first(key[0]) && std::ranges::all_of(key, is_allowed);
 }
 
 bool IsValue(std::string_view value) {
@@ -70,29 +62,29 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-bool IsState(std::string_view state) {
-  size_t members = 0;
-  while (!state.empty()) {
-    const size_t comma = state.find(',');
-    const std::string_view member = Trimmed(state.substr(0, comma));
-    state = comma == state.npos ? std::string_view() : state.substr(comma + 1);
-    if (member.empty()) continue;
-    const size_t equals = member.find('=');
-    if (equals == member.npos || ++members > kMembersMax) return false;
-    if (!IsKey(member.substr(0, equals)) || !IsValue(member.substr(equals + 1))) return false;
-  }
-  return members > 0;
+bool IsMember(std::string_view member) {
+  const size_t equals = member.find('=');
+  return equals != member.npos && IsKey(member.substr(0, equals)) && IsValue(member.substr(equals + 1));
 }
 
-// Returns the list of all headers; "" if it is not valid or too long.
+// Returns the members of all headers; "" if one is not valid, or if there are too many. Blanks around members and empty
+// members are left out: metadata of gRPC must not contain a tab.
 std::string JoinState(std::span<const std::string_view> states) {
   std::string joined;
-  for (const std::string_view state : states) {
-    if (joined.size() + state.size() + 1 > kStateBytesMax) return "";
-    if (!joined.empty()) joined += ',';
-    joined += state;
+  size_t members = 0;
+  for (std::string_view state : states) {
+    while (!state.empty()) {
+      const size_t comma = state.find(',');
+      const std::string_view member = Trimmed(state.substr(0, comma));
+      state = comma == state.npos ? std::string_view() : state.substr(comma + 1);
+      if (member.empty()) continue;
+      if (!IsMember(member) || ++members > kMembersMax) return "";
+      if (joined.size() + member.size() + 1 > kStateBytesMax) return "";
+      if (!joined.empty()) joined += ',';
+      joined += member;
+    }
   }
-  return IsState(joined) ? joined : "";
+  return joined;
 }
 
 }  // namespace

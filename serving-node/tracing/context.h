@@ -29,7 +29,8 @@ struct Context {
   TraceId trace_id;
   uint64_t span_id = 0;  // Not 0.
   bool sampled = false;
-  std::string state{};  // The value of tracestate; "" if there is none.
+  // The value of tracestate, without blanks around its members; "" if there is none. Printable ASCII.
+  std::string state{};
 
   friend bool operator==(const Context&, const Context&) = default;
 };

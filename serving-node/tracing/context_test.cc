@@ -72,22 +72,23 @@ TEST(Context, IsIgnoredIfItsHeaderIsRepeated) {
   EXPECT_FALSE(ParseContext({.traceparents = twice, .tracestates = {}}));
 }
 
-TEST(Context, KeepsAValidStateUnchanged) {
+TEST(Context, KeepsTheMembersOfAValidStateInTheirOrder) {
   EXPECT_EQ(StateOf({"rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"}), "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE");
-  EXPECT_EQ(StateOf({"a=1, b=2 ,\tc=3"}), "a=1, b=2 ,\tc=3");
+  EXPECT_EQ(StateOf({"a=1, b=2 ,\tc=3\t"}), "a=1,b=2,c=3") << "metadata of gRPC must not contain a tab";
   EXPECT_EQ(StateOf({"0tenant@vendor=a b", "x-/*_9=!~"}), "0tenant@vendor=a b,x-/*_9=!~");
-  EXPECT_EQ(StateOf({"a=1,,b=2"}), "a=1,,b=2");
+  EXPECT_EQ(StateOf({"a=1,,b=2,"}), "a=1,b=2");
+  EXPECT_EQ(StateOf({"b=1", "a=2, b=3"}), "b=1,a=2,b=3") << "the order counts";
 }
 
 TEST(Context, DropsAStateThatIsNotValid) {
   for (const std::string& text :
-       {std::string("foo"), std::string("=1"), std::string("a="), std::string("A=1"), std::string("1a=1"),
-        std::string("a@=1"), std::string("@a=1"), std::string("a@b@c=1"), std::string("a=1=2"), std::string("a=\x01"),
-        std::string("a=\xc3\xa4"), std::string(" ,"), std::string("a b=1"), Repeated("x", 257) + "=1",
-        Repeated("t", 242) + "@v=1", "t@" + Repeated("v", 15) + "=1", "a=" + Repeated("v", 257)})
+       {std::string("foo"), std::string("=1"), std::string("a="), std::string("A=1"), std::string("@a=1"),
+        std::string("a=1=2"), std::string("a=\x01"), std::string("a=\xc3\xa4"), std::string("a=1\t2"),
+        std::string(" ,"), std::string("a b=1"), Repeated("x", 257) + "=1", std::string("-a=1"),
+        "a=" + Repeated("v", 257)})
     EXPECT_EQ(StateOf({text}), "") << text;
   EXPECT_NE(StateOf({Repeated("x", 256) + "=1"}), "");
-  EXPECT_NE(StateOf({Repeated("t", 241) + "@" + Repeated("v", 14) + "=" + Repeated("v", 256)}), "");
+  EXPECT_NE(StateOf({"1@" + Repeated("v", 254) + "=" + Repeated("v", 256)}), "") << "level 2 allows @ in any key";
 }
 
 TEST(Context, DropsAStateWithTooManyMembersOrBytes) {

@@ -21,7 +21,7 @@ void CheckContext(const tracing::Context& context) {
   CHECK(context.span_id != 0);
   CHECK(context.trace_id != tracing::TraceId());
   CHECK(context.state.size() <= tracing::kStateBytesMax);
-  CHECK(std::ranges::all_of(context.state, [](char c) { return (c >= ' ' && c <= '~') || c == '\t'; }));
+  CHECK(std::ranges::all_of(context.state, [](char c) { return c >= ' ' && c <= '~'; }));
   const std::string written = tracing::FormatTraceparent(context);
   const std::array<std::string_view, 1> parents = {written}, states = {context.state};
   const auto again = tracing::ParseContext({.traceparents = parents, .tracestates = states});

@@ -320,7 +320,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   }
   if (flags.node.empty()) flags.node = HostName();
   ReadEnvironment(environment, app, flags);
-  flags.traces.ReadEnvironment(environment.otel);
+  flags.traces.ReadEnvironment(environment.otel, app);
   ResolvePorts(app, flags);
   ResolveParallelism(flags);
   RETURN_IF_ERROR(refused.Check());

@@ -7,9 +7,7 @@
 namespace longshore::app::flags {
 namespace {
 
-constexpr int kDelayMsDefault = 5'000;
 constexpr int kDelayMsMax = 60'000;
-constexpr int kQueueSpansDefault = 2'048;
 constexpr int kQueueSpansMax = 100'000;
 
 // A member of TraceFlags, and the name of its variable. `about` is null if there is no such flag.
@@ -51,8 +49,7 @@ std::string FlagOf(const Variable& variable) {
   return flag;
 }
 
-Result<int> WholeNumber(const char* flag, const std::string& text, int fallback, int max) {
-  if (text.empty()) return fallback;
+Result<int> WholeNumber(const char* flag, const std::string& text, int max) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc{} && end == text.data() + text.size() && number >= 1 && number <= max) return number;
@@ -60,14 +57,13 @@ Result<int> WholeNumber(const char* flag, const std::string& text, int fallback,
 }
 
 Result<double> RatioOf(const std::string& sampler, const std::string& arg) {
-  if (sampler.empty() || sampler == "parentbased_always_off") return 0;
+  if (sampler == "parentbased_always_off") return 0;
   if (sampler == "parentbased_always_on") return 1;
   if (sampler != "parentbased_traceidratio") {
     return InvalidArgument(
         "--otel_traces_sampler={} is not parentbased_always_off, parentbased_traceidratio or parentbased_always_on",
         sampler);
   }
-  if (arg.empty()) return 1;
   double ratio = 0;
   const auto [end, error] = std::from_chars(arg.data(), arg.data() + arg.size(), ratio);
   if (error == std::errc{} && end == arg.data() + arg.size() && ratio >= 0 && ratio <= 1) return ratio;
@@ -95,10 +91,11 @@ std::vector<std::string> TraceFlags::Variables() {
   return names;
 }
 
-void TraceFlags::ReadEnvironment(const std::map<std::string, std::string>& variables) {
+void TraceFlags::ReadEnvironment(const std::map<std::string, std::string>& variables, const CLI::App& app) {
   for (const Variable& variable : kVariables) {
     const auto found = variables.find(variable.name);
-    if (found != variables.end() && (this->*variable.member).empty()) this->*variable.member = found->second;
+    if (found == variables.end() || found->second.empty()) continue;
+    if (variable.about == nullptr || app.count(FlagOf(variable)) == 0) this->*variable.member = found->second;
   }
 }
 
@@ -117,10 +114,8 @@ Result<std::optional<TraceOptions>> TraceFlags::Options() const {
                            has_own_headers ? traces_headers : headers));
   ASSIGN_OR_RETURN(options.resource_attributes, PairsOf("--otel_resource_attributes", resource_attributes));
   ASSIGN_OR_RETURN(options.sample_ratio, RatioOf(sampler, sampler_arg));
-  ASSIGN_OR_RETURN(const int delay_ms,
-                   WholeNumber("--otel_bsp_schedule_delay", schedule_delay, kDelayMsDefault, kDelayMsMax));
-  ASSIGN_OR_RETURN(const int spans_max,
-                   WholeNumber("--otel_bsp_max_queue_size", max_queue_size, kQueueSpansDefault, kQueueSpansMax));
+  ASSIGN_OR_RETURN(const int delay_ms, WholeNumber("--otel_bsp_schedule_delay", schedule_delay, kDelayMsMax));
+  ASSIGN_OR_RETURN(const int spans_max, WholeNumber("--otel_bsp_max_queue_size", max_queue_size, kQueueSpansMax));
   options.delay_max = std::chrono::milliseconds(delay_ms);
   options.queue_spans_max = static_cast<size_t>(spans_max);
   return options;

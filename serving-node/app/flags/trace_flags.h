@@ -37,18 +37,19 @@ struct TraceFlags {
   std::string certificate;
   std::string service_name;
   std::string resource_attributes;
-  std::string sampler;
-  std::string sampler_arg;
-  std::string schedule_delay;
-  std::string max_queue_size;
+  std::string sampler = "parentbased_always_off";
+  std::string sampler_arg = "1";
+  std::string schedule_delay = "5000";  // In milliseconds.
+  std::string max_queue_size = "2048";  // In spans.
   // Only from the environment. All users of a machine can read the arguments of a program, and headers are secrets.
   std::string headers;
   std::string traces_headers;
   std::string protocol;
 
   void AddTo(CLI::App& app);
-  // Sets what no flag sets. `variables` are those that are set, by name.
-  void ReadEnvironment(const std::map<std::string, std::string>& variables);
+  // Sets what the parsed arguments do not set. `variables` are those of the environment, by name; empty ones do not
+  // count.
+  void ReadEnvironment(const std::map<std::string, std::string>& variables, const CLI::App& app);
   // The variables that ReadEnvironment reads.
   static std::vector<std::string> Variables();
 

@@ -16,6 +16,7 @@ from otlp_sink import running_sink  # noqa: E402
 NODES = 5
 HOP = "tensorflow.serving.PredictionService/Predict"
 SERVER, CLIENT = 2, 3
+CALLER = bytes.fromhex("00f067aa0ba902b7")  # The span of the client.
 
 
 class Traces(unittest.TestCase):
@@ -39,33 +40,41 @@ class Traces(unittest.TestCase):
         trace_id = secrets.token_hex(16)
         sent = urllib.request.Request(
             f"http://{self.it.fleet_status()['restAddress']}/v1/models/half:predict", json.dumps({"instances": [2.0]}).encode(),
-            {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-{sampled:02x}", "tracestate": "rojo=1"})
+            {"traceparent": f"00-{trace_id}-{CALLER.hex()}-{sampled:02x}", "tracestate": "rojo=1\t , congo=2"})
         with urllib.request.urlopen(sent, timeout=30) as answer:
             self.assertEqual(json.loads(answer.read()), {"predictions": [3.0]})
         return trace_id
+
+    def whole_trace(self, trace_id):
+        """Waits until all spans of the trace have arrived, which several nodes send. Returns them."""
+        def is_connected():
+            spans = [span for span in self.sink.spans() if span.trace_id.hex() == trace_id]
+            known = {span.span_id for span in spans} | {CALLER}
+            return any(span.name == "run" for span in spans) and all(span.parent_span_id in known for span in spans)
+        self.sink.until(is_connected)
+        hops = sum(span.kind == CLIENT for span in self.sink.trace(trace_id, 1))
+        return self.sink.trace(trace_id, 3 + 2 * hops)
 
     def traces_by_hops(self):
         """Sends requests until one ran where it arrived, one was forwarded once and one twice. Returns hops -> spans."""
         traces = {}
 
         def all_seen():
-            trace_id = self.ask()
-            spans = self.sink.trace(trace_id, 3)
-            hops = sum(span.kind == CLIENT for span in spans)
-            traces[hops] = self.sink.trace(trace_id, 3 + 2 * hops)
+            spans = self.whole_trace(self.ask())
+            traces[sum(span.kind == CLIENT for span in spans)] = spans
             return set(traces) >= {0, 1, 2}
         wait_for("requests with 0, 1 and 2 hops", all_seen, seen=lambda: sorted(traces))
         return traces
 
     def test_a_hop_is_the_parent_of_the_span_at_the_peer(self):
         for hops, spans in self.traces_by_hops().items():
-            self.assertEqual({span.trace_state for span in spans}, {"rojo=1"})
+            self.assertEqual({span.trace_state for span in spans}, {"rojo=1,congo=2"})
             by_id = {span.span_id: span for span in spans}
             servers = [span for span in spans if span.kind == SERVER]
             clients = [span for span in spans if span.kind == CLIENT]
             self.assertEqual((len(servers), len(clients)), (hops + 1, hops))
             first, = [span for span in servers if span.name == "POST /v1/models/{model}:predict"]
-            self.assertEqual(first.parent_span_id.hex(), "00f067aa0ba902b7")
+            self.assertEqual(first.parent_span_id, CALLER)
             for server in servers:
                 if server is not first:
                     self.assertEqual((server.name, by_id[server.parent_span_id].kind), (HOP, CLIENT))
@@ -74,7 +83,7 @@ class Traces(unittest.TestCase):
             self.assertEqual(by_id[run.parent_span_id].kind, SERVER)
             nodes = {each.value.string_value for request in self.sink.requests for ours in request.resource_spans
                      for each in ours.resource.attributes if each.key == "service.instance.id"}
-            self.assertLessEqual(nodes, {f"cpu-{i}" for i in range(NODES)})
+            self.assertLessEqual(nodes, {f"default.cpu-{i}" for i in range(NODES)})
 
     def test_peers_record_nothing_if_the_caller_does_not_sample(self):
         ids = [self.ask(sampled=0) for _ in range(20)]
