@@ -141,13 +141,16 @@ Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, c
                        .simulated_run = std::chrono::milliseconds(flags.simulated_run_ms)});
   if (flags.managed()) RETURN_IF_ERROR(BuildManaged(flags, *components));
   ASSIGN_OR_RETURN(components->guards, routing::GuardBook::Open(flags.state_dir));
+  ASSIGN_OR_RETURN(components->traces, StartTraces(flags, components->registry));
   components->loads = std::make_unique<models::LoadMeter>(components->registry);
   components->runs = std::make_unique<routing::RunMeter>(components->registry);
   components->statistics = std::make_unique<routing::RunStatistics>();
   components->requests = std::make_unique<frontend::RequestMeter>(
-      components->registry, [&components = *components](const std::string& model) {
+      components->registry,
+      [&components = *components](const std::string& model) {
         return components.catalog->Versions(model).has_value() || components.router->KnownElsewhere(model);
-      });
+      },
+      components->traces.tracer.get());
   BuildStore(flags, std::move(on_change), *components);
   BuildGoldenRuns(flags, *components);
   components->own_catalog = std::make_unique<frontend::StoreCatalog>(*components->store, flags.managed());

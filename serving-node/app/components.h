@@ -8,6 +8,7 @@
 #include "common/metrics/metrics.h"
 #include "serving-node/app/flags/flags.h"
 #include "serving-node/app/security.h"
+#include "serving-node/app/traces.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/engine/engine.h"
 #include "serving-node/evidence/pairs.h"
@@ -42,6 +43,7 @@ struct Components {
   SystemClock clock;
   SteadyClock timer;
   metrics::Registry registry;
+  Traces traces;  // Outlives the requests, whose spans it takes.
   std::unique_ptr<engine::Engine> engine;
   profiling::Recorder profiles{clock, timer};
   std::unique_ptr<batching::Admission> admission;

@@ -63,6 +63,12 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+std::map<std::string, std::string> OtelVariables() {
+  std::map<std::string, std::string> variables;
+  for (const std::string& name : flags::TraceFlags::Variables()) variables[name] = Variable(name.c_str());
+  return variables;
+}
+
 int Main(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments.front() == "rehearse") {
     const auto engine = engine::cpu::MakeEngine();
@@ -75,7 +81,8 @@ int Main(const std::vector<std::string>& arguments) {
   const auto parsed = flags::ParseFlags(arguments, {.model_name = Variable("MODEL_NAME"),
                                                     .model_base_path = Variable("MODEL_BASE_PATH"),
                                                     .tf_cpp_min_log_level = Variable("TF_CPP_MIN_LOG_LEVEL"),
-                                                    .tf_cpp_max_vlog_level = Variable("TF_CPP_MAX_VLOG_LEVEL")});
+                                                    .tf_cpp_max_vlog_level = Variable("TF_CPP_MAX_VLOG_LEVEL"),
+                                                    .otel = OtelVariables()});
   if (parsed && !parsed->print.empty()) {
     std::fputs(parsed->print.c_str(), stdout);
     return EXIT_SUCCESS;

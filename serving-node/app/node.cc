@@ -209,6 +209,7 @@ class ServingNode final : public Node {
     peer_listener_->Drain();
     components_->request_log->Flush();
     if (components_->capture) components_->capture->Flush();
+    components_->traces.Flush();
   }
 
   // Returns why the models cannot answer; empty if they can.

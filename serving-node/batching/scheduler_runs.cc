@@ -6,6 +6,7 @@
 #include "serving-node/batching/refusals.h"
 #include "serving-node/batching/rows.h"
 #include "serving-node/batching/scheduler.h"
+#include "serving-node/batching/traced_run.h"
 
 namespace longshore::batching {
 namespace {
@@ -169,6 +170,7 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Dura
   }
   Pump(false);
   const auto rows = static_cast<int>(RowsOf(run->batch));
+  const auto traced = TracedOf(run->batch);
   for (size_t i = 0; i < run->batch.size(); ++i) {
     Task& task = run->batch[i];
     if (!result) {
@@ -176,13 +178,15 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Dura
     } else {
       Answer(run->queue, &task,
              RunOutcome{.outputs = std::move((*parts)[i]),
+                        .started = run->started,
                         .queue_time = Between(task.submitted, run->started),
                         .fill_time = Between(task.submitted, std::max(task.submitted, run->filled)),
                         .run_time = result->took,
                         .planned = result->planned,
                         .batch_rows = task.key.empty() ? 0 : rows,
                         .padded_rows = task.key.empty() ? 0 : static_cast<int>(run->rows_padded),
-                        .first_of_batch = i == 0});
+                        .first_of_batch = i == 0,
+                        .traced = traced});
     }
   }
 }

@@ -57,6 +57,8 @@ void Answer(Gathered& gathered) {
     whole.queue_time = std::max(whole.queue_time, outcome->queue_time);
     whole.fill_time = std::max(whole.fill_time, outcome->fill_time);
     whole.run_time = std::max(whole.run_time, outcome->run_time);
+    whole.started = std::max(whole.started, outcome->started);
+    if (!whole.traced) whole.traced = outcome->traced;
     whole.planned = whole.planned || outcome->planned;
     if (outcome->batch_rows > whole.batch_rows) {
       whole.batch_rows = outcome->batch_rows;

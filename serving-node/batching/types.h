@@ -4,11 +4,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <vector>
 
 #include "common/base/error.h"
 #include "serving-node/engine/engine.h"
+#include "serving-node/tracing/trace.h"
 
 namespace longshore::batching {
 
@@ -42,11 +44,20 @@ struct Terms {
   // the node has more than one. It runs alone, never displaces a request, and is not part of Load. If it has not begun
   // at its deadline, it is answered with DeadlineExceeded. `priority` and `cancelled` have no effect.
   bool background = false;
+  tracing::TracePtr trace{};  // The trace of the request; null if there is none.
 };
 inline constexpr std::chrono::milliseconds kHeadStart{100};
 
+// The sampled requests that ran together.
+struct TracedBatch {
+  static constexpr size_t kSpansMax = 64;
+  std::vector<tracing::Link> spans{};  // Of the requests; at most kSpansMax.
+  size_t more = 0;                     // The number of those that are not in `spans`.
+};
+
 struct RunOutcome {
   engine::TensorMap outputs;
+  TimePoint started{};                      // When the run began.
   std::chrono::microseconds queue_time{0};  // From Submit to the start of the run.
   std::chrono::microseconds fill_time{0};   // Part of queue_time: waiting for more requests to fill the batch.
   std::chrono::nanoseconds run_time{0};     // Execution of the whole batch, without waiting.
@@ -54,6 +65,7 @@ struct RunOutcome {
   int batch_rows = 0;                       // Rows of all requests that ran together; 0 if the request ran unbatched.
   int padded_rows = 0;                      // Rows that the batch ran with; 0 if the request ran unbatched.
   bool first_of_batch = true;               // True for exactly one request of each run, to count runs.
+  std::shared_ptr<const TracedBatch> traced{};  // Null if no request of the run is sampled.
 };
 using Done = std::function<void(Result<RunOutcome>)>;
 

@@ -30,6 +30,18 @@ routing::Headers HeadersOf(const CallbackServerContext& context) {
   return headers;
 }
 
+std::optional<tracing::Context> ParentOf(const CallbackServerContext& context) {
+  const auto values_of = [&context](std::string_view name) {
+    std::vector<std::string_view> values;
+    const auto [begin, end] = context.client_metadata().equal_range({name.data(), name.size()});
+    for (auto at = begin; at != end; ++at) values.emplace_back(at->second.data(), at->second.size());
+    return values;
+  };
+  const auto parents = values_of(tracing::kTraceparent);
+  const auto states = values_of(tracing::kTracestate);
+  return tracing::ParseContext({.traceparents = parents, .tracestates = states});
+}
+
 std::string ConnectionOf(const CallbackServerContext& context, routing::Protocol protocol) {
   if (protocol == routing::Protocol::kPeer) return {};
   std::string peer = context.peer();

@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -34,6 +35,9 @@ namespace longshore::frontend {
 std::chrono::steady_clock::time_point SteadyDeadline(const ::grpc::CallbackServerContext& context);
 
 routing::Headers HeadersOf(const ::grpc::CallbackServerContext& context);
+
+// Returns the span of the caller that the metadata names; nullopt if there is none, or if it is not valid.
+std::optional<tracing::Context> ParentOf(const ::grpc::CallbackServerContext& context);
 
 // Returns the name of the connection for InFlight. It is "" if many clients share the name (a unix socket) or the
 // connection (a peer).

@@ -63,24 +63,30 @@ void PredictionService::Begin(CallbackServerContext* context) const {
 }
 
 // Begins to meter a request whose model is unknown until the request is parsed.
-MeteredRequest PredictionService::Metered(routing::Api api) const {
-  return options_.meter == nullptr ? MeteredRequest() : options_.meter->Begin(api, options_.protocol, "");
+MeteredRequest PredictionService::Metered(const CallbackServerContext& context, routing::Api api) const {
+  if (options_.meter == nullptr) return {};
+  return options_.meter->Begin(api, options_.protocol, "",
+                               {.service = "tensorflow.serving.PredictionService", .method = NameOf(api)},
+                               [&context] { return ParentOf(context); });
 }
 
-CallInfo PredictionService::InfoOf(const CallbackServerContext& context) const {
-  return {.headers = HeadersOf(context), .deadline = SteadyDeadline(context), .protocol = options_.protocol};
+CallInfo PredictionService::InfoOf(const CallbackServerContext& context, const MeteredRequest& metered) const {
+  return {.headers = HeadersOf(context),
+          .deadline = SteadyDeadline(context),
+          .protocol = options_.protocol,
+          .trace = metered.trace()};
 }
 
 ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, const ByteBuffer* request,
                                                ByteBuffer* response) {
   Begin(context);
-  MeteredRequest metered = Metered(routing::Api::kPredict);
+  MeteredRequest metered = Metered(*context, routing::Api::kPredict);
   auto slot = Enter(*context);
   if (!slot) return Refuse(context, deadlines_, metered, slot.error());
   auto read = inference::Request::Parse(rpc::ToPieces(*request));
   if (!read) return Refuse(context, deadlines_, metered, read.error());
   metered.SetModel(read->model_spec().name());
-  routing::PredictCall call = ToCall(InfoOf(*context), std::move(*read));
+  routing::PredictCall call = ToCall(InfoOf(*context, metered), std::move(*read));
   auto* reactor =
       new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(*slot));
   call.cancelled = reactor->cancelled();
@@ -110,7 +116,7 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
                                              ByteBuffer* response, routing::Api api,
                                              InferMethod<Request, Response> method) const {
   Begin(context);
-  MeteredRequest metered = Metered(api);
+  MeteredRequest metered = Metered(*context, api);
   auto slot = Enter(*context);
   if (!slot) return Refuse(context, deadlines_, metered, slot.error());
   const Pieces bytes = rpc::ToPieces(request);
@@ -119,9 +125,9 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
   metered.SetModel(ModelOf(message));
   metered.SetExamples(ExampleCount(message.input()));
   if (!is_read) return Refuse(context, deadlines_, metered, inference::Malformed(message, bytes.size()));
+  CallInfo info = InfoOf(*context, metered);
   auto* reactor =
       new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(*slot));
-  CallInfo info = InfoOf(*context);
   info.cancelled = reactor->cancelled();
   (calls_.*method)(std::move(info), std::move(message),
                    [done = reactor->template Done<Encoded>()](Result<Response> answer) {

@@ -80,9 +80,9 @@ class PredictionService final : public PredictionServiceBase {
   void Begin(::grpc::CallbackServerContext* context) const;
   // Only nodes in a fleet have a name here.
   bool sends_version() const { return !options_.node.empty(); }
-  MeteredRequest Metered(routing::Api api) const;
+  MeteredRequest Metered(const ::grpc::CallbackServerContext& context, routing::Api api) const;
   Result<InFlight::Slot> Enter(const ::grpc::CallbackServerContext& context) const;
-  CallInfo InfoOf(const ::grpc::CallbackServerContext& context) const;
+  CallInfo InfoOf(const ::grpc::CallbackServerContext& context, const MeteredRequest& metered) const;
 
   routing::Predictor& predictor_;
   const Catalog& catalog_;

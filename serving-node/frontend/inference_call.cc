@@ -91,7 +91,8 @@ routing::PredictCall ToCall(CallInfo info, inference::Request request) {
           .deadline = info.deadline,
           .protocol = info.protocol,
           .api = info.api,
-          .cancelled = std::move(info.cancelled)};
+          .cancelled = std::move(info.cancelled),
+          .trace = std::move(info.trace)};
 }
 
 void InferenceCalls::Run(std::shared_ptr<Task> task) const {

@@ -24,6 +24,7 @@ struct CallInfo {
   routing::Protocol protocol = routing::Protocol::kGrpc;
   routing::Api api = routing::Api::kPredict;
   std::stop_token cancelled{};
+  tracing::TracePtr trace{};  // As in PredictCall.
 };
 
 routing::PredictCall ToCall(CallInfo info, inference::Request request);

@@ -5,6 +5,7 @@
 #include <compare>
 #include <utility>
 
+#include "serving-node/frontend/http_status.h"
 #include "serving-node/inference/inference.h"
 #include "serving-node/routing/version_series.h"
 
@@ -119,8 +120,9 @@ struct RequestMeter::State {
   metrics::Series<Key, Requests> series{kSeriesMax, Key{.model = kOtherModels, .signature = kOtherModels}};
 };
 
-RequestMeter::RequestMeter(metrics::Registry& registry, std::function<bool(const std::string& model)> knows)
-    : state_(std::make_shared<State>()) {
+RequestMeter::RequestMeter(metrics::Registry& registry, std::function<bool(const std::string& model)> knows,
+                           const tracing::Tracer* tracer)
+    : tracer_(tracer), state_(std::make_shared<State>()) {
   state_->knows = std::move(knows);
   registry.AddSource([state = state_](Exposition* out) {
     state->series.ForEach([out](const Key& key, const Requests& requests) { Show(key, requests, out); });
@@ -139,6 +141,14 @@ MeteredRequest RequestMeter::Begin(Api api, Protocol protocol, const std::string
 
 void MeteredRequest::End(Code code, const ModelSpec& answered) const {
   if (meter_ != nullptr) meter_->End(*this, code, answered);
+  if (trace_ && trace_->sampled()) EndTrace(code, answered);
+}
+
+void MeteredRequest::EndTrace(Code code, const ModelSpec& answered) const {
+  tracing::Answered end{.code = code, .model = model_, .signature = answered.signature_name()};
+  if (IsRest(protocol_)) end.http_status = HttpStatus(code);
+  if (answered.has_version()) end.version = answered.version().value();
+  trace_->End(end);
 }
 
 // A failed request is counted without a version, because its model may not even exist.

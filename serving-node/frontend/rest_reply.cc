@@ -1,10 +1,9 @@
 #include "serving-node/frontend/rest_reply.h"
 
-#include <array>
-
 #include "common/base/text.h"
 #include "common/net/http/retry.h"
 #include "serving-node/frontend/headers.h"
+#include "serving-node/frontend/http_status.h"
 #include "serving-node/frontend/json/response.h"
 
 namespace longshore::frontend {
@@ -12,16 +11,6 @@ namespace longshore::frontend {
 using http::Responder;
 using http::Response;
 using tensorflow::serving::ModelSpec;
-
-namespace {
-
-int HttpStatus(Code code) {
-  static constexpr std::array kStatuses = {200, 499, 500, 400, 504, 404, 409, 403, 429,
-                                           400, 409, 400, 501, 500, 503, 500, 401};
-  return kStatuses[static_cast<size_t>(code)];
-}
-
-}  // namespace
 
 Response ErrorResponse(const Error& error, bool may_retry) {
   Response response{.status = HttpStatus(error.code),
@@ -71,6 +60,8 @@ void Reply::RefuseWithRetry(const Error& error) const {
   if (!state_->answered.exchange(true)) Fail(error, ErrorResponse(error, true));
 }
 
+const tracing::TracePtr& Reply::trace() const { return state_->metered.trace(); }
+
 void Reply::SetExamples(int64_t examples) const { state_->metered.SetExamples(examples); }
 
 void Reply::Fail(const Error& error, Response response) const {
@@ -81,6 +72,15 @@ void Reply::Fail(const Error& error, Response response) const {
 void Reply::Respond(Response response) const {
   response.until_written = std::move(state_->slot);
   state_->respond(std::move(response));
+}
+
+std::optional<tracing::Context> ParentOf(const http::Headers& headers) {
+  std::vector<std::string_view> parents, states;
+  for (const auto& [name, value] : headers) {
+    if (name == tracing::kTraceparent) parents.emplace_back(value);
+    if (name == tracing::kTracestate) states.emplace_back(value);
+  }
+  return tracing::ParseContext({.traceparents = parents, .tracestates = states});
 }
 
 }  // namespace longshore::frontend

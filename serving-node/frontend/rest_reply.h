@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,9 @@ http::Response ErrorResponse(const Error& error, bool may_retry);
 http::Response ErrorResponse(const Error& error);
 // Returns the body or the error.
 http::Response JsonResponse(Result<std::string> body);
+
+// Returns the span of the caller that the headers name; nullopt if there is none, or if it is not valid.
+std::optional<tracing::Context> ParentOf(const http::Headers& headers);
 
 // The body of an answer, and the model spec with the version that answered.
 struct Inferred {
@@ -42,6 +46,8 @@ class Reply {
 
   void RefuseWithRetry(const Error& error) const;
   void SetExamples(int64_t examples) const;
+  // The trace of the request; null if the node exports no traces.
+  const tracing::TracePtr& trace() const;
 
   // Runs a part of the request's work. If memory does not suffice, answers the request with an error, because the work
   // may run on a thread of the engine, which does not catch exceptions.

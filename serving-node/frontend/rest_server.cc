@@ -36,6 +36,15 @@ Result<Inferred> PredictionText(Result<routing::PredictAnswer> answer, json::Jso
   return Inferred{std::move(body), std::move(spec)};
 }
 
+// The name of the route in traces. It is the same for all versions and labels.
+std::string_view RouteOf(routing::Api api) {
+  switch (api) {
+    case routing::Api::kClassify: return "/v1/models/{model}:classify";
+    case routing::Api::kRegress: return "/v1/models/{model}:regress";
+    default: return "/v1/models/{model}:predict";
+  }
+}
+
 // What pages of other origins may do; nothing if `allowed_headers` is empty.
 struct Cors {
   std::string allowed_headers;  // Which headers their requests may have.
@@ -126,7 +135,7 @@ class Api final : public std::enable_shared_from_this<Api> {
   void Run(routing::Api api, Request request, const ModelSpec& spec, const Responder& respond) {
     Result<InFlight::Slot> slot;
     if (options_.in_flight != nullptr) slot = options_.in_flight->Enter();
-    const Reply reply(respond, Metered(api, spec), slot.value_or(nullptr));
+    const Reply reply(respond, Metered(api, spec, request), slot.value_or(nullptr));
     if (!slot) return reply.RefuseWithRetry(slot.error());
     reply.Guard([&] {
       if (api == routing::Api::kPredict) return Predict(std::move(request), spec, reply);
@@ -142,16 +151,19 @@ class Api final : public std::enable_shared_from_this<Api> {
     return ErrorResponse({Code::kFailedPrecondition, "Origin header is missing in CORS preflight"});
   }
 
-  CallInfo InfoOf(Request* request) const {
+  CallInfo InfoOf(Request* request, const Reply& reply) const {
     return {.headers = std::move(request->headers),
             .deadline = std::chrono::steady_clock::now() + options_.timeout,
             .protocol = routing::Protocol::kRest,
-            .cancelled = request->gone};
+            .cancelled = request->gone,
+            .trace = reply.trace()};
   }
 
-  MeteredRequest Metered(routing::Api api, const ModelSpec& spec) const {
-    return options_.meter == nullptr ? MeteredRequest()
-                                     : options_.meter->Begin(api, routing::Protocol::kRest, spec.name());
+  MeteredRequest Metered(routing::Api api, const ModelSpec& spec, const Request& request) const {
+    if (options_.meter == nullptr) return {};
+    return options_.meter->Begin(api, routing::Protocol::kRest, spec.name(),
+                                 {.service = "", .method = "POST", .route = RouteOf(api)},
+                                 [&request] { return ParentOf(request.headers); });
   }
 
   template <typename Message, typename Answer, typename Write>
@@ -162,13 +174,13 @@ class Api final : public std::enable_shared_from_this<Api> {
     const auto read = json::ExamplesFromJson(request.body, message.mutable_model_spec(), message.mutable_input());
     reply.SetExamples(inference::ExampleCount(message.input()));
     if (!read) return reply(read.error());
-    (calls_.*method)(InfoOf(&request), std::move(message), [reply, write](const Result<Answer>& answer) {
+    (calls_.*method)(InfoOf(&request, reply), std::move(message), [reply, write](const Result<Answer>& answer) {
       reply.Guard([&] { reply(ResultText(answer, write)); });
     });
   }
 
   void Predict(Request request, ModelSpec spec, const Reply& reply) {
-    const auto call = std::make_shared<routing::PredictCall>(ToCall(InfoOf(&request), {}));
+    const auto call = std::make_shared<routing::PredictCall>(ToCall(InfoOf(&request, reply), {}));
     Result<Described> described;
     bool asked = false;
     auto read = ReadBody(request.body, [&]() -> const Result<Described>& {

@@ -4,6 +4,7 @@
 
 #include "common/os/log.h"
 #include "serving-node/batching/batching.h"
+#include "serving-node/batching/traced_run.h"
 #include "serving-node/evidence/drift.h"
 #include "serving-node/inference/inference.h"
 #include "serving-node/inference/inputs.h"
@@ -139,12 +140,14 @@ void Execution::SubmitAfterNote(const std::shared_ptr<ActiveRun>& run, engine::R
 
 void Execution::Submit(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const {
   run->submitted = true;
-  run->ready->queue->Submit(std::move(inputs),
-                            {run->request->call.deadline, run->request->priority, run->request->call.cancelled},
-                            [this, run](Result<batching::RunOutcome> outcome) {
-                              run->outcome = std::move(outcome);
-                              Finish(run);
-                            });
+  const PredictCall& call = run->request->call;
+  run->ready->queue->Submit(
+      std::move(inputs),
+      {.deadline = call.deadline, .priority = run->request->priority, .cancelled = call.cancelled, .trace = call.trace},
+      [this, run](Result<batching::RunOutcome> outcome) {
+        run->outcome = std::move(outcome);
+        Finish(run);
+      });
 }
 
 void Execution::Finish(const std::shared_ptr<ActiveRun>& run) const {
@@ -261,8 +264,9 @@ void Execution::Measure(const ActiveRun& run) const {
                            .took = std::chrono::steady_clock::now() - run.began,
                            .outcome = run.outcome ? &*run.outcome : nullptr,
                            .now = deps_.clock.Now()});
-  if (!run.outcome) return;
   const PredictCall& call = run.request->call;
+  if (call.trace && run.submitted) batching::TraceRun(*call.trace, run.began, run.outcome);
+  if (!run.outcome) return;
   deps_.runs.Record(
       {run.ready->model, run.ready->version, inference::SignatureName(call.request.model_spec()), call.api},
       *run.outcome);

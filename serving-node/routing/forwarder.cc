@@ -101,6 +101,7 @@ class GrpcForwarder final : public Forwarder {
     if (call.deadline != steady_clock::time_point::max()) running->context.set_deadline(ToSystemTime(call.deadline));
     running->request = rpc::ToByteBuffer(call.serialized);
     Authorize(running->context);
+    if (call.trace) BeginHop(call, *running);
     Begin(&running->context, *peer, 1);
     if (call.cancelled.stop_possible()) running->cancelling.emplace(call.cancelled, Cut{&running->context});
     peer->stub.UnaryCall(
@@ -150,6 +151,7 @@ class GrpcForwarder final : public Forwarder {
     std::optional<std::stop_callback<Cut>> cancelling;
     grpc::ByteBuffer request;
     grpc::ByteBuffer reply;
+    std::optional<tracing::Hop> hop;
   };
   struct Asking {
     std::shared_ptr<Peer> peer;
@@ -172,6 +174,14 @@ class GrpcForwarder final : public Forwarder {
       peers_.erase(std::ranges::min_element(peers_, {}, [](const auto& entry) { return entry.second->used_at; }));
     }
     return found;
+  }
+
+  // Makes the hop the parent of the peer's span.
+  static void BeginHop(const ForwardCall& call, Running& running) {
+    const tracing::Hop& hop = running.hop.emplace(call.trace->BeginHop(running.target, call.method));
+    running.context.AddMetadata(std::string(tracing::kTraceparent), FormatTraceparent(hop.context()));
+    if (!hop.context().state.empty())
+      running.context.AddMetadata(std::string(tracing::kTracestate), hop.context().state);
   }
 
   void Authorize(grpc::ClientContext& context) const {
@@ -208,6 +218,7 @@ class GrpcForwarder final : public Forwarder {
       --call->peer->in_flight;
     }
     call->cancelling.reset();
+    if (call->hop) call->hop->End(static_cast<Code>(status.error_code()));
     if (status.ok()) {
       call->done(rpc::ToPieces(call->reply));
     } else {

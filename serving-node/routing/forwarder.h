@@ -14,6 +14,7 @@
 #include "common/base/error.h"
 #include "common/base/pieces.h"
 #include "serving-node/identity/node_identity.h"
+#include "serving-node/tracing/trace.h"
 
 namespace longshore::routing {
 
@@ -24,6 +25,7 @@ struct ForwardCall {
   std::vector<std::pair<std::string, std::string>> metadata;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token cancelled{};  // A stop request cancels the call.
+  tracing::TracePtr trace{};    // The trace that gets a span of this call. Null: there is none.
 };
 
 // Receives the serialized response or an error. Unavailable means that the connection broke; the peer may or may not

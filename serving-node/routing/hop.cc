@@ -22,6 +22,7 @@ ForwardCall CallOf(const Request& request) {
   call.deadline = request.call.deadline;
   if (request.priority != 0) call.metadata.emplace_back(kPriorityHeader, std::to_string(request.priority));
   call.cancelled = request.call.cancelled;
+  call.trace = request.call.trace;
   return call;
 }
 

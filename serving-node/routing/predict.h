@@ -18,6 +18,7 @@
 #include "common/net/auth/caller.h"
 #include "serving-node/engine/engine.h"
 #include "serving-node/inference/request.h"
+#include "serving-node/tracing/trace.h"
 #include "tensorflow_serving/apis.pb.h"
 
 namespace longshore::routing {
@@ -48,6 +49,7 @@ struct PredictCall {
   Api api = Api::kPredict;
   // Stop is requested when the client no longer waits for the answer.
   std::stop_token cancelled{};
+  tracing::TracePtr trace{};  // Null if the node exports no traces.
 };
 
 struct PredictAnswer {

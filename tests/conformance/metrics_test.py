@@ -248,7 +248,8 @@ def use_all_calls(node) -> None:
 @pytest.mark.contract("M8")
 def test_the_document_lists_exactly_the_metrics_of_a_node(tmp_path, node_of):
     model = with_warm_up("examples_tf1", tmp_path)
-    with node_of(model, *batching_flags(tmp_path), f"--request_log={tmp_path}/log", f"--capture_dir={tmp_path}") as node:
+    with node_of(model, *batching_flags(tmp_path), f"--request_log={tmp_path}/log", f"--capture_dir={tmp_path}",
+                 "--otel_exporter_otlp_endpoint=http://127.0.0.1:1") as node:
         use_all_calls(node)
         node.until(lambda: "longshore_request_log_total" in Metrics(node).text or None)
         metrics = exposed_metrics(Metrics(node).text)

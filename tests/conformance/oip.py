@@ -40,10 +40,10 @@ def call(node, name: str, request=None, /, metadata=None, **fields):
     return stub(request, timeout=SECONDS, metadata=metadata)
 
 
-def stream(node, requests) -> list:
+def stream(node, requests, metadata=None) -> list:
     stub = node.channel.stream_stream(f"/{SERVICE}/ModelStreamInfer", lambda sent: sent.SerializeToString(),
                                       message("ModelStreamInferResponse").FromString)
-    return list(stub(iter(requests), timeout=SECONDS))
+    return list(stub(iter(requests), timeout=SECONDS, metadata=metadata))
 
 
 def packed(array: np.ndarray) -> bytes:

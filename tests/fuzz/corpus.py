@@ -422,7 +422,19 @@ def oip_grpc() -> None:
           many_empty_rows=given(b"FP32", b"\xa0\x8d\6" + b"\0") + field(7, b"") + classes)  # [100000, 0]
 
 
+def trace() -> None:
+    parent = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    write("trace",
+          parent=parent,
+          future=b"cc" + parent[2:] + b"-what-the-future-will-be-like",
+          state=parent + b"\nrojo=00f067aa0ba902b7,congo=t61rcWkgMzE\nfw529a3039@dt=a b, x-/*_9=!~ ,,",
+          members=parent + b"\n" + b"a=1," * 33,
+          long_state=parent + b"\n" + b",".join(b"k%d=" % i + b"v" * 250 for i in range(15)),
+          pairs=b"api-key=a%20secret, team = vision ,b=1=2,c=%zz%4",
+          many_pairs=b"a=," * 1365)
+
+
 if __name__ == "__main__":
     for make in (archive, json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, certificate_request,
-                 npy, oip_json, oip_grpc, saved_model):
+                 npy, oip_json, oip_grpc, saved_model, trace):
         make()

@@ -1,4 +1,4 @@
-"""Longshore's protobuf files agree with the descriptors of TensorFlow and TensorFlow Serving: names, numbers, types, services."""
+"""Longshore's protobuf files agree with the descriptors of TensorFlow, TensorFlow Serving and OpenTelemetry: names, numbers, types, services."""
 
 import pathlib
 import subprocess
@@ -7,6 +7,7 @@ import pytest
 import tensorflow  # noqa: F401  (registers TensorFlow's descriptors)
 from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.descriptor import FieldDescriptor
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2  # noqa: F401  (registers OpenTelemetry's descriptors)
 from tensorflow.core.example import example_pb2  # noqa: F401
 from tensorflow.core.protobuf import fingerprint_pb2, saved_model_pb2, tensor_bundle_pb2  # noqa: F401
 from tensorflow.tsl.profiler.protobuf import profiler_options_pb2, xplane_pb2  # noqa: F401
@@ -15,7 +16,7 @@ from tensorflow_serving.apis import model_service_pb2, prediction_log_pb2, predi
 PROTO = pathlib.Path(__file__).resolve().parents[2] / "proto"
 # Python packages have no descriptors of files that only servers read.
 SERVERS_ONLY = {"tensorflow_serving/config.proto", "tensorflow/profiler_service.proto"}
-FILES = sorted(str(path.relative_to(PROTO)) for path in PROTO.glob("tensorflow*/*.proto"))
+FILES = sorted(str(path.relative_to(PROTO)) for pattern in ("tensorflow*", "opentelemetry") for path in PROTO.glob(f"{pattern}/*.proto"))
 THEIRS = descriptor_pool.Default()
 
 
@@ -64,7 +65,7 @@ def _check_message(message) -> int:
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name not in SERVERS_ONLY])
-def test_messages_and_enums_agree_with_tensorflow(ours, name):
+def test_messages_and_enums_agree_with_the_originals(ours, name):
     file = ours.FindFileByName(name)
     checked = sum(_check_message(message) for message in file.message_types_by_name.values())
     for enum in file.enum_types_by_name.values():

@@ -1,12 +1,8 @@
 #include "common/net/download/download.h"
 
-#include <curl/curl.h>
-#include <fcntl.h>
-
 #include <array>
-#include <memory>
 
-#include "common/net/tls/identity.h"
+#include "common/net/download/curl.h"
 
 namespace longshore::download {
 namespace {
@@ -29,14 +25,6 @@ struct Transfer {
     return code;
   }
 };
-
-void Init() {
-  static const bool done = [] {
-    tls::Init();
-    return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-  }();
-  CHECK(done);
-}
 
 tl::unexpected<Error> TooLarge(const Request& request) {
   return ResourceExhausted("{} exceeds the limit of {} bytes", ShownUrl(request.url), request.bytes_max);
@@ -73,37 +61,7 @@ int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return transfer.receiver.is_cancelled && transfer.receiver.is_cancelled() ? 1 : 0;
 }
 
-// Processes that the program starts during a transfer must not inherit its sockets.
-int OnSocket(void*, curl_socket_t socket, curlsocktype) {
-  fcntl(socket, F_SETFD, FD_CLOEXEC);
-  return CURL_SOCKOPT_OK;
-}
-
-bool IsTls(CURLcode code) {
-  switch (code) {
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-    case CURLE_SSL_ISSUER_ERROR:
-    case CURLE_SSL_INVALIDCERTSTATUS: return true;
-    default: return false;
-  }
-}
-
-Code CodeOf(CURLcode code) {
-  if (IsTls(code)) return Code::kUnauthenticated;
-  switch (code) {
-    case CURLE_URL_MALFORMAT: return Code::kInvalidArgument;
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_TOO_MANY_REDIRECTS:
-    case CURLE_SSL_CACERT_BADFILE: return Code::kFailedPrecondition;
-    case CURLE_ABORTED_BY_CALLBACK: return Code::kCancelled;
-    default: return Code::kUnavailable;
-  }
-}
-
-Code CodeOf(long http) {
+Code CodeOfStatus(long http) {
   switch (http) {
     case 401:
     case 403: return Code::kPermissionDenied;
@@ -120,35 +78,26 @@ Status Outcome(Transfer& transfer, CURLcode code, const char* details) {
   const long http = transfer.code();
   const bool answered = code == CURLE_OK || code == CURLE_WRITE_ERROR;
   if (answered && http != kOk && http != kPartialContent)
-    return Fail(CodeOf(http), "{}: the host answers {}", url, http);
+    return Fail(CodeOfStatus(http), "{}: the host answers {}", url, http);
   if (code != CURLE_OK) return Fail(CodeOf(code), "{}: {}", url, *details != '\0' ? details : curl_easy_strerror(code));
   return transfer.begun ? Status() : Begin(transfer);  // An empty body: OnPiece was not called.
 }
 
 void SetOptions(const Request& request, CURL* curl) {
-  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
-  curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
+  SetCommon({.url = request.url, .ca_file = request.ca_file, .connect_max = request.connect_max, .protocols = "https"},
+            curl);
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
   curl_easy_setopt(curl, CURLOPT_MAXREDIRS, static_cast<long>(request.redirects_max));
-  curl_easy_setopt(curl, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_max.count()));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(request.bytes_per_second_min));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(request.slow_max.count()));
-  curl_easy_setopt(curl, CURLOPT_SOCKOPTFUNCTION, OnSocket);
-  curl_easy_setopt(curl, CURLOPT_USERAGENT, "longshore-node");
   if (request.from > 0) curl_easy_setopt(curl, CURLOPT_RANGE, fmt::format("{}-", request.from).c_str());
-  if (request.ca_file.empty()) return;
-  curl_easy_setopt(curl, CURLOPT_CAINFO, request.ca_file.c_str());
-  curl_easy_setopt(curl, CURLOPT_CAPATH, nullptr);
 }
 
 }  // namespace
 
 Status Get(const Request& request, const Receiver& receiver) {
-  Init();
-  const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
+  const auto curl = MakeHandle();
   if (!curl) return ResourceExhausted("{}: not enough memory for a transfer", ShownUrl(request.url));
   Transfer transfer{request, receiver, curl.get()};
   std::array<char, CURL_ERROR_SIZE> details{};

@@ -286,6 +286,7 @@ void Flags::AddTo(CLI::App& app) {
   auth.AddTo(app);
   listeners.AddTo(app);
   observe.AddTo(app);
+  traces.AddTo(app);
   limits.AddTo(app);
   warm_up.AddTo(app);
   sources.AddTo(app);
@@ -319,6 +320,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   }
   if (flags.node.empty()) flags.node = HostName();
   ReadEnvironment(environment, app, flags);
+  flags.traces.ReadEnvironment(environment.otel, app);
   ResolvePorts(app, flags);
   ResolveParallelism(flags);
   RETURN_IF_ERROR(refused.Check());
@@ -327,6 +329,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   RETURN_IF_ERROR(flags.tls.Check());
   RETURN_IF_ERROR(flags.auth.Check(!flags.peer_address.empty()));
   RETURN_IF_ERROR(flags.observe.Check(!flags.managed() && flags.model_config_file.empty()));
+  if (auto traces = flags.traces.Options(); !traces) return tl::make_unexpected(traces.error());
   RETURN_IF_ERROR(CheckChannelArguments(flags));
   if (!flags.managed()) RETURN_IF_ERROR(CheckStandalone(app, flags));
   return parsed;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "serving-node/app/flags/observe_flags.h"
 #include "serving-node/app/flags/source_flags.h"
 #include "serving-node/app/flags/tls_flags.h"
+#include "serving-node/app/flags/trace_flags.h"
 #include "serving-node/app/flags/warm_up_flags.h"
 
 namespace CLI {
@@ -55,6 +57,7 @@ struct Flags {
   AuthFlags auth;
   ListenerFlags listeners;
   ObserveFlags observe;
+  TraceFlags traces;
   WarmUpFlags warm_up;
   // Flags of Longshore, for every node.
   std::string host = "0.0.0.0";
@@ -91,19 +94,20 @@ struct ParsedFlags {
 };
 
 // Environment variables; "" if unset. MODEL_NAME and MODEL_BASE_PATH are those of the official TensorFlow Serving
-// image, the other two are those of TensorFlow's log.
+// image, the other two texts are those of TensorFlow's log.
 struct Environment {
   std::string model_name;
   std::string model_base_path;
   std::string tf_cpp_min_log_level = {};
   std::string tf_cpp_max_vlog_level = {};
+  std::map<std::string, std::string> otel = {};  // Those of TraceFlags::Variables that are set.
 };
 
 // Parses and checks the flags. An error names the flag and the problem. It is Unimplemented for a flag of TensorFlow
 // Serving that requests an unsupported feature, and otherwise InvalidArgument. The environment supplies defaults:
 // --model_name=$MODEL_NAME, --model_base_path=$MODEL_BASE_PATH/$MODEL_NAME, and a --log_level from
 // $TF_CPP_MIN_LOG_LEVEL (0: info, 1: warning, 2: error, from 3 on: off) and $TF_CPP_MAX_VLOG_LEVEL (from 1 on: debug,
-// if the former is 0). A managed node ignores the environment.
+// if the former is 0). A managed node ignores these. The variables of OpenTelemetry count for every node.
 Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const Environment& environment = {});
 
 // The version of this program, for example "0.1.0".

@@ -42,9 +42,11 @@ void GrpcService::Begin(Context* context) const {
   if (!options_.node.empty()) context->AddInitialMetadata(kNodeHeader, options_.node);
 }
 
-MeteredRequest GrpcService::Metered() const {
+MeteredRequest GrpcService::Metered(const Context& context, std::string_view method) const {
   if (options_.meter == nullptr) return {};
-  return options_.meter->Begin(routing::Api::kPredict, routing::Protocol::kOipGrpc, "");
+  return options_.meter->Begin(routing::Api::kPredict, routing::Protocol::kOipGrpc, "",
+                               {.service = "inference.GRPCInferenceService", .method = method},
+                               [&context] { return ParentOf(context); });
 }
 
 Result<InFlight::Slot> GrpcService::Enter(const Context& context) const {
@@ -54,7 +56,7 @@ Result<InFlight::Slot> GrpcService::Enter(const Context& context) const {
 
 ServerUnaryReactor* GrpcService::ModelInfer(Context* context, const ByteBuffer* request, ByteBuffer* response) {
   Begin(context);
-  MeteredRequest metered = Metered();
+  MeteredRequest metered = Metered(*context, "ModelInfer");
   auto slot = Enter(*context);
   if (!slot) return Refuse(context, deadlines_, metered, slot.error());
   Asked asked;
@@ -63,11 +65,13 @@ ServerUnaryReactor* GrpcService::ModelInfer(Context* context, const ByteBuffer* 
     metered.End(decoded.error().code, {});
     return Refuse(context, deadlines_, tl::make_unexpected(decoded.error()));
   }
+  CallInfo info = InfoOf(*context, metered);
   auto* reactor = new frontend::Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered),
                                                     std::move(*slot));
+  info.cancelled = reactor->cancelled();
   const auto done = reactor->Done<Encoded>();
   try {
-    methods_.Infer(std::move(*decoded), InfoOf(*context, reactor->cancelled()), [done](Result<Answered> answer) {
+    methods_.Infer(std::move(*decoded), std::move(info), [done](Result<Answered> answer) {
       FinishEncoded(std::move(answer), done, [](Answered each) {
         return Encoded{std::move(each.model_spec), ToByteBuffer(codec::ToProto(each.answer))};
       });
@@ -83,7 +87,7 @@ ServerUnaryReactor* GrpcService::ModelInfer(Context* context, const ByteBuffer* 
   return streams_.Open({.context = context,
                         .methods = methods_,
                         .deadlines = deadlines_,
-                        .meter = [this] { return Metered(); },
+                        .meter = [this, context] { return Metered(*context, "ModelStreamInfer"); },
                         .enter = [this, context] { return Enter(*context); }});
 }
 

@@ -95,7 +95,7 @@ class GrpcService final : public GrpcServiceBase {
   Reactor* Finish(Context* context, const google::protobuf::MessageLite& response);
   // Metadata that all answers have.
   void Begin(Context* context) const;
-  MeteredRequest Metered() const;
+  MeteredRequest Metered(const Context& context, std::string_view method) const;
   Result<InFlight::Slot> Enter(const Context& context) const;
   bool sends_version() const { return !options_.node.empty(); }
 

@@ -97,7 +97,9 @@ class Streams::Stream final : public Reactor {
     auto request = Decode(request_, parts_.methods.elements_max(), &metered_, &asked_);
     request_.Clear();
     if (!request) return Answer(tl::make_unexpected(request.error()));
-    parts_.methods.Infer(std::move(*request), InfoOf(*parts_.context, cancelled_.get_token()),
+    CallInfo info = InfoOf(*parts_.context, metered_);
+    info.cancelled = cancelled_.get_token();
+    parts_.methods.Infer(std::move(*request), std::move(info),
                          [this](Result<Answered> answer) { Answer(std::move(answer)); });
   }
 
@@ -188,11 +190,11 @@ Result<codec::InferRequest> Decode(const ByteBuffer& bytes, int64_t elements_max
   return OutOfMemory();
 }
 
-CallInfo InfoOf(const ::grpc::CallbackServerContext& context, std::stop_token cancelled) {
+CallInfo InfoOf(const ::grpc::CallbackServerContext& context, const MeteredRequest& metered) {
   return {.headers = HeadersOf(context),
           .deadline = SteadyDeadline(context),
           .protocol = routing::Protocol::kOipGrpc,
-          .cancelled = std::move(cancelled)};
+          .trace = metered.trace()};
 }
 
 }  // namespace longshore::frontend::oip

@@ -33,8 +33,8 @@ struct Asked {
 Result<codec::InferRequest> Decode(const ::grpc::ByteBuffer& bytes, int64_t elements_max, MeteredRequest* metered,
                                    Asked* asked);
 
-// What the node knows about a call besides its message.
-CallInfo InfoOf(const ::grpc::CallbackServerContext& context, std::stop_token cancelled);
+// What the node knows about a call besides its message and its cancellation.
+CallInfo InfoOf(const ::grpc::CallbackServerContext& context, const MeteredRequest& metered);
 
 struct StreamParts {
   ::grpc::CallbackServerContext* context;

@@ -254,7 +254,9 @@ void Rest::Infer(Request request, const Route& route, const Responder& respond) 
   if (options_.in_flight != nullptr) slot = options_.in_flight->Enter();
   MeteredRequest metered;
   if (options_.meter != nullptr) {
-    metered = options_.meter->Begin(routing::Api::kPredict, routing::Protocol::kOipRest, route.model);
+    metered = options_.meter->Begin(routing::Api::kPredict, routing::Protocol::kOipRest, route.model,
+                                    {.service = "", .method = "POST", .route = "/v2/models/{model}/infer"},
+                                    [&request] { return ParentOf(request.headers); });
   }
   const Reply reply(respond, std::move(metered), slot.value_or(nullptr));
   if (!slot) return reply.RefuseWithRetry(slot.error());
@@ -298,7 +300,8 @@ void Rest::Send(codec::InferRequest infer, Request request, const Reply& reply) 
   CallInfo info{.headers = std::move(request.headers),
                 .deadline = Deadline(),
                 .protocol = routing::Protocol::kOipRest,
-                .cancelled = request.gone};
+                .cancelled = request.gone,
+                .trace = reply.trace()};
   methods_.Infer(std::move(infer), std::move(info),
                  [reply](Result<Answered> answer) { reply.Guard([&] { reply(ToInferred(std::move(answer))); }); });
 }
