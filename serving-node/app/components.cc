@@ -178,4 +178,18 @@ Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, c
   return components;
 }
 
+void AddOip(const flags::Flags& flags, std::unique_ptr<frontend::oip::Repository> repository, Components* components) {
+  components->repository = std::move(repository);
+  components->oip = std::make_unique<frontend::oip::Methods>(frontend::oip::Methods::Deps{
+      .predictor = *components->predictor,
+      .catalog = *components->catalog,
+      .repository = *components->repository,
+      .statistics = *components->statistics,
+      .ready = [components] { return components->serving.load(); },
+      .software_version = flags::SoftwareVersion(),
+      .elements_max = flags.limits.budget.elements_max,
+      .may_change_log = !flags.auth.auth_tokens_file.empty(),
+  });
+}
+
 }  // namespace longshore::app

@@ -73,7 +73,7 @@ struct Components {
   std::unique_ptr<routing::Forwarder> forwarder;  // Destroyed before the router; cancels the requests at peers.
   frontend::ReloadFunction reload;                // Only on a standalone node; set before the listeners open.
   std::atomic<bool> serving = false;              // Whether all models can answer.
-  // The Open Inference Protocol; set before the listeners open.
+  // The Open Inference Protocol, which AddOip sets before the listeners open.
   std::unique_ptr<frontend::oip::Repository> repository;
   std::unique_ptr<frontend::oip::Methods> oip;
 };
@@ -81,5 +81,8 @@ struct Components {
 // Creates all components. on_change is called on other threads until the components are destroyed.
 Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, const Security& security,
                                                     models::OnChange on_change);
+
+// Adds the Open Inference Protocol, without which no listener for clients can open.
+void AddOip(const flags::Flags& flags, std::unique_ptr<frontend::oip::Repository> repository, Components* components);
 
 }  // namespace longshore::app

@@ -42,7 +42,10 @@ class ServingNode final : public Node {
     client_listeners_ = std::make_unique<ClientListeners>(flags_, *components_, security_, std::move(sockets));
     peer_listener_ = std::make_unique<PeerListener>(flags_, *components_, security_, [this] { return HeldState(); });
     if (!flags_.managed()) MakeStandalone();
-    MakeOip();
+    AddOip(flags_,
+           standalone_ ? MakeRepository(*standalone_, flags_.listeners.enable_reload_requests)
+                       : MakeManagedRepository(*components_->router),
+           components_.get());
     RETURN_IF_ERROR(StartAdmin());
     // The client listeners open in Tick. Connections that arrive before the models are loaded wait in the system's
     // backlog, or another node that shares the socket accepts them.
@@ -133,21 +136,6 @@ class ServingNode final : public Node {
                                  Standalone::ReloadDone done) {
       standalone_->Reload(std::move(config), deadline, std::move(done));
     };
-  }
-
-  void MakeOip() {
-    components_->repository = standalone_ ? MakeRepository(*standalone_, flags_.listeners.enable_reload_requests)
-                                          : MakeManagedRepository(*components_->router);
-    components_->oip = std::make_unique<frontend::oip::Methods>(frontend::oip::Methods::Deps{
-        .predictor = *components_->predictor,
-        .catalog = *components_->catalog,
-        .repository = *components_->repository,
-        .statistics = *components_->statistics,
-        .ready = [this] { return components_->serving.load(); },
-        .software_version = flags::SoftwareVersion(),
-        .elements_max = flags_.limits.budget.elements_max,
-        .may_change_log = !flags_.auth.auth_tokens_file.empty(),
-    });
   }
 
   Status BeginManaged() {

@@ -5,6 +5,7 @@
 
 #include "common/os/process/descriptors.h"
 #include "serving-node/app/client_listeners.h"
+#include "serving-node/app/repository.h"
 #include "serving-node/app/testing.h"
 
 namespace longshore::app {
@@ -72,6 +73,7 @@ TEST_F(NodeTest, AManagedNodeIsReadyOnceItsListenersAreOpen) {
 TEST_F(NodeTest, ListenersThatCannotServeStayClosed) {
   auto components = BuildComponents(flags_, {}, [](const auto&, const auto&) {});
   ASSERT_TRUE(components);
+  AddOip(flags_, MakeManagedRepository(*(*components)->router), components->get());
   ListeningSockets sockets;
   sockets.rest = process::Descriptor(kNoDescriptor);
   ClientListeners listeners(flags_, **components, {}, std::move(sockets));
@@ -94,6 +96,7 @@ TEST_F(NodeTest, AppliesAChangedConnectionAgeToNewConnectionsWithoutCuttingOldOn
   flags_.model_base_path = kModels / "half_plus_two_tf2";
   auto components = BuildComponents(flags_, {}, [](const auto&, const auto&) {});
   ASSERT_TRUE(components);
+  AddOip(flags_, MakeManagedRepository(*(*components)->router), components->get());
   auto sockets = OpenListeningSockets(flags_);
   ASSERT_TRUE(sockets);
   const int port = sockets->rest_port;

@@ -1,13 +1,13 @@
 #include "common/net/http/server.h"
 
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <future>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
@@ -15,6 +15,7 @@
 #include "common/net/http/deflate.h"
 #include "common/net/http/inflate.h"
 #include "common/net/http/testing.h"
+#include "common/os/process/testing.h"
 
 namespace longshore::http {
 namespace {
@@ -248,21 +249,15 @@ TEST(HttpServer, ContinuesAfterRunningOutOfDescriptors) {
   RawClient before(server->port());
   before.Send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\n");
   before.ReadUntil(";");
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  RawClient waits(server->port(), [limit] {
-    const int next = dup(0);
-    close(next);
-    const rlimit none{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = limit.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &none);
-  });
+  std::optional<process::NoDescriptors> none;
+  RawClient waits(server->port(), [&none] { none.emplace(); });
   waits.Send("GET /3 HTTP/1.1\r\nHost: h\r\n\r\n");
   for (int i = 0; i < 100; ++i) {
     before.Send("GET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
     EXPECT_THAT(before.ReadUntil(";"), EndsWith("GET /2 ;"));
   }
   EXPECT_EQ(server->connections(), 1u);
-  setrlimit(RLIMIT_NOFILE, &limit);
+  none.reset();
   EXPECT_THAT(waits.ReadUntil(";"), EndsWith("GET /3 ;"));
 }
 

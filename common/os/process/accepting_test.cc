@@ -2,29 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <sys/resource.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
-#include <vector>
+#include <string>
+
+#include "common/os/process/testing.h"
 
 namespace longshore::process {
 namespace {
-
-// Lets the process open no further descriptor while it exists.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    getrlimit(RLIMIT_NOFILE, &limit_);
-    const int next = dup(0);
-    close(next);
-    const rlimit none{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = limit_.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &none);
-  }
-  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &limit_); }
-
- private:
-  rlimit limit_{};
-};
 
 Descriptor Connect(int port) {
   Descriptor client(socket(AF_INET, SOCK_STREAM, 0));

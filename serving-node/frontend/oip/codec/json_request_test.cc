@@ -177,7 +177,8 @@ TEST(JsonRequest, ReadsListsOfNumbersAsAJsonReaderDoes) {
 
 TEST(JsonRequest, SplitsListsOfNumbersFromTheRest) {
   const std::string list = "[[1,2],[3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]]";
-  const auto split = SplitNumberLists(WithInput(R"("data" : )" + list + R"(,"shape":[20])"));
+  const std::string json = WithInput(R"("data" : )" + list + R"(,"shape":[20])");
+  const auto split = SplitNumberLists(json);
   ASSERT_TRUE(split);
   EXPECT_EQ(split->rest, WithInput(R"("data" : [],"shape":[20])"));
   EXPECT_THAT(split->lists, ElementsAre(testing::Pair(split->rest.find("[],"), list)));
