@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 import grpc
 import numpy as np
@@ -75,18 +76,24 @@ def test_cve_2023_32731_too_large_headers_do_not_shift_the_header_table(node, ti
 
 
 @pytest.mark.contract("S8")
-def test_cve_2023_4785_the_node_accepts_again_after_running_out_of_descriptors(tmp_path):
+@pytest.mark.parametrize("protocol", ["gRPC", "REST"])
+def test_cve_2023_4785_the_node_accepts_again_after_running_out_of_descriptors(tmp_path, protocol):
     with running_node(tmp_path, MODEL, MODELS / MODEL) as node:
         node.serving()
         pid, used = node.process.pid, len(os.listdir(f"/proc/{node.process.pid}/fd"))
         limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 20, limits[1]))
-        many = [socket.create_connection(("127.0.0.1", node.grpc_port), SECONDS) for _ in range(60)]
+        port = node.grpc_port if protocol == "gRPC" else node.rest_port
+        many = [socket.create_connection(("127.0.0.1", port), SECONDS) for _ in range(60)]
         node.logs("cannot accept")
         for each in many:
             each.close()
-        with grpc.insecure_channel(f"127.0.0.1:{node.grpc_port}") as fresh:
-            grpc.channel_ready_future(fresh).result(SECONDS)
+        if protocol == "gRPC":
+            with grpc.insecure_channel(f"127.0.0.1:{port}") as fresh:
+                grpc.channel_ready_future(fresh).result(SECONDS)
+        else:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models/{MODEL}", timeout=SECONDS) as answer:
+                assert answer.status == 200
 
 
 class Neighbour:

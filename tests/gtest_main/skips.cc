@@ -25,6 +25,7 @@ constexpr AllowedSkip kAllowed[] = {
     {"Pool.CallsNeitherWorkNorRefusalIfThereIsNoMemoryToQueueThem", kOperatorNew, Where::kSanitizers},
     {"HostEngine.EstimateFailsIfMemoryDoesNotSuffice", "the sanitizers abort a process", Where::kSanitizers},
     {"IndexTest.RejectsBlocksLargerThanTheMemory", "the sanitizers abort a process", Where::kSanitizers},
+    {"HttpServer.ContinuesAfterRunningOutOfDescriptors", "the sanitizer opens descriptors", Where::kSanitizers},
     {"FleetTest.", kGrpc, Where::kThreadSanitizer},
     {"HomeSearchTest.", kGrpc, Where::kThreadSanitizer},
     {"MatchRulesOfCallers.", kGrpc, Where::kThreadSanitizer},

@@ -245,6 +245,9 @@ TEST(HttpServer, AcceptsConnectionsAboveTheLimitLater) {
 }
 
 TEST(HttpServer, ContinuesAfterRunningOutOfDescriptors) {
+#ifdef LONGSHORE_SANITIZER_ADDRESS
+  GTEST_SKIP() << "the sanitizer opens descriptors when a program logs";
+#endif
   auto server = StartServer();
   RawClient before(server->port());
   before.Send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\n");

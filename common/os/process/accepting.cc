@@ -15,9 +15,11 @@ Accepting::Connection Accepting::Accept(int listen_fd) {
   if (accepted.fd.valid()) accepted.family = peer.ss_family;
   const bool failed = !accepted.fd.valid();
   const bool is_out = failed && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
-  if (is_out && !is_out_) spdlog::warn("cannot accept {} at the moment: {}", what_, strerror(errno));
+  if (is_out && !is_out_) log_("cannot accept " + what_ + " at the moment: " + strerror(errno));
   is_out_ = is_out;
   return accepted;
 }
+
+void Accepting::LogWarning(const std::string& message) { spdlog::warn("{}", message); }
 
 }  // namespace longshore::process

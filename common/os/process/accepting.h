@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "common/os/process/descriptors.h"
 
@@ -21,8 +23,9 @@ class Accepting {
     sa_family_t family = AF_UNSPEC;
   };
 
-  // `what` names the connections in the log, as in "cannot accept WHAT".
-  explicit Accepting(std::string what) : what_(std::move(what)) {}
+  // `what` names the connections in the log, as in "cannot accept WHAT". `log` writes a warning.
+  explicit Accepting(std::string what, std::function<void(const std::string&)> log = LogWarning)
+      : what_(std::move(what)), log_(std::move(log)) {}
 
   // Accepts one connection if one waits in the backlog of the non-blocking socket `listen_fd`. A lack of descriptors or
   // memory is logged once, until a call does not fail for it.
@@ -32,7 +35,10 @@ class Accepting {
   bool is_out() const { return is_out_; }
 
  private:
+  static void LogWarning(const std::string& message);
+
   const std::string what_;
+  const std::function<void(const std::string&)> log_;
   bool is_out_ = false;
 };
 

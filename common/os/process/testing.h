@@ -4,15 +4,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/os/log.h"
-
 namespace longshore::process {
 
 // The process can open no descriptor while this object exists.
 class NoDescriptors {
  public:
   NoDescriptors() {
-    spdlog::info("no descriptor is free from now on");  // Sanitizers need descriptors when the logger is first used.
     getrlimit(RLIMIT_NOFILE, &limit_);
     const int next = dup(0);
     close(next);
