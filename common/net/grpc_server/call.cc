@@ -13,6 +13,7 @@ using http2::Field;
 
 constexpr Field kStatusOk{":status", "200", true};
 constexpr Field kContentType{"content-type", "application/grpc", true};
+constexpr auto kPlainHttpTime = std::chrono::seconds(5);  // For the body of a request that is not gRPC.
 constexpr Field kAcceptEncoding{"grpc-accept-encoding", "identity, deflate, gzip", true};
 
 std::pair<std::string, std::string> Encoded(std::string name, std::string_view value) {
@@ -42,13 +43,13 @@ struct Call::Streaming {
   Written written;
   bool has_ended = false;  // Reads and writes end at once.
   // Used only on the strand.
-  PiecesBuilder arrived;      // The newest bytes of the body,
-  Pieces bytes;               // and those before them, from which messages are taken:
-  size_t piece = 0;           // the next byte is in this piece,
-  size_t offset = 0;          // at this position.
-  size_t message_bytes = 0;   // The bytes of the incomplete message, with its prefix.
+  PiecesBuilder arrived;     // The newest bytes of the body,
+  Pieces bytes;              // and those before them, from which messages are taken:
+  size_t piece = 0;          // the next byte is in this piece,
+  size_t offset = 0;         // at this position.
+  size_t message_bytes = 0;  // The bytes of the incomplete message, with its prefix.
   bool is_delivering = false;
-  Written taking;             // Of the message that is being sent.
+  Written taking;  // Of the message that is being sent.
 };
 
 Call::Call(std::shared_ptr<const Service> service, std::shared_ptr<const http2::Peer> peer)
@@ -168,10 +169,10 @@ Status Call::Check(const Checked& head) {
 void Call::OnHead() {
   began_at_ = now();
   const Checked head = ReadHead();
-  if (head.method != "POST") return RefuseHttp("405", "this port serves gRPC, with the method POST\n");
-  if (!IsGrpcContentType(head.content_type)) {
-    return RefuseHttp("415", "this port serves gRPC, with the content-type application/grpc\n");
-  }
+  if (head.method != "POST") http_refusal_ = {"405", "this port serves gRPC, with the method POST\n"};
+  if (!IsGrpcContentType(head.content_type)) http_refusal_ = {"415", "this port serves gRPC: application/grpc\n"};
+  // The answer waits for the body, so that a client that sends first and reads later gets it.
+  if (is_plain_http()) return SetDeadline(began_at_ + kPlainHttpTime);
   if (const Status admitted = Check(head); !admitted) return Refuse(admitted.error());
   if (deadline_ != TimePoint::max()) SetDeadline(deadline_);
   if (method_->kind == Method::Kind::kUnary) return;
@@ -223,6 +224,7 @@ Result<Pieces> Call::Plain(ReceivedMessage message) const {
 }
 
 void Call::OnEnd() {
+  if (is_plain_http()) return SendHttpRefusal();
   if (is_over() || method_ == nullptr) return;
   if (streaming_) return Deliver();
   if (!reader_.is_between_messages()) return Refuse({Code::kInternal, "the request ended within a message"});
@@ -257,8 +259,8 @@ Result<bool> Call::DeliverOne() {
   return true;
 }
 
-// Takes the next message from the bytes that have arrived. All bytes that are taken let the client send further ones, so
-// a message may be larger than the window. Returns nullopt if no message is complete.
+// Takes the next message from the bytes that have arrived. All bytes that are taken let the client send further ones,
+// so a message may be larger than the window. Returns nullopt if no message is complete.
 Result<std::optional<Pieces>> Call::NextMessage() {
   Streaming& all = *streaming_;
   while (true) {
@@ -286,13 +288,13 @@ Result<std::optional<Pieces>> Call::NextMessage() {
 
 void Call::Refuse(const Error& error) { Finish(tl::make_unexpected(error)); }
 
-void Call::RefuseHttp(std::string_view status, std::string_view text) {
+// Answers a request that is not gRPC, with an HTTP status.
+void Call::SendHttpRefusal() {
   if (!Claim()) return;
   ending_ = Ending::kSent;
-  is_plain_http_ = true;
-  const Field fields[] = {{":status", status, true}, {"content-type", "text/plain", true}};
+  const Field fields[] = {{":status", http_refusal_.status, true}, {"content-type", "text/plain", true}};
   SendHead(fields, false);
-  SendBody({}, Pieces(std::string(text)));
+  SendBody({}, Pieces(std::string(http_refusal_.text)));
   EndBody();
 }
 
@@ -308,6 +310,7 @@ void Call::OnNotified() {
 }
 
 void Call::OnDeadline() {
+  if (is_plain_http()) return SendHttpRefusal();
   if (!Claim()) return;
   outcome_ = DeadlineExceeded("Deadline Exceeded");
   ending_ = Ending::kSent;
@@ -364,7 +367,7 @@ void Call::AddTrailers(FieldList& fields, const std::string& message) const {
 }
 
 void Call::OnBodyTaken() {
-  if (is_plain_http_) return;
+  if (is_plain_http()) return;
   if (ending_ == Ending::kSent) {
     const std::string message = outcome_ ? std::string() : EncodeMessage(outcome_.error().message);
     FieldList fields;

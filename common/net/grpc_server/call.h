@@ -101,7 +101,8 @@ class Call final : public http2::Stream {
   Status Check(const Checked& head);
   void Handle();
   void Refuse(const Error& error);
-  void RefuseHttp(std::string_view status, std::string_view text);
+  void SendHttpRefusal();
+  bool is_plain_http() const { return !http_refusal_.status.empty(); }
   bool Claim();
   Result<Pieces> Plain(ReceivedMessage message) const;
   void TakeUnary(std::string_view bytes, const std::shared_ptr<const void>& owner);
@@ -127,12 +128,15 @@ class Call final : public http2::Stream {
   Pieces request_;
   bool has_request_ = false;
   bool is_head_sent_ = false;
-  bool is_plain_http_ = false;  // The answer has no trailers.
+  // The answer to a request that is not gRPC; empty for others.
+  struct {
+    std::string_view status, text;
+  } http_refusal_;
 
   std::atomic<Ending> ending_ = Ending::kNone;
   Status outcome_;
   Pieces answer_;
-  mutable std::mutex mutex_;     // Guards the members below, and those of streaming_ that say so.
+  mutable std::mutex mutex_;  // Guards the members below, and those of streaming_ that say so.
   MetadataList initial_metadata_;
   MetadataList trailing_metadata_;
   std::shared_ptr<const void> until_closed_;

@@ -22,8 +22,7 @@ Status MessageReader::TakePrefix(std::string_view& bytes, size_t bytes_max) {
 }
 
 Result<std::optional<ReceivedMessage>> MessageReader::Take(std::string_view& bytes,
-                                                           const std::shared_ptr<const void>& owner,
-                                                           size_t bytes_max) {
+                                                           const std::shared_ptr<const void>& owner, size_t bytes_max) {
   if (prefix_size_ < kPrefixBytes) RETURN_IF_ERROR(TakePrefix(bytes, bytes_max));
   if (prefix_size_ < kPrefixBytes) return std::nullopt;
   const std::string_view taken = bytes.substr(0, missing_);

@@ -4,11 +4,11 @@
 //   service->Add("/test.Echo/Say", {.handler = Say});
 //   auto server = grpc_server::Start({.address = "127.0.0.1:0"}, service);
 //
-// Messages may be compressed with gzip or deflate; answers are not compressed, like those of gRPC C++ by default. Errors
-// before the first message are answered at once, without the rest of the body. gRPC's codes for wrong requests: a wrong
-// head UNKNOWN, a wrong grpc-timeout or wrongly framed message INTERNAL, none or several messages in a unary call and an
-// unknown method or compression UNIMPLEMENTED, too large headers or messages RESOURCE_EXHAUSTED. Requests of another
-// method than POST get the HTTP status 405, and those of another content-type 415.
+// Messages may be compressed with gzip or deflate; answers are not compressed, like those of gRPC C++ by default.
+// Errors before the first message are answered at once, without the rest of the body. gRPC's codes for wrong requests:
+// a wrong head UNKNOWN, a wrong grpc-timeout or wrongly framed message INTERNAL, none or several messages in a unary
+// call and an unknown method or compression UNIMPLEMENTED, too large headers or messages RESOURCE_EXHAUSTED. Requests
+// of another method than POST get the HTTP status 405, and those of another content-type 415.
 #pragma once
 
 #include <memory>

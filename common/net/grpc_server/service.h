@@ -36,7 +36,9 @@ struct CallHead {
   const http2::Peer& peer;
 
   // Whether the caller's verified certificate has this DNS name.
-  bool HasDnsName(std::string_view name) const { return std::ranges::find(peer.dns_names, name) != peer.dns_names.end(); }
+  bool HasDnsName(std::string_view name) const {
+    return std::ranges::find(peer.dns_names, name) != peer.dns_names.end();
+  }
 };
 
 // Decides from the head whether a call is admitted, before its body is read and before its method is known. If it
@@ -55,8 +57,8 @@ class Service {
     return found == methods_.end() ? nullptr : &found->second;
   }
 
-  Gate gate = {};                                  // Empty: every call is admitted.
-  size_t receive_bytes_max = size_t{256} << 20;    // Of a message, also after decompression.
+  Gate gate = {};                                // Empty: every call is admitted.
+  size_t receive_bytes_max = size_t{256} << 20;  // Of a message, also after decompression.
 
  private:
   struct Hash {

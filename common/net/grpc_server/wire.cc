@@ -54,7 +54,7 @@ std::string EncodeMessage(std::string_view text) {
 }
 
 std::string_view StatusText(Code code) {
-  static constexpr std::array<std::string_view, 17> kTexts = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7", "8",
+  static constexpr std::array<std::string_view, 17> kTexts = {"0", "1",  "2",  "3",  "4",  "5",  "6",  "7", "8",
                                                               "9", "10", "11", "12", "13", "14", "15", "16"};
   return kTexts.at(static_cast<size_t>(code));
 }

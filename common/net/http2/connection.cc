@@ -21,9 +21,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kReadsMax = 4;           // Per turn, so that one connection does not keep others waiting.
-constexpr size_t kPartsMax = 64;       // Per system call.
-constexpr size_t kTlsPartsMax = 1;     // OpenSSL encrypts one piece of memory at a time.
+constexpr int kReadsMax = 4;        // Per turn, so that one connection does not keep others waiting.
+constexpr size_t kPartsMax = 64;    // Per system call.
+constexpr size_t kTlsPartsMax = 1;  // OpenSSL encrypts one piece of memory at a time.
 constexpr auto kLingerTime = milliseconds(1000);
 constexpr auto kIdleEndTime = milliseconds(1000);  // The client of an idle connection gets so long to end it.
 
@@ -58,7 +58,7 @@ class Connection::StrandWaker final : public Waker {
   void Wake() override {
     // A weak reference, because the connection owns the queue: a strong one in the queue would keep both alive forever.
     asio::post(strand_, [weak = connection_] {
-      if (const auto self = weak.lock()) self->Guarded(&Connection::OnWoken)();
+      if (const auto self = weak.lock()) self->Guarded (&Connection::OnWoken)();
     });
   }
 
@@ -118,8 +118,8 @@ void Connection::Open() {
   if (state_ == State::kClosed) return;
   state_ = State::kOpen;
   const auto notifications = std::make_shared<Notifications>(std::make_shared<StrandWaker>(*this));
-  session_ = std::make_unique<Session>(server_->options.limits, server_->make, MakePeer(), notifications,
-                                       server_->pool);
+  session_ =
+      std::make_unique<Session>(server_->options.limits, server_->make, MakePeer(), notifications, server_->pool);
   if (ends_by_ != TimePoint::max()) session_->AnnounceEnd();
   Flush();
   Read();

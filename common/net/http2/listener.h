@@ -16,8 +16,8 @@
 namespace longshore::http2 {
 
 struct ListenerOptions {
-  int fd = -1;                  // The listener owns it.
-  bool shares_socket = false;   // Other processes may accept from it (common/os/process/accept_turn.h).
+  int fd = -1;                 // The listener owns it.
+  bool shares_socket = false;  // Other processes may accept from it (common/os/process/accept_turn.h).
   size_t connections_max = 10000;
   std::function<size_t()> connections;  // The number to compare with connections_max.
   // Gets each accepted connection, with its address family.

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "common/net/http2/stream.h"
-
 namespace longshore::http2 {
 
 void Notifications::Add(std::shared_ptr<Stream> stream) {

@@ -65,8 +65,8 @@ struct Options {
   std::shared_ptr<tls::Identities> tls = {};  // Null: plaintext. Every handshake takes the current identity.
   int threads = 1;
   Limits limits = {};
-  size_t connections_max = 10000;        // Further connections wait in the backlog of the system.
-  size_t bytes_max = size_t{4} << 30;    // Received bodies of all connections together.
+  size_t connections_max = 10000;         // Further connections wait in the backlog of the system.
+  size_t bytes_max = size_t{4} << 30;     // Received bodies of all connections together.
   milliseconds handshake_timeout{10000};  // For TLS and the client's first frame.
   milliseconds idle_timeout{0};           // A connection without streams is closed after this time. 0: never.
   // If nothing was received for keepalive_time, the server sends a ping, and closes the connection if nothing is

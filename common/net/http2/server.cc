@@ -27,13 +27,13 @@ class AsioServer final : public Server {
         port_(process::LocalPort(sockets.front()).value_or(0)) {
     for (const int fd : sockets) {
       listeners_.push_back(std::make_unique<Listener>(
-          *context_, ListenerOptions{.fd = fd,
-                                     .shares_socket = server_->options.shares_socket && fd == sockets.front(),
-                                     .connections_max = server_->options.connections_max,
-                                     .connections = [this] { return connections(); },
-                                     .take = [this](process::Descriptor accepted, int family) {
-                                       Take(std::move(accepted), Connection::Protocol(family, 0));
-                                     }}));
+          *context_,
+          ListenerOptions{.fd = fd,
+                          .shares_socket = server_->options.shares_socket && fd == sockets.front(),
+                          .connections_max = server_->options.connections_max,
+                          .connections = [this] { return connections(); },
+                          .take = [this](process::Descriptor accepted,
+                                         int family) { Take(std::move(accepted), Connection::Protocol(family, 0)); }}));
     }
     for (int i = 0; i < std::max(1, server_->options.threads); ++i) {
       threads_.emplace_back([context = context_] { context->run(); });

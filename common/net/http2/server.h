@@ -1,7 +1,8 @@
 // An HTTP/2 server (RFC 9113) on nghttp2 and Asio, without HTTP/1.1 and without the upgrade from it.
 //
 //   auto server = http2::Server::Start({.address = "127.0.0.1:0"},
-//                                      [](const std::shared_ptr<const http2::Peer>&) { return std::make_shared<Echo>(); });
+//                                      [](const std::shared_ptr<const http2::Peer>&) { return std::make_shared<Echo>();
+//                                      });
 //
 // `Echo` derives from http2::Stream (stream.h), which has the requests and answers. The server has a number of threads;
 // each connection has a strand. A client that exceeds a limit of http2::Limits or http2::Options loses its stream or

@@ -121,15 +121,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   boost::container::small_vector<Part, 2> parts_;  // Of the body of the answer.
   size_t first_part_ = 0;
-  size_t part_taken_ = 0;       // Bytes of the first part that were taken.
-  size_t unsent_bytes_ = 0;     // Of the body of the answer.
-  size_t answer_bytes_ = 0;     // Since answer_began_at_.
+  size_t part_taken_ = 0;    // Bytes of the first part that were taken.
+  size_t unsent_bytes_ = 0;  // Of the body of the answer.
+  size_t answer_bytes_ = 0;  // Since answer_began_at_.
   TimePoint answer_began_at_{};
   TimePoint answer_deadline_ = TimePoint::max();
   bool body_ended_ = false;
   bool has_trailers_ = false;
-  bool is_deferred_ = false;    // The session waits for more of the body.
-  bool answer_ended_ = false;   // The frame that ends the stream was taken.
+  bool is_deferred_ = false;   // The session waits for more of the body.
+  bool answer_ended_ = false;  // The frame that ends the stream was taken.
 };
 
 }  // namespace longshore::http2

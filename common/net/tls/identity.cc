@@ -136,8 +136,8 @@ std::vector<std::string> VerifiedDnsNames(const SSL* connection) {
   std::vector<std::string> found;
   const Owned<X509> certificate(SSL_get1_peer_certificate(connection));
   if (!certificate || SSL_get_verify_result(connection) != X509_V_OK) return found;
-  auto* names = static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr));
+  auto* names =
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr));
   for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
     if (name->type != GEN_DNS) continue;

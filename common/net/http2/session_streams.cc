@@ -1,9 +1,9 @@
-#include "common/net/http2/stream.h"
-
+// The functions of Stream: they change the session of the stream.
 #include <array>
 #include <cstring>
 
 #include "common/net/http2/session.h"
+#include "common/net/http2/stream.h"
 
 namespace longshore::http2 {
 namespace {
@@ -26,9 +26,7 @@ class Fields {
   size_t size() const { return count_; }
 
  private:
-  static uint8_t* Bytes(std::string_view text) {
-    return reinterpret_cast<uint8_t*>(const_cast<char*>(text.data()));
-  }
+  static uint8_t* Bytes(std::string_view text) { return reinterpret_cast<uint8_t*>(const_cast<char*>(text.data())); }
 
   std::array<nghttp2_nv, kFieldsMax> all_;
   size_t count_ = 0;
