@@ -25,7 +25,8 @@ constexpr int kReadsMax = 4;        // Per turn, so that one connection does not
 constexpr size_t kPartsMax = 64;    // Per system call.
 constexpr size_t kTlsPartsMax = 1;  // OpenSSL encrypts one piece of memory at a time.
 constexpr auto kLingerTime = milliseconds(1000);
-constexpr auto kIdleEndTime = milliseconds(1000);  // The client of an idle connection gets so long to end it.
+constexpr auto kAnnounceTime = milliseconds(1000);  // The client gets so long to answer the announcement of the end.
+constexpr auto kIdleEndTime = milliseconds(3000);   // The client of an idle connection gets so long to end it.
 
 TimePoint AgesOutAt(const Options& options) {
   if (options.connection_age_max.count() == 0) return TimePoint::max();
@@ -120,7 +121,7 @@ void Connection::Open() {
   const auto notifications = std::make_shared<Notifications>(std::make_shared<StrandWaker>(*this));
   session_ =
       std::make_unique<Session>(server_->options.limits, server_->make, MakePeer(), notifications, server_->pool);
-  if (ends_by_ != TimePoint::max()) session_->AnnounceEnd();
+  if (ends_by_ != TimePoint::max()) AnnounceNow();
   Flush();
   Read();
 }
@@ -274,8 +275,14 @@ void Connection::Announce(TimePoint until) {
   ends_by_ = std::min(ends_by_, until);
   CheckBy(ends_by_);
   if (!is_first || state_ != State::kOpen) return;
-  session_->AnnounceEnd();
+  AnnounceNow();
   Flush();
+}
+
+void Connection::AnnounceNow() {
+  session_->AnnounceEnd();
+  announced_at_ = Clock::now();
+  CheckBy(announced_at_ + kAnnounceTime);
 }
 
 // Sets the timer to the earliest deadline of a stream. It fires too early if that stream has ended in the meantime:
@@ -317,6 +324,10 @@ void Connection::Check(TimePoint now) {
   if (options.idle_timeout.count() > 0) {
     if (now - active_at_ >= options.idle_timeout) Announce(now + kIdleEndTime);
     CheckBy(std::max(active_at_ + options.idle_timeout, now + kIdleEndTime));
+  }
+  if (announced_at_ != TimePoint::max()) {
+    if (now >= announced_at_ + kAnnounceTime && session_->streams() == 0) session_->End();
+    CheckBy(now + kAnnounceTime);
   }
   if (ages_out_at_ <= now) Announce(now + options.connection_age_grace);
   if (ages_out_at_ > now) CheckBy(ages_out_at_);

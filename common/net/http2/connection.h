@@ -83,6 +83,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void OnWritable(const Error& error);
   void AwaitWritten();
   void Announce(TimePoint until);
+  void AnnounceNow();
   void ArmDeadline();
   void Check(TimePoint now);
   TimePoint WrittenBy();
@@ -103,12 +104,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_writing_ = false;
   bool is_pinged_ = false;
   TimePoint received_at_ = began_at_;
-  TimePoint active_at_ = began_at_;       // When the connection last had a stream.
-  TimePoint ends_by_ = TimePoint::max();  // After End: when the connection is closed; or the end of lingering.
-  TimePoint writing_since_{};             // The socket accepts no more bytes since this time,
-  uint64_t written_before_ = 0;           // and had accepted as many by then.
-  std::atomic<TimePoint> check_at_;       // When Check has to run next.
-  TimePoint armed_ = TimePoint::max();    // When the timer fires.
+  TimePoint active_at_ = began_at_;            // When the connection last had a stream.
+  TimePoint ends_by_ = TimePoint::max();       // After End: when the connection is closed; or the end of lingering.
+  TimePoint announced_at_ = TimePoint::max();  // When the end was announced to the client.
+  TimePoint writing_since_{};                  // The socket accepts no more bytes since this time,
+  uint64_t written_before_ = 0;                // and had accepted as many by then.
+  std::atomic<TimePoint> check_at_;            // When Check has to run next.
+  TimePoint armed_ = TimePoint::max();         // When the timer fires.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;
   boost::asio::steady_timer timer_;  // For the deadlines of streams, which are more exact than the other limits.
   http::Stream stream_;  // The last member, because it owns the descriptor: nothing after its construction may throw.

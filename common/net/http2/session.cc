@@ -214,6 +214,11 @@ void Session::AnnounceEnd() {
   nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, kEndPing);
 }
 
+void Session::End() {
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_),
+                        NGHTTP2_NO_ERROR, nullptr, 0);
+}
+
 bool Session::is_over() const {
   return is_failed_ || is_aborted_ ||
          (nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0);
@@ -317,9 +322,7 @@ void Session::OnFrame(const nghttp2_frame& frame) {
 void Session::OnPing(const nghttp2_frame& frame) {
   const bool is_answer = (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;
   if (is_answer) {
-    if (!std::equal(std::begin(kEndPing), std::end(kEndPing), frame.ping.opaque_data)) return;
-    nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_),
-                          NGHTTP2_NO_ERROR, nullptr, 0);
+    if (std::equal(std::begin(kEndPing), std::end(kEndPing), frame.ping.opaque_data)) End();
     return;
   }
   Strike();

@@ -56,6 +56,8 @@ class Session {
   // Asks the client to open no further streams, in two steps, so that no stream is lost that the client opens meanwhile
   // (RFC 9113, section 6.8). is_over() follows when the last stream has ended.
   void AnnounceEnd();
+  // The second step, for a client that does not take part in the first one: streams that it opens from now on are lost.
+  void End();
   // Whether the connection should be closed when the queue is empty.
   bool is_over() const;
   bool is_ready() const { return is_ready_; }  // The client has sent its first frame.
