@@ -15,6 +15,12 @@
 #include "common/net/grpc_server/call.h"
 #include "common/net/tls/authority.h"
 
+#ifdef LONGSHORE_SANITIZER_THREAD
+// Debian's gRPC is not built for the thread sanitizer, which does not see how the threads of gRPC's client wait for one
+// another. Its code is not judged here; the server's is.
+extern "C" const char* __tsan_default_options() { return "ignore_noninstrumented_modules=1"; }
+#endif
+
 namespace longshore::grpc_server {
 namespace {
 
@@ -44,10 +50,15 @@ Answer Ask(const std::shared_ptr<::grpc::Channel>& channel, const std::string& m
   if (prepare) prepare(context);
   const ::grpc::ByteBuffer request = rpc::ToByteBuffer(Pieces(message));
   ::grpc::ByteBuffer response;
-  std::promise<::grpc::Status> done;
-  ::grpc::GenericStub(channel).UnaryCall(&context, method, {}, &request, &response,
-                                         [&](::grpc::Status status) { done.set_value(std::move(status)); });
-  const ::grpc::Status status = done.get_future().get();
+  ::grpc::Status status;
+  // On this thread, so that gRPC's threads run no code of this test.
+  ::grpc::CompletionQueue queue;
+  const auto call = ::grpc::GenericStub(channel).PrepareUnaryCall(&context, method, request, &queue);
+  call->StartCall();
+  call->Finish(&response, &status, &context);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
   return {status, rpc::ToPieces(response).ToString(), Texts(context.GetServerInitialMetadata()),
           Texts(context.GetServerTrailingMetadata())};
 }
