@@ -6,7 +6,7 @@ shopt -s inherit_errexit  # Otherwise a command substitution, such as $(make_fol
 readonly BUILD_PACKAGES=(
   g++ cmake ninja-build ccache pkg-config
   libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev
-  libcpprest-dev libboost-dev libboost-system-dev libssl-dev zlib1g-dev
+  libcpprest-dev libboost-dev libboost-system-dev libssl-dev zlib1g-dev libnghttp2-dev
   prometheus-cpp-dev libcurl4-openssl-dev libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev
   nlohmann-json3-dev rapidjson-dev libleveldb-dev libsnappy-dev libjemalloc-dev
   libre2-dev libfarmhash-dev libhighwayhash-dev libicu-dev libjpeg-dev libpng-dev libgif-dev

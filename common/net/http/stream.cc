@@ -16,7 +16,7 @@ std::shared_ptr<boost::asio::ssl::context> TlsContexts::Current(const tls::Ident
   const std::lock_guard lock(mutex_);
   const auto now = identities.current();
   if (now == identity_) return context_;
-  const auto made = tls::MakeServerContext(*now);
+  const auto made = tls::MakeServerContext(*now, protocol_);
   if (!made) {
     spdlog::error("cannot use the new TLS identity, the old one stays in use: {}", made.error().message);
     return context_;

@@ -21,10 +21,13 @@ namespace longshore::http {
 // The TLS context of the current identity, created once per identity. Thread-safe.
 class TlsContexts {
  public:
+  explicit TlsContexts(tls::Protocol protocol = tls::Protocol::kHttp1) : protocol_(protocol) {}
+
   // Returns the previous context if the new one cannot be created; null if there is no previous one.
   std::shared_ptr<boost::asio::ssl::context> Current(const tls::Identities& identities);
 
  private:
+  const tls::Protocol protocol_;
   std::mutex mutex_;
   std::shared_ptr<const tls::Identity> identity_;
   std::shared_ptr<boost::asio::ssl::context> context_;
@@ -43,6 +46,7 @@ class Stream {
   executor_type get_executor() { return socket_.get_executor(); }
   Socket& socket() { return socket_; }
   bool encrypted() const { return tls_.has_value(); }
+  SSL* tls() { return tls_->native_handle(); }  // Requires: encrypted().
 
   // Begins TLS: all later data is encrypted. Calls handler(error) when the handshake has ended.
   template <typename Handler>

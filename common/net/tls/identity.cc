@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 #include <string_view>
 
@@ -95,11 +96,16 @@ int Verify(X509_STORE_CTX* chain, void* on_verify_failure) {
   return 0;
 }
 
+// ALPN's lists: the length of each name, and the name.
+constexpr std::string_view kHttp1 = "\x08http/1.1";
+constexpr std::string_view kHttp2 = "\x02h2";
+
 int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
-                   unsigned int in_size, void*) {
-  static constexpr unsigned char kHttp[] = "\x08http/1.1";
+                   unsigned int in_size, void* offered) {
+  const auto& ours = *static_cast<const std::string_view*>(offered);
   auto** chosen = const_cast<unsigned char**>(out);
-  const int match = SSL_select_next_proto(chosen, out_size, kHttp, sizeof kHttp - 1, in, in_size);
+  const int match = SSL_select_next_proto(chosen, out_size, reinterpret_cast<const unsigned char*>(ours.data()),
+                                          static_cast<unsigned int>(ours.size()), in, in_size);
   return match == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
@@ -107,7 +113,7 @@ int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size, con
 
 void Init() { OPENSSL_init_ssl(0, nullptr); }
 
-Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity) {
+Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity, Protocol protocol) {
   const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   if (!context) return ResourceExhausted("not enough memory for TLS");
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
@@ -115,7 +121,8 @@ Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity) {
   static constexpr std::string_view kSessions = "longshore";
   SSL_CTX_set_session_id_context(context.get(), reinterpret_cast<const unsigned char*>(kSessions.data()),
                                  kSessions.size());
-  SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);
+  SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol,
+                             const_cast<std::string_view*>(protocol == Protocol::kHttp2 ? &kHttp2 : &kHttp1));
   Status used = UseCertificates(identity.certificate, context.get());
   if (used) used = UseKey(identity.key, context.get());
   if (used && identity.verify_client) used = TrustClientsOf(identity.client_ca, context.get());
@@ -123,6 +130,23 @@ Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity) {
   ERR_clear_error();
   if (!used) return tl::make_unexpected(used.error());
   return context;
+}
+
+std::vector<std::string> VerifiedDnsNames(const SSL* connection) {
+  std::vector<std::string> found;
+  const Owned<X509> certificate(SSL_get1_peer_certificate(connection));
+  if (!certificate || SSL_get_verify_result(connection) != X509_V_OK) return found;
+  auto* names =
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr));
+  for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
+    if (name->type != GEN_DNS) continue;
+    found.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(name->d.dNSName)),
+                       static_cast<size_t>(ASN1_STRING_length(name->d.dNSName)));
+  }
+  GENERAL_NAMES_free(names);
+  ERR_clear_error();
+  return found;
 }
 
 Status UseAsClient(const ClientIdentity& identity, SSL_CTX* context, const OnVerifyFailure* on_verify_failure) {

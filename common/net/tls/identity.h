@@ -1,5 +1,5 @@
-// The certificates and trusted CAs of TLS servers and clients. Only this folder and common/net/http use OpenSSL for
-// TLS.
+// The certificates and trusted CAs of TLS servers and clients. Only this folder, common/net/http and common/net/http2
+// use OpenSSL for TLS.
 #pragma once
 
 #include <openssl/types.h>
@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/base/path.h"
@@ -41,10 +42,16 @@ using Identities = Reloaded<Identity>;
 // release their OpenSSL objects before OpenSSL cleans up.
 void Init();
 
-// Creates OpenSSL's context for a server: TLS 1.2 or newer, no renegotiation, and HTTP/1.1 if the client uses ALPN.
-// Returns InvalidArgument if a text is not PEM, if key and certificate do not belong together, or if a CA is missing.
-// The message contains nothing of the key.
-Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity);
+// The protocol that a server offers by ALPN (RFC 7301).
+enum class Protocol { kHttp1, kHttp2 };
+
+// Creates OpenSSL's context for a server: TLS 1.2 or newer, no renegotiation, and this protocol if the client uses
+// ALPN. Returns InvalidArgument if a text is not PEM, if key and certificate do not belong together, or if a CA is
+// missing. The message contains nothing of the key.
+Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity, Protocol protocol = Protocol::kHttp1);
+
+// Returns the DNS names of the client's certificate; none if it has no certificate or the server has not verified it.
+std::vector<std::string> VerifiedDnsNames(const SSL* connection);
 
 // Called on the thread of the handshake if a server's certificate fails verification. `why` contains the name of the
 // certificate and the reason.

@@ -1,0 +1,236 @@
+#include "common/net/http2/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "common/net/http2/testing.h"
+#include "common/os/process/descriptors.h"
+
+namespace longshore::http2 {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr milliseconds kLong{30000};
+
+// Answers with a body of a fixed size when the request has ended.
+class Fixed final : public Stream {
+ public:
+  explicit Fixed(size_t bytes) : bytes_(bytes) {}
+
+ private:
+  void OnHead() override {}
+  void OnBody(std::string_view bytes, const std::shared_ptr<const void>&) override { Consume(bytes.size()); }
+  void OnEnd() override {
+    const Field fields[] = {{":status", "200", true}};
+    SendHead(fields, false);
+    SendBody({}, Pieces(std::string(bytes_, 'a')));
+    EndBody();
+  }
+  void OnOverload() override {}
+  void OnBodyTaken() override {}
+  void OnClosed(bool) noexcept override {}
+
+  const size_t bytes_;
+};
+
+std::unique_ptr<Server> StartServer(Options options, size_t answer_bytes = 5) {
+  if (options.address.empty() && options.listen_fd < 0) options.address = "127.0.0.1:0";
+  options.threads = 2;
+  auto started =
+      Server::Start(std::move(options), [answer_bytes](const auto&) { return std::make_shared<Fixed>(answer_bytes); });
+  CHECK(started);
+  return std::move(*started);
+}
+
+// A client on a socket.
+class SocketClient {
+ public:
+  explicit SocketClient(int port, uint32_t window_bytes = 65535)
+      : client(window_bytes), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK(connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  }
+  explicit SocketClient(process::Descriptor socket) : socket_(std::move(socket)) {}
+
+  void Send() {
+    const std::string bytes = client.TakeSent();
+    send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+  // Reads once. Returns false at the end of the connection.
+  bool ReadOnce() {
+    pollfd wait{socket_.get(), POLLIN, 0};
+    if (poll(&wait, 1, static_cast<int>(kLong.count())) != 1) return false;
+    char bytes[65536];
+    const ssize_t size = recv(socket_.get(), bytes, sizeof bytes, 0);
+    if (size <= 0) return false;
+    client.Receive({bytes, static_cast<size_t>(size)});
+    return true;
+  }
+  // Exchanges bytes until `done`, or until the server closes the connection. Returns whether it is done.
+  template <typename Done>
+  bool RunUntil(const Done& done) {
+    for (Send(); !done(); Send()) {
+      if (!ReadOnce()) return done();
+    }
+    return true;
+  }
+  // Returns whether the server has closed the connection, within kLong.
+  bool AwaitClosed() {
+    const auto until = Clock::now() + kLong;
+    while (ReadOnce()) Send();
+    return Clock::now() < until;
+  }
+  std::string Ask() {
+    const auto id = client.Request("/x", "");
+    RunUntil([&] { return client.streams[id].has_ended; });
+    return client.streams[id].body;
+  }
+
+  TestClient client;
+
+ private:
+  process::Descriptor socket_;
+};
+
+// Returns whether the server has this number of connections within kLong.
+bool AwaitConnections(const Server& server, size_t count) {
+  for (const auto until = Clock::now() + kLong; Clock::now() < until; std::this_thread::yield()) {
+    if (server.connections() == count) return true;
+  }
+  return false;
+}
+
+TEST(Http2Server, AnswersOnEveryConnection) {
+  const auto server = StartServer({});
+  SocketClient first(server->port()), second(server->port());
+  EXPECT_EQ(first.Ask(), "aaaaa");
+  EXPECT_EQ(second.Ask(), "aaaaa");
+  EXPECT_EQ(first.Ask(), "aaaaa");
+  EXPECT_EQ(server->connections(), 2);
+}
+
+TEST(Http2Server, RefusesAnAddressThatIsInUse) {
+  const auto server = StartServer({});
+  const auto second = Server::Start({.address = "127.0.0.1:" + std::to_string(server->port())}, {});
+  EXPECT_EQ(second.error().code, Code::kFailedPrecondition);
+}
+
+TEST(Http2Server, ServesAUnixSocketBesideAPort) {
+  const Path path = std::filesystem::temp_directory_path() / ("http2_test_" + std::to_string(getpid()));
+  const auto server =
+      StartServer({.listen_fd = *process::ListenTcp("127.0.0.1", 0), .more_fd = *process::ListenUnix(path)});
+  SocketClient plain(server->port());
+  SocketClient local(process::Descriptor(*process::ConnectUnix(path)));
+  EXPECT_EQ(plain.Ask(), "aaaaa");
+  EXPECT_EQ(local.Ask(), "aaaaa");
+  std::filesystem::remove(path);
+}
+
+TEST(Http2Server, ClosesAConnectionThatSendsNothing) {
+  const auto server = StartServer({.handshake_timeout = milliseconds(100)});
+  SocketClient silent(server->port());
+  while (silent.ReadOnce()) continue;
+  EXPECT_TRUE(AwaitConnections(*server, 0));
+}
+
+TEST(Http2Server, ClosesAConnectionThatDoesNotSendHttp2) {
+  const auto server = StartServer({});
+  SocketClient other(server->port());
+  other.client.TakeSent();
+  other.client.Raw("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  other.Send();
+  EXPECT_TRUE(other.AwaitClosed());
+}
+
+TEST(Http2Server, EndsAnIdleConnection) {
+  const auto server = StartServer({.idle_timeout = milliseconds(100)});
+  SocketClient client(server->port());
+  EXPECT_EQ(client.Ask(), "aaaaa");
+  EXPECT_TRUE(client.AwaitClosed());
+  EXPECT_THAT(client.client.goaways, testing::Each(NGHTTP2_NO_ERROR));
+}
+
+TEST(Http2Server, ClosesAConnectionWhoseClientDoesNotAnswerPings) {
+  const auto server = StartServer({.keepalive_time = milliseconds(100), .keepalive_timeout = milliseconds(100)});
+  SocketClient client(server->port());
+  client.Send();
+  while (client.ReadOnce()) continue;  // Reads the ping, and sends no answer.
+  EXPECT_TRUE(AwaitConnections(*server, 0));
+}
+
+TEST(Http2Server, ClosesAConnectionWhoseSocketIsNotRead) {
+  Options options;
+  options.limits.answer_time = {.grace = milliseconds(200), .bytes_per_second_min = size_t{1} << 30};
+  const auto server = StartServer(options, size_t{64} << 20);
+  SocketClient client(server->port(), (1u << 31) - 1);
+  client.client.Raw(std::string("\0\0\4\x08\0\0\0\0\0\x7f\0\0\0", 13));  // A window of 2 GB for the connection.
+  client.client.Request("/x", "");
+  client.Send();
+  EXPECT_TRUE(AwaitConnections(*server, 1));
+  EXPECT_TRUE(AwaitConnections(*server, 0));
+}
+
+TEST(Http2Server, AcceptsNoMoreConnectionsThanItsLimit) {
+  const auto server = StartServer({.connections_max = 1});
+  auto first = std::make_unique<SocketClient>(server->port());
+  EXPECT_EQ(first->Ask(), "aaaaa");
+  SocketClient second(server->port());
+  second.client.Request("/x", "");
+  second.Send();
+  EXPECT_EQ(server->connections(), 1);
+  first.reset();
+  EXPECT_EQ(second.Ask(), "aaaaa");
+}
+
+TEST(Http2Server, DrainEndsIdleConnectionsGracefully) {
+  auto server = StartServer({});
+  std::thread drain;
+  {
+    SocketClient client(server->port());
+    EXPECT_EQ(client.Ask(), "aaaaa");
+    drain = std::thread([&] { server->Drain(kLong); });
+    EXPECT_TRUE(client.AwaitClosed());
+    EXPECT_EQ(client.client.goaways.front(), NGHTTP2_NO_ERROR);
+  }
+  drain.join();
+}
+
+TEST(Http2Server, DrainDoesNotWaitForAClientThatDoesNotAnswer) {
+  auto server = StartServer({});
+  SocketClient client(server->port());
+  EXPECT_EQ(client.Ask(), "aaaaa");
+  const auto began = Clock::now();
+  server->Drain(kLong);
+  EXPECT_LT(Clock::now() - began, kLong);
+}
+
+TEST(Http2Server, DrainClosesConnectionsWhenItsTimeHasPassed) {
+  auto server = StartServer({}, 1000000);
+  SocketClient client(server->port());
+  client.client.Request("/x", "");
+  client.RunUntil([&] { return client.client.streams[1].body.size() == 65535; });  // The rest waits for the window.
+  server->Drain(milliseconds(100));
+  EXPECT_EQ(server->connections(), 0);
+}
+
+TEST(Http2Server, ItsEndClosesAllConnections) {
+  auto server = StartServer({});
+  SocketClient client(server->port());
+  EXPECT_EQ(client.Ask(), "aaaaa");
+  server.reset();
+  EXPECT_TRUE(client.AwaitClosed());
+}
+
+}  // namespace
+}  // namespace longshore::http2

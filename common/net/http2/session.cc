@@ -1,0 +1,449 @@
+#include "common/net/http2/session.h"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
+
+#include "common/os/log.h"
+
+namespace longshore::http2 {
+namespace {
+
+constexpr size_t kBatchBytesMax = size_t{256} << 10;  // Frames are made until the queue has so many bytes.
+constexpr uint32_t kFrameBytesMax = 1 << 20;          // Of a DATA frame that is sent, if the client allows it.
+// Larger received frames would allow larger headers, too, before their limit is known to be exceeded.
+constexpr uint32_t kReceivedFrameBytesMax = 16384;
+constexpr size_t kFieldBytes = 32;  // What a header field counts besides its texts (RFC 9113, section 6.5.2).
+constexpr uint8_t kEndPing[] = {'l', 'a', 's', 't', 'p', 'i', 'n', 'g'};
+
+}  // namespace
+
+// nghttp2's callbacks. No exception may pass through nghttp2.
+struct SessionCallbacks {
+  template <typename Work>
+  static int Guarded(void* user, const Work& work) noexcept {
+    auto& session = *static_cast<Session*>(user);
+    try {
+      work(session);
+      return 0;
+    } catch (const std::exception& error) {
+      spdlog::error("an HTTP/2 connection failed: {}", error.what());
+      return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+  }
+  static std::string_view Text(const uint8_t* bytes, size_t size) {
+    return {reinterpret_cast<const char*>(bytes), size};
+  }
+
+  static int OnBeginFrame(nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
+    return Guarded(user, [&](Session& session) { session.OnBeginFrame(*head); });
+  }
+  static int OnBeginHeaders(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    return Guarded(user, [&](Session& session) { session.OnBeginHeaders(*frame); });
+  }
+  static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
+                      const uint8_t* value, size_t value_size, uint8_t, void* user) {
+    return Guarded(user, [&](Session& session) {
+      if (Stream* stream = session.Find(frame->hd.stream_id)) {
+        session.OnHeader(*stream, Text(name, name_size), Text(value, value_size));
+      }
+    });
+  }
+  static int OnFrame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    return Guarded(user, [&](Session& session) { session.OnFrame(*frame); });
+  }
+  static int OnInvalidFrame(nghttp2_session*, const nghttp2_frame*, int, void* user) {
+    return Guarded(user, [](Session& session) { session.Strike(); });
+  }
+  static int OnData(nghttp2_session*, uint8_t, int32_t id, const uint8_t* bytes, size_t size, void* user) {
+    return Guarded(user, [&](Session& session) { session.OnData(id, Text(bytes, size)); });
+  }
+  static int OnStreamClosed(nghttp2_session*, int32_t id, uint32_t, void* user) {
+    return Guarded(user, [&](Session& session) { session.OnStreamClosed(id); });
+  }
+  static int OnFrameSent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    return Guarded(user, [&](Session& session) { session.OnFrameSent(*frame); });
+  }
+  static int SendData(nghttp2_session*, nghttp2_frame*, const uint8_t* head, size_t bytes, nghttp2_data_source* source,
+                      void* user) {
+    constexpr size_t kFrameHeadBytes = 9;
+    return Guarded(user, [&](Session& session) {
+      session.WriteBody(*static_cast<Stream*>(source->ptr), Text(head, kFrameHeadBytes), bytes);
+    });
+  }
+  static ssize_t DataLength(nghttp2_session*, uint8_t, int32_t, int32_t connection_window, int32_t stream_window,
+                            uint32_t frame_bytes_max, void*) {
+    const auto window = static_cast<uint32_t>(std::max(1, std::min(connection_window, stream_window)));
+    return std::min({window, frame_bytes_max, kFrameBytesMax});
+  }
+
+  static const nghttp2_session_callbacks* All() {
+    static const nghttp2_session_callbacks* const all = [] {
+      nghttp2_session_callbacks* made = nullptr;
+      if (nghttp2_session_callbacks_new(&made) != 0) throw std::bad_alloc();
+      nghttp2_session_callbacks_set_on_begin_frame_callback(made, OnBeginFrame);
+      nghttp2_session_callbacks_set_on_begin_headers_callback(made, OnBeginHeaders);
+      nghttp2_session_callbacks_set_on_header_callback(made, OnHeader);
+      nghttp2_session_callbacks_set_on_frame_recv_callback(made, OnFrame);
+      nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(made, OnInvalidFrame);
+      nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, OnData);
+      nghttp2_session_callbacks_set_on_stream_close_callback(made, OnStreamClosed);
+      nghttp2_session_callbacks_set_on_frame_send_callback(made, OnFrameSent);
+      nghttp2_session_callbacks_set_send_data_callback(made, SendData);
+      nghttp2_session_callbacks_set_data_source_read_length_callback(made, DataLength);
+      return made;
+    }();
+    return all;
+  }
+
+  static const nghttp2_option* SessionOptions() {
+    static const nghttp2_option* const options = [] {
+      nghttp2_option* made = nullptr;
+      if (nghttp2_option_new(&made) != 0) throw std::bad_alloc();
+      nghttp2_option_set_no_auto_window_update(made, 1);
+      nghttp2_option_set_stream_reset_rate_limit(made, 1u << 30, 1u << 30);  // Session::Strike limits resets.
+      return made;
+    }();
+    return options;
+  }
+};
+
+// While a batch runs, streams may be notified directly, because the caller fills the queue afterwards.
+class Session::Batch {
+ public:
+  Batch(Session& session, TimePoint now) : session_(session) {
+    session_.now_ = now;
+    session_.in_batch_ = true;
+  }
+  ~Batch() { session_.in_batch_ = false; }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+ private:
+  Session& session_;
+};
+
+Session::Session(const Limits& limits, MakeStream make, std::shared_ptr<const Peer> peer,
+                 std::shared_ptr<Notifications> notifications, std::shared_ptr<http::BytePool> pool)
+    : limits_(limits),
+      make_(std::move(make)),
+      peer_(std::move(peer)),
+      notifications_(std::move(notifications)),
+      pool_(std::move(pool)),
+      strikes_(limits.strikes_max, limits.strikes_per_second),
+      pings_(limits.ping_interval_min) {
+  if (nghttp2_session_server_new2(&session_, SessionCallbacks::All(), this, SessionCallbacks::SessionOptions()) != 0) {
+    throw std::bad_alloc();
+  }
+  Configure();
+}
+
+Session::~Session() { CHECK(session_ == nullptr); }
+
+void Session::Configure() {
+  const nghttp2_settings_entry settings[] = {
+      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits_.streams_max},
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits_.stream_window_bytes},
+      {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kReceivedFrameBytesMax},
+      {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<uint32_t>(limits_.header_bytes_max)}};
+  nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings));
+  nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, limits_.connection_window_bytes);
+}
+
+void Session::Receive(std::string_view bytes, ReceiveBuffer& buffer, TimePoint now) {
+  if (is_failed_ || is_aborted_) return;
+  const Batch batch(*this, now);
+  buffer_ = &buffer;
+  const ssize_t taken =
+      nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  buffer_ = nullptr;
+  if (taken < 0) is_failed_ = true;
+}
+
+void Session::RunNotified(TimePoint now) {
+  const Batch batch(*this, now);
+  notifications_->Take(notified_);
+  for (const auto& stream : notified_) {
+    if (stream->session_ != nullptr) stream->OnNotified();
+  }
+  notified_.clear();
+}
+
+void Session::CheckDeadlines(TimePoint now) {
+  const Batch batch(*this, now);
+  next_deadline_ = TimePoint::max();
+  for (Stream* stream = first_; stream != nullptr; stream = stream->next_) {
+    if (stream->answer_deadline_ <= now) {
+      stream->answer_deadline_ = TimePoint::max();
+      stream->Reset(NGHTTP2_CANCEL);
+    }
+    if (stream->deadline_ <= now) {
+      stream->deadline_ = TimePoint::max();
+      stream->OnDeadline();
+    }
+    Watch(std::min(stream->deadline_, stream->answer_deadline_));
+  }
+}
+
+void Session::Fill() {
+  const Batch batch(*this, now_);
+  while (!is_failed_ && queue_.size() < kBatchBytesMax) {
+    const uint8_t* bytes = nullptr;
+    const ssize_t size = nghttp2_session_mem_send(session_, &bytes);
+    if (size < 0) is_failed_ = true;
+    if (size <= 0) return;
+    queue_.Copy(SessionCallbacks::Text(bytes, static_cast<size_t>(size)));
+  }
+}
+
+void Session::OnSent() {
+  const Batch batch(*this, now_);
+  while (!written_.empty() && written_.front().position <= queue_.sent()) {
+    const std::shared_ptr<Stream> stream = std::move(written_.front().stream);
+    written_.pop_front();
+    --streams_;
+    stream->OnClosed(true);
+  }
+}
+
+void Session::Ping() { nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr); }
+
+void Session::AnnounceEnd() {
+  nghttp2_submit_shutdown_notice(session_);
+  nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, kEndPing);
+}
+
+void Session::End() {
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_),
+                        NGHTTP2_NO_ERROR, nullptr, 0);
+}
+
+bool Session::is_over() const {
+  return is_failed_ || is_aborted_ ||
+         (nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0);
+}
+
+void Session::Close() {
+  if (session_ == nullptr) return;
+  notifications_->Close();
+  nghttp2_session_del(std::exchange(session_, nullptr));  // Runs no callbacks.
+  while (first_ != nullptr) Unlink(*first_)->OnClosed(false);
+  for (const Written& answer : std::exchange(written_, {})) answer.stream->OnClosed(false);
+  streams_ = 0;
+  queue_.Clear();
+}
+
+void Session::Abort(uint32_t error, std::string_view why) {
+  if (std::exchange(is_aborted_, true)) return;
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_), error,
+                        reinterpret_cast<const uint8_t*>(why.data()), why.size());
+}
+
+void Session::Strike() {
+  if (!strikes_.Add(now_)) Abort(NGHTTP2_ENHANCE_YOUR_CALM, "too many resets, pings, settings or empty frames");
+}
+
+// nghttp2 ignores frames of streams that have ended. This ends the connection if the client knew that.
+void Session::OnBeginFrame(const nghttp2_frame_hd& head) {
+  if (head.type != NGHTTP2_HEADERS && head.type != NGHTTP2_DATA) return;
+  if (head.stream_id > newest_id_) {
+    if (head.type == NGHTTP2_HEADERS) newest_id_ = head.stream_id;
+    return;
+  }
+  if (Find(head.stream_id) != nullptr) return;
+  if (std::find(ended_ids_.begin(), ended_ids_.end(), head.stream_id) != ended_ids_.end()) {
+    Abort(NGHTTP2_STREAM_CLOSED);
+  } else if (head.type == NGHTTP2_HEADERS) {
+    Abort(NGHTTP2_PROTOCOL_ERROR);
+  }
+}
+
+void Session::OnBeginHeaders(const nghttp2_frame& frame) {
+  if (frame.hd.type != NGHTTP2_HEADERS || frame.headers.cat != NGHTTP2_HCAT_REQUEST || is_aborted_) return;
+  // A stream that was reset may still be used by its handler. A client could open streams again and again meanwhile.
+  if (notifications_->streams_alive >= 2 * limits_.streams_max) {
+    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, frame.hd.stream_id, NGHTTP2_REFUSED_STREAM);
+    return;
+  }
+  std::shared_ptr<Stream> stream = make_(peer_);
+  stream->id_ = frame.hd.stream_id;
+  Link(std::move(stream));
+}
+
+void Session::Link(std::shared_ptr<Stream> stream) {
+  stream->session_ = this;
+  stream->notifications_ = notifications_;
+  stream->head_bytes_max_ = limits_.header_bytes_max;
+  ++notifications_->streams_alive;
+  ++streams_;
+  stream->next_ = first_;
+  if (first_ != nullptr) first_->previous_ = stream.get();
+  first_ = stream.get();
+  nghttp2_session_set_stream_user_data(session_, stream->id_, stream.get());
+  Stream& linked = *stream;
+  linked.self_ = std::move(stream);
+}
+
+std::shared_ptr<Stream> Session::Unlink(Stream& stream) {
+  (stream.previous_ != nullptr ? stream.previous_->next_ : first_) = stream.next_;
+  if (stream.next_ != nullptr) stream.next_->previous_ = stream.previous_;
+  stream.next_ = stream.previous_ = nullptr;
+  ReleaseBody(stream, stream.held_bytes_);
+  held_bytes_ -= stream.unsent_bytes_;
+  stream.parts_.clear();
+  stream.session_ = nullptr;
+  return std::move(stream.self_);
+}
+
+void Session::OnHeader(Stream& stream, std::string_view name, std::string_view value) {
+  if (stream.head_complete_) return;  // A trailer of the client.
+  constexpr size_t kUsualHeadBytes = 512;
+  if (stream.head_bytes_ == 0) stream.head_.Reserve(kUsualHeadBytes);
+  stream.head_bytes_ += name.size() + value.size() + kFieldBytes;
+  if (!stream.head_too_large()) stream.head_.Add(name, value);
+}
+
+void Session::OnFrame(const nghttp2_frame& frame) {
+  is_ready_ = true;
+  switch (frame.hd.type) {
+    case NGHTTP2_HEADERS:
+    case NGHTTP2_DATA: return OnMessageFrame(frame);
+    case NGHTTP2_PING: return OnPing(frame);
+    case NGHTTP2_RST_STREAM:
+      if (Stream* stream = Find(frame.hd.stream_id)) stream->request_ended_ = true;
+      return Strike();
+    case NGHTTP2_SETTINGS:
+    case NGHTTP2_PRIORITY: return Strike();
+    default: return;
+  }
+}
+
+void Session::OnPing(const nghttp2_frame& frame) {
+  const bool is_answer = (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;
+  if (is_answer) {
+    if (std::equal(std::begin(kEndPing), std::end(kEndPing), frame.ping.opaque_data)) End();
+    return;
+  }
+  Strike();
+  if (!pings_.Add(now_)) Abort(NGHTTP2_ENHANCE_YOUR_CALM, "too_many_pings");  // gRPC's clients know this text.
+}
+
+void Session::OnMessageFrame(const nghttp2_frame& frame) {
+  Stream* stream = Find(frame.hd.stream_id);
+  if (stream == nullptr) return;
+  const bool ends = (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+  if (frame.hd.type == NGHTTP2_DATA && frame.hd.length == 0 && !ends) Strike();
+  if (ends) stream->request_ended_ = true;
+  if (!std::exchange(stream->head_complete_, true)) {
+    stream->is_overloaded_ = held_bytes_ > limits_.bytes_max;
+    stream->is_overloaded_ ? stream->OnOverload() : stream->OnHead();
+  }
+  if (ends && !stream->is_overloaded_) stream->OnEnd();
+}
+
+// Counts received bytes. Returns their owner, or null if they must be copied. Sets is_overloaded_ if a limit is
+// reached.
+std::shared_ptr<const void> Session::HoldBody(Stream& stream, std::string_view bytes) {
+  stream.is_overloaded_ = held_bytes_ + bytes.size() > limits_.bytes_max;
+  if (stream.is_overloaded_) return nullptr;
+  std::shared_ptr<const void> owner;
+  if (bytes.size() >= ReceiveBuffer::kReferredBytesMin) owner = buffer_->Pin();
+  if (owner == nullptr) {
+    stream.is_overloaded_ = !pool_->Take(bytes.size());
+    if (stream.is_overloaded_) return nullptr;
+    stream.copied_bytes_ += bytes.size();
+  }
+  stream.held_bytes_ += bytes.size();
+  held_bytes_ += bytes.size();
+  return owner;
+}
+
+void Session::ReleaseBody(Stream& stream, size_t bytes) {
+  const size_t held = std::min(bytes, stream.held_bytes_);
+  const size_t copied = std::min(bytes, stream.copied_bytes_);
+  stream.held_bytes_ -= held;
+  stream.copied_bytes_ -= copied;
+  held_bytes_ -= held;
+  if (copied > 0) pool_->Return(copied);
+}
+
+void Session::OnData(int32_t id, std::string_view bytes) {
+  nghttp2_session_consume_connection(session_, bytes.size());
+  Stream* stream = Find(id);
+  if (stream == nullptr || stream->is_overloaded_) {
+    nghttp2_session_consume_stream(session_, id, bytes.size());
+    return;
+  }
+  const std::shared_ptr<const void> owner = HoldBody(*stream, bytes);
+  if (!stream->is_overloaded_) return stream->OnBody(bytes, owner);
+  stream->Consume(bytes.size());
+  ReleaseBody(*stream, stream->held_bytes_);
+  stream->OnOverload();
+}
+
+void Session::OnFrameSent(const nghttp2_frame& frame) {
+  if (frame.hd.type == NGHTTP2_RST_STREAM && frame.rst_stream.error_code != NGHTTP2_NO_ERROR) return Strike();
+  if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;
+  pings_.OnAnswer();
+  if ((frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;
+  Stream* stream = Find(frame.hd.stream_id);
+  if (stream == nullptr) return;
+  stream->answer_ended_ = true;
+  // The rest of the request is not needed.
+  if (!stream->request_ended_) {
+    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, frame.hd.stream_id, NGHTTP2_NO_ERROR);
+  }
+}
+
+void Session::OnStreamClosed(int32_t id) {
+  Stream* stream = Find(id);
+  if (stream == nullptr) return;
+  nghttp2_session_set_stream_user_data(session_, id, nullptr);
+  if (stream->request_ended_) ended_ids_[ended_count_++ % ended_ids_.size()] = id;
+  std::shared_ptr<Stream> ended = Unlink(*stream);
+  if (ended->answer_ended_) {
+    written_.push_back({queue_.queued(), std::move(ended)});
+    return;
+  }
+  --streams_;
+  ended->OnClosed(false);
+}
+
+ssize_t Session::ReadBody(Stream& stream, size_t room, uint32_t* flags) {
+  if (stream.unsent_bytes_ == 0 && !stream.body_ended_) {
+    stream.is_deferred_ = true;
+    return NGHTTP2_ERR_DEFERRED;
+  }
+  *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+  if (stream.unsent_bytes_ > room) return static_cast<ssize_t>(room);
+  if (stream.body_ended_) {
+    const int failed = SessionCallbacks::Guarded(this, [&](Session&) { stream.OnBodyTaken(); });
+    if (failed != 0) return failed;
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (stream.has_trailers_) *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+  }
+  return static_cast<ssize_t>(stream.unsent_bytes_);
+}
+
+void Session::WriteBody(Stream& stream, std::string_view frame_head, size_t bytes) {
+  queue_.Copy(frame_head);
+  stream.unsent_bytes_ -= bytes;
+  held_bytes_ -= bytes;
+  while (bytes > 0) {
+    Stream::Part& part = stream.parts_[stream.first_part_];
+    const std::string_view taken = part.bytes().substr(stream.part_taken_, bytes);
+    queue_.Refer(taken, part.piece.owner);
+    bytes -= taken.size();
+    stream.part_taken_ += taken.size();
+    if (stream.part_taken_ < part.bytes().size()) continue;
+    part.piece.owner.reset();
+    ++stream.first_part_;
+    stream.part_taken_ = 0;
+  }
+  if (stream.unsent_bytes_ > 0) return;
+  stream.answer_deadline_ = TimePoint::max();
+  if (!stream.body_ended_) stream.OnBodyTaken();
+}
+
+}  // namespace longshore::http2

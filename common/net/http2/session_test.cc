@@ -1,0 +1,274 @@
+#include "common/net/http2/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/net/http2/testing.h"
+
+namespace longshore::http2 {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+
+struct Seen {
+  std::vector<std::string> paths;
+  std::string body;
+  int overloads = 0, answered = 0, cancelled = 0, referred = 0;
+};
+
+// Answers with the body of the request when it has ended, if `answers`.
+class Echo final : public Stream {
+ public:
+  Echo(Seen& seen, bool answers, bool consumes) : seen_(seen), answers_(answers), consumes_(consumes) {}
+  void Answer(const Pieces& body) {
+    const Field fields[] = {{":status", "200", true}};
+    SendHead(fields, false);
+    SendBody({}, body);
+    EndBody();
+  }
+
+ private:
+  void OnHead() override { seen_.paths.emplace_back(head_too_large() ? "too large" : *head().Find(":path")); }
+  void OnBody(std::string_view bytes, const std::shared_ptr<const void>& owner) override {
+    if (owner) ++seen_.referred;
+    if (consumes_) Consume(bytes.size());
+    body_ += bytes;
+    seen_.body += bytes;
+  }
+  void OnEnd() override {
+    if (answers_) Answer(Pieces(body_));
+  }
+  void OnOverload() override {
+    ++seen_.overloads;
+    Reset(NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+  void OnNotified() override { Answer(Pieces(std::string("notified"))); }
+  void OnBodyTaken() override {
+    const Field fields[] = {{"x-trailer", "t"}};
+    SendTrailers(fields);
+  }
+  void OnClosed(bool is_answered) noexcept override { ++(is_answered ? seen_.answered : seen_.cancelled); }
+
+  Seen& seen_;
+  const bool answers_, consumes_;
+  std::string body_;
+};
+
+struct SessionTest : testing::Test {
+  MakeStream Make(bool answers = true, bool consumes = true) {
+    return [this, answers, consumes](const auto&) {
+      newest = std::make_shared<Echo>(seen, answers, consumes);
+      return newest;
+    };
+  }
+  Seen seen;
+  std::shared_ptr<Echo> newest;
+  Limits limits;
+};
+
+std::string Frame(char type, char flags, int32_t stream, std::string_view payload) {
+  const auto size = static_cast<uint32_t>(payload.size());
+  const char head[] = {
+      static_cast<char>(size >> 16), static_cast<char>(size >> 8), static_cast<char>(size), type, flags, 0, 0, 0,
+      static_cast<char>(stream)};
+  return std::string(head, sizeof head) + std::string(payload);
+}
+
+TEST_F(SessionTest, AnswersARequestWithBodyAndTrailers) {
+  TestConnection connection(limits, Make());
+  const auto id = connection.client.Request("/x", "hello");
+  connection.Run();
+  const Received& got = connection.client.streams[id];
+  EXPECT_EQ(got.body, "hello");
+  EXPECT_TRUE(got.has_ended);
+  EXPECT_THAT(got.fields, ElementsAre(testing::Pair(":status", "200"), testing::Pair("x-trailer", "t")));
+  EXPECT_THAT(seen.paths, ElementsAre("/x"));
+  EXPECT_EQ(seen.answered, 1);
+  EXPECT_EQ(connection.session.streams(), 0);
+  EXPECT_EQ(connection.pool->taken(), 0);
+}
+
+TEST_F(SessionTest, LargePartsOfABodyAreNotCopied) {
+  TestConnection connection(limits, Make());
+  const std::string body(600000, 'b');
+  connection.client.Request("/x", body);
+  connection.Run();
+  EXPECT_EQ(seen.body, body);
+  EXPECT_GT(seen.referred, 30);
+}
+
+TEST_F(SessionTest, AnAnswerWaitsForTheWindowOfItsClient) {
+  TestConnection connection(limits, Make());
+  const std::string body(200000, 'b');
+  const auto id = connection.client.Request("/x", body);
+  connection.Run();
+  EXPECT_EQ(connection.client.streams[id].body.size(), 65535);
+  EXPECT_EQ(seen.answered, 0);
+  for (size_t consumed = 0; consumed < body.size();) {
+    const size_t all = connection.client.streams[id].body.size();
+    connection.client.Consume(id, all - consumed);
+    consumed = all;
+    connection.Run();
+  }
+  EXPECT_EQ(connection.client.streams[id].body, body);
+  EXPECT_EQ(seen.answered, 1);
+}
+
+TEST_F(SessionTest, AnUnreadAnswerIsResetAfterItsTime) {
+  TestConnection connection(limits, Make());
+  const auto id = connection.client.Request("/x", std::string(200000, 'b'));
+  connection.Run();
+  connection.now = connection.session.next_deadline();
+  EXPECT_GE(connection.now, TimePoint(std::chrono::hours(1)) + limits.answer_time.grace);
+  connection.session.CheckDeadlines(connection.now);
+  connection.Run();
+  EXPECT_EQ(connection.client.streams[id].reset, NGHTTP2_CANCEL);
+  EXPECT_EQ(seen.cancelled, 1);
+}
+
+TEST_F(SessionTest, AConsumerThatIsSlowStopsItsClientOnly) {
+  TestConnection connection(limits, Make(true, false));
+  connection.client.Request("/slow", std::string(3 << 20, 'b'));
+  connection.Run();
+  EXPECT_EQ(seen.body.size(), limits.stream_window_bytes);
+  const auto id = connection.client.Request("/x", "hello");
+  connection.Run();
+  EXPECT_EQ(connection.client.streams[id].body, "hello");
+}
+
+TEST_F(SessionTest, TooLargeHeadersAreNotKept) {
+  limits.header_bytes_max = 10000;
+  TestConnection connection(limits, Make());
+  connection.client.Request("/x", "", {{"x-a", std::string(8000, 'a')}, {"x-b", std::string(3000, 'b')}});
+  connection.Run();
+  EXPECT_THAT(seen.paths, ElementsAre("too large"));
+}
+
+TEST_F(SessionTest, BodiesAboveTheLimitOfTheConnectionOverloadTheirStream) {
+  limits.bytes_max = 100000;
+  TestConnection connection(limits, Make(false));
+  const auto first = connection.client.Request("/x", std::string(60000, 'b'));
+  const auto second = connection.client.Request("/y", std::string(60000, 'b'));
+  connection.Run();
+  EXPECT_EQ(seen.overloads, 1);
+  EXPECT_EQ(connection.client.streams[first].reset + connection.client.streams[second].reset,
+            NGHTTP2_ENHANCE_YOUR_CALM - 1);
+}
+
+TEST_F(SessionTest, BodiesAboveTheLimitOfTheServerOverloadTheirStream) {
+  TestConnection connection(limits, Make(false), 1000);
+  connection.client.Request("/x", std::string(5000, 'b'));
+  connection.Run();
+  EXPECT_EQ(seen.overloads, 1);
+  EXPECT_EQ(connection.pool->taken(), 0);
+}
+
+TEST_F(SessionTest, AResetTellsTheStream) {
+  TestConnection connection(limits, Make(false));
+  const auto id = connection.client.Request("/x", "hello");
+  connection.Run();
+  connection.client.Reset(id);
+  connection.Run();
+  EXPECT_EQ(seen.cancelled, 1);
+}
+
+TEST_F(SessionTest, TooManyResetsEndTheConnection) {
+  limits.strikes_max = 100;
+  TestConnection connection(limits, Make(false));
+  for (int i = 0; i < 200 && !connection.session.is_over(); ++i) {
+    const auto id = connection.client.Request("/x", "");
+    connection.Run();
+    connection.client.Reset(id);
+    connection.Run();
+  }
+  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM));
+}
+
+TEST_F(SessionTest, AStreamThatIsUsedAfterItsResetCountsAsOpen) {
+  limits.streams_max = 2;
+  TestConnection connection(limits, Make(false));
+  std::vector<std::shared_ptr<Echo>> used;
+  for (int i = 0; i < 4; ++i) {
+    const auto id = connection.client.Request("/x", "");
+    connection.Run();
+    used.push_back(newest);
+    connection.client.Reset(id);
+    connection.Run();
+  }
+  const auto id = connection.client.Request("/x", "");
+  connection.Run();
+  EXPECT_EQ(connection.client.streams[id].reset, NGHTTP2_REFUSED_STREAM);
+}
+
+TEST_F(SessionTest, TooManyPingsEndTheConnection) {
+  TestConnection connection(limits, Make());
+  const std::string ping = Frame(6, 0, 0, "12345678");
+  connection.client.Raw(ping + ping + ping);
+  connection.Run();
+  EXPECT_FALSE(connection.session.is_over());
+  connection.client.Request("/x", "");  // An answer starts the count again.
+  connection.Run();
+  connection.client.Raw(ping + ping + ping + ping);
+  connection.Run();
+  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM));
+}
+
+TEST_F(SessionTest, EmptyDataFramesAreLimited) {
+  limits.strikes_max = 100;
+  TestConnection connection(limits, Make(true));
+  connection.Run();
+  // Header fields in HPACK: ":method: POST", ":scheme: http", ":path: /", ":authority: h".
+  std::string frames = Frame(1, 4, 1, "\x83\x86\x84\x41\x01h");
+  for (int i = 0; i < 200; ++i) frames += Frame(0, 0, 1, "");
+  connection.ToServer(frames);
+  connection.ToClient();
+  EXPECT_TRUE(connection.session.is_over());
+  EXPECT_EQ(seen.paths.size(), 1);
+  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM));
+}
+
+TEST_F(SessionTest, NotificationsFromOtherThreadsWakeTheStrandOnce) {
+  TestConnection connection(limits, Make(false));
+  std::vector<std::shared_ptr<Echo>> all;
+  std::vector<int32_t> ids;
+  for (int i = 0; i < 3; ++i) {
+    ids.push_back(connection.client.Request("/x", ""));
+    connection.Run();
+    all.push_back(newest);
+  }
+  connection.waker->is_on_strand = false;
+  for (const auto& each : all) each->Notify();
+  EXPECT_EQ(connection.waker->wakes, 1);
+  connection.session.RunNotified(connection.now);
+  connection.Run();
+  for (const int32_t id : ids) EXPECT_EQ(connection.client.streams[id].body, "notified");
+}
+
+TEST_F(SessionTest, AnAnnouncedEndLetsOpenStreamsFinish) {
+  TestConnection connection(limits, Make(false));
+  const auto id = connection.client.Request("/x", "");
+  connection.Run();
+  connection.session.AnnounceEnd();
+  connection.Run();
+  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_NO_ERROR, NGHTTP2_NO_ERROR));
+  EXPECT_FALSE(connection.session.is_over());
+  newest->Notify();
+  connection.session.RunNotified(connection.now);
+  connection.Run();
+  EXPECT_EQ(connection.client.streams[id].body, "notified");
+  EXPECT_TRUE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, AClosedSessionEndsItsStreamsAndIgnoresNotifications) {
+  {
+    TestConnection connection(limits, Make(false));
+    connection.client.Request("/x", "");
+    connection.Run();
+  }
+  EXPECT_EQ(seen.cancelled, 1);
+  newest->Notify();
+}
+
+}  // namespace
+}  // namespace longshore::http2
