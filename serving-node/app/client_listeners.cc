@@ -29,10 +29,11 @@ void RefuseReloads(const tensorflow::serving::ModelServerConfig&, std::chrono::s
   done(frontend::ReloadsDisabled());
 }
 
+int Processors() { return std::max(2, static_cast<int>(std::thread::hardware_concurrency())); }
+
 frontend::RestOptions RestOptionsOf(const flags::Flags& flags) {
   frontend::RestOptions options;
-  const int processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
-  options.threads = flags.rest_api_num_threads > 0 ? flags.rest_api_num_threads : processors;
+  options.threads = flags.rest_api_num_threads > 0 ? flags.rest_api_num_threads : Processors();
   if (flags.managed()) options.node = flags.node;  // As with gRPC.
   options.timeout = std::chrono::milliseconds(flags.rest_api_timeout_in_ms);
   options.cors = flags.rest_api_enable_cors_support;
@@ -53,6 +54,7 @@ frontend::RestOptions RestOptionsOf(const flags::Flags& flags) {
 frontend::GrpcOptions GrpcOptionsOf(const flags::Flags& flags, routing::Protocol protocol) {
   frontend::GrpcOptions options;
   options.protocol = protocol;
+  options.threads = Processors();
   if (flags.managed()) options.node = flags.node;  // The name of a single server means nothing to its clients.
   options.check_method_names = flags.enable_signature_method_name_check;
   options.connection_age_max_ms = flags.connection_age_max_ms;
@@ -90,16 +92,15 @@ Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_m
     options.connection_age_max_ms = connection_age_max_ms;
     options.reload = flags_.listeners.enable_reload_requests ? components_.reload : RefuseReloads;
     if (flags_.observe.enable_profiler) options.profiles = &components_.profiles;
-    options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.client_gate)};
+    options.tls = security_.grpc_tls;
+    options.gate = ToCallGate(security_.client_gate);
     options.meter = components_.requests.get();
     options.in_flight = components_.in_flight.get();
     if (flags_.enable_serialization_as_tensor_content) options.encoding = tensor::Encoding::kContent;
     const auto oip = std::make_shared<frontend::oip::GrpcService>(
-        *components_.oip, frontend::oip::GrpcService::Options{.node = options.node,
-                                                              .meter = options.meter,
-                                                              .in_flight = options.in_flight,
-                                                              .answer_time = options.answer_time});
-    options.other_api = oip;
+        *components_.oip,
+        frontend::CallOptions{.node = options.node, .meter = options.meter, .in_flight = options.in_flight});
+    options.add_methods = [oip](grpc_server::Service& service) { oip->AddTo(service); };
     options.end_streams = [oip] { oip->EndStreams(); };
     ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *components_.predictor, *components_.catalog));
   }

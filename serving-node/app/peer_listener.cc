@@ -29,8 +29,8 @@ Result<tls::Identity> Shown(identity::NodeIdentity& node) {
 
 // Returns a gate that accepts only callers of this fleet. TLS has verified their certificates already, but the same
 // authority also signs the certificates of other fleets.
-rpc::CallGate OfOneFleet(std::string fleet_name, rpc::CallGate then) {
-  return [fleet_name = std::move(fleet_name), then = std::move(then)](const rpc::CallHead& head) -> Status {
+grpc_server::Gate OfOneFleet(std::string fleet_name, grpc_server::Gate then) {
+  return [fleet_name = std::move(fleet_name), then = std::move(then)](const grpc_server::CallHead& head) -> Status {
     if (!head.HasDnsName(fleet_name)) {
       return Fail(Code::kUnauthenticated, "the caller's certificate does not belong to the fleet {}", fleet_name);
     }
@@ -53,15 +53,15 @@ PeerListener::PeerListener(const flags::Flags& flags, Components& components, Se
       service_(
           flags.fleet, [&components] { return LoadOf(*components.admission); }, std::move(state)) {}
 
-Result<rpc::CredentialsOptions> PeerListener::Credentials() const {
-  rpc::CredentialsOptions credentials{.tls = {}, .gate = ToCallGate(security_.peer_gate)};
-  if (!components_.identity) return credentials;
+Status PeerListener::Secure(frontend::GrpcOptions* options) const {
+  options->gate = ToCallGate(security_.peer_gate);
+  if (!components_.identity) return {};
   identity::NodeIdentity& identity = *components_.identity;
-  ASSIGN_OR_RETURN(credentials.tls,
+  ASSIGN_OR_RETURN(options->tls,
                    tls::Identities::Start(
                        "the certificate for peers", [&] { return Shown(identity); }, kCertificatePollInterval));
-  credentials.gate = OfOneFleet(identity.current()->fleet_name, std::move(credentials.gate));
-  return credentials;
+  options->gate = OfOneFleet(identity.current()->fleet_name, std::move(options->gate));
+  return {};
 }
 
 Result<bool> PeerListener::OpenIfPossible() {
@@ -69,11 +69,11 @@ Result<bool> PeerListener::OpenIfPossible() {
   if (server_ || flags_.peer_address.empty() || !may_open) return false;
   frontend::GrpcOptions options = GrpcOptionsOf(flags_, routing::Protocol::kPeer);
   options.listen = flags_.peer_address;
-  options.extra_services = {&service_};
+  options.add_methods = [this](grpc_server::Service& service) { service_.AddTo(service); };
   options.in_flight = components_.in_flight.get();
   options.meter = components_.requests.get();
   options.home = {components_.home_catalog.get(), flags_.fleet};
-  ASSIGN_OR_RETURN(options.credentials, Credentials());
+  RETURN_IF_ERROR(Secure(&options));
   auto server = frontend::GrpcServer::Start(options, *components_.router, *components_.own_catalog);
   if (!server) return Fail(server.error().code, "--peer_address={}: {}", flags_.peer_address, server.error().message);
   server_ = std::move(*server);

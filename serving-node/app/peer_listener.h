@@ -35,7 +35,7 @@ class PeerListener {
   void Drain();
 
  private:
-  Result<rpc::CredentialsOptions> Credentials() const;
+  Status Secure(frontend::GrpcOptions* options) const;  // Sets TLS and the gate.
 
   const flags::Flags& flags_;
   Components& components_;

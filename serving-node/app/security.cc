@@ -58,9 +58,9 @@ Result<Security> OpenSecurity(const flags::Flags& flags) {
   return security;
 }
 
-rpc::CallGate ToCallGate(std::shared_ptr<const auth::Gate> gate) {
+grpc_server::Gate ToCallGate(std::shared_ptr<const auth::Gate> gate) {
   if (!gate) return {};
-  return [gate = std::move(gate)](const rpc::CallHead& head) -> Status {
+  return [gate = std::move(gate)](const grpc_server::CallHead& head) -> Status {
     if (head.path.starts_with(kHealth)) return {};
     return gate->Admit(head.authorization, frontend::ScopeOfMethod(head.path));
   };

@@ -5,7 +5,7 @@
 
 #include "common/base/error.h"
 #include "common/net/auth/tokens.h"
-#include "common/net/grpc/credentials.h"
+#include "common/net/grpc_server/service.h"
 #include "common/net/tls/identity.h"
 #include "serving-node/app/flags/flags.h"
 
@@ -26,6 +26,6 @@ struct Security {
 Result<Security> OpenSecurity(const flags::Flags& flags);
 
 // Wraps the gate for gRPC listeners. Health checks need no token. Returns an empty function if the gate is null.
-rpc::CallGate ToCallGate(std::shared_ptr<const auth::Gate> gate);
+grpc_server::Gate ToCallGate(std::shared_ptr<const auth::Gate> gate);
 
 }  // namespace longshore::app

@@ -2,16 +2,17 @@
 // other protocols on one listener.
 #pragma once
 
-#include <grpcpp/impl/service_type.h>
-
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/net/grpc/credentials.h"
+#include "common/net/grpc_server/service.h"
+#include "common/net/http2/options.h"
+#include "common/net/tls/identity.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/grpc_services.h"
 #include "serving-node/observe/profiling/recorder.h"
@@ -25,12 +26,13 @@ struct GrpcOptions {
   bool shares_socket = false;  // Other processes may accept from listen_fd (common/os/process/accept_turn.h).
   // A second listening socket, such as a unix socket; the server takes ownership. May be the only socket.
   int socket_fd = -1;
+  int threads = 2;
   routing::Protocol protocol = routing::Protocol::kGrpc;  // kPeer for the listener that other nodes use.
   // The node's name, sent as metadata x-longshore-node. "": neither it nor x-longshore-version is sent.
   std::string node = {};
   // Whether to reject a call if the method_name of the signature belongs to another RPC.
   bool check_method_names = false;
-  std::vector<std::string> channel_arguments = {};             // Each "name=value"; integer values are set as integers.
+  std::vector<std::string> channel_arguments = {};             // Each "name=value" (frontend/channel_arguments.h).
   tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // How the outputs of Predict are encoded.
   const RequestMeter* meter = nullptr;                         // Null: requests are not counted.
   InFlight* in_flight = nullptr;                               // Limits the predictions in flight. Null: no limit.
@@ -40,22 +42,21 @@ struct GrpcOptions {
   HomeNode home = {};
   // Older connections are asked to reconnect (by GOAWAY, with jitter). 0: never.
   int64_t connection_age_max_ms = 0;
-  // When a connection has reached this age, the time that its requests may still take before it is closed. Drain waits
-  // at most for the age and this time.
+  // When a connection was asked to end, the time that its requests may still take before it is closed.
   std::chrono::milliseconds drain_timeout{600000};
-  rpc::AnswerTime answer_time = {};  // A call ends if its client does not read the answer within this time.
+  http2::AnswerTime answer_time = {};  // A call ends if its client does not read the answer within this time.
   // The maximum size of a request. Larger ones are refused with RESOURCE_EXHAUSTED.
   int receive_bytes_max = 256 << 20;
   int streams_max = 1000;          // Concurrent requests per connection. Others wait at the client.
   size_t connections_max = 10000;  // Others wait in the operating system's backlog.
-  // The memory for gRPC's buffers of all connections. Near this limit, gRPC reads more slowly and closes idle
-  // connections. 0: no limit.
+  // The memory for the requests of all connections. Requests that exceed it are refused. 0: no limit.
   size_t memory_bytes_max = size_t{4} << 30;
-  rpc::CredentialsOptions credentials = {};           // TLS and authentication, which also applies to health checks.
-  bool reflection = false;                            // Enable gRPC server reflection.
-  std::vector<::grpc::Service*> extra_services = {};  // Further services. Must outlive the server.
-  std::shared_ptr<::grpc::Service> other_api = {};    // A service of another protocol for clients. May be null.
-  std::function<void()> end_streams = {};  // Ends the streams of other_api when Drain is called. May be null.
+  std::shared_ptr<tls::Identities> tls = {};  // Null: plaintext.
+  grpc_server::Gate gate = {};                // Also for health checks. Empty: every call is admitted.
+  bool reflection = false;                    // Enable gRPC server reflection.
+  // Adds the methods of further services. What they use must outlive the server, or belong to the function.
+  std::function<void(grpc_server::Service& service)> add_methods = {};
+  std::function<void()> end_streams = {};  // Ends the streams of these services when Drain is called. May be null.
 };
 
 // Thread-safe. If GrpcOptions::node is set, answers of PredictionService have the initial metadata x-longshore-node
@@ -75,9 +76,8 @@ class GrpcServer {
   // Sets the status that grpc.health.v1 reports for "" and for all services. Before the first call, it is NOT_SERVING.
   virtual void SetServing(bool serving) = 0;
 
-  // Stops accepting connections and returns when all have ended. Each connection ends gracefully when it reaches its
-  // maximum age; those that are left after the age (with its jitter) plus drain_timeout are closed. Does not change the
-  // health status.
+  // Stops accepting connections, asks all clients to reconnect, and returns when all connections have ended; those that
+  // are left after drain_timeout are closed. Does not change the health status.
   virtual void Drain() = 0;
 };
 

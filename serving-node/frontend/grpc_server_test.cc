@@ -86,11 +86,11 @@ TEST_F(Grpc, PredictKeepsBytesHeadersAndDeadlineAndNamesVersionAndNode) {
 // A forwarder, which calls other nodes, must send the token that their gates require.
 TEST_F(Grpc, TheGateRequiresATokenFromForwardersToo) {
   std::string seen;
-  Start({.credentials = {.gate = [&seen](const rpc::CallHead& head) -> Status {
-           seen = head.path;
-           if (head.authorization == "Bearer of-nodes") return {};
-           return Fail(Code::kUnauthenticated, "no");
-         }}});
+  Start({.gate = [&seen](const grpc_server::CallHead& head) -> Status {
+    seen = head.path;
+    if (head.authorization == "Bearer of-nodes") return {};
+    return Fail(Code::kUnauthenticated, "no");
+  }});
   const auto forward = [&](routing::GrpcForwarderOptions options) {
     const auto forwarder = routing::MakeGrpcForwarder(std::move(options));
     routing::ForwardCall call;

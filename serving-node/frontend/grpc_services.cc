@@ -1,13 +1,7 @@
 #include "serving-node/frontend/grpc_services.h"
 
-#include <grpcpp/server_context.h>
-
 #include <memory>
-#include <vector>
 
-#include "common/net/grpc/bytes.h"
-#include "serving-node/frontend/grpc_call.h"
-#include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/inference/response.h"
 #include "serving-node/inference/wire.h"
@@ -17,168 +11,142 @@
 namespace longshore::frontend {
 namespace {
 
-using ::grpc::ByteBuffer;
-using ::grpc::CallbackServerContext;
-using ::grpc::ServerUnaryReactor;
 using inference::ExampleCount;
+using tensorflow::serving::GetModelMetadataRequest;
+using tensorflow::serving::GetModelMetadataResponse;
+using tensorflow::serving::GetModelStatusRequest;
+using tensorflow::serving::GetModelStatusResponse;
+using tensorflow::serving::MultiInferenceRequest;
+using tensorflow::serving::MultiInferenceResponse;
+using tensorflow::serving::ReloadConfigRequest;
+using tensorflow::serving::ReloadConfigResponse;
 
 // Returns the name of the request's model.
 template <typename Request>
 const std::string& ModelOf(const Request& request) {
   return request.model_spec().name();
 }
-const std::string& ModelOf(const tensorflow::serving::MultiInferenceRequest& request) {
+const std::string& ModelOf(const MultiInferenceRequest& request) {
   static const std::string none;
   return request.tasks_size() == 0 ? none : request.tasks(0).model_spec().name();
 }
 
-Encoded Encode(routing::PredictAnswer answer, tensor::Encoding encoding) {
-  const Pieces bytes = answer.serialized.empty() ? inference::ResponseOf(answer.model_spec, answer.outputs, encoding)
-                                                 : std::move(answer.serialized);
-  return {std::move(answer.model_spec), rpc::ToByteBuffer(bytes)};
+template <typename Response>
+const tensorflow::serving::ModelSpec& SpecOf(const Response& response) {
+  return response.model_spec();
+}
+const tensorflow::serving::ModelSpec& SpecOf(const MultiInferenceResponse& response) {
+  return response.results(0).model_spec();
 }
 
-template <typename Response>
-Encoded Encode(Response response) {
-  ByteBuffer bytes = ToByteBuffer(response);
-  return {SpecOf(response), std::move(bytes)};
+Encoded Encode(routing::PredictAnswer answer, tensor::Encoding encoding) {
+  Pieces bytes = answer.serialized.empty() ? inference::ResponseOf(answer.model_spec, answer.outputs, encoding)
+                                           : std::move(answer.serialized);
+  return {std::move(answer.model_spec), std::move(bytes)};
 }
 
 // Returns the catalog that answers the query. Unavailable if the query comes from a node of another fleet.
-Result<const Catalog*> CatalogFor(const CallbackServerContext& context, const Catalog& catalog, const HomeNode& home) {
+Result<const Catalog*> CatalogFor(const Call& call, const Catalog& catalog, const HomeNode& home) {
   if (home.catalog == nullptr) return &catalog;
-  ASSIGN_OR_RETURN(const bool to_home, routing::IsToHome(HeadersOf(context), home.fleet));
+  ASSIGN_OR_RETURN(const bool to_home, routing::IsToHome(HeadersOf(call), home.fleet));
   return to_home ? home.catalog : &catalog;
 }
 
 }  // namespace
 
-Result<InFlight::Slot> PredictionService::Enter(const CallbackServerContext& context) const {
-  if (options_.in_flight == nullptr) return InFlight::Slot();
-  return options_.in_flight->Enter(ConnectionOf(context, options_.protocol));
-}
-
-void PredictionService::Begin(CallbackServerContext* context) const {
-  if (!options_.node.empty()) context->AddInitialMetadata(kNodeHeader, options_.node);
-}
-
-// Begins to meter a request whose model is unknown until the request is parsed.
-MeteredRequest PredictionService::Metered(const CallbackServerContext& context, routing::Api api) const {
-  if (options_.meter == nullptr) return {};
-  return options_.meter->Begin(api, options_.protocol, "",
-                               {.service = "tensorflow.serving.PredictionService", .method = NameOf(api)},
-                               [&context] { return ParentOf(context); });
-}
-
-CallInfo PredictionService::InfoOf(const CallbackServerContext& context, const MeteredRequest& metered) const {
-  return {.headers = HeadersOf(context),
-          .deadline = SteadyDeadline(context),
-          .protocol = options_.protocol,
-          .trace = metered.trace()};
-}
-
-ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, const ByteBuffer* request,
-                                               ByteBuffer* response) {
-  Begin(context);
-  MeteredRequest metered = Metered(*context, routing::Api::kPredict);
-  auto slot = Enter(*context);
-  if (!slot) return Refuse(context, deadlines_, metered, slot.error());
-  auto read = inference::Request::Parse(rpc::ToPieces(*request));
-  if (!read) return Refuse(context, deadlines_, metered, read.error());
+void PredictionService::Predict(const CallPtr& call, MeteredRequest metered, InFlight::Slot slot) const {
+  auto read = inference::Request::Parse(call->TakeRequest());
+  if (!read) return Refuse(*call, metered, read.error());
   metered.SetModel(read->model_spec().name());
-  routing::PredictCall call = ToCall(InfoOf(*context, metered), std::move(*read));
-  auto* reactor =
-      new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(*slot));
-  call.cancelled = reactor->cancelled();
-  predictor_.Predict(std::move(call), [done = reactor->Done<Encoded>(),
-                                       encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
-    FinishEncoded(std::move(answer), done,
-                  [encoding](routing::PredictAnswer each) { return Encode(std::move(each), encoding); });
-  });
-  return reactor;
-}
-
-ServerUnaryReactor* PredictionService::GetModelMetadata(CallbackServerContext* context,
-                                                        const tensorflow::serving::GetModelMetadataRequest* request,
-                                                        tensorflow::serving::GetModelMetadataResponse* response) {
-  Begin(context);
-  const auto catalog = CatalogFor(*context, catalog_, options_.home);
-  if (!catalog) return Refuse(context, deadlines_, tl::make_unexpected(catalog.error()));
-  auto* reactor =
-      new Reactor<tensorflow::serving::GetModelMetadataResponse>(context, response, deadlines_, sends_version());
-  GetMetadata(**catalog, *request, SteadyDeadline(*context),
-              reactor->Done<tensorflow::serving::GetModelMetadataResponse>());
-  return reactor;
+  routing::PredictCall predict = ToCall(InfoOf(*call, metered, options_.call.protocol), std::move(*read));
+  const auto prediction = std::make_shared<Prediction>(call, std::move(metered), std::move(slot), sends_version());
+  predict.cancelled = prediction->cancelled();
+  predictor_.Predict(
+      std::move(predict), [prediction, encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
+        prediction->Finish(std::move(answer),
+                           [encoding](routing::PredictAnswer each) { return Encode(std::move(each), encoding); });
+      });
 }
 
 template <typename Request, typename Response>
-ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, const ByteBuffer& request,
-                                             ByteBuffer* response, routing::Api api,
-                                             InferMethod<Request, Response> method) const {
-  Begin(context);
-  MeteredRequest metered = Metered(*context, api);
-  auto slot = Enter(*context);
-  if (!slot) return Refuse(context, deadlines_, metered, slot.error());
-  const Pieces bytes = rpc::ToPieces(request);
-  Request message;
-  const bool is_read = tensor::ParseMessage(bytes, &message);
-  metered.SetModel(ModelOf(message));
-  metered.SetExamples(ExampleCount(message.input()));
-  if (!is_read) return Refuse(context, deadlines_, metered, inference::Malformed(message, bytes.size()));
-  CallInfo info = InfoOf(*context, metered);
-  auto* reactor =
-      new Reactor<ByteBuffer>(context, response, deadlines_, sends_version(), std::move(metered), std::move(*slot));
-  info.cancelled = reactor->cancelled();
-  (calls_.*method)(std::move(info), std::move(message),
-                   [done = reactor->template Done<Encoded>()](Result<Response> answer) {
-                     FinishEncoded(std::move(answer), done, [](Response each) { return Encode(std::move(each)); });
-                   });
-  return reactor;
+grpc_server::Method PredictionService::Infer(routing::Api api, InferMethod<Request, Response> method) const {
+  return Predicting(options_.call, api,
+                    [this, method](const CallPtr& call, MeteredRequest metered, InFlight::Slot slot) {
+                      const Pieces bytes = call->TakeRequest();
+                      Request message;
+                      const bool is_read = tensor::ParseMessage(bytes, &message);
+                      metered.SetModel(ModelOf(message));
+                      metered.SetExamples(ExampleCount(message.input()));
+                      if (!is_read) return Refuse(*call, metered, inference::Malformed(message, bytes.size()));
+                      CallInfo info = InfoOf(*call, metered, options_.call.protocol);
+                      const auto prediction =
+                          std::make_shared<Prediction>(call, std::move(metered), std::move(slot), sends_version());
+                      info.cancelled = prediction->cancelled();
+                      (calls_.*method)(std::move(info), std::move(message), [prediction](Result<Response> answer) {
+                        prediction->Finish(std::move(answer), [](const Response& each) {
+                          return Encoded{SpecOf(each), grpc_server::ToPieces(each)};
+                        });
+                      });
+                    });
 }
 
-ServerUnaryReactor* PredictionService::Classify(CallbackServerContext* context, const ByteBuffer* request,
-                                                ByteBuffer* response) {
-  return Infer(context, *request, response, routing::Api::kClassify, &InferenceCalls::Classify);
+void PredictionService::GetModelMetadata(const CallPtr& call, const GetModelMetadataRequest& request,
+                                         const std::function<void(Result<GetModelMetadataResponse>)>& done) const {
+  AddNode(*call, options_.call);
+  const auto catalog = CatalogFor(*call, catalog_, options_.home);
+  if (!catalog) return done(tl::make_unexpected(catalog.error()));
+  GetMetadata(**catalog, request, call->deadline(),
+              [call, done, names_version = sends_version()](Result<GetModelMetadataResponse> answer) {
+                if (answer && names_version && answer->model_spec().has_version()) {
+                  call->AddInitialMetadata(kVersionHeader, std::to_string(answer->model_spec().version().value()));
+                }
+                done(std::move(answer));
+              });
 }
 
-ServerUnaryReactor* PredictionService::Regress(CallbackServerContext* context, const ByteBuffer* request,
-                                               ByteBuffer* response) {
-  return Infer(context, *request, response, routing::Api::kRegress, &InferenceCalls::Regress);
+void PredictionService::AddTo(grpc_server::Service& service) const {
+  const std::string prefix = "/tensorflow.serving.PredictionService/";
+  service.Add(prefix + "Predict", Predicting(options_.call, routing::Api::kPredict,
+                                             [this](const CallPtr& call, MeteredRequest metered, InFlight::Slot slot) {
+                                               Predict(call, std::move(metered), std::move(slot));
+                                             }));
+  service.Add(prefix + "Classify", Infer(routing::Api::kClassify, &InferenceCalls::Classify));
+  service.Add(prefix + "Regress", Infer(routing::Api::kRegress, &InferenceCalls::Regress));
+  service.Add(prefix + "MultiInference", Infer(routing::Api::kMultiInference, &InferenceCalls::MultiInference));
+  service.Add(prefix + "GetModelMetadata", Query<GetModelMetadataRequest, GetModelMetadataResponse>(
+                                               [this](const CallPtr& call, const auto& request, const auto& done) {
+                                                 GetModelMetadata(call, request, done);
+                                               }));
 }
 
-ServerUnaryReactor* PredictionService::MultiInference(CallbackServerContext* context, const ByteBuffer* request,
-                                                      ByteBuffer* response) {
-  return Infer(context, *request, response, routing::Api::kMultiInference, &InferenceCalls::MultiInference);
+void ModelService::GetModelStatus(const Call& call, const GetModelStatusRequest& request,
+                                  const StatusDone& done) const {
+  if (const Status spec = routing::CheckModelSpec(request); !spec) return done(tl::make_unexpected(spec.error()));
+  const auto catalog = CatalogFor(call, catalog_, home_);
+  if (!catalog) return done(tl::make_unexpected(catalog.error()));
+  GetStatus(**catalog, request.model_spec(), call.deadline(), done);
 }
 
-ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
-                                                 const tensorflow::serving::GetModelStatusRequest* request,
-                                                 tensorflow::serving::GetModelStatusResponse* response) {
-  if (auto spec = routing::CheckModelSpec(*request); !spec)
-    return Refuse(context, deadlines_, tl::make_unexpected(spec.error()));
-  const auto catalog = CatalogFor(*context, catalog_, home_);
-  if (!catalog) return Refuse(context, deadlines_, tl::make_unexpected(catalog.error()));
-  auto* reactor = new Reactor<tensorflow::serving::GetModelStatusResponse>(context, response, deadlines_, false);
-  GetStatus(**catalog, request->model_spec(), SteadyDeadline(*context),
-            reactor->Done<tensorflow::serving::GetModelStatusResponse>());
-  return reactor;
-}
-
-ServerUnaryReactor* ModelService::HandleReloadConfigRequest(CallbackServerContext* context,
-                                                            const tensorflow::serving::ReloadConfigRequest* request,
-                                                            tensorflow::serving::ReloadConfigResponse* response) {
-  if (!reload_) return Refuse(context, deadlines_, ManagedByController());
-  if (request->metric_names_size() > 0) {
-    return Refuse(context, deadlines_,
-                  Unimplemented("metric_names is not supported: read the metrics before and after the reload"));
+void ModelService::Reload(const Call& call, const ReloadConfigRequest& request, const ReloadDone& done) const {
+  if (!reload_) return done(ManagedByController());
+  if (request.metric_names_size() > 0) {
+    return done(Unimplemented("metric_names is not supported: read the metrics before and after the reload"));
   }
-  auto* reactor = new Reactor<tensorflow::serving::ReloadConfigResponse>(context, response, deadlines_, false);
-  auto done = reactor->Done<tensorflow::serving::ReloadConfigResponse>();
-  reload_(request->config(), SteadyDeadline(*context), [done = std::move(done)](const Status& status) {
+  reload_(request.config(), call.deadline(), [done](const Status& status) {
     if (!status) return done(tl::make_unexpected(status.error()));
-    done(tensorflow::serving::ReloadConfigResponse());
+    done(ReloadConfigResponse());
   });
-  return reactor;
+}
+
+void ModelService::AddTo(grpc_server::Service& service) const {
+  const std::string prefix = "/tensorflow.serving.ModelService/";
+  service.Add(prefix + "GetModelStatus", Query<GetModelStatusRequest, GetModelStatusResponse>(
+                                             [this](const CallPtr& call, const auto& request, const auto& done) {
+                                               GetModelStatus(*call, request, done);
+                                             }));
+  service.Add(prefix + "HandleReloadConfigRequest", Query<ReloadConfigRequest, ReloadConfigResponse>(
+                                                        [this](const CallPtr& call, const auto& request,
+                                                               const auto& done) { Reload(*call, request, done); }));
 }
 
 }  // namespace longshore::frontend

@@ -5,14 +5,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "common/net/grpc/unary_reactor.h"
+#include "common/net/grpc_server/call.h"
+#include "common/net/grpc_server/messages.h"
 
 namespace longshore::frontend {
 namespace {
 
 using ::grpc::health::v1::HealthCheckRequest;
 using ::grpc::health::v1::HealthCheckResponse;
+using grpc_server::Call;
+using CallPtr = std::shared_ptr<Call>;
 
 constexpr std::array<std::string_view, 6> kNames = {"",
                                                     "PredictionService",
@@ -25,102 +29,112 @@ bool IsKnown(const std::string& service) { return std::ranges::find(kNames, serv
 
 }  // namespace
 
-// One Watch call of a client. The object deletes itself when the call ends.
-class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthCheckResponse> {
+// One Watch call of a client.
+class HealthService::Watcher final : public std::enable_shared_from_this<Watcher> {
  public:
-  Watcher(HealthService& service, grpc_call* call, bool known) : service_(service), call_(call), known_(known) {
-    const std::lock_guard lock(service_.mutex_);
-    service_.watchers_.insert(this);
-    Advance();
-  }
+  Watcher(HealthService& service, CallPtr call, bool known)
+      : service_(service), call_(std::move(call)), known_(known) {}
 
-  // Starts the next write, or ends the watch. Requires that service_.mutex_ is held.
+  // Starts the next write, or ends the watch. Not with service_.mutex_ held, because a call may answer at once.
   void Advance() {
-    if (writing_ || finished_) return;
-    const auto status = known_ ? service_.status() : HealthCheckResponse::SERVICE_UNKNOWN;
-    if (!cancelled_ && status != response_.status()) {
-      response_.set_status(status);
-      writing_ = true;
-      BeginToWrite();
-      StartWrite(&response_);
-    } else if (cancelled_ || service_.ended_) {
-      finished_ = true;
-      BeginToWrite();
-      Finish(cancelled_ ? ::grpc::Status::CANCELLED
-                        : ::grpc::Status(::grpc::StatusCode::UNAVAILABLE, "the server accepts no more connections"));
-    }
-  }
-
-  void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(service_.mutex_);
-    writing_ = false;
-    written_.reset();
-    cancelled_ = cancelled_ || !ok;
-    Advance();
-  }
-  void OnCancel() override {
-    const std::lock_guard lock(service_.mutex_);
-    cancelled_ = true;
-    Advance();
-  }
-  void OnDone() override {
+    std::optional<ServingStatus> next;
     {
       const std::lock_guard lock(service_.mutex_);
-      service_.watchers_.erase(this);
+      if (writing_ || finished_) return;
+      const auto status = known_ ? service_.status() : HealthCheckResponse::SERVICE_UNKNOWN;
+      if (status != sent_) next = sent_ = status;
+      writing_ = next.has_value();
+      finished_ = !next && service_.ended_;
+      if (!writing_ && !finished_) return;
     }
-    delete this;
+    if (!next) return call_->Finish(Unavailable("the server accepts no more connections"));
+    HealthCheckResponse response;
+    response.set_status(*next);
+    call_->Write(grpc_server::ToPieces(response), [self = shared_from_this()](bool ok) { self->OnWritten(ok); });
   }
 
  private:
-  // Starts the time in which the client must read what is written next.
-  void BeginToWrite() { written_.emplace(service_.deadlines_).Begin(call_, response_.ByteSizeLong()); }
+  void OnWritten(bool ok) {
+    {
+      const std::lock_guard lock(service_.mutex_);
+      writing_ = false;
+      finished_ = finished_ || !ok;
+    }
+    Advance();
+  }
 
   HealthService& service_;
-  grpc_call* const call_;
+  const CallPtr call_;
   const bool known_;
   bool writing_ = false;
-  bool cancelled_ = false;
   bool finished_ = false;
-  std::optional<rpc::AnswerDeadlines::Answer> written_;
-  HealthCheckResponse response_;  // The last status written. Before the first one it is UNKNOWN, which is never sent.
+  ServingStatus sent_ = HealthCheckResponse::UNKNOWN;  // The last status; UNKNOWN, which is never sent, before it.
 };
 
-HealthService::Status HealthService::status() const {
+HealthService::ServingStatus HealthService::status() const {
   return serving_ ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
 }
 
 void HealthService::AdvanceAll() {
-  for (Watcher* watcher : watchers_) watcher->Advance();
+  std::vector<WatcherPtr> watchers;
+  {
+    const std::lock_guard lock(mutex_);
+    watchers.assign(watchers_.begin(), watchers_.end());
+  }
+  for (const WatcherPtr& watcher : watchers) watcher->Advance();
 }
 
 void HealthService::SetServing(bool serving) {
-  const std::lock_guard lock(mutex_);
-  serving_ = serving;
+  {
+    const std::lock_guard lock(mutex_);
+    serving_ = serving;
+  }
   AdvanceAll();
 }
 
 void HealthService::EndWatches() {
-  const std::lock_guard lock(mutex_);
-  ended_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
   AdvanceAll();
 }
 
-::grpc::ServerUnaryReactor* HealthService::Check(::grpc::CallbackServerContext* context,
-                                                 const HealthCheckRequest* request, HealthCheckResponse* response) {
-  if (!IsKnown(request->service())) {
-    return rpc::FinishCall(context, deadlines_,
-                           {::grpc::StatusCode::NOT_FOUND, "unknown service " + request->service()});
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    response->set_status(status());
-  }
-  return rpc::FinishCall(context, deadlines_, ::grpc::Status::OK, response->ByteSizeLong());
+Result<HealthCheckResponse> HealthService::Check(const HealthCheckRequest& request) {
+  if (!IsKnown(request.service())) return NotFound("unknown service {}", request.service());
+  HealthCheckResponse response;
+  const std::lock_guard lock(mutex_);
+  response.set_status(status());
+  return response;
 }
 
-::grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(::grpc::CallbackServerContext* context,
-                                                                      const HealthCheckRequest* request) {
-  return new Watcher(*this, context->c_call(), IsKnown(request->service()));
+void HealthService::Remove(const WatcherPtr& watcher) {
+  const std::lock_guard lock(mutex_);
+  watchers_.erase(watcher);
+}
+
+// The client sends one message.
+void HealthService::Watch(const CallPtr& call) {
+  call->Read([this, call](const std::optional<Pieces>& message) {
+    HealthCheckRequest request;
+    if (!message) return call->Finish(Unimplemented("a watch has no message"));
+    if (const Status read = grpc_server::Parse(*message, &request); !read) return call->Finish(read);
+    const auto watcher = std::make_shared<Watcher>(*this, call, IsKnown(request.service()));
+    {
+      const std::lock_guard lock(mutex_);
+      watchers_.insert(watcher);
+    }
+    call->AfterEnd([this, watcher] { Remove(watcher); });
+    watcher->Advance();
+  });
+}
+
+void HealthService::AddTo(grpc_server::Service& service) {
+  const std::string prefix = "/grpc.health.v1.Health/";
+  service.Add(prefix + "Check", grpc_server::Unary<HealthCheckRequest, HealthCheckResponse>(
+                                    [this](const HealthCheckRequest& request) { return Check(request); }));
+  service.Add(prefix + "Watch",
+              {.kind = grpc_server::Method::Kind::kStreaming, .handler = [this](const CallPtr& call) { Watch(call); }});
 }
 
 }  // namespace longshore::frontend

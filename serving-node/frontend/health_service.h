@@ -1,46 +1,42 @@
-// grpc.health.v1 for the server and its services, which all have the status of the server.
-//
-// It replaces gRPC's own health service, which keeps a watch, and so its connection, open until the client ends it: a
-// server that waits for its connections to end could then wait forever.
+// grpc.health.v1 for the server and its services, which all have the status of the server. A watch ends when the server
+// drains: a server that waits for its connections to end would otherwise wait for the watch.
 #pragma once
 
+#include <memory>
 #include <mutex>
-#include <set>
+#include <unordered_set>
 
-#include "common/net/grpc/answer_deadlines.h"
-#include "grpc/health.grpc.pb.h"
+#include "common/net/grpc_server/service.h"
+#include "grpc/health.pb.h"
 
 namespace longshore::frontend {
 
 // Thread-safe. Must outlive all calls of the server.
-class HealthService final : public ::grpc::health::v1::Health::CallbackService {
+class HealthService {
  public:
-  // `deadlines` must outlive the service.
-  explicit HealthService(rpc::AnswerDeadlines& deadlines) : deadlines_(deadlines) {}
+  // Adds the methods, which use this object.
+  void AddTo(grpc_server::Service& service);
 
   // Sets the status of all services. Before the first call, it is NOT_SERVING.
   void SetServing(bool serving);
   // Ends every current and future watch after it has sent the current status.
   void EndWatches();
 
-  ::grpc::ServerUnaryReactor* Check(::grpc::CallbackServerContext* context,
-                                    const ::grpc::health::v1::HealthCheckRequest* request,
-                                    ::grpc::health::v1::HealthCheckResponse* response) override;
-  ::grpc::ServerWriteReactor<::grpc::health::v1::HealthCheckResponse>* Watch(
-      ::grpc::CallbackServerContext* context, const ::grpc::health::v1::HealthCheckRequest* request) override;
-
  private:
-  using Status = ::grpc::health::v1::HealthCheckResponse::ServingStatus;
+  using ServingStatus = ::grpc::health::v1::HealthCheckResponse::ServingStatus;
   class Watcher;
+  using WatcherPtr = std::shared_ptr<Watcher>;
 
-  Status status() const;  // Requires that mutex_ is held.
-  void AdvanceAll();      // Requires that mutex_ is held.
+  ServingStatus status() const;  // Requires that mutex_ is held.
+  Result<::grpc::health::v1::HealthCheckResponse> Check(const ::grpc::health::v1::HealthCheckRequest& request);
+  void Watch(const std::shared_ptr<grpc_server::Call>& call);
+  void Remove(const WatcherPtr& watcher);
+  void AdvanceAll();
 
-  rpc::AnswerDeadlines& deadlines_;
   std::mutex mutex_;  // Guards the members below and the state of all watchers.
   bool serving_ = false;
   bool ended_ = false;
-  std::set<Watcher*> watchers_;
+  std::unordered_set<WatcherPtr> watchers_;
 };
 
 }  // namespace longshore::frontend

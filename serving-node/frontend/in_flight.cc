@@ -11,17 +11,25 @@ Result<InFlight::Slot> InFlight::Enter(std::string_view connection) {
   return std::make_shared<Request>(*this, std::move(name));
 }
 
+Status InFlight::Check(std::string_view connection) const {
+  const std::string name(connection);
+  const std::lock_guard lock(mutex_);
+  return CheckLocked(name);
+}
+
+Status InFlight::CheckLocked(const std::string& connection) const {
+  if (taken_ >= limits_.requests_max) return ResourceExhausted("too many requests are in flight on this node");
+  if (connection.empty()) return {};
+  const auto taken = taken_by_connection_.find(connection);
+  if (taken == taken_by_connection_.end() || taken->second < limits_.connection_requests_max) return {};
+  return ResourceExhausted("too many requests are in flight on this connection: the limit is {}",
+                           limits_.connection_requests_max);
+}
+
 Status InFlight::Take(const std::string& connection) {
   const std::lock_guard lock(mutex_);
-  if (taken_ >= limits_.requests_max) return ResourceExhausted("too many requests are in flight on this node");
-  if (!connection.empty()) {
-    size_t& taken = taken_by_connection_[connection];
-    if (taken >= limits_.connection_requests_max) {
-      return ResourceExhausted("too many requests are in flight on this connection: the limit is {}",
-                               limits_.connection_requests_max);
-    }
-    ++taken;
-  }
+  RETURN_IF_ERROR(CheckLocked(connection));
+  if (!connection.empty()) ++taken_by_connection_[connection];
   ++taken_;
   return {};
 }

@@ -36,14 +36,17 @@ class InFlight {
   // `connection` is the name of a gRPC connection; "" for requests without a limit per connection, such as those by
   // REST, which has one request per connection.
   Result<Slot> Enter(std::string_view connection = {});
+  // Returns the error that Enter would return now.
+  Status Check(std::string_view connection = {}) const;
 
  private:
+  Status CheckLocked(const std::string& connection) const;
   Status Take(const std::string& connection);
   void Release(const std::string& connection);
 
   const Limits limits_;
   const std::shared_ptr<http::BytePool> answers_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   size_t taken_ = 0;
   std::unordered_map<std::string, size_t> taken_by_connection_;  // Only connections that have slots.
 };

@@ -15,13 +15,15 @@
 namespace longshore::frontend {
 namespace {
 
-using ::grpc::CallbackServerContext;
-using ::grpc::ServerUnaryReactor;
 using profiling::Recording;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+using tensorflow::MonitorRequest;
+using tensorflow::MonitorResponse;
 using tensorflow::ProfileRequest;
 using tensorflow::ProfileResponse;
+using tensorflow::TerminateRequest;
+using tensorflow::TerminateResponse;
 
 constexpr std::string_view kContention = "Another profiling session active.";  // TensorFlow's text.
 constexpr std::string_view kFile = "xplane.pb";  // The end of the name by which TensorBoard finds the file.
@@ -135,8 +137,8 @@ class ProfilerService::Session {
   const std::stop_callback<std::function<void()>> on_cancel_;  // Last member, because it uses the others.
 };
 
-ProfilerService::ProfilerService(profiling::Recorder& recorder, rpc::AnswerDeadlines& deadlines)
-    : recorder_(recorder), deadlines_(deadlines), thread_([this] { RunSessions(); }) {}
+ProfilerService::ProfilerService(profiling::Recorder& recorder)
+    : recorder_(recorder), thread_([this] { RunSessions(); }) {}
 
 ProfilerService::~ProfilerService() {
   {
@@ -177,31 +179,33 @@ Status ProfilerService::Begin(std::unique_ptr<Session>* session) {
   return {};
 }
 
-ServerUnaryReactor* ProfilerService::Profile(CallbackServerContext* context, const ProfileRequest* request,
-                                             ProfileResponse* response) {
-  const auto times = TimesOf(*request, std::chrono::system_clock::now().time_since_epoch());
-  if (!times) return Refuse(context, deadlines_, tl::make_unexpected(times.error()));
-  auto* reactor = new Reactor<ProfileResponse>(context, response, deadlines_, false);
-  const auto done = reactor->Done<ProfileResponse>();
-  auto session = std::make_unique<Session>(*this, *request, *times, done, reactor->cancelled());
+void ProfilerService::Profile(Call& call, const ProfileRequest& request, ProfileDone done) {
+  const auto times = TimesOf(request, std::chrono::system_clock::now().time_since_epoch());
+  if (!times) return done(tl::make_unexpected(times.error()));
+  auto session = std::make_unique<Session>(*this, request, *times, done, call.cancelled());
   if (const Status begun = Begin(&session); !begun) done(tl::make_unexpected(begun.error()));
-  return reactor;
 }
 
-ServerUnaryReactor* ProfilerService::Terminate(CallbackServerContext* context,
-                                               const tensorflow::TerminateRequest* request,
-                                               tensorflow::TerminateResponse*) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (session_ != nullptr && session_->id() == request->session_id()) session_->End();
-  }
-  return rpc::FinishCall(context, deadlines_, ::grpc::Status::OK);
+void ProfilerService::Terminate(const std::string& session) {
+  const std::lock_guard lock(mutex_);
+  if (session_ != nullptr && session_->id() == session) session_->End();
 }
 
-ServerUnaryReactor* ProfilerService::Monitor(CallbackServerContext* context, const tensorflow::MonitorRequest*,
-                                             tensorflow::MonitorResponse*) {
-  return Refuse(context, deadlines_,
-                Unimplemented("Monitor is not implemented: read the metrics of the administration port instead"));
+void ProfilerService::AddTo(grpc_server::Service& service) {
+  const std::string prefix = "/tensorflow.ProfilerService/";
+  service.Add(prefix + "Profile", Query<ProfileRequest, ProfileResponse>(
+                                      [this](const CallPtr& call, const ProfileRequest& request, ProfileDone done) {
+                                        Profile(*call, request, std::move(done));
+                                      }));
+  service.Add(prefix + "Terminate", grpc_server::Unary<TerminateRequest, TerminateResponse>(
+                                        [this](const TerminateRequest& request) -> Result<TerminateResponse> {
+                                          Terminate(request.session_id());
+                                          return TerminateResponse();
+                                        }));
+  service.Add(prefix + "Monitor",
+              grpc_server::Unary<MonitorRequest, MonitorResponse>([](const MonitorRequest&) -> Result<MonitorResponse> {
+                return Unimplemented("Monitor is not implemented: read the metrics of the administration port instead");
+              }));
 }
 
 }  // namespace longshore::frontend

@@ -4,44 +4,40 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
-#include "common/net/grpc/answer_deadlines.h"
+#include "common/net/grpc_server/messages.h"
 #include "serving-node/observe/profiling/recorder.h"
-#include "tensorflow/profiler_service.grpc.pb.h"
+#include "tensorflow/profiler_service.pb.h"
 
 namespace longshore::frontend {
 
 // Thread-safe. Returns profiles in its answers, and writes no files: a client cannot name a path of this machine. One
 // session at a time. Must outlive all calls of the server.
-class ProfilerService final : public tensorflow::ProfilerService::CallbackService {
+class ProfilerService {
  public:
   // The recorder must outlive the service. Other users of the recorder may have recordings in progress; a session then
   // gets an error.
-  // `deadlines` must outlive the service, too.
-  ProfilerService(profiling::Recorder& recorder, rpc::AnswerDeadlines& deadlines);
-  ~ProfilerService() override;
+  explicit ProfilerService(profiling::Recorder& recorder);
+  ~ProfilerService();
+
+  // Adds the methods, which use this object. Profile: UNAVAILABLE after Drain; INTERNAL while another recording is in
+  // progress, as in TensorFlow; INVALID_ARGUMENT if the session would take longer than profiling::kTimeMax.
+  void AddTo(grpc_server::Service& service);
 
   // Ends the session: its client gets what was recorded. Begins no more sessions.
   void Drain();
 
-  // UNAVAILABLE after Drain. INTERNAL while another recording is in progress, as in TensorFlow. INVALID_ARGUMENT if the
-  // session would take longer than profiling::kTimeMax.
-  ::grpc::ServerUnaryReactor* Profile(::grpc::CallbackServerContext* context, const tensorflow::ProfileRequest* request,
-                                      tensorflow::ProfileResponse* response) override;
-  ::grpc::ServerUnaryReactor* Terminate(::grpc::CallbackServerContext* context,
-                                        const tensorflow::TerminateRequest* request,
-                                        tensorflow::TerminateResponse* response) override;
-  ::grpc::ServerUnaryReactor* Monitor(::grpc::CallbackServerContext* context, const tensorflow::MonitorRequest* request,
-                                      tensorflow::MonitorResponse* response) override;
-
  private:
   class Session;
+  using ProfileDone = grpc_server::Done<tensorflow::ProfileResponse>;
+  void Profile(grpc_server::Call& call, const tensorflow::ProfileRequest& request, ProfileDone done);
+  void Terminate(const std::string& session);
   Status Begin(std::unique_ptr<Session>* session);
   void RunSessions();
 
   profiling::Recorder& recorder_;
-  rpc::AnswerDeadlines& deadlines_;
   std::mutex mutex_;                  // Guards the members below and the state of the session.
   std::condition_variable changed_;   // A session began or ends, or the service stops.
   std::unique_ptr<Session> session_;  // Null once its answer is decided.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "longshore/peer.grpc.pb.h"
 #include "serving-node/routing/hop.h"
 #include "serving-node/routing/testing.h"
 

@@ -1,7 +1,6 @@
 #include "serving-node/routing/forwarder.h"
 
 #include <arpa/inet.h>
-#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,6 +11,7 @@
 #include <future>
 #include <thread>
 
+#include "common/net/grpc_server/server.h"
 #include "common/os/process/descriptors.h"
 #include "serving-node/routing/peer_service.h"
 
@@ -94,12 +94,10 @@ TEST(Forwarder, ACallToAMachineThatIsGoneFailsAlthoughItHasNoDeadline) {
   GTEST_SKIP() << "gRPC is not built with the thread sanitizer";
 #endif
   PeerService service("f", [] { return PeerLoad{}; });
-  int port = 0;
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&service);
-  const auto server = builder.BuildAndStart();
-  Proxy proxy(port);
+  const auto methods = std::make_shared<grpc_server::Service>();
+  service.AddTo(*methods);
+  const auto server = *grpc_server::Start({.address = "127.0.0.1:0"}, methods);
+  Proxy proxy(server->port());
   const auto forwarder =
       MakeGrpcForwarder({.fleet = "f", .keepalive_time = milliseconds(200), .keepalive_timeout = milliseconds(200)});
   ASSERT_TRUE(AskForLoad(*forwarder, proxy.target()).get());
@@ -107,7 +105,6 @@ TEST(Forwarder, ACallToAMachineThatIsGoneFailsAlthoughItHasNoDeadline) {
   auto lost = AskForLoad(*forwarder, proxy.target());
   ASSERT_EQ(lost.wait_for(std::chrono::seconds(60)), std::future_status::ready);
   EXPECT_EQ(lost.get().error().code, Code::kUnavailable);
-  server->Shutdown(std::chrono::system_clock::now());
 }
 
 }  // namespace

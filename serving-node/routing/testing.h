@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/net/grpc/status.h"
+#include "common/net/grpc_server/call.h"
+#include "common/net/grpc_server/server.h"
 #include "common/os/file.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/evidence/pairs.h"
@@ -131,41 +132,34 @@ class TestDir {
 };
 
 // A minimal peer listener: PredictionService without TLS, which passes the gRPC metadata as headers.
-class TestPeerListener final : public tensorflow::serving::PredictionService::Service {
+class TestPeerListener final {
  public:
-  TestPeerListener(const std::string& address, Predictor& predictor, ::grpc::Service& peer_service)
-      : predictor_(predictor) {
-    ::grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, ::grpc::InsecureServerCredentials());
-    builder.RegisterService(this);
-    builder.RegisterService(&peer_service);
-    server_ = builder.BuildAndStart();
-  }
-  ~TestPeerListener() override { server_->Shutdown(std::chrono::system_clock::now()); }
-
-  ::grpc::Status Predict(::grpc::ServerContext* context, const tensorflow::serving::PredictRequest* request,
-                         tensorflow::serving::PredictResponse* response) override {
-    PredictCall call;
-    call.request = inference::Request::Parse(*request).value();
-    call.protocol = Protocol::kPeer;
-    for (const auto& [name, value] : context->client_metadata()) {
-      call.headers.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
-    }
-    std::promise<Result<PredictAnswer>> promise;
-    predictor_.Predict(std::move(call),
-                       [&promise](Result<PredictAnswer> answer) { promise.set_value(std::move(answer)); });
-    const auto answer = promise.get_future().get();
-    if (!answer) return rpc::ToGrpc(answer.error());
-    const Pieces bytes = answer->serialized.empty() ? inference::ResponseOf(answer->model_spec, answer->outputs,
-                                                                            tensor::Encoding::kTypedFields)
-                                                    : answer->serialized;
-    EXPECT_TRUE(response->ParseFromString(bytes.ToString()));
-    return ::grpc::Status::OK;
+  TestPeerListener(const std::string& address, Predictor& predictor, const PeerService& peer_service) {
+    const auto service = std::make_shared<grpc_server::Service>();
+    service->Add("/tensorflow.serving.PredictionService/Predict",
+                 {.handler = [&predictor](const auto& call) { Predict(predictor, call); }});
+    peer_service.AddTo(*service);
+    auto started = grpc_server::Start({.address = address, .threads = 2}, service);
+    CHECK(started);
+    server_ = std::move(*started);
   }
 
  private:
-  Predictor& predictor_;
-  std::unique_ptr<::grpc::Server> server_;
+  static void Predict(Predictor& predictor, const std::shared_ptr<grpc_server::Call>& call) {
+    PredictCall predict;
+    predict.request = inference::Request::Parse(call->TakeRequest()).value();
+    predict.protocol = Protocol::kPeer;
+    call->ForEachMetadata(
+        [&predict](std::string_view name, std::string_view value) { predict.headers.emplace_back(name, value); });
+    predictor.Predict(std::move(predict), [call](Result<PredictAnswer> answer) {
+      if (!answer) return call->Finish(tl::make_unexpected(answer.error()));
+      call->Finish({}, answer->serialized.empty()
+                           ? inference::ResponseOf(answer->model_spec, answer->outputs, tensor::Encoding::kTypedFields)
+                           : answer->serialized);
+    });
+  }
+
+  std::unique_ptr<http2::Server> server_;
 };
 
 // One node of the fleet "ns/f".

@@ -41,6 +41,7 @@ struct Call::Streaming {
   Received reading;
   Pieces writing;
   Written written;
+  std::function<void()> ended;
   bool has_ended = false;  // Reads and writes end at once.
   // Used only on the strand.
   PiecesBuilder arrived;     // The newest bytes of the body,
@@ -117,6 +118,14 @@ void Call::Write(Pieces message, Written done) {
   done ? done(false) : Notify();
 }
 
+void Call::AfterEnd(std::function<void()> ended) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!streaming_->has_ended) streaming_->ended = std::exchange(ended, nullptr);
+  }
+  if (ended) ended();
+}
+
 // --- The request. ---
 
 Call::Checked Call::ReadHead() {
@@ -175,14 +184,17 @@ void Call::OnHead() {
   if (is_plain_http()) return SetDeadline(began_at_ + kPlainHttpTime);
   if (const Status admitted = Check(head); !admitted) return Refuse(admitted.error());
   if (deadline_ != TimePoint::max()) SetDeadline(deadline_);
-  if (method_->kind == Method::Kind::kUnary) return;
+  if (method_->kind == Method::Kind::kUnary) {
+    if (method_->on_head) Handle(method_->on_head);
+    return;
+  }
   streaming_ = std::make_unique<Streaming>();
-  Handle();
+  Handle(method_->handler);
 }
 
-void Call::Handle() {
+void Call::Handle(const Handler& handler) {
   try {
-    method_->handler(std::static_pointer_cast<Call>(shared_from_this()));
+    handler(std::static_pointer_cast<Call>(shared_from_this()));
   } catch (const std::bad_alloc&) {
     Refuse({Code::kResourceExhausted, "memory does not suffice for this call"});
   } catch (const std::exception& error) {
@@ -229,7 +241,7 @@ void Call::OnEnd() {
   if (streaming_) return Deliver();
   if (!reader_.is_between_messages()) return Refuse({Code::kInternal, "the request ended within a message"});
   if (!has_request_) return Refuse({Code::kUnimplemented, "a unary call has no message"});
-  Handle();
+  Handle(method_->handler);
 }
 
 // Gives messages, or the end, to the Read that waits. A Read that is called meanwhile is served by the loop.
@@ -398,9 +410,11 @@ void Call::EndStreaming() {
   if (!streaming_) return;
   Received reading;
   Written written;
+  std::function<void()> ended;
   {
     const std::lock_guard lock(mutex_);
     streaming_->has_ended = true;
+    ended = std::exchange(streaming_->ended, nullptr);
     reading = std::exchange(streaming_->reading, nullptr);
     written = std::exchange(streaming_->written, nullptr);
   }
@@ -408,6 +422,7 @@ void Call::EndStreaming() {
   if (reading) reading(std::nullopt);
   if (written) written(false);
   if (taking) taking(false);
+  if (ended) ended();
 }
 
 void Call::OnClosed(bool is_answered) noexcept {

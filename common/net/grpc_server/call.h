@@ -78,6 +78,9 @@ class Call final : public http2::Stream {
   // has ended. Requires: no other Write is waiting.
   using Written = std::function<void(bool ok)>;
   void Write(Pieces message, Written done);
+  // Calls `ended` once, on the strand of the connection, when the call has ended; at once if it had ended before.
+  // Replaces the function of an earlier call.
+  void AfterEnd(std::function<void()> ended);
 
  private:
   enum class Ending { kNone, kClaimed, kReady, kSent };  // Of the answer: claimed by one thread, complete, taken.
@@ -99,7 +102,7 @@ class Call final : public http2::Stream {
 
   Checked ReadHead();
   Status Check(const Checked& head);
-  void Handle();
+  void Handle(const Handler& handler);
   void Refuse(const Error& error);
   void SendHttpRefusal();
   bool is_plain_http() const { return !http_refusal_.status.empty(); }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +28,9 @@ struct Method {
   };
   Kind kind = Kind::kUnary;
   Handler handler;
+  // Of a unary method: called when the head is complete. May end the call, which is then answered without its body, and
+  // does not reach `handler`. Empty: every call is read.
+  Handler on_head = {};
 };
 
 // What a gate sees of a call. The texts are valid only until the gate returns.
@@ -55,6 +59,13 @@ class Service {
   const Method* Find(std::string_view path) const {
     const auto found = methods_.find(path);
     return found == methods_.end() ? nullptr : &found->second;
+  }
+
+  // The full names of the services that have methods: "test.Echo".
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const auto& [path, method] : methods_) names.insert(path.substr(1, path.rfind('/') - 1));
+    return names;
   }
 
   Gate gate = {};                                // Empty: every call is admitted.

@@ -2,21 +2,13 @@
 // their requests, and a client cannot queue requests in this node.
 #pragma once
 
-#include <grpcpp/server_context.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
-
-#include <functional>
+#include <memory>
 #include <mutex>
-#include <set>
-#include <stop_token>
 #include <string>
+#include <unordered_set>
 
 #include "common/base/error.h"
-#include "common/net/grpc/answer_deadlines.h"
-#include "serving-node/frontend/in_flight.h"
-#include "serving-node/frontend/inference_call.h"
-#include "serving-node/frontend/metered.h"
+#include "serving-node/frontend/grpc_call.h"
 #include "serving-node/frontend/oip/methods.h"
 
 namespace longshore::frontend::oip {
@@ -30,29 +22,16 @@ struct Asked {
 // Reads a ModelInferRequest, and tells the meter its model. Sets `asked` also if the request is not valid, as far as
 // its bytes can be read. InvalidArgument or ResourceExhausted as in codec::Open and codec::FromProto;
 // ResourceExhausted if memory does not suffice.
-Result<codec::InferRequest> Decode(const ::grpc::ByteBuffer& bytes, int64_t elements_max, MeteredRequest* metered,
-                                   Asked* asked);
+Result<codec::InferRequest> Decode(Pieces bytes, int64_t elements_max, MeteredRequest* metered, Asked* asked);
 
-// What the node knows about a call besides its message and its cancellation.
-CallInfo InfoOf(const ::grpc::CallbackServerContext& context, const MeteredRequest& metered);
-
-struct StreamParts {
-  ::grpc::CallbackServerContext* context;
-  const Methods& methods;
-  rpc::AnswerDeadlines& deadlines;
-  std::function<MeteredRequest()> meter;          // Called for each request.
-  std::function<Result<InFlight::Slot>()> enter;  // Called for each request.
-};
-
-// The open streams of a server. Thread-safe. Must outlive its streams.
+// The open streams of a server. Thread-safe. Must outlive its streams, and so must what the constructor gets.
 class Streams {
  public:
-  using Reactor = ::grpc::ServerBidiReactor<::grpc::ByteBuffer, ::grpc::ByteBuffer>;
+  Streams(const Methods& methods, const CallOptions& options) : methods_(methods), options_(options) {}
 
-  // Returns a reactor that deletes itself at the end of the stream. The references in `parts` must outlive it. The
-  // error of a request is the error_message of its answer, and does not end the stream, unless the metadata of the call
-  // have `triton_grpc_error: true`.
-  Reactor* Open(StreamParts parts);
+  // Serves a stream. The error of a request is the error_message of its answer, and does not end the stream, unless the
+  // metadata of the call have `triton_grpc_error: true`.
+  void Open(const CallPtr& call);
 
   // Ends each stream with UNAVAILABLE after its current answer, or at once if it has none. Streams that are opened
   // later end at once.
@@ -61,9 +40,11 @@ class Streams {
  private:
   class Stream;
 
+  const Methods& methods_;
+  const CallOptions& options_;
   std::mutex mutex_;  // Guards the members below, and which streams are reading.
   bool ended_ = false;
-  std::set<Stream*> open_;
+  std::unordered_set<std::shared_ptr<Stream>> open_;
 };
 
 }  // namespace longshore::frontend::oip

@@ -5,6 +5,7 @@
 
 #include "common/base/text.h"
 #include "common/json/json.h"
+#include "inference/service.grpc.pb.h"
 #include "serving-node/frontend/grpc_server.h"
 #include "serving-node/frontend/oip/codec/message_json.h"
 #include "serving-node/frontend/oip/grpc_service.h"
@@ -122,9 +123,8 @@ class OipServers : public OipTest {
  protected:
   void SetUp() override {
     GrpcOptions grpc{.listen = "127.0.0.1:0", .connection_age_max_ms = 20};
-    const auto service =
-        std::make_shared<GrpcService>(methods_, GrpcService::Options{.node = "n", .in_flight = &in_flight_});
-    grpc.other_api = service;
+    const auto service = std::make_shared<GrpcService>(methods_, CallOptions{.node = "n", .in_flight = &in_flight_});
+    grpc.add_methods = [service](grpc_server::Service& all) { service->AddTo(all); };
     grpc.end_streams = [service] { service->EndStreams(); };
     grpc_ = *GrpcServer::Start(std::move(grpc), predictor_, catalog_);
     RestOptions rest{.listen = "127.0.0.1:0"};

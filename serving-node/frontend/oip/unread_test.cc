@@ -7,6 +7,8 @@
 
 #include "common/net/http/testing.h"
 #include "grpc/health.grpc.pb.h"
+#include "inference/service.grpc.pb.h"
+#include "longshore/peer.grpc.pb.h"
 #include "serving-node/frontend/grpc_server.h"
 #include "serving-node/frontend/oip/grpc_service.h"
 #include "serving-node/frontend/oip/testing.h"
@@ -20,7 +22,7 @@ namespace {
 
 using google::protobuf::Message;
 
-constexpr rpc::AnswerTime kAnswerTime{.grace = std::chrono::milliseconds(20)};
+constexpr http2::AnswerTime kAnswerTime{.grace = std::chrono::milliseconds(20)};
 
 // A number in network byte order.
 std::string Number(uint64_t value, size_t bytes) {
@@ -114,9 +116,10 @@ class UnreadAnswers : public testing::Test, protected FakeMethods {
  protected:
   UnreadAnswers() {
     GrpcOptions options{.listen = "127.0.0.1:0", .profiles = &recorder_, .answer_time = kAnswerTime};
-    options.extra_services = {&peer_};
-    options.other_api =
-        std::make_shared<GrpcService>(methods_, GrpcService::Options{.node = "", .answer_time = kAnswerTime});
+    options.add_methods = [this](grpc_server::Service& service) {
+      peer_.AddTo(service);
+      oip_.AddTo(service);
+    };
     auto started = GrpcServer::Start(std::move(options), predictor_, catalog_);
     CHECK(started);
     server_ = std::move(*started);
@@ -132,7 +135,8 @@ class UnreadAnswers : public testing::Test, protected FakeMethods {
   SystemClock clock_;
   SteadyClock timer_;
   profiling::Recorder recorder_{clock_, timer_};
-  routing::PeerService peer_{"f", [] { return routing::PeerLoad{.running = 1}; }, {}, kAnswerTime};
+  routing::PeerService peer_{"f", [] { return routing::PeerLoad{.running = 1}; }};
+  GrpcService oip_{methods_, {}};
   std::unique_ptr<GrpcServer> server_;
 };
 
