@@ -8,6 +8,7 @@
 #include "common/net/grpc/status.h"
 #include "serving-node/frontend/grpc_server.h"
 #include "serving-node/frontend/testing.h"
+#include "tensorflow/profiler_service.grpc.pb.h"
 
 namespace longshore::frontend {
 namespace {

@@ -9,6 +9,7 @@ ACK, END_STREAM, END_HEADERS = 1, 1, 4
 CANCEL = 8
 FRAME_MAX = 16384
 NO_MESSAGE = b"\0\0\0\0\0"  # An empty protobuf in gRPC framing.
+GRPC_STATUS = bytes.fromhex("9acac8b21234da8f")  # "grpc-status" in the Huffman code of RFC 7541.
 
 
 def integer(value: int, bits: int, first: int) -> bytes:
@@ -43,6 +44,11 @@ def table_entry(entry: int) -> bytes:
 def framed(message: bytes) -> bytes:
     """A message in gRPC framing."""
     return b"\0" + struct.pack(">I", len(message)) + message
+
+
+def readable(headers: bytes) -> str:
+    """The text of a header block, in which the name grpc-status is not compressed."""
+    return headers.replace(GRPC_STATUS, b"grpc-status").decode("latin-1")
 
 
 def call(path: bytes | str, *more: bytes, te: str = "trailers", scheme: str = "http") -> bytes:
@@ -122,12 +128,12 @@ class Connection:
             if which != stream:
                 continue
             if kind == RST_STREAM:
-                return headers.decode("latin-1") or f"reset {int.from_bytes(payload, 'big')}"
+                return readable(headers) or f"reset {int.from_bytes(payload, 'big')}"
             if kind == HEADERS:
                 headers += payload
                 if flags & END_STREAM:
-                    return headers.decode("latin-1")
-        return headers.decode("latin-1") or "closed"
+                    return readable(headers)
+        return readable(headers) or "closed"
 
     def goaway(self, seconds: float) -> int | None:
         """Waits for a GOAWAY; returns its error code, -1 if the connection was closed, or None at the timeout."""

@@ -102,6 +102,8 @@ struct SessionCallbacks {
       nghttp2_option* made = nullptr;
       if (nghttp2_option_new(&made) != 0) throw std::bad_alloc();
       nghttp2_option_set_no_auto_window_update(made, 1);
+      // Clients of gRPC send the metadata that a program gives them, and gRPC C++ accepts them.
+      nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(made, 1);
       nghttp2_option_set_stream_reset_rate_limit(made, 1u << 30, 1u << 30);  // Session::Strike limits resets.
       return made;
     }();
