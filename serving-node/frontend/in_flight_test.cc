@@ -32,6 +32,16 @@ TEST(InFlight, LeavesSlotsToOthersWhenOneConnectionTakesAllItMay) {
   EXPECT_TRUE(in_flight.Enter("ipv4:127.0.0.1:5001"));
 }
 
+TEST(InFlight, TellsWhetherASlotIsFreeWithoutTakingIt) {
+  InFlight in_flight({.requests_max = 2, .connection_requests_max = 1});
+  EXPECT_TRUE(in_flight.Check("ipv4:127.0.0.1:5001"));
+  const auto first = in_flight.Enter("ipv4:127.0.0.1:5001");
+  EXPECT_EQ(in_flight.Check("ipv4:127.0.0.1:5001").error(), in_flight.Enter("ipv4:127.0.0.1:5001").error());
+  EXPECT_TRUE(in_flight.Check("ipv4:127.0.0.1:5002"));
+  const auto second = in_flight.Enter();
+  EXPECT_EQ(in_flight.Check().error(), in_flight.Enter().error());
+}
+
 TEST(InFlight, RequestsWithoutAConnectionHaveOnlyTheCommonLimit) {
   InFlight in_flight({.requests_max = 3, .connection_requests_max = 1});
   const auto first = in_flight.Enter();

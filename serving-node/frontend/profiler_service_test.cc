@@ -197,7 +197,6 @@ TEST_F(Profiler, AServerThatDrainsBeginsNoSessionOnAnOpenConnection) {
   ProfileResponse response;
   const auto later = stub_->Profile(context.get(), RequestFor(1), &response);
   EXPECT_EQ(later.error_code(), ::grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(later.error_message(), "this server is shutting down and begins no more profiles");
   // This closes the connection, for which the server waits: contexts keep the connections of their calls open.
   context.reset();
   context_.reset();

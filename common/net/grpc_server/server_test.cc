@@ -13,7 +13,9 @@
 #include "common/net/grpc/bytes.h"
 #include "common/net/grpc/credentials.h"
 #include "common/net/grpc_server/call.h"
+#include "common/net/grpc_server/messages.h"
 #include "common/net/tls/authority.h"
+#include "grpc/health.pb.h"
 
 #ifdef LONGSHORE_SANITIZER_THREAD
 // Debian's gRPC is not built for the thread sanitizer, which does not see how the threads of gRPC's client wait for one
@@ -369,6 +371,58 @@ TEST_F(GrpcServer, ServesTlsClientsWithTheirCertificates) {
     EXPECT_EQ(answer.message, std::string(size, 'm'));
   }
   EXPECT_EQ(Ask(channel, "/t/Echo", "plain").status.error_code(), ::grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(GrpcServer, ACallThatEndsAtItsHeadDoesNotReachTheHandler) {
+  std::atomic<int> handled = 0;
+  service->Add("/t/Refuse", {.handler = [&handled](const auto&) { ++handled; },
+                             .on_head = [](const auto& call) { call->Finish(ResourceExhausted("full")); }});
+  service->Add("/t/Admit", {.handler = [](const auto& call) { call->Finish({}, call->TakeRequest()); },
+                            .on_head = [](const auto&) {}});
+  Start();
+  const Answer refused = Ask(channel, "/t/Refuse", std::string(3000000, 'm'));
+  EXPECT_EQ(refused.status.error_code(), ::grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(refused.status.error_message(), "full");
+  EXPECT_EQ(handled, 0);
+  EXPECT_EQ(Ask(channel, "/t/Admit", "hello").message, "hello");
+}
+
+TEST_F(GrpcServer, TellsWhenAStreamHasEndedAlsoIfItHadEndedBefore) {
+  std::promise<void> ended, ended_before;
+  service->Add("/t/Ends", {.kind = Method::Kind::kStreaming, .handler = [&](const auto& call) {
+                             call->AfterEnd([&ended, &ended_before, call] {
+                               call->AfterEnd([&ended_before] { ended_before.set_value(); });
+                               ended.set_value();
+                             });
+                             call->Finish({});
+                           }});
+  Start();
+  Ask(channel, "/t/Ends", "hello");
+  EXPECT_EQ(ended.get_future().wait_for(kLong), std::future_status::ready);
+  EXPECT_EQ(ended_before.get_future().wait_for(kLong), std::future_status::ready);
+}
+
+TEST_F(GrpcServer, GeneratedMessagesAreReadAndWritten) {
+  using ::grpc::health::v1::HealthCheckRequest;
+  using ::grpc::health::v1::HealthCheckResponse;
+  service->Add("/t/Typed", Unary<HealthCheckRequest, HealthCheckResponse>(
+                               [](const HealthCheckRequest& request) -> Result<HealthCheckResponse> {
+                                 if (request.service() != "s") return NotFound("no {}", request.service());
+                                 HealthCheckResponse response;
+                                 response.set_status(HealthCheckResponse::SERVING);
+                                 return response;
+                               }));
+  Start();
+  HealthCheckRequest request;
+  request.set_service("s");
+  HealthCheckResponse response;
+  ASSERT_TRUE(response.ParseFromString(Ask(channel, "/t/Typed", request.SerializeAsString()).message));
+  EXPECT_EQ(response.status(), HealthCheckResponse::SERVING);
+  request.set_service("t");
+  EXPECT_EQ(Ask(channel, "/t/Typed", request.SerializeAsString()).status.error_message(), "no t");
+  const Answer malformed = Ask(channel, "/t/Typed", "\xff");
+  EXPECT_EQ(malformed.status.error_code(), ::grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(malformed.status.error_message(), "malformed HealthCheckRequest (1 bytes)");
 }
 
 }  // namespace
