@@ -1,7 +1,5 @@
 #include "serving-node/frontend/grpc_call.h"
 
-#include "common/base/base64.h"
-#include "common/net/grpc_server/wire.h"
 #include "common/net/http/retry.h"
 
 namespace longshore::frontend {
@@ -34,13 +32,8 @@ std::string_view ConnectionOf(const Call& call, routing::Protocol protocol) {
 routing::Headers HeadersOf(const Call& call) {
   routing::Headers headers;
   headers.reserve(8);
-  call.ForEachMetadata([&headers](std::string_view name, std::string_view value) {
-    if (!grpc_server::IsBinary(name)) {
-      headers.emplace_back(name, value);
-    } else if (auto bytes = FromBase64(value)) {
-      headers.emplace_back(name, std::move(*bytes));
-    }
-  });
+  call.ForEachMetadata(
+      [&headers](std::string_view name, std::string_view value) { headers.emplace_back(name, value); });
   return headers;
 }
 

@@ -35,7 +35,6 @@ struct CallOptions {
   InFlight* in_flight = nullptr;        // Limits the predictions in flight. Null: no limit.
 };
 
-// Returns the metadata, with binary values decoded.
 routing::Headers HeadersOf(const Call& call);
 
 // What the node knows about a call besides its message and its cancellation.

@@ -21,10 +21,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/base64.h"
 #include "common/base/error.h"
 #include "common/base/pieces.h"
 #include "common/net/grpc_server/message_reader.h"
 #include "common/net/grpc_server/service.h"
+#include "common/net/grpc_server/wire.h"
 #include "common/net/http2/stream.h"
 
 namespace longshore::grpc_server {
@@ -44,12 +46,14 @@ class Call final : public http2::Stream {
   // Returns the first value of the metadata; nullopt if it was not sent. If the name ends with "-bin", the value is
   // decoded; nullopt if it is not valid Base64.
   std::optional<std::string> Metadata(std::string_view name) const;
-  // Calls use(name, value) for each metadata that a client has sent, as it was sent: binary values are not decoded.
-  // Header fields that belong to HTTP/2 or gRPC are left out.
+  // Calls use(name, value) for each metadata that a client has sent. Binary values are decoded; those that are not
+  // valid Base64 are left out, and so are header fields that belong to HTTP/2 or gRPC.
   template <typename Use>
   void ForEachMetadata(const Use& use) const {
     head().ForEach([&](std::string_view name, std::string_view value) {
-      if (!IsReserved(name)) use(name, value);
+      if (IsReserved(name)) return;
+      if (!IsBinary(name)) return use(name, value);
+      if (const auto bytes = FromBase64(value)) use(name, std::string_view(*bytes));
     });
   }
   // Returns the message of a unary call. Only in the handler, once.
