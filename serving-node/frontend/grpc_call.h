@@ -36,7 +36,7 @@ std::chrono::steady_clock::time_point SteadyDeadline(const ::grpc::CallbackServe
 
 routing::Headers HeadersOf(const ::grpc::CallbackServerContext& context);
 
-// Returns the span of the caller that the metadata names; nullopt if there is none, or if it is not valid.
+// Returns the span of the caller, from the metadata traceparent; nullopt if it is absent or not valid.
 std::optional<tracing::Context> ParentOf(const ::grpc::CallbackServerContext& context);
 
 // Returns the name of the connection for InFlight. It is "" if many clients share the name (a unix socket) or the
