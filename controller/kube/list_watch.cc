@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/doubled_wait.h"
+
 namespace longshore::kube {
 
 void ListWatch::OnPage(const std::string& resource_version, const std::string& continue_token) {
@@ -50,7 +52,7 @@ void ListWatch::StartOrPause(std::variant<ListPage, WatchFrom> move, const Failu
     std::visit([this](auto then) { next_ = std::move(then); }, std::move(move));
     return;
   }
-  const Duration longest = std::min(kPauseMax, kPauseMin * (int64_t{1} << std::min(fruitless_attempts_, 20)));
+  const Duration longest = DoubledWait(kPauseMin, kPauseMax, fruitless_attempts_);
   ++fruitless_attempts_;
   // The pause is a random time from half of `longest` to `longest`.
   const Duration pause(std::uniform_int_distribution<int64_t>(longest.count() / 2, longest.count())(random_));

@@ -44,14 +44,14 @@ struct Terms {
   // the node has more than one. It runs alone, never displaces a request, and is not part of Load. If it has not begun
   // at its deadline, it is answered with DeadlineExceeded. `priority` and `cancelled` have no effect.
   bool background = false;
-  tracing::TracePtr trace{};  // The trace of the request; null if there is none.
+  tracing::TracePtr trace{};  // Null if the node exports no traces, or made the request itself.
 };
 inline constexpr std::chrono::milliseconds kHeadStart{100};
 
 // The sampled requests that ran together.
 struct TracedBatch {
   static constexpr size_t kSpansMax = 64;
-  std::vector<tracing::Link> spans{};  // Of the requests; at most kSpansMax.
+  std::vector<tracing::Link> spans{};  // The server spans of the requests; at most kSpansMax.
   size_t more = 0;                     // The number of those that are not in `spans`.
 };
 

@@ -50,7 +50,7 @@ class RequestMeter {
   static constexpr size_t kSeriesMax = 1000;
 
   // `knows` says whether a model exists; requests for unknown names are counted together, without a name. `tracer`
-  // begins the traces of requests, and must outlive the meter; null: there are no traces.
+  // begins the traces of requests, and must outlive the meter. If it is null, requests have no traces.
   RequestMeter(metrics::Registry& registry, std::function<bool(const std::string& model)> knows,
                const tracing::Tracer* tracer = nullptr);
 

@@ -24,7 +24,7 @@ http::Response ErrorResponse(const Error& error);
 // Returns the body or the error.
 http::Response JsonResponse(Result<std::string> body);
 
-// Returns the span of the caller that the headers name; nullopt if there is none, or if it is not valid.
+// Returns the span of the caller, from the header traceparent; nullopt if it is absent or not valid.
 std::optional<tracing::Context> ParentOf(const http::Headers& headers);
 
 // The body of an answer, and the model spec with the version that answered.

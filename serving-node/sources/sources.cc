@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/base/doubled_wait.h"
 #include "common/os/log.h"
 #include "common/os/process/background.h"
 
@@ -182,18 +183,12 @@ void Sources::NoteFailure(Job& job, const Error& error) {
   job.status = {SourceState::kFailed, {}, error.message};
   job.due = SteadyTime::max();
   if (!IsFinal(error)) {
-    const milliseconds pause = BackoffOf(job.attempts);
+    const milliseconds pause = DoubledWait(options_.backoff_min, options_.backoff_max, job.attempts - 1);
     job.due = steady_clock::now() + pause / 2 + milliseconds(random_() % static_cast<uint64_t>(pause.count() / 2 + 1));
     job.status.message += fmt::format(" (attempt {}, the next one within {:.3g} s)", job.attempts,
                                       std::chrono::duration<double>(pause).count());
   }
   spdlog::warn("{}", ForLog(job.status.message));
-}
-
-milliseconds Sources::BackoffOf(int attempts) {
-  milliseconds pause = options_.backoff_min;
-  for (int i = 1; i < attempts && pause < options_.backoff_max; ++i) pause *= 2;
-  return std::min(pause, options_.backoff_max);
 }
 
 void Sources::NoteProgress(const std::string& sha256, const Progress& progress) {

@@ -83,7 +83,6 @@ class Sources {
   void NoteFailure(Job& job, const Error& error);
   void NoteProgress(const std::string& sha256, const Progress& progress);
   bool IsCancelled(const std::string& sha256) const;
-  std::chrono::milliseconds BackoffOf(int attempts);
 
   const SourcesOptions options_;
   const Getter get_;

@@ -5,7 +5,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include <random>
+#include "serving-node/tensor/testing.h"
 
 namespace longshore::tensor {
 namespace {
@@ -16,14 +16,6 @@ TensorProto Parse(const std::string& text) {
   TensorProto proto;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &proto)) << text;
   return proto;
-}
-
-// Splits the bytes into pieces of `size` bytes.
-Pieces Split(const std::string& bytes, size_t size) {
-  const auto owner = std::make_shared<const std::string>(bytes);
-  Pieces pieces;
-  for (size_t at = 0; at < owner->size(); at += size) pieces.Add(std::string_view(*owner).substr(at, size), owner);
-  return pieces;
 }
 
 std::string Show(const Result<Tensor>& read) {
@@ -112,21 +104,11 @@ TEST(WireTensor, AcceptsFieldsInAnyOrderAndMoreThanOnce) {
 
 TEST(WireTensor, AgreesWithGeneratedCodeOnDamagedBytes) {
   const google::protobuf::LogSilencer silencer;
-  std::minstd_rand random(1);
-  const auto below = [&](size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random); };
+  Damage damage;
   for (int i = 0; i < 20000; ++i) {
-    std::string bytes = Parse(kProtos[below(kProtos.size())]).SerializeAsString();
-    for (size_t changes = below(3) + 1; changes > 0 && !bytes.empty(); --changes) {
-      const size_t at = below(bytes.size());
-      if (below(4) == 0) {
-        bytes.erase(at, 1);
-      } else if (below(4) == 0) {
-        bytes.insert(at, 1, static_cast<char>(below(256)));
-      } else {
-        bytes[at] = static_cast<char>(below(256));
-      }
-    }
-    EXPECT_EQ(ReadByCodec(Split(bytes, 1 + below(8))), ReadByGeneratedCode(bytes)) << testing::PrintToString(bytes);
+    const std::string bytes = damage.Change(Parse(kProtos[damage.Below(kProtos.size())]).SerializeAsString());
+    EXPECT_EQ(ReadByCodec(Split(bytes, 1 + damage.Below(8))), ReadByGeneratedCode(bytes))
+        << testing::PrintToString(bytes);
   }
 }
 

@@ -28,6 +28,7 @@ constexpr AllowedSkip kAllowed[] = {
     {"HttpServer.ContinuesAfterRunningOutOfDescriptors", "the sanitizer opens descriptors", Where::kSanitizers},
     {"FleetTest.", kGrpc, Where::kThreadSanitizer},
     {"HomeSearchTest.", kGrpc, Where::kThreadSanitizer},
+    {"Forwarder.", kGrpc, Where::kThreadSanitizer},
     {"MatchRulesOfCallers.", kGrpc, Where::kThreadSanitizer},
     {"PeerListenerTest.", kGrpc, Where::kThreadSanitizer},
     {"GrpcClientTest.", kGrpc, Where::kThreadSanitizer},

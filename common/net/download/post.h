@@ -26,22 +26,23 @@ struct PostOptions {
 struct Answer {
   int status = 0;
   std::string body{};
-  std::chrono::seconds retry_after{0};  // The header Retry-After; 0 if there is none.
+  std::chrono::seconds retry_after{0};  // From the header Retry-After; 0 if the answer has no such header.
 };
 
 // Keeps its connection for the next body. Not thread-safe.
 class Poster {
  public:
-  // FailedPrecondition if the URL is not http or https, or if a header would be two.
+  // FailedPrecondition if the URL is not http or https, or if a header has a line break, which would add a second
+  // header.
   static Result<Poster> Make(PostOptions options);
   Poster(Poster&&) noexcept;
   Poster& operator=(Poster&&) noexcept;
   ~Poster();
 
   // Blocks until the answer is complete, and returns it whatever its status is. Uses the proxies of the environment.
-  // Errors have the URL as ShownUrl has it, and nothing of headers and body: Unavailable if there is no answer,
-  // Unauthenticated for TLS, ResourceExhausted if the answer is too long, Cancelled if `is_cancelled` returned true; it
-  // is called at least about once a second.
+  // The message of an error contains the result of ShownUrl, but no header and no body. Returns Unavailable if the host
+  // does not answer, Unauthenticated if TLS fails, ResourceExhausted if the answer is too long, and Cancelled if
+  // `is_cancelled` returned true, which is called about once a second.
   Result<Answer> Post(const std::string& body, const std::function<bool()>& is_cancelled);
 
  private:

@@ -280,6 +280,7 @@ TEST(AutoscaleSimulation, AnObjectiveThatCannotBeMetAsksForABoundedNumberOfNodes
 }
 
 // One node is 65 % busy, and its requests wait too long. With two nodes they hardly wait, so one seems to be enough.
+// The fleet may try that once, and sees within two minutes or so that it is not.
 TEST(AutoscaleSimulation, AFleetOfOneOrTwoNodesDoesNotSwing) {
   Case world;
   world.options.seed = seeds::First();
@@ -287,8 +288,8 @@ TEST(AutoscaleSimulation, AFleetOfOneOrTwoNodesDoesNotSwing) {
   world.options.models[0].run_seconds = 0.01;
   world.options.run_spread = 0.9;
   const auto run = Simulate(world, 120 * kMinute, [&](double) { return 65; });
-  EXPECT_EQ(run[10 * kMinute].wanted, 2);
   EXPECT_EQ(MostWanted(run), 2);
+  EXPECT_LE(std::ranges::count(run, 1, &Second::wanted), 5 * kMinute);
   EXPECT_LE(CountTurns(run, 0), 2);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/doubled_wait.h"
 #include "common/os/log.h"
 
 namespace longshore::fleet::processes {
@@ -132,9 +133,7 @@ void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProce
   // An exit with code 0 before `backoff_min` counts as a crash.
   const bool was_requested = exit.ok() && lived >= options.backoff_min;
   if (was_requested || lived >= options.healthy_after) node.crashes_in_a_row = 0;
-  constexpr int kDoublingsMax = 16;
-  const milliseconds pause =
-      std::min(options.backoff_max, options.backoff_min * (1 << std::min(node.crashes_in_a_row, kDoublingsMax)));
+  const milliseconds pause = DoubledWait(options.backoff_min, options.backoff_max, node.crashes_in_a_row);
   if (!was_requested) {
     ++node.crashes_in_a_row;
     ++node.info.crashes;

@@ -10,7 +10,8 @@ namespace {
 constexpr int kDelayMsMax = 60'000;
 constexpr int kQueueSpansMax = 100'000;
 
-// A member of TraceFlags, and the name of its variable. `about` is null if there is no such flag.
+// A variable of the environment, and the member of TraceFlags that it sets. `about` is the help of the flag that sets
+// the same member; null if only the variable can set it.
 struct Variable {
   const char* name;
   std::string TraceFlags::*member;

@@ -21,7 +21,7 @@ namespace longshore::app::flags {
 
 // How a node exports traces.
 struct TraceOptions {
-  std::string url;  // Of the collector: "http://collector:4318/v1/traces".
+  std::string url;  // The address of the collector: "http://collector:4318/v1/traces".
   tracing::otlp::Pairs headers{};
   Path ca_file{};
   std::string service_name{};
@@ -53,8 +53,8 @@ struct TraceFlags {
   // The variables that ReadEnvironment reads.
   static std::vector<std::string> Variables();
 
-  // Returns nullopt if there is no endpoint: the node exports no traces, and the other flags do not matter. An
-  // InvalidArgument names the flag, and contains no headers.
+  // Returns nullopt if no endpoint is set. Then the node exports no traces, and ignores the other flags. Returns
+  // InvalidArgument, which names the flag and contains no headers, if a value is not valid.
   Result<std::optional<TraceOptions>> Options() const;
 };
 

@@ -1,6 +1,6 @@
 #include "serving-node/tracing/otlp/retry.h"
 
-#include <algorithm>
+#include "common/base/doubled_wait.h"
 
 namespace longshore::tracing::otlp {
 namespace {
@@ -13,10 +13,9 @@ bool MayRetry(const Result<download::Answer>& answer) {
   return answer.error().code == Code::kUnavailable || answer.error().code == Code::kUnauthenticated;
 }
 
-milliseconds Doubled(const Attempt& attempt, const RetryLimits& limits) {
-  milliseconds wait = limits.first;
-  for (int i = 1; i < attempt.number && wait < limits.longest; ++i) wait *= 2;
-  wait = std::min(wait, limits.longest);
+// The wait for this attempt, shortened by up to half of it.
+milliseconds BackoffOf(const Attempt& attempt, const RetryLimits& limits) {
+  const milliseconds wait = DoubledWait(limits.first, limits.longest, attempt.number - 1);
   return wait - milliseconds(static_cast<int64_t>(static_cast<double>(wait.count()) * attempt.random / 2));
 }
 
@@ -30,7 +29,7 @@ std::optional<milliseconds> WaitAfter(const Result<download::Answer>& answer, co
                                       const RetryLimits& limits) {
   if (!MayRetry(answer)) return std::nullopt;
   const bool is_told = answer && answer->retry_after.count() > 0;
-  const milliseconds wait = is_told ? milliseconds(answer->retry_after) : Doubled(attempt, limits);
+  const milliseconds wait = is_told ? milliseconds(answer->retry_after) : BackoffOf(attempt, limits);
   if (wait > limits.all || attempt.since_first > limits.all - wait) return std::nullopt;
   return wait;
 }

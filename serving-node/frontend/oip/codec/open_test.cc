@@ -4,17 +4,18 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "serving-node/frontend/oip/codec/datatype.h"
 #include "serving-node/frontend/oip/codec/proto.h"
+#include "serving-node/tensor/testing.h"
 
 namespace longshore::frontend::oip::codec {
 namespace {
 
 using ::inference::InferTensorContents;
 using ::inference::ModelInferRequest;
+using tensor::Damage;
 using tensor::DType;
+using tensor::Split;
 using tensor::Tensor;
 using testing::HasSubstr;
 
@@ -24,14 +25,6 @@ ModelInferRequest Message(const std::string& text) {
   ModelInferRequest message;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
   return message;
-}
-
-// Splits the bytes into pieces of `size` bytes.
-Pieces Split(const std::string& bytes, size_t size) {
-  const auto owner = std::make_shared<const std::string>(bytes);
-  Pieces pieces;
-  for (size_t at = 0; at < owner->size(); at += size) pieces.Add(std::string_view(*owner).substr(at, size), owner);
-  return pieces;
 }
 
 std::string Show(const InferRequest& request) {
@@ -203,21 +196,10 @@ TEST(Open, AcceptsWhatNoSerializerWrites) {
 
 TEST(Open, AgreesWithGeneratedCodeOnDamagedBytes) {
   const google::protobuf::LogSilencer silencer;
-  std::minstd_rand random(1);
-  const auto below = [&](size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random); };
+  Damage damage;
   for (int i = 0; i < 50000; ++i) {
-    std::string bytes = Message(kMessages[below(kMessages.size())]).SerializeAsString();
-    for (size_t changes = below(3) + 1; changes > 0 && !bytes.empty(); --changes) {
-      const size_t at = below(bytes.size());
-      if (below(4) == 0) {
-        bytes.erase(at, 1);
-      } else if (below(4) == 0) {
-        bytes.insert(at, 1, static_cast<char>(below(256)));
-      } else {
-        bytes[at] = static_cast<char>(below(256));
-      }
-    }
-    ExpectAgree(bytes, 1 + below(8));
+    const std::string bytes = damage.Change(Message(kMessages[damage.Below(kMessages.size())]).SerializeAsString());
+    ExpectAgree(bytes, 1 + damage.Below(8));
   }
 }
 

@@ -18,7 +18,7 @@ namespace longshore::frontend::oip::codec {
 struct OpenedRequest {
   Pieces bytes = {};
   ::inference::ModelInferRequest head = {};            // Without contents and raw_input_contents.
-  std::vector<std::optional<Contents>> contents = {};  // Of each input; nullopt if it has none.
+  std::vector<std::optional<Contents>> contents = {};  // One for each input; nullopt if the input has no contents.
   std::vector<Span> raw_contents = {};
 };
 
