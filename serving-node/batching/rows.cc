@@ -144,9 +144,13 @@ int64_t PaddedBytes(int64_t rows, int64_t bytes, const std::vector<int>& allowed
   return rows == 0 ? bytes : bytes * PaddedRows(rows, allowed_batch_sizes) / rows;
 }
 
-Result<engine::RunRequest> Join(const Batch& batch, int64_t rows_padded) {
-  const Task& first = batch.front();
-  if (batch.size() == 1 && first.rows == rows_padded) return first.request;
+Result<engine::RunRequest> Join(Batch& batch, int64_t rows_padded) {
+  Task& first = batch.front();
+  if (batch.size() == 1 && first.rows == rows_padded) {
+    engine::RunRequest whole = std::move(first.request);
+    first.request.signature = whole.signature;  // The batch still needs it.
+    return whole;
+  }
   engine::RunRequest joined{first.request.signature, {}, first.request.outputs};
   for (const auto& [name, input] : first.request.inputs) {
     ASSIGN_OR_RETURN(joined.inputs[name], JoinOne(batch, name, rows_padded));
@@ -154,13 +158,16 @@ Result<engine::RunRequest> Join(const Batch& batch, int64_t rows_padded) {
   return joined;
 }
 
-std::optional<std::vector<engine::TensorMap>> Split(const engine::TensorMap& outputs, const Batch& batch,
+std::optional<std::vector<engine::TensorMap>> Split(engine::TensorMap outputs, const Batch& batch,
                                                     int64_t rows_padded) {
-  if (batch.size() == 1 && batch.front().rows == rows_padded) return std::vector{outputs};
+  std::vector<engine::TensorMap> parts(batch.size());
+  if (batch.size() == 1 && batch.front().rows == rows_padded) {
+    parts.front() = std::move(outputs);
+    return parts;
+  }
   for (const auto& [name, output] : outputs) {
     if (output.rank() < 1 || output.dim(0) != rows_padded) return std::nullopt;
   }
-  std::vector<engine::TensorMap> parts(batch.size());
   int64_t begin = 0;
   for (size_t i = 0; i < batch.size(); ++i) {
     const int64_t end = begin + batch[i].rows;

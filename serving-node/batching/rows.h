@@ -36,13 +36,13 @@ int64_t PaddedBytes(int64_t rows, int64_t bytes, const std::vector<int>& allowed
 Result<engine::RunRequest> WithRows(engine::RunRequest request, int64_t rows);
 
 // Joins the rows of all tasks, in order, into one request. Each row is padded to the size of the largest (padding.h),
-// and the first row is repeated until there are rows_padded rows. The tasks keep their inputs. Requires: tasks of one
-// key. Returns ResourceExhausted if there is not enough memory, or if nearly all of the result would be padding.
-Result<engine::RunRequest> Join(const Batch& batch, int64_t rows_padded);
+// and the first row is repeated until there are rows_padded rows. The tasks keep their inputs, but a batch of one task
+// that needs no padding gives them away. Requires: tasks of one key. Returns ResourceExhausted if there is not enough
+// memory, or if nearly all of the result would be padding.
+Result<engine::RunRequest> Join(Batch& batch, int64_t rows_padded);
 
 // Returns the outputs of each task, as views of the memory of `outputs`; nullopt if an output does not have rows_padded
 // rows.
-std::optional<std::vector<engine::TensorMap>> Split(const engine::TensorMap& outputs, const Batch& batch,
-                                                    int64_t rows_padded);
+std::optional<std::vector<engine::TensorMap>> Split(engine::TensorMap outputs, const Batch& batch, int64_t rows_padded);
 
 }  // namespace longshore::batching

@@ -66,6 +66,9 @@ std::shared_ptr<Share> Scheduler::GetShare(const std::string& name) {
 }
 
 void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks) {
+  if (tasks.size() == 1) {
+    if (const RunPtr run = BeginAtOnce(queue, &tasks.front())) return Pump(true, run);
+  }
   for (Task& task : tasks) {
     task.number = arrivals_.fetch_add(1, std::memory_order_relaxed);
     if (task.terms.cancelled.stop_possible()) WatchCancellation(queue, &task);
@@ -182,8 +185,8 @@ void Scheduler::StartReady(TimePoint now) {
     turns_.Remove(queue);  // Moves the queue to the end; Add ignores a queue without requests.
     turns_.Add(queue);
     queued_ -= static_cast<int64_t>(taken.batch.size() + taken.late.size());
-    for (Task& task : taken.late) dropped_.push_back({queue, std::move(task), now});
-    if (!taken.batch.empty()) Begin(queue, std::move(taken.batch), taken.ready, now);
+    for (Task& task : taken.late) Drop(queue, std::move(task), now);
+    if (!taken.batch.empty()) AddStartable(Begin(queue, std::move(taken.batch), taken.ready, now));
   }
 }
 
@@ -194,12 +197,23 @@ void Scheduler::StartBackground(TimePoint now) {
     background_.pop_front();
     Batch batch;
     batch.push_back(std::move(task));
-    Begin(queue, std::move(batch), now, now);
+    AddStartable(Begin(queue, std::move(batch), now, now));
   }
 }
 
-void Scheduler::Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now) {
-  auto run = std::make_shared<Run>(Run{.queue = queue, .batch = std::move(batch), .started = now, .filled = ready});
+void Scheduler::AddStartable(RunPtr run) {
+  startable_.push_back(std::move(run));
+  has_work_ = true;
+}
+
+void Scheduler::Drop(const StatePtr& queue, Task task, TimePoint now) {
+  dropped_.push_back({queue, std::move(task), now});
+  has_work_ = true;
+}
+
+Scheduler::RunPtr Scheduler::Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now) {
+  auto run = std::make_shared<Run>(
+      Run{.queue = queue, .batch = std::move(batch), .started = now, .filled = ready, .least = limits_.simulated_run});
   for (const Task& task : run->batch) {
     run->filled = std::max(run->filled, task.submitted);
     run->bytes += task.bytes;
@@ -219,8 +233,10 @@ void Scheduler::Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimeP
     background_running_ += 1;
   } else {
     busy_ -= now - born_;
+    load_.started += static_cast<int64_t>(run->batch.size());
+    for (const Task& task : run->batch) load_.queue_seconds += SecondsOf(now - task.submitted);
   }
-  startable_.push_back(std::move(run));
+  return run;
 }
 
 void Scheduler::Drain(const StatePtr& queue) {
@@ -231,8 +247,7 @@ void Scheduler::Drain(const StatePtr& queue) {
     StartReady(steady_clock::now());
   }
   Pump(false);
-  std::unique_lock lock(mutex_);
-  answered_.wait(lock, [&] { return queue->in_use == 0; });
+  for (int64_t left = queue->in_use; left != 0; left = queue->in_use) queue->in_use.wait(left);
 }
 
 TimePoint Scheduler::ExpiryAt() const {
@@ -247,7 +262,7 @@ void Scheduler::DropExpired(TimePoint now) {
   for (const auto& waiter : waiting) {
     const auto queue = std::static_pointer_cast<QueueState>(waiter);
     for (Task& task : queue->lane.TakeExpired(now)) {
-      dropped_.push_back({queue, std::move(task), now});
+      Drop(queue, std::move(task), now);
       queued_ -= 1;
     }
     next_deadline_ = std::min(next_deadline_, queue->lane.earliest_deadline());
@@ -260,7 +275,7 @@ void Scheduler::DropExpired(TimePoint now) {
 void Scheduler::DropBackground(const StatePtr& drained, TimePoint now) {
   for (auto& [queue, task] : std::exchange(background_, {})) {
     if (queue == drained || task.terms.deadline <= now) {
-      dropped_.push_back({queue, std::move(task), now});
+      Drop(queue, std::move(task), now);
     } else {
       next_deadline_ = std::min(next_deadline_, task.terms.deadline);
       background_.emplace_back(queue, std::move(task));

@@ -33,9 +33,10 @@ struct QueueState : Waiter, std::enable_shared_from_this<QueueState> {
   std::shared_ptr<engine::LoadedModel> model;
   const Options options;
   const std::shared_ptr<RunWatch> watch;
-  int64_t in_use = 0;                 // Requests whose done callback has not returned, plus runs being started.
   std::set<std::string> unbatchable;  // Signatures whose outputs did not have one row per input row.
   Forecast forecast;
+  // Requests whose done callback has not returned, plus runs being started. Changed without the mutex, too.
+  std::atomic<int64_t> in_use = 0;
 };
 
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
@@ -68,6 +69,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     int64_t rows_padded = 0;
     int64_t bytes = 0;    // Size of the padded inputs.
     Duration charged{0};  // Time charged to the queue's share when the run began.
+    Duration least{0};    // How long the run keeps its slot at least.
     bool background = false;
     std::shared_ptr<WatchedRun> watched = nullptr;  // Null: the run is not recorded.
   };
@@ -92,22 +94,28 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void Enqueue(const StatePtr& queue, Task task);
   void StartReady(TimePoint now);  // Moves batches into startable_ while slots are free.
   void StartBackground(TimePoint now);
-  void Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now);
+  void AddStartable(RunPtr run);
+  void Drop(const StatePtr& queue, Task task, TimePoint now);
+  RunPtr Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now);
 
-  // Answers the dropped requests and starts the startable runs. Requires that the mutex is not held. `on_this_thread`:
-  // the caller has nothing else to do, so the engine may compute one short run on this thread.
-  void Pump(bool on_this_thread);
+  // Takes a slot for a request that need not wait. Returns null, and leaves the task as it is, if the request has to
+  // pass through its queue. Requires that the mutex is not held.
+  RunPtr BeginAtOnce(const StatePtr& queue, Task* task);
+  // Starts the run, if it is not null, and the startable runs, and answers the dropped requests. Requires that the
+  // mutex is not held. `on_this_thread`: the caller has nothing else to do, so the engine may compute one short run on
+  // this thread.
+  void Pump(bool on_this_thread, const RunPtr& first = nullptr);
+  void PumpSome(bool on_this_thread);
   static void BeginWatch(Run& run, engine::RunRequest* request);
   static void EndWatch(Run& run, const Result<engine::RunResult>& result);
   void Start(const RunPtr& run, bool on_this_thread);  // `on_this_thread` as for Pump.
   void Ended(const RunPtr& run, Result<engine::RunResult> result);
-  void Finish(const RunPtr& run, Result<engine::RunResult> result,
-              Duration held);                      // `held`: how long the slot was in use.
+  void Finish(const RunPtr& run, Result<engine::RunResult> result, TimePoint now);
   void Retry(const RunPtr& run, bool each_alone);  // Under the mutex.
   void FreeSlot(const Run& run, TimePoint now);    // Under the mutex.
-  void Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome);
-  void Release(const StatePtr& queue);  // Decrements in_use.
-  void RunTimer();                      // The function of the timer thread.
+  static void Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome);
+  static void Release(const StatePtr& queue);  // Decrements in_use.
+  void RunTimer();                             // The function of the timer thread.
   void DropExpired(TimePoint now);
   void DropBackground(const StatePtr& drained, TimePoint now);  // Under the mutex.
   TimePoint ExpiryAt() const;                                   // When DropExpired should run next.
@@ -115,13 +123,15 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
 
   mutable std::mutex mutex_;
   std::condition_variable timer_wake_;
-  std::condition_variable answered_;
   Limits limits_;
   bool stopping_ = false;
   Turns turns_;
   std::map<std::string, std::weak_ptr<Share>> shares_;  // Key: name.
   std::deque<RunPtr> startable_;                        // Each run holds a slot already.
   std::vector<Dropped> dropped_;
+  // False: startable_ and dropped_ are empty. Written under the mutex. A thread may read it without the mutex to find
+  // out whether it has to pump: it sees its own writes, and whoever adds work to the lists pumps afterwards.
+  std::atomic<bool> has_work_ = false;
   std::deque<std::pair<StatePtr, Task>> background_;        // Background requests that wait.
   int64_t background_running_ = 0;                          // Part of load_.running.
   std::multimap<TimePoint, std::function<void()>> timers_;  // Ends of simulated runs: at most one per slot.

@@ -15,7 +15,7 @@ using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
 // Like Join, but turns std::bad_alloc into an error, which the requests of the batch get.
-Result<engine::RunRequest> JoinOrError(const Batch& batch, int64_t rows_padded) {
+Result<engine::RunRequest> JoinOrError(Batch& batch, int64_t rows_padded) {
   try {
     return Join(batch, rows_padded);
   } catch (const std::bad_alloc&) {
@@ -25,39 +25,62 @@ Result<engine::RunRequest> JoinOrError(const Batch& batch, int64_t rows_padded) 
 
 microseconds Between(TimePoint from, TimePoint to) { return std::chrono::duration_cast<microseconds>(to - from); }
 
+// An engine may call back from within Run. Without this flag, calls of Pump would nest once per waiting request and
+// overflow the stack.
+thread_local bool pumping = false;
+
 }  // namespace
 
-void Scheduler::Pump(bool on_this_thread) {
-  // An engine may call back from within Run. Without this check, calls of Pump would nest once per waiting request and
-  // overflow the stack.
-  static thread_local bool pumping = false;
+Scheduler::RunPtr Scheduler::BeginAtOnce(const StatePtr& queue, Task* task) {
+  if (pumping || !task->key.empty() || task->terms.cancelled.stop_requested()) return nullptr;
+  const TimePoint now = task->submitted;
+  const std::lock_guard lock(mutex_);
+  if (load_.running >= limits_.concurrent_runs_max || !turns_.waiting().empty()) return nullptr;
+  if (!queue->lane.HasRoom(task->key, task->rows, 1)) return nullptr;
+  const bool has_deadline = task->terms.deadline != TimePoint::max();
+  if (has_deadline && task->terms.deadline - now < queue->forecast.AtLeast(task->request.signature, task->bytes, now))
+    return nullptr;
+  queue->in_use += 1;
+  Batch batch;
+  batch.push_back(std::move(*task));
+  return Begin(queue, std::move(batch), now, now);
+}
+
+void Scheduler::Pump(bool on_this_thread, const RunPtr& first) {
   if (pumping) return;
   pumping = true;
   const std::unique_ptr<bool, void (*)(bool*)> done(&pumping, [](bool* flag) { *flag = false; });
+  if (first) {
+    Start(first, on_this_thread);
+    Release(first->queue);
+  }
   // Only the first run may be computed on this thread; otherwise a frontend's thread could stay here for as long as
   // other threads submit requests.
-  for (;; on_this_thread = false) {
-    RunPtr run;
-    std::vector<Dropped> dropped;
-    {
-      const std::lock_guard lock(mutex_);
-      dropped.swap(dropped_);
-      load_.refused += std::ranges::count_if(
-          dropped, [](const Dropped& one) { return !one.cancelled() && !one.task.terms.background; });
-      if (startable_.empty() && dropped.empty()) break;
-      if (!startable_.empty()) {
-        run = std::move(startable_.front());
-        startable_.pop_front();
-      }
+  for (on_this_thread = on_this_thread && !first; has_work_; on_this_thread = false) PumpSome(on_this_thread);
+}
+
+// Answers all dropped requests and starts one run.
+void Scheduler::PumpSome(bool on_this_thread) {
+  RunPtr run;
+  std::vector<Dropped> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    dropped.swap(dropped_);
+    load_.refused += std::ranges::count_if(
+        dropped, [](const Dropped& one) { return !one.cancelled() && !one.task.terms.background; });
+    if (!startable_.empty()) {
+      run = std::move(startable_.front());
+      startable_.pop_front();
     }
-    for (Dropped& one : dropped) {
-      Answer(one.queue, &one.task,
-             tl::make_unexpected(one.cancelled() ? WasCancelled() : HasWaitedTooLong(one.task, one.at)));
-    }
-    if (!run) continue;
-    Start(run, on_this_thread);
-    Release(run->queue);
+    has_work_ = !startable_.empty();
   }
+  for (Dropped& one : dropped) {
+    Answer(one.queue, &one.task,
+           tl::make_unexpected(one.cancelled() ? WasCancelled() : HasWaitedTooLong(one.task, one.at)));
+  }
+  if (!run) return;
+  Start(run, on_this_thread);
+  Release(run->queue);
 }
 
 // If there is too little memory to record a run, the run continues. The watch then notices that its WatchedRun is
@@ -89,12 +112,6 @@ void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) try 
 }
 
 void Scheduler::Start(const RunPtr& run, bool on_this_thread) {
-  run->started = steady_clock::now();
-  if (!run->background) {
-    const std::lock_guard lock(mutex_);
-    load_.started += static_cast<int64_t>(run->batch.size());
-    for (const Task& task : run->batch) load_.queue_seconds += SecondsOf(run->started - task.submitted);
-  }
   auto joined = JoinOrError(run->batch, run->rows_padded);
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
@@ -137,30 +154,25 @@ void Scheduler::Retry(const RunPtr& run, bool each_alone) {
 
 void Scheduler::Ended(const RunPtr& run, Result<engine::RunResult> result) {
   const TimePoint now = steady_clock::now();
-  {
-    const std::lock_guard lock(mutex_);
-    const TimePoint end = run->started + limits_.simulated_run;
-    if (now < end) {
-      timers_.emplace(end, [this, run, result = std::move(result)]() mutable {
-        const Duration held = steady_clock::now() - run->started;
-        if (result) result->took = held;
-        Finish(run, std::move(result), held);
-      });
-      if (end < timer_at_) timer_wake_.notify_one();
-      return;
-    }
-  }
-  Finish(run, std::move(result), now - run->started);
+  const TimePoint end = run->started + run->least;
+  if (now >= end) return Finish(run, std::move(result), now);
+  const std::lock_guard lock(mutex_);
+  timers_.emplace(end, [this, run, result = std::move(result)]() mutable {
+    const TimePoint ended = steady_clock::now();
+    if (result) result->took = ended - run->started;
+    Finish(run, std::move(result), ended);
+  });
+  if (end < timer_at_) timer_wake_.notify_one();
 }
 
-void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Duration held) {
+void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, TimePoint now) {
+  const Duration held = now - run->started;
   std::optional<std::vector<engine::TensorMap>> parts;
-  if (result) parts = Split(result->outputs, run->batch, run->rows_padded);
+  if (result) parts = Split(std::move(result->outputs), run->batch, run->rows_padded);
   const bool uneven = result && !parts;
   const bool poisoned = !result && run->batch.size() > 1 && MayBeCausedByOneRequest(result.error());
   {
     const std::lock_guard lock(mutex_);
-    const TimePoint now = steady_clock::now();
     const std::string& signature = run->batch.front().request.signature;
     if (result) run->queue->forecast.Record(signature, run->bytes, held, now);
     if (uneven) run->queue->unbatchable.insert(signature);
@@ -199,8 +211,7 @@ void Scheduler::Answer(const StatePtr& queue, Task* task, Result<RunOutcome> out
 }
 
 void Scheduler::Release(const StatePtr& queue) {
-  const std::lock_guard lock(mutex_);
-  if (--queue->in_use == 0) answered_.notify_all();
+  if (queue->in_use.fetch_sub(1) == 1) queue->in_use.notify_all();
 }
 
 }  // namespace longshore::batching
