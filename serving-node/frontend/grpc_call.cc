@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Returns the span of the caller that the metadata names; nullopt if there is none, or if it is not valid.
+// Returns the span of the caller, from the metadata traceparent; nullopt if it is absent or not valid.
 std::optional<tracing::Context> ParentOf(const Call& call) {
   std::vector<std::string_view> parents;
   std::vector<std::string_view> states;
@@ -21,10 +21,10 @@ std::optional<tracing::Context> ParentOf(const Call& call) {
 
 // Returns the name of the connection for InFlight. It is "" if many clients share the name (a unix socket) or the
 // connection (a peer).
-std::string_view ConnectionOf(const Call& call, routing::Protocol protocol) {
+const std::string& ConnectionOf(const Call& call, routing::Protocol protocol) {
+  static const std::string none;
   const std::string& address = call.peer().address;
-  if (protocol == routing::Protocol::kPeer || address.starts_with("unix:")) return {};
-  return address;
+  return protocol == routing::Protocol::kPeer || address.starts_with("unix:") ? none : address;
 }
 
 }  // namespace

@@ -5,41 +5,44 @@ namespace longshore::frontend {
 InFlight::InFlight(const Limits& limits)
     : limits_(limits), answers_(std::make_shared<http::BytePool>(limits.answer_bytes_max)) {}
 
-Result<InFlight::Slot> InFlight::Enter(std::string_view connection) {
-  std::string name(connection);
-  RETURN_IF_ERROR(Take(name));
-  return std::make_shared<Request>(*this, std::move(name));
+Result<InFlight::Slot> InFlight::Enter(const std::string& connection) {
+  ASSIGN_OR_RETURN(Taken::value_type* const taken, Take(connection));
+  return std::make_shared<Request>(*this, taken);
 }
 
-Status InFlight::Check(std::string_view connection) const {
-  const std::string name(connection);
+Status InFlight::Check(const std::string& connection) const {
   const std::lock_guard lock(mutex_);
-  return CheckLocked(name);
+  const auto taken = taken_by_connection_.find(connection);
+  return CheckLocked(taken == taken_by_connection_.end() ? 0 : taken->second);
 }
 
-Status InFlight::CheckLocked(const std::string& connection) const {
+Status InFlight::CheckLocked(size_t taken_by_connection) const {
   if (taken_ >= limits_.requests_max) return ResourceExhausted("too many requests are in flight on this node");
-  if (connection.empty()) return {};
-  const auto taken = taken_by_connection_.find(connection);
-  if (taken == taken_by_connection_.end() || taken->second < limits_.connection_requests_max) return {};
+  if (taken_by_connection < limits_.connection_requests_max) return {};
   return ResourceExhausted("too many requests are in flight on this connection: the limit is {}",
                            limits_.connection_requests_max);
 }
 
-Status InFlight::Take(const std::string& connection) {
+// Returns the entry of the connection, which exists until its last slot is released; null for "".
+Result<InFlight::Taken::value_type*> InFlight::Take(const std::string& connection) {
   const std::lock_guard lock(mutex_);
-  RETURN_IF_ERROR(CheckLocked(connection));
-  if (!connection.empty()) ++taken_by_connection_[connection];
+  RETURN_IF_ERROR(CheckLocked(0));
+  Taken::value_type* entry = nullptr;
+  if (!connection.empty()) {
+    entry = &*taken_by_connection_.try_emplace(connection, 0).first;
+    RETURN_IF_ERROR(CheckLocked(entry->second));
+    ++entry->second;
+  }
   ++taken_;
-  return {};
+  return entry;
 }
 
-void InFlight::Release(const std::string& connection) {
+void InFlight::Release(Taken::value_type* connection) {
   const std::lock_guard lock(mutex_);
   --taken_;
-  if (connection.empty()) return;
-  const auto taken = taken_by_connection_.find(connection);
-  if (--taken->second == 0) taken_by_connection_.erase(taken);
+  if (connection != nullptr && --connection->second == 0) {
+    taken_by_connection_.erase(taken_by_connection_.find(connection->first));
+  }
 }
 
 Status InFlight::Request::HoldAnswer(size_t bytes) {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
 #include "common/base/error.h"
@@ -21,7 +20,7 @@ class InFlight {
  public:
   struct Limits {
     size_t requests_max = std::numeric_limits<size_t>::max();
-    // HTTP/2 no longer counts a request that its client has reset, but gRPC may end the request's call much later.
+    // HTTP/2 no longer counts a request that its client has reset, but its run may end much later.
     // Without this limit, one connection that opens and resets requests could take all slots.
     size_t connection_requests_max = std::numeric_limits<size_t>::max();
     // The maximum size of all answers together that are not written yet.
@@ -35,27 +34,30 @@ class InFlight {
   // ResourceExhausted if all slots, or all slots of this connection, are taken; the request may succeed later.
   // `connection` is the name of a gRPC connection; "" for requests without a limit per connection, such as those by
   // REST, which has one request per connection.
-  Result<Slot> Enter(std::string_view connection = {});
+  Result<Slot> Enter(const std::string& connection = {});
   // Returns the error that Enter would return now.
-  Status Check(std::string_view connection = {}) const;
+  Status Check(const std::string& connection = {}) const;
 
  private:
-  Status CheckLocked(const std::string& connection) const;
-  Status Take(const std::string& connection);
-  void Release(const std::string& connection);
+  // How many slots each connection has taken.
+  using Taken = std::unordered_map<std::string, size_t>;
+  Status CheckLocked(size_t taken_by_connection) const;
+  Result<Taken::value_type*> Take(const std::string& connection);
+  void Release(Taken::value_type* connection);
 
   const Limits limits_;
   const std::shared_ptr<http::BytePool> answers_;
   mutable std::mutex mutex_;
   size_t taken_ = 0;
-  std::unordered_map<std::string, size_t> taken_by_connection_;  // Only connections that have slots.
+  Taken taken_by_connection_;  // Only connections that have slots.
 };
 
 // The slot and the answer memory that one request holds.
 class InFlight::Request {
  public:
-  Request(InFlight& in_flight, std::string connection)
-      : in_flight_(in_flight), connection_(std::move(connection)), answer_(in_flight.answers_) {}
+  // `connection` is null without a limit per connection.
+  Request(InFlight& in_flight, Taken::value_type* connection)
+      : in_flight_(in_flight), connection_(connection), answer_(in_flight.answers_) {}
   ~Request() { in_flight_.Release(connection_); }
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
@@ -66,7 +68,7 @@ class InFlight::Request {
 
  private:
   InFlight& in_flight_;
-  const std::string connection_;
+  Taken::value_type* const connection_;
   http::HeldBytes answer_;
 };
 

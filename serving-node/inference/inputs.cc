@@ -38,9 +38,8 @@ std::string Shown(const Names& names) {
 
 // Whether the request has exactly the inputs of the signature: the usual case, for which no lists are made.
 bool HasAllInputs(const Request& request, const tensorflow::SignatureDef& signature) {
-  const auto names = request.input_names();
-  return names.size() == signature.inputs().size() &&
-         std::ranges::all_of(names, [&](std::string_view name) { return signature.inputs().contains(name); });
+  return request.input_count() == signature.inputs().size() &&
+         std::ranges::all_of(signature.inputs(), [&](const auto& input) { return request.HasInput(input.first); });
 }
 
 Status CheckInputNames(const Request& request, const tensorflow::SignatureDef& signature) {

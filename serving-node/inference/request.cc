@@ -93,10 +93,16 @@ bool Request::ReadField(CodedInputStream* in, uint32_t tag, OtherFields others) 
 
 std::vector<std::string_view> Request::input_names() const {
   std::vector<std::string_view> names;
-  names.reserve(entries_.size() + inputs_.size());
+  names.reserve(input_count());
   for (const TensorEntry& entry : entries_) names.emplace_back(entry.name);
   for (const auto& [name, values] : inputs_) names.emplace_back(name);
   return names;
+}
+
+bool Request::HasInput(std::string_view name) const {
+  const auto entry = std::ranges::lower_bound(entries_, name, {}, &TensorEntry::name);
+  return (entry != entries_.end() && entry->name == name) ||
+         std::ranges::any_of(inputs_, [&](const auto& input) { return input.first == name; });
 }
 
 Result<engine::TensorMap> Request::ReadInputs(int64_t elements_max, size_t filled_bytes_max) const {

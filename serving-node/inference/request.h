@@ -44,6 +44,10 @@ class Request {
   // The names of the inputs in ascending order.
   std::vector<std::string_view> input_names() const;
 
+  size_t input_count() const { return entries_.size() + inputs_.size(); }
+  // Whether the request has an input of this name.
+  bool HasInput(std::string_view name) const;
+
   // Returns the inputs. ResourceExhausted if they have more than elements_max elements together, which is checked
   // before memory is allocated; InvalidArgument if a tensor is malformed or if it repeats its last value and thus fills
   // more than filled_bytes_max bytes.

@@ -77,9 +77,11 @@ void AppendText(int field, std::string_view text, std::string* out) {
 }
 
 void AppendMessage(int field, const google::protobuf::MessageLite& message, std::string* out) {
+  const size_t bytes = message.ByteSizeLong();
   AppendVarint(DelimitedTag(field), out);
-  AppendVarint(message.ByteSizeLong(), out);
-  message.AppendToString(out);
+  AppendVarint(bytes, out);
+  out->resize(out->size() + bytes);
+  message.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(out->data() + out->size() - bytes));
 }
 
 }  // namespace longshore::inference

@@ -34,9 +34,9 @@ bool BlamesTheRequest(Code code) {
 
 // Returns the rows of the inputs: the size of the first dimension if the signature leaves it open, otherwise 1.
 int64_t RowsOf(const engine::RunRequest& run, const inference::Signatures& signatures) {
+  const auto& infos = signatures.at(run.signature).inputs();
   for (const auto& [name, values] : run.inputs) {
-    const auto pattern = tensor::PatternOf(signatures.at(run.signature).inputs().at(name));
-    if (pattern && !pattern->empty() && pattern->front() < 0 && values.rank() > 0) return values.dim(0);
+    if (values.rank() > 0 && tensor::HasOpenRows(infos.at(name))) return values.dim(0);
   }
   return 1;
 }
@@ -152,9 +152,10 @@ void Execution::Submit(const std::shared_ptr<ActiveRun>& run, engine::RunRequest
 
 void Execution::Finish(const std::shared_ptr<ActiveRun>& run) const {
   if (run->noted) first_runs_.End(*run->candidate()->arm, true);
-  run->missed_deadline = run->request->call.deadline <= std::chrono::steady_clock::now();
+  const auto now = std::chrono::steady_clock::now();
+  run->missed_deadline = run->request->call.deadline <= now;
   if (run->outcome) run->users_run = {run->outcome->padded_rows, run->outcome->run_time};
-  Measure(*run);
+  Measure(*run, now - run->began);
   LogError(*run);
   OfferFailure(*run);
   if (run->is_suspicious()) {
@@ -257,11 +258,11 @@ void Execution::OfferFailure(const ActiveRun& run) const {
   if (failed) deps_.failures->Offer(Failure{run.request->call, run.ready, error});
 }
 
-void Execution::Measure(const ActiveRun& run) const {
+void Execution::Measure(const ActiveRun& run, std::chrono::nanoseconds took) const {
   deps_.statistics.Record({.model = run.ready->model,
                            .version = run.ready->version,
                            .rows = run.rows,
-                           .took = std::chrono::steady_clock::now() - run.began,
+                           .took = took,
                            .outcome = run.outcome ? &*run.outcome : nullptr,
                            .now = deps_.clock.Now()});
   const PredictCall& call = run.request->call;

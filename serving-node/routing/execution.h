@@ -2,6 +2,7 @@
 // request as a pair.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -36,7 +37,7 @@ class Execution {
   void LogError(const ActiveRun& run) const;
   void OfferFailure(const ActiveRun& run) const;
   void Answer(const std::shared_ptr<ActiveRun>& run) const;
-  void Measure(const ActiveRun& run) const;
+  void Measure(const ActiveRun& run, std::chrono::nanoseconds took) const;
   void SubmitAfterNote(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const;
   std::shared_ptr<evidence::Counters> CountersOf(const Request& request) const;
 

@@ -14,4 +14,10 @@ inline std::optional<Shape> PatternOf(const tensorflow::TensorInfo& info) {
   return info.has_tensor_shape() ? PatternFromProto(info.tensor_shape()) : std::nullopt;
 }
 
+// Whether the info states a shape whose first dimension may have any size.
+inline bool HasOpenRows(const tensorflow::TensorInfo& info) {
+  const auto& shape = info.tensor_shape();
+  return !shape.unknown_rank() && shape.dim_size() > 0 && shape.dim(0).size() < 0;
+}
+
 }  // namespace longshore::tensor

@@ -3,6 +3,7 @@
 #include <google/protobuf/wire_format_lite.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <climits>
 #include <cstring>
@@ -362,8 +363,11 @@ std::optional<Tensor> WireTensor::ReadExpected() const {
 size_t VarintBytes(uint64_t value) { return static_cast<size_t>(std::bit_width(value | 1) + 6) / 7; }
 
 void AppendVarint(uint64_t value, std::string* out) {
-  for (; value >= 0x80; value >>= 7) out->push_back(static_cast<char>(value | 0x80));
-  out->push_back(static_cast<char>(value));
+  std::array<char, 10> bytes;  // The longest varint.
+  size_t count = 0;
+  for (; value >= 0x80; value >>= 7) bytes[count++] = static_cast<char>(value | 0x80);
+  bytes[count++] = static_cast<char>(value);
+  out->append(bytes.data(), count);
 }
 
 size_t WireBytes(const Tensor& tensor, Encoding encoding) {
