@@ -531,6 +531,22 @@ TEST_F(Batching, ALargeRequestFailsWithItsPartAndRunsWholeIfOutputsHaveNoRows) {
   EXPECT_EQ(RowsOfRuns().back(), 3);
 }
 
+// The stack would overflow if each run began within the callback of the one before.
+TEST_F(Batching, RequestsOfCallbacksRunAfterTheCallbacks) {
+  std::atomic<int> left = 20000;
+  std::function<void()> next;
+  Queue queue(admission_, std::make_shared<ThreeMinuteModel>(), {});
+  next = [&] {
+    queue.Submit(RowsRequest({1, 2}), {}, [&](const Result<RunOutcome>& outcome) {
+      EXPECT_TRUE(outcome);
+      if (--left > 0) return next();
+      left.notify_all();
+    });
+  };
+  next();
+  for (int now = left; now != 0; now = left) left.wait(now);
+}
+
 // Several client threads cancel at random moments, before, while and after their requests wait: every request is
 // answered once, with its own rows or with an error, and the queue is empty at the end.
 TEST_F(Batching, ConcurrentCancellationsLeaveTheQueueEmpty) {

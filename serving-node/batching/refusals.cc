@@ -7,9 +7,16 @@ namespace {
 
 int64_t Milliseconds(Duration duration) { return std::chrono::ceil<std::chrono::milliseconds>(duration).count(); }
 
-Error DeadlineTooNear(Duration left, Duration at_least) {
-  return {Code::kDeadlineExceeded, fmt::format("The deadline is {} ms away, and the answer would take at least {} ms",
-                                               Milliseconds(left), Milliseconds(at_least))};
+// The wait before a request is known only roughly, and its client counts from an earlier time than this node. An answer
+// that comes after the deadline is lost work, so a request is admitted only if it could wait longer by this part.
+constexpr int kWaitMargin = 8;
+
+// `margin`: how much longer the answer may take because its wait is known only roughly.
+Error DeadlineTooNear(Duration left, Duration at_least, Duration margin) {
+  std::string text = fmt::format("The deadline is {} ms away, and the answer would take at least {} ms",
+                                 Milliseconds(left), Milliseconds(at_least));
+  if (at_least <= left) text += fmt::format("; its wait may take {} ms more than expected", Milliseconds(margin));
+  return {Code::kDeadlineExceeded, std::move(text)};
 }
 
 }  // namespace
@@ -60,10 +67,11 @@ std::optional<Error> RefuseLate(std::span<Task> tasks, const Lane& lane, const A
   // A request with a priority is assumed to overtake all others, because how many it overtakes is not computed.
   const Duration before =
       first.terms.priority > 0 ? Duration(0) : lane.WorkBefore(first, *forecast, arrival.now) / arrival.runs_max;
-  if (alone + before <= left) return std::nullopt;
+  const Duration margin = before / kWaitMargin;
+  if (alone + before + margin <= left) return std::nullopt;
   const bool is_probe = alone > left && left > Duration(0) && tasks.size() == 1;
   if (!is_probe || !forecast->AllowProbe(signature, lane.RunBytes(first), arrival.now)) {
-    return DeadlineTooNear(left, alone + before);
+    return DeadlineTooNear(left, alone + before, margin);
   }
   first.is_probe = true;
   first.key.clear();  // A probe runs alone, so that its own run time is measured.
