@@ -14,7 +14,7 @@ import grpc
 import numpy as np
 import pytest
 from calls import MODELS, SECONDS, predict, request
-from http2 import CANCEL, CONTINUATION, END_STREAM, HEADERS, PING, RST_STREAM, SETTINGS
+from http2 import CANCEL, CONTINUATION, DATA, END_STREAM, FRAME_MAX, HEADERS, PING, RST_STREAM, SETTINGS
 from http2 import Connection, call, framed, header, header_added_to_table, table_entry
 from serving import running_node
 
@@ -22,7 +22,7 @@ MODEL = "half_plus_two_tf1"
 HEALTH = "/grpc.health.v1.Health/Check"
 PREDICT = "/tensorflow.serving.PredictionService/Predict"
 UNKNOWN_METHOD = "/no.Such/Method"
-RESET_CALL_BYTES = 64 << 10  # Measured: 20 to 40 KB.
+FLOOD_BYTES = 16 << 20  # The node may use so much more memory than before a flood. Measured: 1 MB.
 
 
 @pytest.fixture(scope="module")
@@ -137,15 +137,10 @@ def busy_processors():
 @pytest.mark.parametrize("environment", [contextlib.nullcontext, busy_processors], ids=["quiet", "busy"])
 @pytest.mark.parametrize("path", [UNKNOWN_METHOD, HEALTH, PREDICT])
 def test_cve_2023_44487_rapid_reset_harms_neither_the_node_nor_its_other_clients(node, path, environment):
-    """gRPC may end a reset call late. Until then the call uses at most RESET_CALL_BYTES, which are freed afterwards."""
     before = resident_bytes(node)
     with environment():
-        sent = rapid_reset(node, path)
-    assert resident_bytes(node) - before < max(64 << 20, sent * RESET_CALL_BYTES)
-    deadline = time.monotonic() + SECONDS
-    while resident_bytes(node) - before > 64 << 20 and time.monotonic() < deadline:
-        predict(node, request(MODEL, x=np.array([2], np.float32)))
-    assert resident_bytes(node) - before < 64 << 20
+        assert rapid_reset(node, path) < 20_000, "the node did not close the connection"
+    assert resident_bytes(node) - before < FLOOD_BYTES
 
 
 def rapid_reset(node, path) -> int:
@@ -191,22 +186,24 @@ def endless_header(node, size: int):
 
 
 @pytest.mark.contract("S8")
-def test_an_endless_header_uses_memory_in_proportion_to_the_bytes_sent(node):
-    """gRPC 1.51 limits the size of each CONTINUATION frame, not of all together, so a lower limit is not possible."""
+def test_cve_2024_28182_an_endless_header_ends_its_connection(node):
     before = resident_bytes(node)
     with endless_header(node, 32 << 20) as sent:
+        assert sent < 32 << 20
         assert predict(node, request(MODEL, x=np.array([2], np.float32))).outputs["y"].float_val == [3.0]
-    assert resident_bytes(node) - before < 4 * sent  # Includes the buffers that the bytes were read into.
+    assert resident_bytes(node) - before < FLOOD_BYTES
 
 
 @pytest.mark.contract("S8")
 def test_clients_that_disconnect_while_sending_do_not_keep_a_node_from_draining(tmp_path):
-    """gRPC 1.51 misses the end of about one in ten such connections. running_node checks at its end that the node exits."""
+    """running_node checks at its end that the node exits."""
     with running_node(tmp_path, MODEL, MODELS / MODEL, "--connection_age_max_ms=0") as node:
         node.serving()
         for _ in range(60):
-            with endless_header(node, 16 << 20):
-                pass
+            with Connection(node.grpc_port) as connection:
+                stream = connection.next_stream()
+                message = connection.frame(DATA, 0, stream, framed(b"x" * 100_000)[:FRAME_MAX])
+                connection.send(connection.header_frames(stream, call(PREDICT)) + message)
 
 
 @pytest.mark.contract("S8")
@@ -215,7 +212,7 @@ def test_a_header_that_grows_when_decoded_is_limited(node):
     before = resident_bytes(node)
     with Connection(node.grpc_port) as connection:
         connection.answer(connection.request(call(UNKNOWN_METHOD, header_added_to_table("x-bomb", "b" * 4000), table_entry(62) * 16000)))
-    assert resident_bytes(node) - before < 16 << 20
+    assert resident_bytes(node) - before < FLOOD_BYTES
 
 
 def unread_answers(node, count: int) -> Connection:
@@ -248,6 +245,17 @@ def test_unread_answers_count_as_in_flight_until_their_calls_are_cancelled(tmp_p
         with unread_answers(node, 2):
             node.until(lambda: is_rejected(node) or None)
             node.until(lambda: not is_rejected(node) or None)  # After 10 seconds.
+
+
+@pytest.mark.contract("S7")
+def test_an_overloaded_node_refuses_a_prediction_before_its_body_arrives(tmp_path):
+    with running_node(tmp_path, MODEL, MODELS / MODEL, "--max_requests_in_flight=1", "--connection_age_max_ms=0") as node:
+        node.serving()
+        with unread_answers(node, 1), Connection(node.grpc_port) as connection:
+            stream = connection.next_stream()
+            connection.send(connection.header_frames(stream, call(PREDICT)))
+            assert "grpc-status\x018" in connection.answer(stream)
+            assert "grpc-status\x010" in connection.answer(connection.request(call(HEALTH)))
 
 
 @pytest.mark.contract("S8", "S11")
@@ -292,4 +300,4 @@ def test_endless_empty_settings_use_no_memory(node):
         for _ in range(500):
             if not connection.send(connection.frame(SETTINGS, 0, 0, b"") * 100) or time.monotonic() - begun > 20:
                 break
-    assert resident_bytes(node) - before < 32 << 20
+    assert resident_bytes(node) - before < FLOOD_BYTES

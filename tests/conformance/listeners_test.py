@@ -6,6 +6,7 @@ import gzip
 import http.client
 import json
 import os
+import queue
 import socket
 import stat
 import threading
@@ -15,13 +16,12 @@ import grpc
 import numpy as np
 import pytest
 from calls import MODELS, SECONDS, predict, request, run_node
-from http2 import Connection, call, framed
 from rest_test import HALF, ask
 from serving import running_node
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 MODEL = "half_plus_two_tf1"
-REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+REFLECTIONS = [f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo" for version in ("v1", "v1alpha")]
 
 
 def send_raw(node, sent: bytes) -> bytes:
@@ -76,15 +76,39 @@ def test_the_unix_socket_may_be_the_only_listener(tmp_path):
 
 
 @pytest.mark.contract("F15")
-@pytest.mark.parametrize("flags, status", [([], "12"), (["--enable_reflection"], None)])
-def test_reflection_is_enabled_by_its_flag(tmp_path, flags, status):
-    with running_node(tmp_path, MODEL, MODELS / MODEL, *flags) as node:
-        node.serving()
-        reflection_request = b"\x3a\x00"  # list_services
-        with Connection(node.grpc_port) as connection:
-            stream = connection.request(call(REFLECTION), framed(reflection_request))
-            answer = connection.answer(stream)
-        assert (f"grpc-status\x02{status}" in answer) if status else ("grpc-status\x010" in answer)
+@pytest.mark.parametrize("method", REFLECTIONS)
+def test_reflection_needs_its_flag(tmp_path, method):
+    with running_node(tmp_path, MODEL, MODELS / MODEL) as node:
+        with pytest.raises(grpc.RpcError) as caught:
+            next(node.serving().channel.stream_stream(method, bytes, bytes)(iter([b""]), timeout=SECONDS))
+        assert caught.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+def reflection_request(field: int, text: str) -> bytes:
+    """A ServerReflectionRequest (https://github.com/grpc/grpc/blob/master/src/proto/grpc/reflection/v1/reflection.proto)."""
+    return bytes([field << 3 | 2, len(text)]) + text.encode()
+
+
+@pytest.mark.contract("F15")
+@pytest.mark.parametrize("method", REFLECTIONS)
+def test_reflection_describes_the_services_in_one_conversation(tmp_path, method):
+    asked = queue.Queue()
+    with running_node(tmp_path, MODEL, MODELS / MODEL, "--enable_reflection") as node:
+        answers = node.serving().channel.stream_stream(method, bytes, bytes)(iter(asked.get, None), timeout=SECONDS)
+
+        def ask_for(field: int, text: str) -> bytes:
+            asked.put(reflection_request(field, text))
+            return next(answers)
+
+        services = ask_for(7, "")
+        for service in ["tensorflow.serving.PredictionService", "grpc.health.v1.Health", method.split("/")[1]]:
+            assert service.encode() in services
+        assert b"PredictRequest" in ask_for(4, "tensorflow.serving.PredictionService.Predict")
+        assert b"TensorProto" in ask_for(3, "tensorflow/core/framework/tensor.proto")
+        assert b"no.Such" in ask_for(4, "no.Such"), "An unknown name gets an error, and the conversation goes on."
+        assert services == ask_for(7, "")
+        asked.put(None)
+        assert list(answers) == [] and answers.code() == grpc.StatusCode.OK
 
 
 # ---------------------------------------------------------------------------------------------------------------- HTTP

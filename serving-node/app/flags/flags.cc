@@ -92,7 +92,8 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
                  "text-proto ConfigProto with intra_op_ and inter_op_parallelism_threads")
       ->group(group);
   app.add_option("--grpc_channel_arguments", flags.grpc_channel_arguments,
-                 "arguments of the gRPC server: name=value,name=value")
+                 "settings of the gRPC server by their names in gRPC C++: name=value,name=value; the log names those "
+                 "that have no effect")
       ->delimiter(',')
       ->group(group);
 }

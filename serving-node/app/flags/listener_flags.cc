@@ -35,7 +35,8 @@ void ListenerFlags::AddTo(CLI::App& app) {
       "largest number of open gRPC connections; further ones wait in the system's backlog [10000]")
       ->check(CLI::PositiveNumber);
   add("--grpc_memory_quota_bytes", grpc_memory_bytes_max,
-      "memory for gRPC's buffers in bytes; close to this limit gRPC reads more slowly; 0: no limit [4294967296]");
+      "total bytes of the gRPC requests that are not parsed yet; a request that would exceed this is refused with "
+      "RESOURCE_EXHAUSTED; 0: no limit [4294967296]");
   add("--grpc_min_bytes_per_second", grpc_bytes_per_second_min,
       "a call is cancelled if, after ten seconds of grace, its client reads the answer more slowly than this [262144]")
       ->check(CLI::PositiveNumber);
