@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::string_view kAuthorization = "authorization";
 
+// The server of the peer ends a connection on which a header value has more than 64 KiB, as it was sent.
+constexpr size_t kClientPartBytesMax = size_t{24} << 10;
+
 std::string_view Header(const PredictCall& call, std::string_view name) {
   return HeaderValue(call.headers, name).value_or(std::string_view());
 }
@@ -73,7 +76,12 @@ ForwardCall HomeCall(const Request& request) {
   const auth::Caller& caller = request.call.caller;
   client.set_client(caller.client);
   if (caller.claims) client.set_claims(DumpJson(*caller.claims));
-  call.metadata.emplace_back(kHopClientHeader, client.SerializeAsString());
+  const std::string bytes = client.SerializeAsString();
+  std::string_view rest = bytes;
+  for (; rest.size() > kClientPartBytesMax; rest.remove_prefix(kClientPartBytesMax)) {
+    call.metadata.emplace_back(kHopClientHeader, rest.substr(0, kClientPartBytesMax));
+  }
+  call.metadata.emplace_back(kHopClientHeader, rest);
   return call;
 }
 
@@ -98,11 +106,14 @@ Result<Hop> ParseHop(const PredictCall& call) {
 }
 
 Result<ForwardedClient> ClientOf(const PredictCall& call) {
-  const std::string_view bytes = Header(call, kHopClientHeader);
+  std::string bytes;
+  for (const auto& [name, value] : call.headers) {
+    if (name == kHopClientHeader) bytes += value;
+  }
   const Error invalid = {Code::kInvalidArgument,
                          fmt::format("the header {} of a peer's request cannot be parsed", kHopClientHeader)};
   peer::ClientHeaders sent;
-  if (!sent.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return tl::make_unexpected(invalid);
+  if (!sent.ParseFromString(bytes)) return tl::make_unexpected(invalid);
   ForwardedClient client;
   for (auto& header : *sent.mutable_headers()) {
     client.headers.emplace_back(std::move(*header.mutable_name()), std::move(*header.mutable_value()));

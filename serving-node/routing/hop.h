@@ -36,7 +36,8 @@ inline constexpr const char* kHopBinHeader = "x-longshore-bin";
 
 // The client's headers as a serialized peer::ClientHeaders, because the assignment to a version may need any of them.
 // The client's bearer token is left out, because the node that received the request has already checked it. Its
-// verified identity (PredictCall::caller) is sent instead, because match rules may need it.
+// verified identity (PredictCall::caller) is sent instead, because match rules may need it. Large headers are sent in
+// parts, as several values, which the receiver joins.
 inline constexpr const char* kHopClientHeader = "x-longshore-client-bin";
 // The value "1" means that the connection to another peer already broke while that peer had the request.
 inline constexpr const char* kHopDiedHeader = "x-longshore-died";

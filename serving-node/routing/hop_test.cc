@@ -34,6 +34,15 @@ TEST(Hop, AHomeGetsTheHeadersOfTheClientWithoutItsToken) {
   for (const auto& [name, value] : sent.metadata) EXPECT_EQ(value.find("secret"), value.npos) << name;
 }
 
+TEST(Hop, SendsLargeHeadersOfTheClientInParts) {
+  const std::string large(60000, 'x');
+  const ForwardCall sent = HomeCall(FromClient({{"x-large", large}, {"x-user", "alice"}}));
+  for (const auto& [name, value] : sent.metadata) EXPECT_LE(value.size(), 24 << 10) << name;
+  const auto client = ClientOf(Received(sent));
+  ASSERT_TRUE(client);
+  EXPECT_THAT(client->headers, ElementsAre(Pair("x-large", large), Pair("x-user", "alice")));
+}
+
 TEST(Hop, KeepsThePriorityOnTheWayToAHome) {
   Request request = FromClient({});
   request.priority = 7;

@@ -104,7 +104,7 @@ def test_reflection_describes_the_services_in_one_conversation(tmp_path, method)
         for service in ["tensorflow.serving.PredictionService", "grpc.health.v1.Health", method.split("/")[1]]:
             assert service.encode() in services
         assert b"PredictRequest" in ask_for(4, "tensorflow.serving.PredictionService.Predict")
-        assert b"TensorProto" in ask_for(3, "tensorflow/core/framework/tensor.proto")
+        assert b"TensorProto" in ask_for(3, "tensorflow/tensor.proto")
         assert b"no.Such" in ask_for(4, "no.Such"), "An unknown name gets an error, and the conversation goes on."
         assert services == ask_for(7, "")
         asked.put(None)
