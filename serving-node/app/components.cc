@@ -42,11 +42,7 @@ Status BuildManaged(const flags::Flags& flags, Components& components) {
 }
 
 frontend::InFlight::Limits InFlightLimits(const flags::ListenerFlags& flags) {
-  return {.requests_max = flags.requests_in_flight_max,
-          // Twice the limit that gRPC tells clients: a client may start a call before this node has ended the previous
-          // one.
-          .connection_requests_max = 2 * static_cast<size_t>(flags.grpc_streams_max),
-          .answer_bytes_max = flags.answer_bytes_max};
+  return {.requests_max = flags.requests_in_flight_max, .answer_bytes_max = flags.answer_bytes_max};
 }
 
 // Drops the metric labels of an unloaded version, and those of its model if the model is no longer wanted.

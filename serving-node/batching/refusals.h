@@ -24,8 +24,8 @@ struct Arrival {
   TimePoint now;
 };
 // Checks the deadline of an arriving request, given as one task or as the tasks it was split into. Returns
-// DeadlineExceeded if the deadline cannot be met with the work that waits before the request and a margin of an eighth of
-// its time, because a wait is known only roughly. Sets least_run and likely_run of the tasks. Requires: at least one
+// DeadlineExceeded if the deadline cannot be met with the work that waits before the request and a margin of an eighth
+// of its time, because a wait is known only roughly. Sets least_run and likely_run of the tasks. Requires: at least one
 // task.
 std::optional<Error> RefuseLate(std::span<Task> tasks, const Lane& lane, const Arrival& arrival, Forecast* forecast);
 

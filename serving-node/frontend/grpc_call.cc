@@ -19,14 +19,6 @@ std::optional<tracing::Context> ParentOf(const Call& call) {
   return tracing::ParseContext({.traceparents = parents, .tracestates = states});
 }
 
-// Returns the name of the connection for InFlight. It is "" if many clients share the name (a unix socket) or the
-// connection (a peer).
-const std::string& ConnectionOf(const Call& call, routing::Protocol protocol) {
-  static const std::string none;
-  const std::string& address = call.peer().address;
-  return protocol == routing::Protocol::kPeer || address.starts_with("unix:") ? none : address;
-}
-
 }  // namespace
 
 routing::Headers HeadersOf(const Call& call) {
@@ -50,9 +42,9 @@ MeteredRequest Meter(const Call& call, const CallOptions& options, routing::Api 
                               [&call] { return ParentOf(call); });
 }
 
-Result<InFlight::Slot> Enter(const Call& call, const CallOptions& options) {
+Result<InFlight::Slot> Enter(const CallOptions& options) {
   if (options.in_flight == nullptr) return InFlight::Slot();
-  return options.in_flight->Enter(ConnectionOf(call, options.protocol));
+  return options.in_flight->Enter();
 }
 
 void AddNode(Call& call, const CallOptions& options) {
@@ -61,15 +53,14 @@ void AddNode(Call& call, const CallOptions& options) {
 
 // A client ends a call at its own deadline, which is a little earlier than the one that this node computes: gRPC rounds
 // the time left up by at most a hundredth when it sends it, and the request may have been delayed on its way.
-Error WhyEnded(const Call& call, steady_clock::time_point now) {
+Code CodeOfEnd(const Call& call, steady_clock::time_point now) {
   constexpr int kRounding = 64;
   constexpr auto kDelay = milliseconds(10);
   const auto deadline = call.deadline();
   const bool has_deadline = deadline != steady_clock::time_point::max();
-  if (has_deadline && (now >= deadline || deadline - now <= (deadline - call.began_at()) / kRounding + kDelay)) {
-    return {Code::kDeadlineExceeded, "the deadline of the request passed"};
-  }
-  return {Code::kCancelled, "the client cancelled the request"};
+  const bool is_late =
+      has_deadline && (now >= deadline || deadline - now <= (deadline - call.began_at()) / kRounding + kDelay);
+  return is_late ? Code::kDeadlineExceeded : Code::kCancelled;
 }
 
 void RefuseForNow(Call& call, const Error& error) {
@@ -81,40 +72,48 @@ void Refuse(Call& call, const Error& error) {
   MayRetry(error) ? RefuseForNow(call, error) : call.Finish(tl::make_unexpected(error));
 }
 
-void Refuse(Call& call, const MeteredRequest& metered, const Error& error) {
-  metered.End(error.code, {});
-  error.code == Code::kInvalidArgument ? call.Finish(tl::make_unexpected(error)) : RefuseForNow(call, error);
-}
-
 grpc_server::Method Predicting(const CallOptions& options, routing::Api api, PredictHandler predict) {
-  const auto refuse = [&options, api](const CallPtr& call, const Error& error) {
+  const auto refuse = [](const CallPtr& call, const MeteredRequest& metered, const Error& error) {
+    metered.End(error.code, {});
+    RefuseForNow(*call, error);
+  };
+  const auto on_head = [&options, api, refuse](const CallPtr& call) {
+    const Status free = options.in_flight->Check();
+    if (free) return;
     AddNode(*call, options);
-    Refuse(*call, Meter(*call, options, api), error);
+    refuse(call, Meter(*call, options, api), free.error());
   };
-  const auto on_head = [&options, refuse](const CallPtr& call) {
-    const Status free = options.in_flight->Check(ConnectionOf(*call, options.protocol));
-    if (!free) refuse(call, free.error());
-  };
-  const auto handler = [&options, api, predict = std::move(predict)](const CallPtr& call) {
+  const auto handler = [&options, api, refuse, predict = std::move(predict)](const CallPtr& call) {
     AddNode(*call, options);
     MeteredRequest metered = Meter(*call, options, api);
-    auto slot = Enter(*call, options);
-    if (!slot) return Refuse(*call, metered, slot.error());
-    predict(call, std::move(metered), std::move(*slot));
+    auto slot = Enter(options);
+    if (!slot) return refuse(call, metered, slot.error());
+    const auto prediction = std::make_shared<Prediction>(call, options, std::move(metered), std::move(*slot));
+    try {
+      predict(prediction);
+    } catch (const std::bad_alloc&) {
+      prediction->Fail(OutOfMemory().value());
+    }
   };
   return {.handler = handler, .on_head = options.in_flight == nullptr ? grpc_server::Handler() : on_head};
 }
 
-Prediction::Prediction(CallPtr call, MeteredRequest metered, InFlight::Slot slot, bool sends_version)
+Prediction::Prediction(CallPtr call, const CallOptions& options, MeteredRequest metered, InFlight::Slot slot)
     : call_(std::move(call)),
+      options_(options),
       metered_(std::move(metered)),
-      sends_version_(sends_version),
       slot_(std::move(slot)),
       cancelled_(call_->cancelled()),
       on_cancel_(cancelled_, OnCancel{this}) {}
 
+CallInfo Prediction::Info() const {
+  CallInfo info = InfoOf(*call_, metered_, options_.protocol);
+  info.cancelled = cancelled_;
+  return info;
+}
+
 void Prediction::Cancel() {
-  if (!finished_.exchange(true)) metered_.End(WhyEnded(*call_, steady_clock::now()).code, {});
+  if (!finished_.exchange(true)) metered_.End(CodeOfEnd(*call_, steady_clock::now()), {});
 }
 
 Status Prediction::Check(const Encoded& answer, const InFlight::Slot& slot) const {
@@ -127,13 +126,15 @@ Status Prediction::Check(const Encoded& answer, const InFlight::Slot& slot) cons
 void Prediction::Finish(Result<Encoded> answer) {
   InFlight::Slot slot = std::exchange(slot_, nullptr);
   if (finished_.exchange(true)) return;
+  // The queue may notice first that nobody waits for the answer, and then answers for this reason.
+  if (cancelled_.stop_requested()) return metered_.End(CodeOfEnd(*call_, steady_clock::now()), {});
   if (answer) {
     if (const Status held = Check(*answer, slot); !held) answer = tl::make_unexpected(held.error());
   }
   metered_.End(answer ? Code::kOk : answer.error().code,
                answer ? answer->model_spec : tensorflow::serving::ModelSpec::default_instance());
   if (!answer) return Refuse(*call_, answer.error());
-  if (sends_version_ && answer->model_spec.has_version()) {
+  if (!options_.node.empty() && answer->model_spec.has_version()) {
     call_->AddInitialMetadata(kVersionHeader, std::to_string(answer->model_spec.version().value()));
   }
   call_->Finish({}, std::move(answer->bytes), std::move(slot));

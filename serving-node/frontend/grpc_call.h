@@ -44,20 +44,19 @@ CallInfo InfoOf(const Call& call, const MeteredRequest& metered, routing::Protoc
 MeteredRequest Meter(const Call& call, const CallOptions& options, routing::Api api);
 
 // Takes a slot for a prediction, as InFlight::Enter.
-Result<InFlight::Slot> Enter(const Call& call, const CallOptions& options);
+Result<InFlight::Slot> Enter(const CallOptions& options);
 
 // Adds the metadata that all answers have.
 void AddNode(Call& call, const CallOptions& options);
 
-// Returns why a call ended before its answer. Clients end a call at its deadline, too.
-Error WhyEnded(const Call& call, std::chrono::steady_clock::time_point now);
+// Returns with which code a call ended before its answer: kDeadlineExceeded or kCancelled. Clients end a call at its
+// deadline, too.
+Code CodeOfEnd(const Call& call, std::chrono::steady_clock::time_point now);
 
 // Ends a call with an error; tells the client after which time it may try again.
 void RefuseForNow(Call& call, const Error& error);
 // Ends a call with an error, and tells the client the time if MayRetry.
 void Refuse(Call& call, const Error& error);
-// Ends a call that was not parsed: it got no in-flight slot, or it is malformed.
-void Refuse(Call& call, const MeteredRequest& metered, const Error& error);
 
 // A method that answers later, as grpc_server::LaterUnary. Its errors are those of Refuse.
 template <typename Request, typename Response, typename Handler>
@@ -70,11 +69,6 @@ grpc_server::Method Query(Handler handler) {
       });
 }
 
-// A method that predicts: a unary one whose calls take a slot. An overloaded node refuses a call before it parses the
-// body, and, if no slot is free when the head arrives, before it reads the body. `options` must outlive the method.
-using PredictHandler = std::function<void(const CallPtr& call, MeteredRequest metered, InFlight::Slot slot)>;
-grpc_server::Method Predicting(const CallOptions& options, routing::Api api, PredictHandler predict);
-
 // An answer as bytes, and the model spec with the version that answered.
 struct Encoded {
   tensorflow::serving::ModelSpec model_spec;
@@ -82,26 +76,32 @@ struct Encoded {
 };
 
 // A prediction in progress. Either the end of the call or the answer ends it, whichever comes first. It has its slot
-// until it has an answer that was written; if the call ends before, until the run has ended. Whoever answers owns it.
+// until it has an answer that was written; if the call ends before, until the run has ended. The callback that answers
+// owns it.
 class Prediction {
  public:
-  Prediction(CallPtr call, MeteredRequest metered, InFlight::Slot slot, bool sends_version);
+  // `options` must outlive the prediction.
+  Prediction(CallPtr call, const CallOptions& options, MeteredRequest metered, InFlight::Slot slot);
   Prediction(const Prediction&) = delete;
   Prediction& operator=(const Prediction&) = delete;
 
-  // A stop is requested when the client no longer waits for the answer.
-  std::stop_token cancelled() const { return cancelled_; }
+  Pieces TakeRequest() { return call_->TakeRequest(); }  // Once.
+  // Use it only before the run begins.
+  MeteredRequest& metered() { return metered_; }
+  // What the node knows about the call besides its message.
+  CallInfo Info() const;
 
+  // Ends the call with an error.
+  void Fail(const Error& error) { Finish(Result<Encoded>(tl::make_unexpected(error))); }
   // Ends the call with encode(answer), which is an Encoded, or with an error: ResourceExhausted above
   // grpc_server::kAnswerBytesMax.
-  // Call it once. May run on a thread of the engine, which catches no exceptions.
+  // Call it or Fail once. May run on a thread of the engine, which catches no exceptions.
   template <typename Answer, typename ToEncoded>
   void Finish(Result<Answer> answer, const ToEncoded& encode) {
     try {
-      answer ? Finish(Result<Encoded>(encode(std::move(*answer))))
-             : Finish(Result<Encoded>(tl::make_unexpected(answer.error())));
+      answer ? Finish(Result<Encoded>(encode(std::move(*answer)))) : Fail(answer.error());
     } catch (const std::bad_alloc&) {
-      Finish(Result<Encoded>(OutOfMemory()));
+      Fail(OutOfMemory().value());
     }
   }
 
@@ -116,12 +116,18 @@ class Prediction {
   Status Check(const Encoded& answer, const InFlight::Slot& slot) const;
 
   const CallPtr call_;
-  const MeteredRequest metered_;
-  const bool sends_version_;
+  const CallOptions& options_;
+  MeteredRequest metered_;
   InFlight::Slot slot_;
   std::atomic<bool> finished_ = false;
   const std::stop_token cancelled_;
   const std::stop_callback<OnCancel> on_cancel_;  // Last member, because it uses the others.
 };
+
+// A method that predicts: a unary one whose calls take a slot. An overloaded node refuses a call before it parses the
+// body, and, if no slot is free when the head arrives, before it reads the body. If memory does not suffice for the
+// handler, the call ends with ResourceExhausted. `options` must outlive the method.
+using PredictHandler = std::function<void(const std::shared_ptr<Prediction>& prediction)>;
+grpc_server::Method Predicting(const CallOptions& options, routing::Api api, PredictHandler predict);
 
 }  // namespace longshore::frontend

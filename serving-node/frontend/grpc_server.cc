@@ -38,7 +38,6 @@ http2::Options ToHttp2(const GrpcOptions& options) {
                        .connection_age_grace = options.drain_timeout};
   http2.limits.streams_max = static_cast<uint32_t>(options.streams_max);
   http2.limits.answer_time = options.answer_time;
-  http2.limits.bytes_max = std::max(http2.limits.bytes_max, 2 * static_cast<size_t>(options.receive_bytes_max));
   if (options.protocol == routing::Protocol::kPeer) {
     http2.limits.header_bytes_max = kHopMetadataBytesMax;
     http2.limits.bytes_max = memory;
@@ -78,6 +77,7 @@ class Server final : public GrpcServer {
       if (SetChannelArgument(argument, &http2, &service->receive_bytes_max)) continue;
       spdlog::warn("--grpc_channel_arguments: \"{}\" has no effect", argument);
     }
+    http2.limits.bytes_max = std::max(http2.limits.bytes_max, 2 * service->receive_bytes_max);
     ASSIGN_OR_RETURN(server_, grpc_server::Start(std::move(http2), service));
     return {};
   }

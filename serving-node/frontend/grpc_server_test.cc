@@ -166,6 +166,35 @@ TEST_P(UnansweredCall, IsCountedAsLateIfItsDeadlinePasses) {
   server_.reset();
 }
 
+// The queue's stop callback was registered later than that of the call, so it runs first.
+TEST_P(UnansweredCall, IsCountedAsLateIfItsQueueDropsItAtTheDeadline) {
+  metrics::Registry registry;
+  const RequestMeter meter(registry, [](const std::string&) { return true; });
+  Start({.meter = &meter});
+  ASSERT_TRUE(channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
+  predictor_.WaitForCancellation();
+  PredictResponse response;
+  ::grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + GetParam());
+  const auto status = PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 1), &response);
+  EXPECT_EQ(status.error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
+  while (CountedCode(registry).empty()) std::this_thread::yield();
+  EXPECT_EQ(CountedCode(registry), "DEADLINE_EXCEEDED");
+  server_.reset();
+}
+
+TEST_F(Grpc, CountsACallForWhichMemoryDoesNotSuffice) {
+  metrics::Registry registry;
+  const RequestMeter meter(registry, [](const std::string&) { return true; });
+  Start({.meter = &meter});
+  predictor_.ThrowBadAlloc();
+  PredictResponse response;
+  ::grpc::ClientContext context;
+  const auto status = PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 1), &response);
+  EXPECT_EQ(status.error_message(), "memory does not suffice for this request");
+  EXPECT_EQ(CountedCode(registry), "RESOURCE_EXHAUSTED");
+}
+
 TEST_P(UnansweredCall, IsCountedAsCancelledIfItsClientCancelsItBefore) {
   metrics::Registry registry;
   const RequestMeter meter(registry, [](const std::string&) { return true; });

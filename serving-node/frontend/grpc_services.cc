@@ -54,40 +54,33 @@ Result<const Catalog*> CatalogFor(const Call& call, const Catalog& catalog, cons
 
 }  // namespace
 
-void PredictionService::Predict(const CallPtr& call, MeteredRequest metered, InFlight::Slot slot) const {
-  auto read = inference::Request::Parse(call->TakeRequest());
-  if (!read) return Refuse(*call, metered, read.error());
-  metered.SetModel(read->model_spec().name());
-  routing::PredictCall predict = ToCall(InfoOf(*call, metered, options_.call.protocol), std::move(*read));
-  const auto prediction = std::make_shared<Prediction>(call, std::move(metered), std::move(slot), sends_version());
-  predict.cancelled = prediction->cancelled();
-  predictor_.Predict(
-      std::move(predict), [prediction, encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
-        prediction->Finish(std::move(answer),
-                           [encoding](routing::PredictAnswer each) { return Encode(std::move(each), encoding); });
-      });
+void PredictionService::Predict(const std::shared_ptr<Prediction>& prediction) const {
+  auto read = inference::Request::Parse(prediction->TakeRequest());
+  if (!read) return prediction->Fail(read.error());
+  prediction->metered().SetModel(read->model_spec().name());
+  predictor_.Predict(ToCall(prediction->Info(), std::move(*read)),
+                     [prediction, encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
+                       prediction->Finish(std::move(answer), [encoding](routing::PredictAnswer each) {
+                         return Encode(std::move(each), encoding);
+                       });
+                     });
 }
 
 template <typename Request, typename Response>
 grpc_server::Method PredictionService::Infer(routing::Api api, InferMethod<Request, Response> method) const {
-  return Predicting(options_.call, api,
-                    [this, method](const CallPtr& call, MeteredRequest metered, InFlight::Slot slot) {
-                      const Pieces bytes = call->TakeRequest();
-                      Request message;
-                      const bool is_read = tensor::ParseMessage(bytes, &message);
-                      metered.SetModel(ModelOf(message));
-                      metered.SetExamples(ExampleCount(message.input()));
-                      if (!is_read) return Refuse(*call, metered, inference::Malformed(message, bytes.size()));
-                      CallInfo info = InfoOf(*call, metered, options_.call.protocol);
-                      const auto prediction =
-                          std::make_shared<Prediction>(call, std::move(metered), std::move(slot), sends_version());
-                      info.cancelled = prediction->cancelled();
-                      (calls_.*method)(std::move(info), std::move(message), [prediction](Result<Response> answer) {
-                        prediction->Finish(std::move(answer), [](const Response& each) {
-                          return Encoded{SpecOf(each), grpc_server::ToPieces(each)};
-                        });
-                      });
-                    });
+  return Predicting(options_.call, api, [this, method](const std::shared_ptr<Prediction>& prediction) {
+    const Pieces bytes = prediction->TakeRequest();
+    Request message;
+    const bool is_read = tensor::ParseMessage(bytes, &message);
+    prediction->metered().SetModel(ModelOf(message));
+    prediction->metered().SetExamples(ExampleCount(message.input()));
+    if (!is_read) return prediction->Fail(inference::Malformed(message, bytes.size()));
+    (calls_.*method)(prediction->Info(), std::move(message), [prediction](Result<Response> answer) {
+      prediction->Finish(std::move(answer), [](const Response& each) {
+        return Encoded{SpecOf(each), grpc_server::ToPieces(each)};
+      });
+    });
+  });
 }
 
 void PredictionService::GetModelMetadata(const CallPtr& call, const GetModelMetadataRequest& request,
@@ -106,10 +99,9 @@ void PredictionService::GetModelMetadata(const CallPtr& call, const GetModelMeta
 
 void PredictionService::AddTo(grpc_server::Service& service) const {
   const std::string prefix = "/tensorflow.serving.PredictionService/";
-  service.Add(prefix + "Predict", Predicting(options_.call, routing::Api::kPredict,
-                                             [this](const CallPtr& call, MeteredRequest metered, InFlight::Slot slot) {
-                                               Predict(call, std::move(metered), std::move(slot));
-                                             }));
+  service.Add(prefix + "Predict",
+              Predicting(options_.call, routing::Api::kPredict,
+                         [this](const std::shared_ptr<Prediction>& prediction) { Predict(prediction); }));
   service.Add(prefix + "Classify", Infer(routing::Api::kClassify, &InferenceCalls::Classify));
   service.Add(prefix + "Regress", Infer(routing::Api::kRegress, &InferenceCalls::Regress));
   service.Add(prefix + "MultiInference", Infer(routing::Api::kMultiInference, &InferenceCalls::MultiInference));

@@ -50,7 +50,7 @@ class PredictionService {
   using InferMethod = void (InferenceCalls::*)(CallInfo, Request, std::function<void(Result<Response>)>) const;
   template <typename Request, typename Response>
   grpc_server::Method Infer(routing::Api api, InferMethod<Request, Response> method) const;
-  void Predict(const CallPtr& call, MeteredRequest metered, InFlight::Slot slot) const;
+  void Predict(const std::shared_ptr<Prediction>& prediction) const;
   void GetModelMetadata(const CallPtr& call, const tensorflow::serving::GetModelMetadataRequest& request,
                         const std::function<void(Result<tensorflow::serving::GetModelMetadataResponse>)>& done) const;
   // Only nodes in a fleet have a name here.

@@ -3,12 +3,10 @@
 // answer has been written or its connection is closed.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <mutex>
-#include <string>
-#include <unordered_map>
 
 #include "common/base/error.h"
 #include "common/net/http/held_bytes.h"
@@ -20,9 +18,6 @@ class InFlight {
  public:
   struct Limits {
     size_t requests_max = std::numeric_limits<size_t>::max();
-    // HTTP/2 no longer counts a request that its client has reset, but its run may end much later.
-    // Without this limit, one connection that opens and resets requests could take all slots.
-    size_t connection_requests_max = std::numeric_limits<size_t>::max();
     // The maximum size of all answers together that are not written yet.
     size_t answer_bytes_max = std::numeric_limits<size_t>::max();
   };
@@ -31,34 +26,22 @@ class InFlight {
   class Request;
   // A slot for one prediction. It is released with the last copy of the pointer.
   using Slot = std::shared_ptr<Request>;
-  // ResourceExhausted if all slots, or all slots of this connection, are taken; the request may succeed later.
-  // `connection` is the name of a gRPC connection; "" for requests without a limit per connection, such as those by
-  // REST, which has one request per connection.
-  Result<Slot> Enter(const std::string& connection = {});
+  // ResourceExhausted if all slots are taken; the request may succeed later.
+  Result<Slot> Enter();
   // Returns the error that Enter would return now.
-  Status Check(const std::string& connection = {}) const;
+  Status Check() const;
 
  private:
-  // How many slots each connection has taken.
-  using Taken = std::unordered_map<std::string, size_t>;
-  Status CheckLocked(size_t taken_by_connection) const;
-  Result<Taken::value_type*> Take(const std::string& connection);
-  void Release(Taken::value_type* connection);
-
   const Limits limits_;
   const std::shared_ptr<http::BytePool> answers_;
-  mutable std::mutex mutex_;
-  size_t taken_ = 0;
-  Taken taken_by_connection_;  // Only connections that have slots.
+  std::atomic<size_t> taken_ = 0;
 };
 
 // The slot and the answer memory that one request holds.
 class InFlight::Request {
  public:
-  // `connection` is null without a limit per connection.
-  Request(InFlight& in_flight, Taken::value_type* connection)
-      : in_flight_(in_flight), connection_(connection), answer_(in_flight.answers_) {}
-  ~Request() { in_flight_.Release(connection_); }
+  explicit Request(InFlight& in_flight) : in_flight_(in_flight), answer_(in_flight.answers_) { ++in_flight_.taken_; }
+  ~Request() { --in_flight_.taken_; }
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
@@ -68,7 +51,6 @@ class InFlight::Request {
 
  private:
   InFlight& in_flight_;
-  Taken::value_type* const connection_;
   http::HeldBytes answer_;
 };
 

@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -40,7 +43,9 @@ class FakePredictor final : public routing::Predictor {
     auto answer = Answer(call.request);
     std::lock_guard lock(mutex_);
     calls_.push_back(std::move(call));
-    if (hold_) {
+    if (waits_) {
+      waiting_.emplace(calls_.back().cancelled, [done = std::move(done)] { done(Fail(Code::kCancelled, "dropped")); });
+    } else if (hold_) {
       held_.push_back(std::move(done));
     } else {
       done(std::move(answer));
@@ -72,6 +77,8 @@ class FakePredictor final : public routing::Predictor {
     std::lock_guard lock(mutex_);
     hold_ = true;
   }
+  // From now on, the next call is only answered when its client no longer waits, as by a queue.
+  void WaitForCancellation() { waits_ = true; }
   std::vector<routing::PredictDone> TakeHeld() {
     std::lock_guard lock(mutex_);
     return std::exchange(held_, {});
@@ -91,6 +98,8 @@ class FakePredictor final : public routing::Predictor {
   std::atomic<bool> throws_ = false;
   std::vector<routing::PredictCall> calls_;
   std::vector<routing::PredictDone> held_;
+  std::atomic<bool> waits_ = false;
+  std::optional<std::stop_callback<std::function<void()>>> waiting_;
 };
 
 class FakeModel final : public engine::LoadedModel {

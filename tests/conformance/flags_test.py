@@ -2,9 +2,10 @@
 
 import os
 
+import grpc
 import numpy as np
 import pytest
-from calls import MODELS, predict, request, run_node
+from calls import MODELS, SECONDS, predict, request, run_node
 from serving import BINARY, running_node
 
 
@@ -88,6 +89,9 @@ def test_threads_and_channel_arguments_take_effect(tmp_path):
     with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", *flags) as node:
         node.serving()
         assert node.admin_json("/debug/state")["load"]["run_slots"] == 3
+        with pytest.raises(grpc.RpcError) as caught:
+            node.predictions.Predict(request("half_plus_two_tf1", x=np.zeros(500, np.float32)), timeout=SECONDS)
+        assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 @pytest.mark.contract("F12")

@@ -1,7 +1,6 @@
 #include "serving-node/frontend/oip/grpc_service.h"
 
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "serving-node/frontend/oip/codec/proto.h"
@@ -62,27 +61,15 @@ void AddSharedMemory(Service& service) {
 GrpcService::GrpcService(const Methods& methods, CallOptions options)
     : methods_(methods), options_(OfOip(std::move(options))), streams_(methods_, options_) {}
 
-void GrpcService::ModelInfer(const CallPtr& call, MeteredRequest metered, InFlight::Slot slot) const {
+void GrpcService::ModelInfer(const std::shared_ptr<Prediction>& prediction) const {
   Asked asked;
-  auto decoded = Decode(call->TakeRequest(), methods_.elements_max(), &metered, &asked);
-  if (!decoded) {
-    metered.End(decoded.error().code, {});
-    return call->Finish(tl::make_unexpected(decoded.error()));
-  }
-  CallInfo info = InfoOf(*call, metered, options_.protocol);
-  const auto prediction =
-      std::make_shared<Prediction>(call, std::move(metered), std::move(slot), !options_.node.empty());
-  info.cancelled = prediction->cancelled();
-  const auto finish = [prediction](Result<Answered> answer) {
+  auto decoded = Decode(prediction->TakeRequest(), methods_.elements_max(), &prediction->metered(), &asked);
+  if (!decoded) return prediction->Fail(decoded.error());
+  methods_.Infer(std::move(*decoded), prediction->Info(), [prediction](Result<Answered> answer) {
     prediction->Finish(std::move(answer), [](Answered each) {
       return Encoded{std::move(each.model_spec), grpc_server::ToPieces(codec::ToProto(each.answer))};
     });
-  };
-  try {
-    methods_.Infer(std::move(*decoded), std::move(info), finish);
-  } catch (const std::bad_alloc&) {
-    finish(OutOfMemory());
-  }
+  });
 }
 
 void GrpcService::AddModels(Service& service) const {
@@ -162,10 +149,9 @@ void GrpcService::AddServer(Service& service) const {
 }
 
 void GrpcService::AddTo(Service& service) {
-  service.Add(Path("ModelInfer"), Predicting(options_, routing::Api::kPredict,
-                                             [this](const CallPtr& call, MeteredRequest metered, InFlight::Slot slot) {
-                                               ModelInfer(call, std::move(metered), std::move(slot));
-                                             }));
+  service.Add(Path("ModelInfer"),
+              Predicting(options_, routing::Api::kPredict,
+                         [this](const std::shared_ptr<Prediction>& prediction) { ModelInfer(prediction); }));
   service.Add(Path("ModelStreamInfer"), {.kind = grpc_server::Method::Kind::kStreaming,
                                          .handler = [this](const CallPtr& call) { streams_.Open(call); }});
   AddModels(service);

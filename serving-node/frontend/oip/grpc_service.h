@@ -24,7 +24,7 @@ class GrpcService final {
   void EndStreams() { streams_.End(); }
 
  private:
-  void ModelInfer(const CallPtr& call, MeteredRequest metered, InFlight::Slot slot) const;
+  void ModelInfer(const std::shared_ptr<Prediction>& prediction) const;
   void AddModels(grpc_server::Service& service) const;
   void AddRepository(grpc_server::Service& service) const;
   void AddServer(grpc_server::Service& service) const;

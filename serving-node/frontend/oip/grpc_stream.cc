@@ -45,11 +45,12 @@ class Streams::Stream final : public std::enable_shared_from_this<Stream> {
 
   // Begins to read a request, or ends the stream.
   void Read() {
+    bool may_read = false;
     {
       const std::lock_guard lock(streams_.mutex_);
-      is_reading_ = !streams_.ended_;
+      may_read = is_reading_ = !streams_.ended_;
     }
-    if (!is_reading_) return Refuse();
+    if (!may_read) return Refuse();
     call_->Read([self = shared_from_this()](std::optional<Pieces> message) { self->OnRead(std::move(message)); });
   }
 
@@ -81,7 +82,7 @@ class Streams::Stream final : public std::enable_shared_from_this<Stream> {
   void Handle(Pieces message) {
     asked_ = {};
     metered_ = Meter(*call_, streams_.options_, routing::Api::kPredict);
-    auto slot = Enter(*call_, streams_.options_);
+    auto slot = Enter(streams_.options_);
     if (!slot) return Answer(tl::make_unexpected(slot.error()));
     slot_ = std::move(*slot);
     auto request = Decode(std::move(message), streams_.methods_.elements_max(), &metered_, &asked_);
