@@ -372,7 +372,7 @@ def wrong_requests(node):
 
 @pytest.mark.contract("G12", "J10", "X9")
 def test_errors_are_short_and_reveal_nothing_about_the_machine(half, tmp_path):
-    """CWE-209 (CVE-2025-23320, CVE-2026-22778: shared memory names and addresses in error texts). Guards: ToGrpc cuts long texts;
+    """CWE-209 (CVE-2025-23320, CVE-2026-22778: shared memory names and addresses in error texts). Guards: grpc_server's EncodeMessage cuts long texts;
     BoundedWriter shows at most 256 bytes of a body."""
     texts = [call_error(half.predictions.Predict, proto)[1] for proto in wrong_requests(half)]
     for body in ("{", "x" * 100_000, json.dumps({"inputs": "x" * 100_000}), '{"instances": [{"' + "k" * 50_000 + '": 1}]}',
@@ -391,7 +391,7 @@ def test_errors_are_short_and_reveal_nothing_about_the_machine(half, tmp_path):
 
 @pytest.mark.contract("G11", "L13")
 def test_cancelled_calls_and_unloaded_versions_do_no_harm(tmp_path):
-    """CWE-362, -415 (CVE-2025-23322: a call cancelled before it ran is freed twice). Guard: Reactor finishes a call only
+    """CWE-362, -415 (CVE-2025-23322: a call cancelled before it ran is freed twice). Guard: Call finishes only
     once, by its cancellation or by its answer."""
     folder = tmp_path / "models"
     shutil.copytree(MODELS / "half_plus_two_tf1", folder)

@@ -2,14 +2,6 @@
 
 namespace longshore::rpc {
 
-::grpc::Status ToGrpc(const Error& error) {
-  std::string message = error.message;
-  if (message.size() > kMessageBytesMax) message = message.substr(0, kMessageBytesMax) + "...TRUNCATED";
-  return {static_cast<::grpc::StatusCode>(error.code), message};
-}
-
-::grpc::Status ToGrpc(const Status& status) { return status ? ::grpc::Status::OK : ToGrpc(status.error()); }
-
 Error FromGrpc(const ::grpc::Status& status) {
   CHECK(!status.ok());
   const int code = status.error_code();

@@ -178,8 +178,11 @@ Status Call::Check(const Checked& head) {
 void Call::OnHead() {
   began_at_ = now();
   const Checked head = ReadHead();
-  if (head.method != "POST") http_refusal_ = {"405", "this port serves gRPC, with the method POST\n"};
-  if (!IsGrpcContentType(head.content_type)) http_refusal_ = {"415", "this port serves gRPC: application/grpc\n"};
+  if (head.method != "POST") {
+    http_refusal_ = {"405", "this port serves gRPC, with the method POST\n"};
+  } else if (!IsGrpcContentType(head.content_type) && !head_too_large()) {  // A too large head is not complete.
+    http_refusal_ = {"415", "this port serves gRPC: application/grpc\n"};
+  }
   // The answer waits for the body, so that a client that sends first and reads later gets it.
   if (is_plain_http()) return SetDeadline(began_at_ + kPlainHttpTime);
   if (const Status admitted = Check(head); !admitted) return Refuse(admitted.error());
@@ -362,7 +365,7 @@ void Call::SendError() {
     SendFirstHead();
     EndBody();
   } else {
-    FieldList fields = {kStatusOk, kContentType};
+    FieldList fields = {kStatusOk, kContentType, kAcceptEncoding};
     const std::string message = EncodeMessage(outcome_.error().message);
     const std::lock_guard lock(mutex_);
     AddTrailers(fields, message);

@@ -64,9 +64,10 @@ class Call final : public http2::Stream {
 
   // --- Answer. ---
   // Adds a header field of the answer. The name is in lower case; if it ends with "-bin", the value may have any bytes.
-  // Has no effect after the first Write or after Finish.
+  // Call it before the first Write and before Finish.
   void AddInitialMetadata(std::string name, std::string_view value);
-  void AddTrailingMetadata(std::string name, std::string_view value);  // The same, behind the messages.
+  // The same for the end of the answer, behind the messages. Call it before Finish.
+  void AddTrailingMetadata(std::string name, std::string_view value);
   // Ends the call. Only the first call of this function has an effect. A unary call without an error is answered with
   // the message. `until_closed` is released when the last byte of the answer was given to the operating system, or when
   // the call has ended in another way: for example, an object that counts the memory of the answer.
@@ -87,7 +88,12 @@ class Call final : public http2::Stream {
   void AfterEnd(std::function<void()> ended);
 
  private:
-  enum class Ending { kNone, kClaimed, kReady, kSent };  // Of the answer: claimed by one thread, complete, taken.
+  enum class Ending {
+    kNone,     // The call has no answer yet.
+    kClaimed,  // One thread is making the answer; others no longer can.
+    kReady,    // The answer is complete.
+    kSent,     // The strand has taken the answer.
+  };
   using MetadataList = std::vector<std::pair<std::string, std::string>>;
   using FieldList = boost::container::small_vector<http2::Field, 8>;
   struct Checked;

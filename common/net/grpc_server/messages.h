@@ -32,7 +32,7 @@ Pieces ToPieces(const google::protobuf::MessageLite& message);
 // Ends a call with its answer. ResourceExhausted if memory does not suffice, or above kAnswerBytesMax.
 void Finish(Call& call, const google::protobuf::MessageLite& answer);
 
-// Calls it once, on any thread.
+// How a handler answers: it calls this function once, on any thread.
 template <typename Response>
 using Done = std::function<void(Result<Response>)>;
 

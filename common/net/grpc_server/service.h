@@ -29,7 +29,7 @@ struct Method {
   Kind kind = Kind::kUnary;
   Handler handler;
   // Of a unary method: called when the head is complete. May end the call, which is then answered without its body, and
-  // does not reach `handler`. Empty: every call is read.
+  // does not reach `handler`. Empty: the body of every call is read.
   Handler on_head = {};
 };
 

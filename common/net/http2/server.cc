@@ -16,6 +16,7 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr auto kDrainLog = milliseconds(1000);  // How often a drain logs how many connections are left.
 constexpr auto kClockTick = milliseconds(100);  // A time limit of a connection may take effect this much too late.
 
 class AsioServer final : public Server {
@@ -60,7 +61,11 @@ class AsioServer final : public Server {
     StopAccepting();
     const auto until = Clock::now() + grace;
     for (const auto& connection : Connections()) connection->End(until);
-    AwaitNoConnections();
+    std::unique_lock lock(server_->mutex);
+    const auto none_left = [this] { return server_->connections.empty(); };
+    while (!server_->no_connections.wait_for(lock, kDrainLog, none_left)) {
+      spdlog::info("draining: {} HTTP/2 connections are left", server_->connections.size());
+    }
   }
 
  private:

@@ -28,14 +28,14 @@ void ListenerFlags::AddTo(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   add("--grpc_max_concurrent_streams", grpc_streams_max,
       "largest number of requests in flight on one gRPC connection; further ones wait at the client. If a client "
-      "resets requests and sends new ones, the new ones are refused while twice this number of its requests have not "
-      "ended [1000]")
+      "resets requests and sends new ones, the new ones are refused while the runs of twice this number have not ended "
+      "[1000]")
       ->check(CLI::PositiveNumber);
   add("--grpc_max_connections", grpc_connections_max,
       "largest number of open gRPC connections; further ones wait in the system's backlog [10000]")
       ->check(CLI::PositiveNumber);
   add("--grpc_memory_quota_bytes", grpc_memory_bytes_max,
-      "total bytes of the gRPC requests that are not parsed yet; a request that would exceed this is refused with "
+      "total bytes of the gRPC requests that are not answered yet; a request that would exceed this is refused with "
       "RESOURCE_EXHAUSTED; 0: no limit [4294967296]");
   add("--grpc_min_bytes_per_second", grpc_bytes_per_second_min,
       "a call is cancelled if, after ten seconds of grace, its client reads the answer more slowly than this [262144]")
