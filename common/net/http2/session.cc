@@ -232,8 +232,7 @@ void Session::Close() {
   nghttp2_session_del(std::exchange(session_, nullptr));  // Runs no callbacks.
   while (first_ != nullptr) Unlink(*first_)->OnClosed(false);
   for (const Written& answer : std::exchange(written_, {})) answer.stream->OnClosed(false);
-  streams_ = 0;
-  queue_.Clear();
+  streams_ = 0;  // The queue keeps its bytes: TLS may still be writing them.
 }
 
 void Session::Abort(uint32_t error, std::string_view why) {
