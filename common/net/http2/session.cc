@@ -15,6 +15,7 @@ constexpr uint32_t kFrameBytesMax = 1 << 20;          // Of a DATA frame that is
 // Larger received frames would allow larger headers, too, before their limit is known to be exceeded.
 constexpr uint32_t kReceivedFrameBytesMax = 16384;
 constexpr size_t kFieldBytes = 32;  // What a header field counts besides its texts (RFC 9113, section 6.5.2).
+constexpr size_t kUncountedHeadBytes = size_t{4} << 10;  // A head with fewer bytes is not counted in the pool.
 constexpr uint8_t kEndPing[] = {'l', 'a', 's', 't', 'p', 'i', 'n', 'g'};
 
 }  // namespace
@@ -292,6 +293,7 @@ std::shared_ptr<Stream> Session::Unlink(Stream& stream) {
   stream.next_ = stream.previous_ = nullptr;
   ReleaseBody(stream, stream.held_bytes_);
   held_bytes_ -= stream.unsent_bytes_;
+  heads_bytes_ -= stream.kept_head_bytes_;
   stream.parts_.clear();
   stream.session_ = nullptr;
   return std::move(stream.self_);
@@ -301,8 +303,26 @@ void Session::OnHeader(Stream& stream, std::string_view name, std::string_view v
   if (stream.head_complete_) return;  // A trailer of the client.
   constexpr size_t kUsualHeadBytes = 512;
   if (stream.head_bytes_ == 0) stream.head_.Reserve(kUsualHeadBytes);
-  stream.head_bytes_ += name.size() + value.size() + kFieldBytes;
-  if (!stream.head_too_large()) stream.head_.Add(name, value);
+  const size_t bytes = name.size() + value.size() + kFieldBytes;
+  stream.head_bytes_ += bytes;
+  if (stream.head_too_large() || stream.is_overloaded_) return;
+  stream.is_overloaded_ = !HoldHead(stream, bytes);
+  if (!stream.is_overloaded_) stream.head_.Add(name, value);
+}
+
+// Counts a field of a head. A usual head does not touch the pool, which all threads share; heads_bytes_max limits
+// those.
+bool Session::HoldHead(Stream& stream, size_t bytes) {
+  if (heads_bytes_ + bytes > limits_.heads_bytes_max) return false;
+  const size_t kept = stream.kept_head_bytes_ + bytes;
+  if (kept > kUncountedHeadBytes) {
+    if (!pool_->Take(kept - stream.pool_head_bytes_)) return false;
+    stream.pool_ = pool_;
+    stream.pool_head_bytes_ = kept;
+  }
+  stream.kept_head_bytes_ = kept;
+  heads_bytes_ += bytes;
+  return true;
 }
 
 void Session::OnFrame(const nghttp2_frame& frame) {
@@ -337,7 +357,7 @@ void Session::OnMessageFrame(const nghttp2_frame& frame) {
   if (frame.hd.type == NGHTTP2_DATA && frame.hd.length == 0 && !ends) Strike();
   if (ends) stream->request_ended_ = true;
   if (!std::exchange(stream->head_complete_, true)) {
-    stream->is_overloaded_ = held_bytes_ > limits_.bytes_max;
+    stream->is_overloaded_ = stream->is_overloaded_ || held_bytes_ > limits_.bytes_max;
     stream->is_overloaded_ ? stream->OnOverload() : stream->OnHead();
   }
   if (ends && !stream->is_overloaded_) stream->OnEnd();

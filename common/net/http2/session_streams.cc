@@ -36,6 +36,7 @@ class Fields {
 
 Stream::~Stream() {
   if (notifications_) --notifications_->streams_alive;
+  if (pool_) pool_->Return(pool_head_bytes_);
 }
 
 void Stream::Notify() {

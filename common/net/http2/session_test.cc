@@ -145,6 +145,28 @@ TEST_F(SessionTest, TooLargeHeadersAreNotKept) {
   EXPECT_THAT(seen.paths, ElementsAre("too large"));
 }
 
+TEST_F(SessionTest, HeadsCountAsMemory) {
+  const TestClient::Fields large = {{"x-a", std::string(30000, 'a')}};
+  for (const bool is_pool_small : {true, false}) {
+    limits.heads_bytes_max = is_pool_small ? 8 << 20 : 70000;
+    seen = {};
+    TestConnection connection(limits, Make(false), is_pool_small ? 70000 : 1 << 30);
+    for (int i = 0; i < 3; ++i) connection.client.Request("/x", "", large);
+    connection.Run();
+    EXPECT_EQ(seen.paths.size(), 2);
+    EXPECT_EQ(seen.overloads, 1);
+    connection.client.Reset(1);
+    connection.Run();
+    newest.reset();
+    connection.client.Request("/x", "", large);
+    connection.Run();
+    EXPECT_EQ(seen.paths.size(), 3);
+    connection.session.Close();
+    newest.reset();
+    EXPECT_EQ(connection.pool->taken(), 0);
+  }
+}
+
 TEST_F(SessionTest, BodiesAboveTheLimitOfTheConnectionOverloadTheirStream) {
   limits.bytes_max = 100000;
   TestConnection connection(limits, Make(false));

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "common/base/pieces.h"
+#include "common/net/http/held_bytes.h"
 #include "common/net/http2/head.h"
 #include "common/net/http2/options.h"
 
@@ -50,7 +51,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // The body is complete.
   virtual void OnEnd() = 0;
   // The bytes that the connection, or all connections, hold are at their limit. Nothing of the body is delivered any
-  // more.
+  // more. Without OnHead before, head() has only the first fields.
   virtual void OnOverload() = 0;
   virtual void OnNotified() {}
   virtual void OnDeadline() {}
@@ -112,8 +113,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Head head_;
   size_t head_bytes_ = 0;
   size_t head_bytes_max_ = 0;
-  size_t held_bytes_ = 0;    // Of the body, as counted by the session,
-  size_t copied_bytes_ = 0;  // and those of them that were taken from the pool.
+  size_t kept_head_bytes_ = 0;            // Those in head_.
+  std::shared_ptr<http::BytePool> pool_;  // Null if nothing was taken from it.
+  size_t pool_head_bytes_ = 0;            // Taken from the pool for the head.
+  size_t held_bytes_ = 0;                 // Of the body, as counted by the session,
+  size_t copied_bytes_ = 0;               // and those of them that were taken from the pool.
   TimePoint deadline_ = TimePoint::max();
   bool head_complete_ = false;
   bool request_ended_ = false;
