@@ -16,6 +16,7 @@ constexpr uint32_t kFrameBytesMax = 1 << 20;          // Of a DATA frame that is
 constexpr uint32_t kReceivedFrameBytesMax = 16384;
 constexpr size_t kFieldBytes = 32;  // What a header field counts besides its texts (RFC 9113, section 6.5.2).
 constexpr size_t kUncountedHeadBytes = size_t{4} << 10;  // A head with fewer bytes is not counted in the pool.
+constexpr size_t kDroppedHeadRatio = 4;  // A head with this many times header_bytes_max is not answered, but reset.
 constexpr uint8_t kEndPing[] = {'l', 'a', 's', 't', 'p', 'i', 'n', 'g'};
 
 }  // namespace
@@ -45,11 +46,15 @@ struct SessionCallbacks {
   }
   static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
                       const uint8_t* value, size_t value_size, uint8_t, void* user) {
-    return Guarded(user, [&](Session& session) {
+    bool is_dropped = false;
+    const int failed = Guarded(user, [&](Session& session) {
       if (Stream* stream = session.Find(frame->hd.stream_id)) {
         session.OnHeader(*stream, Text(name, name_size), Text(value, value_size));
+        is_dropped = stream->head_bytes_ / kDroppedHeadRatio > stream->head_bytes_max_;
       }
     });
+    // Resets the stream. nghttp2 then only updates its HPACK table from the rest of the head, which costs little.
+    return is_dropped ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : failed;
   }
   static int OnFrame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     return Guarded(user, [&](Session& session) { session.OnFrame(*frame); });

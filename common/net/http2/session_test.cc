@@ -145,6 +145,22 @@ TEST_F(SessionTest, TooLargeHeadersAreNotKept) {
   EXPECT_THAT(seen.paths, ElementsAre("too large"));
 }
 
+TEST_F(SessionTest, AHeadFarAboveTheLimitIsNotDecodedFurther) {
+  limits.header_bytes_max = 10000;
+  TestConnection connection(limits, Make());
+  connection.Run();
+  // Adds ":authority: h" and a field with a value of 3,000 bytes to the table, and refers to the field 1,000 times.
+  std::string head = "\x83\x86\x84\x41\x01h\x40\x03x-a\x7f\xb9\x16" + std::string(3000, 'a');
+  head += std::string(1000, '\xbe');
+  connection.ToServer(Frame(1, 4, 1, head));
+  connection.ToClient();
+  EXPECT_THAT(seen.paths, ElementsAre());
+  EXPECT_EQ(seen.cancelled, 1);
+  connection.ToServer(Frame(1, 5, 3, "\x83\x86\x84\xbf\xbe"));
+  connection.ToClient();
+  EXPECT_THAT(seen.paths, ElementsAre("/"));
+}
+
 TEST_F(SessionTest, HeadsCountAsMemory) {
   const TestClient::Fields large = {{"x-a", std::string(30000, 'a')}};
   for (const bool is_pool_small : {true, false}) {
