@@ -296,8 +296,9 @@ std::shared_ptr<Stream> Session::Unlink(Stream& stream) {
   (stream.previous_ != nullptr ? stream.previous_->next_ : first_) = stream.next_;
   if (stream.next_ != nullptr) stream.next_->previous_ = stream.previous_;
   stream.next_ = stream.previous_ = nullptr;
-  ReleaseBody(stream, stream.held_bytes_);
-  held_bytes_ -= stream.unsent_bytes_;
+  // The handler may still use the body, so what was taken from the pool is returned when the stream is destroyed.
+  held_bytes_ -= stream.held_bytes_ + stream.made_bytes_ + stream.unsent_bytes_;
+  stream.held_bytes_ = 0;
   heads_bytes_ -= stream.kept_head_bytes_;
   stream.parts_.clear();
   stream.session_ = nullptr;
@@ -378,6 +379,7 @@ std::shared_ptr<const void> Session::HoldBody(Stream& stream, std::string_view b
   if (owner == nullptr) {
     stream.is_overloaded_ = !pool_->Take(bytes.size());
     if (stream.is_overloaded_) return nullptr;
+    if (!stream.pool_) stream.pool_ = pool_;
     stream.copied_bytes_ += bytes.size();
   }
   stream.held_bytes_ += bytes.size();
@@ -404,7 +406,6 @@ void Session::OnData(int32_t id, std::string_view bytes) {
   const std::shared_ptr<const void> owner = HoldBody(*stream, bytes);
   if (!stream->is_overloaded_) return stream->OnBody(bytes, owner);
   stream->Consume(bytes.size());
-  ReleaseBody(*stream, stream->held_bytes_);
   stream->OnOverload();
 }
 

@@ -41,6 +41,7 @@ class Echo final : public Stream {
   }
   void OnOverload() override {
     ++seen_.overloads;
+    ReleaseBody(SIZE_MAX);
     Reset(NGHTTP2_ENHANCE_YOUR_CALM);
   }
   void OnNotified() override { Answer(Pieces(std::string("notified"))); }
@@ -86,6 +87,7 @@ TEST_F(SessionTest, AnswersARequestWithBodyAndTrailers) {
   EXPECT_THAT(seen.paths, ElementsAre("/x"));
   EXPECT_EQ(seen.answered, 1);
   EXPECT_EQ(connection.session.streams(), 0);
+  newest.reset();
   EXPECT_EQ(connection.pool->taken(), 0);
 }
 
@@ -199,6 +201,18 @@ TEST_F(SessionTest, BodiesAboveTheLimitOfTheServerOverloadTheirStream) {
   connection.client.Request("/x", std::string(5000, 'b'));
   connection.Run();
   EXPECT_EQ(seen.overloads, 1);
+  EXPECT_EQ(connection.pool->taken(), 0);
+}
+
+TEST_F(SessionTest, ACopiedBodyCountsUntilItsHandlerEnds) {
+  TestConnection connection(limits, Make(false));
+  const auto id = connection.client.Request("/x", "hello");
+  connection.Run();
+  connection.client.Reset(id);
+  connection.Run();
+  EXPECT_EQ(connection.session.streams(), 0);
+  EXPECT_EQ(connection.pool->taken(), 5);
+  newest.reset();
   EXPECT_EQ(connection.pool->taken(), 0);
 }
 
