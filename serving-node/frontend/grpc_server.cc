@@ -40,6 +40,7 @@ http2::Options ToHttp2(const GrpcOptions& options) {
   http2.limits.answer_time = options.answer_time;
   if (options.protocol == routing::Protocol::kPeer) {
     http2.limits.header_bytes_max = kHopMetadataBytesMax;
+    http2.limits.heads_bytes_max = memory;
     http2.limits.bytes_max = memory;
     http2.limits.strikes_max = http2.limits.strikes_per_second = kPeerStrikesPerSecond;
   }

@@ -11,6 +11,7 @@ namespace {
 
 using http2::Field;
 
+constexpr std::string_view kNoMemory = "the requests in progress use too much memory";
 constexpr Field kStatusOk{":status", "200", true};
 constexpr Field kContentType{"content-type", "application/grpc", true};
 constexpr auto kPlainHttpTime = std::chrono::seconds(5);  // For the body of a request that is not gRPC.
@@ -48,7 +49,8 @@ struct Call::Streaming {
   Pieces bytes;              // and those before them, from which messages are taken:
   size_t piece = 0;          // the next byte is in this piece,
   size_t offset = 0;         // at this position.
-  size_t message_bytes = 0;  // The bytes of the incomplete message, with its prefix.
+  size_t message_bytes = 0;  // The bytes of the incomplete message, with its prefix,
+  size_t given_bytes = 0;    // and those of the message that the last Read got.
   bool is_delivering = false;
   Written taking;  // Of the message that is being sent.
 };
@@ -225,15 +227,18 @@ void Call::TakeUnary(std::string_view bytes, const std::shared_ptr<const void>& 
     if (std::exchange(has_request_, true)) {
       return Refuse({Code::kUnimplemented, "a unary call has more than one message"});
     }
-    auto plain = Plain(std::move(**message));
-    if (!plain) return Refuse(plain.error());
-    request_ = std::move(*plain);
+    is_request_compressed_ = (*message)->is_compressed;
+    request_ = std::move((*message)->bytes);
   }
 }
 
-Result<Pieces> Call::Plain(ReceivedMessage message) const {
+Result<Pieces> Call::Plain(ReceivedMessage message) {
   if (!message.is_compressed) return std::move(message.bytes);
-  if (encoding_ == "gzip" || encoding_ == "deflate") return Decompress(message.bytes, service_->receive_bytes_max);
+  if (encoding_ == "gzip" || encoding_ == "deflate") {
+    ASSIGN_OR_RETURN(Pieces plain, Decompress(message.bytes, service_->receive_bytes_max, pool()));
+    if (!HoldMade(plain.size())) return ResourceExhausted("{}", kNoMemory);
+    return plain;
+  }
   if (encoding_.empty() || encoding_ == "identity") return Internal("a message is compressed without grpc-encoding");
   return Unimplemented("grpc-encoding \"{}\" is not supported", encoding_.substr(0, 50));
 }
@@ -244,6 +249,11 @@ void Call::OnEnd() {
   if (streaming_) return Deliver();
   if (!reader_.is_between_messages()) return Refuse({Code::kInternal, "the request ended within a message"});
   if (!has_request_) return Refuse({Code::kUnimplemented, "a unary call has no message"});
+  if (is_request_compressed_) {
+    auto plain = Plain({.is_compressed = true, .bytes = std::move(request_)});
+    if (!plain) return Refuse(plain.error());
+    request_ = std::move(*plain);
+  }
   Handle(method_->handler);
 }
 
@@ -262,6 +272,9 @@ Result<bool> Call::DeliverOne() {
     const std::lock_guard lock(mutex_);
     if (!streaming_->reading) return false;
   }
+  // A handler that reads again has handled the message before.
+  ReleaseBody(std::exchange(streaming_->given_bytes, 0));
+  HoldMade(0);
   ASSIGN_OR_RETURN(std::optional<Pieces> message, NextMessage());
   if (!message && !request_ended()) return false;
   if (!message && !reader_.is_between_messages()) return Internal("the request ended within a message");
@@ -294,7 +307,7 @@ Result<std::optional<Pieces>> Call::NextMessage() {
     Consume(taken);
     if (!message) return tl::make_unexpected(message.error());
     if (!*message) continue;
-    ReleaseBody(std::exchange(all.message_bytes, 0));
+    all.given_bytes = std::exchange(all.message_bytes, 0);
     return Plain(std::move(**message));
   }
 }
@@ -313,7 +326,7 @@ void Call::SendHttpRefusal() {
   EndBody();
 }
 
-void Call::OnOverload() { Refuse({Code::kResourceExhausted, "the requests in progress use too much memory"}); }
+void Call::OnOverload() { Refuse({Code::kResourceExhausted, std::string(kNoMemory)}); }
 
 void Call::OnNotified() {
   if (streaming_) {
@@ -321,7 +334,23 @@ void Call::OnNotified() {
     Deliver();
   }
   Ending expected = Ending::kReady;
-  if (ending_.compare_exchange_strong(expected, Ending::kSent)) SendAnswer();
+  if (!ending_.compare_exchange_strong(expected, Ending::kSent)) return;
+  ReleaseRequest();
+  SendAnswer();
+}
+
+// Frees the request when its handler has answered. After a deadline the handler may still use it: then it counts as
+// memory until the call is destroyed.
+void Call::ReleaseRequest() {
+  reader_ = {};
+  request_ = {};
+  if (streaming_) {
+    streaming_->arrived = {};
+    streaming_->bytes = {};
+    streaming_->piece = streaming_->offset = 0;
+  }
+  HoldMade(0);
+  ReleaseBody(SIZE_MAX);
 }
 
 void Call::OnDeadline() {
@@ -342,7 +371,6 @@ void Call::SendFirstHead() {
 }
 
 void Call::SendAnswer() {
-  ReleaseBody(SIZE_MAX);
   if (!outcome_ && !is_head_sent_) return SendError();
   SendFirstHead();
   if (outcome_ && !streaming_) {

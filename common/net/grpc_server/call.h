@@ -117,7 +117,8 @@ class Call final : public http2::Stream {
   void SendHttpRefusal();
   bool is_plain_http() const { return !http_refusal_.status.empty(); }
   bool Claim();
-  Result<Pieces> Plain(ReceivedMessage message) const;
+  Result<Pieces> Plain(ReceivedMessage message);
+  void ReleaseRequest();
   void TakeUnary(std::string_view bytes, const std::shared_ptr<const void>& owner);
   void SendFirstHead();
   void SendAnswer();
@@ -139,6 +140,7 @@ class Call final : public http2::Stream {
   TimePoint deadline_ = TimePoint::max();
   MessageReader reader_;
   Pieces request_;
+  bool is_request_compressed_ = false;
   bool has_request_ = false;
   bool is_head_sent_ = false;
   // The answer to a request that is not gRPC; empty for others.

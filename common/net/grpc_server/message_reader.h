@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/base/pieces.h"
+#include "common/net/http/held_bytes.h"
 
 namespace longshore::grpc_server {
 
@@ -47,8 +48,9 @@ class MessageReader {
   PiecesBuilder message_;
 };
 
-// Returns the bytes of a message that was compressed with gzip or deflate. Returns ResourceExhausted if they are more
-// than bytes_max, and Internal if the message is damaged.
-Result<Pieces> Decompress(const Pieces& message, size_t bytes_max);
+// Returns the bytes of a message that was compressed with gzip or deflate. They are taken from the pool as long as they
+// are kept. Returns ResourceExhausted if they are more than bytes_max, or if the pool has too few left, and Internal if
+// the message is damaged.
+Result<Pieces> Decompress(const Pieces& message, size_t bytes_max, const std::shared_ptr<http::BytePool>& pool);
 
 }  // namespace longshore::grpc_server

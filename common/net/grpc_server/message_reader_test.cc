@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/net/http/deflate.h"
+
 namespace longshore::grpc_server {
 namespace {
 
@@ -48,7 +50,24 @@ TEST(MessageReader, RefusesWrongPrefixes) {
 }
 
 TEST(Decompress, RefusesDamagedMessages) {
-  EXPECT_EQ(Decompress(Pieces(std::string("abc")), 100).error().code, Code::kInternal);
+  const auto pool = std::make_shared<http::BytePool>(1000);
+  EXPECT_EQ(Decompress(Pieces(std::string("abc")), 100, pool).error().code, Code::kInternal);
+}
+
+TEST(Decompress, TakesAMessageOfExactlyTheLimitAndCountsItWhileItIsKept) {
+  const std::string plain(100, 'a');
+  const Pieces compressed(http::Gzip(plain));
+  const auto pool = std::make_shared<http::BytePool>(1000);
+  {
+    const auto message = Decompress(compressed, plain.size(), pool);
+    ASSERT_TRUE(message);
+    EXPECT_EQ(message->ToString(), plain);
+    EXPECT_GE(pool->taken(), plain.size());
+  }
+  EXPECT_EQ(pool->taken(), 0);
+  EXPECT_EQ(Decompress(compressed, 99, pool).error().message, "Received message larger than max (100 vs. 99)");
+  const auto small = std::make_shared<http::BytePool>(50);
+  EXPECT_EQ(Decompress(compressed, 100, small).error().code, Code::kResourceExhausted);
 }
 
 }  // namespace

@@ -170,6 +170,24 @@ TEST_F(GrpcServer, AcceptsCompressedMessagesUpToTheLimit) {
   }
 }
 
+TEST_F(GrpcServer, DecompressedMessagesCountInTheMemoryOfTheServer) {
+  std::promise<std::pair<std::shared_ptr<Call>, Pieces>> kept;
+  service->Add("/t/Keep", {.handler = [&](const auto& call) { kept.set_value({call, call->TakeRequest()}); }});
+  service->receive_bytes_max = 700000;
+  Start({.bytes_max = 1000000});
+  const auto compress = [](::grpc::ClientContext& context) { context.set_compression_algorithm(GRPC_COMPRESS_GZIP); };
+  const std::string message(600000, 'a');
+  auto first = std::async(std::launch::async, [&] { return Ask(channel, "/t/Keep", message, compress); });
+  {
+    const auto call = kept.get_future().get();
+    EXPECT_EQ(call.second.size(), message.size());
+    EXPECT_EQ(Ask(channel, "/t/Echo", message, compress).status.error_message(),
+              "the requests in progress use too much memory");
+    call.first->Finish({});
+  }
+  EXPECT_TRUE(first.get().status.ok());
+}
+
 TEST_F(GrpcServer, TheGateSeesTheHeadOfEachCall) {
   service->gate = [](const CallHead& head) -> Status {
     if (head.authorization != "Bearer good") return Fail(Code::kUnauthenticated, "no token for {}", head.path);

@@ -34,6 +34,7 @@ struct AnswerTime {
 struct Limits {
   uint32_t streams_max = 1000;                 // Open at the same time; others wait at the client.
   size_t header_bytes_max = size_t{64} << 10;  // Names and values of a request, and 32 bytes for each field (RFC 9113).
+  size_t heads_bytes_max = size_t{8} << 20;    // Of the requests that are open, counted in the same way.
   uint32_t stream_window_bytes = 1 << 20;      // Of a body, that the client may send before they are consumed.
   int32_t connection_window_bytes = 8 << 20;   // Of all bodies, that the client may send before they are received.
   size_t bytes_max = size_t{512} << 20;        // Bodies that were received, and answers that were not sent.

@@ -1,64 +1,63 @@
 #include "common/net/http2/send_queue.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/base/pieces.h"
 
 namespace longshore::http2 {
 namespace {
 
-constexpr size_t kKeptBytesMax = size_t{64} << 10;  // Memory that an empty queue keeps.
+// The first chunk is small, because an idle connection keeps it. Each further one is twice as large.
+constexpr size_t kChunkBytesMin = size_t{1} << 10;
+constexpr size_t kChunkBytesMax = size_t{16} << 10;
 
 }  // namespace
 
 void SendQueue::Copy(std::string_view bytes) {
-  if (bytes.empty()) return;
-  if (parts_.empty() || parts_.back().bytes != nullptr) parts_.push_back({.begin = copied_.size()});
-  copied_.append(bytes);
-  parts_.back().size += bytes.size();
   queued_ += bytes.size();
+  while (!bytes.empty()) {
+    if (chunk_used_ == chunk_bytes_) OpenChunk();
+    char* const end = chunk_.get() + chunk_used_;
+    const std::string_view copied = bytes.substr(0, chunk_bytes_ - chunk_used_);
+    std::memcpy(end, copied.data(), copied.size());
+    chunk_used_ += copied.size();
+    bytes.remove_prefix(copied.size());
+    if (parts_.empty() || parts_.back().owner != chunk_) parts_.push_back({end, 0, chunk_});
+    parts_.back().size += copied.size();
+  }
+}
+
+void SendQueue::OpenChunk() {
+  const size_t size = std::clamp(2 * chunk_bytes_, kChunkBytesMin, kChunkBytesMax);
+  chunk_ = std::make_shared_for_overwrite<char[]>(size);
+  chunk_bytes_ = size;
+  chunk_used_ = 0;
 }
 
 void SendQueue::Refer(std::string_view bytes, const std::shared_ptr<const void>& owner) {
   if (bytes.size() < PiecesBuilder::kReferredBytesMin) return Copy(bytes);
-  parts_.push_back({.size = bytes.size(), .bytes = bytes.data(), .owner = owner});
+  parts_.push_back({bytes.data(), bytes.size(), owner});
   queued_ += bytes.size();
 }
 
 size_t SendQueue::Peek(std::span<iovec> parts) const {
-  const size_t count = std::min(parts.size(), parts_.size() - first_);
-  for (size_t i = 0; i < count; ++i) {
-    const Part& part = parts_[first_ + i];
-    const char* bytes = part.bytes != nullptr ? part.bytes : copied_.data() + part.begin;
-    const size_t skipped = i == 0 ? first_sent_ : 0;
-    parts[i] = {const_cast<char*>(bytes) + skipped, part.size - skipped};
-  }
+  const size_t count = std::min(parts.size(), parts_.size());
+  for (size_t i = 0; i < count; ++i) parts[i] = {const_cast<char*>(parts_[i].bytes), parts_[i].size};
   return count;
 }
 
 void SendQueue::Consume(size_t bytes) {
   sent_ += bytes;
-  if (empty()) return Clear();
   while (bytes > 0) {
-    Part& part = parts_[first_];
-    const size_t left = part.size - first_sent_;
-    if (bytes < left) {
-      first_sent_ += bytes;
-      return;
-    }
-    bytes -= left;
-    part.owner.reset();
-    ++first_;
-    first_sent_ = 0;
+    Part& first = parts_.front();
+    const size_t taken = std::min(bytes, first.size);
+    first.bytes += taken;
+    first.size -= taken;
+    bytes -= taken;
+    if (first.size == 0) parts_.pop_front();
   }
-}
-
-void SendQueue::Clear() {
-  sent_ = queued_;
-  parts_.clear();
-  copied_.clear();
-  if (copied_.capacity() > kKeptBytesMax) copied_ = {};
-  first_ = first_sent_ = 0;
+  if (parts_.empty()) chunk_used_ = 0;
 }
 
 }  // namespace longshore::http2

@@ -6,11 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace longshore::http2 {
 
@@ -21,12 +20,11 @@ class SendQueue {
   // Appends bytes that `owner` keeps alive. Copies them if they are few.
   void Refer(std::string_view bytes, const std::shared_ptr<const void>& owner);
 
-  // Fills `parts` with the first bytes of the queue. Returns the number of parts. They are valid until the queue
-  // changes.
+  // Fills `parts` with the first bytes of the queue. Returns the number of parts. Their bytes stay where they are until
+  // they are consumed.
   size_t Peek(std::span<iovec> parts) const;
-  // Removes the first bytes. Requires: bytes <= size().
+  // Removes the first bytes, and frees them. Requires: bytes <= size().
   void Consume(size_t bytes);
-  void Clear();
 
   size_t size() const { return static_cast<size_t>(queued_ - sent_); }
   bool empty() const { return queued_ == sent_; }
@@ -35,16 +33,16 @@ class SendQueue {
 
  private:
   struct Part {
-    size_t begin = 0;  // In copied_, if `bytes` is null.
-    size_t size = 0;
-    const char* bytes = nullptr;
-    std::shared_ptr<const void> owner = {};
+    const char* bytes;
+    size_t size;
+    std::shared_ptr<const void> owner;
   };
+  void OpenChunk();
 
-  std::string copied_;
-  std::vector<Part> parts_;
-  size_t first_ = 0;       // The first part that was not consumed completely,
-  size_t first_sent_ = 0;  // and its consumed bytes.
+  std::deque<Part> parts_;
+  std::shared_ptr<char[]> chunk_;  // The newest copied bytes.
+  size_t chunk_bytes_ = 0;         // The size of chunk_,
+  size_t chunk_used_ = 0;          // and its copied bytes.
   uint64_t queued_ = 0;
   uint64_t sent_ = 0;
 };

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "common/heap_testing/heap.h"
+
 namespace longshore::http2 {
 namespace {
 
@@ -35,6 +37,30 @@ TEST(SendQueue, KeepsTheOrderOfCopiedAndReferredBytes) {
     EXPECT_EQ(queue.sent(), 5007);
     EXPECT_EQ(large.use_count(), 1);
   }
+}
+
+TEST(SendQueue, DoesNotGrowWhileItIsNeverEmpty) {
+  const std::string bytes(1000, 'b');
+  SendQueue queue;
+  queue.Copy(bytes);
+  const heap_testing::PeakBytes peak;
+  for (int i = 0; i < 100000; ++i) {
+    queue.Copy(bytes);
+    queue.Consume(bytes.size());
+  }
+  EXPECT_EQ(queue.size(), bytes.size());
+  EXPECT_LT(peak.bytes(), 100000);
+}
+
+// TLS writes again from the same memory if the socket did not accept the bytes at once.
+TEST(SendQueue, BytesStayWhereTheyAreUntilTheyAreConsumed) {
+  SendQueue queue;
+  queue.Copy("ab");
+  iovec before, after;
+  queue.Peek({&before, 1});
+  queue.Copy(std::string(100000, 'b'));
+  queue.Peek({&after, 1});
+  EXPECT_EQ(before.iov_base, after.iov_base);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ constexpr uint32_t kFrameBytesMax = 1 << 20;          // Of a DATA frame that is
 // Larger received frames would allow larger headers, too, before their limit is known to be exceeded.
 constexpr uint32_t kReceivedFrameBytesMax = 16384;
 constexpr size_t kFieldBytes = 32;  // What a header field counts besides its texts (RFC 9113, section 6.5.2).
+constexpr size_t kUncountedHeadBytes = size_t{4} << 10;  // A head with fewer bytes is not counted in the pool.
+constexpr size_t kDroppedHeadRatio = 4;  // A head with this many times header_bytes_max is not answered, but reset.
 constexpr uint8_t kEndPing[] = {'l', 'a', 's', 't', 'p', 'i', 'n', 'g'};
 
 }  // namespace
@@ -44,11 +46,15 @@ struct SessionCallbacks {
   }
   static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
                       const uint8_t* value, size_t value_size, uint8_t, void* user) {
-    return Guarded(user, [&](Session& session) {
+    bool is_dropped = false;
+    const int failed = Guarded(user, [&](Session& session) {
       if (Stream* stream = session.Find(frame->hd.stream_id)) {
         session.OnHeader(*stream, Text(name, name_size), Text(value, value_size));
+        is_dropped = stream->head_bytes_ / kDroppedHeadRatio > stream->head_bytes_max_;
       }
     });
+    // Resets the stream. nghttp2 then only updates its HPACK table from the rest of the head, which costs little.
+    return is_dropped ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : failed;
   }
   static int OnFrame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     return Guarded(user, [&](Session& session) { session.OnFrame(*frame); });
@@ -232,8 +238,7 @@ void Session::Close() {
   nghttp2_session_del(std::exchange(session_, nullptr));  // Runs no callbacks.
   while (first_ != nullptr) Unlink(*first_)->OnClosed(false);
   for (const Written& answer : std::exchange(written_, {})) answer.stream->OnClosed(false);
-  streams_ = 0;
-  queue_.Clear();
+  streams_ = 0;  // The queue keeps its bytes: TLS may still be writing them.
 }
 
 void Session::Abort(uint32_t error, std::string_view why) {
@@ -291,8 +296,10 @@ std::shared_ptr<Stream> Session::Unlink(Stream& stream) {
   (stream.previous_ != nullptr ? stream.previous_->next_ : first_) = stream.next_;
   if (stream.next_ != nullptr) stream.next_->previous_ = stream.previous_;
   stream.next_ = stream.previous_ = nullptr;
-  ReleaseBody(stream, stream.held_bytes_);
-  held_bytes_ -= stream.unsent_bytes_;
+  // The handler may still use the body, so what was taken from the pool is returned when the stream is destroyed.
+  held_bytes_ -= stream.held_bytes_ + stream.made_bytes_ + stream.unsent_bytes_;
+  stream.held_bytes_ = 0;
+  heads_bytes_ -= stream.kept_head_bytes_;
   stream.parts_.clear();
   stream.session_ = nullptr;
   return std::move(stream.self_);
@@ -302,8 +309,26 @@ void Session::OnHeader(Stream& stream, std::string_view name, std::string_view v
   if (stream.head_complete_) return;  // A trailer of the client.
   constexpr size_t kUsualHeadBytes = 512;
   if (stream.head_bytes_ == 0) stream.head_.Reserve(kUsualHeadBytes);
-  stream.head_bytes_ += name.size() + value.size() + kFieldBytes;
-  if (!stream.head_too_large()) stream.head_.Add(name, value);
+  const size_t bytes = name.size() + value.size() + kFieldBytes;
+  stream.head_bytes_ += bytes;
+  if (stream.head_too_large() || stream.is_overloaded_) return;
+  stream.is_overloaded_ = !HoldHead(stream, bytes);
+  if (!stream.is_overloaded_) stream.head_.Add(name, value);
+}
+
+// Counts a field of a head. A usual head does not touch the pool, which all threads share; heads_bytes_max limits
+// those.
+bool Session::HoldHead(Stream& stream, size_t bytes) {
+  if (heads_bytes_ + bytes > limits_.heads_bytes_max) return false;
+  const size_t kept = stream.kept_head_bytes_ + bytes;
+  if (kept > kUncountedHeadBytes) {
+    if (!pool_->Take(kept - stream.pool_head_bytes_)) return false;
+    stream.pool_ = pool_;
+    stream.pool_head_bytes_ = kept;
+  }
+  stream.kept_head_bytes_ = kept;
+  heads_bytes_ += bytes;
+  return true;
 }
 
 void Session::OnFrame(const nghttp2_frame& frame) {
@@ -338,7 +363,7 @@ void Session::OnMessageFrame(const nghttp2_frame& frame) {
   if (frame.hd.type == NGHTTP2_DATA && frame.hd.length == 0 && !ends) Strike();
   if (ends) stream->request_ended_ = true;
   if (!std::exchange(stream->head_complete_, true)) {
-    stream->is_overloaded_ = held_bytes_ > limits_.bytes_max;
+    stream->is_overloaded_ = stream->is_overloaded_ || held_bytes_ > limits_.bytes_max;
     stream->is_overloaded_ ? stream->OnOverload() : stream->OnHead();
   }
   if (ends && !stream->is_overloaded_) stream->OnEnd();
@@ -354,6 +379,7 @@ std::shared_ptr<const void> Session::HoldBody(Stream& stream, std::string_view b
   if (owner == nullptr) {
     stream.is_overloaded_ = !pool_->Take(bytes.size());
     if (stream.is_overloaded_) return nullptr;
+    if (!stream.pool_) stream.pool_ = pool_;
     stream.copied_bytes_ += bytes.size();
   }
   stream.held_bytes_ += bytes.size();
@@ -380,7 +406,6 @@ void Session::OnData(int32_t id, std::string_view bytes) {
   const std::shared_ptr<const void> owner = HoldBody(*stream, bytes);
   if (!stream->is_overloaded_) return stream->OnBody(bytes, owner);
   stream->Consume(bytes.size());
-  ReleaseBody(*stream, stream->held_bytes_);
   stream->OnOverload();
 }
 

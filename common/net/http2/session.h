@@ -82,6 +82,7 @@ class Session {
 
   void OnBeginFrame(const nghttp2_frame_hd& head);
   void OnBeginHeaders(const nghttp2_frame& frame);
+  bool HoldHead(Stream& stream, size_t bytes);
   void OnHeader(Stream& stream, std::string_view name, std::string_view value);
   void OnFrame(const nghttp2_frame& frame);
   void OnMessageFrame(const nghttp2_frame& frame);
@@ -114,6 +115,7 @@ class Session {
   Stream* first_ = nullptr;  // Of the streams that nghttp2 knows.
   std::deque<Written> written_;
   std::vector<std::shared_ptr<Stream>> notified_;
+  size_t heads_bytes_ = 0;
   size_t held_bytes_ = 0;  // Received bodies, and answers that were not taken for sending.
   TimePoint next_deadline_ = TimePoint::max();
   Strikes strikes_;

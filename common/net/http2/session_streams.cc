@@ -36,6 +36,7 @@ class Fields {
 
 Stream::~Stream() {
   if (notifications_) --notifications_->streams_alive;
+  if (pool_) pool_->Return(pool_head_bytes_ + copied_bytes_);
 }
 
 void Stream::Notify() {
@@ -53,6 +54,15 @@ void Stream::Consume(size_t bytes) {
 void Stream::ReleaseBody(size_t bytes) {
   if (session_ != nullptr) session_->ReleaseBody(*this, bytes);
 }
+
+bool Stream::HoldMade(size_t bytes) {
+  if (session_ == nullptr) return true;
+  session_->held_bytes_ += bytes - made_bytes_;
+  made_bytes_ = bytes;
+  return session_->held_bytes_ <= session_->limits_.bytes_max;
+}
+
+const std::shared_ptr<http::BytePool>& Stream::pool() const { return session_->pool_; }
 
 void Stream::SetDeadline(TimePoint deadline) {
   deadline_ = deadline;

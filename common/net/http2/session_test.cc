@@ -41,6 +41,7 @@ class Echo final : public Stream {
   }
   void OnOverload() override {
     ++seen_.overloads;
+    ReleaseBody(SIZE_MAX);
     Reset(NGHTTP2_ENHANCE_YOUR_CALM);
   }
   void OnNotified() override { Answer(Pieces(std::string("notified"))); }
@@ -86,6 +87,7 @@ TEST_F(SessionTest, AnswersARequestWithBodyAndTrailers) {
   EXPECT_THAT(seen.paths, ElementsAre("/x"));
   EXPECT_EQ(seen.answered, 1);
   EXPECT_EQ(connection.session.streams(), 0);
+  newest.reset();
   EXPECT_EQ(connection.pool->taken(), 0);
 }
 
@@ -145,6 +147,44 @@ TEST_F(SessionTest, TooLargeHeadersAreNotKept) {
   EXPECT_THAT(seen.paths, ElementsAre("too large"));
 }
 
+TEST_F(SessionTest, AHeadFarAboveTheLimitIsNotDecodedFurther) {
+  limits.header_bytes_max = 10000;
+  TestConnection connection(limits, Make());
+  connection.Run();
+  // Adds ":authority: h" and a field with a value of 3,000 bytes to the table, and refers to the field 1,000 times.
+  std::string head = "\x83\x86\x84\x41\x01h\x40\x03x-a\x7f\xb9\x16" + std::string(3000, 'a');
+  head += std::string(1000, '\xbe');
+  connection.ToServer(Frame(1, 4, 1, head));
+  connection.ToClient();
+  EXPECT_THAT(seen.paths, ElementsAre());
+  EXPECT_EQ(seen.cancelled, 1);
+  connection.ToServer(Frame(1, 5, 3, "\x83\x86\x84\xbf\xbe"));
+  connection.ToClient();
+  EXPECT_THAT(seen.paths, ElementsAre("/"));
+}
+
+TEST_F(SessionTest, HeadsCountAsMemory) {
+  const TestClient::Fields large = {{"x-a", std::string(30000, 'a')}};
+  for (const bool is_pool_small : {true, false}) {
+    limits.heads_bytes_max = is_pool_small ? 8 << 20 : 70000;
+    seen = {};
+    TestConnection connection(limits, Make(false), is_pool_small ? 70000 : 1 << 30);
+    for (int i = 0; i < 3; ++i) connection.client.Request("/x", "", large);
+    connection.Run();
+    EXPECT_EQ(seen.paths.size(), 2);
+    EXPECT_EQ(seen.overloads, 1);
+    connection.client.Reset(1);
+    connection.Run();
+    newest.reset();
+    connection.client.Request("/x", "", large);
+    connection.Run();
+    EXPECT_EQ(seen.paths.size(), 3);
+    connection.session.Close();
+    newest.reset();
+    EXPECT_EQ(connection.pool->taken(), 0);
+  }
+}
+
 TEST_F(SessionTest, BodiesAboveTheLimitOfTheConnectionOverloadTheirStream) {
   limits.bytes_max = 100000;
   TestConnection connection(limits, Make(false));
@@ -161,6 +201,18 @@ TEST_F(SessionTest, BodiesAboveTheLimitOfTheServerOverloadTheirStream) {
   connection.client.Request("/x", std::string(5000, 'b'));
   connection.Run();
   EXPECT_EQ(seen.overloads, 1);
+  EXPECT_EQ(connection.pool->taken(), 0);
+}
+
+TEST_F(SessionTest, ACopiedBodyCountsUntilItsHandlerEnds) {
+  TestConnection connection(limits, Make(false));
+  const auto id = connection.client.Request("/x", "hello");
+  connection.Run();
+  connection.client.Reset(id);
+  connection.Run();
+  EXPECT_EQ(connection.session.streams(), 0);
+  EXPECT_EQ(connection.pool->taken(), 5);
+  newest.reset();
   EXPECT_EQ(connection.pool->taken(), 0);
 }
 

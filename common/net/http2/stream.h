@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "common/base/pieces.h"
+#include "common/net/http/held_bytes.h"
 #include "common/net/http2/head.h"
 #include "common/net/http2/options.h"
 
@@ -50,7 +51,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // The body is complete.
   virtual void OnEnd() = 0;
   // The bytes that the connection, or all connections, hold are at their limit. Nothing of the body is delivered any
-  // more.
+  // more; what was delivered counts until it is released. Without OnHead before, head() has only the first fields.
   virtual void OnOverload() = 0;
   virtual void OnNotified() {}
   virtual void OnDeadline() {}
@@ -69,8 +70,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool is_open() const { return session_ != nullptr; }  // False from OnClosed on.
   // Lets the client send as many further bytes of the body.
   void Consume(size_t bytes);
-  // So many bytes of the received body are not counted as memory of the connection any more.
+  // So many bytes of the received body are not counted as memory any more. Other bytes count until the stream is
+  // destroyed.
   void ReleaseBody(size_t bytes);
+  // Counts, as memory of the connection, bytes that were made of the body, such as decompressed ones. Replaces the
+  // number of the call before. Returns false if the connection then holds more than its limit.
+  bool HoldMade(size_t bytes);
+  // The memory of all requests of the server. Requires: is_open().
+  const std::shared_ptr<http::BytePool>& pool() const;
   // Lets OnDeadline run once at this time; replaces the time that was set before. TimePoint::max(): never.
   void SetDeadline(TimePoint deadline);
   TimePoint now() const;  // When the current event began.
@@ -112,8 +119,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Head head_;
   size_t head_bytes_ = 0;
   size_t head_bytes_max_ = 0;
-  size_t held_bytes_ = 0;    // Of the body, as counted by the session,
-  size_t copied_bytes_ = 0;  // and those of them that were taken from the pool.
+  size_t kept_head_bytes_ = 0;            // Those in head_.
+  std::shared_ptr<http::BytePool> pool_;  // Null if nothing was taken from it.
+  size_t pool_head_bytes_ = 0;            // Taken from the pool for the head.
+  size_t held_bytes_ = 0;                 // Of the body, as counted by the session,
+  size_t copied_bytes_ = 0;               // and those of them that were taken from the pool.
+  size_t made_bytes_ = 0;                 // Of HoldMade.
   TimePoint deadline_ = TimePoint::max();
   bool head_complete_ = false;
   bool request_ended_ = false;
