@@ -70,6 +70,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Begin();
   void Open();
   std::shared_ptr<const Peer> MakePeer();
+  bool IsFull() const;
   void Read();
   void OnReadable(const Error& error);
   void OnTlsRead(const Error& error, size_t bytes);
@@ -102,6 +103,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   State state_ = State::kHandshake;
   bool is_reading_ = false;  // A read, or a wait for it, is in progress.
   bool is_writing_ = false;
+  bool has_written_ = false;  // The socket has accepted bytes since the last read began.
   bool is_pinged_ = false;
   TimePoint received_at_ = began_at_;
   TimePoint active_at_ = began_at_;            // When the connection last had a stream.

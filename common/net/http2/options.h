@@ -37,7 +37,9 @@ struct Limits {
   uint32_t stream_window_bytes = 1 << 20;      // Of a body, that the client may send before they are consumed.
   int32_t connection_window_bytes = 8 << 20;   // Of all bodies, that the client may send before they are received.
   size_t bytes_max = size_t{512} << 20;        // Bodies that were received, and answers that were not sent.
-  size_t unsent_bytes_max = size_t{1} << 20;   // Above it, nothing is read from the connection.
+  // If so many bytes of frames wait for the socket, the connection is read from once each time that the socket has
+  // accepted some of them. So a client that does not read cannot send.
+  size_t unsent_bytes_max = size_t{128} << 10;
   // Frames that cost the client less than the server: resets, pings, settings, priorities, empty and invalid frames. A
   // connection may send `strikes_max` of them at once, and `strikes_per_second` in the long run.
   double strikes_max = 1000;

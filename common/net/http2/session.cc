@@ -209,14 +209,19 @@ void Session::OnSent() {
   }
 }
 
-void Session::Ping() { nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr); }
+void Session::Ping() {
+  ++pings_out_;
+  nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr);
+}
 
 void Session::AnnounceEnd() {
+  awaits_end_ = true;
   nghttp2_submit_shutdown_notice(session_);
   nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, kEndPing);
 }
 
 void Session::End() {
+  if (std::exchange(is_ended_, true)) return;
   nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_),
                         NGHTTP2_NO_ERROR, nullptr, 0);
 }
@@ -323,12 +328,20 @@ void Session::OnFrame(const nghttp2_frame& frame) {
 
 void Session::OnPing(const nghttp2_frame& frame) {
   const bool is_answer = (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;
-  if (is_answer) {
-    if (std::equal(std::begin(kEndPing), std::end(kEndPing), frame.ping.opaque_data)) End();
-    return;
-  }
+  if (is_answer) return OnPingAnswer(frame.ping.opaque_data);
   Strike();
   if (!pings_.Add(now_)) Abort(NGHTTP2_ENHANCE_YOUR_CALM, "too_many_pings");  // gRPC's clients know this text.
+}
+
+// An answer to a ping that was not sent is a strike.
+void Session::OnPingAnswer(const uint8_t* payload) {
+  if (std::equal(std::begin(kEndPing), std::end(kEndPing), payload)) {
+    std::exchange(awaits_end_, false) ? End() : Strike();
+  } else if (pings_out_ > 0) {
+    --pings_out_;
+  } else {
+    Strike();
+  }
 }
 
 void Session::OnMessageFrame(const nghttp2_frame& frame) {

@@ -57,11 +57,14 @@ class Session {
   // (RFC 9113, section 6.8). is_over() follows when the last stream has ended.
   void AnnounceEnd();
   // The second step, for a client that does not take part in the first one: streams that it opens from now on are lost.
+  // Only the first call has an effect.
   void End();
   // Whether the connection should be closed when the queue is empty.
   bool is_over() const;
   bool is_ready() const { return is_ready_; }  // The client has sent its first frame.
   size_t streams() const { return streams_; }  // That are open, or whose answer is still in the queue.
+  // Frames without a body that wait for Fill. A client can cause them without reading anything.
+  size_t waiting_frames() const { return nghttp2_session_get_outbound_queue_size(session_); }
 
   // Ends all streams. Requires that no other function of the session is running.
   void Close();
@@ -86,6 +89,7 @@ class Session {
   void OnFrame(const nghttp2_frame& frame);
   void OnMessageFrame(const nghttp2_frame& frame);
   void OnPing(const nghttp2_frame& frame);
+  void OnPingAnswer(const uint8_t* payload);
   void OnData(int32_t id, std::string_view bytes);
   void OnFrameSent(const nghttp2_frame& frame);
   void OnStreamClosed(int32_t id);
@@ -110,6 +114,9 @@ class Session {
   bool is_ready_ = false;
   bool is_failed_ = false;   // nghttp2 cannot go on.
   bool is_aborted_ = false;  // GOAWAY with an error was submitted by this class.
+  bool is_ended_ = false;    // GOAWAY without one, the second step, was submitted.
+  bool awaits_end_ = false;  // The client has to answer the first step.
+  int pings_out_ = 0;        // Pings that the client has to answer.
   size_t streams_ = 0;
   Stream* first_ = nullptr;  // Of the streams that nghttp2 knows.
   std::deque<Written> written_;

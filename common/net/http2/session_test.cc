@@ -214,6 +214,42 @@ TEST_F(SessionTest, TooManyPingsEndTheConnection) {
   EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM));
 }
 
+TEST_F(SessionTest, UnsolicitedPingAnswersAreStrikes) {
+  for (const char* payload : {"lastping", "\0\0\0\0\0\0\0"}) {
+    limits.strikes_max = 100;
+    TestConnection connection(limits, Make());
+    connection.Run();
+    std::string answers;
+    for (int i = 0; i < 300; ++i) answers += Frame(6, 1, 0, {payload, 8});
+    connection.ToServer(answers);
+    EXPECT_LT(connection.session.waiting_frames(), 3);
+    connection.ToClient();
+    EXPECT_TRUE(connection.session.is_over());
+    EXPECT_EQ(connection.client.goaways.back(), NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+}
+
+TEST_F(SessionTest, AnAnswerToAKeepalivePingIsNoStrike) {
+  limits.strikes_max = 2;
+  TestConnection connection(limits, Make());
+  for (int i = 0; i < 10; ++i) {
+    connection.session.Ping();
+    connection.Run();
+  }
+  EXPECT_FALSE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, AnEndIsAnnouncedOnlyOnce) {
+  TestConnection connection(limits, Make(false));
+  connection.client.Request("/x", "");
+  connection.Run();
+  connection.session.AnnounceEnd();
+  connection.Run();
+  for (int i = 0; i < 10; ++i) connection.session.End();
+  connection.Run();
+  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_NO_ERROR, NGHTTP2_NO_ERROR));
+}
+
 TEST_F(SessionTest, EmptyDataFramesAreLimited) {
   limits.strikes_max = 100;
   TestConnection connection(limits, Make(true));
