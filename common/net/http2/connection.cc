@@ -256,6 +256,7 @@ void Connection::AwaitWritten() {
   if (writing_since_ == TimePoint{}) {
     writing_since_ = Clock::now();
     written_before_ = session_->queue().sent();
+    unacknowledged_before_ = stream_.UnacknowledgedBytes();
     CheckBy(WrittenBy());
   }
   is_writing_ = true;
@@ -275,8 +276,8 @@ void Connection::OnWritable(const Error& error) {
 // The time by which the client must have received more than it has now. Written bytes can wait in the buffers of this
 // machine, so only those count that the client's machine has acknowledged.
 TimePoint Connection::WrittenBy() {
-  const size_t written = session_->queue().sent() - written_before_;
-  const size_t received = written - std::min(written, stream_.UnacknowledgedBytes());
+  const size_t sent = unacknowledged_before_ + (session_->queue().sent() - written_before_);
+  const size_t received = sent - std::min(sent, stream_.UnacknowledgedBytes());
   return writing_since_ + server_->options.limits.answer_time.For(received);
 }
 

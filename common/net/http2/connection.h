@@ -110,7 +110,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   TimePoint ends_by_ = TimePoint::max();       // After End: when the connection is closed; or the end of lingering.
   TimePoint announced_at_ = TimePoint::max();  // When the end was announced to the client.
   TimePoint writing_since_{};                  // The socket accepts no more bytes since this time,
-  uint64_t written_before_ = 0;                // and had accepted as many by then.
+  uint64_t written_before_ = 0;                // had accepted so many by then,
+  size_t unacknowledged_before_ = 0;           // of which the client's machine had not acknowledged so many.
   std::atomic<TimePoint> check_at_;            // When Check has to run next.
   TimePoint armed_ = TimePoint::max();         // When the timer fires.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;

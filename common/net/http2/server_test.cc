@@ -94,6 +94,23 @@ class SocketClient {
     client.Receive({bytes, static_cast<size_t>(size)});
     return true;
   }
+  // Drops `bytes` bytes, at a constant rate. Returns false at the end of the connection.
+  bool DropPaced(size_t bytes, size_t bytes_per_second) {
+    const auto began = Clock::now();
+    for (size_t dropped = 0; dropped < bytes;) {
+      const auto passed = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
+      const auto allowed = static_cast<size_t>(passed.count()) * bytes_per_second / 1000;
+      char some[4096];
+      if (dropped + sizeof some > allowed) {
+        poll(nullptr, 0, 5);
+        continue;
+      }
+      const ssize_t size = recv(socket_.get(), some, sizeof some, 0);
+      if (size <= 0) return false;
+      dropped += static_cast<size_t>(size);
+    }
+    return true;
+  }
   // Exchanges bytes until `done`, or until the server closes the connection. Returns whether it is done.
   template <typename Done>
   bool RunUntil(const Done& done) {
@@ -216,6 +233,19 @@ TEST(Http2Server, ClosesAConnectionWhoseSocketIsNotRead) {
   client.Send();
   EXPECT_TRUE(AwaitConnections(*server, 1));
   EXPECT_TRUE(AwaitConnections(*server, 0));
+}
+
+TEST(Http2Server, AClientAtTheMinimumRateIsNotClosed) {
+  Options options{.listen_fd = *process::ListenTcp("127.0.0.1", 0)};
+  const int bytes = 64 << 10;
+  setsockopt(options.listen_fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);  // Connections inherit it.
+  options.limits.answer_time = {.grace = milliseconds(500), .bytes_per_second_min = 100000};
+  const auto server = StartServer(options, 450000);
+  SocketClient client(server->port(), (1u << 31) - 1, 4096);
+  client.client.Raw(LargeWindow());
+  client.client.Request("/x", "");
+  client.Send();
+  EXPECT_TRUE(client.DropPaced(450000, 150000));
 }
 
 TEST(Http2Server, AcceptsNoMoreConnectionsThanItsLimit) {
