@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -58,7 +59,7 @@ class Session {
   void AnnounceEnd();
   // The second step, for a client that does not take part in the first one: streams that it opens from now on are lost.
   // Only the first call has an effect.
-  void End();
+  void End() { End(NGHTTP2_NO_ERROR, {}); }
   // Whether the connection should be closed when the queue is empty.
   bool is_over() const;
   bool is_ready() const { return is_ready_; }  // The client has sent its first frame.
@@ -80,8 +81,12 @@ class Session {
 
   Stream* Find(int32_t id) { return static_cast<Stream*>(nghttp2_session_get_stream_user_data(session_, id)); }
   void Configure();
+  void End(uint32_t error, std::string_view why);
   void Abort(uint32_t error, std::string_view why = {});
+  void SendGoaway(uint32_t error, std::string_view why);
   void Strike();
+  void OnReset(int32_t id);
+  void Refuse(int32_t id);
 
   void OnBeginFrame(const nghttp2_frame_hd& head);
   void OnBeginHeaders(const nghttp2_frame& frame);
@@ -114,7 +119,7 @@ class Session {
   bool is_ready_ = false;
   bool is_failed_ = false;   // nghttp2 cannot go on.
   bool is_aborted_ = false;  // GOAWAY with an error was submitted by this class.
-  bool is_ended_ = false;    // GOAWAY without one, the second step, was submitted.
+  bool is_ended_ = false;    // GOAWAY was submitted after which the client opens no streams.
   bool awaits_end_ = false;  // The client has to answer the first step.
   int pings_out_ = 0;        // Pings that the client has to answer.
   size_t streams_ = 0;
@@ -124,8 +129,10 @@ class Session {
   size_t held_bytes_ = 0;  // Received bodies, and answers that were not taken for sending.
   TimePoint next_deadline_ = TimePoint::max();
   Strikes strikes_;
+  Strikes refusals_;  // Streams that were refused without a strike.
   PingLimit pings_;
   int32_t newest_id_ = 0;
+  int32_t last_allowed_id_ = std::numeric_limits<int32_t>::max();  // Of the GOAWAY that was submitted.
   std::array<int32_t, 64> ended_ids_{};  // Streams that the client has ended or reset: the last ones.
   size_t ended_count_ = 0;
 };

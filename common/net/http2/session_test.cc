@@ -21,6 +21,11 @@ struct Seen {
 class Echo final : public Stream {
  public:
   Echo(Seen& seen, bool answers, bool consumes) : seen_(seen), answers_(answers), consumes_(consumes) {}
+  void EndAt(TimePoint deadline) { SetDeadline(deadline); }
+  void AnswerWithoutEnd() {
+    const Field fields[] = {{":status", "200", true}};
+    SendHead(fields, false);
+  }
   void Answer(const Pieces& body) {
     const Field fields[] = {{":status", "200", true}};
     SendHead(fields, false);
@@ -173,16 +178,157 @@ TEST_F(SessionTest, AResetTellsTheStream) {
   EXPECT_EQ(seen.cancelled, 1);
 }
 
-TEST_F(SessionTest, TooManyResetsEndTheConnection) {
-  limits.strikes_max = 100;
-  TestConnection connection(limits, Make(false));
-  for (int i = 0; i < 200 && !connection.session.is_over(); ++i) {
+// Opens streams and resets each of them.
+void OpenAndReset(TestConnection& connection, int count) {
+  for (int i = 0; i < count && connection.client.goaways.empty(); ++i) {
     const auto id = connection.client.Request("/x", "");
     connection.Run();
     connection.client.Reset(id);
     connection.Run();
   }
+}
+
+// Frames that open a stream and reset it, for a client that ignores GOAWAY. Header fields in HPACK: ":method: POST",
+// ":scheme: http", ":path: /", ":authority: h".
+std::string OpenedAndReset(int32_t id) {
+  return Frame(1, 4, id, "\x83\x86\x84\x41\x01h") + Frame(3, 0, id, {"\0\0\0\x08", 4});
+}
+
+TEST_F(SessionTest, TooManyResetsEndTheConnection) {
+  limits.strikes_max = 50;
+  TestConnection connection(limits, Make(false));
+  connection.Run();
+  for (int32_t id = 1; id < 256; id += 2) connection.ToServer(OpenedAndReset(id));
+  connection.ToClient();
+  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_ENHANCE_YOUR_CALM));
+  EXPECT_TRUE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, TooManyResetsLetRunningStreamsFinish) {
+  limits.strikes_max = 100;
+  TestConnection connection(limits, Make(false));
+  const auto id = connection.client.Request("/x", "");
+  connection.Run();
+  const auto running = newest;
+  OpenAndReset(connection, 101);
   EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM));
+  EXPECT_FALSE(connection.session.is_over());
+  running->Notify();
+  connection.session.RunNotified(connection.now);
+  connection.Run();
+  EXPECT_EQ(connection.client.streams[id].body, "notified");
+  EXPECT_TRUE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, AClientThatIgnoresTheEndIsAborted) {
+  limits.strikes_max = 10;
+  TestConnection connection(limits, Make(false));
+  connection.client.Request("/x", "");
+  connection.Run();
+  connection.session.End();
+  connection.Run();
+  for (int32_t id = 3; id < 63; id += 2) {
+    connection.ToServer(OpenedAndReset(id));
+    connection.ToClient();
+  }
+  EXPECT_TRUE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, ResetsOfAnsweredStreamsAreNoStrikes) {
+  limits.strikes_max = 10;
+  limits.stream_window_bytes = 1000;
+  TestConnection connection(limits, Make(false, false));
+  for (int i = 0; i < 50; ++i) {
+    const auto id = connection.client.Request("/x", std::string(5000, 'b'));
+    connection.Run();
+    newest->AnswerWithoutEnd();
+    connection.Run();
+    connection.client.Reset(id);
+    connection.Run();
+  }
+  EXPECT_EQ(seen.cancelled, 50);
+  EXPECT_TRUE(connection.client.goaways.empty());
+}
+
+// Otherwise a client could let the server answer in vain: with an error, say, that needs no body of the request.
+TEST_F(SessionTest, AResetBeforeTheAnswerWasSentIsAStrike) {
+  limits.strikes_max = 10;
+  TestConnection connection(limits, Make(false));
+  connection.Run();
+  for (int32_t id = 1; id < 63; id += 2) {
+    const std::string frames = OpenedAndReset(id);
+    connection.ToServer(frames.substr(0, 15));
+    if (newest) newest->AnswerWithoutEnd();
+    connection.ToServer(frames.substr(15));
+  }
+  connection.ToClient();
+  EXPECT_TRUE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, AnswersForgiveResets) {
+  limits.strikes_max = 10;
+  TestConnection connection(limits, Make());
+  for (int i = 0; i < 50; ++i) {
+    connection.client.Request("/x", "hello");
+    connection.Run();
+  }
+  for (int32_t id = 101; id < 201; id += 2) connection.ToServer(OpenedAndReset(id));
+  connection.ToClient();
+  EXPECT_TRUE(connection.client.goaways.empty());
+}
+
+TEST_F(SessionTest, ResetsAtTheDeadlineAreNoStrikes) {
+  limits.strikes_max = 10;
+  TestConnection connection(limits, Make(false));
+  for (int i = 0; i < 50; ++i) {
+    const auto id = connection.client.Request("/x", "");
+    connection.Run();
+    newest->EndAt(connection.now + milliseconds(100));
+    connection.now += milliseconds(95);
+    connection.client.Reset(id);
+    connection.Run();
+  }
+  EXPECT_EQ(seen.cancelled, 50);
+  EXPECT_TRUE(connection.client.goaways.empty());
+}
+
+TEST_F(SessionTest, RefusedStreamsAreNoStrikes) {
+  limits.streams_max = 2;
+  limits.strikes_max = 20;
+  TestConnection connection(limits, Make(false));
+  std::vector<std::shared_ptr<Echo>> used;
+  for (int i = 0; i < 4; ++i) {
+    const auto id = connection.client.Request("/x", "");
+    connection.Run();
+    used.push_back(newest);
+    connection.client.Reset(id);
+    connection.Run();
+  }
+  for (int second = 0; second < 10; ++second, connection.now += seconds(1)) {
+    for (int i = 0; i < 20; ++i) connection.client.Request("/x", "");
+    connection.Run();
+  }
+  EXPECT_EQ(seen.paths.size(), 4);
+  EXPECT_TRUE(connection.client.goaways.empty());
+  for (int i = 0; i < 100; ++i) connection.client.Request("/x", "");  // At once.
+  connection.Run();
+  EXPECT_THAT(connection.client.goaways, testing::Contains(NGHTTP2_ENHANCE_YOUR_CALM));
+}
+
+TEST_F(SessionTest, AnInvalidFrameIsOneStrike) {
+  limits.strikes_max = 20;
+  limits.strikes_per_second = 0;
+  TestConnection connection(limits, Make(false));
+  int resets = 0;
+  while (connection.client.goaways.empty() && resets < 100) {
+    const auto id = connection.client.Request("/x", "");
+    connection.Run();
+    connection.client.Raw(Frame(8, 0, id, "\x7f\xff\xff\xff"));  // WINDOW_UPDATE.
+    connection.Run();
+    if (connection.client.streams[id].reset == NGHTTP2_FLOW_CONTROL_ERROR) ++resets;
+  }
+  EXPECT_GE(resets, 18);  // SETTINGS and its answer are strikes, too.
+  EXPECT_LE(resets, 21);
 }
 
 TEST_F(SessionTest, AStreamThatIsUsedAfterItsResetCountsAsOpen) {
@@ -261,7 +407,7 @@ TEST_F(SessionTest, EmptyDataFramesAreLimited) {
   connection.ToClient();
   EXPECT_TRUE(connection.session.is_over());
   EXPECT_EQ(seen.paths.size(), 1);
-  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM));
+  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_ENHANCE_YOUR_CALM));
 }
 
 TEST_F(SessionTest, NotificationsFromOtherThreadsWakeTheStrandOnce) {
