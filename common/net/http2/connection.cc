@@ -198,7 +198,7 @@ void Connection::OnWoken() {
 // Writes all frames, as far as the socket accepts them.
 void Connection::Flush() {
   while (state_ == State::kOpen && !is_writing_) {
-    session_->Fill();
+    session_->Fill(Clock::now());
     if (session_->queue().empty()) break;
     if (!Send()) break;
   }
@@ -249,7 +249,7 @@ void Connection::SendTls() {
 
 void Connection::OnSent(size_t bytes) {
   session_->queue().Consume(bytes);
-  session_->OnSent();
+  session_->OnSent(Clock::now());
 }
 
 void Connection::AwaitWritten() {

@@ -180,10 +180,7 @@ void Session::CheckDeadlines(TimePoint now) {
   const Batch batch(*this, now);
   next_deadline_ = TimePoint::max();
   for (Stream* stream = first_; stream != nullptr; stream = stream->next_) {
-    if (stream->answer_deadline_ <= now) {
-      stream->answer_deadline_ = TimePoint::max();
-      stream->Reset(NGHTTP2_CANCEL);
-    }
+    if (stream->answer_deadline_ <= now) CheckAnswer(*stream);
     if (stream->deadline_ <= now) {
       stream->deadline_ = TimePoint::max();
       stream->OnDeadline();
@@ -192,8 +189,24 @@ void Session::CheckDeadlines(TimePoint now) {
   }
 }
 
-void Session::Fill() {
-  const Batch batch(*this, now_);
+// An answer was not sent within its time. Resets the stream if its client is the cause: if it lets no more be sent, and
+// reads what the connection has sent more slowly than the minimum. Otherwise the answer waits for other streams, or for
+// the socket, which has a limit of its own.
+void Session::CheckAnswer(Stream& stream) {
+  const bool is_stopped = nghttp2_session_get_stream_remote_window_size(session_, stream.id_) <= 0 ||
+                          nghttp2_session_get_remote_window_size(session_) <= 0;
+  const TimePoint slowest =
+      stream.answer_began_at_ + limits_.answer_time.For(static_cast<size_t>(queue_.sent() - stream.sent_before_));
+  if (!is_stopped || slowest > now_) {
+    stream.answer_deadline_ = std::max(slowest, now_ + limits_.answer_time.grace);
+    return;
+  }
+  stream.answer_deadline_ = TimePoint::max();
+  stream.Reset(NGHTTP2_CANCEL);
+}
+
+void Session::Fill(TimePoint now) {
+  const Batch batch(*this, now);
   while (!is_failed_ && queue_.size() < kBatchBytesMax) {
     const uint8_t* bytes = nullptr;
     const ssize_t size = nghttp2_session_mem_send(session_, &bytes);
@@ -203,8 +216,8 @@ void Session::Fill() {
   }
 }
 
-void Session::OnSent() {
-  const Batch batch(*this, now_);
+void Session::OnSent(TimePoint now) {
+  const Batch batch(*this, now);
   while (!written_.empty() && written_.front().position <= queue_.sent()) {
     const std::shared_ptr<Stream> stream = std::move(written_.front().stream);
     written_.pop_front();

@@ -47,10 +47,10 @@ class Session {
   TimePoint next_deadline() const { return next_deadline_; }
 
   // Moves frames to the queue, as long as it is short.
-  void Fill();
+  void Fill(TimePoint now);
   SendQueue& queue() { return queue_; }
   // Must be called after bytes of the queue were consumed.
-  void OnSent();
+  void OnSent(TimePoint now);
 
   // Sends a ping, which the client answers.
   void Ping();
@@ -98,6 +98,7 @@ class Session {
   void OnData(int32_t id, std::string_view bytes);
   void OnFrameSent(const nghttp2_frame& frame);
   void OnStreamClosed(int32_t id);
+  void CheckAnswer(Stream& stream);
   ssize_t ReadBody(Stream& stream, size_t room, uint32_t* flags);
   void WriteBody(Stream& stream, std::string_view frame_head, size_t bytes);
   std::shared_ptr<const void> HoldBody(Stream& stream, std::string_view bytes);

@@ -26,12 +26,17 @@ class Echo final : public Stream {
     const Field fields[] = {{":status", "200", true}};
     SendHead(fields, false);
   }
+  void Part(std::string body) {
+    is_streaming_ = true;
+    SendBody({}, Pieces(std::move(body)));
+  }
   void Answer(const Pieces& body) {
     const Field fields[] = {{":status", "200", true}};
     SendHead(fields, false);
     SendBody({}, body);
     EndBody();
   }
+  std::string more;  // Sent after Part.
 
  private:
   void OnHead() override { seen_.paths.emplace_back(head_too_large() ? "too large" : *head().Find(":path")); }
@@ -50,6 +55,7 @@ class Echo final : public Stream {
   }
   void OnNotified() override { Answer(Pieces(std::string("notified"))); }
   void OnBodyTaken() override {
+    if (is_streaming_) return more.empty() ? void() : SendBody({}, Pieces(std::exchange(more, {})));
     const Field fields[] = {{"x-trailer", "t"}};
     SendTrailers(fields);
   }
@@ -57,6 +63,7 @@ class Echo final : public Stream {
 
   Seen& seen_;
   const bool answers_, consumes_;
+  bool is_streaming_ = false;
   std::string body_;
 };
 
@@ -130,6 +137,42 @@ TEST_F(SessionTest, AnUnreadAnswerIsResetAfterItsTime) {
   connection.Run();
   EXPECT_EQ(connection.client.streams[id].reset, NGHTTP2_CANCEL);
   EXPECT_EQ(seen.cancelled, 1);
+}
+
+TEST_F(SessionTest, AnAnswerThatWaitsForOtherStreamsIsNotReset) {
+  limits.answer_time = {.grace = seconds(1), .bytes_per_second_min = 10000};
+  TestConnection connection(limits, Make());
+  std::vector<int32_t> ids;
+  for (int i = 0; i < 20; ++i) ids.push_back(connection.client.Request("/x", std::string(200000, 'b')));
+  connection.Run();
+  // The client reads all streams in turn, together at five times the minimum rate.
+  std::map<int32_t, size_t> read;
+  for (int turns = 0; turns < 10000 && seen.answered + seen.cancelled < 20; ++turns) {
+    const int32_t id = ids[static_cast<size_t>(turns) % ids.size()];
+    const size_t bytes = connection.client.streams[id].body.size() - read[id];
+    read[id] += bytes;
+    connection.client.Consume(id, bytes);
+    connection.now += milliseconds(bytes / 50);
+    connection.session.CheckDeadlines(connection.now);
+    connection.Run();
+  }
+  EXPECT_EQ(seen.answered, 20);
+  EXPECT_EQ(seen.cancelled, 0);
+}
+
+TEST_F(SessionTest, AStreamedAnswerBeginsItsTimeWhenItIsWritten) {
+  TestConnection connection(limits, Make(false));
+  const auto id = connection.client.Request("/x", "");
+  connection.Run();
+  newest->AnswerWithoutEnd();
+  newest->more = std::string(100000, 'm');
+  newest->Part("p");
+  connection.now += std::chrono::hours(1);
+  connection.ToClient();  // Writes "p", after which the stream adds its next part.
+  EXPECT_EQ(connection.client.streams[id].body.size(), 65535);
+  connection.session.CheckDeadlines(connection.now);
+  connection.Run();
+  EXPECT_EQ(connection.client.streams[id].reset, -1);
 }
 
 TEST_F(SessionTest, AConsumerThatIsSlowStopsItsClientOnly) {

@@ -126,6 +126,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   size_t unsent_bytes_ = 0;  // Of the body of the answer.
   size_t answer_bytes_ = 0;  // Since answer_began_at_.
   TimePoint answer_began_at_{};
+  uint64_t sent_before_ = 0;  // By the connection, before answer_began_at_.
   TimePoint answer_deadline_ = TimePoint::max();
   bool is_answered_ = false;  // The head of the answer was taken for sending.
   bool body_ended_ = false;
