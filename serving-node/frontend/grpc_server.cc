@@ -21,8 +21,6 @@ static_assert(routing::kKeepaliveTime > http2::Limits().ping_interval_min,
               "connections with too many pings are closed");
 // Twice as much as for clients, because a request that is forwarded to a home node carries all metadata of its client.
 constexpr size_t kHopMetadataBytesMax = 2 * http2::Limits().header_bytes_max;
-// A connection of a peer carries the requests of many clients, so it ends many of them.
-constexpr double kPeerStrikesPerSecond = 1e6;
 
 http2::Options ToHttp2(const GrpcOptions& options) {
   const size_t memory = options.memory_bytes_max == 0 ? std::numeric_limits<size_t>::max() : options.memory_bytes_max;
@@ -42,7 +40,6 @@ http2::Options ToHttp2(const GrpcOptions& options) {
     http2.limits.header_bytes_max = kHopMetadataBytesMax;
     http2.limits.heads_bytes_max = memory;
     http2.limits.bytes_max = memory;
-    http2.limits.strikes_max = http2.limits.strikes_per_second = kPeerStrikesPerSecond;
   }
   return http2;
 }

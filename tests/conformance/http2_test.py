@@ -166,6 +166,18 @@ def rapid_reset(node, path) -> int:
 
 
 @pytest.mark.contract("S8")
+def test_2000_calls_that_time_out_do_not_end_their_connection(node):
+    """A client of gRPC resets a call at its deadline, so many short deadlines are many resets."""
+    with Connection(node.grpc_port) as connection:
+        block = call(PREDICT, header("grpc-timeout", "10m"))
+        for _ in range(20):
+            streams = [connection.next_stream() for _ in range(100)]
+            assert connection.send(b"".join(connection.header_frames(stream, block) for stream in streams))
+            assert connection.send(b"".join(connection.frame(RST_STREAM, 0, stream, CANCEL.to_bytes(4, "big")) for stream in streams))
+        assert "grpc-status\x010" in connection.answer(connection.request(call(HEALTH)))
+
+
+@pytest.mark.contract("S8")
 def test_a_connection_with_a_flood_of_pings_is_closed(node):
     with Connection(node.grpc_port) as connection:
         for _ in range(200):

@@ -32,10 +32,10 @@ std::shared_ptr<const grpc_server::Service> MakeService() {
   return service;
 }
 
-void Send(http2::Session& session) {
-  for (session.Fill(); !session.queue().empty(); session.Fill()) {
+void Send(http2::Session& session, http2::TimePoint now) {
+  for (session.Fill(now); !session.queue().empty(); session.Fill(now)) {
     session.queue().Consume(session.queue().size());
-    session.OnSent();
+    session.OnSent(now);
   }
 }
 
@@ -59,12 +59,12 @@ void Serve(std::string_view bytes) {
     rest.substr(0, size).copy(buffer->room().data(), size);
     session.Receive({buffer->room().data(), size}, *buffer, now);
     rest.remove_prefix(size);
-    Send(session);
+    Send(session, now);
     session.RunNotified(now);
-    Send(session);
+    Send(session, now);
   }
   session.CheckDeadlines(now + std::chrono::hours(1));
-  Send(session);
+  Send(session, now);
   session.Close();
 }
 

@@ -21,9 +21,10 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kReadsMax = 4;        // Per turn, so that one connection does not keep others waiting.
-constexpr size_t kPartsMax = 64;    // Per system call.
-constexpr size_t kTlsPartsMax = 1;  // OpenSSL encrypts one piece of memory at a time.
+constexpr int kReadsMax = 4;          // Per turn, so that one connection does not keep others waiting.
+constexpr size_t kPartsMax = 64;      // Per system call.
+constexpr size_t kTlsPartsMax = 1;    // OpenSSL encrypts one piece of memory at a time.
+constexpr size_t kWaitingFrames = 4;  // For each stream that may be open. If more wait, nothing is read.
 constexpr auto kLingerTime = milliseconds(1000);
 constexpr auto kAnnounceTime = milliseconds(1000);  // The client gets so long to answer the announcement of the end.
 constexpr auto kIdleEndTime = milliseconds(3000);   // The client of an idle connection gets so long to end it.
@@ -126,10 +127,19 @@ void Connection::Open() {
   Read();
 }
 
+// Whether the client does not read what was written for it.
+bool Connection::IsFull() const {
+  if (state_ != State::kOpen || !is_writing_) return false;
+  const Limits& limits = server_->options.limits;
+  return session_->waiting_frames() > kWaitingFrames * limits.streams_max ||
+         (session_->queue().size() > limits.unsent_bytes_max && !has_written_);
+}
+
 // Reads more, unless the client does not read its answers.
 void Connection::Read() {
-  const bool is_full = state_ == State::kOpen && session_->queue().size() > server_->options.limits.unsent_bytes_max;
-  if (state_ == State::kClosed || is_full || std::exchange(is_reading_, true)) return;
+  if (state_ == State::kClosed || is_reading_ || IsFull()) return;
+  is_reading_ = true;
+  has_written_ = false;
   if (!stream_.encrypted()) {
     return stream_.socket().async_wait(http::Stream::Socket::wait_read, Guarded(&Connection::OnReadable));
   }
@@ -188,7 +198,7 @@ void Connection::OnWoken() {
 // Writes all frames, as far as the socket accepts them.
 void Connection::Flush() {
   while (state_ == State::kOpen && !is_writing_) {
-    session_->Fill();
+    session_->Fill(Clock::now());
     if (session_->queue().empty()) break;
     if (!Send()) break;
   }
@@ -239,13 +249,14 @@ void Connection::SendTls() {
 
 void Connection::OnSent(size_t bytes) {
   session_->queue().Consume(bytes);
-  session_->OnSent();
+  session_->OnSent(Clock::now());
 }
 
 void Connection::AwaitWritten() {
   if (writing_since_ == TimePoint{}) {
     writing_since_ = Clock::now();
     written_before_ = session_->queue().sent();
+    unacknowledged_before_ = stream_.UnacknowledgedBytes();
     CheckBy(WrittenBy());
   }
   is_writing_ = true;
@@ -256,6 +267,7 @@ void Connection::OnWritable(const Error& error) {
   if (state_ == State::kClosed) return;
   if (error) return Close();
   if (state_ != State::kOpen) return;
+  has_written_ = true;
   Flush();
   if (!is_writing_) writing_since_ = {};
   Read();
@@ -264,8 +276,8 @@ void Connection::OnWritable(const Error& error) {
 // The time by which the client must have received more than it has now. Written bytes can wait in the buffers of this
 // machine, so only those count that the client's machine has acknowledged.
 TimePoint Connection::WrittenBy() {
-  const size_t written = session_->queue().sent() - written_before_;
-  const size_t received = written - std::min(written, stream_.UnacknowledgedBytes());
+  const size_t sent = unacknowledged_before_ + (session_->queue().sent() - written_before_);
+  const size_t received = sent - std::min(sent, stream_.UnacknowledgedBytes());
   return writing_since_ + server_->options.limits.answer_time.For(received);
 }
 

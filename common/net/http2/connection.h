@@ -70,6 +70,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Begin();
   void Open();
   std::shared_ptr<const Peer> MakePeer();
+  bool IsFull() const;
   void Read();
   void OnReadable(const Error& error);
   void OnTlsRead(const Error& error, size_t bytes);
@@ -102,13 +103,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   State state_ = State::kHandshake;
   bool is_reading_ = false;  // A read, or a wait for it, is in progress.
   bool is_writing_ = false;
+  bool has_written_ = false;  // The socket has accepted bytes since the last read began.
   bool is_pinged_ = false;
   TimePoint received_at_ = began_at_;
   TimePoint active_at_ = began_at_;            // When the connection last had a stream.
   TimePoint ends_by_ = TimePoint::max();       // After End: when the connection is closed; or the end of lingering.
   TimePoint announced_at_ = TimePoint::max();  // When the end was announced to the client.
   TimePoint writing_since_{};                  // The socket accepts no more bytes since this time,
-  uint64_t written_before_ = 0;                // and had accepted as many by then.
+  uint64_t written_before_ = 0;                // had accepted so many by then,
+  size_t unacknowledged_before_ = 0;           // of which the client's machine had not acknowledged so many.
   std::atomic<TimePoint> check_at_;            // When Check has to run next.
   TimePoint armed_ = TimePoint::max();         // When the timer fires.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;

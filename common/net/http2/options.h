@@ -38,9 +38,19 @@ struct Limits {
   uint32_t stream_window_bytes = 1 << 20;      // Of a body, that the client may send before they are consumed.
   int32_t connection_window_bytes = 8 << 20;   // Of all bodies, that the client may send before they are received.
   size_t bytes_max = size_t{512} << 20;        // Bodies that were received, and answers that were not sent.
-  size_t unsent_bytes_max = size_t{1} << 20;   // Above it, nothing is read from the connection.
-  // Frames that cost the client less than the server: resets, pings, settings, priorities, empty and invalid frames. A
-  // connection may send `strikes_max` of them at once, and `strikes_per_second` in the long run.
+  // If so many bytes of frames wait for the socket, the connection is read from once each time that the socket has
+  // accepted some of them. So a client that does not read cannot send.
+  size_t unsent_bytes_max = size_t{128} << 10;
+  // A strike is a frame that costs the client less than the server, or a reset after which the server got nothing for
+  // its work: each PING, SETTINGS, PRIORITY and empty DATA frame, each answer to a ping that was not sent, each stream
+  // that the server resets because of an invalid frame, each stream that begins after GOAWAY, and the reset of a stream
+  // that is younger than a second and whose answer the server has not begun to send. A reset near the deadline of its
+  // call is not a strike, nor is the reset of an answered or an unknown stream, nor a stream that the server refuses,
+  // up to `strikes_max` of them per second.
+  //
+  // A connection may have `strikes_max` strikes at once. `strikes_per_second` of them are forgiven, and one more for
+  // each completed answer; the credit for answers is at most 10 * strikes_max. Above the limit, the client gets GOAWAY,
+  // and running streams may finish; above 2 * strikes_max the connection is closed.
   double strikes_max = 1000;
   double strikes_per_second = 200;
   // A client that sends a ping earlier than this after the one before, three times without an answer in between, is

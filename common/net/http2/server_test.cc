@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <filesystem>
 #include <future>
 #include <thread>
@@ -53,8 +54,11 @@ std::unique_ptr<Server> StartServer(Options options, size_t answer_bytes = 5) {
 // A client on a socket.
 class SocketClient {
  public:
-  explicit SocketClient(int port, uint32_t window_bytes = 65535)
+  explicit SocketClient(int port, uint32_t window_bytes = 65535, int receive_buffer_bytes = 0)
       : client(window_bytes), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (receive_buffer_bytes > 0) {
+      setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
+    }
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));
@@ -67,6 +71,19 @@ class SocketClient {
     const std::string bytes = client.TakeSent();
     send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
+  // Sends without reading. Returns false if the socket accepts no more for a while.
+  bool SendOnly() {
+    constexpr int kBlockedMs = 300;
+    const std::string bytes = client.TakeSent();
+    pollfd wait{socket_.get(), POLLOUT, 0};
+    for (std::string_view rest = bytes; !rest.empty();) {
+      if (poll(&wait, 1, kBlockedMs) != 1) return false;
+      const ssize_t sent = send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent <= 0) return false;
+      rest.remove_prefix(static_cast<size_t>(sent));
+    }
+    return true;
+  }
   // Reads once. Returns false at the end of the connection.
   bool ReadOnce() {
     pollfd wait{socket_.get(), POLLIN, 0};
@@ -75,6 +92,23 @@ class SocketClient {
     const ssize_t size = recv(socket_.get(), bytes, sizeof bytes, 0);
     if (size <= 0) return false;
     client.Receive({bytes, static_cast<size_t>(size)});
+    return true;
+  }
+  // Drops `bytes` bytes, at a constant rate. Returns false at the end of the connection.
+  bool DropPaced(size_t bytes, size_t bytes_per_second) {
+    const auto began = Clock::now();
+    for (size_t dropped = 0; dropped < bytes;) {
+      const auto passed = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
+      const auto allowed = static_cast<size_t>(passed.count()) * bytes_per_second / 1000;
+      char some[4096];
+      if (dropped + sizeof some > allowed) {
+        poll(nullptr, 0, 5);
+        continue;
+      }
+      const ssize_t size = recv(socket_.get(), some, sizeof some, 0);
+      if (size <= 0) return false;
+      dropped += static_cast<size_t>(size);
+    }
     return true;
   }
   // Exchanges bytes until `done`, or until the server closes the connection. Returns whether it is done.
@@ -169,16 +203,49 @@ TEST(Http2Server, ClosesAConnectionWhoseClientDoesNotAnswerPings) {
   EXPECT_TRUE(AwaitConnections(*server, 0));
 }
 
+// A window of 2 GB for the connection, as a frame.
+std::string LargeWindow() { return {"\0\0\4\x08\0\0\0\0\0\x7f\0\0\0", 13}; }
+
+TEST(Http2Server, StopsReadingFromAClientThatDoesNotRead) {
+  std::atomic<int> made = 0;
+  auto server = Server::Start({.address = "127.0.0.1:0"}, [&made](const auto&) {
+    return std::make_shared<Fixed>(++made == 1 ? 5 : size_t{256} << 10);
+  });
+  SocketClient client((*server)->port(), (1u << 31) - 1, 4096);
+  client.client.Raw(LargeWindow());
+  client.client.Request("/x", "");
+  client.RunUntil([&] { return client.client.streams[1].has_ended; });  // The client has the server's windows.
+  bool is_sending = true;
+  for (int i = 0; i < 500 && is_sending; ++i) {
+    client.client.Request("/x", std::string(16000, 'r'));
+    is_sending = client.SendOnly();
+  }
+  EXPECT_LT(made, 100);
+}
+
 TEST(Http2Server, ClosesAConnectionWhoseSocketIsNotRead) {
   Options options;
   options.limits.answer_time = {.grace = milliseconds(200), .bytes_per_second_min = size_t{1} << 30};
   const auto server = StartServer(options, size_t{64} << 20);
   SocketClient client(server->port(), (1u << 31) - 1);
-  client.client.Raw(std::string("\0\0\4\x08\0\0\0\0\0\x7f\0\0\0", 13));  // A window of 2 GB for the connection.
+  client.client.Raw(LargeWindow());
   client.client.Request("/x", "");
   client.Send();
   EXPECT_TRUE(AwaitConnections(*server, 1));
   EXPECT_TRUE(AwaitConnections(*server, 0));
+}
+
+TEST(Http2Server, AClientAtTheMinimumRateIsNotClosed) {
+  Options options{.listen_fd = *process::ListenTcp("127.0.0.1", 0)};
+  const int bytes = 64 << 10;
+  setsockopt(options.listen_fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);  // Connections inherit it.
+  options.limits.answer_time = {.grace = milliseconds(500), .bytes_per_second_min = 100000};
+  const auto server = StartServer(options, 450000);
+  SocketClient client(server->port(), (1u << 31) - 1, 4096);
+  client.client.Raw(LargeWindow());
+  client.client.Request("/x", "");
+  client.Send();
+  EXPECT_TRUE(client.DropPaced(450000, 150000));
 }
 
 TEST(Http2Server, AcceptsNoMoreConnectionsThanItsLimit) {

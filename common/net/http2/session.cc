@@ -19,6 +19,13 @@ constexpr size_t kUncountedHeadBytes = size_t{4} << 10;  // A head with fewer by
 constexpr size_t kDroppedHeadRatio = 4;  // A head with this many times header_bytes_max is not answered, but reset.
 constexpr uint8_t kEndPing[] = {'l', 'a', 's', 't', 'p', 'i', 'n', 'g'};
 
+// Whether the server resets a stream with this code because of an invalid frame. The other codes are those of the
+// application, and of streams that are refused (Session::Refuse).
+bool IsErrorOfClient(uint32_t code) {
+  return code != NGHTTP2_NO_ERROR && code != NGHTTP2_CANCEL && code != NGHTTP2_REFUSED_STREAM &&
+         code != NGHTTP2_ENHANCE_YOUR_CALM;
+}
+
 }  // namespace
 
 // nghttp2's callbacks. No exception may pass through nghttp2.
@@ -59,9 +66,6 @@ struct SessionCallbacks {
   static int OnFrame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     return Guarded(user, [&](Session& session) { session.OnFrame(*frame); });
   }
-  static int OnInvalidFrame(nghttp2_session*, const nghttp2_frame*, int, void* user) {
-    return Guarded(user, [](Session& session) { session.Strike(); });
-  }
   static int OnData(nghttp2_session*, uint8_t, int32_t id, const uint8_t* bytes, size_t size, void* user) {
     return Guarded(user, [&](Session& session) { session.OnData(id, Text(bytes, size)); });
   }
@@ -92,7 +96,6 @@ struct SessionCallbacks {
       nghttp2_session_callbacks_set_on_begin_headers_callback(made, OnBeginHeaders);
       nghttp2_session_callbacks_set_on_header_callback(made, OnHeader);
       nghttp2_session_callbacks_set_on_frame_recv_callback(made, OnFrame);
-      nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(made, OnInvalidFrame);
       nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, OnData);
       nghttp2_session_callbacks_set_on_stream_close_callback(made, OnStreamClosed);
       nghttp2_session_callbacks_set_on_frame_send_callback(made, OnFrameSent);
@@ -140,6 +143,7 @@ Session::Session(const Limits& limits, MakeStream make, std::shared_ptr<const Pe
       notifications_(std::move(notifications)),
       pool_(std::move(pool)),
       strikes_(limits.strikes_max, limits.strikes_per_second),
+      refusals_(limits.strikes_max, limits.strikes_max),
       pings_(limits.ping_interval_min) {
   if (nghttp2_session_server_new2(&session_, SessionCallbacks::All(), this, SessionCallbacks::SessionOptions()) != 0) {
     throw std::bad_alloc();
@@ -182,10 +186,7 @@ void Session::CheckDeadlines(TimePoint now) {
   const Batch batch(*this, now);
   next_deadline_ = TimePoint::max();
   for (Stream* stream = first_; stream != nullptr; stream = stream->next_) {
-    if (stream->answer_deadline_ <= now) {
-      stream->answer_deadline_ = TimePoint::max();
-      stream->Reset(NGHTTP2_CANCEL);
-    }
+    if (stream->answer_deadline_ <= now) CheckAnswer(*stream);
     if (stream->deadline_ <= now) {
       stream->deadline_ = TimePoint::max();
       stream->OnDeadline();
@@ -194,8 +195,24 @@ void Session::CheckDeadlines(TimePoint now) {
   }
 }
 
-void Session::Fill() {
-  const Batch batch(*this, now_);
+// An answer was not sent within its time. Resets the stream if its client is the cause: if it lets no more be sent, and
+// reads what the connection has sent more slowly than the minimum. Otherwise the answer waits for other streams, or for
+// the socket, which has a limit of its own.
+void Session::CheckAnswer(Stream& stream) {
+  const bool is_stopped = nghttp2_session_get_stream_remote_window_size(session_, stream.id_) <= 0 ||
+                          nghttp2_session_get_remote_window_size(session_) <= 0;
+  const TimePoint slowest =
+      stream.answer_began_at_ + limits_.answer_time.For(static_cast<size_t>(queue_.sent() - stream.sent_before_));
+  if (!is_stopped || slowest > now_) {
+    stream.answer_deadline_ = std::max(slowest, now_ + limits_.answer_time.grace);
+    return;
+  }
+  stream.answer_deadline_ = TimePoint::max();
+  stream.Reset(NGHTTP2_CANCEL);
+}
+
+void Session::Fill(TimePoint now) {
+  const Batch batch(*this, now);
   while (!is_failed_ && queue_.size() < kBatchBytesMax) {
     const uint8_t* bytes = nullptr;
     const ssize_t size = nghttp2_session_mem_send(session_, &bytes);
@@ -205,8 +222,8 @@ void Session::Fill() {
   }
 }
 
-void Session::OnSent() {
-  const Batch batch(*this, now_);
+void Session::OnSent(TimePoint now) {
+  const Batch batch(*this, now);
   while (!written_.empty() && written_.front().position <= queue_.sent()) {
     const std::shared_ptr<Stream> stream = std::move(written_.front().stream);
     written_.pop_front();
@@ -215,16 +232,20 @@ void Session::OnSent() {
   }
 }
 
-void Session::Ping() { nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr); }
+void Session::Ping() {
+  ++pings_out_;
+  nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr);
+}
 
 void Session::AnnounceEnd() {
+  awaits_end_ = true;
   nghttp2_submit_shutdown_notice(session_);
   nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, kEndPing);
 }
 
-void Session::End() {
-  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_),
-                        NGHTTP2_NO_ERROR, nullptr, 0);
+void Session::End(uint32_t error, std::string_view why) {
+  if (std::exchange(is_ended_, true)) return;
+  SendGoaway(error, why);
 }
 
 bool Session::is_over() const {
@@ -243,20 +264,54 @@ void Session::Close() {
 
 void Session::Abort(uint32_t error, std::string_view why) {
   if (std::exchange(is_aborted_, true)) return;
-  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_), error,
+  SendGoaway(error, why);
+}
+
+void Session::SendGoaway(uint32_t error, std::string_view why) {
+  if (error != NGHTTP2_NO_ERROR) {
+    spdlog::warn("the HTTP/2 connection of {} ends: {} {}", peer_->address, nghttp2_http2_strerror(error), why);
+  }
+  // A later GOAWAY must not allow more streams (RFC 9113, section 6.8).
+  last_allowed_id_ = std::min(last_allowed_id_, nghttp2_session_get_last_proc_stream_id(session_));
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, last_allowed_id_, error,
                         reinterpret_cast<const uint8_t*>(why.data()), why.size());
 }
 
+// In two steps, so that a client that is only unlucky loses no running stream.
 void Session::Strike() {
-  if (!strikes_.Add(now_)) Abort(NGHTTP2_ENHANCE_YOUR_CALM, "too many resets, pings, settings or empty frames");
+  constexpr std::string_view kWhy = "too many resets, pings, settings or empty frames";
+  switch (strikes_.Add(now_)) {
+    case Strikes::Verdict::kNone: return;
+    case Strikes::Verdict::kEnd: return End(NGHTTP2_ENHANCE_YOUR_CALM, kWhy);
+    case Strikes::Verdict::kAbort: return Abort(NGHTTP2_ENHANCE_YOUR_CALM, kWhy);
+  }
+}
+
+// The client has reset a stream.
+void Session::OnReset(int32_t id) {
+  Stream* stream = Find(id);
+  if (stream == nullptr) return;
+  stream->request_ended_ = true;
+  if (IsStrike({.began_at = stream->began_at_, .deadline = stream->deadline_, .is_answered = stream->is_answered_},
+               now_)) {
+    Strike();
+  }
+}
+
+// Refusing is cheap and often not the client's fault, so it is a strike only if it is frequent: above strikes_max at
+// once, and as many per second. A client that retries at a higher rate ignores the refusals.
+void Session::Refuse(int32_t id) {
+  if (refusals_.Add(now_) != Strikes::Verdict::kNone) Strike();
+  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM);
 }
 
 // nghttp2 ignores frames of streams that have ended. This ends the connection if the client knew that.
 void Session::OnBeginFrame(const nghttp2_frame_hd& head) {
   if (head.type != NGHTTP2_HEADERS && head.type != NGHTTP2_DATA) return;
   if (head.stream_id > newest_id_) {
-    if (head.type == NGHTTP2_HEADERS) newest_id_ = head.stream_id;
-    return;
+    if (head.type != NGHTTP2_HEADERS) return;
+    newest_id_ = head.stream_id;
+    return is_ended_ ? Strike() : void();  // nghttp2 decodes and ignores it.
   }
   if (Find(head.stream_id) != nullptr) return;
   if (std::find(ended_ids_.begin(), ended_ids_.end(), head.stream_id) != ended_ids_.end()) {
@@ -270,8 +325,7 @@ void Session::OnBeginHeaders(const nghttp2_frame& frame) {
   if (frame.hd.type != NGHTTP2_HEADERS || frame.headers.cat != NGHTTP2_HCAT_REQUEST || is_aborted_) return;
   // A stream that was reset may still be used by its handler. A client could open streams again and again meanwhile.
   if (notifications_->streams_alive >= 2 * limits_.streams_max) {
-    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, frame.hd.stream_id, NGHTTP2_REFUSED_STREAM);
-    return;
+    return Refuse(frame.hd.stream_id);
   }
   std::shared_ptr<Stream> stream = make_(peer_);
   stream->id_ = frame.hd.stream_id;
@@ -280,6 +334,7 @@ void Session::OnBeginHeaders(const nghttp2_frame& frame) {
 
 void Session::Link(std::shared_ptr<Stream> stream) {
   stream->session_ = this;
+  stream->began_at_ = now_;
   stream->notifications_ = notifications_;
   stream->head_bytes_max_ = limits_.header_bytes_max;
   ++notifications_->streams_alive;
@@ -337,9 +392,7 @@ void Session::OnFrame(const nghttp2_frame& frame) {
     case NGHTTP2_HEADERS:
     case NGHTTP2_DATA: return OnMessageFrame(frame);
     case NGHTTP2_PING: return OnPing(frame);
-    case NGHTTP2_RST_STREAM:
-      if (Stream* stream = Find(frame.hd.stream_id)) stream->request_ended_ = true;
-      return Strike();
+    case NGHTTP2_RST_STREAM: return OnReset(frame.hd.stream_id);
     case NGHTTP2_SETTINGS:
     case NGHTTP2_PRIORITY: return Strike();
     default: return;
@@ -348,12 +401,20 @@ void Session::OnFrame(const nghttp2_frame& frame) {
 
 void Session::OnPing(const nghttp2_frame& frame) {
   const bool is_answer = (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;
-  if (is_answer) {
-    if (std::equal(std::begin(kEndPing), std::end(kEndPing), frame.ping.opaque_data)) End();
-    return;
-  }
+  if (is_answer) return OnPingAnswer(frame.ping.opaque_data);
   Strike();
   if (!pings_.Add(now_)) Abort(NGHTTP2_ENHANCE_YOUR_CALM, "too_many_pings");  // gRPC's clients know this text.
+}
+
+// An answer to a ping that was not sent is a strike.
+void Session::OnPingAnswer(const uint8_t* payload) {
+  if (std::equal(std::begin(kEndPing), std::end(kEndPing), payload)) {
+    std::exchange(awaits_end_, false) ? End() : Strike();
+  } else if (pings_out_ > 0) {
+    --pings_out_;
+  } else {
+    Strike();
+  }
 }
 
 void Session::OnMessageFrame(const nghttp2_frame& frame) {
@@ -410,13 +471,15 @@ void Session::OnData(int32_t id, std::string_view bytes) {
 }
 
 void Session::OnFrameSent(const nghttp2_frame& frame) {
-  if (frame.hd.type == NGHTTP2_RST_STREAM && frame.rst_stream.error_code != NGHTTP2_NO_ERROR) return Strike();
+  if (frame.hd.type == NGHTTP2_RST_STREAM && IsErrorOfClient(frame.rst_stream.error_code)) return Strike();
   if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;
   pings_.OnAnswer();
-  if ((frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;
   Stream* stream = Find(frame.hd.stream_id);
   if (stream == nullptr) return;
+  stream->is_answered_ = true;
+  if ((frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;
   stream->answer_ended_ = true;
+  strikes_.OnAnswer();
   // The rest of the request is not needed.
   if (!stream->request_ended_) {
     nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, frame.hd.stream_id, NGHTTP2_NO_ERROR);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -46,10 +47,10 @@ class Session {
   TimePoint next_deadline() const { return next_deadline_; }
 
   // Moves frames to the queue, as long as it is short.
-  void Fill();
+  void Fill(TimePoint now);
   SendQueue& queue() { return queue_; }
   // Must be called after bytes of the queue were consumed.
-  void OnSent();
+  void OnSent(TimePoint now);
 
   // Sends a ping, which the client answers.
   void Ping();
@@ -57,11 +58,14 @@ class Session {
   // (RFC 9113, section 6.8). is_over() follows when the last stream has ended.
   void AnnounceEnd();
   // The second step, for a client that does not take part in the first one: streams that it opens from now on are lost.
-  void End();
+  // Only the first call has an effect.
+  void End() { End(NGHTTP2_NO_ERROR, {}); }
   // Whether the connection should be closed when the queue is empty.
   bool is_over() const;
   bool is_ready() const { return is_ready_; }  // The client has sent its first frame.
   size_t streams() const { return streams_; }  // That are open, or whose answer is still in the queue.
+  // Frames without a body that wait for Fill. A client can cause them without reading anything.
+  size_t waiting_frames() const { return nghttp2_session_get_outbound_queue_size(session_); }
 
   // Ends all streams. Requires that no other function of the session is running.
   void Close();
@@ -77,8 +81,12 @@ class Session {
 
   Stream* Find(int32_t id) { return static_cast<Stream*>(nghttp2_session_get_stream_user_data(session_, id)); }
   void Configure();
+  void End(uint32_t error, std::string_view why);
   void Abort(uint32_t error, std::string_view why = {});
+  void SendGoaway(uint32_t error, std::string_view why);
   void Strike();
+  void OnReset(int32_t id);
+  void Refuse(int32_t id);
 
   void OnBeginFrame(const nghttp2_frame_hd& head);
   void OnBeginHeaders(const nghttp2_frame& frame);
@@ -87,9 +95,11 @@ class Session {
   void OnFrame(const nghttp2_frame& frame);
   void OnMessageFrame(const nghttp2_frame& frame);
   void OnPing(const nghttp2_frame& frame);
+  void OnPingAnswer(const uint8_t* payload);
   void OnData(int32_t id, std::string_view bytes);
   void OnFrameSent(const nghttp2_frame& frame);
   void OnStreamClosed(int32_t id);
+  void CheckAnswer(Stream& stream);
   ssize_t ReadBody(Stream& stream, size_t room, uint32_t* flags);
   void WriteBody(Stream& stream, std::string_view frame_head, size_t bytes);
   std::shared_ptr<const void> HoldBody(Stream& stream, std::string_view bytes);
@@ -111,6 +121,9 @@ class Session {
   bool is_ready_ = false;
   bool is_failed_ = false;   // nghttp2 cannot go on.
   bool is_aborted_ = false;  // GOAWAY with an error was submitted by this class.
+  bool is_ended_ = false;    // GOAWAY was submitted after which the client opens no streams.
+  bool awaits_end_ = false;  // The client has to answer the first step.
+  int pings_out_ = 0;        // Pings that the client has to answer.
   size_t streams_ = 0;
   Stream* first_ = nullptr;  // Of the streams that nghttp2 knows.
   std::deque<Written> written_;
@@ -119,8 +132,10 @@ class Session {
   size_t held_bytes_ = 0;  // Received bodies, and answers that were not taken for sending.
   TimePoint next_deadline_ = TimePoint::max();
   Strikes strikes_;
+  Strikes refusals_;  // Streams that were refused without a strike.
   PingLimit pings_;
   int32_t newest_id_ = 0;
+  int32_t last_allowed_id_ = std::numeric_limits<int32_t>::max();  // Of the GOAWAY that was submitted.
   std::array<int32_t, 64> ended_ids_{};  // Streams that the client has ended or reset: the last ones.
   size_t ended_count_ = 0;
 };

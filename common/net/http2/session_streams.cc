@@ -90,6 +90,7 @@ void Stream::SendBody(std::string_view prefix, const Pieces& body) {
     parts_.clear();
     first_part_ = answer_bytes_ = 0;
     answer_began_at_ = session_->now_;
+    sent_before_ = session_->queue_.sent();
   }
   const size_t bytes = prefix.size() + body.size();
   if (!prefix.empty()) {

@@ -21,12 +21,22 @@ struct Seen {
 class Echo final : public Stream {
  public:
   Echo(Seen& seen, bool answers, bool consumes) : seen_(seen), answers_(answers), consumes_(consumes) {}
+  void EndAt(TimePoint deadline) { SetDeadline(deadline); }
+  void AnswerWithoutEnd() {
+    const Field fields[] = {{":status", "200", true}};
+    SendHead(fields, false);
+  }
+  void Part(std::string body) {
+    is_streaming_ = true;
+    SendBody({}, Pieces(std::move(body)));
+  }
   void Answer(const Pieces& body) {
     const Field fields[] = {{":status", "200", true}};
     SendHead(fields, false);
     SendBody({}, body);
     EndBody();
   }
+  std::string more;  // Sent after Part.
 
  private:
   void OnHead() override { seen_.paths.emplace_back(head_too_large() ? "too large" : *head().Find(":path")); }
@@ -46,6 +56,7 @@ class Echo final : public Stream {
   }
   void OnNotified() override { Answer(Pieces(std::string("notified"))); }
   void OnBodyTaken() override {
+    if (is_streaming_) return more.empty() ? void() : SendBody({}, Pieces(std::exchange(more, {})));
     const Field fields[] = {{"x-trailer", "t"}};
     SendTrailers(fields);
   }
@@ -53,6 +64,7 @@ class Echo final : public Stream {
 
   Seen& seen_;
   const bool answers_, consumes_;
+  bool is_streaming_ = false;
   std::string body_;
 };
 
@@ -127,6 +139,42 @@ TEST_F(SessionTest, AnUnreadAnswerIsResetAfterItsTime) {
   connection.Run();
   EXPECT_EQ(connection.client.streams[id].reset, NGHTTP2_CANCEL);
   EXPECT_EQ(seen.cancelled, 1);
+}
+
+TEST_F(SessionTest, AnAnswerThatWaitsForOtherStreamsIsNotReset) {
+  limits.answer_time = {.grace = seconds(1), .bytes_per_second_min = 10000};
+  TestConnection connection(limits, Make());
+  std::vector<int32_t> ids;
+  for (int i = 0; i < 20; ++i) ids.push_back(connection.client.Request("/x", std::string(200000, 'b')));
+  connection.Run();
+  // The client reads all streams in turn, together at five times the minimum rate.
+  std::map<int32_t, size_t> read;
+  for (int turns = 0; turns < 10000 && seen.answered + seen.cancelled < 20; ++turns) {
+    const int32_t id = ids[static_cast<size_t>(turns) % ids.size()];
+    const size_t bytes = connection.client.streams[id].body.size() - read[id];
+    read[id] += bytes;
+    connection.client.Consume(id, bytes);
+    connection.now += milliseconds(bytes / 50);
+    connection.session.CheckDeadlines(connection.now);
+    connection.Run();
+  }
+  EXPECT_EQ(seen.answered, 20);
+  EXPECT_EQ(seen.cancelled, 0);
+}
+
+TEST_F(SessionTest, AStreamedAnswerBeginsItsTimeWhenItIsWritten) {
+  TestConnection connection(limits, Make(false));
+  const auto id = connection.client.Request("/x", "");
+  connection.Run();
+  newest->AnswerWithoutEnd();
+  newest->more = std::string(100000, 'm');
+  newest->Part("p");
+  connection.now += std::chrono::hours(1);
+  connection.ToClient();  // Writes "p", after which the stream adds its next part.
+  EXPECT_EQ(connection.client.streams[id].body.size(), 65535);
+  connection.session.CheckDeadlines(connection.now);
+  connection.Run();
+  EXPECT_EQ(connection.client.streams[id].reset, -1);
 }
 
 TEST_F(SessionTest, AConsumerThatIsSlowStopsItsClientOnly) {
@@ -225,16 +273,157 @@ TEST_F(SessionTest, AResetTellsTheStream) {
   EXPECT_EQ(seen.cancelled, 1);
 }
 
-TEST_F(SessionTest, TooManyResetsEndTheConnection) {
-  limits.strikes_max = 100;
-  TestConnection connection(limits, Make(false));
-  for (int i = 0; i < 200 && !connection.session.is_over(); ++i) {
+// Opens streams and resets each of them.
+void OpenAndReset(TestConnection& connection, int count) {
+  for (int i = 0; i < count && connection.client.goaways.empty(); ++i) {
     const auto id = connection.client.Request("/x", "");
     connection.Run();
     connection.client.Reset(id);
     connection.Run();
   }
+}
+
+// Frames that open a stream and reset it, for a client that ignores GOAWAY. Header fields in HPACK: ":method: POST",
+// ":scheme: http", ":path: /", ":authority: h".
+std::string OpenedAndReset(int32_t id) {
+  return Frame(1, 4, id, "\x83\x86\x84\x41\x01h") + Frame(3, 0, id, {"\0\0\0\x08", 4});
+}
+
+TEST_F(SessionTest, TooManyResetsEndTheConnection) {
+  limits.strikes_max = 50;
+  TestConnection connection(limits, Make(false));
+  connection.Run();
+  for (int32_t id = 1; id < 256; id += 2) connection.ToServer(OpenedAndReset(id));
+  connection.ToClient();
+  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_ENHANCE_YOUR_CALM));
+  EXPECT_TRUE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, TooManyResetsLetRunningStreamsFinish) {
+  limits.strikes_max = 100;
+  TestConnection connection(limits, Make(false));
+  const auto id = connection.client.Request("/x", "");
+  connection.Run();
+  const auto running = newest;
+  OpenAndReset(connection, 101);
   EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM));
+  EXPECT_FALSE(connection.session.is_over());
+  running->Notify();
+  connection.session.RunNotified(connection.now);
+  connection.Run();
+  EXPECT_EQ(connection.client.streams[id].body, "notified");
+  EXPECT_TRUE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, AClientThatIgnoresTheEndIsAborted) {
+  limits.strikes_max = 10;
+  TestConnection connection(limits, Make(false));
+  connection.client.Request("/x", "");
+  connection.Run();
+  connection.session.End();
+  connection.Run();
+  for (int32_t id = 3; id < 63; id += 2) {
+    connection.ToServer(OpenedAndReset(id));
+    connection.ToClient();
+  }
+  EXPECT_TRUE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, ResetsOfAnsweredStreamsAreNoStrikes) {
+  limits.strikes_max = 10;
+  limits.stream_window_bytes = 1000;
+  TestConnection connection(limits, Make(false, false));
+  for (int i = 0; i < 50; ++i) {
+    const auto id = connection.client.Request("/x", std::string(5000, 'b'));
+    connection.Run();
+    newest->AnswerWithoutEnd();
+    connection.Run();
+    connection.client.Reset(id);
+    connection.Run();
+  }
+  EXPECT_EQ(seen.cancelled, 50);
+  EXPECT_TRUE(connection.client.goaways.empty());
+}
+
+// Otherwise a client could let the server answer in vain: with an error, say, that needs no body of the request.
+TEST_F(SessionTest, AResetBeforeTheAnswerWasSentIsAStrike) {
+  limits.strikes_max = 10;
+  TestConnection connection(limits, Make(false));
+  connection.Run();
+  for (int32_t id = 1; id < 63; id += 2) {
+    const std::string frames = OpenedAndReset(id);
+    connection.ToServer(frames.substr(0, 15));
+    if (newest) newest->AnswerWithoutEnd();
+    connection.ToServer(frames.substr(15));
+  }
+  connection.ToClient();
+  EXPECT_TRUE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, AnswersForgiveResets) {
+  limits.strikes_max = 10;
+  TestConnection connection(limits, Make());
+  for (int i = 0; i < 50; ++i) {
+    connection.client.Request("/x", "hello");
+    connection.Run();
+  }
+  for (int32_t id = 101; id < 201; id += 2) connection.ToServer(OpenedAndReset(id));
+  connection.ToClient();
+  EXPECT_TRUE(connection.client.goaways.empty());
+}
+
+TEST_F(SessionTest, ResetsAtTheDeadlineAreNoStrikes) {
+  limits.strikes_max = 10;
+  TestConnection connection(limits, Make(false));
+  for (int i = 0; i < 50; ++i) {
+    const auto id = connection.client.Request("/x", "");
+    connection.Run();
+    newest->EndAt(connection.now + milliseconds(100));
+    connection.now += milliseconds(95);
+    connection.client.Reset(id);
+    connection.Run();
+  }
+  EXPECT_EQ(seen.cancelled, 50);
+  EXPECT_TRUE(connection.client.goaways.empty());
+}
+
+TEST_F(SessionTest, RefusedStreamsAreNoStrikes) {
+  limits.streams_max = 2;
+  limits.strikes_max = 20;
+  TestConnection connection(limits, Make(false));
+  std::vector<std::shared_ptr<Echo>> used;
+  for (int i = 0; i < 4; ++i) {
+    const auto id = connection.client.Request("/x", "");
+    connection.Run();
+    used.push_back(newest);
+    connection.client.Reset(id);
+    connection.Run();
+  }
+  for (int second = 0; second < 10; ++second, connection.now += seconds(1)) {
+    for (int i = 0; i < 20; ++i) connection.client.Request("/x", "");
+    connection.Run();
+  }
+  EXPECT_EQ(seen.paths.size(), 4);
+  EXPECT_TRUE(connection.client.goaways.empty());
+  for (int i = 0; i < 100; ++i) connection.client.Request("/x", "");  // At once.
+  connection.Run();
+  EXPECT_THAT(connection.client.goaways, testing::Contains(NGHTTP2_ENHANCE_YOUR_CALM));
+}
+
+TEST_F(SessionTest, AnInvalidFrameIsOneStrike) {
+  limits.strikes_max = 20;
+  limits.strikes_per_second = 0;
+  TestConnection connection(limits, Make(false));
+  int resets = 0;
+  while (connection.client.goaways.empty() && resets < 100) {
+    const auto id = connection.client.Request("/x", "");
+    connection.Run();
+    connection.client.Raw(Frame(8, 0, id, "\x7f\xff\xff\xff"));  // WINDOW_UPDATE.
+    connection.Run();
+    if (connection.client.streams[id].reset == NGHTTP2_FLOW_CONTROL_ERROR) ++resets;
+  }
+  EXPECT_GE(resets, 18);  // SETTINGS and its answer are strikes, too.
+  EXPECT_LE(resets, 21);
 }
 
 TEST_F(SessionTest, AStreamThatIsUsedAfterItsResetCountsAsOpen) {
@@ -266,6 +455,42 @@ TEST_F(SessionTest, TooManyPingsEndTheConnection) {
   EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM));
 }
 
+TEST_F(SessionTest, UnsolicitedPingAnswersAreStrikes) {
+  for (const char* payload : {"lastping", "\0\0\0\0\0\0\0"}) {
+    limits.strikes_max = 100;
+    TestConnection connection(limits, Make());
+    connection.Run();
+    std::string answers;
+    for (int i = 0; i < 300; ++i) answers += Frame(6, 1, 0, {payload, 8});
+    connection.ToServer(answers);
+    EXPECT_LT(connection.session.waiting_frames(), 3);
+    connection.ToClient();
+    EXPECT_TRUE(connection.session.is_over());
+    EXPECT_EQ(connection.client.goaways.back(), NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+}
+
+TEST_F(SessionTest, AnAnswerToAKeepalivePingIsNoStrike) {
+  limits.strikes_max = 2;
+  TestConnection connection(limits, Make());
+  for (int i = 0; i < 10; ++i) {
+    connection.session.Ping();
+    connection.Run();
+  }
+  EXPECT_FALSE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, AnEndIsAnnouncedOnlyOnce) {
+  TestConnection connection(limits, Make(false));
+  connection.client.Request("/x", "");
+  connection.Run();
+  connection.session.AnnounceEnd();
+  connection.Run();
+  for (int i = 0; i < 10; ++i) connection.session.End();
+  connection.Run();
+  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_NO_ERROR, NGHTTP2_NO_ERROR));
+}
+
 TEST_F(SessionTest, EmptyDataFramesAreLimited) {
   limits.strikes_max = 100;
   TestConnection connection(limits, Make(true));
@@ -277,7 +502,7 @@ TEST_F(SessionTest, EmptyDataFramesAreLimited) {
   connection.ToClient();
   EXPECT_TRUE(connection.session.is_over());
   EXPECT_EQ(seen.paths.size(), 1);
-  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM));
+  EXPECT_THAT(connection.client.goaways, ElementsAre(NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_ENHANCE_YOUR_CALM));
 }
 
 TEST_F(SessionTest, NotificationsFromOtherThreadsWakeTheStrandOnce) {

@@ -115,6 +115,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stream* next_ = nullptr;        // Of the streams of the session.
   Stream* previous_ = nullptr;
   int32_t id_ = 0;
+  TimePoint began_at_{};  // When the head began.
 
   Head head_;
   size_t head_bytes_ = 0;
@@ -136,7 +137,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   size_t unsent_bytes_ = 0;  // Of the body of the answer.
   size_t answer_bytes_ = 0;  // Since answer_began_at_.
   TimePoint answer_began_at_{};
+  uint64_t sent_before_ = 0;  // By the connection, before answer_began_at_.
   TimePoint answer_deadline_ = TimePoint::max();
+  bool is_answered_ = false;  // The head of the answer was taken for sending.
   bool body_ended_ = false;
   bool has_trailers_ = false;
   bool is_deferred_ = false;   // The session waits for more of the body.

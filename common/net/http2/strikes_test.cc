@@ -9,12 +9,44 @@ using std::chrono::seconds;
 
 constexpr TimePoint kStart{std::chrono::hours(1)};
 
+using Verdict = Strikes::Verdict;
+
 TEST(Strikes, AllowsABurstAndThenTheRate) {
   Strikes strikes(10, 2);
-  for (int i = 0; i < 10; ++i) EXPECT_TRUE(strikes.Add(kStart));
-  EXPECT_FALSE(strikes.Add(kStart));
-  EXPECT_TRUE(strikes.Add(kStart + seconds(1)));
-  EXPECT_FALSE(strikes.Add(kStart + seconds(1)));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(strikes.Add(kStart), Verdict::kNone);
+  EXPECT_EQ(strikes.Add(kStart), Verdict::kEnd);
+  EXPECT_EQ(strikes.Add(kStart + seconds(1)), Verdict::kNone);
+  EXPECT_EQ(strikes.Add(kStart + seconds(1)), Verdict::kEnd);
+}
+
+TEST(Strikes, AbortAtTwiceTheLimit) {
+  Strikes strikes(10, 2);
+  for (int i = 0; i < 20; ++i) EXPECT_NE(strikes.Add(kStart), Verdict::kAbort);
+  EXPECT_EQ(strikes.Add(kStart), Verdict::kAbort);
+}
+
+TEST(Strikes, AnswersGiveALimitedCredit) {
+  Strikes strikes(10, 2);
+  for (int i = 0; i < 1000; ++i) strikes.OnAnswer();
+  for (int i = 0; i < 110; ++i) EXPECT_EQ(strikes.Add(kStart), Verdict::kNone);
+  EXPECT_EQ(strikes.Add(kStart), Verdict::kEnd);
+}
+
+TEST(ResetStream, IsAStrikeIfItIsYoungAndUnanswered) {
+  EXPECT_TRUE(IsStrike({.began_at = kStart}, kStart));
+  EXPECT_TRUE(IsStrike({.began_at = kStart}, kStart + seconds(1)));
+  EXPECT_FALSE(IsStrike({.began_at = kStart}, kStart + milliseconds(1001)));
+  EXPECT_FALSE(IsStrike({.began_at = kStart, .is_answered = true}, kStart));
+}
+
+TEST(ResetStream, IsNoStrikeNearItsDeadline) {
+  const ResetStream brief{.began_at = kStart, .deadline = kStart + milliseconds(100)};
+  EXPECT_TRUE(IsStrike(brief, kStart + milliseconds(89)));
+  EXPECT_FALSE(IsStrike(brief, kStart + milliseconds(90)));
+  EXPECT_FALSE(IsStrike(brief, kStart + milliseconds(200)));
+  const ResetStream longer{.began_at = kStart, .deadline = kStart + milliseconds(960)};
+  EXPECT_TRUE(IsStrike(longer, kStart + milliseconds(944)));
+  EXPECT_FALSE(IsStrike(longer, kStart + milliseconds(945)));
 }
 
 TEST(PingLimit, AllowsPingsAtTheInterval) {

@@ -153,12 +153,12 @@ class TestConnection {
   }
   bool ToClient() {
     std::string sent;
-    for (session.Fill(); !session.queue().empty(); session.Fill()) {
+    for (session.Fill(now); !session.queue().empty(); session.Fill(now)) {
       iovec part;
       session.queue().Peek({&part, 1});
       sent.append(static_cast<const char*>(part.iov_base), part.iov_len);
       session.queue().Consume(part.iov_len);
-      session.OnSent();
+      session.OnSent(now);
     }
     client.Receive(sent);
     return !sent.empty();
