@@ -342,8 +342,8 @@ void Call::OnNotified() {
 // Frees the request when its handler has answered. After a deadline the handler may still use it: then it counts as
 // memory until the call is destroyed.
 void Call::ReleaseRequest() {
-  reader_ = {};
-  request_ = {};
+  if (!reader_.is_between_messages()) reader_ = {};
+  if (!request_.empty()) request_ = {};
   if (streaming_) {
     streaming_->arrived = {};
     streaming_->bytes = {};

@@ -45,11 +45,8 @@ std::multimap<std::string, std::string> Texts(const std::multimap<::grpc::string
   return texts;
 }
 
-Answer Ask(const std::shared_ptr<::grpc::Channel>& channel, const std::string& method, const std::string& message,
-           const std::function<void(::grpc::ClientContext&)>& prepare = {}) {
-  ::grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kLong);
-  if (prepare) prepare(context);
+Answer AskIn(::grpc::ClientContext& context, const std::shared_ptr<::grpc::Channel>& channel, const std::string& method,
+             const std::string& message) {
   const ::grpc::ByteBuffer request = rpc::ToByteBuffer(Pieces(message));
   ::grpc::ByteBuffer response;
   ::grpc::Status status;
@@ -63,6 +60,14 @@ Answer Ask(const std::shared_ptr<::grpc::Channel>& channel, const std::string& m
   queue.Next(&tag, &ok);
   return {status, rpc::ToPieces(response).ToString(), Texts(context.GetServerInitialMetadata()),
           Texts(context.GetServerTrailingMetadata())};
+}
+
+Answer Ask(const std::shared_ptr<::grpc::Channel>& channel, const std::string& method, const std::string& message,
+           const std::function<void(::grpc::ClientContext&)>& prepare = {}) {
+  ::grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLong);
+  if (prepare) prepare(context);
+  return AskIn(context, channel, method, message);
 }
 
 // Sends back each message of a stream.
@@ -218,19 +223,14 @@ TEST_F(GrpcServer, APassedDeadlineOrACancellationStopsTheHandler) {
     context.set_deadline(std::chrono::system_clock::now() + milliseconds(200));
   });
   EXPECT_EQ(late.status.error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
-  std::thread client;
-  ::grpc::ClientContext* cancelled = nullptr;
-  std::promise<void> ready;
-  client = std::thread([&] {
-    const auto answer = Ask(channel, "/t/Wait", "", [&](::grpc::ClientContext& context) {
-      cancelled = &context;
-      ready.set_value();
-    });
+  ::grpc::ClientContext context;  // Must outlive TryCancel.
+  context.set_deadline(std::chrono::system_clock::now() + kLong);
+  std::thread client([&] {
+    const auto answer = AskIn(context, channel, "/t/Wait", "");
     EXPECT_EQ(answer.status.error_code(), ::grpc::StatusCode::CANCELLED);
   });
-  ready.get_future().wait();
   const auto second = arrived[1].get_future().get();
-  cancelled->TryCancel();
+  context.TryCancel();
   client.join();
   for (const auto& call : {arrived[0].get_future().get(), second}) {
     std::promise<void> stopped;

@@ -20,16 +20,22 @@ class ReceiveBuffer : public std::enable_shared_from_this<ReceiveBuffer> {
   static constexpr size_t kReferredBytesMin = size_t{8} << 10;  // Shorter parts of a body are copied.
   static constexpr size_t kRoomBytesMin = size_t{16} << 10;
 
-  explicit ReceiveBuffer(std::shared_ptr<http::BytePool> pool) : pool_(std::move(pool)), held_(pool_) {}
+  explicit ReceiveBuffer(std::shared_ptr<http::BytePool> pool) : pool_(std::move(pool)) {}
 
   // The bytes that may be overwritten.
   std::span<char> room() { return std::span(bytes_).subspan(used_); }
-  // Returns a reference that keeps the buffer's bytes unchanged. Returns null if the pool has no memory left for the
-  // whole buffer: then the bytes must be copied.
+  // Returns a reference that keeps the buffer's bytes unchanged. The whole buffer is taken from the pool as long as
+  // there are such references. Returns null if the pool has too few bytes left: then the bytes must be copied.
   std::shared_ptr<const void> Pin() {
-    if (!held_.Hold(kBytes)) return nullptr;
+    auto pin = pin_.lock();
+    if (!pin) {
+      http::HeldBytes held(pool_);
+      if (!held.Hold(kBytes)) return nullptr;
+      pin = std::make_shared<Pinned>(Pinned{shared_from_this(), std::move(held)});
+      pin_ = pin;
+    }
     is_pinned_ = true;
-    return shared_from_this();
+    return pin;
   }
   // Ends a use of room(), of which `bytes` were filled. Returns false if too little room is left for another use.
   bool Recycle(size_t bytes) {
@@ -38,8 +44,13 @@ class ReceiveBuffer : public std::enable_shared_from_this<ReceiveBuffer> {
   }
 
  private:
+  struct Pinned {
+    std::shared_ptr<ReceiveBuffer> buffer;
+    http::HeldBytes held;
+  };
+
   const std::shared_ptr<http::BytePool> pool_;
-  http::HeldBytes held_;
+  std::weak_ptr<Pinned> pin_;
   size_t used_ = 0;
   bool is_pinned_ = false;
   std::array<char, kBytes> bytes_;

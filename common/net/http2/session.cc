@@ -215,10 +215,13 @@ void Session::Fill(TimePoint now) {
   const Batch batch(*this, now);
   while (!is_failed_ && queue_.size() < kBatchBytesMax) {
     const uint8_t* bytes = nullptr;
+    const size_t written = written_.size();
     const ssize_t size = nghttp2_session_mem_send(session_, &bytes);
     if (size < 0) is_failed_ = true;
     if (size <= 0) return;
     queue_.Copy(SessionCallbacks::Text(bytes, static_cast<size_t>(size)));
+    // nghttp2 closes a stream before it returns the frame that ends it.
+    for (size_t i = written; i < written_.size(); ++i) written_[i].position = queue_.queued();
   }
 }
 

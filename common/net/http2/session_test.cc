@@ -103,6 +103,20 @@ TEST_F(SessionTest, AnswersARequestWithBodyAndTrailers) {
   EXPECT_EQ(connection.pool->taken(), 0);
 }
 
+TEST_F(SessionTest, OnClosedComesAfterTheTrailersWereSent) {
+  TestConnection connection(limits, Make());
+  connection.client.Request("/x", "hello");
+  connection.ToServer(connection.client.TakeSent());
+  connection.session.Fill();
+  EXPECT_FALSE(connection.session.queue().empty());
+  while (!connection.session.queue().empty()) {
+    EXPECT_EQ(seen.answered, 0);
+    connection.session.queue().Consume(1);
+    connection.session.OnSent();
+  }
+  EXPECT_EQ(seen.answered, 1);
+}
+
 TEST_F(SessionTest, LargePartsOfABodyAreNotCopied) {
   TestConnection connection(limits, Make());
   const std::string body(600000, 'b');
