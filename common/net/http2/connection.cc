@@ -27,7 +27,6 @@ constexpr size_t kTlsPartsMax = 1;    // OpenSSL encrypts one piece of memory at
 constexpr size_t kWaitingFrames = 4;  // For each stream that may be open. If more wait, nothing is read.
 constexpr auto kLingerTime = milliseconds(1000);
 constexpr auto kAnnounceTime = milliseconds(1000);  // The client gets so long to answer the announcement of the end.
-constexpr auto kIdleEndTime = milliseconds(3000);   // The client of an idle connection gets so long to end it.
 
 TimePoint AgesOutAt(const Options& options) {
   if (options.connection_age_max.count() == 0) return TimePoint::max();
@@ -123,6 +122,7 @@ void Connection::Open() {
   session_ =
       std::make_unique<Session>(server_->options.limits, server_->make, MakePeer(), notifications, server_->pool);
   if (ends_by_ != TimePoint::max()) AnnounceNow();
+  CheckBy(Clock::now());  // Other limits hold from now on.
   Flush();
   Read();
 }
@@ -137,7 +137,7 @@ bool Connection::IsFull() const {
 
 // Reads more, unless the client does not read its answers.
 void Connection::Read() {
-  if (state_ == State::kClosed || is_reading_ || IsFull()) return;
+  if (state_ != State::kOpen || is_reading_ || IsFull()) return;
   is_reading_ = true;
   has_written_ = false;
   if (!stream_.encrypted()) {
@@ -328,15 +328,15 @@ void Connection::Check(TimePoint now) {
     CheckBy(WrittenBy());
   }
   const TimePoint ping_at = received_at_ + options.keepalive_time;
-  if (now < ping_at) is_pinged_ = false;
-  if (now >= ping_at + options.keepalive_timeout) return Close();
-  if (now >= ping_at && !std::exchange(is_pinged_, true)) session_->Ping();
-  CheckBy(is_pinged_ ? ping_at + options.keepalive_timeout : ping_at);
-  if (session_->streams() > 0) active_at_ = now;
-  if (options.idle_timeout.count() > 0) {
-    if (now - active_at_ >= options.idle_timeout) Announce(now + kIdleEndTime);
-    CheckBy(std::max(active_at_ + options.idle_timeout, now + kIdleEndTime));
+  if (now < ping_at) pinged_at_ = TimePoint::max();
+  if (pinged_at_ != TimePoint::max() && now - pinged_at_ >= options.keepalive_timeout) return Close();
+  if (now >= ping_at && pinged_at_ == TimePoint::max()) {
+    pinged_at_ = now;
+    session_->Ping();
   }
+  CheckBy(pinged_at_ != TimePoint::max() ? pinged_at_ + options.keepalive_timeout : ping_at);
+  CheckIdle(now);
+  if (state_ != State::kOpen) return;
   if (announced_at_ != TimePoint::max()) {
     if (now >= announced_at_ + kAnnounceTime && session_->streams() == 0) session_->End();
     CheckBy(now + kAnnounceTime);
@@ -344,6 +344,15 @@ void Connection::Check(TimePoint now) {
   if (ages_out_at_ <= now) Announce(now + options.connection_age_grace);
   if (ages_out_at_ > now) CheckBy(ages_out_at_);
   Flush();
+}
+
+// A request that crosses with the announcement of the end gets as much time as any other.
+void Connection::CheckIdle(TimePoint now) {
+  const Options& options = server_->options;
+  if (options.idle_timeout.count() == 0 || announced_at_ != TimePoint::max()) return;
+  const TimePoint idle_since = session_->streams() > 0 ? now : std::max(began_at_, session_->last_stream_ended_at());
+  if (now - idle_since >= options.idle_timeout) return Announce(now + options.connection_age_grace);
+  CheckBy(idle_since + options.idle_timeout);
 }
 
 void Connection::CheckBy(TimePoint time) { check_at_ = std::min(check_at_.load(), time); }
