@@ -22,6 +22,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int kReadsMax = 4;          // Per turn, so that one connection does not keep others waiting.
+constexpr int kBatchesMax = 8;        // Per turn, for the same reason.
 constexpr size_t kPartsMax = 64;      // Per system call.
 constexpr size_t kTlsPartsMax = 1;    // OpenSSL encrypts one piece of memory at a time.
 constexpr size_t kWaitingFrames = 4;  // For each stream that may be open. If more wait, nothing is read.
@@ -197,7 +198,8 @@ void Connection::OnWoken() {
 
 // Writes all frames, as far as the socket accepts them.
 void Connection::Flush() {
-  while (state_ == State::kOpen && !is_writing_) {
+  for (int batches = 0; state_ == State::kOpen && !is_writing_; ++batches) {
+    if (batches == kBatchesMax) return FlushLater();
     session_->Fill(Clock::now());
     if (session_->queue().empty()) break;
     if (!Send()) break;
@@ -205,6 +207,16 @@ void Connection::Flush() {
   if (state_ != State::kOpen) return;
   if (session_->is_over() && session_->queue().empty()) return Linger();
   ArmDeadline();
+}
+
+// Goes on after other connections have had their turn.
+void Connection::FlushLater() {
+  ArmDeadline();
+  if (std::exchange(flushes_later_, true)) return;
+  asio::post(strand_, Guarded([](Connection& self) {
+               self.flushes_later_ = false;
+               self.Flush();
+             }));
 }
 
 // Returns false if the socket accepts no more, or if the connection was closed.

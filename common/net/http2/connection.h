@@ -77,6 +77,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool ReceiveOnce();
   void OnWoken();
   void Flush();
+  void FlushLater();
   bool Send();
   bool SendPlain();
   void SendTls();
@@ -104,6 +105,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   State state_ = State::kHandshake;
   bool is_reading_ = false;  // A read, or a wait for it, is in progress.
   bool is_writing_ = false;
+  bool flushes_later_ = false;
   bool has_written_ = false;  // The socket has accepted bytes since the last read began.
   TimePoint received_at_ = began_at_;
   TimePoint pinged_at_ = TimePoint::max();     // When a ping was sent, if nothing was received since.
