@@ -63,6 +63,7 @@ class Server final : public GrpcServer {
   Status Start(const GrpcOptions& options) {
     const auto service = std::make_shared<grpc_server::Service>();
     service->gate = options.gate;
+    service->receive_time = options.answer_time;
     service->receive_bytes_max = static_cast<size_t>(options.receive_bytes_max);
     prediction_.AddTo(*service);
     model_.AddTo(*service);
