@@ -19,6 +19,8 @@ using std::chrono::milliseconds;
 
 static_assert(routing::kKeepaliveTime > http2::Limits().ping_interval_min,
               "connections with too many pings are closed");
+// As for the bodies of REST. Uploads of clients are often much slower than downloads.
+constexpr size_t kReceivedPerSecondMin = size_t{16} << 10;
 // Twice as much as for clients, because a request that is forwarded to a home node carries all metadata of its client.
 constexpr size_t kHopMetadataBytesMax = 2 * http2::Limits().header_bytes_max;
 
@@ -63,6 +65,7 @@ class Server final : public GrpcServer {
   Status Start(const GrpcOptions& options) {
     const auto service = std::make_shared<grpc_server::Service>();
     service->gate = options.gate;
+    service->receive_time = {.bytes_per_second_min = kReceivedPerSecondMin};
     service->receive_bytes_max = static_cast<size_t>(options.receive_bytes_max);
     prediction_.AddTo(*service);
     model_.AddTo(*service);

@@ -1,5 +1,6 @@
 #include "common/net/grpc_server/call.h"
 
+#include <algorithm>
 #include <new>
 
 #include "common/base/base64.h"
@@ -190,6 +191,7 @@ void Call::OnHead() {
   if (const Status admitted = Check(head); !admitted) return Refuse(admitted.error());
   if (deadline_ != TimePoint::max()) SetDeadline(deadline_);
   if (method_->kind == Method::Kind::kUnary) {
+    SetDeadline(std::min(deadline_, ReceiveBy()));
     if (method_->on_head) Handle(method_->on_head);
     return;
   }
@@ -220,6 +222,7 @@ void Call::OnBody(std::string_view bytes, const std::shared_ptr<const void>& own
 
 void Call::TakeUnary(std::string_view bytes, const std::shared_ptr<const void>& owner) {
   Consume(bytes.size());
+  received_bytes_ += bytes.size();
   while (!bytes.empty()) {
     auto message = reader_.Take(bytes, owner, service_->receive_bytes_max);
     if (!message) return Refuse(message.error());
@@ -249,6 +252,7 @@ void Call::OnEnd() {
   if (streaming_) return Deliver();
   if (!reader_.is_between_messages()) return Refuse({Code::kInternal, "the request ended within a message"});
   if (!has_request_) return Refuse({Code::kUnimplemented, "a unary call has no message"});
+  SetDeadline(deadline_);
   if (is_request_compressed_) {
     auto plain = Plain({.is_compressed = true, .bytes = std::move(request_)});
     if (!plain) return Refuse(plain.error());
@@ -355,8 +359,12 @@ void Call::ReleaseRequest() {
 
 void Call::OnDeadline() {
   if (is_plain_http()) return SendHttpRefusal();
+  const bool is_receiving = !streaming_ && !request_ended();
+  const TimePoint end = is_receiving ? std::min(deadline_, ReceiveBy()) : deadline_;
+  if (now() < end) return SetDeadline(end);  // More of the body has arrived.
   if (!Claim()) return;
-  outcome_ = DeadlineExceeded("Deadline Exceeded");
+  outcome_ = now() < deadline_ ? DeadlineExceeded("the request did not arrive in time")
+                               : DeadlineExceeded("Deadline Exceeded");
   ending_ = Ending::kSent;
   SendAnswer();
   cancelled_.request_stop();

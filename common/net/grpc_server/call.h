@@ -129,6 +129,7 @@ class Call final : public http2::Stream {
   Result<std::optional<Pieces>> NextMessage();
   void SendWritten();
   void EndStreaming();
+  TimePoint ReceiveBy() const { return began_at_ + service_->receive_time.For(received_bytes_); }
   bool is_over() const { return ending_ == Ending::kReady || ending_ == Ending::kSent || !is_open(); }
 
   const std::shared_ptr<const Service> service_;
@@ -142,6 +143,7 @@ class Call final : public http2::Stream {
   Pieces request_;
   bool is_request_compressed_ = false;
   bool has_request_ = false;
+  size_t received_bytes_ = 0;  // Of the body of a unary call.
   bool is_head_sent_ = false;
   // The answer to a request that is not gRPC; empty for others.
   struct {

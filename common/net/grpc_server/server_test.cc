@@ -114,6 +114,24 @@ TEST_F(GrpcServer, AnswersUnaryCallsOfAllSizes) {
   }
 }
 
+TEST_F(GrpcServer, AUnaryCallWhoseRequestDoesNotArriveEnds) {
+  service->receive_time = {.grace = milliseconds(100)};
+  Start();
+  ::grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLong);
+  ::grpc::CompletionQueue queue;
+  const auto call = ::grpc::GenericStub(channel).PrepareCall(&context, "/t/Echo", &queue);
+  ::grpc::Status status;
+  void* tag = nullptr;
+  bool ok = false;
+  call->StartCall(nullptr);
+  queue.Next(&tag, &ok);
+  call->Finish(&status, nullptr);
+  queue.Next(&tag, &ok);
+  EXPECT_EQ(status.error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(status.error_message(), "the request did not arrive in time");
+}
+
 TEST_F(GrpcServer, AnswersManyCallsFromOtherThreads) {
   service->Add("/t/Hop", {.handler = [](const auto& call) {
                  std::thread([call, request = call->TakeRequest()] { call->Finish({}, request); }).detach();

@@ -70,6 +70,9 @@ class Service {
 
   Gate gate = {};                                // Empty: every call is admitted.
   size_t receive_bytes_max = size_t{256} << 20;  // Of a message, also after decompression.
+  // For the request of a unary call, counted from its head: the grace, and a second for each bytes_per_second_min bytes
+  // that have arrived so far. Then the call ends with DEADLINE_EXCEEDED. Clients of streaming calls may be silent.
+  http2::AnswerTime receive_time = {};
 
  private:
   struct Hash {

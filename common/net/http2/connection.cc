@@ -22,12 +22,12 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int kReadsMax = 4;          // Per turn, so that one connection does not keep others waiting.
+constexpr int kBatchesMax = 8;        // Per turn, for the same reason.
 constexpr size_t kPartsMax = 64;      // Per system call.
 constexpr size_t kTlsPartsMax = 1;    // OpenSSL encrypts one piece of memory at a time.
 constexpr size_t kWaitingFrames = 4;  // For each stream that may be open. If more wait, nothing is read.
 constexpr auto kLingerTime = milliseconds(1000);
 constexpr auto kAnnounceTime = milliseconds(1000);  // The client gets so long to answer the announcement of the end.
-constexpr auto kIdleEndTime = milliseconds(3000);   // The client of an idle connection gets so long to end it.
 
 TimePoint AgesOutAt(const Options& options) {
   if (options.connection_age_max.count() == 0) return TimePoint::max();
@@ -123,6 +123,7 @@ void Connection::Open() {
   session_ =
       std::make_unique<Session>(server_->options.limits, server_->make, MakePeer(), notifications, server_->pool);
   if (ends_by_ != TimePoint::max()) AnnounceNow();
+  CheckBy(Clock::now());  // Other limits hold from now on.
   Flush();
   Read();
 }
@@ -137,7 +138,7 @@ bool Connection::IsFull() const {
 
 // Reads more, unless the client does not read its answers.
 void Connection::Read() {
-  if (state_ == State::kClosed || is_reading_ || IsFull()) return;
+  if (state_ != State::kOpen || is_reading_ || IsFull()) return;
   is_reading_ = true;
   has_written_ = false;
   if (!stream_.encrypted()) {
@@ -197,7 +198,8 @@ void Connection::OnWoken() {
 
 // Writes all frames, as far as the socket accepts them.
 void Connection::Flush() {
-  while (state_ == State::kOpen && !is_writing_) {
+  for (int batches = 0; state_ == State::kOpen && !is_writing_; ++batches) {
+    if (batches == kBatchesMax) return FlushLater();
     session_->Fill(Clock::now());
     if (session_->queue().empty()) break;
     if (!Send()) break;
@@ -205,6 +207,16 @@ void Connection::Flush() {
   if (state_ != State::kOpen) return;
   if (session_->is_over() && session_->queue().empty()) return Linger();
   ArmDeadline();
+}
+
+// Goes on after other connections have had their turn.
+void Connection::FlushLater() {
+  ArmDeadline();
+  if (std::exchange(flushes_later_, true)) return;
+  asio::post(strand_, Guarded([](Connection& self) {
+               self.flushes_later_ = false;
+               self.Flush();
+             }));
 }
 
 // Returns false if the socket accepts no more, or if the connection was closed.
@@ -328,15 +340,15 @@ void Connection::Check(TimePoint now) {
     CheckBy(WrittenBy());
   }
   const TimePoint ping_at = received_at_ + options.keepalive_time;
-  if (now < ping_at) is_pinged_ = false;
-  if (now >= ping_at + options.keepalive_timeout) return Close();
-  if (now >= ping_at && !std::exchange(is_pinged_, true)) session_->Ping();
-  CheckBy(is_pinged_ ? ping_at + options.keepalive_timeout : ping_at);
-  if (session_->streams() > 0) active_at_ = now;
-  if (options.idle_timeout.count() > 0) {
-    if (now - active_at_ >= options.idle_timeout) Announce(now + kIdleEndTime);
-    CheckBy(std::max(active_at_ + options.idle_timeout, now + kIdleEndTime));
+  if (now < ping_at) pinged_at_ = TimePoint::max();
+  if (pinged_at_ != TimePoint::max() && now - pinged_at_ >= options.keepalive_timeout) return Close();
+  if (now >= ping_at && pinged_at_ == TimePoint::max()) {
+    pinged_at_ = now;
+    session_->Ping();
   }
+  CheckBy(pinged_at_ != TimePoint::max() ? pinged_at_ + options.keepalive_timeout : ping_at);
+  CheckIdle(now);
+  if (state_ != State::kOpen) return;
   if (announced_at_ != TimePoint::max()) {
     if (now >= announced_at_ + kAnnounceTime && session_->streams() == 0) session_->End();
     CheckBy(now + kAnnounceTime);
@@ -344,6 +356,15 @@ void Connection::Check(TimePoint now) {
   if (ages_out_at_ <= now) Announce(now + options.connection_age_grace);
   if (ages_out_at_ > now) CheckBy(ages_out_at_);
   Flush();
+}
+
+// A request that crosses with the announcement of the end gets as much time as any other.
+void Connection::CheckIdle(TimePoint now) {
+  const Options& options = server_->options;
+  if (options.idle_timeout.count() == 0 || announced_at_ != TimePoint::max()) return;
+  const TimePoint idle_since = session_->streams() > 0 ? now : std::max(began_at_, session_->last_stream_ended_at());
+  if (now - idle_since >= options.idle_timeout) return Announce(now + options.connection_age_grace);
+  CheckBy(idle_since + options.idle_timeout);
 }
 
 void Connection::CheckBy(TimePoint time) { check_at_ = std::min(check_at_.load(), time); }

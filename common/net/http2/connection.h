@@ -77,6 +77,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool ReceiveOnce();
   void OnWoken();
   void Flush();
+  void FlushLater();
   bool Send();
   bool SendPlain();
   void SendTls();
@@ -87,6 +88,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void AnnounceNow();
   void ArmDeadline();
   void Check(TimePoint now);
+  void CheckIdle(TimePoint now);
   TimePoint WrittenBy();
   void Linger();
   void ShutDown();
@@ -103,10 +105,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   State state_ = State::kHandshake;
   bool is_reading_ = false;  // A read, or a wait for it, is in progress.
   bool is_writing_ = false;
+  bool flushes_later_ = false;
   bool has_written_ = false;  // The socket has accepted bytes since the last read began.
-  bool is_pinged_ = false;
   TimePoint received_at_ = began_at_;
-  TimePoint active_at_ = began_at_;            // When the connection last had a stream.
+  TimePoint pinged_at_ = TimePoint::max();     // When a ping was sent, if nothing was received since.
   TimePoint ends_by_ = TimePoint::max();       // After End: when the connection is closed; or the end of lingering.
   TimePoint announced_at_ = TimePoint::max();  // When the end was announced to the client.
   TimePoint writing_since_{};                  // The socket accepts no more bytes since this time,

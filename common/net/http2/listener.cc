@@ -1,6 +1,7 @@
 #include "common/net/http2/listener.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include <boost/asio/post.hpp>
 #include <future>
@@ -38,7 +39,7 @@ void Listener::Stop() {
   const auto stopped = std::make_shared<std::promise<void>>();
   asio::post(strand_, [this, stopped] {
     if (fd_ >= 0) {
-      while (AcceptOne()) {
+      for (int accepted = 0; accepted < SOMAXCONN && AcceptOne(); ++accepted) {
       }
       fd_ = -1;
       socket_.close();

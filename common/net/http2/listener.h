@@ -29,7 +29,8 @@ class Listener {
   Listener(boost::asio::io_context& context, ListenerOptions options);
 
   void Start();
-  // Accepts the connections in the backlog, because closing would reset them, and closes the socket. The context must
+  // Accepts the connections in the backlog, because closing would reset them, and closes the socket. Clients that
+  // connect meanwhile are accepted, too, up to the length of a full backlog. The context must
   // run on another thread.
   void Stop();
   int fd() const { return fd_; }  // -1 after Stop. Thread-safe.

@@ -67,10 +67,8 @@ class SocketClient {
   }
   explicit SocketClient(process::Descriptor socket) : socket_(std::move(socket)) {}
 
-  void Send() {
-    const std::string bytes = client.TakeSent();
-    send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  }
+  void Send() { SendRaw(client.TakeSent()); }
+  void SendRaw(std::string_view bytes) { send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
   // Sends without reading. Returns false if the socket accepts no more for a while.
   bool SendOnly() {
     constexpr int kBlockedMs = 300;
@@ -137,9 +135,9 @@ class SocketClient {
   process::Descriptor socket_;
 };
 
-// Returns whether the server has this number of connections within kLong.
-bool AwaitConnections(const Server& server, size_t count) {
-  for (const auto until = Clock::now() + kLong; Clock::now() < until; std::this_thread::yield()) {
+// Returns whether the server has this number of connections within the time.
+bool AwaitConnections(const Server& server, size_t count, milliseconds within = kLong) {
+  for (const auto until = Clock::now() + within; Clock::now() < until; std::this_thread::yield()) {
     if (server.connections() == count) return true;
   }
   return false;
@@ -193,6 +191,26 @@ TEST(Http2Server, EndsAnIdleConnection) {
   EXPECT_EQ(client.Ask(), "aaaaa");
   EXPECT_TRUE(client.AwaitClosed());
   EXPECT_THAT(client.client.goaways, testing::Each(NGHTTP2_NO_ERROR));
+}
+
+TEST(Http2Server, AConnectionWithShortCallsIsNotIdle) {
+  const auto server = StartServer({.idle_timeout = milliseconds(400)});
+  SocketClient client(server->port());
+  for (const auto until = Clock::now() + milliseconds(1200); Clock::now() < until; poll(nullptr, 0, 20)) {
+    ASSERT_EQ(client.Ask(), "aaaaa");
+  }
+  EXPECT_TRUE(client.client.goaways.empty());
+}
+
+TEST(Http2Server, AStreamThatBeginsAtTheIdleEndFinishes) {
+  const auto server = StartServer({.idle_timeout = milliseconds(100)}, 200000);
+  SocketClient client(server->port());
+  client.Send();
+  while (client.client.goaways.empty() && client.ReadOnce()) continue;
+  ASSERT_EQ(client.client.goaways.size(), 1);  // The first step, which crosses with a request.
+  client.SendRaw({"\0\0\6\1\5\0\0\0\1\x83\x86\x84\x41\1h", 15});
+  // The answer waits for the window for longer than an idle connection has to end.
+  EXPECT_FALSE(AwaitConnections(*server, 0, milliseconds(4500)));
 }
 
 TEST(Http2Server, ClosesAConnectionWhoseClientDoesNotAnswerPings) {

@@ -231,6 +231,7 @@ void Session::OnSent(TimePoint now) {
     const std::shared_ptr<Stream> stream = std::move(written_.front().stream);
     written_.pop_front();
     --streams_;
+    last_stream_ended_at_ = now_;
     stream->OnClosed(true);
   }
 }
@@ -319,8 +320,9 @@ void Session::OnBeginFrame(const nghttp2_frame_hd& head) {
   if (Find(head.stream_id) != nullptr) return;
   if (std::find(ended_ids_.begin(), ended_ids_.end(), head.stream_id) != ended_ids_.end()) {
     Abort(NGHTTP2_STREAM_CLOSED);
-  } else if (head.type == NGHTTP2_HEADERS) {
-    Abort(NGHTTP2_PROTOCOL_ERROR);
+  } else if (head.type == NGHTTP2_HEADERS &&
+             std::find(cut_ids_.begin(), cut_ids_.end(), head.stream_id) == cut_ids_.end()) {
+    Abort(NGHTTP2_PROTOCOL_ERROR);  // Not trailers that the client had sent before it knew of the end.
   }
 }
 
@@ -475,6 +477,7 @@ void Session::OnData(int32_t id, std::string_view bytes) {
 
 void Session::OnFrameSent(const nghttp2_frame& frame) {
   if (frame.hd.type == NGHTTP2_RST_STREAM && IsErrorOfClient(frame.rst_stream.error_code)) return Strike();
+  if (frame.hd.type == NGHTTP2_WINDOW_UPDATE) pings_.OnAnswer();
   if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;
   pings_.OnAnswer();
   Stream* stream = Find(frame.hd.stream_id);
@@ -489,17 +492,27 @@ void Session::OnFrameSent(const nghttp2_frame& frame) {
   }
 }
 
+void Session::RememberEnded(const Stream& stream) {
+  if (stream.request_ended_) {
+    ended_ids_[ended_count_++ % ended_ids_.size()] = stream.id_;
+    return;
+  }
+  cut_ids_.push_back(stream.id_);
+  if (cut_ids_.size() > limits_.streams_max) cut_ids_.pop_front();
+}
+
 void Session::OnStreamClosed(int32_t id) {
   Stream* stream = Find(id);
   if (stream == nullptr) return;
   nghttp2_session_set_stream_user_data(session_, id, nullptr);
-  if (stream->request_ended_) ended_ids_[ended_count_++ % ended_ids_.size()] = id;
+  RememberEnded(*stream);
   std::shared_ptr<Stream> ended = Unlink(*stream);
   if (ended->answer_ended_) {
     written_.push_back({queue_.queued(), std::move(ended)});
     return;
   }
   --streams_;
+  last_stream_ended_at_ = now_;
   ended->OnClosed(false);
 }
 

@@ -64,6 +64,7 @@ class Session {
   bool is_over() const;
   bool is_ready() const { return is_ready_; }  // The client has sent its first frame.
   size_t streams() const { return streams_; }  // That are open, or whose answer is still in the queue.
+  TimePoint last_stream_ended_at() const { return last_stream_ended_at_; }
   // Frames without a body that wait for Fill. A client can cause them without reading anything.
   size_t waiting_frames() const { return nghttp2_session_get_outbound_queue_size(session_); }
 
@@ -99,6 +100,7 @@ class Session {
   void OnData(int32_t id, std::string_view bytes);
   void OnFrameSent(const nghttp2_frame& frame);
   void OnStreamClosed(int32_t id);
+  void RememberEnded(const Stream& stream);
   void CheckAnswer(Stream& stream);
   ssize_t ReadBody(Stream& stream, size_t room, uint32_t* flags);
   void WriteBody(Stream& stream, std::string_view frame_head, size_t bytes);
@@ -125,6 +127,7 @@ class Session {
   bool awaits_end_ = false;  // The client has to answer the first step.
   int pings_out_ = 0;        // Pings that the client has to answer.
   size_t streams_ = 0;
+  TimePoint last_stream_ended_at_{};
   Stream* first_ = nullptr;  // Of the streams that nghttp2 knows.
   std::deque<Written> written_;
   std::vector<std::shared_ptr<Stream>> notified_;
@@ -138,6 +141,7 @@ class Session {
   int32_t last_allowed_id_ = std::numeric_limits<int32_t>::max();  // Of the GOAWAY that was submitted.
   std::array<int32_t, 64> ended_ids_{};  // Streams that the client has ended or reset: the last ones.
   size_t ended_count_ = 0;
+  std::deque<int32_t> cut_ids_;  // Streams that the server has ended before their clients: the last ones.
 };
 
 }  // namespace longshore::http2

@@ -21,6 +21,7 @@ struct Seen {
 class Echo final : public Stream {
  public:
   Echo(Seen& seen, bool answers, bool consumes) : seen_(seen), answers_(answers), consumes_(consumes) {}
+  void Cancel() { Reset(NGHTTP2_CANCEL); }
   void EndAt(TimePoint deadline) { SetDeadline(deadline); }
   void AnswerWithoutEnd() {
     const Field fields[] = {{":status", "200", true}};
@@ -422,6 +423,32 @@ TEST_F(SessionTest, RefusedStreamsAreNoStrikes) {
   for (int i = 0; i < 100; ++i) connection.client.Request("/x", "");  // At once.
   connection.Run();
   EXPECT_THAT(connection.client.goaways, testing::Contains(NGHTTP2_ENHANCE_YOUR_CALM));
+}
+
+TEST_F(SessionTest, TrailersOfAStreamThatTheServerHasResetAreIgnored) {
+  TestConnection connection(limits, Make(false));
+  connection.Run();
+  connection.ToServer(Frame(1, 4, 1, "\x83\x86\x84\x41\x01h"));
+  newest->Cancel();
+  connection.ToClient();
+  EXPECT_EQ(seen.cancelled, 1);
+  connection.ToServer(Frame(1, 5, 1, {"\0\1x\1y", 5}));  // Trailers, "x: y", as a literal in HPACK.
+  connection.ToClient();
+  EXPECT_FALSE(connection.session.is_over());
+}
+
+TEST_F(SessionTest, AWindowUpdateStartsTheCountOfPingsAgain) {
+  TestConnection connection(limits, Make(false));
+  connection.client.Request("/x", std::string(2000000, 'b'));
+  connection.Run();
+  const std::string ping = Frame(6, 0, 0, "12345678");
+  for (int i = 0; i < 3; ++i) {
+    connection.client.Raw(ping + ping + ping);
+    connection.Run();
+    connection.client.Request("/x", std::string(1000000, 'b'));
+    connection.Run();
+  }
+  EXPECT_TRUE(connection.client.goaways.empty());
 }
 
 TEST_F(SessionTest, AnInvalidFrameIsOneStrike) {

@@ -63,18 +63,20 @@ inline bool IsStrike(const ResetStream& stream, TimePoint now) {
 
 // Pings that a client sends to see whether the server is alive. The rule is gRPC's
 // (https://github.com/grpc/proposal/blob/master/A8-client-side-keepalive.md): more than two pings that come too early
-// are too many, and an answer in between starts the count again.
+// are too many, and a frame of an answer or a window update in between starts the count again, as does a ping in time.
+// Clients may ping exactly at the interval, and the network changes the time between two pings, so a tenth is
+// tolerated.
 class PingLimit {
  public:
   explicit PingLimit(milliseconds interval_min) : interval_min_(interval_min) {}
 
   // Returns false if there were too many.
   bool Add(TimePoint now) {
-    const bool is_early = has_pinged_ && now - pinged_at_ < interval_min_;
+    const bool is_early = has_pinged_ && now - pinged_at_ < interval_min_ * 9 / 10;
     has_pinged_ = true;
     pinged_at_ = now;
-    if (!is_early) return true;
-    return ++early_ <= kEarlyMax;
+    early_ = is_early ? early_ + 1 : 0;
+    return early_ <= kEarlyMax;
   }
   void OnAnswer() {
     early_ = 0;

@@ -54,10 +54,22 @@ TEST(PingLimit, AllowsPingsAtTheInterval) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(pings.Add(kStart + i * seconds(10)));
 }
 
+TEST(PingLimit, ToleratesATenth) {
+  PingLimit pings(seconds(10));
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(pings.Add(kStart + i * seconds(9)));
+}
+
 TEST(PingLimit, RefusesTheThirdPingThatIsTooEarly) {
   PingLimit pings(seconds(10));
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(pings.Add(kStart + i * seconds(9)));
-  EXPECT_FALSE(pings.Add(kStart + seconds(27)));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(pings.Add(kStart + i * seconds(8)));
+  EXPECT_FALSE(pings.Add(kStart + seconds(24)));
+}
+
+TEST(PingLimit, APingInTimeStartsTheCountAgain) {
+  PingLimit pings(seconds(10));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(pings.Add(kStart + i * seconds(8)));
+  EXPECT_TRUE(pings.Add(kStart + seconds(30)));
+  EXPECT_TRUE(pings.Add(kStart + seconds(31)));
 }
 
 }  // namespace
