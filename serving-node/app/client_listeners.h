@@ -33,7 +33,8 @@ class ClientListeners {
   bool open() const { return open_; }  // May be called on any thread.
 
   // Sets the maximum age of new connections: starts new servers and retires the old ones. The old servers ask their
-  // clients to reconnect: gRPC clients at once, REST clients with the next answer. No request is aborted. Does nothing
+  // clients to reconnect: gRPC clients when a connection reaches the previous maximum age, REST clients with
+  // the next answer. No request is aborted. Does nothing
   // while an earlier change is still in progress; call it again later. A failure is logged and changes nothing.
   void SetConnectionAge(int64_t connection_age_max_ms);
 

@@ -27,7 +27,7 @@ constexpr size_t kPartsMax = 64;      // Per system call.
 constexpr size_t kTlsPartsMax = 1;    // OpenSSL encrypts one piece of memory at a time.
 constexpr size_t kWaitingFrames = 4;  // For each stream that may be open. If more wait, nothing is read.
 constexpr auto kLingerTime = milliseconds(1000);
-constexpr auto kAnnounceTime = milliseconds(1000);  // The client gets so long to answer the announcement of the end.
+constexpr auto kAnnounceTime = milliseconds(3000);  // The client gets so long to answer the announcement of the end.
 
 TimePoint AgesOutAt(const Options& options) {
   if (options.connection_age_max.count() == 0) return TimePoint::max();
@@ -86,7 +86,10 @@ Connection::Connection(std::shared_ptr<asio::io_context> context, std::shared_pt
 void Connection::Start() { asio::post(strand_, Guarded(&Connection::Begin)); }
 
 void Connection::End(TimePoint until) {
-  asio::post(strand_, Guarded([until](Connection& self) { self.Announce(until); }));
+  asio::post(strand_, Guarded([until](Connection& self) {
+    const bool ends_by_age = self.ages_out_at_ != TimePoint::max();
+    ends_by_age ? self.EndBy(until) : self.Announce(until);
+  }));
 }
 
 void Connection::Cut() { asio::post(strand_, Guarded(&Connection::Close)); }
@@ -122,7 +125,7 @@ void Connection::Open() {
   const auto notifications = std::make_shared<Notifications>(std::make_shared<StrandWaker>(*this));
   session_ =
       std::make_unique<Session>(server_->options.limits, server_->make, MakePeer(), notifications, server_->pool);
-  if (ends_by_ != TimePoint::max()) AnnounceNow();
+  if (is_ending_) AnnounceNow();
   CheckBy(Clock::now());  // Other limits hold from now on.
   Flush();
   Read();
@@ -293,12 +296,15 @@ TimePoint Connection::WrittenBy() {
   return writing_since_ + server_->options.limits.answer_time.For(received);
 }
 
-void Connection::Announce(TimePoint until) {
-  if (state_ == State::kClosed) return;
-  const bool is_first = ends_by_ == TimePoint::max();
+void Connection::EndBy(TimePoint until) {
   ends_by_ = std::min(ends_by_, until);
   CheckBy(ends_by_);
-  if (!is_first || state_ != State::kOpen) return;
+}
+
+void Connection::Announce(TimePoint until) {
+  if (state_ == State::kClosed) return;
+  EndBy(until);
+  if (std::exchange(is_ending_, true) || state_ != State::kOpen) return;
   AnnounceNow();
   Flush();
 }
@@ -373,8 +379,7 @@ void Connection::CheckBy(TimePoint time) { check_at_ = std::min(check_at_.load()
 void Connection::Linger() {
   state_ = State::kLingering;
   session_->Close();
-  ends_by_ = std::min(ends_by_, Clock::now() + kLingerTime);
-  CheckBy(ends_by_);
+  EndBy(Clock::now() + kLingerTime);
   Error ignored;
   timer_.cancel();
   if (!stream_.encrypted() || !is_reading_) return ShutDown();

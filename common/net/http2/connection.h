@@ -48,8 +48,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
              int fd);
 
   void Start();
-  // Asks the client to open no further streams, and closes the connection when the last one has ended, at the latest at
-  // `until`.
+  // Asks the client to open no further streams, when the connection reaches its maximum age, or now if it has none.
+  // Closes the connection when the last stream has ended, at the latest at `until`.
   void End(TimePoint until);
   void Cut();  // Closes the connection now.
   // Acts if a time limit of the connection has passed. The server calls it periodically.
@@ -84,6 +84,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void OnSent(size_t bytes);
   void OnWritable(const Error& error);
   void AwaitWritten();
+  void EndBy(TimePoint until);
   void Announce(TimePoint until);
   void AnnounceNow();
   void ArmDeadline();

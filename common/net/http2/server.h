@@ -31,7 +31,9 @@ class Server {
   virtual size_t connections() const = 0;
 
   // Stops accepting connections, asks the clients to open no further streams, and returns when every connection has
-  // ended. Connections with open streams are closed when `grace` has passed. Must not be called from a stream.
+  // ended. A connection with a maximum age is asked when it reaches that age, so that not all clients connect elsewhere
+  // at once, and none that has just connected. Connections with open streams are closed when `grace` has passed. Must
+  // not be called from a stream.
   virtual void Drain(milliseconds grace) = 0;
 };
 

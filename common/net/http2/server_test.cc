@@ -291,6 +291,18 @@ TEST(Http2Server, DrainEndsIdleConnectionsGracefully) {
   drain.join();
 }
 
+TEST(Http2Server, DrainLetsConnectionsReachTheirAge) {
+  const auto server = StartServer({.connection_age_max = kLong});
+  SocketClient client(server->port());
+  EXPECT_EQ(client.Ask(), "aaaaa");
+  std::thread drain([&] { server->Drain(milliseconds(1000)); });
+  while (server->listen_fd() >= 0) std::this_thread::yield();
+  EXPECT_EQ(client.Ask(), "aaaaa");
+  EXPECT_TRUE(client.client.goaways.empty());
+  drain.join();
+  EXPECT_EQ(server->connections(), 0) << "closed when the time of the drain had passed";
+}
+
 TEST(Http2Server, DrainDoesNotWaitForAClientThatDoesNotAnswer) {
   auto server = StartServer({});
   SocketClient client(server->port());
