@@ -108,12 +108,12 @@ TEST_F(SessionTest, OnClosedComesAfterTheTrailersWereSent) {
   TestConnection connection(limits, Make());
   connection.client.Request("/x", "hello");
   connection.ToServer(connection.client.TakeSent());
-  connection.session.Fill();
+  connection.session.Fill(connection.now);
   EXPECT_FALSE(connection.session.queue().empty());
   while (!connection.session.queue().empty()) {
     EXPECT_EQ(seen.answered, 0);
     connection.session.queue().Consume(1);
-    connection.session.OnSent();
+    connection.session.OnSent(connection.now);
   }
   EXPECT_EQ(seen.answered, 1);
 }
