@@ -18,6 +18,8 @@ from tensorflow.core.framework import tensor_pb2
 from tensorflow.core.protobuf import saved_model_pb2, tensor_bundle_pb2
 from tensorflow_serving.apis import classification_pb2, predict_pb2, prediction_log_pb2
 
+import corpus_http2
+
 HERE = pathlib.Path(__file__).resolve().parent / "corpus"
 BYTES_MAX = 4096
 
@@ -270,37 +272,6 @@ def http() -> None:
           upgrade=b"GET / HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n", empty=b"")
 
 
-def http2() -> None:
-    def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-        return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
-
-    def field(name: bytes, value: bytes) -> bytes:
-        return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
-
-    def call(stream: int, path: bytes, more: bytes = b"", flags: int = 4) -> bytes:  # POST, http.
-        head = b"\x83\x86" + field(b":path", path) + field(b":authority", b"h") + field(b"te", b"trailers")
-        return frame(1, flags, stream, head + field(b"content-type", b"application/grpc") + more)
-
-    def body(stream: int, message: bytes, flags: int = 1, prefix: int = 0) -> bytes:
-        return frame(0, flags, stream, bytes([prefix]) + struct.pack(">I", len(message)) + message)
-
-    packed = gzip.compress(b"x" * 5000, mtime=0)
-    bomb = b"\x40\x06x-bomb\x64" + b"b" * 100 + b"\xbe" * 500
-    write("http2",
-          unary=call(1, b"/e") + body(1, b"hello"), unknown=call(1, b"/none") + body(1, b""),
-          stream=call(1, b"/s") + body(1, b"a", 0) * 3 + body(1, b"b"), both=call(1, b"/s") + call(3, b"/e") + body(1, b"a") + body(3, b"b"),
-          resets=b"".join(call(i, b"/s") + frame(3, 0, i, b"\0\0\0\x08") for i in range(1, 60, 2)),
-          timeout=call(1, b"/e", field(b"grpc-timeout", b"1n")), stalled=call(1, b"/e", field(b"grpc-timeout", b"1S")) + body(1, b"", 0),
-          packed=call(1, b"/e", field(b"grpc-encoding", b"gzip")) + body(1, packed, 1, 1),
-          pings=frame(6, 0, 0, b"12345678") * 100, settings=frame(4, 0, 0) * 300, empty=call(1, b"/e") + frame(0, 0, 1) * 300,
-          continuation=call(1, b"/e", flags=0) + frame(9, 0, 1, field(b"x", b"y" * 100)) * 20 + frame(9, 4, 1),
-          window=frame(4, 0, 0, b"\0\4\0\0\0\0") + call(1, b"/s") + body(1, b"a" * 500) + frame(8, 0, 1, b"\0\0\0\xff"),
-          goaway=call(1, b"/s") + frame(7, 0, 0, b"\0" * 8), priority=frame(2, 0, 1, b"\0\0\0\3\1") * 50,
-          length=call(1, b"/e") + body(1, b"x" * 100)[:50], large=call(1, b"/e") + frame(0, 0, 1, b"\0\xff\xff\xff\xff"),
-          bomb=call(1, b"/e", bomb), padded=call(1, b"/e") + frame(0, 9, 1, b"\4\0\0\0\0\0\0\0\0\0"), preface=b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-          trailers=call(1, b"/s") + body(1, b"a", 0) + frame(1, 5, 1, field(b"x", b"y")))
-
-
 def certificate_request() -> None:
     def request(*key: str, more: tuple[str, ...] = ()) -> bytes:
         return subprocess.run(["openssl", "req", "-new", "-outform", "DER", "-nodes", "-keyout", "/dev/null", "-subj", "/CN=x",
@@ -466,6 +437,7 @@ def trace() -> None:
 
 
 if __name__ == "__main__":
-    for make in (archive, json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, http2, certificate_request,
+    for make in (archive, json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, certificate_request,
                  npy, oip_json, oip_grpc, saved_model, trace):
         make()
+    write("http2", **corpus_http2.inputs())

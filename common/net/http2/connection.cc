@@ -87,9 +87,9 @@ void Connection::Start() { asio::post(strand_, Guarded(&Connection::Begin)); }
 
 void Connection::End(TimePoint until) {
   asio::post(strand_, Guarded([until](Connection& self) {
-    const bool ends_by_age = self.ages_out_at_ != TimePoint::max();
-    ends_by_age ? self.EndBy(until) : self.Announce(until);
-  }));
+               const bool ends_by_age = self.ages_out_at_ != TimePoint::max();
+               ends_by_age ? self.EndBy(until) : self.Announce(until);
+             }));
 }
 
 void Connection::Cut() { asio::post(strand_, Guarded(&Connection::Close)); }

@@ -106,6 +106,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   State state_ = State::kHandshake;
   bool is_reading_ = false;  // A read, or a wait for it, is in progress.
   bool is_writing_ = false;
+  bool is_ending_ = false;  // The end was announced to the client, or will be when the connection is open.
   bool flushes_later_ = false;
   bool has_written_ = false;  // The socket has accepted bytes since the last read began.
   TimePoint received_at_ = began_at_;

@@ -3,15 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <future>
+#include <span>
 #include <thread>
 
 #include "common/net/http2/testing.h"
+#include "common/net/tls/authority.h"
 #include "common/os/process/descriptors.h"
 
 namespace longshore::http2 {
@@ -66,9 +72,10 @@ class SocketClient {
     CHECK(connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
   }
   explicit SocketClient(process::Descriptor socket) : socket_(std::move(socket)) {}
+  virtual ~SocketClient() = default;
 
   void Send() { SendRaw(client.TakeSent()); }
-  void SendRaw(std::string_view bytes) { send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
+  virtual void SendRaw(std::string_view bytes) { send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
   // Sends without reading. Returns false if the socket accepts no more for a while.
   bool SendOnly() {
     constexpr int kBlockedMs = 300;
@@ -84,12 +91,10 @@ class SocketClient {
   }
   // Reads once. Returns false at the end of the connection.
   bool ReadOnce() {
-    pollfd wait{socket_.get(), POLLIN, 0};
-    if (poll(&wait, 1, static_cast<int>(kLong.count())) != 1) return false;
-    char bytes[65536];
-    const ssize_t size = recv(socket_.get(), bytes, sizeof bytes, 0);
+    std::array<char, 65536> bytes;
+    const ssize_t size = ReadRaw(bytes);
     if (size <= 0) return false;
-    client.Receive({bytes, static_cast<size_t>(size)});
+    client.Receive({bytes.data(), static_cast<size_t>(size)});
     return true;
   }
   // Drops `bytes` bytes, at a constant rate. Returns false at the end of the connection.
@@ -131,9 +136,64 @@ class SocketClient {
 
   TestClient client;
 
+ protected:
+  virtual ssize_t ReadRaw(std::span<char> room) {
+    pollfd wait{socket_.get(), POLLIN, 0};
+    if (poll(&wait, 1, static_cast<int>(kLong.count())) != 1) return -1;
+    return recv(socket_.get(), room.data(), room.size(), 0);
+  }
+  int socket() const { return socket_.get(); }
+
  private:
   process::Descriptor socket_;
 };
+
+// A client whose socket is encrypted. It accepts every certificate.
+class TlsClient final : public SocketClient {
+ public:
+  explicit TlsClient(int port, bool has_alpn = true, uint32_t window_bytes = 65535) : SocketClient(port, window_bytes) {
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL.
+    const timeval limit{.tv_sec = std::chrono::duration_cast<seconds>(kLong).count(), .tv_usec = 0};
+    setsockopt(socket(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    constexpr unsigned char kAlpn[] = {2, 'h', '2'};
+    if (has_alpn) SSL_set_alpn_protos(tls_.get(), kAlpn, sizeof kAlpn);
+    SSL_set_fd(tls_.get(), socket());
+    CHECK(SSL_connect(tls_.get()) == 1);
+  }
+
+  void SendRaw(std::string_view bytes) override {
+    if (!bytes.empty()) SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size()));
+  }
+  // The common name of the server's certificate.
+  std::string ServerName() const {
+    const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(tls_.get()), X509_free);
+    std::array<char, 100> name{};
+    X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName, name.data(), name.size());
+    return name.data();
+  }
+  // Whether the server has ended the TLS stream, which tells the client that nothing was cut off.
+  bool HasEnd() const { return (SSL_get_shutdown(tls_.get()) & SSL_RECEIVED_SHUTDOWN) != 0; }
+
+ private:
+  ssize_t ReadRaw(std::span<char> room) override {
+    return SSL_read(tls_.get(), room.data(), static_cast<int>(room.size()));
+  }
+
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_{SSL_CTX_new(TLS_client_method()), SSL_CTX_free};
+  const std::unique_ptr<SSL, decltype(&SSL_free)> tls_{SSL_new(context_.get()), SSL_free};
+};
+
+tls::Identity MakeIdentity(const std::string& name) {
+  const auto authority = *tls::MakeAuthority("test", std::chrono::hours(1));
+  const auto own = *tls::Issue(authority, {.name = name}, std::chrono::hours(1));
+  return {.certificate = own.certificate, .key = own.key, .client_ca = {}};
+}
+
+// Identities whose first one is "one", and whose next one is "two".
+std::shared_ptr<tls::Identities> MakeIdentities() {
+  return std::make_shared<tls::Identities>(
+      "test", [] { return MakeIdentity("two"); }, MakeIdentity("one"));
+}
 
 // Returns whether the server has this number of connections within the time.
 bool AwaitConnections(const Server& server, size_t count, milliseconds within = kLong) {
@@ -327,6 +387,55 @@ TEST(Http2Server, ItsEndClosesAllConnections) {
   EXPECT_EQ(client.Ask(), "aaaaa");
   server.reset();
   EXPECT_TRUE(client.AwaitClosed());
+}
+
+// Returns whether the connection ends well. With `has_stream`, it ends while an answer is being written.
+bool EndsWithGoaway(int port, bool has_stream) {
+  TlsClient client(port);
+  client.Ask();
+  if (has_stream) client.client.Request("/x", "");
+  client.SendRaw(client.client.TakeSent() + std::string("\0\0\x08\7\0\0\0\0\0\0\0\0\0\0\0\0\0", 17));
+  return client.AwaitClosed() && client.HasEnd() && client.client.streams[3].body == (has_stream ? "aaaaa" : "");
+}
+
+TEST(Http2Server, ATlsClientThatSendsGoawayIsClosedOnce) {
+  const auto server = StartServer({.tls = MakeIdentities()});
+  for (const bool has_stream : {false, true}) {
+    EXPECT_TRUE(EndsWithGoaway(server->port(), has_stream)) << has_stream;
+    EXPECT_TRUE(AwaitConnections(*server, 0));
+  }
+  EXPECT_EQ(TlsClient(server->port()).Ask(), "aaaaa");
+}
+
+TEST(Http2Server, ClosesATlsClientWithoutAlpn) {
+  const auto server = StartServer({.tls = MakeIdentities(), .handshake_timeout = 2 * kLong});
+  TlsClient client(server->port(), false);
+  EXPECT_TRUE(client.AwaitClosed());
+  EXPECT_TRUE(AwaitConnections(*server, 0));
+}
+
+TEST(Http2Server, ANewIdentityServesNewConnectionsOnly) {
+  const auto identities = MakeIdentities();
+  const auto server = StartServer({.tls = identities});
+  TlsClient first(server->port());
+  EXPECT_EQ(first.ServerName(), "one");
+  identities->Reload();
+  TlsClient second(server->port());
+  EXPECT_EQ(second.ServerName(), "two");
+  EXPECT_EQ(second.Ask(), "aaaaa");
+  EXPECT_EQ(first.Ask(), "aaaaa");
+}
+
+TEST(Http2Server, UnreadTlsAnswersEndTheConnection) {
+  Options options{.tls = MakeIdentities()};
+  options.limits.answer_time = {.grace = milliseconds(200), .bytes_per_second_min = size_t{1} << 30};
+  const auto server = StartServer(options, size_t{64} << 20);
+  TlsClient client(server->port(), true, (1u << 31) - 1);
+  client.client.Raw(LargeWindow());
+  client.client.Request("/x", "");
+  client.Send();
+  EXPECT_TRUE(AwaitConnections(*server, 1));
+  EXPECT_TRUE(AwaitConnections(*server, 0));
 }
 
 }  // namespace

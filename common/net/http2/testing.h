@@ -56,16 +56,16 @@ class TestClient {
   TestClient& operator=(const TestClient&) = delete;
 
   using Fields = std::vector<std::pair<std::string, std::string>>;
-  // Opens a stream whose body is sent and ended by the given text. Returns its number.
-  int32_t Request(const std::string& path, std::string body, const Fields& more = {}) {
-    Fields all = {{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "h"}};
+  // Opens a stream and sends this body. With `ends`, the body is then complete. Returns the number of the stream.
+  int32_t Request(const std::string& path, std::string body, const Fields& more = {}, bool ends = true) {
+    Fields all = {{":method", method}, {":scheme", "http"}, {":path", path}, {":authority", "h"}};
     all.insert(all.end(), more.begin(), more.end());
     std::vector<nghttp2_nv> fields;
     for (auto& [name, value] : all) {
       fields.push_back({reinterpret_cast<uint8_t*>(name.data()), reinterpret_cast<uint8_t*>(value.data()), name.size(),
                         value.size(), NGHTTP2_NV_FLAG_NONE});
     }
-    bodies_.push_back(std::move(body));
+    bodies_.push_back({std::move(body), ends});
     nghttp2_data_provider provider{.source = {.ptr = &bodies_.back()}, .read_callback = ReadBody};
     return nghttp2_submit_request(session_, nullptr, fields.data(), fields.size(), &provider, nullptr);
   }
@@ -85,10 +85,15 @@ class TestClient {
     nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   }
 
+  std::string method = "POST";  // Of the next requests.
   std::map<int32_t, Received> streams;
   std::vector<uint32_t> goaways;  // The error codes.
 
  private:
+  struct Body {
+    std::string text;
+    bool ends;
+  };
   static TestClient& Of(void* user) { return *static_cast<TestClient*>(user); }
   static std::string Text(const uint8_t* bytes, size_t size) { return {reinterpret_cast<const char*>(bytes), size}; }
   static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
@@ -113,15 +118,16 @@ class TestClient {
   }
   static ssize_t ReadBody(nghttp2_session*, int32_t, uint8_t* room, size_t size, uint32_t* flags,
                           nghttp2_data_source* source, void*) {
-    auto& body = *static_cast<std::string*>(source->ptr);
-    const size_t taken = body.copy(reinterpret_cast<char*>(room), size);
-    body.erase(0, taken);
-    if (body.empty()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    auto& [text, ends] = *static_cast<Body*>(source->ptr);
+    if (text.empty() && !ends) return NGHTTP2_ERR_DEFERRED;
+    const size_t taken = text.copy(reinterpret_cast<char*>(room), size);
+    text.erase(0, taken);
+    if (text.empty() && ends) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(taken);
   }
 
   nghttp2_session* session_ = nullptr;
-  std::deque<std::string> bodies_;
+  std::deque<Body> bodies_;
   std::string raw_;
 };
 
