@@ -144,75 +144,63 @@ std::string CountedCode(const metrics::Registry& registry) {
   return text.substr(begin, text.find('"', begin) - begin);
 }
 
-class UnansweredCall : public Grpc, public testing::WithParamInterface<milliseconds> {};
+// A server that counts its requests.
+class CountedCall : public Grpc {
+ protected:
+  void SetUp() override {
+    Start({.meter = &meter_});
+    ASSERT_TRUE(channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
+  }
+  void TearDown() override { server_.reset(); }  // It uses the meter.
+  ::grpc::Status Predict(milliseconds timeout) {
+    context_.set_deadline(std::chrono::system_clock::now() + timeout);
+    return PredictionService::NewStub(channel_)->Predict(&context_, RequestFor("digits", 1), &response_);
+  }
+  std::string AwaitCounted() const {
+    while (CountedCode(registry_).empty()) std::this_thread::yield();
+    return CountedCode(registry_);
+  }
+
+  ::grpc::ClientContext context_;
+
+ private:
+  metrics::Registry registry_;
+  const RequestMeter meter_{registry_, [](const std::string&) { return true; }};
+  PredictResponse response_;
+};
+
+TEST_F(CountedCall, IsCountedIfMemoryDoesNotSuffice) {
+  predictor_.ThrowBadAlloc();
+  EXPECT_EQ(Predict(std::chrono::seconds(60)).error_message(), "memory does not suffice for this request");
+  EXPECT_EQ(AwaitCounted(), "RESOURCE_EXHAUSTED");
+}
+
+class UnansweredCall : public CountedCall, public testing::WithParamInterface<milliseconds> {};
 
 // gRPC rounds each of these timeouts in another way when it sends it.
 INSTANTIATE_TEST_SUITE_P(Timeouts, UnansweredCall,
                          testing::Values(milliseconds(50), milliseconds(201), milliseconds(1001)));
 
 TEST_P(UnansweredCall, IsCountedAsLateIfItsDeadlinePasses) {
-  metrics::Registry registry;
-  const RequestMeter meter(registry, [](const std::string&) { return true; });
-  Start({.meter = &meter});
-  ASSERT_TRUE(channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
   predictor_.Hold();
-  PredictResponse response;
-  ::grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + GetParam());
-  const auto status = PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 1), &response);
-  EXPECT_EQ(status.error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
-  while (CountedCode(registry).empty()) std::this_thread::yield();
-  EXPECT_EQ(CountedCode(registry), "DEADLINE_EXCEEDED");
-  server_.reset();
+  EXPECT_EQ(Predict(GetParam()).error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(AwaitCounted(), "DEADLINE_EXCEEDED");
 }
 
 // The queue's stop callback was registered later than that of the call, so it runs first.
 TEST_P(UnansweredCall, IsCountedAsLateIfItsQueueDropsItAtTheDeadline) {
-  metrics::Registry registry;
-  const RequestMeter meter(registry, [](const std::string&) { return true; });
-  Start({.meter = &meter});
-  ASSERT_TRUE(channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
   predictor_.WaitForCancellation();
-  PredictResponse response;
-  ::grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + GetParam());
-  const auto status = PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 1), &response);
-  EXPECT_EQ(status.error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
-  while (CountedCode(registry).empty()) std::this_thread::yield();
-  EXPECT_EQ(CountedCode(registry), "DEADLINE_EXCEEDED");
-  server_.reset();
-}
-
-TEST_F(Grpc, CountsACallForWhichMemoryDoesNotSuffice) {
-  metrics::Registry registry;
-  const RequestMeter meter(registry, [](const std::string&) { return true; });
-  Start({.meter = &meter});
-  predictor_.ThrowBadAlloc();
-  PredictResponse response;
-  ::grpc::ClientContext context;
-  const auto status = PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 1), &response);
-  EXPECT_EQ(status.error_message(), "memory does not suffice for this request");
-  EXPECT_EQ(CountedCode(registry), "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(Predict(GetParam()).error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(AwaitCounted(), "DEADLINE_EXCEEDED");
 }
 
 TEST_P(UnansweredCall, IsCountedAsCancelledIfItsClientCancelsItBefore) {
-  metrics::Registry registry;
-  const RequestMeter meter(registry, [](const std::string&) { return true; });
-  Start({.meter = &meter});
-  ASSERT_TRUE(channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
   predictor_.Hold();
-  PredictResponse response;
-  ::grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + 100 * GetParam());
-  auto call = std::async(std::launch::async, [&] {
-    return PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 1), &response);
-  });
+  auto call = std::async(std::launch::async, [&] { return Predict(100 * GetParam()); });
   while (predictor_.calls() == 0) std::this_thread::yield();
-  context.TryCancel();
+  context_.TryCancel();
   EXPECT_EQ(call.get().error_code(), ::grpc::StatusCode::CANCELLED);
-  while (CountedCode(registry).empty()) std::this_thread::yield();
-  EXPECT_EQ(CountedCode(registry), "CANCELLED");
-  server_.reset();
+  EXPECT_EQ(AwaitCounted(), "CANCELLED");
 }
 
 TEST_F(Grpc, ReturnsStatusAndMetadata) {

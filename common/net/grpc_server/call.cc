@@ -53,7 +53,7 @@ struct Call::Streaming {
   size_t message_bytes = 0;  // The bytes of the incomplete message, with its prefix,
   size_t given_bytes = 0;    // and those of the message that the last Read got.
   bool is_delivering = false;
-  Written taking;  // Of the message that is being sent.
+  Written taking;  // Called when the message that is being sent was taken.
 };
 
 Call::Call(std::shared_ptr<const Service> service, std::shared_ptr<const http2::Peer> peer)
@@ -189,12 +189,12 @@ void Call::OnHead() {
   // The answer waits for the body, so that a client that sends first and reads later gets it.
   if (is_plain_http()) return SetDeadline(began_at_ + kPlainHttpTime);
   if (const Status admitted = Check(head); !admitted) return Refuse(admitted.error());
-  if (deadline_ != TimePoint::max()) SetDeadline(deadline_);
   if (method_->kind == Method::Kind::kUnary) {
     SetDeadline(std::min(deadline_, ReceiveBy()));
     if (method_->on_head) Handle(method_->on_head);
     return;
   }
+  SetDeadline(deadline_);
   streaming_ = std::make_unique<Streaming>();
   Handle(method_->handler);
 }

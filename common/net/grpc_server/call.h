@@ -143,7 +143,7 @@ class Call final : public http2::Stream {
   Pieces request_;
   bool is_request_compressed_ = false;
   bool has_request_ = false;
-  size_t received_bytes_ = 0;  // Of the body of a unary call.
+  size_t received_bytes_ = 0;  // How many bytes of the body of a unary call have arrived.
   bool is_head_sent_ = false;
   // The answer to a request that is not gRPC; empty for others.
   struct {

@@ -28,8 +28,8 @@ struct Method {
   };
   Kind kind = Kind::kUnary;
   Handler handler;
-  // Of a unary method: called when the head is complete. May end the call, which is then answered without its body, and
-  // does not reach `handler`. Empty: the body of every call is read.
+  // Only for a unary method. Called when the head is complete. May end the call, which is then answered without its
+  // body, and does not reach `handler`. If it is empty, the body of every call is read.
   Handler on_head = {};
 };
 
@@ -55,7 +55,7 @@ class Service {
  public:
   // `path`: "/package.Service/Method".
   void Add(std::string path, Method method) { methods_[std::move(path)] = std::move(method); }
-  // Returns null if there is no such method.
+  // Returns null if the path names no method of the service.
   const Method* Find(std::string_view path) const {
     const auto found = methods_.find(path);
     return found == methods_.end() ? nullptr : &found->second;
@@ -69,7 +69,7 @@ class Service {
   }
 
   Gate gate = {};                                // Empty: every call is admitted.
-  size_t receive_bytes_max = size_t{256} << 20;  // Of a message, also after decompression.
+  size_t receive_bytes_max = size_t{256} << 20;  // The limit of a message, before and after decompression.
   // For the request of a unary call, counted from its head: the grace, and a second for each bytes_per_second_min bytes
   // that have arrived so far. Then the call ends with DEADLINE_EXCEEDED. Clients of streaming calls may be silent.
   http2::AnswerTime receive_time = {};

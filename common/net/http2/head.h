@@ -9,7 +9,7 @@
 
 namespace longshore::http2 {
 
-// Keeps all fields in one string. Readers look for the few fields that they need, so there is no map. Not thread-safe
+// Keeps all fields in one string. A reader looks at each field once, so a map would only cost time. Not thread-safe
 // while fields are added.
 class Head {
  public:

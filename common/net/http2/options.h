@@ -34,9 +34,9 @@ struct AnswerTime {
 struct Limits {
   uint32_t streams_max = 1000;                 // Open at the same time; others wait at the client.
   size_t header_bytes_max = size_t{64} << 10;  // Names and values of a request, and 32 bytes for each field (RFC 9113).
-  size_t heads_bytes_max = size_t{8} << 20;    // Of the requests that are open, counted in the same way.
-  uint32_t stream_window_bytes = 1 << 20;      // Of a body, that the client may send before they are consumed.
-  int32_t connection_window_bytes = 8 << 20;   // Of all bodies, that the client may send before they are received.
+  size_t heads_bytes_max = size_t{8} << 20;    // The heads of all open requests, counted in the same way.
+  uint32_t stream_window_bytes = 1 << 20;      // The client may send so much of one body before it is consumed.
+  int32_t connection_window_bytes = 8 << 20;   // The client may send so much of all bodies before it is received.
   size_t bytes_max = size_t{512} << 20;        // Bodies that were received, and answers that were not sent.
   // If so many bytes of frames wait for the socket, the connection is read from once each time that the socket has
   // accepted some of them. So a client that does not read cannot send.
@@ -62,7 +62,7 @@ struct Limits {
 // The client of a connection.
 struct Peer {
   std::string address;                 // As gRPC writes it: "ipv4:127.0.0.1:1234", "ipv6:[::1]:1234" or "unix:".
-  std::vector<std::string> dns_names;  // Of its certificate, if the server has verified it.
+  std::vector<std::string> dns_names;  // The names in its certificate, if the server has verified it.
 };
 
 // Makes the stream of a request that begins. Runs on the connection's strand.

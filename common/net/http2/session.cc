@@ -11,7 +11,7 @@ namespace longshore::http2 {
 namespace {
 
 constexpr size_t kBatchBytesMax = size_t{256} << 10;  // Frames are made until the queue has so many bytes.
-constexpr uint32_t kFrameBytesMax = 1 << 20;          // Of a DATA frame that is sent, if the client allows it.
+constexpr uint32_t kFrameBytesMax = 1 << 20;          // The largest DATA frame to send, if the client allows it.
 // Larger received frames would allow larger headers, too, before their limit is known to be exceeded.
 constexpr uint32_t kReceivedFrameBytesMax = 16384;
 constexpr size_t kFieldBytes = 32;  // What a header field counts besides its texts (RFC 9113, section 6.5.2).
@@ -322,7 +322,7 @@ void Session::OnBeginFrame(const nghttp2_frame_hd& head) {
     Abort(NGHTTP2_STREAM_CLOSED);
   } else if (head.type == NGHTTP2_HEADERS &&
              std::find(cut_ids_.begin(), cut_ids_.end(), head.stream_id) == cut_ids_.end()) {
-    Abort(NGHTTP2_PROTOCOL_ERROR);  // Not trailers that the client had sent before it knew of the end.
+    Abort(NGHTTP2_PROTOCOL_ERROR);  // They are not trailers that were on their way.
   }
 }
 

@@ -57,8 +57,8 @@ class Session {
   // Asks the client to open no further streams, in two steps, so that no stream is lost that the client opens meanwhile
   // (RFC 9113, section 6.8). is_over() follows when the last stream has ended.
   void AnnounceEnd();
-  // The second step, for a client that does not take part in the first one: streams that it opens from now on are lost.
-  // Only the first call has an effect.
+  // The second step, for a client that does not answer the ping of the first one: streams that it opens from now on are
+  // lost. Only the first call has an effect.
   void End() { End(NGHTTP2_NO_ERROR, {}); }
   // Whether the connection should be closed when the queue is empty.
   bool is_over() const;
@@ -76,7 +76,7 @@ class Session {
   friend struct SessionCallbacks;
   class Batch;
   struct Written {
-    uint64_t position;  // Of the queue, after the last byte of the answer.
+    uint64_t position;  // Where the answer ends, counted from the first byte of the queue.
     std::shared_ptr<Stream> stream;
   };
 
@@ -128,7 +128,7 @@ class Session {
   int pings_out_ = 0;        // Pings that the client has to answer.
   size_t streams_ = 0;
   TimePoint last_stream_ended_at_{};
-  Stream* first_ = nullptr;  // Of the streams that nghttp2 knows.
+  Stream* first_ = nullptr;  // The first of the streams that nghttp2 knows.
   std::deque<Written> written_;
   std::vector<std::shared_ptr<Stream>> notified_;
   size_t heads_bytes_ = 0;
@@ -138,7 +138,7 @@ class Session {
   Strikes refusals_;  // Streams that were refused without a strike.
   PingLimit pings_;
   int32_t newest_id_ = 0;
-  int32_t last_allowed_id_ = std::numeric_limits<int32_t>::max();  // Of the GOAWAY that was submitted.
+  int32_t last_allowed_id_ = std::numeric_limits<int32_t>::max();  // In the GOAWAY that was submitted.
   std::array<int32_t, 64> ended_ids_{};  // Streams that the client has ended or reset: the last ones.
   size_t ended_count_ = 0;
   std::deque<int32_t> cut_ids_;  // Streams that the server has ended before their clients: the last ones.

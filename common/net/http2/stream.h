@@ -108,11 +108,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::string_view bytes() const { return prefix_size > 0 ? std::string_view(prefix, prefix_size) : piece.bytes; }
   };
 
-  // Of the session; null before the head began and after OnClosed.
+  // The session of the stream; null before the head began and after OnClosed.
   Session* session_ = nullptr;
   std::shared_ptr<Notifications> notifications_;
-  std::shared_ptr<Stream> self_;  // While the session knows the stream.
-  Stream* next_ = nullptr;        // Of the streams of the session.
+  std::shared_ptr<Stream> self_;  // Keeps the stream alive while the session has it.
+  Stream* next_ = nullptr;        // The neighbours in the list of the session.
   Stream* previous_ = nullptr;
   int32_t id_ = 0;
   TimePoint began_at_{};  // When the head began.
@@ -125,16 +125,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
   size_t pool_head_bytes_ = 0;            // Taken from the pool for the head.
   size_t held_bytes_ = 0;                 // Of the body, as counted by the session,
   size_t copied_bytes_ = 0;               // and those of them that were taken from the pool.
-  size_t made_bytes_ = 0;                 // Of HoldMade.
+  size_t made_bytes_ = 0;                 // The bytes of the last HoldMade.
   TimePoint deadline_ = TimePoint::max();
   bool head_complete_ = false;
   bool request_ended_ = false;
   bool is_overloaded_ = false;
 
-  boost::container::small_vector<Part, 2> parts_;  // Of the body of the answer.
+  boost::container::small_vector<Part, 2> parts_;  // The body of the answer.
   size_t first_part_ = 0;
   size_t part_taken_ = 0;    // Bytes of the first part that were taken.
-  size_t unsent_bytes_ = 0;  // Of the body of the answer.
+  size_t unsent_bytes_ = 0;  // The bytes of the answer's body that were not taken.
   size_t answer_bytes_ = 0;  // Since answer_began_at_.
   TimePoint answer_began_at_{};
   uint64_t sent_before_ = 0;  // By the connection, before answer_began_at_.

@@ -45,7 +45,7 @@ class Strikes {
 // What decides whether a stream that its client has reset is a strike.
 struct ResetStream {
   TimePoint began_at;
-  TimePoint deadline = TimePoint::max();  // Of the call, as the server knows it; max(): none.
+  TimePoint deadline = TimePoint::max();  // When the call ends, as the server knows it; max(): never.
   bool is_answered = false;               // The head of the answer was sent.
 };
 
@@ -54,7 +54,7 @@ struct ResetStream {
 inline bool IsStrike(const ResetStream& stream, TimePoint now) {
   constexpr auto kYoung = std::chrono::seconds(1);
   constexpr auto kNearMin = milliseconds(10);
-  constexpr int kNearPart = 64;  // Of the time that the call was given.
+  constexpr int kNearPart = 64;  // "Near" is this part of the time that the call was given.
   if (stream.is_answered || now - stream.began_at > kYoung) return false;
   if (stream.deadline == TimePoint::max()) return true;
   const auto near = std::max<TimePoint::duration>(kNearMin, (stream.deadline - stream.began_at) / kNearPart);

@@ -85,7 +85,7 @@ class TestClient {
     nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   }
 
-  std::string method = "POST";  // Of the next requests.
+  std::string method = "POST";  // The method of the next requests.
   std::map<int32_t, Received> streams;
   std::vector<uint32_t> goaways;  // The error codes.
 
