@@ -2,12 +2,11 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
 #include "common/os/log.h"
+#include "common/os/processors.h"
 #include "serving-node/frontend/oip/grpc_service.h"
 #include "serving-node/frontend/oip/rest.h"
 #include "serving-node/frontend/refusals.h"
@@ -28,8 +27,6 @@ void RefuseReloads(const tensorflow::serving::ModelServerConfig&, std::chrono::s
                    const std::function<void(Status)>& done) {
   done(frontend::ReloadsDisabled());
 }
-
-int Processors() { return std::max(2, static_cast<int>(std::thread::hardware_concurrency())); }
 
 frontend::RestOptions RestOptionsOf(const flags::Flags& flags) {
   frontend::RestOptions options;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 
 #include "common/metrics/process.h"
+#include "common/os/processors.h"
 #include "serving-node/app/flags/flags.h"
 #include "serving-node/app/models.h"
 #include "serving-node/engine/cpu/cpu.h"
@@ -127,8 +127,7 @@ void BuildCapture(const flags::Flags& flags, Components& components) {
 Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, const Security& security,
                                                     models::OnChange on_change) {
   auto components = std::make_unique<Components>();
-  const flags::Parallelism parallelism =
-      flags::ParallelismOf(flags, static_cast<int>(std::thread::hardware_concurrency()));
+  const flags::Parallelism parallelism = flags::ParallelismOf(flags, Processors());
   components->engine = engine::cpu::MakeEngine({.runs = parallelism.runs,
                                                 .threads_per_run = parallelism.threads_per_run,
                                                 .run_bytes_max = flags.limits.budget.run_bytes_max});

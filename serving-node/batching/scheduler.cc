@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/os/processors.h"
 #include "serving-node/batching/refusals.h"
 #include "serving-node/batching/rows.h"
 
@@ -19,8 +20,7 @@ constexpr auto kExpiryGrain = std::chrono::milliseconds(1);
 }  // namespace
 
 Limits Scheduler::Normalized(Limits limits) {
-  if (limits.concurrent_runs_max <= 0)
-    limits.concurrent_runs_max = static_cast<int>(std::thread::hardware_concurrency());
+  if (limits.concurrent_runs_max <= 0) limits.concurrent_runs_max = Processors();
   limits.concurrent_runs_max = std::clamp(limits.concurrent_runs_max, 1, kConcurrentRunsMax);
   return limits;
 }

@@ -1,19 +1,16 @@
 #include "serving-node/engine/host/host.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "common/base/thrown.h"
+#include "common/os/processors.h"
 #include "serving-node/engine/host/model.h"
 #include "serving-node/saved_model/saved_model.h"
 
 namespace longshore::engine::host {
 namespace {
 
-int ThreadsOf(const Options& options) {
-  if (options.threads > 0) return options.threads;
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
+int ThreadsOf(const Options& options) { return options.threads > 0 ? options.threads : Processors(); }
 
 class HostEngine final : public Engine {
  public:
