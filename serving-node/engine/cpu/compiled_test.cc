@@ -296,6 +296,38 @@ TEST(Compiled, AKernelThatKeepsItsInputsGetsCopies) {
   EXPECT_THAT((*other)[1].values<float>(), testing::ElementsAre(10, 4, 6, 8));
 }
 
+// The outputs of a run are not copied. So other outputs and steps, which may read them under other shapes, use the same
+// memory, and the next run must use other memory. The kernel of Tile makes its output itself, Relu writes into one.
+TEST(Compiled, OutputsMayBeReadByStepsAndByOtherOutputs) {
+  Resources resources;
+  const auto plan = PlanOf(
+      R"(
+      node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+      node { name: "two" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+        attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 2 } } } }
+      node { name: "square" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+        attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } int_val: 2 } } } }
+      node { name: "tiled" op: "Tile" input: "x" input: "two" attr { key: "T" value { type: DT_FLOAT } } }
+      node { name: "matrix" op: "Reshape" input: "tiled" input: "square" attr { key: "T" value { type: DT_FLOAT } } }
+      node { name: "positive" op: "Relu" input: "matrix" attr { key: "T" value { type: DT_FLOAT } } }
+      node { name: "doubled" op: "AddV2" input: "positive" input: "positive" attr { key: "T" value { type: DT_FLOAT } } })",
+      {.feeds = {"x"}, .outputs = {"matrix", "tiled", "positive", "doubled", "tiled"}, .targets = {}}, resources);
+  const Compiled compiled(plan.ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
+                          std::make_shared<Weights>());
+  const auto run = [&](float first) {
+    return compiled.Run({{"x", Tensor::Of<float>({2}, {first, 3})}}, {}, resources, SIZE_MAX);
+  };
+  const auto one = run(-1), other = run(5);
+  ASSERT_TRUE(one && other) << ToString(one.error());
+  EXPECT_EQ((*one)[0].shape(), (Shape{2, 2}));
+  EXPECT_EQ((*one)[1].shape(), Shape{4});
+  for (const size_t tiled : {0, 1, 4}) EXPECT_THAT((*one)[tiled].values<float>(), testing::ElementsAre(-1, 3, -1, 3));
+  EXPECT_THAT((*one)[2].values<float>(), testing::ElementsAre(0, 3, 0, 3));
+  EXPECT_THAT((*one)[3].values<float>(), testing::ElementsAre(0, 6, 0, 6));
+  EXPECT_THAT((*other)[3].values<float>(), testing::ElementsAre(10, 6, 10, 6));
+  EXPECT_EQ((*one)[0].data(), (*one)[1].data());
+}
+
 // Values that depend only on shapes are computed before a run unless they are too large. The memory limit of a run
 // holds for these values, for the arena, and for values whose shape is known only in the run.
 TEST(Compiled, AllValuesCountAgainstTheMemoryLimitOfARun) {

@@ -29,6 +29,7 @@ class ProgramMaker {
     }
     for (const auto& [name, node] : graph_.fed) program_->fed_[name] = IdOf({node, 0});
     for (const Edge& output : graph_.outputs) program_->outputs_.push_back(IdOf(output));
+    StoreOutputs();
     PlaceValues();
     return std::move(program_);
   }
@@ -129,7 +130,10 @@ class ProgramMaker {
     for (ValueId id = first_[node]; id < first_[node + 1]; ++id) context.outputs.push_back(ValueOf(id));
     const MakeStep make_fast = context.node.has_effect ? nullptr : FindFastStep(context.node.op);
     StepPtr step = make_fast == nullptr ? nullptr : make_fast(context);
-    if (!step) step = MakeKernelStepOf(context);
+    if (!step) {
+      for (ValueId id = first_[node]; id < first_[node + 1]; ++id) kernels_[id] = program_->steps_.size();
+      step = MakeKernelStepOf(context);
+    }
     program_->lines_.push_back(LineOf(context, *step));
     program_->step_values_.push_back({RootsOf(context.inputs), RootsOf(context.outputs)});
     program_->scratch_bytes_ = std::max(program_->scratch_bytes_, step->scratch_bytes());
@@ -168,6 +172,26 @@ class ProgramMaker {
     return line;
   }
 
+  // Takes the outputs that would be in the arena out of it.
+  void StoreOutputs() {
+    for (const ValueId id : program_->outputs_) {
+      auto& spot = program_->spots_[program_->roots_[id]];
+      if (spot.storage != Program::Storage::kArena) continue;
+      spot.storage = Program::Storage::kOutput;
+      Program::Output output{.root = program_->roots_[id], .sharing = {}, .kernel = std::nullopt};
+      for (ValueId other = 0; other < program_->roots_.size(); ++other) {
+        if (program_->roots_[other] == output.root) output.sharing.push_back(other);
+      }
+      if (const auto made = kernels_.find(output.root); made != kernels_.end()) output.kernel = made->second;
+      program_->output_bytes_ += BytesOf(spot.type);
+      program_->computed_outputs_.push_back(std::move(output));
+    }
+  }
+
+  static size_t BytesOf(const Type& type) {
+    return static_cast<size_t>(tensor::ElementCount(*type.shape).value_or(0)) * tensor::ElementBytes(type.type);
+  }
+
   void PlaceValues() {
     std::vector<Lifetime> lifetimes(program_->spots_.size());
     for (size_t step = 0; step < step_nodes_.size(); ++step) {
@@ -180,8 +204,7 @@ class ProgramMaker {
     for (ValueId id = 0; id < lifetimes.size(); ++id) {
       const auto& spot = program_->spots_[id];
       if (spot.storage == Program::Storage::kArena && program_->roots_[id] == id) {
-        lifetimes[id].bytes = static_cast<size_t>(tensor::ElementCount(*spot.type.shape).value_or(0)) *
-                              tensor::ElementBytes(spot.type.type);
+        lifetimes[id].bytes = BytesOf(spot.type);
       }
       if (spot.storage == Program::Storage::kAllocated && lifetimes[id].last < step_nodes_.size() &&
           !step_nodes_.empty())
@@ -199,8 +222,9 @@ class ProgramMaker {
   const graph::Types& types_;
   Weights& weights_;
   std::unique_ptr<Program> program_;
-  std::vector<ValueId> first_;      // The first value of each node; at the end, the number of values.
-  std::vector<size_t> step_nodes_;  // The node of each step.
+  std::vector<ValueId> first_;         // The first value of each node; at the end, the number of values.
+  std::vector<size_t> step_nodes_;     // The node of each step.
+  std::map<ValueId, size_t> kernels_;  // The step of each value that a kernel makes.
 };
 
 struct Program::OwnFrame : Frame {
@@ -254,7 +278,8 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph
   return ProgramMaker(last, types, weights).Make();
 }
 
-size_t Program::run_bytes() const { return RoundedUp(arena_bytes_) + scratch_bytes_; }
+size_t Program::buffer_bytes() const { return RoundedUp(arena_bytes_) + scratch_bytes_; }
+size_t Program::run_bytes() const { return buffer_bytes() + output_bytes_; }
 
 int64_t Program::memory_bytes(kernels::CountedBuffers* counted) const {
   int64_t sum = 0;
@@ -324,12 +349,34 @@ Status Program::Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) 
   return {};
 }
 
+// A kernel allocates its outputs, so their addresses are known only after it has run.
+Status Program::PlaceOutputs(OwnFrame& frame) const {
+  for (const Output& output : computed_outputs_) {
+    Tensor& made = frame.made[output.root];
+    made = Tensor();
+    if (!output.kernel) {
+      const graph::Type& type = spots_[output.root].type;
+      ASSIGN_OR_RETURN(made, Tensor::Make(type.type, *type.shape));
+    }
+    SetAddress(output, frame);
+  }
+  return {};
+}
+
+void Program::SetAddress(const Output& output, OwnFrame& frame) {
+  Tensor& made = frame.made[output.root];
+  for (const ValueId id : output.sharing) frame.data[id] = made.empty() ? nullptr : made.mutable_data();
+}
+
 Status Program::RunSteps(OwnFrame& frame, const OnStep& on_step) const {
   using Clock = std::chrono::steady_clock;
   for (size_t i = 0; i < steps_.size(); ++i) {
     frame.state = frame.states[i].get();
     const auto began = on_step ? Clock::now() : Clock::time_point();
     RETURN_IF_ERROR(steps_[i]->Run(frame));
+    for (const Output& output : computed_outputs_) {
+      if (output.kernel == i) SetAddress(output, frame);
+    }
     if (on_step) on_step(i, frame, {.began = began, .ended = Clock::now()});
     for (const ValueId id : freed_after_[i]) {
       frame.room_bytes += kernels::HeldBytes({&frame.made[id], 1});
@@ -343,12 +390,6 @@ Result<std::vector<Tensor>> Program::Collect(OwnFrame& frame) const {
   std::vector<Tensor> outputs;
   for (const ValueId id : outputs_) {
     const Spot& spot = spots_[roots_[id]];
-    if (spot.storage == Storage::kArena) {
-      ASSIGN_OR_RETURN(Tensor output, Tensor::Make(spots_[id].type.type, *spots_[id].type.shape));
-      std::copy_n(frame.data[id], output.bytes(), output.mutable_data());
-      outputs.push_back(std::move(output));
-      continue;
-    }
     Tensor whole = spot.storage == Storage::kConstant ? spot.constant : frame.made[roots_[id]];
     if (whole.empty()) return DataLoss("an output of the signature does not exist in the graph");
     if (roots_[id] != id) {
@@ -362,6 +403,7 @@ Result<std::vector<Tensor>> Program::Collect(OwnFrame& frame) const {
 Result<std::vector<Tensor>> Program::RunWhole(const std::map<std::string, Tensor>& fed, OwnFrame& frame,
                                               const OnStep& on_step) const {
   RETURN_IF_ERROR(Feed(fed, frame));
+  RETURN_IF_ERROR(PlaceOutputs(frame));
   RETURN_IF_ERROR(RunSteps(frame, on_step));
   return Collect(frame);
 }
@@ -399,7 +441,8 @@ Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fe
     return ResourceExhausted("a run of these shapes needs {} bytes; the limit of a run's memory is {}", held,
                              bytes_max);
   }
-  const RunMemory::Buffer buffer = memory.Take(held, context.is_body ? RunMemory::Of::kBody : RunMemory::Of::kRun);
+  const RunMemory::Buffer buffer =
+      memory.Take(buffer_bytes(), context.is_body ? RunMemory::Of::kBody : RunMemory::Of::kRun);
   auto frame = TakeFrame();
   Place(buffer.data(), *frame);
   frame->context = context;

@@ -80,6 +80,7 @@ class Program {
     kConstant,   // In Spot::constant.
     kFed,        // In the tensor that the caller gave.
     kAllocated,  // In a tensor that the run allocates, because its size is known only then (also for strings).
+    kOutput,     // In the tensor that the run returns, so that it need not be copied.
   };
   struct Spot {
     Storage storage = Storage::kAllocated;
@@ -87,12 +88,21 @@ class Program {
     Tensor constant;
     graph::Type type;
   };
+  // A computed value of known size that the run returns.
+  struct Output {
+    ValueId root;
+    std::vector<ValueId> sharing;  // All values that share its memory, with the root itself.
+    std::optional<size_t> kernel;  // The step that allocates it, if this is a kernel; otherwise the run allocates it.
+  };
   struct OwnFrame;
 
+  size_t buffer_bytes() const;  // Of the arena and the scratch memory.
   std::unique_ptr<OwnFrame> TakeFrame() const;
   void GiveBack(std::unique_ptr<OwnFrame> frame) const;
   void Place(std::byte* memory, OwnFrame& frame) const;
   Status Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) const;
+  Status PlaceOutputs(OwnFrame& frame) const;
+  static void SetAddress(const Output& output, OwnFrame& frame);
   Status RunSteps(OwnFrame& frame, const OnStep& on_step) const;
   Result<std::vector<Tensor>> Collect(OwnFrame& frame) const;
   Result<std::vector<Tensor>> RunWhole(const std::map<std::string, Tensor>& fed, OwnFrame& frame,
@@ -108,10 +118,12 @@ class Program {
   std::vector<std::vector<ValueId>> freed_after_;  // For each step, the kAllocated values that no later step reads.
   std::map<std::string, ValueId> fed_;
   std::vector<ValueId> outputs_;
+  std::vector<Output> computed_outputs_;
   std::vector<ValueId> in_arena_;
   std::optional<Slices> slices_;  // If set, all other members are for one slice.
   size_t arena_bytes_ = 0;
   size_t scratch_bytes_ = 0;
+  size_t output_bytes_ = 0;
 
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<OwnFrame>> free_frames_;

@@ -94,15 +94,18 @@ class KernelStep final : public Step {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (i >= made.size()) return DataLoss("op \"{}\" (node \"{}\") has no output {}", node_.op, node_.name, i);
       const Value& output = outputs_[i];
-      if (frame.data[output.id] == nullptr) {
-        ASSIGN_OR_RETURN(frame.made[output.id], Owned(made[i]));
-        frame.room_bytes -= std::min(frame.room_bytes, kernels::HeldBytes({&frame.made[output.id], 1}));
-        continue;
-      }
-      if (made[i].shape() != output.shape() || made[i].type() != output.type.type) {
+      const bool has_fixed_size = output.is_static() && tensor::ElementBytes(output.type.type) > 0;
+      if (has_fixed_size && (made[i].shape() != output.shape() || made[i].type() != output.type.type)) {
         return Internal("op \"{}\" (node \"{}\") made a tensor {}{} instead of the inferred {}{}", node_.op, node_.name,
                         DTypeName(made[i].type()), tensor::ToString(made[i].shape()), DTypeName(output.type.type),
                         tensor::ToString(output.shape()));
+      }
+      if (frame.data[output.id] == nullptr) {
+        ASSIGN_OR_RETURN(frame.made[output.id], Owned(made[i]));
+        // The run has reserved the memory of values of fixed size before its first step.
+        if (!has_fixed_size)
+          frame.room_bytes -= std::min(frame.room_bytes, kernels::HeldBytes({&frame.made[output.id], 1}));
+        continue;
       }
       std::memcpy(frame.data[output.id], made[i].data(), made[i].bytes());
     }

@@ -1,5 +1,7 @@
 #include "serving-node/engine/kernels/base/strided.h"
 
+#include <algorithm>
+
 #include "serving-node/engine/kernels/base/broadcast.h"
 #include "serving-node/engine/kernels/base/types.h"
 
@@ -18,6 +20,10 @@ Result<Tensor> StridedCopy(const Tensor& in, int64_t first, const Shape& shape, 
     using T = typename decltype(tag)::type;
     ForEachRow(shape, std::array{strides}, [&](int64_t to, const std::array<int64_t, 1>& from, int64_t count) {
       const T* source = Raw<T>(in) + first + from[0];
+      if (inner == 1) {
+        std::copy_n(source, count, Raw<T>(out) + to);
+        return;
+      }
       for (int64_t i = 0; i < count; ++i) Raw<T>(out)[to + i] = source[i * inner];
     });
     return Outputs{};
