@@ -23,6 +23,11 @@ std::pair<std::string, std::string> Encoded(std::string name, std::string_view v
   return {std::move(name), std::move(text)};
 }
 
+// Whether a request that failed with this code was probably refused, or came too late, because of too much work.
+bool MeansTooMuchWork(Code code) {
+  return code == Code::kUnavailable || code == Code::kResourceExhausted || code == Code::kDeadlineExceeded;
+}
+
 template <typename List>
 void AddAll(const std::vector<std::pair<std::string, std::string>>& metadata, List& fields) {
   for (const auto& [name, value] : metadata) fields.push_back({name, value});
@@ -392,6 +397,7 @@ void Call::SendAnswer() {
 
 // Sends an error before any message: as one header block, unless the handler has added metadata that must come first.
 void Call::SendError() {
+  if (MeansTooMuchWork(outcome_.error().code)) PauseReading();
   bool has_metadata = false;
   {
     const std::lock_guard lock(mutex_);

@@ -182,6 +182,22 @@ TEST_F(GrpcServer, RefusesUnknownMethodsAndTooLargeMessages) {
   EXPECT_TRUE(Ask(channel, "/t/Echo", std::string(1000, 'a')).status.ok());
 }
 
+// A refusal lets the connection wait before it reads more. The requests that arrive meanwhile must be answered.
+TEST_F(GrpcServer, AnswersRequestsThatArriveAfterARefusal) {
+  service->Add("/t/Full", {.handler = [](const auto& call) { call->Finish(Unavailable("full")); }});
+  Start();
+  std::vector<std::thread> clients;
+  for (int client = 0; client < 4; ++client) {
+    clients.emplace_back([this] {
+      for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(Ask(channel, "/t/Full", "m").status.error_code(), ::grpc::StatusCode::UNAVAILABLE);
+        EXPECT_EQ(Ask(channel, "/t/Echo", "m").message, "m");
+      }
+    });
+  }
+  for (auto& client : clients) client.join();
+}
+
 TEST_F(GrpcServer, AcceptsCompressedMessagesUpToTheLimit) {
   service->receive_bytes_max = 100000;
   Start();

@@ -78,6 +78,7 @@ Connection::Connection(std::shared_ptr<asio::io_context> context, std::shared_pt
       check_at_(began_at_),
       strand_(context_->get_executor()),
       timer_(strand_),
+      pause_timer_(strand_),
       stream_(strand_, protocol, fd) {
   const int yes = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -139,9 +140,11 @@ bool Connection::IsFull() const {
          (session_->queue().size() > limits.unsent_bytes_max && !has_written_);
 }
 
-// Reads more, unless the client does not read its answers.
+// Reads more, unless the client does not read its answers. Has no effect during a pause, after which it is called
+// again.
 void Connection::Read() {
-  if (state_ != State::kOpen || is_reading_ || IsFull()) return;
+  if (state_ != State::kOpen || is_reading_ || is_paused_ || IsFull()) return;
+  if (session_->TakePause()) return PauseReading();
   is_reading_ = true;
   has_written_ = false;
   if (!stream_.encrypted()) {
@@ -150,6 +153,16 @@ void Connection::Read() {
   tls_buffer_ = server_->buffers.Take();
   const auto room = tls_buffer_->room();
   stream_.async_read_some(asio::buffer(room.data(), room.size()), Guarded(&Connection::OnTlsRead));
+}
+
+// The pauses of all connections end together, so that one wake-up of the thread serves them all.
+void Connection::PauseReading() {
+  is_paused_ = true;
+  pause_timer_.expires_at(std::chrono::ceil<milliseconds>(Clock::now()));
+  pause_timer_.async_wait(Guarded([](Connection& self, const Error& error) {
+    self.is_paused_ = false;
+    if (!error) self.Read();
+  }));
 }
 
 void Connection::OnReadable(const Error& error) {
@@ -420,6 +433,7 @@ void Connection::Close() {
   Error ignored;
   stream_.socket().close(ignored);
   timer_.cancel();
+  pause_timer_.cancel();
   if (session_) session_->Close();
   const std::lock_guard lock(server_->mutex);
   server_->connections.erase(self);

@@ -72,6 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<const Peer> MakePeer();
   bool IsFull() const;
   void Read();
+  void PauseReading();
   void OnReadable(const Error& error);
   void OnTlsRead(const Error& error, size_t bytes);
   bool ReceiveOnce();
@@ -105,6 +106,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<ReceiveBuffer> tls_buffer_ = {};  // While a TLS read is in progress.
   State state_ = State::kHandshake;
   bool is_reading_ = false;  // A read, or a wait for it, is in progress.
+  bool is_paused_ = false;   // Nothing is read until pause_timer_ fires.
   bool is_writing_ = false;
   bool is_ending_ = false;  // The end was announced to the client, or will be when the connection is open.
   bool flushes_later_ = false;
@@ -120,6 +122,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   TimePoint armed_ = TimePoint::max();         // When the timer fires.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;
   boost::asio::steady_timer timer_;  // For the deadlines of streams, which are more exact than the other limits.
+  boost::asio::steady_timer pause_timer_;
   http::Stream stream_;  // The last member, because it owns the descriptor: nothing after its construction may throw.
 };
 

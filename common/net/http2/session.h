@@ -14,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/net/http/held_bytes.h"
@@ -67,6 +68,9 @@ class Session {
   TimePoint last_stream_ended_at() const { return last_stream_ended_at_; }
   // Frames without a body that wait for Fill. A client can cause them without reading anything.
   size_t waiting_frames() const { return nghttp2_session_get_outbound_queue_size(session_); }
+
+  // Whether a stream has called PauseReading since the last call of this function.
+  bool TakePause() { return std::exchange(pauses_, false); }
 
   // Ends all streams. Requires that no other function of the session is running.
   void Close();
@@ -125,7 +129,8 @@ class Session {
   bool is_aborted_ = false;  // GOAWAY with an error was submitted by this class.
   bool is_ended_ = false;    // GOAWAY was submitted after which the client opens no streams.
   bool awaits_end_ = false;  // The client has to answer the first step.
-  int pings_out_ = 0;        // Pings that the client has to answer.
+  bool pauses_ = false;
+  int pings_out_ = 0;  // Pings that the client has to answer.
   size_t streams_ = 0;
   TimePoint last_stream_ended_at_{};
   Stream* first_ = nullptr;  // The first of the streams that nghttp2 knows.

@@ -120,6 +120,10 @@ void Stream::SendTrailers(std::span<const Field> fields) {
   nghttp2_submit_trailer(session_->session_, id_, all.data(), all.size());
 }
 
+void Stream::PauseReading() {
+  if (session_ != nullptr) session_->pauses_ = true;
+}
+
 void Stream::Reset(uint32_t error) {
   if (session_ != nullptr) nghttp2_submit_rst_stream(session_->session_, NGHTTP2_FLAG_NONE, id_, error);
 }

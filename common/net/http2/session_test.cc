@@ -22,6 +22,7 @@ class Echo final : public Stream {
  public:
   Echo(Seen& seen, bool answers, bool consumes) : seen_(seen), answers_(answers), consumes_(consumes) {}
   void Cancel() { Reset(NGHTTP2_CANCEL); }
+  void Pause() { PauseReading(); }
   void EndAt(TimePoint deadline) { SetDeadline(deadline); }
   void AnswerWithoutEnd() {
     const Field fields[] = {{":status", "200", true}};
@@ -561,6 +562,20 @@ TEST_F(SessionTest, NotificationsFromOtherThreadsWakeTheStrandOnce) {
   connection.session.RunNotified(connection.now);
   connection.Run();
   for (const int32_t id : ids) EXPECT_EQ(connection.client.streams[id].body, "notified");
+}
+
+TEST_F(SessionTest, AStreamMayAskForAPause) {
+  TestConnection connection(limits, Make(false));
+  connection.client.Request("/x", "hello");
+  connection.Run();
+  EXPECT_FALSE(connection.session.TakePause());
+  newest->Pause();
+  EXPECT_TRUE(connection.session.TakePause());
+  EXPECT_FALSE(connection.session.TakePause()) << "the pause was taken";
+  newest->Cancel();
+  connection.Run();
+  newest->Pause();
+  EXPECT_FALSE(connection.session.TakePause()) << "the stream has ended";
 }
 
 TEST_F(SessionTest, AnAnnouncedEndLetsOpenStreamsFinish) {

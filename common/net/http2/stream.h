@@ -94,6 +94,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void SendTrailers(std::span<const Field> fields);
   // Ends the stream with an error code (RFC 9113, section 7). OnClosed follows.
   void Reset(uint32_t error);
+  // Lets the connection wait up to a millisecond before it reads more. For a request that is refused because the server
+  // has too much work: waking up for each of them would cost more than refusing it.
+  void PauseReading();
 
   static constexpr size_t kPrefixBytesMax = 8;
 
