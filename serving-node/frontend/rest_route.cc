@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "common/base/lower_case.h"
+
 namespace longshore::frontend {
 namespace {
 
@@ -19,7 +21,7 @@ int HexDigit(char c) {
 bool Consume(std::string_view prefix, std::string_view* text) {
   if (text->size() < prefix.size()) return false;
   const bool same = std::equal(prefix.begin(), prefix.end(), text->begin(),
-                               [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+                               [](char a, char b) { return LowerCase(a) == LowerCase(b); });
   if (same) text->remove_prefix(prefix.size());
   return same;
 }

@@ -367,7 +367,10 @@ milliseconds Connection::TransferTimeMax(size_t bytes) const {
 // buffers of this machine, so only those count that the client's machine has acknowledged. While the server stops, the
 // time is limited as in Arm.
 ServerState::TimePoint Connection::AnswerDeadline() {
-  const size_t received = answer_bytes_written_ - std::min(answer_bytes_written_, stream_.UnacknowledgedBytes());
+  const size_t received =  // Most answers are written at once, and need no system call here.
+      answer_bytes_written_ == 0
+          ? 0
+          : answer_bytes_written_ - std::min(answer_bytes_written_, stream_.UnacknowledgedBytes());
   return std::min(answer_began_at_ + TransferTimeMax(received),
                   std::max(server_->stops_by.load(), answer_began_at_ + server_->options.stop_grace));
 }

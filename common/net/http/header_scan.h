@@ -33,6 +33,8 @@ class HeaderScan {
   size_t end() const { return scanned_; }
 
  private:
+  void SkipText(std::string_view bytes);
+
   const HeaderLimits limits_;
   size_t scanned_ = 0;
   size_t line_begin_ = 0;

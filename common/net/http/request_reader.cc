@@ -76,17 +76,32 @@ tl::expected<RequestReader::Progress, Response> RequestReader::PutHeader(Buffer&
 
 std::optional<Response> RequestReader::CheckHead() const {
   const auto& head = parser_->get();
-  const bool coded = head.find(field::transfer_encoding) != head.end();
+  size_t fields = 0;
+  int hosts = 0;
+  int authorizations = 0;
+  bool coded = false;
+  bool has_length = true;  // Whether each Content-Length is a number.
+  for (const auto& each : head) {
+    ++fields;
+    switch (each.name()) {
+      case field::host: ++hosts; break;
+      case field::authorization: ++authorizations; break;
+      case field::transfer_encoding: coded = true; break;
+      case field::content_length:
+        has_length &= each.value().find_first_not_of("0123456789") == each.value().npos;
+        break;
+      default: break;
+    }
+  }
   if (coded && (head.version() < 11 || !parser_->chunked())) {
     return TextResponse(400, "malformed HTTP request: a Transfer-Encoding needs HTTP/1.1 and must end with chunked");
   }
-  if (head[field::content_length].find_first_not_of("0123456789") != beast::string_view::npos) {
+  if (!has_length) {
     return TextResponse(400, "malformed HTTP request: the Content-Length is not a number");
   }
-  if (head.count(field::host) > 1) return TextResponse(400, "malformed HTTP request: several Host headers");
-  if (head.count(field::authorization) > 1)
-    return TextResponse(400, "malformed HTTP request: several Authorization headers");
-  if (std::distance(head.begin(), head.end()) > static_cast<std::ptrdiff_t>(options_.header_fields_max)) {
+  if (hosts > 1) return TextResponse(400, "malformed HTTP request: several Host headers");
+  if (authorizations > 1) return TextResponse(400, "malformed HTTP request: several Authorization headers");
+  if (fields > options_.header_fields_max) {
     return TextResponse(431, fmt::format("the header has more than {} fields", options_.header_fields_max));
   }
   return std::nullopt;
@@ -97,7 +112,8 @@ void RequestReader::ReadHead() {
   request_ = {.method = std::string(head.method_string()), .target = std::string(head.target())};
   request_.headers.reserve(static_cast<size_t>(std::distance(head.begin(), head.end())));
   for (const auto& each : head) {
-    request_.headers.emplace_back(LowerCase(std::string(each.name_string())), std::string(each.value()));
+    const auto name = each.name_string();
+    request_.headers.emplace_back(LowerCase(std::string_view(name.data(), name.size())), std::string(each.value()));
   }
   version_ = head.version();
   // HTTP/1.0 connections are always closed: keeping one alive would need an explicit keep-alive header in the answer.
