@@ -12,7 +12,7 @@ from speed import p99_ms, throughput
 LARGE, SMALL = 150_000, 1_000  # Floats: 600 KB and 4 KB.
 ECHOES = {"bytes": "grpc-bytes", "messages, queue": "grpc-queue", "messages, callback": "grpc-callback"}
 MODELS_TOGETHER = 64
-DEEP_LAYERS = 200  # A run takes about 1 ms, so the client needs little time beside it.
+DEEP_LAYERS = 600  # A run takes about 2 ms, so the client needs little time beside it.
 
 
 def measured(served, *flags, cpus: str = CLIENT_CPU) -> dict:
