@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-
 #include <sys/socket.h>
 
 #include <atomic>
@@ -351,7 +350,8 @@ TEST_F(RegistryTest, CloseDoesNotWaitForANodeThatDoesNotRead) {
 
 TEST_F(RegistryTest, TheStreamOfANodeThatDoesNotAnswerPingsEnds) {
   registry_.reset();
-  registry_ = StartRegistry({.ping_after = std::chrono::milliseconds(50), .ping_timeout = std::chrono::milliseconds(50)});
+  registry_ =
+      StartRegistry({.ping_after = std::chrono::milliseconds(50), .ping_timeout = std::chrono::milliseconds(50)});
   const SilentNode node(Socket(), Hello("a"));
   EXPECT_TRUE(WaitUntil([](const NodeView& view) { return !view.connected; }));
 }
@@ -461,12 +461,15 @@ TEST_F(RegistryTest, NodeHasOnlyTheIdentityOfItsToken) {
 
 TEST_F(RegistryTest, NodesConnectOverTls) {
   const auto authority = tls::MakeAuthority("test", std::chrono::hours(1)).value();
-  const auto own = tls::Issue(authority, {.name = "controller", .addresses = {"127.0.0.1"}}, std::chrono::hours(1)).value();
+  const auto own =
+      tls::Issue(authority, {.name = "controller", .addresses = {"127.0.0.1"}}, std::chrono::hours(1)).value();
   Options options;
   options.address = "127.0.0.1:0";
-  options.tls = tls::Identities::Start(
-                    "the certificate of the test",
-                    [own] { return tls::Identity{own.certificate, own.key, {}, false}; }, {})
+  options.tls = tls::Identities::Start("the certificate of the test",
+                                       [own] {
+                                         return tls::Identity{own.certificate, own.key, {}, false};
+                                       },
+                                       {})
                     .value();
   registry_.reset();
   registry_ = StartRegistry(options);

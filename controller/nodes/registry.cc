@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto kCloseTime = milliseconds(1000);  // For nodes to read the end of their streams, when all of them end.
+constexpr auto kCloseTime = milliseconds(1000);   // For nodes to read the end of their streams, when all of them end.
 constexpr auto kIdleTime = milliseconds(60'000);  // A node opens its stream as soon as it is connected.
 // A node does not read while it stores a state, and its disk may be slow.
 constexpr auto kReadTime = milliseconds(60'000);
