@@ -409,7 +409,7 @@ TEST_F(RegistryTest, NodeThatRepeatsAWrongEpochClosesOnlyItsOwnStream) {
   Options options;
   options.epoch = 5;
   EpochRaises raises;
-  int allowed = 0;
+  std::atomic<int> allowed = 0;
   // Returns an error, as in a cluster, where the new term would start in another registry.
   registry_ = StartRegistry(options, [&](int64_t) -> Result<int64_t> {
     RETURN_IF_ERROR(raises.Allow(5 + allowed, clock_.Now()));
