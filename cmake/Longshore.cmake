@@ -68,7 +68,7 @@ set(LONGSHORE_KERNEL_TESTS "^(common/base|serving-node/(saved_model|engine/(kern
 # under the thread sanitizer. ./dev check finds a folder that is missing here.
 set(LONGSHORE_THREADED
   common/base common/metrics common/os common/os/process
-  common/net/auth common/net/grpc common/net/grpc_server common/net/http common/net/http2 common/net/http_client
+  common/net/auth common/net/grpc_server common/net/http common/net/http2 common/net/http_client
   serving-node/app serving-node/batching serving-node/control serving-node/evidence serving-node/frontend serving-node/frontend/oip
   serving-node/golden_set serving-node/identity serving-node/models serving-node/rehearsal serving-node/routing serving-node/sources
   serving-node/engine serving-node/engine/cpu serving-node/engine/cpu/steps serving-node/engine/host serving-node/engine/kernels/base

@@ -1,5 +1,4 @@
 // longshore-controller: brings fleets of serving nodes to the state that the manifests declare.
-#include <absl/synchronization/mutex.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -58,8 +57,6 @@ Status Run(const Flags& flags) {
 }
 
 int Main(int argc, char** argv) {
-  // Disables Abseil's search for deadlocks, which Debian's build does at every lock that gRPC takes.
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
   http_client::Init();  // Changes the environment of this process, so the nodes get the copy made before.

@@ -89,6 +89,10 @@ struct Options {
   size_t queued_max = 1000;
   size_t nodes_max = 10'000;  // Limit of views; above it unknown nodes are refused.
   std::chrono::milliseconds heartbeat_interval{15'000};
+  // If nothing was received from a node for ping_after, the controller sends a ping, which the node's gRPC answers. If
+  // nothing is received for ping_timeout after it, the stream ends.
+  std::chrono::milliseconds ping_after{15'000};
+  std::chrono::milliseconds ping_timeout{20'000};
   int message_bytes_max = 64 << 20;
 };
 
@@ -109,7 +113,7 @@ class Registry {
   // The epoch of this controller's term; raised when a node reports a higher epoch.
   virtual int64_t epoch() const = 0;
 
-  // Ends all streams and stops listening.
+  // Ends all streams with UNAVAILABLE and stops listening. Waits up to a second until the nodes have read the end.
   virtual void Close() = 0;
 
   // Returns the nodes of one fleet, ordered by name.

@@ -3,14 +3,21 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <condition_variable>
+#include <future>
 #include <limits>
 #include <mutex>
+#include <thread>
 
 #include "common/base/path.h"
+#include "common/net/grpc_server/message_reader.h"
+#include "common/net/http2/testing.h"
+#include "common/net/tls/authority.h"
 #include "common/node_contract/state_digest.h"
+#include "common/os/process/descriptors.h"
 #include "controller/nodes/epoch_raises.h"
 #include "longshore/control.grpc.pb.h"
 
@@ -23,8 +30,9 @@ constexpr const char* kFleet = "default/cpu";
 class FakeNode {
  public:
   FakeNode(const Path& socket, control::Hello hello) : FakeNode("unix:" + socket.string(), std::move(hello), {}) {}
-  FakeNode(const std::string& target, control::Hello hello, const std::vector<std::string>& authorizations)
-      : stub_(control::NodeControl::NewStub(grpc::CreateChannel(target, grpc::InsecureChannelCredentials()))) {
+  FakeNode(const std::string& target, control::Hello hello, const std::vector<std::string>& authorizations,
+           const std::shared_ptr<grpc::ChannelCredentials>& credentials = grpc::InsecureChannelCredentials())
+      : stub_(control::NodeControl::NewStub(grpc::CreateChannel(target, credentials))) {
     for (const std::string& text : authorizations) context_.AddMetadata("authorization", text);
     stream_ = stub_->Attach(&context_);
     control::FromNode message;
@@ -74,6 +82,25 @@ class FakeNode {
   grpc::ClientContext context_;
   std::unique_ptr<control::NodeControl::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<control::FromNode, control::FromController>> stream_;
+};
+
+// A node whose machine has stopped: it says hello, and then neither reads nor sends anything.
+class SilentNode {
+ public:
+  SilentNode(const Path& socket, control::Hello hello) : socket_(process::ConnectUnix(socket).value()) {
+    control::FromNode message;
+    *message.mutable_hello() = std::move(hello);
+    const std::string bytes = message.SerializeAsString();
+    const auto prefix = grpc_server::MessagePrefix(bytes.size());
+    client_.Request("/longshore.control.NodeControl/Attach", std::string(prefix.begin(), prefix.end()) + bytes,
+                    {{"content-type", "application/grpc"}, {"te", "trailers"}}, false);
+    const std::string frames = client_.TakeSent();
+    EXPECT_EQ(send(socket_.get(), frames.data(), frames.size(), MSG_NOSIGNAL), static_cast<ssize_t>(frames.size()));
+  }
+
+ private:
+  http2::TestClient client_;
+  const process::Descriptor socket_;
 };
 
 class RegistryTest : public ::testing::Test {
@@ -226,6 +253,7 @@ TEST_F(RegistryTest, RefusedMessageIsKeptAsAnErrorAndRequiresASnapshot) {
   ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot(), Part()));
   const control::FromController snapshot = node.Read();
   node.Ack(snapshot, longshore::node_contract::DigestOf(snapshot.snapshot().state()));
+  node.Report(1);  // An acknowledgement without an error is no news.
   EXPECT_TRUE(WaitUntil([](const NodeView& view) { return view.ack_error.empty() && view.acked_revision > 0; }));
 }
 
@@ -303,11 +331,53 @@ TEST_F(RegistryTest, SendsNothingWhenMaySendReturnsFalse) {
 TEST_F(RegistryTest, CloseEndsAllStreamsAndRejectsNewOnes) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
+  auto end = std::async(std::launch::async, [&] { return node.ReadEnd(); });
   registry_->Close();
-  EXPECT_FALSE(node.ReadEnd().ok());
-  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.connected; }));
+  const grpc::Status status = end.get();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(status.error_message(), "this controller has ended its term");
+  EXPECT_FALSE(registry_->Node(kFleet, "a")->connected);
   EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot(), Part()).error().code, Code::kNotFound);
   EXPECT_FALSE(FakeNode(Socket(), Hello("b")).ReadEnd().ok());
+}
+
+TEST_F(RegistryTest, CloseDoesNotWaitForANodeThatDoesNotRead) {
+  const SilentNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  registry_->Close();
+  EXPECT_FALSE(registry_->Node(kFleet, "a")->connected);
+}
+
+TEST_F(RegistryTest, TheStreamOfANodeThatDoesNotAnswerPingsEnds) {
+  registry_.reset();
+  registry_ =
+      StartRegistry({.ping_after = std::chrono::milliseconds(50), .ping_timeout = std::chrono::milliseconds(50)});
+  const SilentNode node(Socket(), Hello("a"));
+  EXPECT_TRUE(WaitUntil([](const NodeView& view) { return !view.connected; }));
+}
+
+TEST_F(RegistryTest, AMessageAboveTheLimitEndsTheStream) {
+  registry_.reset();
+  registry_ = StartRegistry({.message_bytes_max = 1000});
+  FakeNode node(Socket(), Hello("a"));
+  node.AskForCertificate(std::string(2000, 'x'));
+  const grpc::Status end = node.ReadEnd();
+  EXPECT_EQ(end.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(end.error_message(), testing::HasSubstr("larger than max"));
+  EXPECT_TRUE(WaitUntil([](const NodeView& view) { return !view.connected; }));
+}
+
+TEST_F(RegistryTest, SendsWhileStreamsBeginAndEnd) {
+  std::atomic<bool> is_over = false;
+  std::thread sender([&] {
+    while (!is_over) static_cast<void>(registry_->Send(kFleet, "a", Snapshot(), Part()));
+  });
+  for (int i = 0; i < 50; ++i) {
+    FakeNode node(Socket(), Hello("a", std::to_string(i)));
+    EXPECT_TRUE(node.Read().has_snapshot());
+  }
+  is_over = true;
+  sender.join();
 }
 
 TEST_F(RegistryTest, StreamWithoutHelloIsRefused) {
@@ -339,7 +409,7 @@ TEST_F(RegistryTest, NodeThatRepeatsAWrongEpochClosesOnlyItsOwnStream) {
   Options options;
   options.epoch = 5;
   EpochRaises raises;
-  int allowed = 0;
+  std::atomic<int> allowed = 0;
   // Returns an error, as in a cluster, where the new term would start in another registry.
   registry_ = StartRegistry(options, [&](int64_t) -> Result<int64_t> {
     RETURN_IF_ERROR(raises.Allow(5 + allowed, clock_.Now()));
@@ -374,18 +444,39 @@ TEST_F(RegistryTest, NodeHasOnlyTheIdentityOfItsToken) {
   const std::string target = "127.0.0.1:" + std::to_string(registry_->port());
   FakeNode node(target, Hello("a"), {"Bearer a"});
   EXPECT_TRUE(WaitForConnected());
-  for (const std::vector<std::string>& authorizations :
-       std::vector<std::vector<std::string>>{{}, {"Bearer b"}, {"Bearer a", "Bearer a"}}) {
+  for (const std::vector<std::string>& authorizations : std::vector<std::vector<std::string>>{{}, {"Bearer b"}}) {
     const grpc::Status refused = FakeNode(target, Hello("a"), authorizations).ReadEnd();
     EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAUTHENTICATED);
     EXPECT_EQ(refused.error_message(), "the token is unknown");
   }
+  EXPECT_EQ(FakeNode(target, Hello("a"), {"Bearer a", "Bearer a"}).ReadEnd().error_code(),
+            grpc::StatusCode::UNAUTHENTICATED);
   const grpc::Status other = FakeNode(target, Hello("b"), {"Bearer a"}).ReadEnd();
   EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   control::Hello elsewhere = Hello("a");
   elsewhere.set_fleet("default/other");
   EXPECT_EQ(FakeNode(target, elsewhere, {"Bearer a"}).ReadEnd().error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_TRUE(registry_->Nodes(kFleet).at(0)->connected) << "the node with the correct identity stays connected";
+}
+
+TEST_F(RegistryTest, NodesConnectOverTls) {
+  const auto authority = tls::MakeAuthority("test", std::chrono::hours(1)).value();
+  const auto own =
+      tls::Issue(authority, {.name = "controller", .addresses = {"127.0.0.1"}}, std::chrono::hours(1)).value();
+  Options options;
+  options.address = "127.0.0.1:0";
+  options.tls = tls::Identities::Start("the certificate of the test",
+                                       [own] {
+                                         return tls::Identity{own.certificate, own.key, {}, false};
+                                       },
+                                       {})
+                    .value();
+  registry_.reset();
+  registry_ = StartRegistry(options);
+  const std::string target = "127.0.0.1:" + std::to_string(registry_->port());
+  EXPECT_FALSE(FakeNode(target, Hello("a"), {}).ReadEnd().ok()) << "in plain text";
+  const FakeNode node(target, Hello("a"), {}, grpc::SslCredentials({authority.certificate, {}, {}}));
+  EXPECT_TRUE(WaitForConnected());
 }
 
 class CertifyingRegistryTest : public RegistryTest {

@@ -1,32 +1,42 @@
-#include <grpcpp/grpcpp.h>
-#include <sys/stat.h>
-
-#include <condition_variable>
-#include <iterator>
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 
-#include "common/net/grpc/credentials.h"
+#include "common/net/grpc_server/server.h"
 #include "common/os/log.h"
 #include "common/os/ticker.h"
 #include "controller/nodes/nodes.h"
 #include "controller/nodes/stream.h"
-#include "longshore/control.grpc.pb.h"
 
 namespace longshore::nodes {
 namespace {
 
-constexpr std::string_view kUnix = "unix:";
+using std::chrono::milliseconds;
 
-// Returns the header Authorization; "" if it is absent or occurs twice.
-std::string AuthorizationOf(const grpc::CallbackServerContext& context) {
-  const auto [begin, end] = context.client_metadata().equal_range("authorization");
-  if (begin == end || std::next(begin) != end) return "";
-  return {begin->second.data(), begin->second.size()};
+constexpr auto kCloseTime = milliseconds(1000);   // For nodes to read the end of their streams, when all of them end.
+constexpr auto kIdleTime = milliseconds(60'000);  // A node opens its stream as soon as it is connected.
+// A node does not read while it stores a state, and its disk may be slow.
+constexpr auto kReadTime = milliseconds(60'000);
+
+int Processors() { return std::max(2, static_cast<int>(std::thread::hardware_concurrency())); }
+
+http2::Options ServerOptions(const Options& options) {
+  http2::Options http2{.address = options.address,
+                       .tls = options.tls,
+                       .threads = Processors(),
+                       // Nodes that reconnect have two connections, and those above the limit of nodes get an answer.
+                       .connections_max = 2 * options.nodes_max,
+                       .idle_timeout = kIdleTime,
+                       .keepalive_time = options.ping_after,
+                       .keepalive_timeout = options.ping_timeout};
+  http2.limits.answer_time.grace = kReadTime;
+  return http2;
 }
 
-class RegistryImpl final : public Registry, private control::NodeControl::CallbackService, private StreamOwner {
+class RegistryImpl final : public Registry, private StreamOwner {
  public:
   RegistryImpl(Options options, const MonotonicClock& clock, OnChange on_change)
       : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), epoch_(options_.epoch) {
@@ -34,36 +44,43 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   }
 
   ~RegistryImpl() override {
+    heartbeat_.reset();
     if (server_) Close();
-    std::unique_lock lock(mutex_);
-    no_stream_.wait(lock, [this] { return streams_ == 0; });
+    server_.reset();
   }
 
   Status Listen() {
-    grpc::ServerBuilder builder;
-    credentials_ = rpc::MakeServerCredentials({.tls = options_.tls});
-    builder.AddListeningPort(options_.address, credentials_, &port_);
-    builder.SetMaxReceiveMessageSize(options_.message_bytes_max);
-    // Disables the bandwidth probe: it adds a ping to most reports, which do not need a large window.
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    if (!server_) return FailedPrecondition("cannot listen for nodes on {}", options_.address);
-    if (!options_.address.starts_with(kUnix)) return {};
-    const std::string socket = options_.address.substr(kUnix.size());
-    if (chmod(socket.c_str(), 0600) != 0) return Unavailable("cannot protect {}", socket);
+    const auto service = std::make_shared<grpc_server::Service>();
+    service->receive_bytes_max = static_cast<size_t>(options_.message_bytes_max);
+    service->Add("/longshore.control.NodeControl/Attach",
+                 {.kind = grpc_server::Method::Kind::kStreaming,
+                  .handler = [this](const std::shared_ptr<grpc_server::Call>& call) { Attach(call); }});
+    auto server = grpc_server::Start(ServerOptions(options_), service);
+    if (!server) {
+      return Fail(server.error().code, "cannot listen for nodes on {}: {}", options_.address, server.error().message);
+    }
+    server_ = std::move(*server);
     return {};
   }
 
-  int port() const override { return port_; }
+  int port() const override { return server_->port(); }
 
   int64_t epoch() const override {
     const std::scoped_lock lock(mutex_);
     return epoch_;
   }
 
-  // Cancels the streams immediately, because nodes do not end them.
-  void Close() override { server_->Shutdown(std::chrono::system_clock::now()); }
+  // Ends the streams immediately, because nodes do not end them.
+  void Close() override {
+    {
+      const Lock lock(*this);
+      closed_ = true;
+      for (const auto& [_, node] : nodes_) {
+        if (node.stream != nullptr) node.stream->End(Closed());
+      }
+    }
+    server_->Drain(kCloseTime);
+  }
 
   std::vector<ViewPtr> Nodes(const std::string& fleet) const override {
     const std::scoped_lock lock(mutex_);
@@ -92,25 +109,12 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
  private:
   struct Known {
     ViewPtr view = std::make_shared<const NodeView>();
-    Stream* stream = nullptr;
+    std::shared_ptr<Stream> stream;  // Null: the node is not connected.
   };
 
-  grpc::ServerBidiReactor<control::FromNode, control::FromController>* Attach(
-      grpc::CallbackServerContext* context) override {
-    const auto identity = options_.identify ? options_.identify(AuthorizationOf(*context)) : Result<Identity>();
-    const std::scoped_lock lock(mutex_);
-    ++streams_;
-    auto* stream = new Stream(*this);  // Deletes itself in OnDone.
-    if (!identity) {
-      spdlog::error("refused a stream: {}", ForLog(identity.error().message));
-      stream->End({grpc::StatusCode::UNAUTHENTICATED, identity.error().message});
-    } else if (options_.identify) {
-      stream->identity = *identity;
-    }
-    return stream;
-  }
+  static tl::unexpected<Error> Closed() { return Unavailable("this controller has ended its term"); }
 
-  std::mutex& mutex() override { return mutex_; }
+  void Attach(const std::shared_ptr<grpc_server::Call>& call);
   void Received(Stream& stream, const control::FromNode& message) override;
   void Ended(Stream& stream) override;
   void SendHeartbeats();
@@ -125,24 +129,34 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   const Options options_;
   const MonotonicClock& clock_;
   const OnChange on_change_;
-  mutable std::mutex mutex_;
-  std::condition_variable no_stream_;
+  // Guarded by the mutex of StreamOwner, like the following members up to nodes_.
   int64_t epoch_;
   int64_t revision_ = 0;
-  int streams_ = 0;
+  bool closed_ = false;
   std::map<NodeKey, Known> nodes_;
-  int port_ = 0;
-  // The credentials must outlive the server, because TLS handshakes call back into them.
-  std::shared_ptr<grpc::ServerCredentials> credentials_;
-  std::unique_ptr<grpc::Server> server_;
-  std::optional<Ticker> heartbeat_;  // Last, so that it is destroyed first: its thread uses the other members.
+  std::unique_ptr<http2::Server> server_;
+  std::optional<Ticker> heartbeat_;
 };
+
+void RegistryImpl::Attach(const std::shared_ptr<grpc_server::Call>& call) {
+  std::optional<Identity> proven;
+  if (options_.identify) {
+    auto identity = options_.identify(call->Metadata("authorization").value_or(""));
+    if (!identity) {
+      spdlog::error("refused a stream from {}: {}", call->peer().address, ForLog(identity.error().message));
+      return call->Finish(Fail(Code::kUnauthenticated, "{}", identity.error().message));
+    }
+    proven = std::move(*identity);
+  }
+  StreamOwner& owner = *this;
+  std::make_shared<Stream>(owner, call, std::move(proven))->Start();
+}
 
 // Sends a heartbeat on each stream, except on streams with queued messages, which need none.
 void RegistryImpl::SendHeartbeats() {
   control::FromController message;
   message.mutable_heartbeat();
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(*this);
   for (auto& [_, node] : nodes_) {
     if (node.stream != nullptr && node.stream->queued() == 0) node.stream->Push(message);
   }
@@ -150,7 +164,7 @@ void RegistryImpl::SendHeartbeats() {
 
 Status RegistryImpl::EndIfFull(Stream& stream) const {
   if (stream.queued() < options_.queued_max) return {};
-  stream.End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many messages are queued for this node"});
+  stream.End(ResourceExhausted("too many messages are queued for this node"));
   return ResourceExhausted("{} messages are queued for node {}, which is the limit", options_.queued_max,
                            stream.key.second);
 }
@@ -158,7 +172,7 @@ Status RegistryImpl::EndIfFull(Stream& stream) const {
 Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message,
                           std::shared_ptr<const FleetPart> part) {
   if (options_.may_send && !options_.may_send()) return FailedPrecondition("this controller is no longer the leader");
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(*this);
   const auto found = nodes_.find({fleet, node});
   if (found == nodes_.end() || found->second.stream == nullptr) return NotFound("node {} is not connected", node);
   Known& to = found->second;
@@ -191,18 +205,17 @@ void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
   NodeKey key;
   bool is_news = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(*this);
     if (stream.finished()) return;
     if (message.has_hello()) {
       if (const Status taken = TakeHello(stream, message.hello()); !taken) {
         spdlog::error("refused a node: {}", ForLog(taken.error().message));
-        return stream.End({static_cast<grpc::StatusCode>(taken.error().code), taken.error().message});
+        return stream.End(taken);
       }
     }
     const auto found = nodes_.find(stream.key);
-    if (found == nodes_.end())
-      return stream.End({grpc::StatusCode::INVALID_ARGUMENT, "a node must send its hello first"});
-    if (found->second.stream != &stream) return;  // The node has connected again in the meantime.
+    if (found == nodes_.end()) return stream.End(InvalidArgument("a node must send its hello first"));
+    if (found->second.stream.get() != &stream) return;  // The node has connected again in the meantime.
     key = stream.key;
     is_news = message.has_hello() || (message.has_ack() && TakeAck(found->second, message.ack(), clock_.Now())) ||
               (message.has_report() && TakeReport(found->second, message.report()));
@@ -221,8 +234,8 @@ Result<control::Certificate> RegistryImpl::CertificateFor(const Stream& stream, 
 void RegistryImpl::AnswerRequest(Stream& stream, const std::string& request) {
   const MonotonicPoint now = clock_.Now();
   if (stream.certified_at && now - *stream.certified_at < options_.certify_interval) {
-    const std::scoped_lock lock(mutex_);
-    return stream.End({grpc::StatusCode::RESOURCE_EXHAUSTED, "the node requests certificates too often"});
+    const Lock lock(*this);
+    return stream.End(ResourceExhausted("the node requests certificates too often"));
   }
   stream.certified_at = now;
   control::FromController answer;
@@ -233,11 +246,12 @@ void RegistryImpl::AnswerRequest(Stream& stream, const std::string& request) {
                   ForLog(certificate.error().message));
     answer.mutable_certificate()->set_error(certificate.error().message);
   }
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(*this);
   if (!stream.finished() && EndIfFull(stream)) stream.Push(std::move(answer));
 }
 
 Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
+  if (closed_) return Closed();
   if (!stream.key.first.empty()) return InvalidArgument("node {} sent two hellos", hello.node());
   if (hello.fleet().empty() || hello.node().empty() || hello.incarnation().empty()) {
     return InvalidArgument("a hello must name a fleet, a node and an incarnation");
@@ -271,7 +285,7 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   }
   stream.key = {hello.fleet(), hello.node()};
   Known& node = nodes_[stream.key];
-  if (node.stream != nullptr) node.stream->End({grpc::StatusCode::ABORTED, "the node has connected again"});
+  if (node.stream != nullptr) node.stream->End(Aborted("the node has connected again"));
   NodeView& view = Unshared(node.view);
   if (view.hello.incarnation() != hello.incarnation()) view.report.reset();
   if (!view.sent || view.sent->epoch != hello.epoch() || view.sent->revision != hello.revision() ||
@@ -284,7 +298,7 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   view.acked_epoch = hello.epoch();
   view.acked_revision = hello.revision();
   view.ack_error.clear();
-  node.stream = &stream;
+  node.stream = stream.shared_from_this();
   return {};
 }
 
@@ -316,17 +330,15 @@ void RegistryImpl::Ended(Stream& stream) {
   {
     const std::scoped_lock lock(mutex_);
     const auto found = nodes_.find(stream.key);
-    current = found != nodes_.end() && found->second.stream == &stream;
+    current = found != nodes_.end() && found->second.stream.get() == &stream;
     if (current) {
-      found->second.stream = nullptr;
+      found->second.stream.reset();
       NodeView& view = Unshared(found->second.view);
       view.connected = false;
       view.reported = false;
     }
   }
   if (current) on_change_(stream.key.first, stream.key.second);
-  const std::scoped_lock lock(mutex_);
-  if (--streams_ == 0) no_stream_.notify_all();
 }
 
 }  // namespace

@@ -1,49 +1,75 @@
 #include "controller/nodes/stream.h"
 
+#include "common/net/grpc_server/messages.h"
+
 namespace longshore::nodes {
 
+Lock::~Lock() {
+  const auto changed = std::exchange(owner_.changed_, {});
+  lock_.unlock();
+  for (const auto& stream : changed) stream->Send();
+}
+
+void Stream::Start() {
+  call_->AfterEnd([self = shared_from_this()] { self->owner_.Ended(*self); });
+  Read();
+}
+
 void Stream::Push(control::FromController message) {
+  if (finished()) return;
   queue_.push_back(std::move(message));
-  WriteNext();
+  owner_.changed_.push_back(shared_from_this());
 }
 
-void Stream::End(grpc::Status status) {
-  if (std::exchange(finished_, true)) return;
-  Finish(std::move(status));
+void Stream::End(Status status) {
+  if (finished()) return;
+  end_ = std::move(status);
+  queue_.clear();
+  owner_.changed_.push_back(shared_from_this());
 }
 
-void Stream::WriteNext() {
-  if (writing_ || finished_ || queue_.empty()) return;
-  writing_ = true;
-  StartWrite(&queue_.front());
-}
-
-void Stream::OnReadDone(bool ok) {
-  if (!ok) {
-    const std::scoped_lock lock(owner_.mutex());
-    End(grpc::Status::OK);
-    return;
+void Stream::Send() {
+  control::FromController message;
+  {
+    std::unique_lock lock(owner_.mutex_);
+    if (finished()) {
+      lock.unlock();
+      return call_->Finish(*end_);  // It does not change any more.
+    }
+    if (writing_ || queue_.empty()) return;
+    writing_ = true;
+    message = std::move(queue_.front());
+    queue_.pop_front();
   }
+  call_->Write(grpc_server::ToPieces(message), [self = shared_from_this()](bool ok) { self->OnWritten(ok); });
+}
+
+void Stream::OnWritten(bool ok) {
+  {
+    const std::scoped_lock lock(owner_.mutex_);
+    writing_ = false;
+  }
+  if (ok) Send();
+}
+
+void Stream::Read() {
+  call_->Read([self = shared_from_this()](const std::optional<Pieces>& bytes) { self->OnRead(bytes); });
+}
+
+void Stream::OnRead(const std::optional<Pieces>& bytes) {
+  if (!bytes) return EndNow({});
+  if (const Status read = grpc_server::Parse(*bytes, &incoming_); !read) return EndNow(read);
   owner_.Received(*this, incoming_);
-  const std::scoped_lock lock(owner_.mutex());
-  if (!finished_) StartRead(&incoming_);
+  {
+    const std::scoped_lock lock(owner_.mutex_);
+    if (finished()) return;
+  }
+  Read();
 }
 
-void Stream::OnWriteDone(bool ok) {
-  const std::scoped_lock lock(owner_.mutex());
-  writing_ = false;
-  queue_.pop_front();
-  if (ok) WriteNext();
-}
-
-void Stream::OnCancel() {
-  const std::scoped_lock lock(owner_.mutex());
-  End(grpc::Status::CANCELLED);
-}
-
-void Stream::OnDone() {
-  owner_.Ended(*this);
-  delete this;
+void Stream::EndNow(Status status) {
+  const Lock lock(owner_);
+  End(std::move(status));
 }
 
 }  // namespace longshore::nodes

@@ -1,15 +1,18 @@
-// The stream of one node, as a gRPC reactor. Internal to nodes/.
+// The stream of one node, as a call of the gRPC server. Internal to nodes/.
 #pragma once
 
-#include <grpcpp/grpcpp.h>
-
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/pieces.h"
+#include "common/net/grpc_server/call.h"
 #include "controller/nodes/nodes.h"
 #include "longshore/control.pb.h"
 
@@ -23,40 +26,69 @@ class Stream;
 class StreamOwner {
  public:
   virtual ~StreamOwner() = default;
-  virtual std::mutex& mutex() = 0;
-  // Called by a stream without holding the mutex. Ended is the last call; the stream deletes itself after it.
+  // Called by a stream on the thread of its connection, without the mutex. Ended is the last call.
   virtual void Received(Stream& stream, const control::FromNode& message) = 0;
   virtual void Ended(Stream& stream) = 0;
-};
 
-// Must be allocated with new: it deletes itself in OnDone, as gRPC reactors do. The owner must outlive it.
-class Stream final : public grpc::ServerBidiReactor<control::FromNode, control::FromController> {
- public:
-  explicit Stream(StreamOwner& owner) : owner_(owner) { StartRead(&incoming_); }
-
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override;
-
-  // Use the members below only while you hold the owner's mutex.
-  size_t queued() const { return queue_.size(); }
-  bool finished() const { return finished_; }  // Messages that are read after this are ignored.
-  void Push(control::FromController message);
-  void End(grpc::Status status);
-
-  NodeKey key;                                   // Set by the hello; empty before.
-  std::optional<Identity> identity{};            // The identity that the node's token proves. Does not change.
-  std::optional<MonotonicPoint> certified_at{};  // Time of the last answer to a certificate request.
+ protected:
+  mutable std::mutex mutex_;
 
  private:
-  void WriteNext();
+  friend class Lock;
+  friend class Stream;
+  std::vector<std::shared_ptr<Stream>> changed_;  // Streams with something to send. Guarded by the mutex.
+};
+
+// Holds the mutex of an owner. At its end it releases the mutex first, and then lets the changed streams send: a call
+// may run handlers of its connection, and these take the mutex.
+class Lock {
+ public:
+  explicit Lock(StreamOwner& owner) : owner_(owner), lock_(owner.mutex_) {}
+  ~Lock();
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  StreamOwner& owner_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+// The owner must outlive the call.
+class Stream final : public std::enable_shared_from_this<Stream> {
+ public:
+  // `proven`: the identity that the node's token proves; nullopt if nodes have no tokens.
+  Stream(StreamOwner& owner, std::shared_ptr<grpc_server::Call> call, std::optional<Identity> proven)
+      : identity(std::move(proven)), owner_(owner), call_(std::move(call)) {}
+
+  // Begins to read. Must be called in the handler of the call, once.
+  void Start();
+  // Gives the next message, or the end, to the call. Must be called without the mutex; Lock does it.
+  void Send();
+
+  // Use the members below only in the scope of a Lock of the owner.
+  size_t queued() const { return queue_.size() + (writing_ ? 1 : 0); }
+  bool finished() const { return end_.has_value(); }  // Messages that are read after this are ignored.
+  void Push(control::FromController message);
+  void End(Status status);  // Only the first call has an effect. Queued messages are not sent.
+
+  NodeKey key;  // Set by the hello; empty before.
+
+  const std::optional<Identity> identity;
+  // Time of the last answer to a certificate request. Used only on the thread of the connection.
+  std::optional<MonotonicPoint> certified_at{};
+
+ private:
+  void Read();
+  void OnRead(const std::optional<Pieces>& bytes);
+  void OnWritten(bool ok);
+  void EndNow(Status status);
 
   StreamOwner& owner_;
-  control::FromNode incoming_;
+  const std::shared_ptr<grpc_server::Call> call_;
+  control::FromNode incoming_;  // Used only on the thread of the connection.
   std::deque<control::FromController> queue_;
   bool writing_ = false;
-  bool finished_ = false;
+  std::optional<Status> end_;
 };
 
 }  // namespace longshore::nodes

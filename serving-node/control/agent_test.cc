@@ -6,12 +6,15 @@
 
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <mutex>
 
+#include "common/net/grpc_server/messages.h"
+#include "common/net/grpc_server/server.h"
 #include "common/net/tls/authority.h"
 #include "common/node_contract/state_digest.h"
 #include "common/os/file.h"
-#include "longshore/control.grpc.pb.h"
+#include "longshore/control.pb.h"
 #include "serving-node/control/apply.h"
 #include "serving-node/control/report.h"
 #include "serving-node/routing/testing.h"
@@ -22,31 +25,16 @@ namespace {
 
 using testing::HasSubstr;
 
+using CallPtr = std::shared_ptr<grpc_server::Call>;
+
 // Accepts one node at a time. The test sends messages and inspects those received.
-class Controller final : public NodeControl::Service {
+class Controller {
  public:
   explicit Controller(const std::string& address) {
-    ::grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, ::grpc::InsecureServerCredentials());
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-  }
-  ~Controller() override { server_->Shutdown(std::chrono::system_clock::now()); }
-
-  ::grpc::Status Attach(::grpc::ServerContext*, ::grpc::ServerReaderWriter<FromController, FromNode>* stream) override {
-    {
-      const std::lock_guard lock(mutex_);
-      stream_ = stream;
-    }
-    FromNode message;
-    while (stream->Read(&message)) {
-      const std::lock_guard lock(mutex_);
-      received_.push_back(message);
-      changed_.notify_all();
-    }
-    const std::lock_guard lock(mutex_);
-    stream_ = nullptr;
-    return ::grpc::Status::OK;
+    const auto service = std::make_shared<grpc_server::Service>();
+    service->Add("/longshore.control.NodeControl/Attach", {.kind = grpc_server::Method::Kind::kStreaming,
+                                                           .handler = [this](const CallPtr& call) { Attach(call); }});
+    server_ = grpc_server::Start({.address = address}, service).value();
   }
 
   // Returns the next message that `wanted` accepts, and drops the messages before it.
@@ -69,8 +57,15 @@ class Controller final : public NodeControl::Service {
   void Write(const std::string& text) {
     FromController message;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
-    const std::lock_guard lock(mutex_);
-    EXPECT_TRUE(stream_ != nullptr && stream_->Write(message));
+    CallPtr call;
+    {
+      const std::lock_guard lock(mutex_);
+      call = call_;
+    }
+    ASSERT_TRUE(call);
+    std::promise<bool> written;
+    call->Write(grpc_server::ToPieces(message), [&](bool ok) { written.set_value(ok); });
+    EXPECT_TRUE(written.get_future().get());
   }
   Ack Send(const std::string& text) {
     Write(text);
@@ -78,6 +73,31 @@ class Controller final : public NodeControl::Service {
   }
 
  private:
+  void Attach(const CallPtr& call) {
+    call->AfterEnd([this, call] {
+      const std::lock_guard lock(mutex_);
+      if (call_ == call) call_ = nullptr;
+    });
+    {
+      const std::lock_guard lock(mutex_);
+      call_ = call;
+    }
+    Read(call);
+  }
+  void Read(const CallPtr& call) {
+    call->Read([this, call](const std::optional<Pieces>& bytes) {
+      if (!bytes) return call->Finish({});
+      FromNode message;
+      EXPECT_TRUE(grpc_server::Parse(*bytes, &message));
+      {
+        const std::lock_guard lock(mutex_);
+        received_.push_back(std::move(message));
+        changed_.notify_all();
+      }
+      Read(call);
+    });
+  }
+
   // Waits for an Ack and keeps the reports received before it, because a node does not repeat them.
   Ack AwaitAck() {
     std::unique_lock lock(mutex_);
@@ -94,8 +114,8 @@ class Controller final : public NodeControl::Service {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<FromNode> received_;
-  ::grpc::ServerReaderWriter<FromController, FromNode>* stream_ = nullptr;
-  std::unique_ptr<::grpc::Server> server_;
+  CallPtr call_;
+  std::unique_ptr<http2::Server> server_;  // Last, because its threads use the other members.
 };
 
 bool Has(const Report& report, int64_t version, VersionReport::State state) {

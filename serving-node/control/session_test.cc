@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/net/grpc_server/call.h"
+#include "common/net/grpc_server/server.h"
 #include "common/net/tls/authority.h"
 #include "common/os/file.h"
 
@@ -14,29 +16,23 @@ using testing::HasSubstr;
 
 // A TLS controller that ends each stream with an error. The message of the error is the authorization header that the
 // controller received, or "nothing".
-class SecureController final : public NodeControl::Service {
+class SecureController {
  public:
   explicit SecureController(const tls::KeyPair& pair) {
-    ::grpc::SslServerCredentialsOptions options;
-    options.pem_key_cert_pairs = {{pair.key, pair.certificate}};
-    ::grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", ::grpc::SslServerCredentials(options), &port_);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
+    const auto service = std::make_shared<grpc_server::Service>();
+    service->Add(
+        "/longshore.control.NodeControl/Attach",
+        {.kind = grpc_server::Method::Kind::kStreaming, .handler = [](const std::shared_ptr<grpc_server::Call>& call) {
+           call->Finish(Aborted("{}", call->Metadata("authorization").value_or("nothing")));
+         }});
+    const tls::Identity own{pair.certificate, pair.key, {}, false};
+    auto identities = tls::Identities::Start("the certificate of the test", [own] { return own; }, {}).value();
+    server_ = grpc_server::Start({.address = "127.0.0.1:0", .tls = std::move(identities)}, service).value();
   }
-  ~SecureController() override { server_->Shutdown(std::chrono::system_clock::now()); }
-
-  ::grpc::Status Attach(::grpc::ServerContext* context,
-                        ::grpc::ServerReaderWriter<FromController, FromNode>*) override {
-    const auto shown = context->client_metadata().find("authorization");
-    const bool shows = shown != context->client_metadata().end();
-    return {::grpc::StatusCode::ABORTED, shows ? std::string(shown->second.data(), shown->second.size()) : "nothing"};
-  }
-  std::string target() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::string target() const { return "127.0.0.1:" + std::to_string(server_->port()); }
 
  private:
-  int port_ = 0;
-  std::unique_ptr<::grpc::Server> server_;
+  std::unique_ptr<http2::Server> server_;
 };
 
 class SessionTest : public testing::Test {

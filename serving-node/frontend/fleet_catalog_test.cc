@@ -32,15 +32,6 @@ class FleetCatalogTest : public testing::Test {
     rest_ = std::move(*rest);
   }
   void TearDown() override { rest_.reset(); }
-  // gRPC 1.51 may abort when the last server that uses its callback threads is destroyed, so this server is never
-  // destroyed.
-  static void SetUpTestSuite() {
-    static auto* const predictor = new FakePredictor;
-    static auto* const catalog = new FakeCatalog;
-    static auto* const kept =
-        new Result<std::unique_ptr<GrpcServer>>(GrpcServer::Start({.listen = "127.0.0.1:0"}, *predictor, *catalog));
-    ASSERT_TRUE(*kept);
-  }
 
   static std::string Holder(const std::string& node, int port) {
     return fmt::format(R"(fleet {{ peers {{ node: "{}" address: "127.0.0.1:{}" }} }} )", node, port);

@@ -2,8 +2,6 @@
 // send their content back.
 #pragma once
 
-#include <grpcpp/security/server_credentials.h>
-
 #include <memory>
 #include <string>
 
@@ -19,7 +17,6 @@ class Echo {
 };
 
 struct GrpcEchoOptions {
-  std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
   // 0: each input comes back as an output. Otherwise each answer has one output of this number of floats.
   int answer_floats = 0;
 };

@@ -50,10 +50,8 @@ class Answers {
   const grpc::ByteBuffer bytes_;
 };
 
-std::unique_ptr<grpc::Server> Listen(grpc::Service& service,
-                                     const std::shared_ptr<grpc::ServerCredentials>& credentials,
-                                     grpc::ServerBuilder& builder, int* port) {
-  builder.AddListeningPort("127.0.0.1:0", credentials, port);
+std::unique_ptr<grpc::Server> Listen(grpc::Service& service, grpc::ServerBuilder& builder, int* port) {
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), port);
   builder.RegisterService(&service);
   return builder.BuildAndStart();
 }
@@ -76,16 +74,14 @@ class CallbackService final : public PredictionService::CallbackService {
 
 class CallbackEcho final : public Echo {
  public:
-  explicit CallbackEcho(const GrpcEchoOptions& options)
-      : credentials_(options.credentials), service_(options.answer_floats) {
+  explicit CallbackEcho(const GrpcEchoOptions& options) : service_(options.answer_floats) {
     grpc::ServerBuilder builder;
-    server_ = Listen(service_, credentials_, builder, &port_);
+    server_ = Listen(service_, builder, &port_);
   }
   ~CallbackEcho() override { server_->Shutdown(std::chrono::system_clock::now()); }
   int port() const override { return port_; }
 
  private:
-  const std::shared_ptr<grpc::ServerCredentials> credentials_;
   CallbackService service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
@@ -98,7 +94,7 @@ class QueueEcho final : public Echo {
   explicit QueueEcho(const GrpcEchoOptions& options) : answers_(options.answer_floats) {
     grpc::ServerBuilder builder;
     queue_ = builder.AddCompletionQueue();
-    server_ = Listen(service_, options.credentials, builder, &port_);
+    server_ = Listen(service_, builder, &port_);
     for (int i = 0; i < kCallsWaiting; ++i) (new Call(*this))->Wait();
     thread_ = std::thread([this] { Serve(); });
   }

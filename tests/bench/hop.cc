@@ -8,16 +8,18 @@
 #include <semaphore>
 #include <vector>
 
-#include "common/net/grpc/credentials.h"
+#include "common/net/grpc_server/messages.h"
+#include "common/net/grpc_server/server.h"
 #include "common/net/tls/authority.h"
 #include "serving-node/routing/forwarder.h"
 #include "tensorflow_serving/services.pb.h"
-#include "tests/bench/echo.h"
 
 namespace longshore::bench {
 namespace {
 
 using std::chrono::steady_clock;
+using tensorflow::serving::PredictRequest;
+using tensorflow::serving::PredictResponse;
 
 constexpr int kRounds = 15;
 constexpr auto kRound = std::chrono::milliseconds(200);
@@ -50,7 +52,7 @@ class Hop {
   Hop(std::shared_ptr<const identity::PeerIdentity> identity, std::string request)
       : identity_(std::move(identity)),
         request_(std::move(request)),
-        echo_(StartCallbackEcho({.credentials = Credentials()})) {
+        server_(grpc_server::Start(ServerOptions(), EchoService()).value()) {
     Connect();
   }
 
@@ -95,21 +97,36 @@ class Hop {
   bool failed() const { return failed_; }
 
  private:
-  std::shared_ptr<grpc::ServerCredentials> Credentials() {
-    if (!identity_) return rpc::MakeServerCredentials({});
+  http2::Options ServerOptions() const {
+    http2::Options options{.address = "127.0.0.1:0"};
+    if (!identity_) return options;
     const tls::Identity shown{identity_->own.certificate, identity_->own.key, identity_->authorities, true};
-    rpc::CredentialsOptions options;
     options.tls = tls::Identities::Start("hop", [shown] { return shown; }, {}).value();
-    options.gate = [](const rpc::CallHead& head) -> Status {
+    return options;
+  }
+
+  // The inputs come back as outputs.
+  std::shared_ptr<const grpc_server::Service> EchoService() const {
+    const auto service = std::make_shared<grpc_server::Service>();
+    service->Add("/tensorflow.serving.PredictionService/Predict",
+                 grpc_server::Unary<PredictRequest, PredictResponse>(
+                     [](const PredictRequest& request) -> Result<PredictResponse> {
+                       PredictResponse answer;
+                       *answer.mutable_model_spec() = request.model_spec();
+                       *answer.mutable_outputs() = request.inputs();
+                       return answer;
+                     }));
+    if (!identity_) return service;
+    service->gate = [](const grpc_server::CallHead& head) -> Status {
       if (head.HasDnsName(kFleetName)) return {};
       return InvalidArgument("another fleet");
     };
-    return rpc::MakeServerCredentials(std::move(options));
+    return service;
   }
 
   void Send(std::function<void(bool ok)> done) {
     routing::ForwardCall call;
-    call.target = "127.0.0.1:" + std::to_string(echo_->port());
+    call.target = "127.0.0.1:" + std::to_string(server_->port());
     call.serialized = request_;
     forwarder_->Forward(std::move(call), [done = std::move(done)](const auto& reply) { done(reply.has_value()); });
   }
@@ -117,7 +134,7 @@ class Hop {
   const std::shared_ptr<const identity::PeerIdentity> identity_;
   const Pieces request_;
   std::atomic<bool> failed_ = false;
-  const std::unique_ptr<Echo> echo_;
+  const std::unique_ptr<http2::Server> server_;
   std::unique_ptr<routing::Forwarder> forwarder_;
 };
 
@@ -130,7 +147,7 @@ Result<std::shared_ptr<const identity::PeerIdentity>> MakeIdentity() {
 }
 
 std::string RequestOf(int floats) {
-  tensorflow::serving::PredictRequest request;
+  PredictRequest request;
   request.mutable_model_spec()->set_name("digits");
   tensorflow::TensorProto& x = (*request.mutable_inputs())["x"];
   x.set_dtype(tensorflow::DT_FLOAT);

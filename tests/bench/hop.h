@@ -1,5 +1,5 @@
-// Measures what TLS costs on a hop between two nodes. The client is the node's own forwarder and the server is an echo
-// server, once with certificates and once without.
+// Measures what TLS costs on a hop between two nodes. The client is the node's own forwarder and the server is the
+// node's own server with a service that sends requests back, once with certificates and once without.
 #pragma once
 
 #include "common/base/error.h"

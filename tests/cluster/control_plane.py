@@ -39,11 +39,13 @@ ISSUER = "https://kubernetes.default.svc.cluster.local"
 
 
 class Port:
-    """A free port that stays reserved: it is bound here, and the API server shares it (--permit-port-sharing)."""
+    """A free port that stays reserved: it is bound here. The API server shares it by SO_REUSEPORT (--permit-port-sharing), the
+    controller by SO_REUSEADDR, which is possible because this socket does not listen."""
 
     def __init__(self, address):
         self.socket = socket.socket()
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        for option in (socket.SO_REUSEPORT, socket.SO_REUSEADDR):
+            self.socket.setsockopt(socket.SOL_SOCKET, option, 1)
         self.socket.bind((address, 0))
         self.number = self.socket.getsockname()[1]
 

@@ -266,11 +266,12 @@ void Call::OnEnd() {
   Handle(method_->handler);
 }
 
-// Gives messages, or the end, to the Read that waits. A Read that is called meanwhile is served by the loop.
+// Gives messages, or the end, to the Read that waits. A Read that is called meanwhile is served by the loop. When the
+// call is over, EndStreaming ends the Read: what is behind a wrong message must not be taken for a message.
 void Call::Deliver() {
-  if (std::exchange(streaming_->is_delivering, true)) return;
+  if (is_over() || std::exchange(streaming_->is_delivering, true)) return;
   Result<bool> more = true;
-  while (more && *more) more = DeliverOne();
+  while (more && *more && !is_over()) more = DeliverOne();
   streaming_->is_delivering = false;
   if (!more) Refuse(more.error());
 }

@@ -118,6 +118,24 @@ TEST_F(WrongCall, OfAUnaryMethodNeedsExactlyOneMessage) {
   EXPECT_EQ(handled, 0);
 }
 
+TEST_F(WrongCall, OfAStreamGetsNoMessageAboveTheLimit) {
+  service->receive_bytes_max = 10;
+  std::vector<std::string> received;
+  std::function<void(const std::shared_ptr<Call>&)> read = [&](const std::shared_ptr<Call>& call) {
+    call->Read([&, call](const std::optional<Pieces>& message) {
+      if (!message) return call->Finish({});
+      received.push_back(message->ToString());
+      read(call);
+    });
+  };
+  service->Add("/t/Stream", {.kind = Method::Kind::kStreaming, .handler = read});
+  const std::string body = Message("good") + Message("eleven bytes") + Message("good");
+  const int32_t id = connection.client.Request("/t/Stream", body, kGrpc, false);
+  connection.Run();
+  EXPECT_THAT(connection.client.streams[id], Failed(Code::kResourceExhausted));
+  EXPECT_THAT(received, testing::ElementsAre("good"));
+}
+
 TEST_F(WrongCall, IsAnsweredAtItsDeadlineAndTheRestOfItsBodyIsIgnored) {
   const std::string body = Message("hello");
   const int32_t id = connection.client.Request("/t/Echo", body.substr(0, 7), With("grpc-timeout", "1S"), false);
