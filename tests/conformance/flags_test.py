@@ -103,10 +103,8 @@ def test_a_channel_argument_without_a_value_is_rejected():
 @pytest.mark.contract("F13")
 @pytest.mark.parametrize("flag", [
     "use_alts_credentials=true", "use_alts_credentials", "platform_config_file=/x", "prefer_tflite_model=true",
-    "num_tflite_pools=2", "num_tflite_interpreters_per_pool=2", "xla_cpu_compilation_enabled=true",
-    "xla_gpu_compilation_enabled=true", "thread_pool_factory_config_file=/x", "mixed_precision=bfloat16",
-    "grpc_max_threads=4",
-    "remove_unused_fields_from_bundle_metagraph=false"])
+    "xla_cpu_compilation_enabled=true", "xla_gpu_compilation_enabled=true", "thread_pool_factory_config_file=/x",
+    "mixed_precision=bfloat16", "remove_unused_fields_from_bundle_metagraph=false"])
 def test_an_unsupported_flag_is_rejected_with_an_explanation(flag):
     done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--{flag}")
     assert done.returncode != 0
@@ -119,8 +117,8 @@ def test_an_unsupported_flag_is_rejected_with_an_explanation(flag):
 @pytest.mark.contract("F13")
 def test_values_that_disable_a_feature_are_accepted(tmp_path):
     flags = ("--use_alts_credentials=false", "--prefer_tflite_model=false", "--xla_cpu_compilation_enabled=false",
-             "--skip_initialize_tpu=true",
-             "--num_unload_threads=0", "--remove_unused_fields_from_bundle_metagraph=true")
+             "--skip_initialize_tpu=true", "--num_tflite_pools=2", "--num_tflite_interpreters_per_pool=1", "--grpc_max_threads=8",
+             "--enable_grpc_healthcheck_service=false", "--num_unload_threads=0", "--remove_unused_fields_from_bundle_metagraph=true")
     with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", *flags) as node:
         node.serving()
 
@@ -157,3 +155,13 @@ def test_the_environment_of_the_official_image_names_the_model(tmp_path, monkeyp
     with running_node(tmp_path, "half_plus_two_tf1", None) as node:
         answer = predict(node.serving(), request(node.model, x=np.array([2], np.float32)))
         assert answer.model_spec.name == "half_plus_two_tf1"
+
+
+# Scripts write --ssl_config_file=$FILE, and FILE may be unset. tensorflow_model_server's default of these flags is the empty text.
+@pytest.mark.contract("F13")
+def test_an_empty_text_has_the_effect_of_no_flag(tmp_path):
+    names = ("batching_parameters_file", "grpc_channel_arguments", "grpc_socket_path", "mixed_precision", "model_config_file",
+             "monitoring_config_file", "platform_config_file", "saved_model_tags", "ssl_config_file",
+             "tensorflow_session_config_file", "thread_pool_factory_config_file")
+    with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", *(f"--{name}=" for name in names)) as node:
+        node.serving()

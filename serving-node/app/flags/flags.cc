@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "serving-node/app/flags/refused_flags.h"
@@ -243,6 +244,18 @@ Status CheckChannelArguments(const Flags& flags) {
   return {};
 }
 
+// The flags of TensorFlow Serving that take a text. There, an empty text has the same effect as no flag, and scripts
+// pass one when a variable is not set: --ssl_config_file=$FILE.
+constexpr std::array kMayBeEmpty = {
+    "batching_parameters_file", "grpc_channel_arguments", "grpc_socket_path",     "mixed_precision",
+    "model_base_path",          "model_config_file",      "model_name",           "monitoring_config_file",
+    "platform_config_file",     "saved_model_tags",       "ssl_config_file",      "tensorflow_session_config_file",
+    "thread_pool_factory_config_file"};
+
+bool IsEmptyText(const std::string& argument) {
+  return std::ranges::any_of(kMayBeEmpty, [&](const char* name) { return argument == fmt::format("--{}=", name); });
+}
+
 tl::unexpected<Error> Explain(const CLI::ParseError& error) {
   const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
   if (extras == nullptr) return InvalidArgument("{}. See --help", error.what());
@@ -306,7 +319,9 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   RefusedFlags refused;
   refused.AddTo(app);
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    std::vector<std::string> given(arguments.rbegin(), arguments.rend());
+    std::erase_if(given, IsEmptyText);
+    app.parse(std::move(given));
   } catch (const CLI::CallForHelp&) {
     parsed.print = app.help();
     return parsed;

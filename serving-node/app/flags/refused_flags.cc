@@ -8,10 +8,11 @@ namespace {
 
 struct Refused {
   const char* name;
-  const char* harmless;  // The values that change nothing, separated by "|".
+  const char* harmless;  // The values that change nothing, separated by "|"; kAny: all of them.
   const char* why;
 };
 
+constexpr const char* kAny = "*";
 constexpr const char* kNoLite = "TensorFlow Lite models cannot be served: export a SavedModel";
 
 constexpr std::array kSwitches = {
@@ -21,21 +22,21 @@ constexpr std::array kSwitches = {
     Refused{"xla_gpu_compilation_enabled", "false", "the engine does not use XLA"},
     Refused{"remove_unused_fields_from_bundle_metagraph", "true",
             "the engine always drops the parts of a model that it does not need"},
-    Refused{"skip_initialize_tpu", "true|false", ""},
-    Refused{"enable_grpc_healthcheck_service", "true", "grpc.health.v1 is always enabled"},
+    Refused{"skip_initialize_tpu", kAny, ""},
+    Refused{"enable_grpc_healthcheck_service", kAny, ""},
 };
 
 constexpr std::array kValues = {
     Refused{"platform_config_file", "", "only SavedModels are served: use the flags of batching and of the engine"},
-    Refused{"num_tflite_pools", "", kNoLite},
-    Refused{"num_tflite_interpreters_per_pool", "", kNoLite},
+    Refused{"num_tflite_pools", kAny, ""},
+    Refused{"num_tflite_interpreters_per_pool", kAny, ""},
     Refused{"thread_pool_factory_config_file", "", "the engine has its own threads: use --threads"},
     Refused{"mixed_precision", "", "bfloat16 computation is not supported"},
-    Refused{"grpc_max_threads", "",
-            "requests do not use a thread each: use --max_concurrent_runs and --grpc_max_connections"},
+    Refused{"grpc_max_threads", kAny, ""},
 };
 
 bool IsHarmless(const Refused& flag, const std::string& value) {
+  if (flag.harmless == std::string_view(kAny)) return true;
   return fmt::format("|{}|", flag.harmless).find(fmt::format("|{}|", value)) != std::string::npos;
 }
 

@@ -49,16 +49,13 @@ Result<std::string> ToText(const Result<Message>& message) {
   return message.map([](const Message& each) { return MessageToJson(each); });
 }
 
-// Returns the size of the JSON if the request has the header. InvalidArgument if it is not one number, or if the body
-// is binary without it.
+// Returns the size of the JSON if the request has the header; without it, the whole body is JSON, whatever its type is
+// (GetInferenceHeaderLength in Triton's http_server.cc). InvalidArgument if the header is not one number.
 Result<std::optional<size_t>> JsonBytesOf(const Request& request) {
   const auto values = http::ValuesOf(request.headers, kHeaderLength);
   if (values.size() > 1) return InvalidArgument("the header {} occurs more than once", kHeaderLength);
   const std::string_view text = values.empty() ? "" : values.front();
-  if (text.empty()) {
-    if (!http::HasMediaType(request.Header("content-type"), kBinary)) return std::optional<size_t>();
-    return InvalidArgument("received a body of type {}, but the header {} is missing", kBinary, kHeaderLength);
-  }
+  if (text.empty()) return std::optional<size_t>();
   size_t size = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
   if (error == std::errc{} && end == text.data() + text.size()) return std::optional(size);
