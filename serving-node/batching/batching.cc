@@ -46,14 +46,15 @@ void Queue::Submit(engine::RunRequest request, Terms terms, Done done) {
       task.rows = found->rows;
     }
   }
-  if (task.key.empty() || task.rows <= batch_rows_max) return scheduler_->Submit(state_, {&task, 1});
+  const TimePoint now = task.submitted;
+  if (task.key.empty() || task.rows <= batch_rows_max) return scheduler_->Submit(state_, {&task, 1}, now);
   // The raw pointers are valid in the callback: it runs while the last part is answered, and the queue waits for that
   // answer before it is destroyed.
   auto parts = Cut(std::move(task), batch_rows_max, [state = state_.get(), scheduler = scheduler_.get()](Task whole) {
     whole.key.clear();
-    scheduler->Submit(state->shared_from_this(), {&whole, 1});
+    scheduler->Submit(state->shared_from_this(), {&whole, 1}, std::chrono::steady_clock::now());
   });
-  scheduler_->Submit(state_, parts);
+  scheduler_->Submit(state_, parts, now);
 }
 
 }  // namespace longshore::batching

@@ -14,23 +14,23 @@ namespace {
 using std::chrono::steady_clock;
 
 // Between two scans for expired requests at least this time passes, and the same time again per hundred waiting
-// requests: scanning all of them holds the mutex and must not delay other requests.
+// requests: scanning all of them holds locks and must not delay other requests.
 constexpr auto kExpiryGrain = std::chrono::milliseconds(1);
+
+int LimitOf(const Limits& limits) {
+  const int wanted = limits.concurrent_runs_max > 0 ? limits.concurrent_runs_max : Processors();
+  return std::clamp(wanted, 1, kConcurrentRunsMax);
+}
 
 }  // namespace
 
-Limits Scheduler::Normalized(Limits limits) {
-  if (limits.concurrent_runs_max <= 0) limits.concurrent_runs_max = Processors();
-  limits.concurrent_runs_max = std::clamp(limits.concurrent_runs_max, 1, kConcurrentRunsMax);
-  return limits;
-}
-
-Scheduler::Scheduler(Limits limits) : limits_(Normalized(limits)), timer_([this] { RunTimer(); }) {}
+Scheduler::Scheduler(Limits limits)
+    : slots_(LimitOf(limits)), simulated_run_(limits.simulated_run), timer_([this] { RunTimer(); }) {}
 
 void Scheduler::Stop() {
   {
-    const std::lock_guard lock(mutex_);
-    CHECK(turns_.waiting().empty() && load_.running == 0);
+    const std::lock_guard lock(turns_mutex_);
+    CHECK(turns_.waiting().empty() && slots_.all_free());
     stopping_ = true;
   }
   timer_wake_.notify_all();
@@ -38,57 +38,77 @@ void Scheduler::Stop() {
 }
 
 void Scheduler::SetLimits(Limits limits) {
+  Work work;
   {
-    const std::lock_guard lock(mutex_);
-    limits_ = Normalized(limits);
-    StartReady(steady_clock::now());
+    const std::lock_guard lock(turns_mutex_);
+    simulated_run_ = limits.simulated_run;
+    slots_.SetLimit(LimitOf(limits));
+    StartReady(steady_clock::now(), &work);
   }
-  Pump(false);
+  Do(std::move(work), false);
 }
 
 Load Scheduler::load() const {
-  const std::lock_guard lock(mutex_);
-  Load load = load_;
-  load.running -= background_running_;
-  load.queued = queued_;
-  load.concurrent_runs_max = limits_.concurrent_runs_max;
-  load.busy_seconds = SecondsOf(busy_ + load.running * (steady_clock::now() - born_));
+  const std::lock_guard lock(shares_mutex_);
+  Usage total = past_;
+  const TimePoint now = steady_clock::now();
+  for (const auto& share : shares_) {
+    const std::lock_guard share_lock(share->mutex);
+    total.Add(share->usage, now);
+  }
+  Load load;
+  total.WriteTo(&load);
+  load.running = slots_.running();
+  load.queued = queued();
+  load.concurrent_runs_max = slots_.limit();
   return load;
 }
 
 std::shared_ptr<Share> Scheduler::GetShare(const std::string& name) {
-  if (name.empty()) return std::make_shared<Share>();
-  const std::lock_guard lock(mutex_);
-  std::erase_if(shares_, [](const auto& named) { return named.second.expired(); });
-  auto share = shares_[name].lock();
-  if (!share) shares_[name] = share = std::make_shared<Share>();
-  return share;
+  const std::lock_guard lock(shares_mutex_);
+  std::erase_if(shares_, [this](const auto& share) {
+    if (share.use_count() > 1) return false;
+    const std::lock_guard share_lock(share->mutex);
+    past_.Add(share->usage, steady_clock::now());
+    return true;
+  });
+  const auto named = std::ranges::find(shares_, name, [](const auto& share) { return share->name; });
+  if (!name.empty() && named != shares_.end()) return *named;
+  return shares_.emplace_back(std::make_shared<Share>(name));
 }
 
-void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks) {
+void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks, TimePoint now) {
   if (tasks.size() == 1) {
-    if (const RunPtr run = BeginAtOnce(queue, &tasks.front())) return Pump(true, run);
+    if (RunPtr run = BeginAtOnce(queue, &tasks.front(), now)) return Do({.at_once = std::move(run)}, true);
   }
   for (Task& task : tasks) {
     task.number = arrivals_.fetch_add(1, std::memory_order_relaxed);
     if (task.terms.cancelled.stop_possible()) WatchCancellation(queue, &task);
   }
+  const TimePoint deadline = tasks.front().terms.deadline;
   std::optional<Error> refused;
   std::optional<Dropped> displaced;
   size_t waiting = 0;
+  bool needs_turn = false;
+  queue->in_use += static_cast<int64_t>(tasks.size()) + 1;  // One for this function, until it needs no lock any more.
   {
-    const std::lock_guard lock(mutex_);
-    const TimePoint now = steady_clock::now();
-    queue->in_use += static_cast<int64_t>(tasks.size());
+    const std::lock_guard lock(queue->share->mutex);
     waiting = queue->lane.size() + OthersOf(*queue);
     refused = Refuse(queue, tasks, now, &displaced);
-    for (size_t i = 0; !refused && i < tasks.size(); ++i) Enqueue(queue, std::move(tasks[i]));
-    StartReady(now);
-    if (NextWake() < timer_at_) timer_wake_.notify_one();
+    if (!refused) needs_turn = Enqueue(*queue, tasks, now);
+  }
+  Work work;
+  if (needs_turn || displaced) {
+    const std::lock_guard lock(turns_mutex_);
+    if (displaced) turns_.Update(displaced->queue);
+    turns_.Update(queue);
+    WakeTimerAt(ExpiryAt(deadline));
+    StartReady(now, &work);
   }
   if (displaced) Answer(displaced->queue, &displaced->task, tl::make_unexpected(QueueIsFull(waiting)));
   for (size_t i = 0; refused && i < tasks.size(); ++i) Answer(queue, &tasks[i], tl::make_unexpected(*refused));
-  Pump(true);
+  Do(std::move(work), true);
+  Release(queue);
 }
 
 // The callback never outlives the queue, because Answer destroys it before it answers the request.
@@ -101,29 +121,36 @@ void Scheduler::WatchCancellation(const StatePtr& queue, Task* task) {
 
 void Scheduler::Cancel(const StatePtr& queue, const std::string& key, const Rank& rank) {
   std::optional<Task> task;
+  bool is_empty = false;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(queue->share->mutex);
     task = queue->lane.Remove(key, rank);
     // The key of the task was cleared if the signature turned out to be unbatchable.
     if (!task && !key.empty()) task = queue->lane.Remove("", rank);
     if (!task) return;
     queued_ -= 1;
-    if (queue->lane.size() == 0) turns_.Remove(queue);
+    is_empty = queue->lane.size() == 0;
+  }
+  if (is_empty) {
+    const std::lock_guard lock(turns_mutex_);
+    turns_.Update(queue);
   }
   Answer(queue, &*task, tl::make_unexpected(WasCancelled()));
 }
 
 void Scheduler::SubmitBackground(const StatePtr& queue, Task task) {
+  const TimePoint now = task.submitted;
   task.number = arrivals_.fetch_add(1, std::memory_order_relaxed);
+  queue->in_use += 1;
+  Work work;
   {
-    const std::lock_guard lock(mutex_);
-    queue->in_use += 1;
-    next_deadline_ = std::min(next_deadline_, task.terms.deadline);
+    const std::lock_guard lock(turns_mutex_);
+    background_deadline_ = std::min(background_deadline_, task.terms.deadline);
     background_.emplace_back(queue, std::move(task));
-    StartReady(steady_clock::now());
-    if (NextWake() < timer_at_) timer_wake_.notify_one();
+    WakeTimerAt(ExpiryAt(background_deadline_));
+    StartReady(now, &work);
   }
-  Pump(false);
+  Do(std::move(work), false);
 }
 
 std::optional<Error> Scheduler::Refuse(const StatePtr& queue, std::span<Task> tasks, TimePoint now,
@@ -134,13 +161,14 @@ std::optional<Error> Scheduler::Refuse(const StatePtr& queue, std::span<Task> ta
   for (Task& task : tasks) {
     if (queue->unbatchable.contains(task.request.signature) || !lane.TakesKind(task.key)) task.key.clear();
   }
-  if (auto late = RefuseLate(tasks, lane, {limits_.concurrent_runs_max, now}, &queue->forecast)) {
-    load_.refused += 1;
+  Usage& usage = queue->share->usage;
+  if (auto late = RefuseLate(tasks, lane, {slots_.limit(), now}, &queue->forecast)) {
+    usage.Refused();
     return late;
   }
   const size_t others = OthersOf(*queue);
   if (lane.HasRoom(first.key, RowsOf(tasks), tasks.size(), others)) return std::nullopt;
-  load_.refused += 1;
+  usage.Refused();
   if (tasks.size() == 1) *displaced = MakeRoom(queue, first, others, now);
   if (!*displaced) return QueueIsFull(lane.size() + others);
   queued_ -= 1;
@@ -149,149 +177,176 @@ std::optional<Error> Scheduler::Refuse(const StatePtr& queue, std::span<Task> ta
 
 // The requests of other versions that count towards the limit of this one. With TensorFlow Serving's limit of waiting
 // batches, each version has a limit of its own, as there.
-size_t Scheduler::OthersOf(const QueueState& queue) const {
-  return queue.options.queue_batches_max > 0 ? 0 : turns_.WaitingBeside(queue);
+size_t Scheduler::OthersOf(const QueueState& queue) {
+  return queue.options.queue_batches_max > 0 ? 0 : queue.WaitingBeside();
 }
 
 // Displaces a request of a lower priority: one of the same version or, if that has none, one of another version of the
 // model.
-std::optional<Scheduler::Dropped> Scheduler::MakeRoom(const StatePtr& queue, const Task& task, size_t others,
-                                                      TimePoint now) {
+std::optional<Dropped> Scheduler::MakeRoom(const StatePtr& queue, const Task& task, size_t others, TimePoint now) {
   if (auto own = queue->lane.MakeRoom(task, others)) return Dropped{queue, std::move(*own), now};
   if (others == 0 || !queue->lane.HasRoom(task.key, task.rows, 1, others - 1)) return std::nullopt;
-  for (const auto& waiter : turns_.waiting()) {
-    if (waiter->share != queue->share) continue;
+  for (Waiter* waiter : queue->share->queues) {
+    if (waiter == queue.get()) continue;
     auto other = waiter->lane.RemoveLowest(task.terms.priority);
-    if (!other) continue;
-    const auto its_queue = std::static_pointer_cast<QueueState>(waiter);
-    if (its_queue->lane.size() == 0) turns_.Remove(its_queue);
-    return Dropped{its_queue, std::move(*other), now};
+    // A queue in which requests wait exists until they are answered.
+    if (other) return Dropped{static_cast<QueueState*>(waiter)->shared_from_this(), std::move(*other), now};
   }
   return std::nullopt;
 }
 
-void Scheduler::Enqueue(const StatePtr& queue, Task task) {
-  next_deadline_ = std::min(next_deadline_, task.terms.deadline);
-  queue->lane.Push(std::move(task));
-  ++queued_;
-  turns_.Add(queue);
+bool Scheduler::Enqueue(QueueState& queue, std::span<Task> tasks, TimePoint now) {
+  const bool was_empty = queue.lane.size() == 0;
+  const TimePoint deadline = tasks.front().terms.deadline;
+  queue.next_deadline = was_empty ? deadline : std::min(queue.next_deadline, deadline);
+  for (Task& task : tasks) queue.lane.Push(std::move(task));
+  queued_ += static_cast<int64_t>(tasks.size());
+  if (was_empty || ExpiryAt(deadline) < timer_at_.load()) return true;
+  const TimePoint ready_at = *queue.lane.ReadyAt();
+  return !slots_.WillBePassedOn() && (ready_at <= now || ready_at < timer_at_.load());
 }
 
-void Scheduler::StartReady(TimePoint now) {
-  while (load_.running < limits_.concurrent_runs_max) {
-    const auto queue = std::static_pointer_cast<QueueState>(turns_.Next(now));
-    if (!queue) return StartBackground(now);
-    Taken taken = queue->lane.Take(now, queue->forecast);
-    turns_.Remove(queue);  // Moves the queue to the end; Add ignores a queue without requests.
-    turns_.Add(queue);
-    queued_ -= static_cast<int64_t>(taken.batch.size() + taken.late.size());
-    for (Task& task : taken.late) Drop(queue, std::move(task), now);
-    if (!taken.batch.empty()) AddStartable(Begin(queue, std::move(taken.batch), taken.ready, now));
+void Scheduler::StartReady(TimePoint now, Work* work) {
+  while (!slots_.WillBePassedOn()) {
+    const auto queue = turns_.Next(now);
+    if (!queue) {
+      slots_.SetNoneWaits();
+      StartBackground(now, work);
+      return WakeTimerAt(turns_.ReadyAt());
+    }
+    if (slots_.TakeOrWait()) StartBatch(std::static_pointer_cast<QueueState>(queue), now, work);
   }
 }
 
-// One slot stays free, so that the next request need not wait for a background run.
-void Scheduler::StartBackground(TimePoint now) {
-  while (!background_.empty() && load_.running < std::max(1, limits_.concurrent_runs_max - 1)) {
+// Starts a batch with a slot that has been taken for it. Frees the slot if there is none: the requests of the batch may
+// be late, or may have been cancelled since Turns chose the queue.
+void Scheduler::StartBatch(const StatePtr& queue, TimePoint now, Work* work) {
+  RunPtr run;
+  {
+    const std::lock_guard lock(queue->share->mutex);
+    const auto ready_at = queue->lane.ReadyAt();
+    Taken taken;
+    if (ready_at && *ready_at <= now) taken = queue->lane.Take(now, queue->forecast);
+    queued_ -= static_cast<int64_t>(taken.batch.size() + taken.late.size());
+    for (Task& task : taken.late) {
+      work->dropped.push_back({queue, std::move(task), now});
+      if (!work->dropped.back().cancelled()) queue->share->usage.Refused();
+    }
+    if (!taken.batch.empty()) run = Begin(queue, std::move(taken.batch), taken.ready, now);
+  }
+  turns_.MoveToEnd(queue);
+  if (!run) return slots_.Free(false);
+  work->runs.push_back(std::move(run));
+}
+
+void Scheduler::StartBackground(TimePoint now, Work* work) {
+  while (!background_.empty() && slots_.TakeOrWait(true)) {
     auto [queue, task] = std::move(background_.front());
     background_.pop_front();
     Batch batch;
     batch.push_back(std::move(task));
-    AddStartable(Begin(queue, std::move(batch), now, now));
+    const std::lock_guard lock(queue->share->mutex);
+    work->runs.push_back(Begin(queue, std::move(batch), now, now));
   }
 }
 
-void Scheduler::AddStartable(RunPtr run) {
-  startable_.push_back(std::move(run));
-  has_work_ = true;
-}
-
-void Scheduler::Drop(const StatePtr& queue, Task task, TimePoint now) {
-  dropped_.push_back({queue, std::move(task), now});
-  has_work_ = true;
-}
-
-Scheduler::RunPtr Scheduler::Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now) {
+RunPtr Scheduler::Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now) {
   auto run = std::make_shared<Run>(
-      Run{.queue = queue, .batch = std::move(batch), .started = now, .filled = ready, .least = limits_.simulated_run});
+      Run{.queue = queue, .batch = std::move(batch), .started = now, .filled = ready, .least = simulated_run_.load()});
   for (const Task& task : run->batch) {
     run->filled = std::max(run->filled, task.submitted);
     run->bytes += task.bytes;
   }
   run->rows_padded = RowsOf(run->batch);
   const Task& first = run->batch.front();
+  run->background = first.terms.background;
   if (!first.key.empty() || (first.is_probe && first.rows > 0)) {
     run->bytes = PaddedBytes(run->rows_padded, run->bytes, queue->options.allowed_batch_sizes);
     run->rows_padded = PaddedRows(run->rows_padded, queue->options.allowed_batch_sizes);
   }
-  run->charged = queue->forecast.AtLeastEver(first.request.signature, run->bytes);
-  turns_.Begin(*queue, run->charged);
-  load_.running += 1;
-  queue->in_use += 1;
-  run->background = first.terms.background;
-  if (run->background) {
-    background_running_ += 1;
-  } else {
-    busy_ -= now - born_;
-    load_.started += static_cast<int64_t>(run->batch.size());
-    for (const Task& task : run->batch) load_.queue_seconds += SecondsOf(now - task.submitted);
-  }
+  Charge(*run, now);
   return run;
 }
 
+void Scheduler::Charge(Run& run, TimePoint now) {
+  QueueState& queue = *run.queue;
+  run.charged = queue.forecast.AtLeastEver(run.batch.front().request.signature, run.bytes);
+  turns_.Begin(queue, run.charged);
+  queue.in_use += 1;
+  if (!run.background) queue.share->usage.Began(run.batch, now);
+}
+
 void Scheduler::Drain(const StatePtr& queue) {
+  Work work;
   {
-    const std::lock_guard lock(mutex_);
-    queue->lane.StopDelaying();
-    DropBackground(queue, steady_clock::now());
-    StartReady(steady_clock::now());
+    const std::lock_guard lock(turns_mutex_);
+    const TimePoint now = steady_clock::now();
+    {
+      const std::lock_guard share_lock(queue->share->mutex);
+      queue->lane.StopDelaying();
+    }
+    DropBackground(queue, now, &work);
+    StartReady(now, &work);
   }
-  Pump(false);
+  Do(std::move(work), false);
   for (int64_t left = queue->in_use; left != 0; left = queue->in_use) queue->in_use.wait(left);
 }
 
-TimePoint Scheduler::ExpiryAt() const {
-  const Duration grain = kExpiryGrain * (1 + queued_.load(std::memory_order_relaxed) / 100);
-  return next_deadline_ < TimePoint::max() - grain ? next_deadline_ + grain : TimePoint::max();
+TimePoint Scheduler::ExpiryAt(TimePoint deadline) const {
+  const Duration grain = kExpiryGrain * (1 + queued() / 100);
+  return deadline < TimePoint::max() - grain ? deadline + grain : TimePoint::max();
 }
 
-void Scheduler::DropExpired(TimePoint now) {
-  if (now < ExpiryAt()) return;
-  next_deadline_ = TimePoint::max();
-  const auto waiting = turns_.waiting();  // A copy, because Remove changes the list.
+TimePoint Scheduler::NextDeadline() const {
+  TimePoint next = background_deadline_;
+  for (const auto& waiter : turns_.waiting()) {
+    const std::lock_guard lock(waiter->share->mutex);
+    next = std::min(next, waiter->next_deadline);
+  }
+  return next;
+}
+
+void Scheduler::DropExpired(TimePoint now, Work* work) {
+  if (now < ExpiryAt(NextDeadline())) return;
+  const auto waiting = turns_.waiting();  // A copy, because Update changes the list.
   for (const auto& waiter : waiting) {
     const auto queue = std::static_pointer_cast<QueueState>(waiter);
-    for (Task& task : queue->lane.TakeExpired(now)) {
-      Drop(queue, std::move(task), now);
-      queued_ -= 1;
+    {
+      const std::lock_guard lock(queue->share->mutex);
+      if (queue->next_deadline > now) continue;
+      for (Task& task : queue->lane.TakeExpired(now)) {
+        queued_ -= 1;
+        work->dropped.push_back({queue, std::move(task), now});
+        if (!work->dropped.back().cancelled()) queue->share->usage.Refused();
+      }
+      queue->next_deadline = queue->lane.earliest_deadline();
     }
-    next_deadline_ = std::min(next_deadline_, queue->lane.earliest_deadline());
-    if (queue->lane.size() == 0) turns_.Remove(queue);
+    turns_.Update(queue);
   }
-  DropBackground(nullptr, now);
+  DropBackground(nullptr, now, work);
 }
 
 // Drops the background requests whose deadlines have passed, and all those of `drained`.
-void Scheduler::DropBackground(const StatePtr& drained, TimePoint now) {
+void Scheduler::DropBackground(const StatePtr& drained, TimePoint now, Work* work) {
+  background_deadline_ = TimePoint::max();
   for (auto& [queue, task] : std::exchange(background_, {})) {
     if (queue == drained || task.terms.deadline <= now) {
-      Drop(queue, std::move(task), now);
+      work->dropped.push_back({queue, std::move(task), now});
     } else {
-      next_deadline_ = std::min(next_deadline_, task.terms.deadline);
+      background_deadline_ = std::min(background_deadline_, task.terms.deadline);
       background_.emplace_back(queue, std::move(task));
     }
   }
 }
 
-TimePoint Scheduler::NextWake() const {
-  TimePoint wake = timers_.empty() ? TimePoint::max() : timers_.begin()->first;
-  wake = std::min(wake, ExpiryAt());
-  if (load_.running >= limits_.concurrent_runs_max) return wake;
-  return std::min(wake, turns_.ReadyAt().value_or(TimePoint::max()));
+void Scheduler::WakeTimerAt(TimePoint at) {
+  if (at >= timer_at_.load()) return;
+  timer_at_ = at;
+  timer_wake_.notify_one();
 }
 
 void Scheduler::RunTimer() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(turns_mutex_);
   while (!stopping_) {
     const TimePoint now = steady_clock::now();
     std::vector<std::function<void()>> due;
@@ -299,20 +354,21 @@ void Scheduler::RunTimer() {
       due.push_back(std::move(timers_.begin()->second));
       timers_.erase(timers_.begin());
     }
-    DropExpired(now);
-    StartReady(now);
-    const bool worked = !due.empty() || !dropped_.empty();
-    lock.unlock();
-    for (auto& end : due) end();
-    due.clear();
-    Pump(false);
-    lock.lock();
-    timer_at_ = NextWake();
-    if (worked || stopping_ || timer_at_ <= steady_clock::now()) continue;
-    if (timer_at_ == TimePoint::max()) {
+    Work work;
+    timer_at_ = timers_.empty() ? TimePoint::max() : timers_.begin()->first;
+    DropExpired(now, &work);
+    WakeTimerAt(ExpiryAt(NextDeadline()));
+    StartReady(now, &work);
+    if (!due.empty() || !work.empty()) {
+      lock.unlock();
+      for (auto& end : due) end();
+      due.clear();
+      Do(std::move(work), false);
+      lock.lock();
+    } else if (timer_at_.load() == TimePoint::max()) {
       timer_wake_.wait(lock);
     } else {
-      timer_wake_.wait_until(lock, timer_at_);
+      timer_wake_.wait_until(lock, timer_at_.load());
     }
   }
 }

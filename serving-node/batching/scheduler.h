@@ -1,7 +1,26 @@
-// Schedules the batches of all queues of a node: slots, turns and timers, under one mutex.
+// Schedules the batches of all queues of a node: slots, turns and timers.
 //
 // A batch starts on the thread that made it startable (a submitter's, an engine's or the timer's). Starting is cheap:
 // it joins tensors and passes them to the engine, which normally computes on its own threads.
+//
+// There are two kinds of locks. The lock of a share guards the queues of one model (share.h). The lock of the turns
+// guards what concerns all queues: the list of the queues in which requests wait (turns.h), the background requests and
+// the timer. A thread that holds the lock of the turns may take that of a share, but not the other way around, and no
+// thread holds the locks of two shares. Requests are answered, and runs are started, without a lock (work.h).
+//
+// A request that need not wait takes only the lock of its share. Its slot is taken and freed with one change of an
+// atomic word each (slots.h). A request that waits takes the lock of the turns only if
+//   - its queue was empty, so that it is not in the list,
+//   - a batch is ready, unless all slots are taken and marked as waited for: then the thread whose run ends next takes
+//     the lock of the turns and looks for ready batches, or
+//   - the timer thread has to look at the queues earlier than it will (timer_at_).
+//
+// Why no request is forgotten: the thread that pushes the request checks the last two conditions after the push. Where
+// such a check relies on another thread, this thread first changes the state that was checked, and then looks at all
+// queues: a run that ends frees its slot before StartReady looks, and RunTimer raises timer_at_ before it looks. The
+// push and the look hold the lock of the share one after the other. If the push is first, the look finds the request.
+// Otherwise the check sees the changed state. The mark and the slots are one atomic word, so a run that ends either
+// sees the mark, or has freed its slot before the mark is set, and then the thread that sets it takes the slot instead.
 #pragma once
 
 #include <atomic>
@@ -11,38 +30,21 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
-#include "serving-node/batching/forecast.h"
-#include "serving-node/batching/run_watch.h"
+#include "serving-node/batching/slots.h"
 #include "serving-node/batching/turns.h"
+#include "serving-node/batching/work.h"
 
 namespace longshore::batching {
 
-// Guarded by the scheduler's mutex, except for the const members.
-struct QueueState : Waiter, std::enable_shared_from_this<QueueState> {
-  QueueState(std::shared_ptr<engine::LoadedModel> loaded, const Options& wanted, std::shared_ptr<Share> its_share,
-             std::shared_ptr<RunWatch> its_watch)
-      : Waiter(wanted, std::move(its_share)), model(std::move(loaded)), options(wanted), watch(std::move(its_watch)) {}
-
-  // Reset when the queue is drained: a thread of the engine must not be the last owner of its model.
-  std::shared_ptr<engine::LoadedModel> model;
-  const Options options;
-  const std::shared_ptr<RunWatch> watch;
-  std::set<std::string> unbatchable;  // Signatures whose outputs did not have one row per input row.
-  Forecast forecast;
-  // Requests whose done callback has not returned, plus runs being started. Changed without the mutex, too.
-  std::atomic<int64_t> in_use = 0;
-};
-
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
-  using StatePtr = std::shared_ptr<QueueState>;
-
   explicit Scheduler(Limits limits);
   // Ends the timer thread; must be called before the last reference is released. Requires: all queues are drained.
   void Stop();
@@ -53,97 +55,79 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   std::shared_ptr<Share> GetShare(const std::string& name);
 
   // Queues one request, or all tasks that one request was split into; if they are refused, every task gets the error.
-  // Requires: at least one task.
-  void Submit(const StatePtr& queue, std::span<Task> tasks);
+  // `now` is the time of the call. Requires: at least one task.
+  void Submit(const StatePtr& queue, std::span<Task> tasks, TimePoint now);
   // Queues one background request (Terms).
   void SubmitBackground(const StatePtr& queue, Task task);
   // Runs the waiting requests without delay, and blocks until all are answered.
   void Drain(const StatePtr& queue);
 
  private:
-  struct Run {
-    StatePtr queue;
-    Batch batch;
-    TimePoint started;
-    TimePoint filled;  // When the batch stopped waiting for more requests.
-    int64_t rows_padded = 0;
-    int64_t bytes = 0;    // Size of the padded inputs.
-    Duration charged{0};  // Time charged to the queue's share when the run began.
-    Duration least{0};    // How long the run keeps its slot at least.
-    bool background = false;
-    std::shared_ptr<WatchedRun> watched = nullptr;  // Null: the run is not recorded.
-  };
-  using RunPtr = std::shared_ptr<Run>;
-  // A request that has left its queue without running and is not answered yet.
-  struct Dropped {
-    StatePtr queue;
-    Task task;
-    TimePoint at;
-    bool cancelled() const { return task.terms.cancelled.stop_requested(); }
-  };
+  // How the requests of a batch that has failed run again.
+  enum class Again { kNot, kInHalves, kEachAlone };
 
-  static Limits Normalized(Limits limits);
-  static double SecondsOf(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-  void WatchCancellation(const StatePtr& queue, Task* task);
-  void Cancel(const StatePtr& queue, const std::string& key, const Rank& rank);
-  // The functions down to Begin require that the mutex is held.
-  std::optional<Error> Refuse(const StatePtr& queue, std::span<Task> tasks, TimePoint now,
-                              std::optional<Dropped>* displaced);
-  size_t OthersOf(const QueueState& queue) const;
-  std::optional<Dropped> MakeRoom(const StatePtr& queue, const Task& task, size_t others, TimePoint now);
-  void Enqueue(const StatePtr& queue, Task task);
-  void StartReady(TimePoint now);  // Moves batches into startable_ while slots are free.
-  void StartBackground(TimePoint now);
-  void AddStartable(RunPtr run);
-  void Drop(const StatePtr& queue, Task task, TimePoint now);
-  RunPtr Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now);
+  // No lock is held when these are called.
 
   // Takes a slot for a request that need not wait. Returns null, and leaves the task as it is, if the request has to
-  // pass through its queue. Requires that the mutex is not held.
-  RunPtr BeginAtOnce(const StatePtr& queue, Task* task);
-  // Starts the run, if it is not null, and the startable runs, and answers the dropped requests. Requires that the
-  // mutex is not held. `on_this_thread`: the caller has nothing else to do, so the engine may compute one short run on
-  // this thread.
-  void Pump(bool on_this_thread, const RunPtr& first = nullptr);
-  void PumpSome(bool on_this_thread);
+  // pass through its queue.
+  RunPtr BeginAtOnce(const StatePtr& queue, Task* task, TimePoint now);
+  void WatchCancellation(const StatePtr& queue, Task* task);
+  void Cancel(const StatePtr& queue, const std::string& key, const Rank& rank);
+  // Answers the dropped requests and starts the runs; if this thread is within another call, at the end of that call.
+  // `on_this_thread`: the caller has nothing else to do, so the engine may compute one short run on this thread.
+  void Do(Work work, bool on_this_thread);
+  void Perform(Work& work, bool on_this_thread);
   static void BeginWatch(Run& run, engine::RunRequest* request);
   static void EndWatch(Run& run, const Result<engine::RunResult>& result);
-  void Start(const RunPtr& run, bool on_this_thread);  // `on_this_thread` as for Pump.
+  void Start(const RunPtr& run, bool on_this_thread);
   void Ended(const RunPtr& run, Result<engine::RunResult> result);
   void Finish(const RunPtr& run, Result<engine::RunResult> result, TimePoint now);
-  void Retry(const RunPtr& run, bool each_alone);  // Under the mutex.
-  void FreeSlot(const Run& run, TimePoint now);    // Under the mutex.
+  void PassOnSlot(const RunPtr& run, Again again);
   static void Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome);
   static void Release(const StatePtr& queue);  // Decrements in_use.
   void RunTimer();                             // The function of the timer thread.
-  void DropExpired(TimePoint now);
-  void DropBackground(const StatePtr& drained, TimePoint now);  // Under the mutex.
-  TimePoint ExpiryAt() const;                                   // When DropExpired should run next.
-  TimePoint NextWake() const;
 
-  mutable std::mutex mutex_;
+  // These require the lock of the queue's share.
+  std::optional<Error> Refuse(const StatePtr& queue, std::span<Task> tasks, TimePoint now,
+                              std::optional<Dropped>* displaced);
+  static size_t OthersOf(const QueueState& queue);
+  static std::optional<Dropped> MakeRoom(const StatePtr& queue, const Task& task, size_t others, TimePoint now);
+  // Returns whether the lock of the turns has to be taken, as the comment at the top explains.
+  bool Enqueue(QueueState& queue, std::span<Task> tasks, TimePoint now);
+  RunPtr Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now);
+  void Charge(Run& run, TimePoint now);
+
+  // These require the lock of the turns, and take those of shares.
+  void StartReady(TimePoint now, Work* work);  // Starts batches while slots are free.
+  void StartBatch(const StatePtr& queue, TimePoint now, Work* work);
+  void StartBackground(TimePoint now, Work* work);
+  void PushAgain(Run& run, Again again);
+  TimePoint NextDeadline() const;
+  void DropExpired(TimePoint now, Work* work);
+  void DropBackground(const StatePtr& drained, TimePoint now, Work* work);
+  void WakeTimerAt(TimePoint at);
+
+  // When the timer thread has to look for expired requests, if the earliest deadline is `deadline`.
+  TimePoint ExpiryAt(TimePoint deadline) const;
+
+  Slots slots_;
+  std::atomic<Duration> simulated_run_;  // Limits::simulated_run.
+  std::atomic<int64_t> queued_{0};
+  std::atomic<uint64_t> arrivals_{0};
+  // The timer thread looks at all queues at this time or earlier. Written under the lock of the turns.
+  std::atomic<TimePoint> timer_at_ = TimePoint::max();
+
+  mutable std::mutex shares_mutex_;             // Guards the next two. A thread that holds it may lock a share.
+  std::vector<std::shared_ptr<Share>> shares_;  // All that have queues, and some that had.
+  Usage past_;                                  // The counters of former shares.
+
+  std::mutex turns_mutex_;  // The lock of the turns: guards the fields below.
   std::condition_variable timer_wake_;
-  Limits limits_;
   bool stopping_ = false;
   Turns turns_;
-  std::map<std::string, std::weak_ptr<Share>> shares_;  // Key: name.
-  std::deque<RunPtr> startable_;                        // Each run holds a slot already.
-  std::vector<Dropped> dropped_;
-  // False: startable_ and dropped_ are empty. Written under the mutex. A thread may read it without the mutex to find
-  // out whether it has to pump: it sees its own writes, and whoever adds work to the lists pumps afterwards.
-  std::atomic<bool> has_work_ = false;
   std::deque<std::pair<StatePtr, Task>> background_;        // Background requests that wait.
-  int64_t background_running_ = 0;                          // Part of load_.running.
+  TimePoint background_deadline_ = TimePoint::max();        // A lower bound of their deadlines.
   std::multimap<TimePoint, std::function<void()>> timers_;  // Ends of simulated runs: at most one per slot.
-  TimePoint next_deadline_ = TimePoint::max();              // A lower bound of the waiting requests' deadlines.
-  TimePoint timer_at_ = TimePoint::max();                   // When the timer thread wakes next without a notification.
-  Load load_;                                               // load() adds the fields that it computes.
-  std::atomic<int64_t> queued_{0};                          // Written under the mutex.
-  std::atomic<uint64_t> arrivals_{0};
-  const TimePoint born_ = std::chrono::steady_clock::now();
-  // When a run begins, it subtracts (begin - born_); when it ends, it adds (end - born_). load() adds (now - born_) for
-  // each current run, which gives the busy time of all runs.
-  Duration busy_{0};
   std::thread timer_;
 };
 

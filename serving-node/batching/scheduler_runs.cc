@@ -1,7 +1,9 @@
 // Runs batches: from taking a slot to answering the requests.
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "serving-node/batching/refusals.h"
 #include "serving-node/batching/rows.h"
@@ -25,62 +27,67 @@ Result<engine::RunRequest> JoinOrError(Batch& batch, int64_t rows_padded) {
 
 microseconds Between(TimePoint from, TimePoint to) { return std::chrono::duration_cast<microseconds>(to - from); }
 
-// An engine may call back from within Run. Without this flag, calls of Pump would nest once per waiting request and
-// overflow the stack.
-thread_local bool pumping = false;
+// The work that the outermost call of Do on this thread does before it returns. An engine may call back from within
+// Run: without this list, calls of Do would nest once per waiting request and overflow the stack.
+struct Pending {
+  bool is_within_do = false;
+  std::deque<std::pair<Scheduler*, Work>> works;
+};
+thread_local Pending pending;
 
 }  // namespace
 
-Scheduler::RunPtr Scheduler::BeginAtOnce(const StatePtr& queue, Task* task) {
-  if (pumping || !task->key.empty() || task->terms.cancelled.stop_requested()) return nullptr;
-  const TimePoint now = task->submitted;
-  const std::lock_guard lock(mutex_);
-  if (load_.running >= limits_.concurrent_runs_max || !turns_.waiting().empty()) return nullptr;
-  if (!queue->lane.HasRoom(task->key, task->rows, 1)) return nullptr;
+RunPtr Scheduler::BeginAtOnce(const StatePtr& queue, Task* task, TimePoint now) {
+  if (!task->key.empty() || task->terms.cancelled.stop_requested() || !slots_.IsOpen()) return nullptr;
+  auto run = std::make_shared<Run>(Run{.queue = queue,
+                                       .batch = {},
+                                       .started = now,
+                                       .filled = now,
+                                       .rows_padded = task->rows,
+                                       .bytes = task->bytes,
+                                       .least = simulated_run_.load()});
+  run->batch.reserve(1);
+  const std::lock_guard lock(queue->share->mutex);
+  if (!queue->lane.HasRoom(task->key, task->rows, 1, OthersOf(*queue))) return nullptr;
   const bool has_deadline = task->terms.deadline != TimePoint::max();
   if (has_deadline && task->terms.deadline - now < queue->forecast.AtLeast(task->request.signature, task->bytes, now))
     return nullptr;
+  if (!slots_.TakeIfNoneWaits()) return nullptr;
   queue->in_use += 1;
-  Batch batch;
-  batch.push_back(std::move(*task));
-  return Begin(queue, std::move(batch), now, now);
+  run->batch.push_back(std::move(*task));
+  Charge(*run, now);
+  return run;
 }
 
-void Scheduler::Pump(bool on_this_thread, const RunPtr& first) {
-  if (pumping) return;
-  pumping = true;
-  const std::unique_ptr<bool, void (*)(bool*)> done(&pumping, [](bool* flag) { *flag = false; });
-  if (first) {
-    Start(first, on_this_thread);
-    Release(first->queue);
+void Scheduler::Do(Work work, bool on_this_thread) {
+  if (work.empty()) return;
+  if (pending.is_within_do) {
+    pending.works.emplace_back(this, std::move(work));
+    return;
   }
-  // Only the first run may be computed on this thread; otherwise a frontend's thread could stay here for as long as
-  // other threads submit requests.
-  for (on_this_thread = on_this_thread && !first; has_work_; on_this_thread = false) PumpSome(on_this_thread);
+  pending.is_within_do = true;
+  const std::unique_ptr<bool, void (*)(bool*)> done(&pending.is_within_do, [](bool* flag) { *flag = false; });
+  Perform(work, on_this_thread);
+  while (!pending.works.empty()) {
+    auto [scheduler, next] = std::move(pending.works.front());
+    pending.works.pop_front();
+    scheduler->Perform(next, false);
+  }
 }
 
-// Answers all dropped requests and starts one run.
-void Scheduler::PumpSome(bool on_this_thread) {
-  RunPtr run;
-  std::vector<Dropped> dropped;
-  {
-    const std::lock_guard lock(mutex_);
-    dropped.swap(dropped_);
-    load_.refused += std::ranges::count_if(
-        dropped, [](const Dropped& one) { return !one.cancelled() && !one.task.terms.background; });
-    if (!startable_.empty()) {
-      run = std::move(startable_.front());
-      startable_.pop_front();
-    }
-    has_work_ = !startable_.empty();
-  }
-  for (Dropped& one : dropped) {
+// Only the first run may be computed on this thread; otherwise a frontend's thread could stay here for as long as other
+// threads submit requests. The scheduler may no longer exist after the last Release.
+void Scheduler::Perform(Work& work, bool on_this_thread) {
+  for (Dropped& one : work.dropped) {
     Answer(one.queue, &one.task,
            tl::make_unexpected(one.cancelled() ? WasCancelled() : HasWaitedTooLong(one.task, one.at)));
   }
-  if (!run) return;
-  Start(run, on_this_thread);
-  Release(run->queue);
+  const auto start = [&](const RunPtr& run) {
+    Start(run, std::exchange(on_this_thread, false));
+    Release(run->queue);
+  };
+  if (work.at_once) start(work.at_once);
+  for (const RunPtr& run : work.runs) start(run);
 }
 
 // If there is too little memory to record a run, the run continues. The watch then notices that its WatchedRun is
@@ -123,64 +130,67 @@ void Scheduler::Start(const RunPtr& run, bool on_this_thread) {
   });
 }
 
-void Scheduler::FreeSlot(const Run& run, TimePoint now) {
-  load_.running -= 1;
-  if (run.background) {
-    background_running_ -= 1;
-  } else {
-    busy_ += now - born_;
+// Frees the slot of a run that has ended, and starts the batches that wait for it.
+void Scheduler::PassOnSlot(const RunPtr& run, Again again) {
+  Work work;
+  {
+    const std::lock_guard lock(turns_mutex_);
+    if (again != Again::kNot) {
+      PushAgain(*run, again);
+      turns_.Update(run->queue);
+    }
+    slots_.Free(run->background);
+    StartReady(steady_clock::now(), &work);  // A request that has just come may rely on this thread.
   }
-  StartReady(now);
-  if (NextWake() < timer_at_) timer_wake_.notify_one();
+  Do(std::move(work), false);
 }
 
-// Runs each half of a failed batch again (or each request, with `each_alone`). One bad request among n thus costs the
-// others about log2(n) further runs, and each of them still gets its own answer.
-void Scheduler::Retry(const RunPtr& run, bool each_alone) {
-  Batch& batch = run->batch;
+// One bad request among n costs the others about log2(n) further runs, and each of them still gets its own answer.
+void Scheduler::PushAgain(Run& run, Again again) {
+  Batch batch = std::exchange(run.batch, {});
+  const std::lock_guard lock(run.queue->share->mutex);
   queued_ += static_cast<int64_t>(batch.size());
-  const size_t step = each_alone ? 1 : (batch.size() + 1) / 2;
+  const size_t step = again == Again::kEachAlone ? 1 : (batch.size() + 1) / 2;
   for (size_t begin = 0; begin < batch.size(); begin += step) {
     Batch part;
     for (size_t i = begin; i < std::min(begin + step, batch.size()); ++i) {
-      if (each_alone) batch[i].key.clear();
+      if (again == Again::kEachAlone) batch[i].key.clear();
       part.push_back(std::move(batch[i]));
     }
-    run->queue->lane.PushBatch(std::move(part));
+    run.queue->lane.PushBatch(std::move(part));
   }
-  batch.clear();
-  turns_.Add(run->queue);
 }
 
 void Scheduler::Ended(const RunPtr& run, Result<engine::RunResult> result) {
   const TimePoint now = steady_clock::now();
   const TimePoint end = run->started + run->least;
   if (now >= end) return Finish(run, std::move(result), now);
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(turns_mutex_);
   timers_.emplace(end, [this, run, result = std::move(result)]() mutable {
     const TimePoint ended = steady_clock::now();
     if (result) result->took = ended - run->started;
     Finish(run, std::move(result), ended);
   });
-  if (end < timer_at_) timer_wake_.notify_one();
+  WakeTimerAt(end);
 }
 
 void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, TimePoint now) {
   const Duration held = now - run->started;
   std::optional<std::vector<engine::TensorMap>> parts;
   if (result) parts = Split(std::move(result->outputs), run->batch, run->rows_padded);
-  const bool uneven = result && !parts;
-  const bool poisoned = !result && run->batch.size() > 1 && MayBeCausedByOneRequest(result.error());
+  Again again = Again::kNot;
+  if (result && !parts) again = Again::kEachAlone;
+  if (!result && run->batch.size() > 1 && MayBeCausedByOneRequest(result.error())) again = Again::kInHalves;
+  QueueState& queue = *run->queue;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(queue.share->mutex);
     const std::string& signature = run->batch.front().request.signature;
-    if (result) run->queue->forecast.Record(signature, run->bytes, held, now);
-    if (uneven) run->queue->unbatchable.insert(signature);
-    if (uneven || poisoned) Retry(run, uneven);
-    Turns::End(*run->queue->share, run->charged, held);
-    FreeSlot(*run, now);
+    if (result) queue.forecast.Record(signature, run->bytes, held, now);
+    if (again == Again::kEachAlone) queue.unbatchable.insert(signature);
+    Turns::End(*queue.share, run->charged, held);
+    if (!run->background) queue.share->usage.Ended(now);
   }
-  Pump(false);
+  if (again != Again::kNot || !slots_.FreeIfNoneWaits(run->background)) PassOnSlot(run, again);
   const auto rows = static_cast<int>(RowsOf(run->batch));
   const auto traced = TracedOf(run->batch);
   for (size_t i = 0; i < run->batch.size(); ++i) {

@@ -1,56 +1,71 @@
 #include "serving-node/batching/turns.h"
 
 #include <algorithm>
+#include <mutex>
+#include <utility>
 
 namespace longshore::batching {
+namespace {
 
-void Turns::Add(const WaiterPtr& waiter) {
-  if (waiter->in_turns || waiter->lane.size() == 0) return;
-  waiter->in_turns = true;
-  waiting_.push_back(waiter);
+bool IsWaiting(const Waiter& waiter) {
+  const std::lock_guard lock(waiter.share->mutex);
+  return waiter.lane.size() > 0;
 }
 
-void Turns::Remove(const WaiterPtr& waiter) {
-  if (!waiter->in_turns) return;
-  waiter->in_turns = false;
-  waiting_.remove(waiter);
+}  // namespace
+
+void Turns::Update(const WaiterPtr& waiter) {
+  const bool waits = IsWaiting(*waiter);
+  if (waits == waiter->in_turns) return;
+  waiter->in_turns = waits;
+  if (waits) {
+    waiting_.push_back(waiter);
+  } else {
+    waiting_.remove(waiter);
+  }
 }
 
-bool Turns::IsBefore(const Waiter& a, const Waiter& b, TimePoint now) const {
-  if (a.share == b.share) return a.lane.FirstRank(now) < b.lane.FirstRank(now);
-  return StartOf(a) < StartOf(b);
+void Turns::MoveToEnd(const WaiterPtr& waiter) {
+  if (std::exchange(waiter->in_turns, false)) waiting_.remove(waiter);
+  Update(waiter);
+}
+
+std::optional<Turns::Candidate> Turns::CandidateOf(const WaiterPtr& waiter, TimePoint now) const {
+  const std::lock_guard lock(waiter->share->mutex);
+  const auto ready_at = waiter->lane.ReadyAt();
+  if (!ready_at || *ready_at > now) return std::nullopt;
+  return Candidate{&waiter, waiter->lane.FirstRank(now), StartOf(*waiter->share)};
+}
+
+bool Turns::IsBefore(const Candidate& a, const Candidate& b) {
+  if ((*a.waiter)->share == (*b.waiter)->share) return a.first < b.first;
+  return a.start < b.start;
 }
 
 Turns::WaiterPtr Turns::Next(TimePoint now) const {
-  const WaiterPtr* next = nullptr;
+  std::optional<Candidate> next;
   for (const WaiterPtr& waiter : waiting_) {
-    const auto ready_at = waiter->lane.ReadyAt();
-    if (!ready_at || *ready_at > now) continue;
-    if (next == nullptr || IsBefore(*waiter, **next, now)) next = &waiter;
+    const auto candidate = CandidateOf(waiter, now);
+    if (candidate && (!next || IsBefore(*candidate, *next))) next = candidate;
   }
-  return next == nullptr ? nullptr : *next;
+  return next ? *next->waiter : nullptr;
 }
 
-size_t Turns::WaitingBeside(const Waiter& waiter) const {
-  size_t waiting = 0;
-  for (const WaiterPtr& other : waiting_) {
-    if (other.get() != &waiter && other->share == waiter.share) waiting += other->lane.size();
+TimePoint Turns::ReadyAt() const {
+  TimePoint earliest = TimePoint::max();
+  for (const WaiterPtr& waiter : waiting_) {
+    const std::lock_guard lock(waiter->share->mutex);
+    earliest = std::min(earliest, waiter->lane.ReadyAt().value_or(TimePoint::max()));
   }
-  return waiting;
+  return earliest;
 }
 
 void Turns::Begin(Waiter& waiter, Duration at_least) {
-  floor_ = StartOf(waiter);
-  waiter.share->used = floor_ + at_least;
-}
-
-std::optional<TimePoint> Turns::ReadyAt() const {
-  std::optional<TimePoint> earliest;
-  for (const WaiterPtr& waiter : waiting_) {
-    const auto ready_at = waiter->lane.ReadyAt();
-    if (ready_at) earliest = std::min(earliest.value_or(TimePoint::max()), *ready_at);
+  const Duration start = StartOf(*waiter.share);
+  waiter.share->used = start + at_least;
+  Duration floor = floor_.load();
+  while (floor < start && !floor_.compare_exchange_weak(floor, start)) {
   }
-  return earliest;
 }
 
 }  // namespace longshore::batching

@@ -1,5 +1,4 @@
-// Decides which queue runs its batch next: fair sharing of a node's run time. No threads, no clock: time is an
-// argument.
+// Decides which queue runs its batch next: fair sharing of a node's run time. No clock: time is an argument.
 //
 // Every share counts the run time that it used. Among the queues with a ready batch, the one whose share has used least
 // runs next. A share is charged the expected minimum when a batch begins, corrected to the measured time when the batch
@@ -14,58 +13,55 @@
 // for refusals only: a version with less traffic has smaller batches, which hold all its waiting requests more often.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <list>
 #include <memory>
 #include <optional>
 
-#include "serving-node/batching/lane.h"
+#include "serving-node/batching/share.h"
 
 namespace longshore::batching {
 
-struct Share {
-  Duration used{0};
-};
-
-// What Turns needs to know about a queue.
-struct Waiter {
-  Waiter(const Options& options, std::shared_ptr<Share> its_share) : lane(options), share(std::move(its_share)) {}
-
-  Lane lane;
-  const std::shared_ptr<Share> share;
-  bool in_turns = false;
-};
-
+// Calls must not run at the same time, except that of Begin. All functions but Begin and End take the locks of shares.
 class Turns {
  public:
   using WaiterPtr = std::shared_ptr<Waiter>;
 
-  // Adds a queue that has waiting requests. Does nothing if it was added already, or if its lane is empty.
-  void Add(const WaiterPtr& waiter);
-  void Remove(const WaiterPtr& waiter);
+  // Adds the queue if requests wait in it, and removes it otherwise.
+  void Update(const WaiterPtr& waiter);
+  // Call it when a batch was taken from the queue: other queues with an equal right go first then.
+  void MoveToEnd(const WaiterPtr& waiter);
 
-  // Returns the queue whose ready batch runs next; null if no batch is ready. The queue stays in the list until Remove.
+  // Returns the queue whose ready batch runs next; null if no batch is ready. The queue stays in the list until Update.
   WaiterPtr Next(TimePoint now) const;
-  // Returns the number of requests that wait in the other queues with the same share.
-  size_t WaitingBeside(const Waiter& waiter) const;
+  // Returns when the next batch is or becomes ready; TimePoint::max() if no requests wait.
+  TimePoint ReadyAt() const;
 
-  // Call it when a batch of `waiter` begins; charges the share with `at_least`. This must be a lower bound of the run
-  // time: a higher charge could raise floor_, and with it the used time of other shares, which then get less time than
-  // is fair.
+  // Call it when a batch of `waiter` begins, under the lock of its share; charges the share with `at_least`. This must
+  // be a lower bound of the run time: a higher charge could raise floor_, and with it the used time of other shares,
+  // which then get less time than is fair.
   void Begin(Waiter& waiter, Duration at_least);
-  // Call it when a batch that was charged with `charged` has ended after `took`. Its queue may no longer exist.
+  // Call it when a batch that was charged with `charged` has ended after `took`, under the lock of the share. The queue
+  // of the batch may no longer exist.
   static void End(Share& share, Duration charged, Duration took) { share.used += took - charged; }
-
-  // Returns when the next batch is or becomes ready; nullopt if no requests wait.
-  std::optional<TimePoint> ReadyAt() const;
 
   const std::list<WaiterPtr>& waiting() const { return waiting_; }
 
  private:
-  Duration StartOf(const Waiter& waiter) const { return std::max(waiter.share->used, floor_); }
-  bool IsBefore(const Waiter& a, const Waiter& b, TimePoint now) const;
+  // A queue with a ready batch.
+  struct Candidate {
+    const WaiterPtr* waiter;
+    Rank first;
+    Duration start;
+  };
 
-  std::list<WaiterPtr> waiting_;  // The queue that has waited longest for its turn is first.
-  Duration floor_{0};             // StartOf the queue whose batch began last. No share counts as less.
+  Duration StartOf(const Share& share) const { return std::max(share.used, floor_.load()); }
+  std::optional<Candidate> CandidateOf(const WaiterPtr& waiter, TimePoint now) const;
+  static bool IsBefore(const Candidate& a, const Candidate& b);
+
+  std::list<WaiterPtr> waiting_;               // The queue that has waited longest for its turn is first.
+  std::atomic<Duration> floor_ = Duration(0);  // StartOf the queue whose batch began last. No share counts as less.
 };
 
 }  // namespace longshore::batching

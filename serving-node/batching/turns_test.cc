@@ -39,7 +39,7 @@ class Simulation {
       task.number = ++requests_;
       models_[model].queue->lane.Push(std::move(task));
     }
-    turns_.Add(models_[model].queue);
+    turns_.Update(models_[model].queue);
     Start();
   }
 
@@ -85,8 +85,7 @@ class Simulation {
       // The charge is sometimes 0 (nothing known) and otherwise less than the run time, as with Forecast.
       const Duration charged = requests_ % 3 == 0 ? Duration(0) : model.run / 2;
       turns_.Begin(*next, charged);
-      turns_.Remove(next);
-      turns_.Add(next);
+      turns_.MoveToEnd(next);
       running_.emplace(now_ + model.run, Running{at, charged, model.run});
     }
   }

@@ -246,11 +246,19 @@ Status CheckChannelArguments(const Flags& flags) {
 
 // The flags of TensorFlow Serving that take a text. There, an empty text has the same effect as no flag, and scripts
 // pass one when a variable is not set: --ssl_config_file=$FILE.
-constexpr std::array kMayBeEmpty = {
-    "batching_parameters_file", "grpc_channel_arguments", "grpc_socket_path",     "mixed_precision",
-    "model_base_path",          "model_config_file",      "model_name",           "monitoring_config_file",
-    "platform_config_file",     "saved_model_tags",       "ssl_config_file",      "tensorflow_session_config_file",
-    "thread_pool_factory_config_file"};
+constexpr std::array kMayBeEmpty = {"batching_parameters_file",
+                                    "grpc_channel_arguments",
+                                    "grpc_socket_path",
+                                    "mixed_precision",
+                                    "model_base_path",
+                                    "model_config_file",
+                                    "model_name",
+                                    "monitoring_config_file",
+                                    "platform_config_file",
+                                    "saved_model_tags",
+                                    "ssl_config_file",
+                                    "tensorflow_session_config_file",
+                                    "thread_pool_factory_config_file"};
 
 bool IsEmptyText(const std::string& argument) {
   return std::ranges::any_of(kMayBeEmpty, [&](const char* name) { return argument == fmt::format("--{}=", name); });
