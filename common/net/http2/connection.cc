@@ -25,6 +25,7 @@ constexpr int kReadsMax = 4;          // Per turn, so that one connection does n
 constexpr int kBatchesMax = 8;        // Per turn, for the same reason.
 constexpr size_t kPartsMax = 64;      // Per system call.
 constexpr size_t kTlsPartsMax = 1;    // OpenSSL encrypts one piece of memory at a time.
+constexpr int kPauseBytes = 64 << 10;  // A pause does not end earlier for fewer bytes.
 constexpr size_t kWaitingFrames = 4;  // For each stream that may be open. If more wait, nothing is read.
 constexpr auto kLingerTime = milliseconds(1000);
 constexpr auto kAnnounceTime = milliseconds(3000);  // The client gets so long to answer the announcement of the end.
@@ -155,14 +156,22 @@ void Connection::Read() {
   stream_.async_read_some(asio::buffer(room.data(), room.size()), Guarded(&Connection::OnTlsRead));
 }
 
-// The pauses of all connections end together, so that one wake-up of the thread serves them all.
+// The pauses of all connections end together, so that one wake-up of the thread serves them all. Asio watches the socket
+// all the time, so the kernel must not report every few bytes.
 void Connection::PauseReading() {
   is_paused_ = true;
+  ReportFrom(kPauseBytes);
   pause_timer_.expires_at(std::chrono::ceil<milliseconds>(Clock::now()));
   pause_timer_.async_wait(Guarded([](Connection& self, const Error& error) {
     self.is_paused_ = false;
+    self.ReportFrom(1);
     if (!error) self.Read();
   }));
+}
+
+// Lets the kernel report received bytes when there are so many.
+void Connection::ReportFrom(int bytes) {
+  setsockopt(stream_.socket().native_handle(), SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
 }
 
 void Connection::OnReadable(const Error& error) {

@@ -73,6 +73,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool IsFull() const;
   void Read();
   void PauseReading();
+  void ReportFrom(int bytes);
   void OnReadable(const Error& error);
   void OnTlsRead(const Error& error, size_t bytes);
   bool ReceiveOnce();
