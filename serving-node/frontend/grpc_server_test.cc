@@ -347,6 +347,18 @@ TEST_F(GrpcHealth, ReportsWhetherTheServerServes) {
   EXPECT_EQ(Check("x").error().code, Code::kNotFound);
 }
 
+TEST_F(GrpcHealth, ListsAllServices) {
+  server_->SetServing(true);
+  ::grpc::ClientContext context;
+  ::grpc::health::v1::HealthListResponse list;
+  ASSERT_TRUE(health_->List(&context, {}, &list).ok());
+  ASSERT_TRUE(list.statuses().contains("tensorflow.serving.PredictionService"));
+  for (const auto& [service, response] : list.statuses()) {
+    EXPECT_EQ(Check(service), response.status()) << service;
+    EXPECT_EQ(response.status(), HealthCheckResponse::SERVING) << service;
+  }
+}
+
 TEST_F(GrpcHealth, AWatchReceivesChangesAndEndsWhenTheServerDrains) {
   ::grpc::ClientContext context;
   const auto watch = health_->Watch(&context, HealthCheckRequest());

@@ -15,6 +15,8 @@ namespace {
 
 using ::grpc::health::v1::HealthCheckRequest;
 using ::grpc::health::v1::HealthCheckResponse;
+using ::grpc::health::v1::HealthListRequest;
+using ::grpc::health::v1::HealthListResponse;
 using grpc_server::Call;
 using CallPtr = std::shared_ptr<Call>;
 
@@ -108,6 +110,13 @@ Result<HealthCheckResponse> HealthService::Check(const HealthCheckRequest& reque
   return response;
 }
 
+HealthListResponse HealthService::List() {
+  HealthListResponse response;
+  const std::lock_guard lock(mutex_);
+  for (const std::string_view name : kNames) (*response.mutable_statuses())[std::string(name)].set_status(status());
+  return response;
+}
+
 void HealthService::Remove(const WatcherPtr& watcher) {
   const std::lock_guard lock(mutex_);
   watchers_.erase(watcher);
@@ -133,6 +142,8 @@ void HealthService::AddTo(grpc_server::Service& service) {
   const std::string prefix = "/grpc.health.v1.Health/";
   service.Add(prefix + "Check", grpc_server::Unary<HealthCheckRequest, HealthCheckResponse>(
                                     [this](const HealthCheckRequest& request) { return Check(request); }));
+  service.Add(prefix + "List", grpc_server::Unary<HealthListRequest, HealthListResponse>(
+                                   [this](const HealthListRequest&) -> Result<HealthListResponse> { return List(); }));
   service.Add(prefix + "Watch",
               {.kind = grpc_server::Method::Kind::kStreaming, .handler = [this](const CallPtr& call) { Watch(call); }});
 }

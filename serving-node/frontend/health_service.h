@@ -29,6 +29,7 @@ class HealthService {
 
   ServingStatus status() const;  // Requires that mutex_ is held.
   Result<::grpc::health::v1::HealthCheckResponse> Check(const ::grpc::health::v1::HealthCheckRequest& request);
+  ::grpc::health::v1::HealthListResponse List();
   void Watch(const std::shared_ptr<grpc_server::Call>& call);
   void Remove(const WatcherPtr& watcher);
   void AdvanceAll();

@@ -233,7 +233,7 @@ def test_a_binary_body_needs_a_header_that_fits(half):
     assert split(infer(half, mixed))[1] == [Y.tobytes()]
 
 
-# Triton's http_server.cc, GetInferenceHeaderLength. Triton's asynchronous Python client sends this type with every body.
+# GetInferenceHeaderLength of Triton's HTTP server. Triton's asynchronous Python client sends this type with every body.
 @pytest.mark.contract("O11")
 @pytest.mark.parametrize("content_type", ["application/octet-stream", "text/plain"])
 def test_json_may_have_any_content_type(half, content_type):

@@ -21,12 +21,12 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kReadsMax = 4;          // Per turn, so that one connection does not keep others waiting.
-constexpr int kBatchesMax = 8;        // Per turn, for the same reason.
-constexpr size_t kPartsMax = 64;      // Per system call.
-constexpr size_t kTlsPartsMax = 1;    // OpenSSL encrypts one piece of memory at a time.
+constexpr int kReadsMax = 4;           // Per turn, so that one connection does not keep others waiting.
+constexpr int kBatchesMax = 8;         // Per turn, for the same reason.
+constexpr size_t kPartsMax = 64;       // Per system call.
+constexpr size_t kTlsPartsMax = 1;     // OpenSSL encrypts one piece of memory at a time.
 constexpr int kPauseBytes = 64 << 10;  // A pause does not end earlier for fewer bytes.
-constexpr size_t kWaitingFrames = 4;  // For each stream that may be open. If more wait, nothing is read.
+constexpr size_t kWaitingFrames = 4;   // For each stream that may be open. If more wait, nothing is read.
 constexpr auto kLingerTime = milliseconds(1000);
 constexpr auto kAnnounceTime = milliseconds(3000);  // The client gets so long to answer the announcement of the end.
 
@@ -156,8 +156,8 @@ void Connection::Read() {
   stream_.async_read_some(asio::buffer(room.data(), room.size()), Guarded(&Connection::OnTlsRead));
 }
 
-// The pauses of all connections end together, so that one wake-up of the thread serves them all. Asio watches the socket
-// all the time, so the kernel must not report every few bytes.
+// The pauses of all connections end together, so that one wake-up of the thread serves them all. Asio watches the
+// socket all the time, so the kernel must not report every few bytes.
 void Connection::PauseReading() {
   is_paused_ = true;
   ReportFrom(kPauseBytes);

@@ -50,7 +50,7 @@ Result<std::string> ToText(const Result<Message>& message) {
 }
 
 // Returns the size of the JSON if the request has the header; without it, the whole body is JSON, whatever its type is
-// (GetInferenceHeaderLength in Triton's http_server.cc). InvalidArgument if the header is not one number.
+// (Triton's GetInferenceHeaderLength). InvalidArgument if the header is not one number.
 Result<std::optional<size_t>> JsonBytesOf(const Request& request) {
   const auto values = http::ValuesOf(request.headers, kHeaderLength);
   if (values.size() > 1) return InvalidArgument("the header {} occurs more than once", kHeaderLength);
