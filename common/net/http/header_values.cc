@@ -35,10 +35,6 @@ std::vector<std::string_view> ValuesOf(const Headers& headers, std::string_view 
   return values;
 }
 
-bool HasMediaType(std::string_view content_type, std::string_view type) {
-  return EqualsIgnoringCase(Trimmed(content_type.substr(0, content_type.find(';'))), type);
-}
-
 Coding CodingOf(const Headers& headers) {
   Coding coding = Coding::kNone;
   for (const std::string_view value : ValuesOf(headers, "content-encoding")) {

@@ -20,10 +20,6 @@ std::vector<std::string_view> ListOf(std::string_view value);
 // Returns all values of the header. Requires: name in lower case.
 std::vector<std::string_view> ValuesOf(const Headers& headers, std::string_view name);
 
-// Returns whether the value of a Content-Type has this type, whatever its parameters: "text/plain; charset=utf-8" has
-// "text/plain". Requires: type in lower case.
-bool HasMediaType(std::string_view content_type, std::string_view type);
-
 // How the body of a request is coded (Content-Encoding). kPacked: gzip or deflate.
 enum class Coding { kNone, kPacked, kUnknown };
 

@@ -13,13 +13,6 @@ TEST(HeaderValues, ListsHaveElementsWithoutBlanks) {
   EXPECT_THAT(ListOf(" , "), IsEmpty());
 }
 
-TEST(HeaderValues, AMediaTypeMayHaveParameters) {
-  for (const char* value : {"text/plain", "Text/Plain; charset=utf-8", " text/plain ;x"})
-    EXPECT_TRUE(HasMediaType(value, "text/plain")) << value;
-  for (const char* value : {"", "text/plainer", "x;text/plain", "text/plain2;", "application/json"})
-    EXPECT_FALSE(HasMediaType(value, "text/plain")) << value;
-}
-
 TEST(HeaderValues, ACodingIsComparedAsAWholeWord) {
   const auto of = [](std::initializer_list<const char*> values) {
     Headers headers = {{"accept", "gzip"}};

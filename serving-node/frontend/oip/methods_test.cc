@@ -324,13 +324,11 @@ TEST_F(OipServers, RefuseALargeBodyThatIsNotAnInferenceWithTheLimit) {
   }
 }
 
-TEST_F(OipServers, ReadTheHeadersOfABinaryBodyAsWholeWords) {
+TEST_F(OipServers, ReadTheSizeOfTheJsonFromOneHeaderWhateverTheTypeOfTheBodyIs) {
   const auto infer = [this](const std::string& headers) { return FetchInfer("digits", kBody, headers); };
   const std::string length = "Inference-Header-Content-Length: " + std::to_string(strlen(kBody)) + "\r\n";
-  EXPECT_THAT(infer("Content-Type: application/octet-stream; charset=binary\r\n"),
-              AllOf(HasSubstr("400"), HasSubstr("is missing")));
+  EXPECT_THAT(infer("Content-Type: application/octet-stream; charset=binary\r\n"), HasSubstr("200 OK"));
   EXPECT_THAT(infer("Content-Type: Application/Octet-Stream; x=y\r\n" + length), HasSubstr("200 OK"));
-  EXPECT_THAT(infer("Content-Type: application/octet-stream2\r\n"), HasSubstr("200 OK"));
   EXPECT_THAT(infer(length + length), AllOf(HasSubstr("400"), HasSubstr("more than once")));
 }
 
