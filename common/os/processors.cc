@@ -57,7 +57,7 @@ int Processors(const Path& root) {
   while (group) {
     const auto cpu_max = ReadFile(root / "sys/fs/cgroup" / *group / "cpu.max");
     const auto limit = cpu_max ? ProcessorsOfLimit(*cpu_max) : std::nullopt;
-    if (limit) processors = std::min(processors, static_cast<int>(std::ceil(*limit)));
+    if (limit) processors = static_cast<int>(std::min<double>(processors, std::ceil(*limit)));
     group = group->empty() ? std::nullopt : std::optional(group->parent_path());
   }
   return std::max(1, processors);

@@ -7,6 +7,7 @@
 
 #include "common/net/grpc_server/server.h"
 #include "common/os/log.h"
+#include "common/os/processors.h"
 #include "common/os/ticker.h"
 #include "controller/nodes/nodes.h"
 #include "controller/nodes/stream.h"
@@ -21,8 +22,6 @@ constexpr auto kIdleTime = milliseconds(60'000);  // A node opens its stream as 
 // A node does not read while it stores a state, and its disk may be slow.
 constexpr auto kReadTime = milliseconds(60'000);
 
-int Processors() { return std::max(2, static_cast<int>(std::thread::hardware_concurrency())); }
-
 http2::Options ServerOptions(const Options& options) {
   http2::Options http2{.address = options.address,
                        .tls = options.tls,
@@ -33,6 +32,8 @@ http2::Options ServerOptions(const Options& options) {
                        .keepalive_time = options.ping_after,
                        .keepalive_timeout = options.ping_timeout};
   http2.limits.answer_time.grace = kReadTime;
+  // A node has one stream: a message that arrives, one that is handled, and room for those that are refused.
+  http2.limits.bytes_max = 2 * static_cast<size_t>(options.message_bytes_max) + (size_t{1} << 20);
   return http2;
 }
 

@@ -34,13 +34,14 @@ sigset_t BlockSignals() {
   return signals;
 }
 
-Status Serve(const flags::Flags& flags) {
+Status Serve(const flags::Flags& flags, const std::vector<std::string>& notes) {
   // Debian's Abseil checks for deadlocks at every lock that gRPC takes, which costs about 5 % of a short request.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const sigset_t signals = BlockSignals();
   RETURN_IF_ERROR(InitLog("longshore-node", flags.observe.log_level));
   if (flags.limits.gpu_memory_fraction > 0)
     spdlog::warn("--per_process_gpu_memory_fraction has no effect: the engine runs on the CPU");
+  for (const std::string& note : notes) spdlog::warn("{}", ForLog(note));
   ASSIGN_OR_RETURN(const auto node, Node::Start(flags));
   bool asked = false;
   while (!node->left()) {
@@ -87,7 +88,7 @@ int Main(const std::vector<std::string>& arguments) {
     std::fputs(parsed->print.c_str(), stdout);
     return EXIT_SUCCESS;
   }
-  const Status served = parsed ? Serve(parsed->flags) : tl::make_unexpected(parsed.error());
+  const Status served = parsed ? Serve(parsed->flags, parsed->notes) : tl::make_unexpected(parsed.error());
   if (served) return EXIT_SUCCESS;
   std::fprintf(stderr, "longshore-node: %s\n", served.error().message.c_str());
   return EXIT_FAILURE;

@@ -39,10 +39,11 @@ void Scheduler::Stop() {
 
 void Scheduler::SetLimits(Limits limits) {
   Work work;
+  const int limit = LimitOf(limits);
   {
     const std::lock_guard lock(turns_mutex_);
     simulated_run_ = limits.simulated_run;
-    slots_.SetLimit(LimitOf(limits));
+    slots_.SetLimit(limit);
     StartReady(steady_clock::now(), &work);
   }
   Do(std::move(work), false);
@@ -85,7 +86,7 @@ void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks, TimePoint n
     task.number = arrivals_.fetch_add(1, std::memory_order_relaxed);
     if (task.terms.cancelled.stop_possible()) WatchCancellation(queue, &task);
   }
-  const TimePoint deadline = tasks.front().terms.deadline;
+  const StatePtr kept = queue;  // The queue may be destroyed as soon as it is released.
   std::optional<Error> refused;
   std::optional<Dropped> displaced;
   size_t waiting = 0;
@@ -102,13 +103,14 @@ void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks, TimePoint n
     const std::lock_guard lock(turns_mutex_);
     if (displaced) turns_.Update(displaced->queue);
     turns_.Update(queue);
-    WakeTimerAt(ExpiryAt(deadline));
+    // Other threads may have pushed to the queue, too, before it was in the list of the turns.
+    WakeTimerAt(ExpiryAt(NextDeadlineOf(*queue)));
     StartReady(now, &work);
   }
   if (displaced) Answer(displaced->queue, &displaced->task, tl::make_unexpected(QueueIsFull(waiting)));
   for (size_t i = 0; refused && i < tasks.size(); ++i) Answer(queue, &tasks[i], tl::make_unexpected(*refused));
   Do(std::move(work), true);
-  Release(queue);
+  Release(kept);
 }
 
 // The callback never outlives the queue, because Answer destroys it before it answers the request.
@@ -337,6 +339,11 @@ void Scheduler::DropBackground(const StatePtr& drained, TimePoint now, Work* wor
       background_.emplace_back(queue, std::move(task));
     }
   }
+}
+
+TimePoint Scheduler::NextDeadlineOf(const QueueState& queue) {
+  const std::lock_guard lock(queue.share->mutex);
+  return queue.next_deadline;
 }
 
 void Scheduler::WakeTimerAt(TimePoint at) {

@@ -21,6 +21,7 @@
 // push and the look hold the lock of the share one after the other. If the push is first, the look finds the request.
 // Otherwise the check sees the changed state. The mark and the slots are one atomic word, so a run that ends either
 // sees the mark, or has freed its slot before the mark is set, and then the thread that sets it takes the slot instead.
+// A queue that is not in the list yet is not found; the thread that puts it there wakes the timer for all its requests.
 #pragma once
 
 #include <atomic>
@@ -103,6 +104,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void StartBackground(TimePoint now, Work* work);
   void PushAgain(Run& run, Again again);
   TimePoint NextDeadline() const;
+  static TimePoint NextDeadlineOf(const QueueState& queue);
   void DropExpired(TimePoint now, Work* work);
   void DropBackground(const StatePtr& drained, TimePoint now, Work* work);
   void WakeTimerAt(TimePoint at);

@@ -348,14 +348,16 @@ TEST_F(GrpcHealth, ReportsWhetherTheServerServes) {
 }
 
 TEST_F(GrpcHealth, ListsAllServices) {
-  server_->SetServing(true);
-  ::grpc::ClientContext context;
-  ::grpc::health::v1::HealthListResponse list;
-  ASSERT_TRUE(health_->List(&context, {}, &list).ok());
-  ASSERT_TRUE(list.statuses().contains("tensorflow.serving.PredictionService"));
-  for (const auto& [service, response] : list.statuses()) {
-    EXPECT_EQ(Check(service), response.status()) << service;
-    EXPECT_EQ(response.status(), HealthCheckResponse::SERVING) << service;
+  for (const auto expected : {HealthCheckResponse::NOT_SERVING, HealthCheckResponse::SERVING}) {
+    server_->SetServing(expected == HealthCheckResponse::SERVING);
+    ::grpc::ClientContext context;
+    ::grpc::health::v1::HealthListResponse list;
+    ASSERT_TRUE(health_->List(&context, {}, &list).ok());
+    ASSERT_TRUE(list.statuses().contains("tensorflow.serving.PredictionService"));
+    for (const auto& [service, response] : list.statuses()) {
+      EXPECT_EQ(response.status(), expected) << service;
+      EXPECT_EQ(Check(service), response.status()) << service;
+    }
   }
 }
 

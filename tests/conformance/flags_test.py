@@ -157,7 +157,7 @@ def test_the_environment_of_the_official_image_names_the_model(tmp_path, monkeyp
         assert answer.model_spec.name == "half_plus_two_tf1"
 
 
-# Scripts write --ssl_config_file=$FILE, and FILE may be unset. tensorflow_model_server's default of these flags is the empty text.
+# Scripts write --ssl_config_file=$FILE, and FILE may be unset.
 @pytest.mark.contract("F13")
 def test_an_empty_text_has_the_effect_of_no_flag(tmp_path):
     names = ("batching_parameters_file", "grpc_channel_arguments", "grpc_socket_path", "mixed_precision", "model_config_file",
@@ -165,3 +165,4 @@ def test_an_empty_text_has_the_effect_of_no_flag(tmp_path):
              "tensorflow_session_config_file", "thread_pool_factory_config_file")
     with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", *(f"--{name}=" for name in names)) as node:
         node.serving()
+        assert "--ssl_config_file= has no effect, because it is empty" in node.log.read_text()

@@ -23,9 +23,11 @@ std::pair<std::string, std::string> Encoded(std::string name, std::string_view v
   return {std::move(name), std::move(text)};
 }
 
-// Whether a request that failed with this code was probably refused, or came too late, because of too much work.
+// Whether a request that failed with this code was probably refused, or came too late, because of too much work. Other
+// reasons for these codes are rare, and then cost a millisecond. A full node answers kAborted to another node.
 bool MeansTooMuchWork(Code code) {
-  return code == Code::kUnavailable || code == Code::kResourceExhausted || code == Code::kDeadlineExceeded;
+  return code == Code::kUnavailable || code == Code::kResourceExhausted || code == Code::kDeadlineExceeded ||
+         code == Code::kAborted;
 }
 
 template <typename List>

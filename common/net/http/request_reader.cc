@@ -80,7 +80,7 @@ std::optional<Response> RequestReader::CheckHead() const {
   int hosts = 0;
   int authorizations = 0;
   bool coded = false;
-  bool has_length = true;  // Whether each Content-Length is a number.
+  bool lengths_are_numbers = true;  // Each Content-Length.
   for (const auto& each : head) {
     ++fields;
     switch (each.name()) {
@@ -88,7 +88,7 @@ std::optional<Response> RequestReader::CheckHead() const {
       case field::authorization: ++authorizations; break;
       case field::transfer_encoding: coded = true; break;
       case field::content_length:
-        has_length &= each.value().find_first_not_of("0123456789") == each.value().npos;
+        lengths_are_numbers &= each.value().find_first_not_of("0123456789") == each.value().npos;
         break;
       default: break;
     }
@@ -96,7 +96,7 @@ std::optional<Response> RequestReader::CheckHead() const {
   if (coded && (head.version() < 11 || !parser_->chunked())) {
     return TextResponse(400, "malformed HTTP request: a Transfer-Encoding needs HTTP/1.1 and must end with chunked");
   }
-  if (!has_length) {
+  if (!lengths_are_numbers) {
     return TextResponse(400, "malformed HTTP request: the Content-Length is not a number");
   }
   if (hosts > 1) return TextResponse(400, "malformed HTTP request: several Host headers");

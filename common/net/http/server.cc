@@ -33,7 +33,7 @@ constexpr auto kClockTick = milliseconds(100);  // A timeout may take effect thi
 class AsioServer final : public Server {
  public:
   AsioServer(Options options, Handler handler, int listen_fd)
-      : context_(std::make_shared<asio::io_context>(options.threads)),  // One thread needs fewer wake-ups and locks.
+      : context_(std::make_shared<asio::io_context>(options.threads)),  // One thread wakes no other. All may post.
         server_(std::make_shared<ServerState>(std::move(options), std::move(handler))),
         work_(context_->get_executor()),
         strand_(context_->get_executor()),

@@ -25,7 +25,7 @@ constexpr int kReadsMax = 4;           // Per turn, so that one connection does 
 constexpr int kBatchesMax = 8;         // Per turn, for the same reason.
 constexpr size_t kPartsMax = 64;       // Per system call.
 constexpr size_t kTlsPartsMax = 1;     // OpenSSL encrypts one piece of memory at a time.
-constexpr int kPauseBytes = 64 << 10;  // A pause does not end earlier for fewer bytes.
+constexpr int kPauseBytes = 64 << 10;  // In a pause, the kernel does not report fewer bytes.
 constexpr size_t kWaitingFrames = 4;   // For each stream that may be open. If more wait, nothing is read.
 constexpr auto kLingerTime = milliseconds(1000);
 constexpr auto kAnnounceTime = milliseconds(3000);  // The client gets so long to answer the announcement of the end.
@@ -164,8 +164,10 @@ void Connection::PauseReading() {
   pause_timer_.expires_at(std::chrono::ceil<milliseconds>(Clock::now()));
   pause_timer_.async_wait(Guarded([](Connection& self, const Error& error) {
     self.is_paused_ = false;
+    if (error || self.state_ == State::kClosed) return;
     self.ReportFrom(1);
-    if (!error) self.Read();
+    self.session_->TakePause();  // Each pause follows a read, so that streams which end without one cannot prolong it.
+    self.Read();
   }));
 }
 
@@ -368,7 +370,7 @@ void Connection::Check(TimePoint now) {
     CheckBy(WrittenBy());
   }
   const TimePoint ping_at = received_at_ + options.keepalive_time;
-  if (now < ping_at) pinged_at_ = TimePoint::max();
+  if (now < ping_at || received_at_ > pinged_at_) pinged_at_ = TimePoint::max();
   if (pinged_at_ != TimePoint::max() && now - pinged_at_ >= options.keepalive_timeout) return Close();
   if (now >= ping_at && pinged_at_ == TimePoint::max()) {
     pinged_at_ = now;

@@ -22,7 +22,7 @@ constexpr auto kClockTick = milliseconds(100);  // A time limit of a connection 
 class AsioServer final : public Server {
  public:
   AsioServer(Options options, MakeStream make, const std::vector<int>& sockets)
-      : context_(std::make_shared<asio::io_context>(options.threads)),  // One thread needs fewer wake-ups and locks.
+      : context_(std::make_shared<asio::io_context>(options.threads)),  // One thread wakes no other. All may post.
         server_(std::make_shared<ServerState>(std::move(options), std::move(make))),
         work_(context_->get_executor()),
         port_(process::LocalPort(sockets.front()).value_or(0)) {

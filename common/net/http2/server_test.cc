@@ -281,6 +281,17 @@ TEST(Http2Server, ClosesAConnectionWhoseClientDoesNotAnswerPings) {
   EXPECT_TRUE(AwaitConnections(*server, 0));
 }
 
+// Also if the next ping is due before the time for the answer to the last one has passed.
+TEST(Http2Server, KeepsAConnectionWhoseClientAnswersPings) {
+  const auto server = StartServer({.keepalive_time = milliseconds(50), .keepalive_timeout = milliseconds(300)});
+  SocketClient client(server->port());
+  client.Send();
+  for (int pings = 0; pings < 8; ++pings) {
+    ASSERT_TRUE(client.ReadOnce()) << "closed after " << pings << " pings";
+    client.Send();
+  }
+}
+
 // A window of 2 GB for the connection, as a frame.
 std::string LargeWindow() { return {"\0\0\4\x08\0\0\0\0\0\x7f\0\0\0", 13}; }
 

@@ -244,8 +244,9 @@ Status CheckChannelArguments(const Flags& flags) {
   return {};
 }
 
-// The flags of TensorFlow Serving that take a text. There, an empty text has the same effect as no flag, and scripts
-// pass one when a variable is not set: --ssl_config_file=$FILE.
+// The flags of TensorFlow Serving that take a text. Scripts pass an empty text when a variable is not set:
+// --ssl_config_file=$FILE. There, it has the effect of no flag, except that it makes the names of the model and of the
+// tag empty, which would serve nothing.
 constexpr std::array kMayBeEmpty = {"batching_parameters_file",
                                     "grpc_channel_arguments",
                                     "grpc_socket_path",
@@ -328,7 +329,11 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   refused.AddTo(app);
   try {
     std::vector<std::string> given(arguments.rbegin(), arguments.rend());
-    std::erase_if(given, IsEmptyText);
+    std::erase_if(given, [&](const std::string& argument) {
+      if (!IsEmptyText(argument)) return false;
+      parsed.notes.push_back(fmt::format("{} has no effect, because it is empty", argument));
+      return true;
+    });
     app.parse(std::move(given));
   } catch (const CLI::CallForHelp&) {
     parsed.print = app.help();
@@ -348,6 +353,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   ResolvePorts(app, flags);
   ResolveParallelism(flags);
   RETURN_IF_ERROR(refused.Check());
+  std::ranges::move(refused.Notes(), std::back_inserter(parsed.notes));
   if (flags.managed()) RETURN_IF_ERROR(CheckManaged(app, flags));
   RETURN_IF_ERROR(flags.batching.Check());
   RETURN_IF_ERROR(flags.tls.Check());

@@ -91,6 +91,7 @@ struct ParsedFlags {
   Flags flags;
   // If not empty, the program prints this text (help or version) and exits.
   std::string print;
+  std::vector<std::string> notes{};  // What the log should say about flags without an effect.
 };
 
 // Environment variables; "" if unset. MODEL_NAME and MODEL_BASE_PATH are those of the official TensorFlow Serving

@@ -23,16 +23,17 @@ constexpr std::array kSwitches = {
     Refused{"remove_unused_fields_from_bundle_metagraph", "true",
             "the engine always drops the parts of a model that it does not need"},
     Refused{"skip_initialize_tpu", kAny, ""},
-    Refused{"enable_grpc_healthcheck_service", kAny, ""},
+    Refused{"enable_grpc_healthcheck_service", kAny, "grpc.health.v1 is always served"},
 };
 
 constexpr std::array kValues = {
     Refused{"platform_config_file", "", "only SavedModels are served: use the flags of batching and of the engine"},
-    Refused{"num_tflite_pools", kAny, ""},
-    Refused{"num_tflite_interpreters_per_pool", kAny, ""},
+    Refused{"num_tflite_pools", kAny, kNoLite},
+    Refused{"num_tflite_interpreters_per_pool", kAny, kNoLite},
     Refused{"thread_pool_factory_config_file", "", "the engine has its own threads: use --threads"},
     Refused{"mixed_precision", "", "bfloat16 computation is not supported"},
-    Refused{"grpc_max_threads", kAny, ""},
+    Refused{"grpc_max_threads", kAny,
+            "requests do not use a thread each: use --max_concurrent_runs and --grpc_max_connections"},
 };
 
 bool IsHarmless(const Refused& flag, const std::string& value) {
@@ -59,6 +60,20 @@ Status RefusedFlags::Check() const {
   };
   RETURN_IF_ERROR(check(kSwitches));
   return check(kValues);
+}
+
+std::vector<std::string> RefusedFlags::Notes() const {
+  std::vector<std::string> notes;
+  const auto add = [&](const auto& flags) {
+    for (const Refused& flag : flags) {
+      const bool is_given = !given_.at(flag.name).empty();
+      if (is_given && flag.harmless == std::string_view(kAny) && *flag.why != '\0')
+        notes.push_back(fmt::format("--{} has no effect: {}", flag.name, flag.why));
+    }
+  };
+  add(kSwitches);
+  add(kValues);
+  return notes;
 }
 
 }  // namespace longshore::app::flags

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "common/base/error.h"
 
@@ -20,6 +21,8 @@ class RefusedFlags {
 
   // Call it after parsing. Returns Unimplemented, which names the first flag with an unsupported value.
   Status Check() const;
+  // One sentence for each given flag that limits nothing here.
+  std::vector<std::string> Notes() const;
 
  private:
   std::map<std::string, std::string> given_;

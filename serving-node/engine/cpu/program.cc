@@ -174,15 +174,19 @@ class ProgramMaker {
 
   // Takes the outputs that would be in the arena out of it.
   void StoreOutputs() {
+    program_->outputs_after_.resize(program_->steps_.size());
     for (const ValueId id : program_->outputs_) {
       auto& spot = program_->spots_[program_->roots_[id]];
       if (spot.storage != Program::Storage::kArena) continue;
       spot.storage = Program::Storage::kOutput;
-      Program::Output output{.root = program_->roots_[id], .sharing = {}, .kernel = std::nullopt};
+      Program::Output output{.root = program_->roots_[id], .sharing = {}};
       for (ValueId other = 0; other < program_->roots_.size(); ++other) {
         if (program_->roots_[other] == output.root) output.sharing.push_back(other);
       }
-      if (const auto made = kernels_.find(output.root); made != kernels_.end()) output.kernel = made->second;
+      if (const auto made = kernels_.find(output.root); made != kernels_.end()) {
+        output.is_of_kernel = true;
+        program_->outputs_after_[made->second].push_back(program_->computed_outputs_.size());
+      }
       program_->output_bytes_ += BytesOf(spot.type);
       program_->computed_outputs_.push_back(std::move(output));
     }
@@ -354,7 +358,7 @@ Status Program::PlaceOutputs(OwnFrame& frame) const {
   for (const Output& output : computed_outputs_) {
     Tensor& made = frame.made[output.root];
     made = Tensor();
-    if (!output.kernel) {
+    if (!output.is_of_kernel) {
       const graph::Type& type = spots_[output.root].type;
       ASSIGN_OR_RETURN(made, Tensor::Make(type.type, *type.shape));
     }
@@ -374,9 +378,7 @@ Status Program::RunSteps(OwnFrame& frame, const OnStep& on_step) const {
     frame.state = frame.states[i].get();
     const auto began = on_step ? Clock::now() : Clock::time_point();
     RETURN_IF_ERROR(steps_[i]->Run(frame));
-    for (const Output& output : computed_outputs_) {
-      if (output.kernel == i) SetAddress(output, frame);
-    }
+    for (const size_t output : outputs_after_[i]) SetAddress(computed_outputs_[output], frame);
     if (on_step) on_step(i, frame, {.began = began, .ended = Clock::now()});
     for (const ValueId id : freed_after_[i]) {
       frame.room_bytes += kernels::HeldBytes({&frame.made[id], 1});

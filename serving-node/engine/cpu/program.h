@@ -92,7 +92,7 @@ class Program {
   struct Output {
     ValueId root;
     std::vector<ValueId> sharing;  // All values that share its memory, with the root itself.
-    std::optional<size_t> kernel;  // The step that allocates it, if this is a kernel; otherwise the run allocates it.
+    bool is_of_kernel = false;     // A kernel allocates it in its step; others are allocated before the first step.
   };
   struct OwnFrame;
 
@@ -115,7 +115,8 @@ class Program {
   std::vector<StepPtr> steps_;
   std::vector<PlanStep> lines_;
   std::vector<StepValues> step_values_;
-  std::vector<std::vector<ValueId>> freed_after_;  // For each step, the kAllocated values that no later step reads.
+  std::vector<std::vector<ValueId>> freed_after_;   // For each step, the kAllocated values that no later step reads.
+  std::vector<std::vector<size_t>> outputs_after_;  // For each step, the computed_outputs_ that its kernel makes.
   std::map<std::string, ValueId> fed_;
   std::vector<ValueId> outputs_;
   std::vector<Output> computed_outputs_;

@@ -37,11 +37,12 @@ struct RunContext {
   bool is_body = false;  // Whether this is the run of a body, within a step of another run.
 };
 
-// The memory of one run. `data` has the addresses of the constants, of the fed tensors, and of the values in the arena,
-// whose sizes are known before the run. Other values, such as computed strings, are tensors that the run allocates.
+// The memory of one run. `data` has the addresses of the constants, of the fed tensors, of the values in the arena,
+// whose sizes are known before the run, and of the run's outputs of known size; an output that a kernel makes has its
+// address only after the step. Other values, such as computed strings, are tensors that the run allocates.
 struct Frame {
-  std::vector<std::byte*> data;                    // The address of each value; nullptr if the run allocates the value.
-  std::vector<Tensor> made;                        // Indexed by value: fed tensors, and tensors that the run allocated.
+  std::vector<std::byte*> data;                    // The address of each value; nullptr if the step must allocate it.
+  std::vector<Tensor> made;                        // Indexed by value: fed tensors, and those that the run allocated.
   std::byte* scratch = nullptr;                    // Scratch memory of the current step: scratch_bytes() bytes.
   std::vector<std::unique_ptr<StepState>> states;  // The state of each step.
   StepState* state = nullptr;                      // The state of the current step.
