@@ -14,8 +14,8 @@ namespace longshore {
 // `root`, which is "/" except in tests.
 int Processors(const Path& root = "/");
 
-// Returns how many processors the content of a file cpu.max allows, such as 1.5 for "150000 100000\n"; nullopt if there
-// is no limit or the text is malformed (https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files).
+// Returns how many processors the content of a file cpu.max allows, such as 1.5 for "150000 100000\n"; nullopt if it
+// sets no limit, or is malformed (https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files).
 std::optional<double> ProcessorsOfLimit(std::string_view cpu_max);
 
 }  // namespace longshore

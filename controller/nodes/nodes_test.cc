@@ -253,7 +253,7 @@ TEST_F(RegistryTest, RefusedMessageIsKeptAsAnErrorAndRequiresASnapshot) {
   ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot(), Part()));
   const control::FromController snapshot = node.Read();
   node.Ack(snapshot, longshore::node_contract::DigestOf(snapshot.snapshot().state()));
-  node.Report(1);  // An acknowledgement without an error is no news.
+  node.Report(1);  // An acknowledgement without an error tells nothing new.
   EXPECT_TRUE(WaitUntil([](const NodeView& view) { return view.ack_error.empty() && view.acked_revision > 0; }));
 }
 

@@ -1,9 +1,7 @@
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "common/net/grpc_server/server.h"
 #include "common/os/log.h"

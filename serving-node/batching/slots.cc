@@ -26,14 +26,11 @@ int64_t Slots::running() const {
   return state.taken - state.background;
 }
 
-bool Slots::IsOpen() const {
-  const State state = state_.load();
-  return state.one_waits == 0 && !state.is_full();
-}
+bool Slots::IsOpen() const { return state_.load().is_open(); }
 
 bool Slots::TakeIfNoneWaits() {
   return Update([](State& state) {
-    if (state.one_waits != 0 || state.is_full()) return false;
+    if (!state.is_open()) return false;
     state.taken += 1;
     return true;
   });

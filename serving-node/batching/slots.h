@@ -45,6 +45,7 @@ class Slots {
     uint16_t background;  // Part of `taken`.
     uint16_t one_waits;   // 0 or 1.
     bool is_full() const { return taken >= limit; }
+    bool is_open() const { return one_waits == 0 && !is_full(); }
     friend bool operator==(const State&, const State&) = default;
   };
   static_assert(std::atomic<State>::is_always_lock_free);

@@ -149,7 +149,7 @@ class Hammer {
     bool changes_limits = false;
   };
   static constexpr int kSlotsMax = 4;
-  static constexpr int kQueueMax = 8;  // Of all queues of one model.
+  static constexpr int kQueueMax = 8;  // The limit of waiting requests for all queues of one model together.
 
   explicit Hammer(const Shape& shape) : shape_(shape), queues_(static_cast<size_t>(shape.queues)) {
     for (size_t at = 0; at < queues_.size(); ++at) Replace(at);

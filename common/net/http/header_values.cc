@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "common/base/lower_case.h"
+
 namespace longshore::http {
 
 std::string_view Trimmed(std::string_view text) {
@@ -12,8 +14,7 @@ std::string_view Trimmed(std::string_view text) {
 }
 
 bool EqualsIgnoringCase(std::string_view text, std::string_view word) {
-  return std::ranges::equal(text, word,
-                            [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+  return std::ranges::equal(text, word, [](char a, char b) { return LowerCase(a) == b; });
 }
 
 std::vector<std::string_view> ListOf(std::string_view value) {

@@ -175,20 +175,23 @@ class ProgramMaker {
   // Takes the outputs that would be in the arena out of it.
   void StoreOutputs() {
     program_->outputs_after_.resize(program_->steps_.size());
+    std::map<ValueId, size_t> numbers;  // The position of each root in computed_outputs_.
     for (const ValueId id : program_->outputs_) {
       auto& spot = program_->spots_[program_->roots_[id]];
       if (spot.storage != Program::Storage::kArena) continue;
       spot.storage = Program::Storage::kOutput;
       Program::Output output{.root = program_->roots_[id], .sharing = {}};
-      for (ValueId other = 0; other < program_->roots_.size(); ++other) {
-        if (program_->roots_[other] == output.root) output.sharing.push_back(other);
-      }
+      numbers[output.root] = program_->computed_outputs_.size();
       if (const auto made = kernels_.find(output.root); made != kernels_.end()) {
         output.is_of_kernel = true;
         program_->outputs_after_[made->second].push_back(program_->computed_outputs_.size());
       }
       program_->output_bytes_ += BytesOf(spot.type);
       program_->computed_outputs_.push_back(std::move(output));
+    }
+    for (ValueId id = 0; id < program_->roots_.size(); ++id) {
+      const auto number = numbers.find(program_->roots_[id]);
+      if (number != numbers.end()) program_->computed_outputs_[number->second].sharing.push_back(id);
     }
   }
 

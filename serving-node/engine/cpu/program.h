@@ -96,7 +96,7 @@ class Program {
   };
   struct OwnFrame;
 
-  size_t buffer_bytes() const;  // Of the arena and the scratch memory.
+  size_t buffer_bytes() const;  // The size of the run's buffer: the arena, and the scratch memory behind it.
   std::unique_ptr<OwnFrame> TakeFrame() const;
   void GiveBack(std::unique_ptr<OwnFrame> frame) const;
   void Place(std::byte* memory, OwnFrame& frame) const;
