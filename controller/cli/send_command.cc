@@ -4,7 +4,9 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 
+#include "common/base/doubled_wait.h"
 #include "controller/api/format.h"
 #include "controller/cli/changes.h"
 #include "controller/cli/select.h"
@@ -16,7 +18,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr int kConflictRetriesMax = 20;
+// The pause after a conflict is random, so that callers that met once do not meet again. Its bound doubles.
+constexpr milliseconds kPauseFirst{2};
+constexpr milliseconds kPauseLongest{100};
+// For how long a command that nobody took is withdrawn in spite of conflicts.
+constexpr milliseconds kWithdrawalPatience{5000};
 // How often a command is written again after it disappeared without an answer.
 constexpr int kLostMax = 3;
 constexpr const char* kCommands = "commands";
@@ -53,22 +59,24 @@ class Sent {
   }
 
   // Adds the command to the queue. Does nothing if it is queued or answered.
-  Status Put() {
-    return Change([&](const store::Object& object, const api::Model& model, const Seen& seen) -> Result<Json> {
-      if (seen.is_queued || seen.answer) return Json();
-      Json queue = QueueOf(object);
-      if (queue.size() >= api::kCommandsMax) {
-        return ResourceExhausted("{} commands wait for the controller already; is longshore-controller running?",
-                                 queue.size());
-      }
-      queue.push_back(api::ToJson(CommandFor(model)));
-      return queue;
-    });
+  Status Put(steady_clock::time_point deadline) {
+    return Change(
+        deadline, [&](const store::Object& object, const api::Model& model, const Seen& seen) -> Result<Json> {
+          if (seen.is_queued || seen.answer) return Json();
+          Json queue = QueueOf(object);
+          if (queue.size() >= api::kCommandsMax) {
+            return ResourceExhausted("{} commands wait for the controller already; is longshore-controller running?",
+                                     queue.size());
+          }
+          queue.push_back(api::ToJson(CommandFor(model)));
+          return queue;
+        });
   }
 
   // Removes the command from the queue. Does nothing if a controller has taken it.
   Status Withdraw() {
-    return Change([&](const store::Object& object, const api::Model&, const Seen& seen) -> Result<Json> {
+    const auto deadline = steady_clock::now() + kWithdrawalPatience;
+    return Change(deadline, [&](const store::Object& object, const api::Model&, const Seen& seen) -> Result<Json> {
       if (!seen.is_queued) return Json();
       Json queue = QueueOf(object);
       queue.erase(std::remove_if(queue.begin(), queue.end(), [&](const Json& item) { return IsOf(item, id_); }),
@@ -104,10 +112,15 @@ class Sent {
     return command;
   }
 
-  // Writes the queue that `change` returns; null: no change.
+  // Writes the queue that `change` returns; null: no change. Reads and tries again after a conflict, at least once and
+  // until the deadline.
   template <typename ChangeQueue>
-  Status Change(const ChangeQueue& change) {
-    for (int attempt = 0; attempt < kConflictRetriesMax; ++attempt) {
+  Status Change(steady_clock::time_point deadline, const ChangeQueue& change) {
+    for (int conflicts = 0;; ++conflicts) {
+      if (conflicts > 0 && !PauseAfterConflict(conflicts, deadline)) {
+        return Aborted("{}: its status changed during each of {} attempts to write the command", api::ToString(key_),
+                       conflicts);
+      }
       ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store_, key_));
       ASSIGN_OR_RETURN(const Seen seen, SeenIn(object));
       ASSIGN_OR_RETURN(const api::Model model, store::ToModel(object));
@@ -118,8 +131,16 @@ class Sent {
       if (written) return {};
       if (written.error().code != Code::kAborted) return tl::make_unexpected(Explained(written.error()));
     }
-    return Aborted("{}: its status changed during each of {} attempts to write the command", api::ToString(key_),
-                   kConflictRetriesMax);
+  }
+
+  // Returns false, without a pause, after the deadline.
+  bool PauseAfterConflict(int conflicts, steady_clock::time_point deadline) {
+    const auto now = steady_clock::now();
+    if (now >= deadline) return false;
+    const std::chrono::microseconds bound = DoubledWait(kPauseFirst, kPauseLongest, conflicts - 1);
+    std::uniform_int_distribution<int64_t> pause(0, bound.count());
+    std::this_thread::sleep_until(std::min(deadline, now + std::chrono::microseconds(pause(random_))));
+    return true;
   }
 
   static Error Explained(const Error& error) {
@@ -138,6 +159,7 @@ class Sent {
   const TimePoint at_;
   const std::string id_;
   std::string uid_;  // The uid of the Model as it was first read.
+  std::minstd_rand random_{std::random_device{}()};
 };
 
 // Returns nullopt after the deadline.
@@ -151,7 +173,7 @@ Result<std::optional<api::CommandAnswer>> AwaitAnswer(Sent& sent, Changes& chang
           "longshore-controller of a release before 0.2, use the longshore of that release, or upgrade the controller",
           lost);
     }
-    if (!seen.is_queued) RETURN_IF_ERROR(sent.Put());
+    if (!seen.is_queued) RETURN_IF_ERROR(sent.Put(deadline));
     if (!changes.WaitUntil(deadline)) return std::nullopt;
   }
 }
@@ -163,7 +185,7 @@ Result<api::CommandAnswer> SendCommand(store::Store& store, const api::Key& key,
   const auto deadline = steady_clock::now() + patience;
   Sent sent(store, key, request, clock.Now());
   ASSIGN_OR_RETURN(const auto changes, Changes::Watch(store, [&](const api::Key& changed) { return changed == key; }));
-  RETURN_IF_ERROR(sent.Put());
+  RETURN_IF_ERROR(sent.Put(deadline));
   ASSIGN_OR_RETURN(const std::optional<api::CommandAnswer> answer, AwaitAnswer(sent, *changes, deadline));
   if (answer) return *answer;
   if (const Status withdrawn = sent.Withdraw(); !withdrawn) {

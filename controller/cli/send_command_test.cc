@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 #include <thread>
 
 #include "common/os/file.h"
@@ -117,7 +118,7 @@ class BusyStore final : public store::ForwardingStore {
     return ForwardingStore::PatchStatus(key, uid, resource_version, fields);
   }
   int writes = 0;
-  int writes_max = 5;
+  int writes_max = 25;
 };
 
 TEST_F(SendCommandTest, OverwritesNoConcurrentWriteOfTheController) {
@@ -126,10 +127,14 @@ TEST_F(SendCommandTest, OverwritesNoConcurrentWriteOfTheController) {
   const auto answer = SendCommand(busy, key_, {.verb = "pause"}, clock_, seconds(20));
   controller.join();
   ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(busy.writes, 5);
-  EXPECT_EQ(StatusNow().stable_version, 5);
-  busy.writes_max = 1000;
-  const auto never = SendCommand(busy, key_, {.verb = "pause"}, clock_, seconds(20));
+  EXPECT_EQ(busy.writes, 25);
+  EXPECT_EQ(StatusNow().stable_version, 25);
+}
+
+TEST_F(SendCommandTest, EndsWithAnErrorIfTheStatusChangesAllTheTime) {
+  BusyStore busy(*store_);
+  busy.writes_max = std::numeric_limits<int>::max();
+  const auto never = SendCommand(busy, key_, {.verb = "pause"}, clock_, milliseconds(100));
   ASSERT_FALSE(never);
   EXPECT_THAT(never.error().message, HasSubstr("its status changed during each of"));
 }
