@@ -1,12 +1,15 @@
 #include "common/os/process/background.h"
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <thread>
 
 #include "common/os/log.h"
 
@@ -32,6 +35,7 @@ void RunInBackground() {
   // The thread id 0 means the calling thread: on Linux each thread has its own nice value. Lowering the priority needs
   // no privilege. In a sandbox without sched_setattr, only the nice value is set.
   constexpr int kNice = 10;
+  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
   SchedAttr wanted;
   wanted.nice = kNice;
   wanted.runtime_ns = 100'000'000;
@@ -42,5 +46,7 @@ void RunInBackground() {
   }();
   static_cast<void>(logged);
 }
+
+void GiveWay() { std::this_thread::sleep_for(std::chrono::nanoseconds(1)); }
 
 }  // namespace longshore::process

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/os/process/background.h"
+
 namespace longshore::process {
 
 Result<SteadyReader> SteadyReader::Open(const Path& path, int64_t offset) {
@@ -31,6 +33,7 @@ Result<size_t> SteadyReader::Read(std::span<char> bytes) {
   size_t done = 0;
   while (done < bytes.size()) {
     Announce();
+    GiveWay();
     const auto piece = bytes.subspan(done).first(std::min(bytes.size() - done, kPieceBytes));
     const ssize_t count = pread(file_.get(), piece.data(), piece.size(), at_);
     if (count < 0 && errno == EINTR) continue;
