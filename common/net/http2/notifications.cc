@@ -4,13 +4,21 @@
 
 namespace longshore::http2 {
 
+// Wakes without the lock: on one processor the strand would run at once, and wait for it.
 void Notifications::Add(std::shared_ptr<Stream> stream) {
-  const std::lock_guard lock(mutex_);
-  if (is_closed_) return;
-  waiting_.push_back(std::move(stream));
-  if (is_woken_) return;
-  waker_->Wake();
-  is_woken_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_closed_) return;
+    waiting_.push_back(std::move(stream));
+    if (std::exchange(is_woken_, true)) return;
+  }
+  try {
+    waker_->Wake();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    is_woken_ = false;
+    throw;
+  }
 }
 
 void Notifications::Take(std::vector<std::shared_ptr<Stream>>& streams) {
