@@ -50,17 +50,21 @@ std::optional<double> ProcessorsOfLimit(std::string_view cpu_max) {
   return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
+int WithinLimit(int processors, double limit) {
+  return std::max(1, static_cast<int>(std::min<double>(processors, std::ceil(limit))));
+}
+
 int Processors(const Path& root) {
-  int processors = InAffinityMask();
+  int processors = std::max(1, InAffinityMask());
   const auto groups = ReadFile(root / "proc/self/cgroup");
   auto group = groups ? GroupOf(*groups) : std::nullopt;
   while (group) {
     const auto cpu_max = ReadFile(root / "sys/fs/cgroup" / *group / "cpu.max");
     const auto limit = cpu_max ? ProcessorsOfLimit(*cpu_max) : std::nullopt;
-    if (limit) processors = static_cast<int>(std::min<double>(processors, std::ceil(*limit)));
+    if (limit) processors = WithinLimit(processors, *limit);
     group = group->empty() ? std::nullopt : std::optional(group->parent_path());
   }
-  return std::max(1, processors);
+  return processors;
 }
 
 }  // namespace longshore

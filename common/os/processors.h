@@ -14,6 +14,9 @@ namespace longshore {
 // `root`, which is "/" except in tests.
 int Processors(const Path& root = "/");
 
+// Returns how many of `processors` a limit such as 1.5 allows, rounded up, at least 1.
+int WithinLimit(int processors, double limit);
+
 // Returns how many processors the content of a file cpu.max allows, such as 1.5 for "150000 100000\n"; nullopt if it
 // sets no limit, or is malformed (https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files).
 std::optional<double> ProcessorsOfLimit(std::string_view cpu_max);

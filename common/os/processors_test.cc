@@ -39,7 +39,7 @@ TEST_F(ProcessorsTest, CountsThoseOfTheAffinityMask) {
   EXPECT_EQ(Processors(root_), 1);
 }
 
-TEST_F(ProcessorsTest, ALimitOfTheGroupIsRoundedUp) {
+TEST_F(ProcessorsTest, ALimitOfTheGroupCounts) {
   Write("sys/fs/cgroup/pods/one/cpu.max", "50000 100000\n");
   EXPECT_EQ(Processors(root_), 1);
 }
@@ -61,6 +61,16 @@ TEST_F(ProcessorsTest, OtherHierarchiesAreIgnored) {
   Write("proc/self/cgroup", "5:cpu:/pods/one\n");
   Write("sys/fs/cgroup/pods/one/cpu.max", "1 100000\n");
   EXPECT_EQ(Processors(root_), CPU_COUNT(&before_));
+}
+
+TEST(WithinLimit, RoundsUpAndIsAtLeastOneAndAtMostAll) {
+  EXPECT_EQ(WithinLimit(8, 1.5), 2);
+  EXPECT_EQ(WithinLimit(8, 2), 2);
+  EXPECT_EQ(WithinLimit(8, 7.01), 8);
+  EXPECT_EQ(WithinLimit(8, 64), 8);
+  EXPECT_EQ(WithinLimit(8, 1e12), 8);
+  EXPECT_EQ(WithinLimit(8, 0.2), 1);
+  EXPECT_EQ(WithinLimit(8, 0), 1);
 }
 
 TEST(ProcessorsOfLimit, ReadsQuotaAndPeriod) {

@@ -115,6 +115,16 @@ def test_an_unsupported_flag_is_rejected_with_an_explanation(flag):
 
 
 @pytest.mark.contract("F13")
+@pytest.mark.parametrize("flag, message", [
+    ("num_tflite_pools=many", "must be a whole number"), ("grpc_max_threads=8.5", "must be a whole number"),
+    ("skip_initialize_tpu=maybe", "must be true or false"), ("use_alts_credentials=1", "must be true or false")])
+def test_an_unsupported_flag_with_a_value_of_the_wrong_type_is_rejected(flag, message):
+    done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--{flag}")
+    assert done.returncode != 0
+    assert f"--{flag}: {message}" in done.stdout + done.stderr
+
+
+@pytest.mark.contract("F13")
 def test_values_that_disable_a_feature_are_accepted(tmp_path):
     flags = ("--use_alts_credentials=false", "--prefer_tflite_model=false", "--xla_cpu_compilation_enabled=false",
              "--skip_initialize_tpu=true", "--num_tflite_pools=2", "--num_tflite_interpreters_per_pool=1", "--grpc_max_threads=8",

@@ -19,7 +19,8 @@ class RefusedFlags {
   // Adds the flags, hidden from --help. This object must outlive the app.
   void AddTo(CLI::App& app);
 
-  // Call it after parsing. Returns Unimplemented, which names the first flag with an unsupported value.
+  // Call it after parsing. Returns an error that names the first flag with a wrong value: InvalidArgument if it has the
+  // wrong type, Unimplemented if it asks for an unsupported feature.
   Status Check() const;
   // One sentence for each given flag that limits nothing here.
   std::vector<std::string> Notes() const;
