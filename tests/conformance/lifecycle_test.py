@@ -302,7 +302,8 @@ def test_the_ports_open_although_a_version_changes_all_the_time(tmp_path):
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        with serving(tmp_path, models(HALF, model("m", tmp_path / "m")), QUICK) as (node, _):
+        # The version must have changed at each check, even if the writer is slow.
+        with serving(tmp_path, models(HALF, model("m", tmp_path / "m")), "--file_system_poll_wait_seconds=0.4") as (node, _):
             assert node.rest("/v1/models/half:predict", json.dumps({"instances": [2.0]}))[0] == 200
             assert call_error(node.predictions.Predict, request("m", x=X))[0] == grpc.StatusCode.NOT_FOUND
     finally:
