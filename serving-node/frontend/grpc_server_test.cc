@@ -147,25 +147,42 @@ std::string CountedCode(const metrics::Registry& registry) {
 // A server that counts its requests.
 class CountedCall : public Grpc {
  protected:
-  void SetUp() override {
-    Start({.meter = &meter_});
-    ASSERT_TRUE(channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
-  }
+  void SetUp() override { Restart(); }
   void TearDown() override { server_.reset(); }  // It uses the meter.
   ::grpc::Status Predict(milliseconds timeout) {
-    context_.set_deadline(std::chrono::system_clock::now() + timeout);
-    return PredictionService::NewStub(channel_)->Predict(&context_, RequestFor("digits", 1), &response_);
+    context_->set_deadline(std::chrono::system_clock::now() + timeout);
+    return PredictionService::NewStub(channel_)->Predict(context_.get(), RequestFor("digits", 1), &response_);
+  }
+  // A server recognizes the end of a call at the client's deadline only if the request came quickly. If a busy machine
+  // delays it, another server gets it.
+  ::grpc::Status PredictQuickly(milliseconds timeout) {
+    while (true) {
+      const auto latest = std::chrono::steady_clock::now() + timeout + timeout / 64 + milliseconds(5);
+      const size_t before = predictor_.calls();
+      auto status = Predict(timeout);
+      if (predictor_.calls() > before && predictor_.last().deadline <= latest) return status;
+      Restart();
+    }
   }
   std::string AwaitCounted() const {
-    while (CountedCode(registry_).empty()) std::this_thread::yield();
-    return CountedCode(registry_);
+    while (CountedCode(*registry_).empty()) std::this_thread::yield();
+    return CountedCode(*registry_);
   }
 
-  ::grpc::ClientContext context_;
+  std::unique_ptr<::grpc::ClientContext> context_;
 
  private:
-  metrics::Registry registry_;
-  const RequestMeter meter_{registry_, [](const std::string&) { return true; }};
+  void Restart() {
+    server_.reset();
+    registry_ = std::make_unique<metrics::Registry>();
+    meter_ = std::make_unique<RequestMeter>(*registry_, [](const std::string&) { return true; });
+    context_ = std::make_unique<::grpc::ClientContext>();
+    Start({.meter = meter_.get()});
+    ASSERT_TRUE(channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
+  }
+
+  std::unique_ptr<metrics::Registry> registry_;
+  std::unique_ptr<RequestMeter> meter_;
   PredictResponse response_;
 };
 
@@ -183,14 +200,14 @@ INSTANTIATE_TEST_SUITE_P(Timeouts, UnansweredCall,
 
 TEST_P(UnansweredCall, IsCountedAsLateIfItsDeadlinePasses) {
   predictor_.Hold();
-  EXPECT_EQ(Predict(GetParam()).error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(PredictQuickly(GetParam()).error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_EQ(AwaitCounted(), "DEADLINE_EXCEEDED");
 }
 
 // The queue's stop callback was registered later than that of the call, so it runs first.
 TEST_P(UnansweredCall, IsCountedAsLateIfItsQueueDropsItAtTheDeadline) {
   predictor_.WaitForCancellation();
-  EXPECT_EQ(Predict(GetParam()).error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(PredictQuickly(GetParam()).error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_EQ(AwaitCounted(), "DEADLINE_EXCEEDED");
 }
 
@@ -198,7 +215,7 @@ TEST_P(UnansweredCall, IsCountedAsCancelledIfItsClientCancelsItBefore) {
   predictor_.Hold();
   auto call = std::async(std::launch::async, [&] { return Predict(100 * GetParam()); });
   while (predictor_.calls() == 0) std::this_thread::yield();
-  context_.TryCancel();
+  context_->TryCancel();
   EXPECT_EQ(call.get().error_code(), ::grpc::StatusCode::CANCELLED);
   EXPECT_EQ(AwaitCounted(), "CANCELLED");
 }
