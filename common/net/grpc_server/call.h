@@ -64,7 +64,8 @@ class Call final : public http2::Stream {
 
   // --- Answer. ---
   // Adds a header field of the answer. The name is in lower case; if it ends with "-bin", the value may have any bytes.
-  // Call it before the first Write and before Finish.
+  // Call it before the first Write and before Finish. If the metadata have more than about 60 KiB, the client gets the
+  // status INTERNAL instead of the answer.
   void AddInitialMetadata(std::string name, std::string_view value);
   // The same for the end of the answer, behind the messages. Call it before Finish.
   void AddTrailingMetadata(std::string name, std::string_view value);

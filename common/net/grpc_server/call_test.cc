@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "common/net/http2/testing.h"
 
 namespace longshore::grpc_server {
@@ -37,7 +39,6 @@ auto Failed(Code code) {
 
 struct WrongCall : testing::Test {
   WrongCall() {
-    limits.header_bytes_max = 1000;
     service->Add("/t/Echo", {.handler = [this](const auto& call) {
                    ++handled;
                    call->Finish({}, call->TakeRequest());
@@ -61,7 +62,7 @@ struct WrongCall : testing::Test {
     connection.Run();
   }
 
-  http2::Limits limits;
+  http2::Limits limits{.header_bytes_max = 1000, .strikes_max = 20};
   std::shared_ptr<Service> service = std::make_shared<Service>();
   int handled = 0;
   http2::TestConnection connection{limits, [this](const auto& peer) { return std::make_shared<Call>(service, peer); }};
@@ -148,6 +149,27 @@ TEST_F(WrongCall, IsAnsweredAtItsDeadlineAndTheRestOfItsBodyIsIgnored) {
   connection.Run();
   EXPECT_EQ(handled, 0);
   EXPECT_EQ(connection.pool->taken(), 0);
+}
+
+// A call that the server does not answer well. The client has done nothing wrong.
+struct FailedCall : WrongCall {};
+
+TEST_F(FailedCall, IsResetIfItsAnswerHasTooLargeMetadata) {
+  const std::string large(70000, 'm');
+  for (const auto add : {&Call::AddInitialMetadata, &Call::AddTrailingMetadata}) {
+    for (const Status& status : {Status(), Status(NotFound("no"))}) {
+      service->Add("/t/Large", {.handler = [&](const auto& call) {
+                     std::invoke(add, *call, "x-large", large);
+                     call->Finish(status);
+                   }});
+      for (int i = 0; i < 20; ++i) {  // The client is not the cause, so there are no strikes.
+        const int32_t id = connection.client.Request("/t/Large", Message("hello"), kGrpc);
+        connection.Run();
+        EXPECT_EQ(connection.client.streams[id].reset, NGHTTP2_INTERNAL_ERROR);
+        EXPECT_EQ(connection.session.streams(), 0);
+      }
+    }
+  }
 }
 
 }  // namespace

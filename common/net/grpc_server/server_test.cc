@@ -285,6 +285,23 @@ TEST_F(GrpcServer, AnObjectIsHeldUntilTheAnswerIsWritten) {
   EXPECT_EQ(released.get_future().wait_for(kLong), std::future_status::ready);
 }
 
+TEST_F(GrpcServer, ACallWhoseAnswerHasTooLargeMetadataIsAnInternalError) {
+  const std::string large(70000, 'm');
+  service->Add("/t/Head", {.handler = [&](const auto& call) {
+                 call->AddInitialMetadata("x-large", large);
+                 call->Finish({});
+               }});
+  service->Add("/t/End", {.handler = [&](const auto& call) {
+                 call->AddTrailingMetadata("x-large", large);
+                 call->Finish({}, call->TakeRequest());
+               }});
+  Start();
+  for (const char* method : {"/t/Head", "/t/End"}) {
+    EXPECT_EQ(Ask(channel, method, "hello").status.error_code(), ::grpc::StatusCode::INTERNAL) << method;
+  }
+  EXPECT_TRUE(Ask(channel, "/t/Echo", "").status.ok());
+}
+
 TEST_F(GrpcServer, AHandlerThatThrowsFailsOnlyItsCall) {
   service->Add("/t/Throw", {.handler = [](const auto&) { throw std::bad_alloc(); }});
   Start();

@@ -19,7 +19,7 @@ constexpr size_t kUncountedHeadBytes = size_t{4} << 10;  // A head with fewer by
 constexpr size_t kDroppedHeadRatio = 4;  // A head with this many times header_bytes_max is not answered, but reset.
 constexpr uint8_t kEndPing[] = {'l', 'a', 's', 't', 'p', 'i', 'n', 'g'};
 
-// Whether the server resets a stream with this code because of an invalid frame. The other codes are those of the
+// Whether nghttp2 resets a stream with this code because of an invalid frame. The other codes are those of an
 // application, and of streams that are refused (Session::Refuse).
 bool IsErrorOfClient(uint32_t code) {
   return code != NGHTTP2_NO_ERROR && code != NGHTTP2_CANCEL && code != NGHTTP2_REFUSED_STREAM &&
@@ -75,6 +75,9 @@ struct SessionCallbacks {
   static int OnFrameSent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     return Guarded(user, [&](Session& session) { session.OnFrameSent(*frame); });
   }
+  static int OnFrameNotSent(nghttp2_session*, const nghttp2_frame* frame, int error, void* user) {
+    return Guarded(user, [&](Session& session) { session.OnFrameNotSent(*frame, error); });
+  }
   static int SendData(nghttp2_session*, nghttp2_frame*, const uint8_t* head, size_t bytes, nghttp2_data_source* source,
                       void* user) {
     constexpr size_t kFrameHeadBytes = 9;
@@ -99,6 +102,7 @@ struct SessionCallbacks {
       nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, OnData);
       nghttp2_session_callbacks_set_on_stream_close_callback(made, OnStreamClosed);
       nghttp2_session_callbacks_set_on_frame_send_callback(made, OnFrameSent);
+      nghttp2_session_callbacks_set_on_frame_not_send_callback(made, OnFrameNotSent);
       nghttp2_session_callbacks_set_send_data_callback(made, SendData);
       nghttp2_session_callbacks_set_data_source_read_length_callback(made, DataLength);
       return made;
@@ -475,12 +479,26 @@ void Session::OnData(int32_t id, std::string_view bytes) {
   stream->OnOverload();
 }
 
+// nghttp2 drops header fields that it cannot send, such as more than 64 KiB. Without a reset, the client would wait for
+// them for ever.
+void Session::OnFrameNotSent(const nghttp2_frame& frame, int error) {
+  Stream* stream = frame.hd.type == NGHTTP2_HEADERS ? Find(frame.hd.stream_id) : nullptr;
+  if (stream == nullptr) return;
+  if (error == NGHTTP2_ERR_FRAME_SIZE_ERROR) {
+    spdlog::error("the header fields of an answer to {} are too large", stream->head_.Find(":path").value_or(""));
+  }
+  stream->Reset(NGHTTP2_INTERNAL_ERROR);
+}
+
 void Session::OnFrameSent(const nghttp2_frame& frame) {
-  if (frame.hd.type == NGHTTP2_RST_STREAM && IsErrorOfClient(frame.rst_stream.error_code)) return Strike();
+  Stream* stream = Find(frame.hd.stream_id);
+  const bool is_reset_by_server = stream != nullptr && stream->is_reset_;
+  if (frame.hd.type == NGHTTP2_RST_STREAM && IsErrorOfClient(frame.rst_stream.error_code) && !is_reset_by_server) {
+    return Strike();
+  }
   if (frame.hd.type == NGHTTP2_WINDOW_UPDATE) pings_.OnAnswer();
   if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;
   pings_.OnAnswer();
-  Stream* stream = Find(frame.hd.stream_id);
   if (stream == nullptr) return;
   stream->is_answered_ = true;
   if ((frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;

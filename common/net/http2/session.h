@@ -103,6 +103,7 @@ class Session {
   void OnPingAnswer(const uint8_t* payload);
   void OnData(int32_t id, std::string_view bytes);
   void OnFrameSent(const nghttp2_frame& frame);
+  void OnFrameNotSent(const nghttp2_frame& frame, int error);
   void OnStreamClosed(int32_t id);
   void RememberEnded(const Stream& stream);
   void CheckAnswer(Stream& stream);

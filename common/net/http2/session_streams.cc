@@ -125,7 +125,9 @@ void Stream::PauseReading() {
 }
 
 void Stream::Reset(uint32_t error) {
-  if (session_ != nullptr) nghttp2_submit_rst_stream(session_->session_, NGHTTP2_FLAG_NONE, id_, error);
+  if (session_ == nullptr) return;
+  is_reset_ = true;
+  nghttp2_submit_rst_stream(session_->session_, NGHTTP2_FLAG_NONE, id_, error);
 }
 
 }  // namespace longshore::http2

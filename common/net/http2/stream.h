@@ -83,6 +83,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   TimePoint now() const;  // When the current event began.
 
   // --- Answer. ---
+  // The header fields of an answer may have 64 KiB; the stream of a larger one is reset with INTERNAL_ERROR.
+  //
   // Sends the header fields of the answer; the first one must be ":status". With `ends`, the answer has no body.
   void SendHead(std::span<const Field> fields, bool ends);
   // Appends to the body: `prefix`, at most kPrefixBytesMax bytes, which are copied, and `body`, which is referred to.
@@ -147,6 +149,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool has_trailers_ = false;
   bool is_deferred_ = false;   // The session waits for more of the body.
   bool answer_ended_ = false;  // The frame that ends the stream was taken.
+  bool is_reset_ = false;      // Reset was called.
 };
 
 }  // namespace longshore::http2
