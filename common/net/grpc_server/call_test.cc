@@ -154,6 +154,23 @@ TEST_F(WrongCall, IsAnsweredAtItsDeadlineAndTheRestOfItsBodyIsIgnored) {
 // A call that the server does not answer well. The client has done nothing wrong.
 struct FailedCall : WrongCall {};
 
+TEST_F(FailedCall, PausesItsConnectionIfTheServerHasTooMuchWork) {
+  Error error;
+  service->Add("/t/Fail", {.handler = [&](const auto& call) { call->Finish(tl::make_unexpected(error)); }});
+  const std::pair<Code, bool> cases[] = {{Code::kUnavailable, true},      {Code::kResourceExhausted, true},
+                                         {Code::kDeadlineExceeded, true}, {Code::kAborted, true},
+                                         {Code::kInvalidArgument, false}, {Code::kInternal, false}};
+  for (const auto& [code, pauses] : cases) {
+    error = {code, "no"};
+    const int32_t id = connection.client.Request("/t/Fail", Message("hello"), kGrpc);
+    connection.Run();
+    EXPECT_THAT(connection.client.streams[id], Failed(code));
+    EXPECT_EQ(connection.session.TakePause(), pauses) << StatusText(code);
+  }
+  Ask(Message("hello"));
+  EXPECT_FALSE(connection.session.TakePause()) << "the call was answered";
+}
+
 TEST_F(FailedCall, IsResetIfItsAnswerHasTooLargeMetadata) {
   const std::string large(70000, 'm');
   for (const auto add : {&Call::AddInitialMetadata, &Call::AddTrailingMetadata}) {

@@ -68,6 +68,10 @@ class Stream {
   // are counted. Returns 0 if the system does not report the number.
   size_t UnacknowledgedBytes();
 
+  // Whether bytes have arrived that no read has returned yet. They may be only a part of the record that the next read
+  // needs. Requires: encrypted().
+  bool HasReceived();
+
   template <typename Buffers, typename Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
     if (tls_) return tls_->async_read_some(buffers, std::forward<Handler>(handler));

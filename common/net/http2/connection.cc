@@ -21,12 +21,13 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kReadsMax = 4;           // Per turn, so that one connection does not keep others waiting.
-constexpr int kBatchesMax = 8;         // Per turn, for the same reason.
-constexpr size_t kPartsMax = 64;       // Per system call.
-constexpr size_t kTlsPartsMax = 1;     // OpenSSL encrypts one piece of memory at a time.
-constexpr int kPauseBytes = 64 << 10;  // In a pause, the kernel does not report fewer bytes.
-constexpr size_t kWaitingFrames = 4;   // For each stream that may be open. If more wait, nothing is read.
+constexpr int kReadsMax = 4;                           // Per turn, so that one connection does not keep others waiting.
+constexpr int kBatchesMax = 8;                         // Per turn, for the same reason.
+constexpr size_t kPartsMax = 64;                       // Per system call.
+constexpr size_t kTlsPartsMax = 1;                     // OpenSSL encrypts one piece of memory at a time.
+constexpr int kPauseBytes = 64 << 10;                  // In a pause, the kernel does not report fewer bytes.
+constexpr size_t kTlsTurnBytesMax = size_t{64} << 10;  // Between two pauses.
+constexpr size_t kWaitingFrames = 4;  // For each stream that may be open. If more wait, nothing is read.
 constexpr auto kLingerTime = milliseconds(1000);
 constexpr auto kAnnounceTime = milliseconds(3000);  // The client gets so long to answer the announcement of the end.
 
@@ -145,7 +146,7 @@ bool Connection::IsFull() const {
 // again.
 void Connection::Read() {
   if (state_ != State::kOpen || is_reading_ || is_paused_ || IsFull()) return;
-  if (session_->TakePause()) return PauseReading();
+  if (IsPauseDue()) return PauseReading();
   is_reading_ = true;
   has_written_ = false;
   if (!stream_.encrypted()) {
@@ -154,6 +155,14 @@ void Connection::Read() {
   tls_buffer_ = server_->buffers.Take();
   const auto room = tls_buffer_->room();
   stream_.async_read_some(asio::buffer(room.data(), room.size()), Guarded(&Connection::OnTlsRead));
+}
+
+// A read over TLS returns one record, which may hold a single request. So a pause waits until all records were read
+// that have arrived in OpenSSL, as far as they are not too many.
+bool Connection::IsPauseDue() {
+  if (stream_.encrypted() && turn_bytes_ < kTlsTurnBytesMax && stream_.HasReceived()) return false;
+  turn_bytes_ = 0;
+  return session_->TakePause();
 }
 
 // The pauses of all connections end together, so that one wake-up of the thread serves them all. Asio watches the
@@ -209,6 +218,7 @@ void Connection::OnTlsRead(const Error& error, size_t bytes) {
   if (state_ == State::kClosed) return;
   if (state_ == State::kLingering) return ShutDown();
   if (error) return Close();
+  turn_bytes_ += bytes;
   received_at_ = Clock::now();
   session_->Receive({buffer->room().data(), bytes}, *buffer, received_at_);
   server_->buffers.Return(buffer, bytes);

@@ -72,6 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<const Peer> MakePeer();
   bool IsFull() const;
   void Read();
+  bool IsPauseDue();
   void PauseReading();
   void ReportFrom(int bytes);
   void OnReadable(const Error& error);
@@ -108,6 +109,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   State state_ = State::kHandshake;
   bool is_reading_ = false;  // A read, or a wait for it, is in progress.
   bool is_paused_ = false;   // Nothing is read until pause_timer_ fires.
+  size_t turn_bytes_ = 0;    // Read over TLS since a pause was possible.
   bool is_writing_ = false;
   bool is_ending_ = false;  // The end was announced to the client, or will be when the connection is open.
   bool flushes_later_ = false;

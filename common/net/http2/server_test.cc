@@ -13,6 +13,8 @@
 #include <csignal>
 #include <filesystem>
 #include <future>
+#include <mutex>
+#include <set>
 #include <span>
 #include <thread>
 
@@ -28,11 +30,11 @@ using std::chrono::seconds;
 constexpr milliseconds kLong{30000};
 
 // Answers with a body of a fixed size when the request has ended.
-class Fixed final : public Stream {
+class Fixed : public Stream {
  public:
   explicit Fixed(size_t bytes) : bytes_(bytes) {}
 
- private:
+ protected:
   void OnHead() override {}
   void OnBody(std::string_view bytes, const std::shared_ptr<const void>&) override { Consume(bytes.size()); }
   void OnEnd() override {
@@ -45,7 +47,34 @@ class Fixed final : public Stream {
   void OnBodyTaken() override {}
   void OnClosed(bool) noexcept override {}
 
+ private:
   const size_t bytes_;
+};
+
+// Answers like Fixed, and asks for a pause. Counts the milliseconds in which requests have ended.
+struct Pausing final : Fixed {
+  class Times {
+   public:
+    void Add(TimePoint time) {
+      const std::lock_guard lock(mutex_);
+      all_.insert(std::chrono::floor<milliseconds>(time.time_since_epoch()));
+    }
+    size_t count() {
+      const std::lock_guard lock(mutex_);
+      return all_.size();
+    }
+
+   private:
+    std::mutex mutex_;
+    std::set<milliseconds> all_;
+  };
+  explicit Pausing(Times& seen) : Fixed(5), times(seen) {}
+  void OnEnd() override {
+    times.Add(now());
+    PauseReading();
+    Fixed::OnEnd();
+  }
+  Times& times;
 };
 
 std::unique_ptr<Server> StartServer(Options options, size_t answer_bytes = 5) {
@@ -347,6 +376,35 @@ TEST(Http2Server, AcceptsNoMoreConnectionsThanItsLimit) {
   EXPECT_EQ(server->connections(), 1);
   first.reset();
   EXPECT_EQ(second.Ask(), "aaaaa");
+}
+
+// A connection is not read twice in one millisecond.
+TEST(Http2Server, APauseLastsUntilTheNextMillisecond) {
+  for (const bool is_encrypted : {false, true}) {
+    Pausing::Times times;
+    const auto server = Server::Start({.address = "127.0.0.1:0", .tls = is_encrypted ? MakeIdentities() : nullptr},
+                                      [&](const auto&) { return std::make_shared<Pausing>(times); });
+    const auto client = is_encrypted ? std::make_unique<TlsClient>((*server)->port())
+                                     : std::make_unique<SocketClient>((*server)->port());
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(client->Ask(), "aaaaa");
+    EXPECT_EQ(times.count(), 20) << is_encrypted;
+  }
+}
+
+TEST(Http2Server, ManyTlsRecordsAreReadBetweenTwoPauses) {
+  constexpr size_t kRequests = 200;
+  Pausing::Times times;
+  const auto server = Server::Start({.address = "127.0.0.1:0", .tls = MakeIdentities()},
+                                    [&](const auto&) { return std::make_shared<Pausing>(times); });
+  TlsClient client((*server)->port());
+  client.Ask();  // Now the client has the server's limit of streams.
+  int32_t id = 0;
+  for (size_t i = 0; i < kRequests; ++i) {
+    id = client.client.Request("/x", "");
+    client.Send();  // One record.
+  }
+  EXPECT_TRUE(client.RunUntil([&] { return client.client.streams[id].has_ended; }));
+  EXPECT_LT(times.count(), kRequests / 2);
 }
 
 TEST(Http2Server, DrainEndsIdleConnectionsGracefully) {
