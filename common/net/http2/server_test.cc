@@ -282,6 +282,14 @@ TEST(Http2Server, EndsAnIdleConnection) {
   EXPECT_THAT(client.client.goaways, testing::Each(NGHTTP2_NO_ERROR));
 }
 
+TEST(Http2Server, EndsAConnectionWithoutRequestsAtItsAge) {
+  const auto server = StartServer({.connection_age_max = milliseconds(100)});
+  SocketClient client(server->port());
+  client.Send();
+  EXPECT_TRUE(client.AwaitClosed());
+  EXPECT_THAT(client.client.goaways, testing::Contains(NGHTTP2_NO_ERROR));
+}
+
 TEST(Http2Server, AConnectionWithShortCallsIsNotIdle) {
   const auto server = StartServer({.idle_timeout = milliseconds(400)});
   SocketClient client(server->port());
