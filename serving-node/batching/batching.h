@@ -48,16 +48,17 @@ class Queue {
   // may be null.
   Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options,
         const std::string& share = "", std::shared_ptr<RunWatch> watch = nullptr);
-  // Runs the requests that still wait, without delay, and returns when all are answered. Must not be called from within
-  // a Done callback.
+  // Runs the requests that still wait, without delay, except background requests (Terms), which get an error. Returns
+  // when all are answered. Must not be called from within a Done callback.
   ~Queue();
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
   // Queues the request. Calls `done` exactly once, on any thread, possibly before Submit returns; `done` must not
-  // block. Errors besides the engine's: Unavailable if the queue is full, InvalidArgument if the request has too many
-  // rows (both with TensorFlow Serving's texts), DeadlineExceeded if the deadline has passed or recent runs took longer
-  // than the time left, and Cancelled.
+  // block. If `done` throws, its client may get no answer, but no other request is affected. Errors besides the
+  // engine's: Unavailable if the queue is full, InvalidArgument if the request has too many rows (both with TensorFlow
+  // Serving's texts), DeadlineExceeded if the deadline has passed or recent runs took longer than the time left, and
+  // Cancelled.
   void Submit(engine::RunRequest request, Terms terms, Done done);
 
   const Options& options() const;

@@ -531,6 +531,34 @@ TEST_F(Batching, ALargeRequestFailsWithItsPartAndRunsWholeIfOutputsHaveNoRows) {
   EXPECT_EQ(RowsOfRuns().back(), 3);
 }
 
+// The answers come from a thread of the engine or, after a simulated run, from the timer's.
+TEST_F(Batching, ACallbackThatThrowsDoesNotAffectOtherRequests) {
+  for (const auto simulated_run : {milliseconds(0), milliseconds(1)}) {
+    admission_.SetLimits({.concurrent_runs_max = 1, .simulated_run = simulated_run});
+    Queue queue(admission_, Model(1), {.max_batch_size = 2, .max_delay = hours(1)});
+    std::vector<Future> others;
+    for (int i = 0; i < 8; ++i) {
+      queue.Submit(RowsRequest({1, 2}), {}, [](const auto&) { throw std::bad_alloc(); });
+      others.push_back(Submit(queue, RowsRequest({1, 2})));
+    }
+    for (auto& other : others) EXPECT_EQ(Answer(other.get()), (std::vector<float>{3, 5}));
+  }
+  EXPECT_EQ(admission_.load().running, 0);
+  EXPECT_EQ(admission_.load().queued, 0);
+}
+
+TEST_F(Batching, ACallbackThatThrowsLosesNoRunThatItsThreadHasYetToStart) {
+  Queue queue(admission_, std::make_shared<ThreeMinuteModel>(), {});
+  Future next;
+  queue.Submit(RowsRequest({1, 2}), {}, [&](const auto&) {
+    next = Submit(queue, RowsRequest({1, 2}));
+    EXPECT_EQ(admission_.load().running, 1) << "the next run has its slot, and begins after this callback";
+    throw std::bad_alloc();
+  });
+  EXPECT_TRUE(next.get());
+  EXPECT_TRUE(Submit(queue, RowsRequest({1, 2})).get()) << "the slot is free again";
+}
+
 // The stack would overflow if each run began within the callback of the one before.
 TEST_F(Batching, RequestsOfCallbacksRunAfterTheCallbacks) {
   std::atomic<int> left = 20000;

@@ -1,10 +1,13 @@
 // Runs batches: from taking a slot to answering the requests.
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <deque>
 #include <memory>
 #include <new>
 #include <utility>
 
+#include "common/base/thrown.h"
 #include "serving-node/batching/refusals.h"
 #include "serving-node/batching/rows.h"
 #include "serving-node/batching/scheduler.h"
@@ -215,7 +218,11 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Time
 
 void Scheduler::Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome) {
   task->on_cancel.reset();
-  task->done(std::move(outcome));
+  try {
+    task->done(std::move(outcome));
+  } catch (...) {  // This thread may still have to answer other requests, and to start runs that hold slots.
+    spdlog::error("an answer may be lost: {}", FromThrown("the callback of a request").value().message);
+  }
   task->done = nullptr;  // Destroys the captures of the callback before Drain can return.
   Release(queue);
 }
