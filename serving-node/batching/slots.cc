@@ -4,6 +4,10 @@
 
 namespace longshore::batching {
 
+bool Slots::State::HasRoom(bool for_background) const {
+  return taken < (for_background ? std::max(1, limit - 1) : limit);
+}
+
 template <typename Change>
 bool Slots::Update(Change change) {
   State seen = state_.load();
@@ -38,9 +42,8 @@ bool Slots::TakeIfNoneWaits() {
 
 bool Slots::TakeOrWait(bool background) {
   return Update([background](State& state) {
-    const int limit = background ? std::max(1, state.limit - 1) : state.limit;
-    if (state.taken >= limit) {
-      state.one_waits = 1;
+    if (!state.HasRoom(background)) {
+      (background ? state.background_waits : state.user_waits) = true;
       return false;
     }
     state.taken += 1;
@@ -51,9 +54,11 @@ bool Slots::TakeOrWait(bool background) {
 
 bool Slots::FreeIfNoneWaits(bool background) {
   return Update([background](State& state) {
-    if (state.one_waits != 0) return false;
-    state.taken -= 1;
-    if (background) state.background -= 1;
+    State freed = state;
+    freed.taken -= 1;
+    if (background) freed.background -= 1;
+    if (freed.user_waits || (freed.background_waits && freed.HasRoom(true))) return false;
+    state = freed;
     return true;
   });
 }
@@ -68,14 +73,15 @@ void Slots::Free(bool background) {
 
 void Slots::SetNoneWaits() {
   Update([](State& state) {
-    state.one_waits = 0;
+    state.user_waits = false;
+    state.background_waits = false;
     return true;
   });
 }
 
 bool Slots::WillBePassedOn() const {
   const State state = state_.load();
-  return state.one_waits != 0 && state.is_full();
+  return state.user_waits && !state.HasRoom();
 }
 
 }  // namespace longshore::batching

@@ -55,7 +55,6 @@ TEST(Slots, LeaveOneFreeForRequestsOfUsers) {
   Slots slots(2);
   EXPECT_TRUE(slots.TakeOrWait(true));
   EXPECT_FALSE(slots.TakeOrWait(true));
-  EXPECT_FALSE(slots.IsOpen()) << "it waits";
   EXPECT_FALSE(slots.WillBePassedOn()) << "one is free";
   EXPECT_EQ(slots.running(), 0) << "background runs do not count";
   EXPECT_FALSE(slots.all_free());
@@ -64,6 +63,25 @@ TEST(Slots, LeaveOneFreeForRequestsOfUsers) {
   EXPECT_EQ(slots.running(), 1);
   Slots only(1);
   EXPECT_TRUE(only.TakeOrWait(true)) << "there is no other slot";
+}
+
+TEST(Slots, StayOpenToUsersWhileABackgroundRequestWaits) {
+  Slots slots(3);
+  EXPECT_TRUE(slots.TakeIfNoneWaits());
+  EXPECT_TRUE(slots.TakeIfNoneWaits());
+  EXPECT_FALSE(slots.TakeOrWait(true));
+  EXPECT_TRUE(slots.IsOpen());
+  EXPECT_TRUE(slots.TakeIfNoneWaits());
+  EXPECT_FALSE(slots.WillBePassedOn());
+  EXPECT_TRUE(slots.FreeIfNoneWaits(false)) << "the background request needs one more slot";
+  EXPECT_FALSE(slots.FreeIfNoneWaits(false)) << "the background request needs this slot";
+  EXPECT_EQ(slots.running(), 2);
+  slots.Free(false);
+  EXPECT_TRUE(slots.TakeOrWait(true));
+  slots.SetNoneWaits();
+  EXPECT_TRUE(slots.FreeIfNoneWaits(true));
+  EXPECT_TRUE(slots.FreeIfNoneWaits(false));
+  EXPECT_TRUE(slots.all_free());
 }
 
 TEST(Slots, AreNeverTakenTwice) {
