@@ -2,14 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <mutex>
 #include <random>
 #include <thread>
 
 #include "serving-node/batching/batching.h"
+#include "serving-node/batching/scheduler.h"
 #include "tests/seeds/seeds.h"
 
 namespace longshore::batching {
@@ -103,7 +106,7 @@ class Model final : public engine::LoadedModel {
 };
 
 // A request whose slot is freed while it enters its queue must start: nothing else would start it. At random, a request
-// waits already, or is cancelled, or half a batch waits for its other half.
+// waits already, or is cancelled, or runs in the background, or half a batch waits for its other half.
 TEST(Threads, NoRequestWaitsBesideAFreeSlot) {
   std::mt19937 random(static_cast<unsigned>(seeds::First()));
   Device device;
@@ -124,10 +127,10 @@ TEST(Threads, NoRequestWaitsBesideAFreeSlot) {
     if (pairs) ask(in_pairs);
     ask(alone);
     if (random() % 2 == 0) ask(alone, {.cancelled = cancelled.get_token()});
-    std::thread client([&, delay = random() % 400, requests = random() % 3] {
+    std::thread client([&, delay = random() % 400, requests = random() % 3, background = random() % 4 == 0] {
       for (std::atomic<unsigned> spin = 0; spin < delay;) ++spin;
       if (pairs) ask(in_pairs);
-      for (unsigned i = 0; i < requests; ++i) ask(alone);
+      for (unsigned i = 0; i < requests; ++i) ask(alone, {.background = background && i == 0});
       answered(0);
     });
     if (random() % 2 == 0) cancelled.request_stop();
@@ -136,6 +139,152 @@ TEST(Threads, NoRequestWaitsBesideAFreeSlot) {
     client.join();
     ASSERT_EQ(left, 0) << "round " << round;
   }
+}
+
+// No run ends here, so requests leave their queues only because the timer looks at them.
+TEST(Threads, RequestsExpireWhileAllSlotsAreTaken) {
+  constexpr int kSlots = 2;
+  Device device;
+  Admission admission({.concurrent_runs_max = kSlots});
+  Queue alone(admission, std::make_shared<Model>(device), {});
+  Queue in_pairs(admission, std::make_shared<Model>(device), {.max_batch_size = 2, .max_delay = std::chrono::hours(1)});
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < kSlots; ++i) {
+    alone.Submit(RequestOf({1}), {}, [&](const Result<RunOutcome>& outcome) { ran += outcome ? 1 : 0; });
+  }
+  const auto client = [&](uint64_t seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    for (int round = 0; round < 20 * kEffort; ++round) {
+      std::vector<std::future<Code>> answers;
+      for (auto requests = 1 + random() % 3; requests > 0; --requests) {
+        const auto answer = std::make_shared<std::promise<Code>>();
+        answers.push_back(answer->get_future());
+        const Terms terms{.deadline = steady_clock::now() + microseconds(random() % 3000)};
+        (random() % 2 == 0 ? alone : in_pairs)
+            .Submit(RequestOf({1}), terms, [answer](const Result<RunOutcome>& outcome) {
+              answer->set_value(outcome ? Code::kOk : outcome.error().code);
+            });
+      }
+      for (auto& answer : answers) {
+        ASSERT_EQ(answer.wait_for(seconds(30)), std::future_status::ready);
+        EXPECT_EQ(answer.get(), Code::kDeadlineExceeded);
+      }
+    }
+  };
+  std::vector<std::thread> clients;
+  const uint64_t seed = seeds::First(4);
+  for (uint64_t i = 0; i < 4; ++i) clients.emplace_back(client, seed + i);
+  for (auto& one : clients) one.join();
+  EXPECT_EQ(admission.load().queued, 0);
+  EXPECT_EQ(admission.load().running, kSlots);
+  while (device.EndOne([] { return true; })) {
+  }
+  EXPECT_EQ(ran, kSlots);
+}
+
+StatePtr QueueOf(Scheduler& scheduler, Device& device, const Options& options, const std::string& share) {
+  return std::make_shared<QueueState>(std::make_shared<Model>(device), options, scheduler.GetShare(share), nullptr);
+}
+
+// Requests of one row, all of which may run together.
+void Ask(Scheduler& scheduler, const StatePtr& queue, Done done) {
+  Task task{.request = RequestOf({1}), .done = std::move(done), .submitted = steady_clock::now()};
+  task.rows = 1;
+  task.bytes = sizeof(float);
+  task.key = "x";
+  scheduler.Submit(queue, {&task, 1}, task.submitted);
+}
+
+// Requests wait for hours for their batch to fill, unless their queue is drained. At random, they enter the queue
+// before Drain, while it looks at the queue, or after that.
+TEST(Threads, RequestsThatComeDuringADrainAreAnsweredOnce) {
+  std::mt19937 random(static_cast<unsigned>(seeds::First()));
+  Device device;
+  const auto scheduler = std::make_shared<Scheduler>(Limits{.concurrent_runs_max = 1});
+  for (int round = 0; round < 500 * kEffort; ++round) {
+    const StatePtr queue =
+        QueueOf(*scheduler, device, {.max_batch_size = 4, .max_delay = std::chrono::hours(1)}, "model");
+    std::atomic<int> left = 2;  // The two threads below, and the requests without an answer.
+    std::array<std::atomic<int>, 8> answers{};
+    const auto end = [&] {
+      if (left.fetch_sub(1) == 1) device.Wake();
+    };
+    const auto ask = [&](size_t request) {
+      left += 1;
+      Ask(*scheduler, queue, [&, request](const Result<RunOutcome>& outcome) {
+        EXPECT_TRUE(outcome);
+        answers.at(request) += 1;
+        end();
+      });
+    };
+    const size_t before = random() % 4, all = before + random() % 5;
+    for (size_t i = 0; i < before; ++i) ask(i);
+    std::thread client([&, delay = random() % 400] {
+      for (std::atomic<unsigned> spin = 0; spin < delay;) ++spin;
+      for (size_t i = before; i < all; ++i) ask(i);
+      end();
+    });
+    std::thread drain([&, delay = random() % 400] {
+      for (std::atomic<unsigned> spin = 0; spin < delay;) ++spin;
+      scheduler->Drain(queue);
+      for (size_t i = 0; i < before; ++i) EXPECT_EQ(answers.at(i), 1) << "Drain waits for the requests before it";
+      end();
+    });
+    while (device.EndOne([&] { return left == 0; })) {
+    }
+    ASSERT_EQ(left, 0) << "round " << round;
+    client.join();
+    drain.join();
+    for (size_t i = 0; i < all; ++i) ASSERT_EQ(answers.at(i), 1) << "round " << round;
+  }
+  scheduler->Stop();
+}
+
+void ExpectSameCounters(const Load& a, const Load& b) {
+  EXPECT_EQ(a.started, b.started);
+  EXPECT_EQ(a.refused, b.refused);
+  EXPECT_EQ(a.queue_seconds, b.queue_seconds);
+  EXPECT_EQ(a.busy_seconds, b.busy_seconds);
+}
+
+TEST(Threads, TheLoadIsTheSumOfTheSharesAlsoAfterTheyEnd) {
+  Device device;
+  const auto scheduler = std::make_shared<Scheduler>(Limits{.concurrent_runs_max = 2});
+  std::vector<StatePtr> queues;
+  for (const char* share : {"a", "a", "b", "c"}) queues.push_back(QueueOf(*scheduler, device, {.queue_max = 4}, share));
+  std::atomic<int> left = 4, ran = 0, refused = 0;  // `left`: the clients, and the requests without an answer.
+  const auto ask = [&](size_t queue) {
+    left += 1;
+    Ask(*scheduler, queues.at(queue), [&](const Result<RunOutcome>& outcome) {
+      (outcome ? ran : refused) += 1;
+      if (left.fetch_sub(1) == 1) device.Wake();
+    });
+  };
+  for (int i = 0; i < 7; ++i) ask(0);
+  EXPECT_EQ(refused, 1) << "two run, and four wait";
+  std::vector<std::thread> clients;
+  for (size_t i = 0; i < 4; ++i) {
+    clients.emplace_back([&, i] {
+      for (size_t request = 0; request < 500 * kEffort; ++request) ask((i + request) % queues.size());
+      if (left.fetch_sub(1) == 1) device.Wake();
+    });
+  }
+  while (device.EndOne([&] { return left == 0; })) {
+  }
+  for (auto& client : clients) client.join();
+  const Load total = scheduler->load();
+  EXPECT_EQ(total.started, ran);
+  EXPECT_EQ(total.refused, refused);
+  EXPECT_EQ(ran + refused, 7 + 4 * 500 * kEffort);
+  Usage sum;
+  for (const char* share : {"a", "b", "c"}) sum.Add(scheduler->GetShare(share)->usage, steady_clock::now());
+  Load of_shares;
+  sum.WriteTo(&of_shares);
+  ExpectSameCounters(of_shares, total);
+  queues.clear();
+  scheduler->GetShare("d");  // Removes the shares that have no queue any more.
+  ExpectSameCounters(scheduler->load(), total);
+  scheduler->Stop();
 }
 
 // Clients on several threads, which do random things, and a record of their answers.
