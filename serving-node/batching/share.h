@@ -1,5 +1,5 @@
-// The common state of the versions of one model on a node: their share of the run time, and one lock. They also share
-// their limit of waiting requests.
+// A share: what the queues of one model, which are those of its versions, have in common on a node. This is one part of
+// the run time (turns.h), one limit of waiting requests, and one lock.
 #pragma once
 
 #include <memory>
@@ -20,15 +20,15 @@ struct Share {
 
   const std::string name;
   std::mutex mutex;  // Guards the fields below, and those of its queues.
-  Duration used{0};  // Run time; see turns.h.
+  Duration used{0};  // Run time, as Turns counts it.
   Usage usage;
-  std::vector<Waiter*> queues;  // All that exist.
+  std::vector<Waiter*> queues;  // All queues of the share, also empty ones.
 };
 
 // A queue, as Turns and the other queues of its share see it.
 struct Waiter {
+  // Both take the lock of the share.
   Waiter(const Options& options, std::shared_ptr<Share> its_share);
-  // Must not be called under the lock of the share.
   ~Waiter();
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
@@ -40,8 +40,7 @@ struct Waiter {
   // Guarded by the lock of the share:
   Lane lane;
   TimePoint next_deadline = TimePoint::max();  // A lower bound of the deadlines of the requests in the lane.
-  // Used by Turns only.
-  bool in_turns = false;
+  bool in_turns = false;                       // Whether the queue is in the list of Turns. Used by Turns only.
 };
 
 }  // namespace longshore::batching

@@ -9,8 +9,9 @@
 // The queues of one share, which are the versions of one model, take turns in the order in which their requests
 // arrived, and share their limit of waiting requests. A request then waits as long as it would in a single queue,
 // whichever version it was assigned to: of two equal versions without batching, neither waits longer, is refused more
-// often or misses more deadlines, whatever their shares of the traffic are (versions_test.cc). With batching this holds
-// for refusals only: a version with less traffic has smaller batches, which hold all its waiting requests more often.
+// often or misses more deadlines, however the traffic is split between them (versions_test.cc). With batching this
+// holds for refusals only: a version with less traffic has smaller batches, which hold all its waiting requests more
+// often.
 #pragma once
 
 #include <algorithm>
@@ -23,27 +24,28 @@
 
 namespace longshore::batching {
 
-// Calls must not run at the same time, except that of Begin. All functions but Begin and End take the locks of shares.
+// Only one thread at a time may use this class. But Begin and End, which require the lock of the share, may run at any
+// time. All other functions take the locks of shares.
 class Turns {
  public:
   using WaiterPtr = std::shared_ptr<Waiter>;
 
   // Adds the queue if requests wait in it, and removes it otherwise.
   void Update(const WaiterPtr& waiter);
-  // Call it when a batch was taken from the queue: other queues with an equal right go first then.
+  // Call it after a batch was taken from the queue. Removes the queue if no requests wait in it. Otherwise moves it
+  // behind all others, so that a queue whose share has used as much goes first.
   void MoveToEnd(const WaiterPtr& waiter);
 
-  // Returns the queue whose ready batch runs next; null if no batch is ready. The queue stays in the list until Update.
+  // Returns the queue whose ready batch runs next; null if no batch is ready. Does not remove the queue.
   WaiterPtr Next(TimePoint now) const;
   // Returns when the next batch is or becomes ready; TimePoint::max() if no requests wait.
   TimePoint ReadyAt() const;
 
-  // Call it when a batch of `waiter` begins, under the lock of its share; charges the share with `at_least`. This must
-  // be a lower bound of the run time: a higher charge could raise floor_, and with it the used time of other shares,
-  // which then get less time than is fair.
+  // Call it when a batch of `waiter` begins; charges the share with `at_least`. This must be a lower bound of the run
+  // time: a higher charge could raise floor_, and with it the used time of other shares, which then get less time than
+  // is fair.
   void Begin(Waiter& waiter, Duration at_least);
-  // Call it when a batch that was charged with `charged` has ended after `took`, under the lock of the share. The queue
-  // of the batch may no longer exist.
+  // Call it when a batch that was charged with `charged` has ended after `took`. Its queue may no longer exist.
   static void End(Share& share, Duration charged, Duration took) { share.used += took - charged; }
 
   const std::list<WaiterPtr>& waiting() const { return waiting_; }
@@ -61,7 +63,7 @@ class Turns {
   static bool IsBefore(const Candidate& a, const Candidate& b);
 
   std::list<WaiterPtr> waiting_;               // The queue that has waited longest for its turn is first.
-  std::atomic<Duration> floor_ = Duration(0);  // StartOf the queue whose batch began last. No share counts as less.
+  std::atomic<Duration> floor_ = Duration(0);  // StartOf the share whose batch began last. No share counts as less.
 };
 
 }  // namespace longshore::batching

@@ -1,4 +1,5 @@
-// The runs and the refusals that the scheduler decides under its locks. It starts and answers them without a lock.
+// A queue as the scheduler sees it, and the runs and refusals that the scheduler decides under its locks. It starts the
+// runs and answers the requests later, without a lock.
 #pragma once
 
 #include <atomic>
@@ -27,6 +28,7 @@ struct QueueState : Waiter, std::enable_shared_from_this<QueueState> {
   std::set<std::string> unbatchable;  // Signatures whose outputs did not have one row per input row.
   Forecast forecast;
   // Requests whose done callback has not returned, runs being started, and calls of Submit. Changed without a lock.
+  // Drain waits until it is 0; then the queue may be destroyed.
   std::atomic<int64_t> in_use = 0;
 };
 using StatePtr = std::shared_ptr<QueueState>;
@@ -50,12 +52,12 @@ using RunPtr = std::shared_ptr<Run>;
 struct Dropped {
   StatePtr queue;
   Task task;
-  TimePoint at;
+  TimePoint at;  // When it left.
   bool cancelled() const { return task.terms.cancelled.stop_requested(); }
 };
 
 struct Work {
-  RunPtr at_once = nullptr;  // A run that begins without a turn; may be null.
+  RunPtr at_once = nullptr;  // The run of a request that need not wait; null if there is none.
   std::vector<RunPtr> runs{};
   std::vector<Dropped> dropped{};
   bool empty() const { return at_once == nullptr && runs.empty() && dropped.empty(); }
