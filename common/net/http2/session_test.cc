@@ -438,6 +438,22 @@ TEST_F(SessionTest, TrailersOfAStreamThatTheServerHasResetAreIgnored) {
   EXPECT_FALSE(connection.session.is_over());
 }
 
+// RFC 9113, section 5.1: such frames must be answered with STREAM_CLOSED, also after the stream is closed.
+TEST_F(SessionTest, AFrameOfAStreamThatTheClientHasEndedEndsTheConnection) {
+  for (const bool is_answered : {false, true}) {
+    for (const int type : {NGHTTP2_DATA, NGHTTP2_HEADERS}) {
+      TestConnection connection(limits, Make(is_answered));
+      const auto id = connection.client.Request("/x", "");
+      connection.Run();
+      EXPECT_EQ(connection.client.streams[id].has_ended, is_answered);
+      connection.client.Raw(Frame(type, 5, id, "\x83\x86\x84\x41\x01h"));
+      connection.Run();
+      if (connection.client.streams[id].reset == NGHTTP2_STREAM_CLOSED) continue;
+      EXPECT_THAT(connection.client.goaways, testing::Contains(NGHTTP2_STREAM_CLOSED)) << type;
+    }
+  }
+}
+
 TEST_F(SessionTest, AWindowUpdateStartsTheCountOfPingsAgain) {
   TestConnection connection(limits, Make(false));
   connection.client.Request("/x", std::string(2000000, 'b'));
