@@ -442,6 +442,36 @@ TEST_F(GrpcServer, ServesTlsClientsWithTheirCertificates) {
   EXPECT_EQ(Ask(channel, "/t/Echo", "plain").status.error_code(), ::grpc::StatusCode::UNAVAILABLE);
 }
 
+TEST_F(GrpcServer, RefusesTlsClientsWithoutACertificateOfTheCurrentAuthority) {
+  const auto first = *tls::MakeAuthority("first", std::chrono::hours(1));
+  const auto second = *tls::MakeAuthority("second", std::chrono::hours(1));
+  const auto own = *tls::Issue(first, {.name = "s", .dns_names = {"localhost"}}, std::chrono::hours(1));
+  const auto trusting = [&own](const tls::KeyPair& authority) {
+    return tls::Identity{
+        .certificate = own.certificate, .key = own.key, .client_ca = authority.certificate, .verify_client = true};
+  };
+  http2::Options options;
+  options.tls = std::make_shared<tls::Identities>(
+      "test", [&] { return trusting(second); }, trusting(first));
+  Start(options);
+  const auto code_for = [&](const tls::KeyPair& client) {
+    ::grpc::ChannelArguments arguments;
+    arguments.SetSslTargetNameOverride("localhost");
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto credentials = rpc::MakeChannelCredentials(
+        {.server_ca = first.certificate, .certificate = client.certificate, .key = client.key});
+    return Ask(::grpc::CreateCustomChannel(target(), credentials, arguments), "/t/Echo", "m").status.error_code();
+  };
+  const auto of_first = *tls::Issue(first, {.name = "c"}, std::chrono::hours(1));
+  const auto of_second = *tls::Issue(second, {.name = "c"}, std::chrono::hours(1));
+  EXPECT_EQ(code_for(of_first), ::grpc::StatusCode::OK);
+  EXPECT_EQ(code_for(of_second), ::grpc::StatusCode::UNAVAILABLE) << "a certificate of another authority";
+  EXPECT_EQ(code_for({}), ::grpc::StatusCode::UNAVAILABLE) << "no certificate";
+  options.tls->Reload();
+  EXPECT_EQ(code_for(of_second), ::grpc::StatusCode::OK) << "the server has not been restarted";
+  EXPECT_EQ(code_for(of_first), ::grpc::StatusCode::UNAVAILABLE) << "the authority has been replaced";
+}
+
 TEST_F(GrpcServer, ACallThatEndsAtItsHeadDoesNotReachTheHandler) {
   std::atomic<int> handled = 0;
   service->Add("/t/Refuse", {.handler = [&handled](const auto&) { ++handled; },
