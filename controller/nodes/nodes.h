@@ -89,6 +89,8 @@ struct Options {
   size_t queued_max = 1000;
   size_t nodes_max = 10'000;  // Limit of views; above it unknown nodes are refused.
   std::chrono::milliseconds heartbeat_interval{15'000};
+  // A stream without a hello ends with DEADLINE_EXCEEDED after this time, when the next heartbeats are sent.
+  std::chrono::milliseconds hello_timeout{10'000};
   // If nothing was received from a node for ping_after, the controller sends a ping, which the node's gRPC answers. If
   // nothing is received for ping_timeout after it, the stream ends.
   std::chrono::milliseconds ping_after{15'000};

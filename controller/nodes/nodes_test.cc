@@ -9,7 +9,9 @@
 #include <condition_variable>
 #include <future>
 #include <limits>
+#include <list>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "common/base/path.h"
@@ -17,6 +19,7 @@
 #include "common/net/http2/testing.h"
 #include "common/net/tls/authority.h"
 #include "common/node_contract/state_digest.h"
+#include "common/os/file.h"
 #include "common/os/process/descriptors.h"
 #include "controller/nodes/epoch_raises.h"
 #include "longshore/control.grpc.pb.h"
@@ -29,14 +32,18 @@ constexpr const char* kFleet = "default/cpu";
 // Simulates the node's end of a stream.
 class FakeNode {
  public:
-  FakeNode(const Path& socket, control::Hello hello) : FakeNode("unix:" + socket.string(), std::move(hello), {}) {}
-  FakeNode(const std::string& target, control::Hello hello, const std::vector<std::string>& authorizations,
+  // Without a hello, the node sends nothing.
+  FakeNode(const Path& socket, const std::optional<control::Hello>& hello)
+      : FakeNode("unix:" + socket.string(), hello, {}) {}
+  FakeNode(const std::string& target, const std::optional<control::Hello>& hello,
+           const std::vector<std::string>& authorizations,
            const std::shared_ptr<grpc::ChannelCredentials>& credentials = grpc::InsecureChannelCredentials())
       : stub_(control::NodeControl::NewStub(grpc::CreateChannel(target, credentials))) {
     for (const std::string& text : authorizations) context_.AddMetadata("authorization", text);
     stream_ = stub_->Attach(&context_);
+    if (!hello) return;
     control::FromNode message;
-    *message.mutable_hello() = std::move(hello);
+    *message.mutable_hello() = *hello;
     stream_->Write(message);
   }
   ~FakeNode() { context_.TryCancel(); }
@@ -139,10 +146,14 @@ class RegistryTest : public ::testing::Test {
     return hello;
   }
 
+  // Waits for the condition, which changes of nodes may fulfil; false after 20 s.
+  bool WaitFor(const std::function<bool()>& condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), condition);
+  }
   // Waits until the only node of the fleet satisfies the condition; false after 20 s.
   bool WaitUntil(const std::function<bool(const NodeView&)>& wanted) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(20), [&] {
+    return WaitFor([&] {
       const std::vector<ViewPtr> views = registry_->Nodes(kFleet);
       return views.size() == 1 && wanted(*views[0]);
     });
@@ -171,7 +182,7 @@ class RegistryTest : public ::testing::Test {
   }
 
   Path dir_;
-  const SteadyClock clock_;
+  FakeMonotonicClock clock_;
   std::mutex mutex_;
   std::condition_variable changed_;
   int changes_ = 0;
@@ -341,11 +352,16 @@ TEST_F(RegistryTest, CloseEndsAllStreamsAndRejectsNewOnes) {
   EXPECT_FALSE(FakeNode(Socket(), Hello("b")).ReadEnd().ok());
 }
 
-TEST_F(RegistryTest, CloseDoesNotWaitForANodeThatDoesNotRead) {
-  const SilentNode node(Socket(), Hello("a"));
-  ASSERT_TRUE(WaitForConnected());
+TEST_F(RegistryTest, CloseWaitsAtMostASecondForAllNodesThatDoNotRead) {
+  constexpr size_t kNodes = 20;
+  std::list<SilentNode> nodes;
+  for (size_t i = 0; i < kNodes; ++i) nodes.emplace_back(Socket(), Hello(std::to_string(i)));
+  ASSERT_TRUE(WaitFor([this] { return registry_->Nodes(kFleet).size() == kNodes; }));
+  const auto began = std::chrono::steady_clock::now();
   registry_->Close();
-  EXPECT_FALSE(registry_->Node(kFleet, "a")->connected);
+  // Twenty seconds if it waited for one after the other.
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+  for (const ViewPtr& view : registry_->Nodes(kFleet)) EXPECT_FALSE(view->connected);
 }
 
 TEST_F(RegistryTest, TheStreamOfANodeThatDoesNotAnswerPingsEnds) {
@@ -385,12 +401,67 @@ TEST_F(RegistryTest, StreamWithoutHelloIsRefused) {
   EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(RegistryTest, FullQueueClosesTheStream) {
+TEST_F(RegistryTest, AStreamWithoutHelloEndsAfterItsTime) {
   registry_.reset();
-  registry_ = StartRegistry({.queued_max = 0});
+  registry_ = StartRegistry({.heartbeat_interval = std::chrono::milliseconds(1)});
+  const FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  FakeNode silent(Socket(), std::nullopt);
+  auto end = std::async(std::launch::async, [&] { return silent.ReadEnd(); });
+  int passed_s = 0;
+  for (; passed_s < 3600 && end.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready; ++passed_s) {
+    clock_.Advance(std::chrono::seconds(1));
+  }
+  EXPECT_TRUE(registry_->Node(kFleet, "a")->connected) << "a node that has sent its hello may be silent";
+  registry_->Close();  // Ends the stream if the time has not.
+  EXPECT_EQ(end.get().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_GE(passed_s, 10);
+}
+
+TEST_F(RegistryTest, CloseEndsAStreamWithoutHello) {
+  registry_.reset();
+  std::promise<void> attached;
+  Options options;
+  options.identify = [&](std::string_view) {
+    attached.set_value();
+    return Identity{kFleet, "uid", "a"};
+  };
+  registry_ = StartRegistry(options);
+  FakeNode silent(Socket(), std::nullopt);
+  attached.get_future().wait();
+  auto end = std::async(std::launch::async, [&] { return silent.ReadEnd(); });
+  registry_->Close();
+  EXPECT_EQ(end.get().error_message(), "this controller has ended its term");
+}
+
+TEST_F(RegistryTest, FullQueueEndsOnlyTheStreamOfTheNodeThatDoesNotRead) {
+  constexpr size_t kQueuedMax = 3;
+  registry_.reset();
+  registry_ = StartRegistry({.queued_max = kQueuedMax});
+  FakeNode slow(Socket(), Hello("slow"));
+  ASSERT_TRUE(WaitForConnected());
+  FakeNode other(Socket(), Hello("other"));
+  EXPECT_TRUE(WaitFor([this] { return registry_->Node(kFleet, "other") != nullptr; }));
+  const control::FromController large = Snapshot({std::string(size_t{1} << 20, 'm')});
+  Status sent;
+  int count = 0;
+  for (; sent && count < 1000; ++count) sent = registry_->Send(kFleet, "slow", large, Part());
+  ASSERT_FALSE(sent) << count << " messages";
+  EXPECT_EQ(sent.error().code, Code::kResourceExhausted);
+  EXPECT_GT(count, static_cast<int>(kQueuedMax));
+  EXPECT_EQ(slow.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(WaitFor([this] { return !registry_->Node(kFleet, "slow")->connected; }));
+  ASSERT_TRUE(registry_->Send(kFleet, "other", Snapshot(), Part()));
+  EXPECT_TRUE(other.Read().has_snapshot());
+}
+
+TEST_F(RegistryTest, ANodeThatSendsButDoesNotReadIsCutOffAboveTheMemoryOfAConnection) {
+  registry_.reset();
+  registry_ = StartRegistry({.message_bytes_max = 1000});
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
-  EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot(), Part()).error().code, Code::kResourceExhausted);
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({std::string(size_t{8} << 20, 'm')}), Part()));
+  node.Report(1);
   EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
@@ -477,6 +548,39 @@ TEST_F(RegistryTest, NodesConnectOverTls) {
   EXPECT_FALSE(FakeNode(target, Hello("a"), {}).ReadEnd().ok()) << "in plain text";
   const FakeNode node(target, Hello("a"), {}, grpc::SslCredentials({authority.certificate, {}, {}}));
   EXPECT_TRUE(WaitForConnected());
+}
+
+TEST_F(RegistryTest, NewConnectionsGetTheCertificateThatTheFilesHaveNow) {
+  Options options;
+  options.address = "127.0.0.1:0";
+  const auto write = [this](const tls::KeyPair& authority) {
+    const auto own =
+        tls::Issue(authority, {.name = "controller", .addresses = {"127.0.0.1"}}, std::chrono::hours(1)).value();
+    ASSERT_TRUE(WriteFileAtomically(dir_ / "tls.crt", own.certificate));
+    ASSERT_TRUE(WriteFileAtomically(dir_ / "tls.key", own.key));
+  };
+  const auto read = [this]() -> Result<tls::Identity> {
+    ASSIGN_OR_RETURN(std::string certificate, ReadFile(dir_ / "tls.crt"));
+    ASSIGN_OR_RETURN(std::string key, ReadFile(dir_ / "tls.key"));
+    return tls::Identity{std::move(certificate), std::move(key), {}, false};
+  };
+  const auto first = tls::MakeAuthority("first", std::chrono::hours(1)).value();
+  const auto second = tls::MakeAuthority("second", std::chrono::hours(1)).value();
+  write(first);
+  options.tls = tls::Identities::Start("the certificate of the test", read, {}).value();
+  registry_.reset();
+  registry_ = StartRegistry(options);
+  const std::string target = "127.0.0.1:" + std::to_string(registry_->port());
+  FakeNode old(target, Hello("old"), {}, grpc::SslCredentials({first.certificate, {}, {}}));
+  ASSERT_TRUE(WaitForConnected());
+
+  write(second);
+  options.tls->Reload();
+  const FakeNode node(target, Hello("new"), {}, grpc::SslCredentials({second.certificate, {}, {}}));
+  EXPECT_TRUE(WaitFor([this] { return registry_->Node(kFleet, "new") != nullptr; }));
+  EXPECT_FALSE(FakeNode(target, Hello("late"), {}, grpc::SslCredentials({first.certificate, {}, {}})).ReadEnd().ok());
+  ASSERT_TRUE(registry_->Send(kFleet, "old", Snapshot(), Part()));
+  EXPECT_TRUE(old.Read().has_snapshot()) << "existing connections keep the old certificate";
 }
 
 class CertifyingRegistryTest : public RegistryTest {

@@ -2,6 +2,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "common/net/grpc_server/server.h"
 #include "common/os/log.h"
@@ -39,7 +40,7 @@ class RegistryImpl final : public Registry, private StreamOwner {
  public:
   RegistryImpl(Options options, const MonotonicClock& clock, OnChange on_change)
       : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), epoch_(options_.epoch) {
-    heartbeat_.emplace(options_.heartbeat_interval, [this] { SendHeartbeats(); });
+    heartbeat_.emplace(options_.heartbeat_interval, [this] { Tick(); });
   }
 
   ~RegistryImpl() override {
@@ -77,6 +78,7 @@ class RegistryImpl final : public Registry, private StreamOwner {
       for (const auto& [_, node] : nodes_) {
         if (node.stream != nullptr) node.stream->End(Closed());
       }
+      for (const auto& stream : without_hello_) stream->End(Closed());
     }
     server_->Drain(kCloseTime);
   }
@@ -116,6 +118,8 @@ class RegistryImpl final : public Registry, private StreamOwner {
   void Attach(const std::shared_ptr<grpc_server::Call>& call);
   void Received(Stream& stream, const control::FromNode& message) override;
   void Ended(Stream& stream) override;
+  void Tick();
+  void EndStreamsWithoutHello();
   void SendHeartbeats();
   Status EndIfFull(Stream& stream) const;
 
@@ -128,11 +132,12 @@ class RegistryImpl final : public Registry, private StreamOwner {
   const Options options_;
   const MonotonicClock& clock_;
   const OnChange on_change_;
-  // Guarded by the mutex of StreamOwner, like the following members up to nodes_.
+  // Guarded by the mutex of StreamOwner, like the following members up to without_hello_.
   int64_t epoch_;
   int64_t revision_ = 0;
   bool closed_ = false;
   std::map<NodeKey, Known> nodes_;
+  std::set<std::shared_ptr<Stream>> without_hello_;  // Streams that wait for their hello.
   std::unique_ptr<http2::Server> server_;
   std::optional<Ticker> heartbeat_;
 };
@@ -148,7 +153,28 @@ void RegistryImpl::Attach(const std::shared_ptr<grpc_server::Call>& call) {
     proven = std::move(*identity);
   }
   StreamOwner& owner = *this;
-  std::make_shared<Stream>(owner, call, std::move(proven))->Start();
+  const auto stream = std::make_shared<Stream>(owner, call, std::move(proven), clock_.Now());
+  {
+    const Lock lock(*this);
+    without_hello_.insert(stream);
+    if (closed_) stream->End(Closed());
+  }
+  stream->Start();
+}
+
+void RegistryImpl::Tick() {
+  EndStreamsWithoutHello();
+  SendHeartbeats();
+}
+
+void RegistryImpl::EndStreamsWithoutHello() {
+  const MonotonicPoint now = clock_.Now();
+  const Lock lock(*this);
+  std::erase_if(without_hello_, [&](const std::shared_ptr<Stream>& stream) {
+    if (now - stream->began_at < options_.hello_timeout) return false;
+    stream->End(DeadlineExceeded("the node has not sent its hello in time"));
+    return true;
+  });
 }
 
 // Sends a heartbeat on each stream, except on streams with queued messages, which need none.
@@ -250,7 +276,6 @@ void RegistryImpl::AnswerRequest(Stream& stream, const std::string& request) {
 }
 
 Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
-  if (closed_) return Closed();
   if (!stream.key.first.empty()) return InvalidArgument("node {} sent two hellos", hello.node());
   if (hello.fleet().empty() || hello.node().empty() || hello.incarnation().empty()) {
     return InvalidArgument("a hello must name a fleet, a node and an incarnation");
@@ -298,6 +323,7 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   view.acked_revision = hello.revision();
   view.ack_error.clear();
   node.stream = stream.shared_from_this();
+  without_hello_.erase(node.stream);
   return {};
 }
 
@@ -328,6 +354,7 @@ void RegistryImpl::Ended(Stream& stream) {
   bool current = false;
   {
     const std::scoped_lock lock(mutex_);
+    without_hello_.erase(stream.shared_from_this());
     const auto found = nodes_.find(stream.key);
     current = found != nodes_.end() && found->second.stream.get() == &stream;
     if (current) {

@@ -57,8 +57,9 @@ class Lock {
 class Stream final : public std::enable_shared_from_this<Stream> {
  public:
   // `proven`: the identity that the node's token proves; nullopt if nodes have no tokens.
-  Stream(StreamOwner& owner, std::shared_ptr<grpc_server::Call> call, std::optional<Identity> proven)
-      : identity(std::move(proven)), owner_(owner), call_(std::move(call)) {}
+  Stream(StreamOwner& owner, std::shared_ptr<grpc_server::Call> call, std::optional<Identity> proven,
+         MonotonicPoint now)
+      : identity(std::move(proven)), began_at(now), owner_(owner), call_(std::move(call)) {}
 
   // Begins to read. Must be called in the handler of the call, once.
   void Start();
@@ -74,6 +75,7 @@ class Stream final : public std::enable_shared_from_this<Stream> {
   NodeKey key;  // Set by the hello; empty before.
 
   const std::optional<Identity> identity;
+  const MonotonicPoint began_at;
   // Time of the last answer to a certificate request. Used only on the thread of the connection.
   std::optional<MonotonicPoint> certified_at{};
 
