@@ -1,13 +1,14 @@
 #include "controller/nodes/stream.h"
 
 #include "common/net/grpc_server/messages.h"
+#include "common/os/log.h"
 
 namespace longshore::nodes {
 
 Lock::~Lock() {
   const auto changed = std::exchange(owner_.changed_, {});
   lock_.unlock();
-  for (const auto& stream : changed) stream->Send();
+  for (const auto& stream : changed) stream->SendOrEnd();
 }
 
 void Stream::Start() {
@@ -26,6 +27,24 @@ void Stream::End(Status status) {
   end_ = std::move(status);
   queue_.clear();
   owner_.changed_.push_back(shared_from_this());
+}
+
+void Stream::SendOrEnd() noexcept {
+  try {
+    Send();
+  } catch (const std::exception& error) {
+    EndAfter(error);
+  }
+}
+
+// The message is lost, so the node must connect again: its hello then tells which state it holds. If memory does not
+// even suffice for the end, the node gets no more heartbeats, and connects again for this reason.
+void Stream::EndAfter(const std::exception& error) noexcept {
+  try {
+    spdlog::error("cannot send to node {}, its stream ends: {}", key.second, error.what());
+    call_->Finish(Unavailable("the controller could not send a message"));
+  } catch (const std::exception&) {
+  }
 }
 
 void Stream::Send() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -63,8 +64,9 @@ class Stream final : public std::enable_shared_from_this<Stream> {
 
   // Begins to read. Must be called in the handler of the call, once.
   void Start();
-  // Gives the next message, or the end, to the call. Must be called without the mutex; Lock does it.
-  void Send();
+  // Gives the next message, or the end, to the call. If memory does not suffice, the stream ends. Must be called
+  // without the mutex; Lock does it.
+  void SendOrEnd() noexcept;
 
   // Use the members below only in the scope of a Lock of the owner.
   size_t queued() const { return queue_.size() + (writing_ ? 1 : 0); }
@@ -80,6 +82,8 @@ class Stream final : public std::enable_shared_from_this<Stream> {
   std::optional<MonotonicPoint> certified_at{};
 
  private:
+  void Send();
+  void EndAfter(const std::exception& error) noexcept;
   void Read();
   void OnRead(const std::optional<Pieces>& bytes);
   void OnWritten(bool ok);
