@@ -41,7 +41,7 @@ struct ClusterOptions {
   std::string namespace_{};                     // The namespace of the Lease; "": that of the pod or of the context.
   std::vector<std::string> watch_namespaces{};  // The namespaces to watch; empty: all.
   std::string node_image{};                     // The image for fleets whose spec does not set one.
-  std::string node_address = "0.0.0.0:8610";    // The leader listens here for nodes.
+  std::string node_address = "[::]:8610";       // The leader listens here for nodes.
   std::string advertised_address{};             // The address that nodes dial: "dns:///HOST:PORT".
   Path ca_cert_file{};                          // PEM: the CA that signs the certificates of controller and nodes.
   Path ca_key_file{};                           // PEM: the key of this CA.

@@ -41,6 +41,7 @@ TEST(Flags, ReadsTheFlagsForKubernetes) {
   EXPECT_EQ(flags.verb, Flags::Verb::kCluster);
   EXPECT_THAT(flags.cluster.watch_namespaces, ElementsAre("a", "b"));
   EXPECT_EQ(flags.cluster.lease.lease_duration, std::chrono::seconds(15));
+  EXPECT_EQ(flags.cluster.node_address, "[::]:8610") << "all addresses of IPv6 and IPv4";
   EXPECT_EQ(Parse(OnClusterWith("--admin_host=::")).value()->cluster.admin.address, "[::]:8600");
   EXPECT_EQ(Parse(OnClusterWith("--lease_retry_period=500ms")).value()->cluster.lease.retry_period,
             std::chrono::milliseconds(500));

@@ -583,6 +583,20 @@ TEST_F(RegistryTest, NewConnectionsGetTheCertificateThatTheFilesHaveNow) {
   EXPECT_TRUE(old.Read().has_snapshot()) << "existing connections keep the old certificate";
 }
 
+TEST_F(RegistryTest, NodesConnectOverIpv4AndIpv6) {
+  const auto can = process::ListenTcp("::1", 0);
+  if (!can) GTEST_SKIP() << "this machine has no IPv6: " << can.error().message;
+  const process::Descriptor none(*can);
+  registry_.reset();
+  Options options;
+  options.address = "[::]:0";
+  registry_ = StartRegistry(options);
+  for (const char* host : {"127.0.0.1", "[::1]"}) {
+    const FakeNode node(fmt::format("{}:{}", host, registry_->port()), Hello("a", host), {});
+    EXPECT_TRUE(WaitUntil([&](const NodeView& view) { return view.hello.incarnation() == host; })) << host;
+  }
+}
+
 class CertifyingRegistryTest : public RegistryTest {
  protected:
   void Restart(std::chrono::milliseconds interval) {

@@ -16,6 +16,7 @@ struct AllowedSkip {
 };
 
 constexpr std::string_view kOperatorNew = "the sanitizer's operator new cannot be made to fail";
+constexpr std::string_view kNoIpv6 = "this machine has no IPv6";
 constexpr std::string_view kGrpc = "gRPC is not built with the thread sanitizer";
 
 constexpr AllowedSkip kAllowed[] = {
@@ -34,7 +35,9 @@ constexpr AllowedSkip kAllowed[] = {
     {"GrpcClientTest.", kGrpc, Where::kThreadSanitizer},
     {"GeneratorTest.", kGrpc, Where::kThreadSanitizer},
     {"ClientsTest.", kGrpc, Where::kThreadSanitizer},
-    {"PeerListenerTest.ReportsAnIpv6AddressInBrackets", "this machine has no IPv6", Where::kEveryBuild},
+    {"PeerListenerTest.ReportsAnIpv6AddressInBrackets", kNoIpv6, Where::kEveryBuild},
+    {"AllAddresses.", kNoIpv6, Where::kEveryBuild},
+    {"RegistryTest.NodesConnectOverIpv4AndIpv6", kNoIpv6, Where::kEveryBuild},
     {"RealPeerRules", "LONGSHORE_PEER_RULES is not set", Where::kEveryBuild},
     {"Kube/StoreContract.AnUnreadableObjectDoesNotHideTheOthers", "this backend does not store unreadable objects",
      Where::kEveryBuild},

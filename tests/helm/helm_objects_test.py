@@ -53,9 +53,9 @@ def test_the_controller_has_the_documented_flags(rendered):
     [container] = objects["Deployment", "longshore-controller"]["spec"]["template"]["spec"]["containers"]
     assert container["args"] == [
         "--kubernetes", "--namespace=ops", "--watch_namespaces=ops,vision", f"--node_image=longshore/node:{VERSION}",
-        "--node_address=0.0.0.0:8610", "--advertised_address=dns:///longshore-nodes.ops.svc:8610",
+        "--node_address=[::]:8610", "--advertised_address=dns:///longshore-nodes.ops.svc:8610",
         "--ca_cert_file=/run/longshore/ca/tls.crt", "--ca_key_file=/run/longshore/ca/tls.key", "--lease_duration=15s",
-        "--lease_renew_deadline=10s", "--lease_retry_period=2s", "--api_requests_per_second=200", "--admin_host=0.0.0.0",
+        "--lease_renew_deadline=10s", "--lease_retry_period=2s", "--api_requests_per_second=200", "--admin_host=::",
         "--admin_port=8600", "--log_level=info"]
     assert ("Service", "longshore-nodes") in objects
     assert ("PodDisruptionBudget", "longshore-controller") in objects

@@ -19,6 +19,10 @@ std::string PeerAddress(int socket) {
     return fmt::format("ipv4:{}:{}", text, ntohs(v4.sin_port));
   }
   const auto& v6 = reinterpret_cast<const sockaddr_in6&>(peer);
+  if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {  // A client with IPv4 of a socket that listens on "::".
+    inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], text, sizeof text);
+    return fmt::format("ipv4:{}:{}", text, ntohs(v6.sin6_port));
+  }
   inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
   return fmt::format("ipv6:[{}]:{}", text, ntohs(v6.sin6_port));
 }

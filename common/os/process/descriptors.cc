@@ -33,6 +33,8 @@ Result<sockaddr_un> UnixAddress(const Path& path) {
   return address;
 }
 
+bool HasIpv6() { return Descriptor(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)).valid() || errno != EAFNOSUPPORT; }
+
 template <typename Address>
 const sockaddr* Generic(const Address& address) {
   return reinterpret_cast<const sockaddr*>(&address);
@@ -46,6 +48,7 @@ void Descriptor::Reset(int fd) {
 }
 
 Result<int> ListenTcp(const std::string& host, int port) {
+  if (host == "::" && !HasIpv6()) return ListenTcp("0.0.0.0", port);
   addrinfo hints{};
   hints.ai_family = host == "localhost" ? AF_INET : AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -59,8 +62,10 @@ Result<int> ListenTcp(const std::string& host, int port) {
   Descriptor socket_fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket_fd.valid()) return Unavailable("cannot create a socket: {}", std::strerror(errno));
   const int on = 1;
+  const int off = 0;
   setsockopt(socket_fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   setsockopt(socket_fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  if (found->ai_family == AF_INET6) setsockopt(socket_fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
   if (bind(socket_fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(socket_fd.get(), kBacklog) != 0) {
     if (errno == EADDRINUSE) return FailedPrecondition("port {} on {} is in use by another program", port, host);
     return Unavailable("cannot listen on {}:{}: {}", host, port, std::strerror(errno));

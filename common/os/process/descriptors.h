@@ -36,9 +36,10 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// Opens a non-blocking listening TCP socket. `host` is an IPv4 or IPv6 address, or "localhost". Port 0 means any free
-// port, which LocalPort returns. Returns FailedPrecondition, with host and port, if the port is in use, and
-// InvalidArgument if the host is not valid.
+// Opens a non-blocking listening TCP socket. `host` is an IPv4 or IPv6 address, or "localhost". "::" means all
+// addresses of this machine, of IPv6 and IPv4, or only of IPv4 if it has no IPv6; "0.0.0.0" means those of IPv4. Port 0
+// means any free port, which LocalPort returns. Returns FailedPrecondition, with host and port, if the port is in use,
+// and InvalidArgument if the host is not valid.
 Result<int> ListenTcp(const std::string& host, int port);
 
 // Calls ListenTcp for "host:port" ("[::1]:80" for IPv6), or ListenUnix for "unix:/path". Returns InvalidArgument for

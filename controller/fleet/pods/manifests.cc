@@ -92,7 +92,7 @@ Json ArgumentsOf(const api::ServingFleet& fleet, const PodSettings& settings) {
                     fmt::format("--state_dir={}", kStateDir),
                     fmt::format("--port={}", kGrpcPort),
                     fmt::format("--rest_api_port={}", kRestPort),
-                    "--admin_host=0.0.0.0",
+                    "--admin_host=::",
                     fmt::format("--admin_port={}", kAdminPort),
                     fmt::format("--peer_address=$(POD_IP):{}", kPeerPort),
                     fmt::format("--log_level={}", pods.log_level),

@@ -101,7 +101,8 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
 
 void AddNodeFlags(CLI::App& app, Flags& flags) {
   const std::string group = "The node";
-  app.add_option("--host", flags.host, "address on which gRPC and REST listen [0.0.0.0]")->group(group);
+  app.add_option("--host", flags.host, "address on which gRPC and REST listen [::, all addresses of IPv6 and IPv4]")
+      ->group(group);
   app.add_option("--admin_host", flags.admin_host,
                  "address on which the admin port listens; it serves health, metrics and debugging [127.0.0.1]")
       ->group(group);

@@ -60,7 +60,7 @@ struct Flags {
   TraceFlags traces;
   WarmUpFlags warm_up;
   // Flags of Longshore, for every node.
-  std::string host = "0.0.0.0";
+  std::string host = "::";
   std::string admin_host = "127.0.0.1";
   std::optional<int> admin_port;  // 0: any free port. Unset: kAdminPort, or any free port if that one is in use.
   Path port_file;
