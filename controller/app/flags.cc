@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/net/http_client/client.h"
+#include "common/os/process/descriptors.h"
 #include "controller/api/parse.h"
 
 namespace longshore::app {
@@ -235,9 +236,7 @@ Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
   }
   RETURN_IF_ERROR(CheckMode(app, raw.kubernetes));
   RETURN_IF_ERROR(raw.kubernetes ? FinishCluster(raw, flags) : FinishHost(raw, flags));
-  const std::string host =
-      raw.admin_host.find(':') == std::string::npos ? raw.admin_host : fmt::format("[{}]", raw.admin_host);
-  flags.host.admin = {fmt::format("{}:{}", host, raw.admin_port), raw.port_file};
+  flags.host.admin = {process::HostPort(raw.admin_host, raw.admin_port), raw.port_file};
   flags.cluster.admin = flags.host.admin;
   ASSIGN_OR_RETURN(flags.host.prometheus, FinishPrometheus(raw));
   flags.cluster.prometheus = flags.host.prometheus;

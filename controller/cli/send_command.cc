@@ -21,7 +21,7 @@ using std::chrono::steady_clock;
 // The pause after a conflict is random, so that callers that met once do not meet again. Its bound doubles.
 constexpr milliseconds kPauseFirst{2};
 constexpr milliseconds kPauseLongest{100};
-// For how long a command that nobody took is withdrawn in spite of conflicts.
+// How long `longshore` tries to withdraw a command that no controller has taken.
 constexpr milliseconds kWithdrawalPatience{5000};
 // How often a command is written again after it disappeared without an answer.
 constexpr int kLostMax = 3;

@@ -162,9 +162,14 @@ void RegistryImpl::Attach(const std::shared_ptr<grpc_server::Call>& call) {
   stream->Start();
 }
 
+// Runs on the thread of the ticker, where an exception would end the program. The next tick repeats what is missing.
 void RegistryImpl::Tick() {
-  EndStreamsWithoutHello();
-  SendHeartbeats();
+  try {
+    EndStreamsWithoutHello();
+    SendHeartbeats();
+  } catch (const std::exception& error) {
+    spdlog::error("cannot send heartbeats to all nodes: {}", error.what());
+  }
 }
 
 void RegistryImpl::EndStreamsWithoutHello() {

@@ -41,7 +41,8 @@ void Stream::SendOrEnd() noexcept {
 // even suffice for the end, the node gets no more heartbeats, and connects again for this reason.
 void Stream::EndAfter(const std::exception& error) noexcept {
   try {
-    spdlog::error("cannot send to node {}, its stream ends: {}", key.second, error.what());
+    const std::string& node = key.second.empty() ? call_->peer().address : key.second;
+    spdlog::error("cannot send to node {}, its stream ends: {}", node, error.what());
     call_->Finish(Unavailable("the controller could not send a message"));
   } catch (const std::exception&) {
   }

@@ -30,7 +30,7 @@ Result<process::Descriptor> Open(const SocketRequest& request, const std::string
     return process::Descriptor(request.fd);
   }
   if (request.port == flags::kPortOff) return process::Descriptor();
-  const auto bound = process::Listen(fmt::format("{}:{}", host, request.port));
+  const auto bound = process::Listen(process::HostPort(host, request.port));
   if (!bound) {
     return Fail(bound.error().code, "{}={}: {}", request.port_flag, request.port, bound.error().message);
   }

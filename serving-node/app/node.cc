@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "common/os/log.h"
+#include "common/os/process/descriptors.h"
 #include "serving-node/app/client_listeners.h"
 #include "serving-node/app/components.h"
 #include "serving-node/app/flags/config_files.h"
@@ -108,7 +109,7 @@ class ServingNode final : public Node {
   }
 
   Result<std::unique_ptr<frontend::AdminServer>> ListenForAdmin(int port) {
-    return frontend::AdminServer::Start(fmt::format("{}:{}", flags_.admin_host, port),
+    return frontend::AdminServer::Start(process::HostPort(flags_.admin_host, port),
                                         {.gate = security_.gate,
                                          .missing = [this] { return WhyNotReady(); },
                                          .metrics = [this] { return components_->registry.Text(); },
@@ -150,7 +151,7 @@ class ServingNode final : public Node {
     options.fleet = flags_.fleet;
     options.node = flags_.node;
     options.peers = flags_.peers;
-    options.admin_address = fmt::format("{}:{}", flags_.admin_host, admin_->port());
+    options.admin_address = process::HostPort(flags_.admin_host, admin_->port());
     options.software_version = flags::SoftwareVersion();
     options.state_dir = flags_.state_dir;
     ASSIGN_OR_RETURN(std::shared_ptr<control::Agent> agent, control::Agent::Start(options, AgentDeps()));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/os/log.h"
+#include "common/os/process/descriptors.h"
 #include "serving-node/app/client_listeners.h"
 
 namespace longshore::app {
@@ -10,13 +11,10 @@ namespace {
 
 constexpr auto kCertificatePollInterval = std::chrono::seconds(1);
 
-// Converts the address of --peer_address to the gRPC target for other nodes: inserts the actual port and puts an IPv6
-// address into brackets.
+// Converts the address of --peer_address to the gRPC target for other nodes: inserts the actual port.
 std::string TargetOf(const std::string& listen, int port) {
   if (port == 0) return listen;  // A unix socket.
-  std::string host = listen.substr(0, listen.rfind(':'));
-  if (host.find(':') != std::string::npos && !host.starts_with('[')) host = fmt::format("[{}]", host);
-  return fmt::format("{}:{}", host, port);
+  return process::HostPort(listen.substr(0, listen.rfind(':')), port);
 }
 
 Result<tls::Identity> Shown(identity::NodeIdentity& node) {

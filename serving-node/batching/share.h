@@ -1,5 +1,5 @@
-// A share: what the queues of one model, which are those of its versions, have in common on a node. This is one part of
-// the run time (turns.h), one limit of waiting requests, and one lock.
+// A share: what the queues of one model, which are those of its versions, have in common on a node. They have a part
+// of the run time (turns.h), a limit of waiting requests, and a lock.
 #pragma once
 
 #include <memory>

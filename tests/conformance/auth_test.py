@@ -252,7 +252,7 @@ def test_reload_requests_can_be_disabled(tmp_path):
 @pytest.mark.contract("S4")
 def test_a_warning_is_logged_if_tokens_are_sent_in_plain_text_to_other_machines(tmp_path):
     (tmp_path / "tokens").write_text(f"web {WEB}\n")
-    for host, warned in (("127.0.0.1", False), ("0.0.0.0", True)):
+    for host, warned in (("127.0.0.1", False), ("0.0.0.0", True), ("::", True)):
         with running_node(tmp_path, MODEL, MODELS / MODEL, f"--auth_tokens_file={tmp_path}/tokens", f"--host={host}") as node:
             node.ready()
             assert ("--auth_tokens_file without TLS" in node.log.read_text()) == warned

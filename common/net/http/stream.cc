@@ -46,7 +46,7 @@ size_t Stream::UnacknowledgedBytes() {
   return static_cast<size_t>(std::max(0, bytes));
 }
 
-// Asio gives OpenSSL what it has read from the socket.
+// Bytes that Asio has read from the socket are in the BIO or in OpenSSL.
 bool Stream::HasReceived() { return SSL_has_pending(tls()) != 0 || BIO_ctrl_pending(SSL_get_rbio(tls())) > 0; }
 
 }  // namespace longshore::http

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "common/os/process/descriptors.h"
@@ -17,6 +18,8 @@ using testing::StartsWith;
 std::string AddressOfClientFrom(const sockaddr* address, socklen_t size, int listening) {
   const Descriptor client(socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(client.get(), address, size) != 0) return "cannot connect";
+  pollfd waiting{.fd = listening, .events = POLLIN, .revents = 0};
+  poll(&waiting, 1, -1);
   return PeerAddress(Descriptor(accept(listening, nullptr, nullptr)).get());
 }
 

@@ -146,7 +146,7 @@ bool Connection::IsFull() const {
 // again.
 void Connection::Read() {
   if (state_ != State::kOpen || is_reading_ || is_paused_ || IsFull()) return;
-  if (IsPauseDue()) return PauseReading();
+  if (TakePauseIfDue()) return PauseReading();
   is_reading_ = true;
   has_written_ = false;
   if (!stream_.encrypted()) {
@@ -158,8 +158,8 @@ void Connection::Read() {
 }
 
 // A read over TLS returns one record, which may hold a single request. So a pause waits until all records were read
-// that have arrived in OpenSSL, as far as they are not too many.
-bool Connection::IsPauseDue() {
+// that have arrived in OpenSSL, unless they have more than kTlsTurnBytesMax bytes.
+bool Connection::TakePauseIfDue() {
   if (stream_.encrypted() && turn_bytes_ < kTlsTurnBytesMax && stream_.HasReceived()) return false;
   turn_bytes_ = 0;
   return session_->TakePause();

@@ -72,7 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<const Peer> MakePeer();
   bool IsFull() const;
   void Read();
-  bool IsPauseDue();
+  bool TakePauseIfDue();
   void PauseReading();
   void ReportFrom(int bytes);
   void OnReadable(const Error& error);

@@ -14,7 +14,7 @@ void Notifications::Add(std::shared_ptr<Stream> stream) {
   }
   try {
     waker_->Wake();
-  } catch (...) {
+  } catch (...) {  // For lack of memory. Streams that were added meanwhile wait for the next call.
     const std::lock_guard lock(mutex_);
     is_woken_ = false;
     throw;

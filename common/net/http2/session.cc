@@ -115,9 +115,10 @@ struct SessionCallbacks {
       nghttp2_option* made = nullptr;
       if (nghttp2_option_new(&made) != 0) throw std::bad_alloc();
       nghttp2_option_set_no_auto_window_update(made, 1);
-      // nghttp2 keeps up to streams_max ended streams, 260 bytes each. Without them
-      // (nghttp2_option_set_no_closed_streams), it would ignore DATA frames of ended streams, and not tell
-      // Session::OnBeginFrame. Clients of gRPC send the metadata that a program gives them, and gRPC C++ accepts them.
+      // nghttp2_option_set_no_closed_streams is not set, although nghttp2 keeps up to streams_max ended streams of 260
+      // bytes each: without them it would ignore DATA frames of ended streams, and not tell Session::OnBeginFrame.
+
+      // Clients of gRPC send the metadata that a program gives them, and gRPC C++ accepts them.
       nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(made, 1);
       nghttp2_option_set_stream_reset_rate_limit(made, 1u << 30, 1u << 30);  // Session::Strike limits resets.
       return made;
@@ -486,8 +487,10 @@ void Session::OnData(int32_t id, std::string_view bytes) {
 void Session::OnFrameNotSent(const nghttp2_frame& frame, int error) {
   Stream* stream = frame.hd.type == NGHTTP2_HEADERS ? Find(frame.hd.stream_id) : nullptr;
   if (stream == nullptr) return;
+  if (error == NGHTTP2_ERR_STREAM_CLOSING) return;  // nghttp2 resets the stream already, because of the client.
   if (error == NGHTTP2_ERR_FRAME_SIZE_ERROR) {
-    spdlog::error("the header fields of an answer to {} are too large", stream->head_.Find(":path").value_or(""));
+    spdlog::error("the header fields of an answer to {} are too large",
+                  ForLog(stream->head_.Find(":path").value_or("")));
   }
   stream->Reset(NGHTTP2_INTERNAL_ERROR);
 }

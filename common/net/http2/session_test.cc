@@ -439,7 +439,7 @@ TEST_F(SessionTest, TrailersOfAStreamThatTheServerHasResetAreIgnored) {
 }
 
 // RFC 9113, section 5.1: such frames must be answered with STREAM_CLOSED, also after the stream is closed.
-TEST_F(SessionTest, AFrameOfAStreamThatTheClientHasEndedEndsTheConnection) {
+TEST_F(SessionTest, AFrameOfAStreamThatTheClientHasEndedIsAnsweredWithStreamClosed) {
   for (const bool is_answered : {false, true}) {
     for (const int type : {NGHTTP2_DATA, NGHTTP2_HEADERS}) {
       TestConnection connection(limits, Make(is_answered));
@@ -449,7 +449,8 @@ TEST_F(SessionTest, AFrameOfAStreamThatTheClientHasEndedEndsTheConnection) {
       connection.client.Raw(Frame(type, 5, id, "\x83\x86\x84\x41\x01h"));
       connection.Run();
       if (connection.client.streams[id].reset == NGHTTP2_STREAM_CLOSED) continue;
-      EXPECT_THAT(connection.client.goaways, testing::Contains(NGHTTP2_STREAM_CLOSED)) << type;
+      EXPECT_THAT(connection.client.goaways, testing::Contains(NGHTTP2_STREAM_CLOSED))
+          << "type " << type << (is_answered ? ", answered" : ", not answered");
     }
   }
 }
@@ -482,6 +483,21 @@ TEST_F(SessionTest, AnInvalidFrameIsOneStrike) {
   }
   EXPECT_GE(resets, 18);  // SETTINGS and its answer are strikes, too.
   EXPECT_LE(resets, 21);
+}
+
+// The invalid frame comes before the answer is sent: nghttp2 then drops the answer.
+TEST_F(SessionTest, AnInvalidFrameBesideARequestIsOneStrike) {
+  limits.strikes_max = 20;
+  limits.strikes_per_second = 0;
+  TestConnection connection(limits, Make());
+  connection.Run();
+  int requests = 0;
+  for (int32_t id = 1; !connection.session.is_over() && requests < 60; id += 2, ++requests) {
+    connection.ToServer(Frame(1, 5, id, "\x83\x86\x84\x41\x01h") + Frame(8, 0, id, "\x7f\xff\xff\xff"));
+    connection.ToClient();
+  }
+  EXPECT_GE(requests, 18);
+  EXPECT_LE(requests, 21);
 }
 
 TEST_F(SessionTest, AStreamThatIsUsedAfterItsResetCountsAsOpen) {

@@ -83,7 +83,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   TimePoint now() const;  // When the current event began.
 
   // --- Answer. ---
-  // The header fields of an answer may have 64 KiB; the stream of a larger one is reset with INTERNAL_ERROR.
+  // The header fields of an answer may have about 60 KiB; the stream of a larger one is reset with INTERNAL_ERROR.
   //
   // Sends the header fields of the answer; the first one must be ":status". With `ends`, the answer has no body.
   void SendHead(std::span<const Field> fields, bool ends);

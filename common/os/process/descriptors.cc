@@ -47,6 +47,11 @@ void Descriptor::Reset(int fd) {
   fd_ = fd;
 }
 
+std::string HostPort(const std::string& host, int port) {
+  const bool needs_brackets = host.find(':') != std::string::npos && !host.starts_with('[');
+  return needs_brackets ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
 Result<int> ListenTcp(const std::string& host, int port) {
   if (host == "::" && !HasIpv6()) return ListenTcp("0.0.0.0", port);
   addrinfo hints{};
@@ -68,7 +73,7 @@ Result<int> ListenTcp(const std::string& host, int port) {
   if (found->ai_family == AF_INET6) setsockopt(socket_fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
   if (bind(socket_fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(socket_fd.get(), kBacklog) != 0) {
     if (errno == EADDRINUSE) return FailedPrecondition("port {} on {} is in use by another program", port, host);
-    return Unavailable("cannot listen on {}:{}: {}", host, port, std::strerror(errno));
+    return Unavailable("cannot listen on {}: {}", HostPort(host, port), std::strerror(errno));
   }
   return socket_fd.Release();
 }

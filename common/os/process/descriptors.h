@@ -36,6 +36,9 @@ class Descriptor {
   int fd_ = -1;
 };
 
+// Returns "host:port", with brackets around an IPv6 address: "[::1]:80".
+std::string HostPort(const std::string& host, int port);
+
 // Opens a non-blocking listening TCP socket. `host` is an IPv4 or IPv6 address, or "localhost". "::" means all
 // addresses of this machine, of IPv6 and IPv4, or only of IPv4 if it has no IPv6; "0.0.0.0" means those of IPv4. Port 0
 // means any free port, which LocalPort returns. Returns FailedPrecondition, with host and port, if the port is in use,

@@ -35,6 +35,13 @@ int FamilyOf(int socket) {
   return family;
 }
 
+TEST(HostPort, HasBracketsAroundAnAddressOfIpv6) {
+  EXPECT_EQ(HostPort("0.0.0.0", 80), "0.0.0.0:80");
+  EXPECT_EQ(HostPort("localhost", 80), "localhost:80");
+  EXPECT_EQ(HostPort("::", 80), "[::]:80");
+  EXPECT_EQ(HostPort("[::1]", 80), "[::1]:80");
+}
+
 TEST(Listen, AllAddressesAreThoseOfIpv4IfTheMachineHasNoIpv6) {
   std::thread([] {
     ASSERT_TRUE(RemoveIpv6());

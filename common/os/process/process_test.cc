@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -150,12 +151,14 @@ TEST_F(ProcessTest, TakesOverAUnixSocketInUseButNoOtherFile) {
 TEST_F(ProcessTest, LowersThePriorityOfABackgroundThread) {
   const auto nice = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
   const int before = nice();
-  int background = 0;
+  int background = 0, slack = 0;
   std::thread([&] {
     RunInBackground();
     background = nice();
+    slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
   }).join();
   EXPECT_GE(background, 10);
+  EXPECT_EQ(slack, 1);
   EXPECT_EQ(nice(), before) << "other threads are not affected";
 }
 

@@ -10,7 +10,8 @@ namespace longshore::process {
 
 // Reads a file in order, without keeping other threads from the processor for long. A kernel without preemption holds
 // the processor during a whole system call. By default one call may read several megabytes ahead (the setting is
-// /sys/block/*/queue/read_ahead_kb); a call with 8 MB takes 4 ms. This class reads 256 KiB ahead at a time instead.
+// /sys/block/*/queue/read_ahead_kb); a call with 8 MB takes 4 ms. This class reads 256 KiB ahead at a time instead,
+// and calls GiveWay before each piece of 64 KiB.
 class SteadyReader {
  public:
   // The recommended size for Read: with it, each call is short, and the bytes are still in the processor's cache

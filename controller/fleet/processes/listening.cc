@@ -27,7 +27,7 @@ Result<Addresses> AddressesOf(const Sockets& sockets, const std::string& host, c
     return FailedPrecondition("the ports of a running fleet cannot change: it listens on {} and {}, not on {} and {}",
                               grpc_port, rest_port, spec.grpc_port, spec.rest_port);
   }
-  return Addresses{fmt::format("{}:{}", host, grpc_port), fmt::format("{}:{}", host, rest_port)};
+  return Addresses{process::HostPort(host, grpc_port), process::HostPort(host, rest_port)};
 }
 
 }  // namespace longshore::fleet::processes

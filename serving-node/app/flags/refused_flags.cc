@@ -73,7 +73,7 @@ void RefusedFlags::AddTo(CLI::App& app) {
 Status RefusedFlags::Check() const {
   for (const Refused& flag : kRefused) {
     const std::string& value = given_.at(flag.name);
-    if (value.empty()) continue;
+    if (value.empty()) continue;  // Not given, or without a value.
     RETURN_IF_ERROR(CheckType(flag, value));
     if (IsHarmless(flag, value)) continue;
     return Unimplemented("--{}={} is not supported: {}", flag.name, value, flag.why);

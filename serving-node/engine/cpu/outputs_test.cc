@@ -1,5 +1,5 @@
-// Compares the outputs of random graphs with the reference plan. Their ops make several outputs, share memory, and have
-// a step of their own or only a reference kernel; any value may be an output, and more than once.
+// Compares the outputs of random graphs with those of the reference plan. Their ops make several outputs, share memory,
+// and have a step of their own or only a reference kernel; any value may be an output, and more than once.
 #include <gtest/gtest.h>
 
 #include <cstring>
