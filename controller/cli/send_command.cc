@@ -112,15 +112,11 @@ class Sent {
     return command;
   }
 
-  // Writes the queue that `change` returns; null: no change. Reads and tries again after a conflict, at least once and
-  // until the deadline.
+  // Writes the queue that `change` returns; null: no change. After a conflict, reads and tries again, until the
+  // deadline.
   template <typename ChangeQueue>
   Status Change(steady_clock::time_point deadline, const ChangeQueue& change) {
-    for (int conflicts = 0;; ++conflicts) {
-      if (conflicts > 0 && !PauseAfterConflict(conflicts, deadline)) {
-        return Aborted("{}: its status changed during each of {} attempts to write the command", api::ToString(key_),
-                       conflicts);
-      }
+    for (int attempts = 1;; ++attempts) {
       ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store_, key_));
       ASSIGN_OR_RETURN(const Seen seen, SeenIn(object));
       ASSIGN_OR_RETURN(const api::Model model, store::ToModel(object));
@@ -130,6 +126,10 @@ class Sent {
       const auto written = store_.PatchStatus(key_, uid_, object.metadata.resource_version, fields);
       if (written) return {};
       if (written.error().code != Code::kAborted) return tl::make_unexpected(Explained(written.error()));
+      if (!PauseAfterConflict(attempts, deadline)) {
+        return Aborted("{}: its status changed during each of {} attempts to write the command", api::ToString(key_),
+                       attempts);
+      }
     }
   }
 

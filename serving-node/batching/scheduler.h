@@ -59,7 +59,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void SetLimits(Limits limits);
   Load load() const;
   int64_t queued() const { return queued_.load(std::memory_order_relaxed); }
-  // Returns the share of this name, which is made if there is none; a new share without a name for "".
+  // Returns the share with this name, and creates it if it does not exist. Each call with "" creates a share of its
+  // own, which has no name.
   std::shared_ptr<Share> GetShare(const std::string& name);
 
   // Queues one request, or all tasks that one request was split into. If they are refused, every task gets the error.

@@ -8,6 +8,11 @@ bool Slots::State::HasRoom(bool for_background) const {
   return taken < (for_background ? std::max(1, limit - 1) : limit);
 }
 
+void Slots::State::Free(bool of_background) {
+  taken -= 1;
+  if (of_background) background -= 1;
+}
+
 template <typename Change>
 bool Slots::Update(Change change) {
   State seen = state_.load();
@@ -55,8 +60,7 @@ bool Slots::TakeOrWait(bool background) {
 bool Slots::FreeIfNoneWaits(bool background) {
   return Update([background](State& state) {
     State freed = state;
-    freed.taken -= 1;
-    if (background) freed.background -= 1;
+    freed.Free(background);
     if (freed.user_waits || (freed.background_waits && freed.HasRoom(true))) return false;
     state = freed;
     return true;
@@ -65,8 +69,7 @@ bool Slots::FreeIfNoneWaits(bool background) {
 
 void Slots::Free(bool background) {
   Update([background](State& state) {
-    state.taken -= 1;
-    if (background) state.background -= 1;
+    state.Free(background);
     return true;
   });
 }

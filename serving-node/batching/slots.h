@@ -50,6 +50,7 @@ class Slots {
     bool user_waits;
     bool background_waits;
     bool HasRoom(bool for_background = false) const;  // Whether a slot is free for such a run.
+    void Free(bool of_background);
     bool is_open() const { return !user_waits && HasRoom(); }
     friend bool operator==(const State&, const State&) = default;
   };

@@ -57,7 +57,7 @@ struct Dropped {
 };
 
 struct Work {
-  RunPtr at_once = nullptr;  // The run of a request that need not wait; null if there is none.
+  RunPtr at_once = nullptr;  // A run that starts without waiting for a turn; may be null.
   std::vector<RunPtr> runs{};
   std::vector<Dropped> dropped{};
   bool empty() const { return at_once == nullptr && runs.empty() && dropped.empty(); }

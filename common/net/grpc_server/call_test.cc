@@ -179,7 +179,8 @@ TEST_F(FailedCall, IsResetIfItsAnswerHasTooLargeMetadata) {
                      std::invoke(add, *call, "x-large", large);
                      call->Finish(status);
                    }});
-      for (int i = 0; i < 20; ++i) {  // The client is not the cause, so there are no strikes.
+      // As often as strikes_max: if the server counted these resets as strikes, it would end the connection.
+      for (int i = 0; i < 20; ++i) {
         const int32_t id = connection.client.Request("/t/Large", Message("hello"), kGrpc);
         connection.Run();
         EXPECT_EQ(connection.client.streams[id].reset, NGHTTP2_INTERNAL_ERROR);

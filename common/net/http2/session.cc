@@ -482,8 +482,8 @@ void Session::OnData(int32_t id, std::string_view bytes) {
   stream->OnOverload();
 }
 
-// nghttp2 drops header fields that it cannot send, such as more than 64 KiB. Without a reset, the client would wait for
-// them for ever.
+// nghttp2 drops header fields that it cannot send, for example more than 64 KiB. The stream is reset then, because the
+// client would wait forever for an answer.
 void Session::OnFrameNotSent(const nghttp2_frame& frame, int error) {
   Stream* stream = frame.hd.type == NGHTTP2_HEADERS ? Find(frame.hd.stream_id) : nullptr;
   if (stream == nullptr) return;
