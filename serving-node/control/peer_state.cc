@@ -6,6 +6,7 @@
 #include <future>
 #include <tuple>
 
+#include "common/binary_proto/binary_proto.h"
 #include "longshore/peer.pb.h"
 
 namespace longshore::control {
@@ -58,7 +59,7 @@ std::optional<DesiredState> AskPeersForState(const std::vector<std::string>& tar
   for (auto& answer : asked) {
     const auto bytes = answer.get();
     peer::StateReply reply;
-    if (!bytes || !reply.ParseFromString(bytes->ToString()) || !reply.has_state()) continue;
+    if (!bytes || !ParseBinaryProto(*bytes, &reply) || !reply.has_state()) continue;
     if (!newest || IsNewer(reply.state(), *newest)) newest = std::move(*reply.mutable_state());
   }
   return newest;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/routing/hop.h"
 
 namespace longshore::frontend {
@@ -25,7 +26,7 @@ struct Query {
 Result<Described> Read(const Pieces& bytes) {
   tensorflow::serving::GetModelMetadataResponse response;
   tensorflow::serving::SignatureDefMap map;
-  if (!response.ParseFromString(bytes.ToString()) || !response.metadata().contains(kField) ||
+  if (!ParseBinaryProto(bytes, &response) || !response.metadata().contains(kField) ||
       !response.metadata().at(kField).UnpackTo(&map)) {
     return Internal("the answer of a peer is not a GetModelMetadataResponse with signatures");
   }
@@ -137,7 +138,7 @@ void FleetCatalog::StatusElsewhere(const tensorflow::serving::ModelSpec& spec,
   call.deadline = deadline;
   router_.AskHomes(spec.name(), std::move(call), [this, spec, deadline, done](const Result<Pieces>& reply) {
     tensorflow::serving::GetModelStatusResponse response;
-    if (reply && !response.ParseFromString(reply->ToString()))
+    if (reply && !ParseBinaryProto(*reply, &response))
       return done(Internal("the answer of a peer is not a GetModelStatusResponse"));
     if (reply) return done(std::move(response));
     if (reply.error().code == routing::kHopUnknown) return Catalog::StatusElsewhere(spec, deadline, done);

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/inference/response.h"
 #include "serving-node/inference/wire.h"
@@ -71,7 +72,7 @@ grpc_server::Method PredictionService::Infer(routing::Api api, InferMethod<Reque
   return Predicting(options_.call, api, [this, method](const std::shared_ptr<Prediction>& prediction) {
     const Pieces bytes = prediction->TakeRequest();
     Request message;
-    const bool is_read = tensor::ParseMessage(bytes, &message);
+    const bool is_read = ParseBinaryProto(bytes, &message);
     prediction->metered().SetModel(ModelOf(message));
     prediction->metered().SetExamples(ExampleCount(message.input()));
     if (!is_read) return prediction->Fail(inference::Malformed(message, bytes.size()));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/tensor/proto.h"
 #include "tensorflow_serving/prediction_log.pb.h"
 
@@ -20,7 +21,7 @@ Result<engine::TensorMap> FromProtos(const google::protobuf::Map<std::string, te
 
 Result<Record> Parse(const std::string& bytes) {
   tensorflow::serving::PredictionLog log;
-  if (!log.ParseFromString(bytes)) return DataLoss("it is not a PredictionLog");
+  if (!ParseBinaryProto(bytes, &log)) return DataLoss("it is not a PredictionLog");
   if (!log.has_predict_log())
     return Unimplemented("it is a PredictionLog of another method: only predict_log is supported");
   const auto& predict = log.predict_log();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/tensor/wire.h"
 
 namespace longshore::inference {
@@ -37,7 +38,7 @@ Result<Request> Request::Parse(Pieces bytes) {
   // Generated code reads what serializers do not write, such as an input that occurs twice, and writes it in the usual
   // form.
   PredictRequest message;
-  if (!tensor::ParseMessage(request.bytes_, &message))
+  if (!ParseBinaryProto(request.bytes_, &message))
     return tl::make_unexpected(Malformed(message, request.bytes_.size()));
   message.DiscardUnknownFields();
   return Parse(message);
@@ -67,7 +68,7 @@ bool Request::ReadFields(OtherFields others) {
   spec_.Clear();
   outputs_.clear();
   entries_.clear();
-  tensor::PiecesReader reader(bytes_);
+  PiecesReader reader(bytes_);
   CodedInputStream& in = reader.in();
   while (const uint32_t tag = in.ReadTag()) {
     if (!ReadField(&in, tag, others)) return false;

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/wire_format_lite.h>
 
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/inference/wire.h"
 #include "serving-node/tensor/wire.h"
 
@@ -23,7 +24,7 @@ Pieces ResponseOf(const ModelSpec& spec, const engine::TensorMap& outputs, tenso
 }
 
 ModelSpec SpecOf(const Pieces& response) {
-  tensor::PiecesReader reader(response);
+  PiecesReader reader(response);
   CodedInputStream& in = reader.in();
   ModelSpec spec;
   while (const uint32_t tag = in.ReadTag()) {
@@ -36,7 +37,7 @@ ModelSpec SpecOf(const Pieces& response) {
 
 Result<engine::TensorMap> OutputsOf(const Pieces& response) {
   const auto malformed = [] { return Internal("the bytes are not a PredictResponse"); };
-  tensor::PiecesReader reader(response);
+  PiecesReader reader(response);
   CodedInputStream& in = reader.in();
   engine::TensorMap outputs;
   while (const uint32_t tag = in.ReadTag()) {

@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "common/base/text.h"
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/tensor/wire.h"
 
 namespace longshore::inference {
@@ -40,11 +41,11 @@ std::optional<TensorEntry> ReadEntry(CodedInputStream* in) {
   return entry;
 }
 
-bool ReadMessage(CodedInputStream* in, google::protobuf::MessageLite* message) {
+bool ReadMessage(CodedInputStream* in, google::protobuf::Message* message) {
   int size = 0;
   if (!ReadSize(in, &size)) return false;
   std::string bytes;
-  return in->ReadString(&bytes, size) && message->ParseFromString(bytes);
+  return in->ReadString(&bytes, size) && ParseBinaryProto(bytes, message);
 }
 
 bool ReadText(CodedInputStream* in, std::string* text) {

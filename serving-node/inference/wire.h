@@ -28,7 +28,7 @@ struct TensorEntry {
 // Reads the entry after its tag. Returns nullopt if it is not what serializers write: the name, then the tensor.
 std::optional<TensorEntry> ReadEntry(google::protobuf::io::CodedInputStream* in);
 // Reads a message or a string after its tag. Returns false if it is malformed; a string must be valid UTF-8.
-bool ReadMessage(google::protobuf::io::CodedInputStream* in, google::protobuf::MessageLite* message);
+bool ReadMessage(google::protobuf::io::CodedInputStream* in, google::protobuf::Message* message);
 bool ReadText(google::protobuf::io::CodedInputStream* in, std::string* text);
 
 // The error for bytes that are not a message of this type: "malformed PredictRequest (12 bytes)".

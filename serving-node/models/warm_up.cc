@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "common/binary_proto/binary_proto.h"
 #include "common/os/log.h"
 #include "serving-node/models/recorded_request.h"
 #include "serving-node/models/synthetic_request.h"
@@ -24,7 +25,7 @@ Result<std::vector<std::string>> ReadRecords(const Path& path) {
 
 Status Replay(engine::LoadedModel& model, const std::string& record, int iterations, int64_t* runs) {
   tensorflow::serving::PredictionLog log;
-  if (!log.ParseFromString(record)) return InvalidArgument("it is not a PredictionLog. {}", kVerify);
+  if (!ParseBinaryProto(record, &log)) return InvalidArgument("it is not a PredictionLog. {}", kVerify);
   ASSIGN_OR_RETURN(const auto requests, RecordedRequests(log, model.signatures()));
   for (int i = 0; i < iterations; ++i) {
     for (const RecordedRequest& request : requests) {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "common/binary_proto/binary_proto.h"
 #include "longshore/peer.pb.h"
 #include "serving-node/routing/priority.h"
 
@@ -113,7 +114,7 @@ Result<ForwardedClient> ClientOf(const PredictCall& call) {
   const Error invalid = {Code::kInvalidArgument,
                          fmt::format("the header {} of a peer's request cannot be parsed", kHopClientHeader)};
   peer::ClientHeaders sent;
-  if (!sent.ParseFromString(bytes)) return tl::make_unexpected(invalid);
+  if (!ParseBinaryProto(bytes, &sent)) return tl::make_unexpected(invalid);
   ForwardedClient client;
   for (auto& header : *sent.mutable_headers()) {
     client.headers.emplace_back(std::move(*header.mutable_name()), std::move(*header.mutable_value()));

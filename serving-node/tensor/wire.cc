@@ -206,63 +206,11 @@ void AppendStrings(const Tensor& tensor, std::string* out) {
 
 }  // namespace
 
-PiecesStream::PiecesStream(const Pieces& pieces, size_t begin, size_t size) : pieces_(pieces), left_(size) {
-  in_piece_ = begin;
-  while (piece_ < pieces_.all().size() && in_piece_ >= pieces_.all()[piece_].bytes.size())
-    in_piece_ -= pieces_.all()[piece_++].bytes.size();
-}
-
-bool PiecesStream::Next(const void** data, int* size) {
-  if (left_ == 0 || piece_ == pieces_.all().size()) return false;
-  const std::string_view bytes = pieces_.all()[piece_].bytes.substr(in_piece_, std::min<size_t>(left_, INT_MAX));
-  *data = bytes.data();
-  *size = static_cast<int>(bytes.size());
-  return Skip(*size);
-}
-
-void PiecesStream::BackUp(int count) {
-  const auto bytes = static_cast<size_t>(count);
-  if (in_piece_ == 0) in_piece_ = pieces_.all()[--piece_].bytes.size();
-  in_piece_ -= bytes;  // Next returns bytes of one piece only, so the position stays in this piece.
-  left_ += bytes;
-  read_ -= bytes;
-}
-
-bool PiecesStream::Skip(int count) {
-  size_t bytes = std::min(static_cast<size_t>(count), left_);
-  const bool all = bytes == static_cast<size_t>(count);
-  left_ -= bytes;
-  read_ += bytes;
-  while (bytes > 0 && piece_ < pieces_.all().size()) {
-    const size_t here = std::min(bytes, pieces_.all()[piece_].bytes.size() - in_piece_);
-    bytes -= here;
-    in_piece_ += here;
-    if (in_piece_ < pieces_.all()[piece_].bytes.size()) break;
-    ++piece_;
-    in_piece_ = 0;
-  }
-  return all;
-}
-
-PiecesReader::PiecesReader(const Pieces& pieces, size_t begin, size_t size)
-    : stream_(pieces, begin, size), in_(&stream_) {
-  in_.PushLimit(static_cast<int>(size));
-}
-
-bool ParseMessage(const Pieces& pieces, size_t begin, size_t size, google::protobuf::MessageLite* message) {
-  PiecesStream stream(pieces, begin, size);
-  return message->ParseFromBoundedZeroCopyStream(&stream, static_cast<int>(size));
-}
-
-bool ParseMessage(const Pieces& pieces, google::protobuf::MessageLite* message) {
-  return ParseMessage(pieces, 0, pieces.size(), message);
-}
-
 std::optional<WireTensor> WireTensor::Open(const Pieces& pieces, size_t begin, size_t size) {
   WireTensor opened(pieces, begin, size);
   if (opened.OpenExpected()) return opened;
   const auto generated = std::make_shared<TensorProto>();
-  if (!ParseMessage(pieces, begin, size, generated.get())) return std::nullopt;
+  if (!ParseBinaryProto(pieces, begin, size, generated.get())) return std::nullopt;
   opened.generated_ = generated;
   opened.type_ = FromProto(generated->dtype());
   opened.shape_ = PatternFromProto(generated->tensor_shape()).value_or(Shape());
@@ -278,7 +226,7 @@ Result<Tensor> WireTensor::Read(size_t filled_bytes_max) const {
   if (generated_) return FromProto(*generated_, filled_bytes_max);
   if (auto read = ReadExpected()) return std::move(*read);
   TensorProto generated;
-  if (!ParseMessage(*pieces_, begin_, size_, &generated)) return InvalidArgument("the bytes are not a TensorProto");
+  if (!ParseBinaryProto(*pieces_, begin_, size_, &generated)) return InvalidArgument("the bytes are not a TensorProto");
   return FromProto(generated, filled_bytes_max);
 }
 

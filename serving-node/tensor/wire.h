@@ -5,7 +5,6 @@
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,47 +12,11 @@
 #include <optional>
 
 #include "common/base/pieces.h"
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/tensor/proto.h"
 #include "serving-node/tensor/tensor.h"
 
 namespace longshore::tensor {
-
-// The bytes [begin, begin + size) of `pieces`, which must outlive the stream.
-class PiecesStream final : public google::protobuf::io::ZeroCopyInputStream {
- public:
-  PiecesStream(const Pieces& pieces, size_t begin, size_t size);
-  explicit PiecesStream(const Pieces& pieces) : PiecesStream(pieces, 0, pieces.size()) {}
-
-  bool Next(const void** data, int* size) override;
-  void BackUp(int count) override;
-  bool Skip(int count) override;
-  int64_t ByteCount() const override { return static_cast<int64_t>(read_); }
-
- private:
-  const Pieces& pieces_;
-  size_t piece_ = 0;     // The piece that has the next byte.
-  size_t in_piece_ = 0;  // The position of that byte in the piece.
-  size_t left_;          // How many bytes follow.
-  size_t read_ = 0;
-};
-
-// Reads bytes in the wire format. No memory is allocated for a string whose length is announced but whose bytes do not
-// follow, because the input has a limit: Protocol Buffers trust the announcement otherwise.
-class PiecesReader {
- public:
-  PiecesReader(const Pieces& pieces, size_t begin, size_t size);
-  explicit PiecesReader(const Pieces& pieces) : PiecesReader(pieces, 0, pieces.size()) {}
-
-  google::protobuf::io::CodedInputStream& in() { return in_; }
-
- private:
-  PiecesStream stream_;
-  google::protobuf::io::CodedInputStream in_;
-};
-
-// Parses a message by generated code, with the same limit. Returns false if the bytes are not such a message.
-bool ParseMessage(const Pieces& pieces, size_t begin, size_t size, google::protobuf::MessageLite* message);
-bool ParseMessage(const Pieces& pieces, google::protobuf::MessageLite* message);
 
 // A TensorProto of which only the type and the shape have been read.
 class WireTensor {

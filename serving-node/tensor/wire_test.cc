@@ -5,7 +5,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include "serving-node/tensor/testing.h"
+#include "common/binary_proto/testing.h"
 
 namespace longshore::tensor {
 namespace {
@@ -139,24 +139,6 @@ TEST(WireTensor, IsWrittenWithoutACopyOfALargeBuffer) {
   EXPECT_EQ(builder.Build().all().size(), 1U) << "a string would keep the other strings in memory";
   AppendTo(tensor.Rows(1, 2), Encoding::kTypedFields, &builder);
   EXPECT_EQ(builder.Build().all().size(), 1U) << "a row would keep the whole tensor in memory";
-}
-
-TEST(PiecesStream, ReadsARangeAndGoesBack) {
-  const Pieces pieces = Split("abcdefghij", 3);
-  PiecesStream stream(pieces, 2, 6);
-  const void* data = nullptr;
-  int size = 0;
-  std::string read;
-  ASSERT_TRUE(stream.Next(&data, &size));
-  read.append(static_cast<const char*>(data), static_cast<size_t>(size));
-  ASSERT_TRUE(stream.Next(&data, &size));
-  stream.BackUp(2);
-  EXPECT_EQ(stream.ByteCount(), 2);
-  read.append(static_cast<const char*>(data), 1);
-  ASSERT_TRUE(stream.Skip(1));
-  while (stream.Next(&data, &size)) read.append(static_cast<const char*>(data), static_cast<size_t>(size));
-  EXPECT_EQ(read, "cdfgh");
-  EXPECT_FALSE(stream.Skip(1));
 }
 
 }  // namespace

@@ -421,7 +421,9 @@ def oip_grpc() -> None:
           both=given(b"FP32", b"\2", floats) + field(7, b"12345678"), huge_shape=given(b"INT8", b"\xff" * 9 + b"\1"),
           outputs=given(b"INT32", b"\1", field(5, field(2, b"\7"))) + classes,
           empty_rows=given(b"FP32", b"\x80" * 7 + b"\2" + b"\0") + field(7, b"") + classes,  # The shape is [2^50, 0].
-          many_empty_rows=given(b"FP32", b"\xa0\x8d\6" + b"\0") + field(7, b"") + classes)  # [100000, 0]
+          many_empty_rows=given(b"FP32", b"\xa0\x8d\6" + b"\0") + field(7, b"") + classes,  # [100000, 0]
+          # An input and its datatype state more bytes than the request has.
+          lengths=b"\x2a\xff\xff\x18\x0a\1x\x12\xff\xff\x04" + b"BYTES\x1a\1\2" + b"\x2a\xff\x42\1a" + field(8, b""))
 
 
 def trace() -> None:

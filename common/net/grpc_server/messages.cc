@@ -2,19 +2,12 @@
 
 #include <string>
 
+#include "common/binary_proto/binary_proto.h"
+
 namespace longshore::grpc_server {
-namespace {
 
-bool IsRead(const Pieces& bytes, google::protobuf::MessageLite* message) {
-  if (bytes.all().size() > 1) return message->ParseFromString(bytes.ToString());
-  const std::string_view all = bytes.empty() ? std::string_view() : bytes.all().front().bytes;
-  return all.size() <= kAnswerBytesMax && message->ParseFromArray(all.data(), static_cast<int>(all.size()));
-}
-
-}  // namespace
-
-Status Parse(const Pieces& bytes, google::protobuf::MessageLite* message) {
-  if (IsRead(bytes, message)) return {};
+Status Parse(const Pieces& bytes, google::protobuf::Message* message) {
+  if (ParseBinaryProto(bytes, message)) return {};
   const std::string type = message->GetTypeName();
   return InvalidArgument("malformed {} ({} bytes)", type.substr(type.rfind('.') + 1), bytes.size());
 }

@@ -5,7 +5,7 @@
 //   }));
 #pragma once
 
-#include <google/protobuf/message_lite.h>
+#include <google/protobuf/message.h>
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@
 namespace longshore::grpc_server {
 
 // Reads a message. InvalidArgument if the bytes are not a message of this type: "malformed SayRequest (12 bytes)".
-Status Parse(const Pieces& bytes, google::protobuf::MessageLite* message);
+Status Parse(const Pieces& bytes, google::protobuf::Message* message);
 
 // The largest message that Protocol Buffers can read.
 inline constexpr size_t kAnswerBytesMax = std::numeric_limits<int32_t>::max();

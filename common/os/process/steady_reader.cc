@@ -33,14 +33,18 @@ Result<size_t> SteadyReader::Read(std::span<char> bytes) {
   size_t done = 0;
   while (done < bytes.size()) {
     Announce();
-    GiveWay();
-    const auto piece = bytes.subspan(done).first(std::min(bytes.size() - done, kPieceBytes));
+    if (until_pause_ == 0) {
+      GiveWay();
+      until_pause_ = kPieceBytes;
+    }
+    const auto piece = bytes.subspan(done).first(std::min(bytes.size() - done, until_pause_));
     const ssize_t count = pread(file_.get(), piece.data(), piece.size(), at_);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return DataLoss("cannot read {} at byte {}: {}", path_.string(), at_, std::strerror(errno));
     if (count == 0) break;
     done += static_cast<size_t>(count);
     at_ += count;
+    until_pause_ -= static_cast<size_t>(count);
   }
   return done;
 }

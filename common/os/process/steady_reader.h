@@ -11,7 +11,7 @@ namespace longshore::process {
 // Reads a file in order, without keeping other threads from the processor for long. A kernel without preemption holds
 // the processor during a whole system call. By default one call may read several megabytes ahead (the setting is
 // /sys/block/*/queue/read_ahead_kb); a call with 8 MB takes 4 ms. This class reads 256 KiB ahead at a time instead,
-// and calls GiveWay before each piece of 64 KiB.
+// and calls GiveWay after each 64 KiB.
 class SteadyReader {
  public:
   // The recommended size for Read: with it, each call is short, and the bytes are still in the processor's cache
@@ -32,7 +32,8 @@ class SteadyReader {
   Descriptor file_;
   Path path_;
   int64_t at_;
-  int64_t announced_;  // The end of the range that was announced to the kernel for read-ahead.
+  int64_t announced_;                 // The end of the range that was announced to the kernel for read-ahead.
+  size_t until_pause_ = kPieceBytes;  // How many bytes are read before the next call of GiveWay.
 };
 
 }  // namespace longshore::process

@@ -7,10 +7,10 @@
 #include <future>
 #include <utility>
 
+#include "common/binary_proto/binary_proto.h"
 #include "common/os/file.h"
 #include "common/os/log.h"
 #include "serving-node/models/discovery.h"
-#include "serving-node/tensor/wire.h"
 
 namespace longshore::replay {
 namespace {
@@ -48,7 +48,7 @@ std::vector<BundleFile> BundlesIn(const Path& dir) {
 
 tensorflow::serving::PredictRequest MessageOf(const inference::Request& request) {
   tensorflow::serving::PredictRequest message;
-  tensor::ParseMessage(request.ToPieces(), &message);
+  ParseBinaryProto(request.ToPieces(), &message);
   return message;
 }
 

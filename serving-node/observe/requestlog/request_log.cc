@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/mix.h"
+#include "common/binary_proto/binary_proto.h"
 #include "common/os/log.h"
 #include "serving-node/inference/response.h"
 #include "serving-node/tensor/wire.h"
@@ -28,9 +29,8 @@ constexpr std::array kStatuses = {"OK", "RESOURCE_EXHAUSTED", "UNAVAILABLE"};
 Result<std::string> ToRecord(const Pieces& request, const Pieces& response, double sampling_rate) {
   PredictionLog log;
   auto& predict = *log.mutable_predict_log();
-  if (!tensor::ParseMessage(request, predict.mutable_request()))
-    return DataLoss("the serialized request cannot be parsed");
-  if (!tensor::ParseMessage(response, predict.mutable_response()))
+  if (!ParseBinaryProto(request, predict.mutable_request())) return DataLoss("the serialized request cannot be parsed");
+  if (!ParseBinaryProto(response, predict.mutable_response()))
     return DataLoss("the serialized answer cannot be parsed");
   *log.mutable_log_metadata()->mutable_model_spec() = predict.response().model_spec();
   log.mutable_log_metadata()->mutable_sampling_config()->set_sampling_rate(sampling_rate);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/engine/kernels/base/types.h"
 #include "tensorflow/example.pb.h"
 
@@ -25,7 +26,7 @@ Result<Examples> ParseAll(const Tensor& serialized) {
   Examples examples{.rows = std::vector<tensorflow::Example>(static_cast<size_t>(serialized.elements())),
                     .is_batch = serialized.rank() == 1};
   for (size_t i = 0; i < examples.rows.size(); ++i) {
-    if (!examples.rows[i].ParseFromString(serialized.values<std::string>()[i])) {
+    if (!ParseBinaryProto(serialized.values<std::string>()[i], &examples.rows[i])) {
       return InvalidArgument("Could not parse example input {}: it is not a valid tf.Example", i);
     }
   }

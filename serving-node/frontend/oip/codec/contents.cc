@@ -8,6 +8,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/frontend/oip/codec/datatype.h"
 #include "serving-node/tensor/wire.h"
 
@@ -260,7 +261,7 @@ Result<Tensor> FromContents(const InputHead& head, const Pieces& bytes, const Co
   ASSIGN_OR_RETURN(const int64_t count, budget->Take(head));
   RETURN_IF_ERROR(CheckCounts(head, contents.counts, count));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(head.type, head.shape));
-  tensor::PiecesReader reader(bytes, contents.at.begin, contents.at.size);
+  PiecesReader reader(bytes, contents.at.begin, contents.at.size);
   RETURN_IF_ERROR(FillFrom(head, &reader.in(), &tensor));
   return tensor;
 }

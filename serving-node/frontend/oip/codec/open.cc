@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/frontend/oip/codec/proto.h"
 #include "serving-node/inference/wire.h"
 #include "serving-node/tensor/wire.h"
@@ -28,7 +29,7 @@ class Opener {
   Result<bool> Read() {
     const auto read = ReadFields();
     head_.resize(std::min(head_.size(), kHeadBytesMax));  // After an error it may be larger.
-    const bool is_head = opened_.head.ParseFromString(head_);
+    const bool is_head = ParseBinaryProto(head_, &opened_.head);
     return read.map([&](bool all) { return all && is_head; });
   }
 
@@ -140,7 +141,7 @@ class Opener {
   }
 
   OpenedRequest& opened_;
-  tensor::PiecesReader reader_;
+  PiecesReader reader_;
   CodedInputStream& in_;
   std::string head_;
   size_t outputs_ = 0;
@@ -159,7 +160,7 @@ Status Open(Pieces bytes, OpenedRequest* request) {
   if (is_read) return {};
   if (size > kGeneratedBytesMax) return Malformed(*request, size);
   ModelInferRequest message;
-  if (!tensor::ParseMessage(request->bytes, &message)) return Malformed(*request, size);
+  if (!ParseBinaryProto(request->bytes, &message)) return Malformed(*request, size);
   message.DiscardUnknownFields();
   *request = {.bytes = Pieces(message.SerializeAsString())};
   ASSIGN_OR_RETURN(is_read, Opener(request).Read());

@@ -4,18 +4,16 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "common/binary_proto/testing.h"
 #include "serving-node/frontend/oip/codec/datatype.h"
 #include "serving-node/frontend/oip/codec/proto.h"
-#include "serving-node/tensor/testing.h"
 
 namespace longshore::frontend::oip::codec {
 namespace {
 
 using ::inference::InferTensorContents;
 using ::inference::ModelInferRequest;
-using tensor::Damage;
 using tensor::DType;
-using tensor::Split;
 using tensor::Tensor;
 using testing::HasSubstr;
 

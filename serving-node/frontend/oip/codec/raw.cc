@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "common/binary_proto/binary_proto.h"
 #include "serving-node/frontend/oip/codec/datatype.h"
 #include "serving-node/tensor/wire.h"
 
@@ -11,7 +12,6 @@ namespace {
 
 using google::protobuf::io::CodedInputStream;
 using tensor::DType;
-using tensor::PiecesReader;
 using tensor::Tensor;
 
 static_assert(std::endian::native == std::endian::little, "tensors are copied as they are in memory");

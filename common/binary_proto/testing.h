@@ -9,7 +9,7 @@
 
 #include "common/base/pieces.h"
 
-namespace longshore::tensor {
+namespace longshore {
 
 // Splits the bytes into pieces of `size` bytes.
 inline Pieces Split(const std::string& bytes, size_t size) {
@@ -44,4 +44,4 @@ class Damage {
   std::minstd_rand random_{1};
 };
 
-}  // namespace longshore::tensor
+}  // namespace longshore
