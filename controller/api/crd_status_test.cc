@@ -36,6 +36,7 @@ ServingFleetStatus FullFleetStatus() {
   ServingFleetStatus status;
   status.conditions.push_back({"Ready", "True", "AllNodesReady", "because", 7, kThen});
   status.selector = "longshore.dev/fleet=cpu";
+  status.controller_lease = "longshore/longshore-controller";
   status.image = "longshore/node";
   status.autoscale.recommendations.push_back({kThen, 2});
   status.autoscale.asked.push_back({kThen, 3});

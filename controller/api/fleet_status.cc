@@ -98,6 +98,7 @@ Json ToJson(const ServingFleetStatus& status) {
             {"autoscale", ToJson(status.autoscale)},
             {"nodes", ListToJson(status.nodes, kItemToJson)}};
   if (!status.selector.empty()) json["selector"] = status.selector;
+  if (!status.controller_lease.empty()) json["controllerLease"] = status.controller_lease;
   if (!status.image.empty()) json["image"] = status.image;
   return json;
 }
@@ -111,6 +112,7 @@ Result<ServingFleetStatus> ServingFleetStatusFromJson(const Json& json) {
   Get(json, "replicas", out.replicas);
   Get(json, "readyReplicas", out.ready_replicas);
   Get(json, "selector", out.selector);
+  Get(json, "controllerLease", out.controller_lease);
   Get(json, "image", out.image);
   Get(json, "grpcAddress", out.grpc_address);
   Get(json, "restAddress", out.rest_address);

@@ -513,6 +513,9 @@ struct ServingFleetStatus {
   int ready_replicas = 0;
   std::string selector;  // Label selector of the pods; "" in standalone mode.
   std::string image;     // Image of the pods; "" in standalone mode.
+  // Namespace and name of the Lease that the controller renews, "longshore/longshore-controller"; "" in standalone
+  // mode.
+  std::string controller_lease;
   std::string grpc_address;
   std::string rest_address;
   AutoscaleStatus autoscale;

@@ -77,6 +77,7 @@ class ClusterController final : public Controller {
  private:
   bool ConnectUntilStopped();
   Status Connect();
+  const std::string& LeaseNamespace() const;
   Status StartLeadership();
   Status Lead(int64_t epoch);
   bool Leads() const;
@@ -209,7 +210,10 @@ Status ClusterController::Connect() {
   fleet::pods::PodFleetOptions fleet_options;
   fleet_options.namespaces = options_.watch_namespaces;
   fleet_options.api = api_options;
-  fleet_options.settings = {options_.node_image, options_.advertised_address, ""};  // `served_` sets the CA.
+  fleet_options.settings = {.image = options_.node_image,
+                            .controller = options_.advertised_address,
+                            .lease = fmt::format("{}/{}", LeaseNamespace(), kLeaseName),
+                            .ca = ""};  // `served_` sets the CA.
   ASSIGN_OR_RETURN(fleet_,
                    fleet::pods::StartPodFleet(cluster_, fleet_options, timer_,
                                               [this](const std::string& fleet) { queue_.Add(api::FleetKey(fleet)); }));
@@ -231,11 +235,14 @@ Status ClusterController::Connect() {
   return {};
 }
 
+const std::string& ClusterController::LeaseNamespace() const {
+  return options_.namespace_.empty() ? cluster_.namespace_ : options_.namespace_;
+}
+
 Status ClusterController::StartLeadership() {
   leader::Options lease = options_.lease;
   lease.identity = MakeIdentity();
-  const std::string& namespace_ = options_.namespace_.empty() ? cluster_.namespace_ : options_.namespace_;
-  ASSIGN_OR_RETURN(auto leadership, leader::Leadership::Start(cluster_, {namespace_, kLeaseName}, lease, timer_,
+  ASSIGN_OR_RETURN(auto leadership, leader::Leadership::Start(cluster_, {LeaseNamespace(), kLeaseName}, lease, timer_,
                                                               [this] { return floor_.load(); }));
   const std::lock_guard lock(mutex_);
   leadership_ = std::move(leadership);

@@ -29,7 +29,7 @@ inline constexpr const char* kFooter =
 
 inline constexpr const char* kStatusFooter =
     R"(Exit codes: 0 all objects are as wanted; 1 one has failed and needs help; 4 one is under way (with --wait: after
-the timeout); 5 no controller is running on this host (with --wait: none for 5 s). A manifest file of this host that
+the timeout); 5 no controller is running (with --wait: none for 5 s). A manifest file of this host that
 no controller has read yet counts as under way.
 
   longshore apply -f digits.yaml && longshore status digits --wait --timeout 30m)";

@@ -88,11 +88,4 @@ std::string ControllerNote(const store::local::ControllerLockState& controller, 
                      TimeText(at, now), text::Age(at, now));
 }
 
-Result<std::string> ControllerNoteOf(const Place& place, TimePoint now) {
-  if (place.manifests.empty()) return std::string();
-  ASSIGN_OR_RETURN(const store::local::ControllerLockState controller,
-                   store::local::ReadControllerLock(place.manifests));
-  return ControllerNote(controller, now);
-}
-
 }  // namespace longshore::cli

@@ -27,7 +27,4 @@ Result<std::optional<HostView>> ReadHostView(const Options& options, const Place
 // has stopped reconciling; "" otherwise.
 std::string ControllerNote(const store::local::ControllerLockState& controller, TimePoint now);
 
-// ControllerNote about the controller of this place; "" for a cluster.
-Result<std::string> ControllerNoteOf(const Place& place, TimePoint now);
-
 }  // namespace longshore::cli

@@ -48,6 +48,7 @@ Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock) {
   }
   ASSIGN_OR_RETURN(const kube::Cluster cluster, ClusterOf(options));
   place.home = api::Home::kCluster;
+  place.cluster = cluster;
   place.namespace_ = cluster.namespace_;
   store::kube::KubeStoreOptions store_options;
   if (!options.all_namespaces)

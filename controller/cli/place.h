@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/clock.h"
@@ -15,8 +16,9 @@ namespace longshore::cli {
 struct Place {
   std::unique_ptr<store::Store> store;
   api::Home home = api::Home::kHost;
-  std::string namespace_ = "default";  // The default namespace of commands.
-  Path manifests{};                    // The directory of manifests; "" for a cluster.
+  std::string namespace_ = "default";      // The default namespace of commands.
+  Path manifests{};                        // The directory of manifests; "" for a cluster.
+  std::optional<kube::Cluster> cluster{};  // nullopt for a directory.
 };
 
 // Returns NotFound if the directory, file or context does not exist, and FailedPrecondition if neither a directory nor

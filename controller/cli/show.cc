@@ -5,8 +5,8 @@
 
 #include "controller/api/format.h"
 #include "controller/cli/changes.h"
+#include "controller/cli/controller_seen.h"
 #include "controller/cli/disagreement.h"
-#include "controller/cli/host_view.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/text.h"
@@ -61,8 +61,8 @@ Status GetOnce(const Options& options, const Place& place, const Clock& clock, s
     out << Written(options.name.empty() ? ListDocument(objects) : store::ToDocument(objects[0]), options.output);
   } else {
     ASSIGN_OR_RETURN(const std::string text, TextOf(objects, options.kind, clock.Now()));
-    ASSIGN_OR_RETURN(const std::string note, ControllerNoteOf(place, clock.Now()));
-    out << text << DisagreementsOf(options, place, listing) << note;
+    ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, objects, clock));
+    out << text << DisagreementsOf(options, place, listing) << controller.note;
   }
   out << std::flush;
   return CheckReadable(listing);
@@ -103,8 +103,8 @@ Status Describe(const Options& options, const Place& place, const Clock& clock, 
     ASSIGN_OR_RETURN(const api::ServingFleet fleet, ToFleet(object));
     out << text::DescribeFleet(fleet, clock.Now());
   }
-  ASSIGN_OR_RETURN(const std::string note, ControllerNoteOf(place, clock.Now()));
-  out << note;
+  ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, {object}, clock));
+  out << controller.note;
   return {};
 }
 
@@ -112,8 +112,8 @@ Status Explain(const Options& options, const Place& place, const Clock& clock, s
   ASSIGN_OR_RETURN(const store::Object object,
                    GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
   ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
-  ASSIGN_OR_RETURN(const std::string note, ControllerNoteOf(place, clock.Now()));
-  out << text::ExplainModel(model, clock.Now()) << note;
+  ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, {object}, clock));
+  out << text::ExplainModel(model, clock.Now()) << controller.note;
   return {};
 }
 

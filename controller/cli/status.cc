@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/cli/changes.h"
+#include "controller/cli/controller_seen.h"
 #include "controller/cli/host_view.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/standing.h"
@@ -15,16 +16,18 @@
 namespace longshore::cli {
 namespace {
 
+// How often the state of the controller and, on a host, the manifest files are read while no object changes.
 constexpr std::chrono::milliseconds kHostInterval{200};
+constexpr std::chrono::milliseconds kClusterInterval{5000};
 
 struct Seen {
   std::optional<HostView> host;  // nullopt for a cluster.
+  ControllerSeen controller;
   std::vector<api::ServingFleet> fleets;
   std::vector<api::Model> models;  // Does not contain models whose manifest has not been applied yet.
 
   text::HostSeen from_host() const { return host ? host->seen : text::HostSeen{}; }
   text::Standing standing() const { return text::StandingOf(fleets, models, from_host()); }
-  bool lacks_controller() const { return host && !host->controller.is_running; }
 };
 
 // A missing object is not an error while the controller has not yet read the manifest that defines it.
@@ -32,21 +35,30 @@ bool IsExpected(const Options& options, const Seen& seen, const Error& error) {
   return error.code == Code::kNotFound && !options.name.empty() && !seen.from_host().manifests.empty();
 }
 
-Result<Seen> Observe(const Options& options, const Place& place) {
+Result<Seen> Observe(const Options& options, const Place& place, const Clock& clock) {
   Seen seen;
   ASSIGN_OR_RETURN(seen.host, ReadHostView(options, place));
-  const Result<store::Listing> models = Select(options, api::kModelKind, *place.store);
-  if (!models && IsExpected(options, seen, models.error())) return seen;
-  if (!models) return tl::make_unexpected(models.error());
-  RETURN_IF_ERROR(CheckReadable(*models));
-  for (const store::Object& object : models->objects) {
-    ASSIGN_OR_RETURN(seen.models.emplace_back(), ToModel(object));
+  std::vector<store::Object> shown;
+  const auto select = [&](const std::string& kind) -> Status {
+    ASSIGN_OR_RETURN(const store::Listing listing, Select(options, kind, *place.store));
+    RETURN_IF_ERROR(CheckReadable(listing));
+    shown.insert(shown.end(), listing.objects.begin(), listing.objects.end());
+    return {};
+  };
+  const Status models = select(api::kModelKind);
+  if (!models && !IsExpected(options, seen, models.error())) return tl::make_unexpected(models.error());
+  if (options.name.empty()) RETURN_IF_ERROR(select(api::kServingFleetKind));
+  for (const store::Object& object : shown) {
+    if (object.kind == api::kModelKind) {
+      ASSIGN_OR_RETURN(seen.models.emplace_back(), ToModel(object));
+    } else {
+      ASSIGN_OR_RETURN(seen.fleets.emplace_back(), ToFleet(object));
+    }
   }
-  if (!options.name.empty()) return seen;
-  ASSIGN_OR_RETURN(const store::Listing fleets, Select(options, api::kServingFleetKind, *place.store));
-  RETURN_IF_ERROR(CheckReadable(fleets));
-  for (const store::Object& object : fleets.objects) {
-    ASSIGN_OR_RETURN(seen.fleets.emplace_back(), ToFleet(object));
+  if (seen.host) {  // Its lock was read before the objects.
+    seen.controller = {!seen.host->controller.is_running, ControllerNote(seen.host->controller, clock.Now())};
+  } else {
+    ASSIGN_OR_RETURN(seen.controller, SeeController(place, shown, clock));
   }
   return seen;
 }
@@ -58,7 +70,7 @@ class Progress {
 
   void Print(const Seen& seen) {
     const text::HostSeen host = seen.from_host();
-    if (seen.lacks_controller()) Print("a controller", {text::Standing::kUnderWay, "no controller is running"});
+    if (seen.controller.is_absent) Print("a controller", {text::Standing::kUnderWay, "no controller is running"});
     for (const text::ManifestReport& manifest : host.manifests) Print("manifest " + manifest.file, manifest.report);
     for (const api::ServingFleet& fleet : seen.fleets)
       Print(NameOf("fleet", fleet.metadata), text::ReportOf(fleet, host));
@@ -82,11 +94,11 @@ class Progress {
 };
 
 // Whether the wait is over: a controller is running, and either nothing is under way or something has failed.
-bool IsOver(const Seen& seen) { return !seen.lacks_controller() && seen.standing() != text::Standing::kUnderWay; }
+bool IsOver(const Seen& seen) { return !seen.controller.is_absent && seen.standing() != text::Standing::kUnderWay; }
 
-// Waits for changes of objects. On a host, also polls, because no object changes when a controller starts or ends, or
-// when it reads a manifest that equals the stored object.
-Result<Seen> Wait(const Options& options, const Place& place, std::ostream& out) {
+// Waits for changes of objects. Also polls, because no object changes when a controller starts or ends, or when it
+// reads a manifest that equals the stored object.
+Result<Seen> Wait(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   using std::chrono::steady_clock;
   const auto deadline = steady_clock::now() + options.timeout;
   ASSIGN_OR_RETURN(const auto changes, Changes::Watch(*place.store, [](const api::Key&) { return true; }));
@@ -94,11 +106,11 @@ Result<Seen> Wait(const Options& options, const Place& place, std::ostream& out)
   auto controller_until = steady_clock::now() + kControllerPatience;
   for (;;) {
     const auto now = steady_clock::now();
-    ASSIGN_OR_RETURN(Seen seen, Observe(options, place));
-    if (!seen.lacks_controller()) controller_until = now + kControllerPatience;
+    ASSIGN_OR_RETURN(Seen seen, Observe(options, place, clock));
+    if (!seen.controller.is_absent) controller_until = now + kControllerPatience;
     if (IsOver(seen) || now >= deadline || now >= controller_until) return seen;
     progress.Print(seen);
-    changes->WaitUntil(seen.host ? std::min(deadline, now + kHostInterval) : deadline);
+    changes->WaitUntil(std::min(deadline, now + (seen.host ? kHostInterval : kClusterInterval)));
   }
 }
 
@@ -114,13 +126,13 @@ int ExitCodeFor(text::Standing standing) {
 }  // namespace
 
 Result<int> ShowStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const Seen seen, options.wait ? Wait(options, place, out) : Observe(options, place));
+  ASSIGN_OR_RETURN(const Seen seen, options.wait ? Wait(options, place, clock, out) : Observe(options, place, clock));
   const text::HostSeen host = seen.from_host();
   const bool is_of_one = !options.name.empty() && !seen.models.empty();
   out << (is_of_one ? text::StatusOfModel(seen.models[0], clock.Now(), host)
                     : text::StatusTable(seen.fleets, seen.models, host));
-  if (seen.host) out << ControllerNote(seen.host->controller, clock.Now());
-  return seen.lacks_controller() ? kExitNoController : ExitCodeFor(seen.standing());
+  out << seen.controller.note;
+  return seen.controller.is_absent ? kExitNoController : ExitCodeFor(seen.standing());
 }
 
 }  // namespace longshore::cli

@@ -15,13 +15,14 @@
 
 namespace longshore::fleet {
 
-// The addresses at which clients reach the fleet: "host:port". If the nodes are pods, also their label selector and
-// their image.
+// The addresses at which clients reach the fleet: "host:port". If the nodes are pods, also their label selector, their
+// image, and namespace/name of the Lease of the controller.
 struct Addresses {
   std::string grpc{};
   std::string rest{};
   std::string pod_selector{};
   std::string pod_image{};
+  std::string controller_lease{};
 };
 
 enum class NodeState {

@@ -63,6 +63,7 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
     status.rest_address = seen.addresses->rest;
     status.selector = seen.addresses->pod_selector;
     status.image = seen.addresses->pod_image;
+    status.controller_lease = seen.addresses->controller_lease;
   }
   const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
     SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation, now});

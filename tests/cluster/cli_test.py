@@ -1,5 +1,6 @@
 """`longshore` with a real API server: used by an administrator with a kubeconfig, and as a plugin of kubectl."""
 
+import datetime
 import json
 import os
 import pathlib
@@ -122,6 +123,61 @@ def test_status_reports_the_state_by_its_exit_code(cluster):
     assert "Why: so it is" in longshore(cluster, "status", "state", code=1)
     assert "failed" in longshore(cluster, "status", code=1)
     assert "Model default/other does not exist" in longshore(cluster, "status", "other", code=3)
+
+
+LEASE = "default/longshore-controller"
+
+
+def renew(cluster, holder="controller-0", age=datetime.timedelta()):
+    """Writes the Lease as client-go does: https://pkg.go.dev/k8s.io/client-go/tools/leaderelection."""
+    at = (datetime.datetime.now(datetime.UTC) - age).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    cluster.kubectl("apply", "-f", "-", input=json.dumps({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "longshore-controller", "namespace": "default"},
+        "spec": {"holderIdentity": holder, "leaseDurationSeconds": 60, "renewTime": at}}))
+
+
+@pytest.fixture
+def ready_model(cluster):
+    """A fleet and a Model whose statuses say that all is as wanted."""
+    longshore(cluster, "apply", "-f", "-", stdin=FLEET + "---" + model_named("life"))
+    ready = [{"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]
+    for resource, name, fields in (("models", "life", {"stableVersion": 1}),
+                                   ("servingfleets", "cpu", {"controllerLease": LEASE, "replicas": 3, "readyReplicas": 3})):
+        cluster.kubectl("patch", f"{resource}.longshore.dev", name, "--subresource=status", "--type=merge", "-p",
+                        json.dumps({"status": {"observedGeneration": 1, "conditions": ready, **fields}}))
+    yield "life"
+    cluster.kubectl("delete", "lease", "longshore-controller", "--ignore-not-found")
+    longshore(cluster, "delete", "model", "life")
+    longshore(cluster, "delete", "fleet", "cpu")
+
+
+def test_status_and_get_say_if_no_controller_is_running(cluster, ready_model):
+    renew(cluster)
+    assert "running" not in longshore(cluster, "status", ready_model)
+    assert "running" not in longshore(cluster, "get", "fleets")
+    renew(cluster, age=datetime.timedelta(hours=2))
+    expired = f"no controller is running: its Lease {LEASE} was last renewed 2h ago; this is the state as of then\n"
+    assert longshore(cluster, "status", ready_model, code=5).endswith(expired)
+    assert longshore(cluster, "status", ready_model, "--wait", code=5).endswith(expired)
+    assert longshore(cluster, "get", "models").endswith(expired)
+    assert longshore(cluster, "explain", ready_model).endswith(expired)
+    cluster.kubectl("delete", "lease", "longshore-controller")
+    assert longshore(cluster, "status", ready_model, code=5).endswith(
+        f"no controller is running: its Lease {LEASE} does not exist\n")
+
+
+def test_status_says_if_it_may_not_read_the_lease(cluster, ready_model):
+    renew(cluster)
+    for verb in (("clusterrole", "only-longshore", "--verb=get,list,watch", "--resource=models.longshore.dev,servingfleets.longshore.dev"),
+                 ("clusterrolebinding", "only-longshore", "--clusterrole=only-longshore", "--user=reader")):
+        cluster.kubectl("create", *verb)
+    try:
+        environment = {**cluster.environment(), "KUBECONFIG": str(cluster.user("reader"))}
+        shown = longshore(cluster, "status", ready_model, environment=environment)
+    finally:
+        cluster.kubectl("delete", "clusterrolebinding,clusterrole", "only-longshore")
+    assert shown.endswith(f"it is not known whether a controller is running, because you may not read its Lease {LEASE}\n")
 
 
 @pytest.mark.parametrize("words", [

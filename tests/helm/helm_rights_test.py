@@ -123,6 +123,15 @@ def bind(control_plane, kind, role):
     return user
 
 
+def test_every_user_may_read_only_the_lease_of_the_controller(api, mode):
+    def verbs(name, namespace="ops", groups=("system:authenticated",)):
+        return {verb for verb in VERBS if may(api, "anyone", list(groups), verb, "coordination.k8s.io", "leases", namespace, name)}
+
+    assert verbs("longshore-controller") == {"get"}
+    assert not verbs("kube-scheduler") and not verbs("longshore-controller", "vision")
+    assert not verbs("longshore-controller", groups=("system:unauthenticated",))
+
+
 def test_user_roles_allow_reading_and_changing_models_and_fleets(control_plane, api, mode):
     def rights(user):
         return {resource: {verb for verb in VERBS if may(api, user, ["system:authenticated"], verb, "longshore.dev", resource, "vision")}

@@ -13,6 +13,7 @@ namespace longshore::fleet::pods {
 struct PodSettings {
   std::string image;       // Image of new fleets whose spec does not set one.
   std::string controller;  // The address that nodes dial: "dns:///longshore-nodes.longshore.svc:8610".
+  std::string lease;       // Namespace and name of the Lease of the controller: "longshore/longshore-controller".
   std::string ca;          // PEM: the CAs that sign the certificates of the controller and the peers.
 };
 

@@ -315,7 +315,8 @@ Result<Addresses> KubePodFleet::EnsureNow(const api::ServingFleet& fleet, const 
       .grpc = fmt::format("{}:{}", host, fleet.spec.grpc_port),
       .rest = fmt::format("{}:{}", host, fleet.spec.rest_port),
       .pod_selector = fmt::format("app.kubernetes.io/name=longshore-node,{}={}", kFleetLabel, fleet.metadata.name),
-      .pod_image = image};
+      .pod_image = image,
+      .controller_lease = settings.lease};
 }
 
 // Before the Deployment is scaled in to `nodes`, gives the pods of `leave_first` that are then too many the lowest

@@ -50,7 +50,8 @@ class PodFleetTest : public ::testing::Test {
   void Start(const std::string& image) {
     pods_.reset();
     PodFleetOptions options;
-    options.settings = {.image = image, .controller = "dns:///nodes.longshore.svc:8610", .ca = "CA\n"};
+    options.settings = {
+        .image = image, .controller = "dns:///nodes.longshore.svc:8610", .lease = "longshore/lease", .ca = "CA\n"};
     options.namespaces = {namespace_};
     pods_ = StartPodFleet(kube::ClusterForTests(), options, kClock, [this](const std::string& fleet) {
               const std::lock_guard lock(mutex_);
@@ -140,6 +141,7 @@ TEST_F(PodFleetTest, PodsComplyWithTheRestrictedSecurityStandard) {
   const auto ensured = pods_->Ensure(fleet_).value();
   EXPECT_EQ(ensured.grpc, "longshore-cpu." + namespace_ + ".svc:8500");
   EXPECT_EQ(ensured.pod_image, "longshore/node:1");
+  EXPECT_EQ(ensured.controller_lease, "longshore/lease");
 }
 
 TEST_F(PodFleetTest, ASecondEnsureOrANewControllerWritesNothing) {

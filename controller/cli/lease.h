@@ -1,0 +1,40 @@
+// Whether the controller of a cluster is running. A controller renews its Lease every few seconds.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/json/json.h"
+
+namespace longshore::cli {
+
+// The fields of a Lease (coordination.k8s.io/v1) that show whether its holder is running.
+struct LeaseSeen {
+  std::string holder;      // "" if the last holder has released the Lease.
+  Duration duration{0};    // How long the Lease is valid after it was renewed.
+  TimePoint renewed_at{};  // Read from the clock of the holder.
+};
+
+// Returns DataLoss if the JSON is not a Lease. Fields that are missing keep their defaults.
+Result<LeaseSeen> LeaseFrom(const Json& json);
+
+enum class Life { kNotKnownYet, kRunning, kAbsent };
+
+// Decides from several reads of a Lease whether its holder is running. A renewal that looks old may only show that two
+// clocks differ, so it takes some seconds without a newer renewal until the holder counts as absent.
+class LeaseJudge {
+ public:
+  // How long a holder that seems absent may take to renew the Lease, and another one to take it over.
+  static constexpr Duration kPatience = std::chrono::seconds(5);
+
+  // `lease`: nullopt if the Lease does not exist.
+  Life Saw(const std::optional<LeaseSeen>& lease, TimePoint now);
+
+ private:
+  std::optional<TimePoint> begin_;  // When the Lease was read first.
+  TimePoint first_renewal_{};
+};
+
+}  // namespace longshore::cli
