@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "common/base/path.h"
 
@@ -16,8 +17,9 @@ namespace {
 struct Companion {
   std::string_view verb;
   std::string_view program;
+  bool with_verb;  // Whether the program gets the verb as its first argument.
 };
-constexpr std::array<Companion, 1> kCompanions = {{{"model", "longshore-model"}}};
+constexpr std::array<Companion, 2> kCompanions = {{{"model", kModelProgram, false}, {"golden", kModelProgram, true}}};
 
 // Returns "" if the path of this program is unknown.
 Path FolderOfThisProgram() {
@@ -44,7 +46,16 @@ std::optional<Error> RunCompanion(int argc, char** argv) {
   if (argc < 2) return std::nullopt;
   const auto found = std::ranges::find(kCompanions, std::string_view(argv[1]), &Companion::verb);
   if (found == kCompanions.end()) return std::nullopt;
-  return Replace(std::string(found->program), argv + 1);
+  return Replace(std::string(found->program), argv + (found->with_verb ? 0 : 1));
+}
+
+Error RunProgram(const std::string& program, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return Replace(program, argv.data());
 }
 
 }  // namespace longshore::cli

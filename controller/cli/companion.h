@@ -1,8 +1,10 @@
-// Verbs that separate programs implement: `longshore model` runs longshore-model. Therefore this program does not link
-// the libraries that only those programs need.
+// Verbs that separate programs implement: `longshore model` and `longshore golden` run longshore-model. Therefore this
+// program does not link the libraries that only those programs need.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "common/base/error.h"
 
@@ -13,5 +15,10 @@ namespace longshore::cli {
 // the argument is not such a verb (nullopt) or the program could not be started; NotFound names the places that were
 // searched.
 std::optional<Error> RunCompanion(int argc, char** argv);
+
+inline constexpr const char* kModelProgram = "longshore-model";
+
+// Replaces this process by the program, which is sought as above. Returns only if it could not be started.
+Error RunProgram(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace longshore::cli

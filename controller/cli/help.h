@@ -13,6 +13,8 @@ inline constexpr const char* kAbout = R"(Show models and fleets, change them, an
   longshore apply -f digits.yaml        set what should be served; the controller does the rest
   longshore import tfserving FILE       convert TensorFlow Serving's or KServe's configuration to manifests
   longshore model check /models/digits  whether a SavedModel runs on Longshore; model show and model run use it
+  longshore check-version DIR --model digits   whether this version would pass its rehearsal, offline
+  longshore golden from-csv FILE        make a golden set; golden from-log, from-model, show and check
   longshore profile localhost:8502      record how long each op takes on a live node, for Perfetto or Chrome
   longshore promote digits              go to the next step of the rollout now
   longshore abort digits                end the rollout: send all traffic back to the stable version now
@@ -65,12 +67,24 @@ not ended the run in time; it continues, for an hour at most.
 
   longshore validate digits             for example after a change of a driver, or of the golden set)";
 
+inline constexpr const char* kCheckVersionFooter =
+    R"(Loads and runs the version in a process on this host, with the code of the rehearsal: it must load, warm up, accept
+the requests of the version that serves, and give the known answers of the golden set. Prints the score and the first
+records that do not pass. Nothing is sent to the nodes. The golden set is sought in the Model's source, then next to the
+version. Exit codes: 0 it would pass, 1 it would not, 2 wrong usage, 3 the Model or its golden set was not found.
+
+  longshore check-version /models/digits/5 --model digits
+  longshore check-version export/5 -f digits.yaml --stable /models/digits/4
+  longshore check-version export/5 --golden golden.tfrecord --metric tolerance --minimum 1)";
+
 inline constexpr const char* kProfileFooter =
     R"(The node records the next runs of models that requests cause. For each run the trace has its ops in order: the
 start and duration of each op, the shape and size of its output, which implementation computed it, and the memory that
 the run held. The recording ends by itself. It makes these runs slightly slower and does not change answers. It
 contains names, shapes, sizes and times, but no values.
 
+  longshore check-version DIR --model digits   whether this version would pass its rehearsal, offline
+  longshore golden from-csv FILE        make a golden set; golden from-log, from-model, show and check
   longshore profile localhost:8502 --model digits --runs 20 --out trace.json
   kubectl port-forward pod/NAME 8502 & longshore profile localhost:8502
 

@@ -145,15 +145,43 @@ void AddCommands(CLI::App& app, Flags& flags) {
   validate->footer(kValidateFooter);
 }
 
-// A separate program implements this verb: RunCompanion starts it before this parser gets the command line. The verb is
-// added here only for the help text, and to report an option in front of the verb.
-void AddModel(CLI::App& app) {
-  CLI::App* model = app.add_subcommand("model", "Show a SavedModel, check whether it runs on Longshore, and run it");
-  model->preparse_callback([](size_t) {
-    throw CLI::ValidationError(
-        "model must be the first argument, for example longshore model show DIR: it uses neither a cluster nor a "
-        "controller");
-  });
+// A separate program implements these verbs: RunCompanion starts it before this parser gets the command line. The verbs
+// are added here only for the help text, and to report an option in front of the verb.
+void AddCompanions(CLI::App& app) {
+  const std::pair<std::string, const char*> verbs[] = {
+      {"model", "Show a SavedModel, check whether it runs on Longshore, and run it"},
+      {"golden", "Make, show and check golden sets: requests with known answers"}};
+  for (const auto& [verb, about] : verbs) {
+    app.add_subcommand(verb, about)->preparse_callback([verb](size_t) {
+      throw CLI::ValidationError(fmt::format(
+          "{} must be the first argument, for example longshore {} show: it uses neither a cluster nor a controller",
+          verb, verb));
+    });
+  }
+}
+
+void AddCheckVersion(CLI::App& app, Flags& flags) {
+  CheckVersionOptions& options = flags.options.check_version;
+  CLI::App* check = app.add_subcommand("check-version", "Say whether a version would pass its rehearsal, offline");
+  check->callback([&] { flags.options.verb = Verb::kCheckVersion; });
+  check->add_option("dir", options.dir, "Folder of the version, or folder of a model (its newest version is used)")
+      ->required();
+  check->add_option("--model", options.model, "Take the rules from this Model");
+  check->add_option("-f,--file", flags.options.file, "Take the rules from the Model in this manifest; - for standard input");
+  AddNamespace(*check, flags);
+  check->add_option("--golden", options.golden, "The golden set; default: that of the Model");
+  check->add_option("--stable", options.stable,
+                    "Folder of the version whose requests must be accepted; default: the Model's version that serves");
+  check->add_option("--metric", options.metric, "top1 or tolerance; default: that of the Model, or top1")
+      ->check(CLI::IsMember({"top1", "tolerance"}));
+  check->add_option("--minimum", options.minimum, "The share of records that must pass; default: the Model's, or 0.95")
+      ->check(CLI::Range(0.0, 1.0));
+  check->add_option("--relative-tolerance", options.relative_tolerance,
+                    "How much an answer may differ by the metric tolerance; default: the Model's, or 0.001")
+      ->check(CLI::Range(0.0, 1.0));
+  check->add_option("--rows", options.rows, "How many failing records to print; default: 5")->check(CLI::Range(0, 100000));
+  check->add_flag("--json", options.json, "Print JSON");
+  check->footer(kCheckVersionFooter);
 }
 
 void AddProfile(CLI::App& app, Flags& flags) {
@@ -257,6 +285,9 @@ Result<Options> Resolve(Flags flags) {
   }
   if (options.verb == Verb::kEnsureCa && flags.has_manifests_flag)
     return InvalidArgument("ca ensure works on a cluster only: omit --manifests");
+  const CheckVersionOptions& check = options.check_version;
+  if (options.verb == Verb::kCheckVersion && check.model.empty() && options.file.empty() && check.golden.empty())
+    return InvalidArgument("check-version needs rules: use --model NAME, -f FILE or --golden FILE");
   if (names_a_cluster || options.verb == Verb::kEnsureCa) options.manifests.clear();
   options.output = flags.output == "json" ? Output::kJson : flags.output == "yaml" ? Output::kYaml : Output::kText;
   if (options.watch && options.output != Output::kText)
@@ -293,7 +324,8 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   AddWriting(app, flags);
   AddCommands(app, flags);
   AddImports(app, flags);
-  AddModel(app);
+  AddCompanions(app);
+  AddCheckVersion(app, flags);
   AddProfile(app, flags);
   AddInstallation(app, flags);
   try {

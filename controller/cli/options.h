@@ -25,7 +25,8 @@ enum class Verb {
   kImportTfServing,
   kImportKserve,
   kEnsureCa,
-  kProfile
+  kProfile,
+  kCheckVersion
 };
 enum class Output { kText, kJson, kYaml };
 
@@ -37,6 +38,19 @@ struct ProfileOptions {
   int seconds = 30;
   std::string out = "trace.json";  // "-": standard output.
   Path token_file;
+};
+
+// The options of kCheckVersion. Those that are set replace the rules of the Model.
+struct CheckVersionOptions {
+  Path dir;
+  std::string model;  // "": the only one in the manifest, or none.
+  Path golden;
+  Path stable;
+  std::optional<std::string> metric;
+  std::optional<double> minimum;
+  std::optional<double> relative_tolerance;
+  int rows = 5;
+  bool json = false;
 };
 
 struct Options {
@@ -51,7 +65,7 @@ struct Options {
   std::string namespace_;  // "": the default of the place, see OpenPlace.
   bool all_namespaces = false;
   CommandRequest command;  // For kCommand and kValidate.
-  std::string file;        // For kApply and kDiff; "-": standard input.
+  std::string file;        // For kApply, kDiff and kCheckVersion; "-": standard input.
   bool dry_run = false;
   std::vector<std::string> files;  // For an import; "-": standard input.
   std::string fleet;
@@ -59,6 +73,7 @@ struct Options {
   std::string monitoring_file;
   std::string secret;  // For kEnsureCa.
   ProfileOptions profile;
+  CheckVersionOptions check_version;
   Output output = Output::kText;
   bool watch = false;
   bool wait = false;

@@ -5,6 +5,7 @@
 #include "common/net/http_client/client.h"
 #include "controller/cli/apply.h"
 #include "controller/cli/ca.h"
+#include "controller/cli/check_version.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/companion.h"
 #include "controller/cli/import_files.h"
@@ -53,6 +54,7 @@ Result<int> Do(const Options& options, std::ostream& out) {
   if (options.verb == Verb::kImportTfServing || options.verb == Verb::kImportKserve)
     return OkAfter(Import(options, out, std::cerr));
   if (options.verb == Verb::kProfile) return OkAfter(RecordProfile(options.profile, out, std::cerr));
+  if (options.verb == Verb::kCheckVersion) return tl::make_unexpected(CheckVersion(options));
   if (options.verb == Verb::kEnsureCa) return RunEnsureCa(options, timer, out);
   ASSIGN_OR_RETURN(const Place place, OpenPlace(options, timer));
   return Run(options, place, SystemClock(), out);
@@ -76,6 +78,7 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kImportTfServing:
     case Verb::kImportKserve:
     case Verb::kProfile:
+    case Verb::kCheckVersion:
     case Verb::kEnsureCa: break;  // The function Do executes these verbs, because they use no store.
   }
   return kExitOk;

@@ -4,7 +4,6 @@
 
 #include "common/binary_proto/binary_proto.h"
 #include "serving-node/tensor/proto.h"
-#include "tensorflow_serving/prediction_log.pb.h"
 
 namespace longshore::golden_set {
 namespace {
@@ -22,6 +21,12 @@ Result<engine::TensorMap> FromProtos(const google::protobuf::Map<std::string, te
 Result<Record> Parse(const std::string& bytes) {
   tensorflow::serving::PredictionLog log;
   if (!ParseBinaryProto(bytes, &log)) return DataLoss("it is not a PredictionLog");
+  return RecordOf(log);
+}
+
+}  // namespace
+
+Result<Record> RecordOf(const tensorflow::serving::PredictionLog& log) {
   if (!log.has_predict_log())
     return Unimplemented("it is a PredictionLog of another method: only predict_log is supported");
   const auto& predict = log.predict_log();
@@ -34,7 +39,18 @@ Result<Record> Parse(const std::string& bytes) {
   return record;
 }
 
-}  // namespace
+tensorflow::serving::PredictionLog LogOf(const Record& record) {
+  tensorflow::serving::PredictionLog log;
+  auto& request = *log.mutable_predict_log()->mutable_request();
+  request.mutable_model_spec()->set_signature_name(record.request.signature);
+  for (const auto& [name, values] : record.request.inputs)
+    tensor::ToProto(values, &(*request.mutable_inputs())[name], tensor::Encoding::kContent);
+  request.mutable_output_filter()->Assign(record.request.outputs.begin(), record.request.outputs.end());
+  auto& outputs = *log.mutable_predict_log()->mutable_response()->mutable_outputs();
+  for (const auto& [name, values] : record.expected)
+    tensor::ToProto(values, &outputs[name], tensor::Encoding::kContent);
+  return log;
+}
 
 RecordReader::RecordReader(Path file, saved_model::TfRecordReader reader)
     : file_(std::move(file)), reader_(std::move(reader)) {}
@@ -46,6 +62,8 @@ Result<RecordReader> RecordReader::Open(const Path& file) {
 }
 
 Result<std::optional<Record>> RecordReader::Next() {
+  index_ = read_;
+  offset_ = reader_.offset();
   const auto bytes = reader_.Next();
   if (!bytes) return Prefixed(bytes.error(), kPrefix);
   if (!*bytes && read_ == 0) return DataLoss("{}: {} holds no records", kPrefix, file_.string());
@@ -53,7 +71,8 @@ Result<std::optional<Record>> RecordReader::Next() {
   if (read_ == kRecordsMax)
     return ResourceExhausted("{}: {} has more than {} records", kPrefix, file_.string(), kRecordsMax);
   auto record = Parse(**bytes);
-  if (!record) return Prefixed(record.error(), fmt::format("{}: record {} of {}", kPrefix, read_, file_.string()));
+  if (!record)
+    return Prefixed(record.error(), fmt::format("{}: {}: record {} at byte {}", kPrefix, file_.string(), index_, offset_));
   ++read_;
   return std::move(*record);
 }

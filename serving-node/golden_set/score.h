@@ -14,9 +14,20 @@ namespace longshore::golden_set {
 // Runs the version on the inputs of a record and waits for the answer.
 using RunFunction = std::function<Result<engine::TensorMap>(engine::RunRequest)>;
 
+// The judgement of one record.
+struct Judgement {
+  int64_t index = 0;  // Of the record in its file; begins at 0.
+  const Record& record;
+  const engine::TensorMap& outputs;  // The answer of the version.
+  std::string difference;            // Why the record does not pass; "" if it passes.
+  double relative_difference = 0;    // As in evidence::PairDifference.
+};
+using Observer = std::function<void(const Judgement& judgement)>;
+
 class Score {
  public:
-  explicit Score(const control::Validation& validation);
+  // `observe` is called once for each record that is judged.
+  explicit Score(const control::Validation& validation, Observer observe = {});
 
   // Runs the record, twice if the validation is `deterministic`, and judges the answer. Call it once for each record,
   // in their order. Returns the error of a run; then the record does not count yet, and can be judged again.
@@ -31,10 +42,11 @@ class Score {
   control::GoldenResult Finished() const;
 
  private:
-  void Add(const engine::TensorMap& outputs, const engine::TensorMap& expected);
+  void Add(const Record& record, const engine::TensorMap& outputs);
   void Refuse(const std::string& reason);
 
   const control::Validation validation_;
+  const Observer observe_;
   control::GoldenResult result_;
   std::string first_difference_;  // Of the first record that did not pass; "" if all passed.
 };

@@ -48,7 +48,7 @@ std::string InputsText(const engine::TensorMap& inputs) {
 Result<Inputs> InputsOf(const Options& options, const engine::LoadedModel& model) {
   if (!options.inputs.empty() || !options.inputs_file.empty()) return ReadInputs(options, model);
   Inputs inputs{.signature = SignatureOf(options), .tensors = {}};
-  ASSIGN_OR_RETURN(const auto* signature, FindSignature(model, inputs.signature));
+  ASSIGN_OR_RETURN(const auto* signature, FindSignature(model.signatures(), inputs.signature));
   ASSIGN_OR_RETURN(inputs.tensors, RowsOfZeros(*signature, options.batch));
   return inputs;
 }

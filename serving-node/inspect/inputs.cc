@@ -66,28 +66,16 @@ Status CheckFits(const Tensor& given, const tensorflow::TensorInfo& wanted) {
                          numpy.empty() ? "" : fmt::format("; save x.astype(\"{}\")", numpy));
 }
 
-// Reads the input of --input NAME=FILE.npy.
-Result<Tensor> ReadInput(const std::string& name, const std::string& file, const SignatureDef& signature) {
-  const auto wanted = signature.inputs().find(name);
-  if (wanted == signature.inputs().end())
-    return InvalidArgument("the signature has no such input; the inputs are: {}", NamesOf(signature.inputs()));
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
-  auto tensor = tensor::ParseNpy(bytes);
-  if (!tensor) return Prefixed(tensor.error(), file);
-  *tensor = AsType(*tensor, tensor::FromProto(wanted->second.dtype()));
-  if (const Status fits = CheckFits(*tensor, wanted->second); !fits) return Prefixed(fits.error(), file);
-  return tensor;
-}
-
 Result<Inputs> ReadFiles(const Options& options, const engine::LoadedModel& model) {
   Inputs inputs{.signature = SignatureOf(options), .tensors = {}};
-  ASSIGN_OR_RETURN(const SignatureDef* signature, FindSignature(model, inputs.signature));
+  ASSIGN_OR_RETURN(const SignatureDef* signature, FindSignature(model.signatures(), inputs.signature));
   for (const auto& input : options.inputs) {
     const size_t at = input.find('=');
     const std::string name = input.substr(0, at);
-    auto tensor = ReadInput(name, input.substr(at + 1), *signature);
-    if (!tensor) return Prefixed(tensor.error(), fmt::format("input \"{}\"", name));
-    inputs.tensors[name] = std::move(*tensor);
+    const std::string file = input.substr(at + 1);
+    const auto bytes = ReadFile(file);
+    if (!bytes) return Prefixed(bytes.error(), fmt::format("input \"{}\"", name));
+    ASSIGN_OR_RETURN(inputs.tensors[name], ParseInput(*bytes, file, name, *signature));
   }
   return inputs;
 }
@@ -101,7 +89,7 @@ Result<Inputs> ParseInputs(std::string_view json, const std::string& signature, 
   Inputs inputs;
   const auto find = [&](const std::string& named) -> Result<const SignatureDef*> {
     inputs.signature = signature.empty() ? named : signature;
-    return FindSignature(model, inputs.signature);
+    return FindSignature(model.signatures(), inputs.signature);
   };
   ASSIGN_OR_RETURN(frontend::json::Prediction read, frontend::json::PredictionFromJson(json, find, kElementsMax));
   const std::string& in_json = read.signature_name;
@@ -132,11 +120,25 @@ std::string SignatureOf(const Options& options) {
   return options.signature.empty() ? kDefaultSignature : options.signature;
 }
 
-Result<const SignatureDef*> FindSignature(const engine::LoadedModel& model, const std::string& name) {
-  const auto found = model.signatures().find(name);
-  if (found != model.signatures().end()) return &found->second;
-  return InvalidArgument("the model has no signature \"{}\"; its signatures are: {}", name,
-                         NamesOf(model.signatures()));
+Result<const SignatureDef*> FindSignature(const engine::Signatures& signatures, const std::string& name) {
+  const auto found = signatures.find(name);
+  if (found != signatures.end()) return &found->second;
+  return InvalidArgument("the model has no signature \"{}\"; its signatures are: {}", name, NamesOf(signatures));
+}
+
+Result<Tensor> ParseInput(std::string_view npy, const std::string& where, const std::string& name,
+                          const SignatureDef& signature) {
+  const std::string what = fmt::format("input \"{}\"", name);
+  const auto wanted = signature.inputs().find(name);
+  if (wanted == signature.inputs().end())
+    return InvalidArgument("{}: the signature has no such input; the inputs are: {}", what,
+                           NamesOf(signature.inputs()));
+  auto tensor = tensor::ParseNpy(npy);
+  if (!tensor) return Prefixed(tensor.error(), what + ": " + where);
+  *tensor = AsType(*tensor, tensor::FromProto(wanted->second.dtype()));
+  if (const Status fits = CheckFits(*tensor, wanted->second); !fits)
+    return Prefixed(fits.error(), what + ": " + where);
+  return tensor;
 }
 
 Result<Inputs> ReadInputs(const Options& options, const engine::LoadedModel& model) {

@@ -15,7 +15,12 @@ struct Inputs {
 std::string SignatureOf(const Options& options);
 
 // Returns the signature with this name; InvalidArgument, which lists the existing signatures, if there is none.
-Result<const tensorflow::SignatureDef*> FindSignature(const engine::LoadedModel& model, const std::string& name);
+Result<const tensorflow::SignatureDef*> FindSignature(const engine::Signatures& signatures, const std::string& name);
+
+// Returns the array of a .npy file as the input `name` of the signature. `where` is the name of the file. Errors as for
+// ReadInputs.
+Result<tensor::Tensor> ParseInput(std::string_view npy, const std::string& where, const std::string& name,
+                                  const tensorflow::SignatureDef& signature);
 
 // Returns InvalidArgument if an input has the wrong name or type. The message names the file, the input, and the
 // expected and the given type and shape. Shapes are not checked, because the graph decides which ones are valid.

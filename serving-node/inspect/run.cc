@@ -81,7 +81,7 @@ Status RunSignature(engine::Engine& engine, const Path& version_dir, const Optio
       .signature = std::move(inputs.signature), .inputs = std::move(inputs.tensors), .outputs = options.outputs};
   auto outputs = RunRepeatedly(*model, request, options.repeat, notes);
   if (!outputs) {
-    ASSIGN_OR_RETURN(const tensorflow::SignatureDef* signature, FindSignature(*model, request.signature));
+    ASSIGN_OR_RETURN(const tensorflow::SignatureDef* signature, FindSignature(model->signatures(), request.signature));
     outputs.error().message += OtherShapes(request.inputs, *signature);
     return tl::make_unexpected(std::move(outputs.error()));
   }

@@ -12,9 +12,10 @@ namespace {
 
 // Runs all records and returns the result. An error names the record that could not be read or whose run failed.
 Result<control::GoldenResult> RunGoldenSet(const Path& file, engine::LoadedModel& model,
-                                           const control::Validation& validation) {
+                                           const control::Validation& validation,
+                                           const golden_set::Observer& observe) {
   ASSIGN_OR_RETURN(auto reader, golden_set::RecordReader::Open(file));
-  golden_set::Score score(validation);
+  golden_set::Score score(validation, observe);
   for (size_t i = 0;; ++i) {
     ASSIGN_OR_RETURN(const auto record, reader.Next());
     if (!record) return score.Finished();
@@ -38,7 +39,8 @@ std::string SignatureChangeSince(const Path& stable_dir, const engine::LoadedMod
 
 }  // namespace
 
-Result<control::GoldenResult> Judge(engine::Engine& engine, const RehearsalOptions& options) {
+Result<control::GoldenResult> Judge(engine::Engine& engine, const RehearsalOptions& options,
+                                    const golden_set::Observer& observe) {
   ASSIGN_OR_RETURN(const auto model,
                    engine.Load(options.version_dir, {.deterministic = options.validation.deterministic()}));
   if (options.warm_up) {
@@ -52,7 +54,7 @@ Result<control::GoldenResult> Judge(engine::Engine& engine, const RehearsalOptio
   without_set.set_ok(true);
   if (options.validation.golden_set().empty()) return without_set;
   const Path file = options.version_dir.parent_path() / options.validation.golden_set();
-  return RunGoldenSet(file, *model, options.validation);
+  return RunGoldenSet(file, *model, options.validation, observe);
 }
 
 }  // namespace longshore::rehearsal

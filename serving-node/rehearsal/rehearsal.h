@@ -15,6 +15,7 @@
 #include "common/base/path.h"
 #include "longshore/control.pb.h"
 #include "serving-node/engine/engine.h"
+#include "serving-node/golden_set/score.h"
 
 namespace longshore::rehearsal {
 
@@ -23,7 +24,7 @@ struct RehearsalOptions {
   int64_t version = 0;
   Path version_dir;                // Holds saved_model.pb. Its parent is the folder of the model.
   Path stable_dir;                 // The directory of the stable version; "" if there is none or it is unknown.
-  control::Validation validation;  // golden_set is a path relative to the folder of the model.
+  control::Validation validation;  // golden_set is relative to the folder of the model, or absolute.
   bool warm_up = true;
   std::chrono::milliseconds time_max = std::chrono::minutes(5);
   int64_t memory_bytes_max = 0;  // Limit of the child's address space; 0: no limit.
@@ -40,7 +41,9 @@ Result<control::GoldenResult> RunRehearsal(const RehearsalOptions& options);
 // Loads, warms up and judges the version in this process. `ok` is false, and `message` says why, if the version no
 // longer accepts the requests of the stable version ("SignatureChanged: ..."), the score of the golden set is below its
 // minimum, an output is NaN or Inf (with non_finite_reject), or the same input gives two answers (with deterministic).
-Result<control::GoldenResult> Judge(engine::Engine& engine, const RehearsalOptions& options);
+// `observe` is called for each record of the golden set.
+Result<control::GoldenResult> Judge(engine::Engine& engine, const RehearsalOptions& options,
+                                    const golden_set::Observer& observe = {});
 
 // The main function of the child. `arguments` are those after `longshore-node rehearse`. Returns the exit code.
 int Main(const std::vector<std::string>& arguments, engine::Engine& engine);

@@ -90,6 +90,7 @@ Result<std::optional<std::string>> TfRecordReader::Next() {
   if (bytes.empty()) return std::nullopt;
   if (const auto length = LengthOf(bytes)) RETURN_IF_ERROR(Append(*length + kFooterBytes, &bytes));
   const auto payload = Payload(bytes);
+  is_cut_ = !payload && IsBeginning(bytes);
   if (!payload)
     return Prefixed(payload.error(), fmt::format("{}: record {} at byte {}", path_.string(), index_, offset_));
   offset_ += bytes.size();

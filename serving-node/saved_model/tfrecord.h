@@ -29,6 +29,11 @@ class TfRecordReader {
   // record: the message names the file, the index of the record (from 0) and its offset.
   Result<std::optional<std::string>> Next();
 
+  // The offset of the record that Next returns next. After an error, that of the damaged record.
+  uint64_t offset() const { return offset_; }
+  // Whether Next failed because the file ends within a record, as it does while a log is being written.
+  bool is_cut() const { return is_cut_; }
+
  private:
   TfRecordReader(Path path, process::SteadyReader file);
   Status Append(size_t count, std::string* bytes);
@@ -37,6 +42,7 @@ class TfRecordReader {
   process::SteadyReader file_;
   uint64_t offset_ = 0;  // Of the next record.
   size_t index_ = 0;
+  bool is_cut_ = false;
 };
 
 // Reads all records of the file. Errors as for TfRecordReader, and ResourceExhausted for more than records_max records.
