@@ -4,6 +4,7 @@
 
 #include "common/base/text.h"
 #include "serving-node/frontend/json/response.h"
+#include "serving-node/tensor/finite.h"
 
 namespace longshore::golden_files {
 namespace {
@@ -33,7 +34,7 @@ std::string Elements(const Tensor& values) {
 
 std::string LargestColumn(const Tensor& values) {
   const bool is_row_of_scores = values.type() == DType::kFloat && values.rank() > 0 && values.elements() > 1 &&
-                                values.dim(values.rank() - 1) == values.elements();
+                                values.dim(values.rank() - 1) == values.elements() && !tensor::HasNonFinite(values);
   if (!is_row_of_scores) return "";
   const auto scores = values.values<float>();
   const auto largest = std::ranges::max_element(scores);

@@ -77,11 +77,11 @@ std::string ReasonOf(const Outcome& outcome) {
 }
 
 std::string ScoreText(const control::Validation& validation, const control::GoldenResult& result) {
-  const bool by_tolerance = validation.metric() == "tolerance";
   std::string text = fmt::format("  records     {} of {} pass\n", result.passed(), result.records());
   text += fmt::format("  score       {:.4f}; at least {:.4f}\n", result.score(), validation.minimum());
-  text += fmt::format("  difference  at most {:.3g}{}\n", result.worst_relative_difference(),
-                      by_tolerance ? fmt::format("; a record passes up to {:g}", validation.relative_tolerance()) : "");
+  if (validation.metric() == "tolerance")
+    text += fmt::format("  difference  at most {:.3g}; a record passes up to {:g}\n", result.worst_relative_difference(),
+                        validation.relative_tolerance());
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "common/os/log.h"
 #include "common/os/process/process.h"
 #include "serving-node/golden_files/check.h"
 #include "serving-node/golden_files/check_version.h"
@@ -46,6 +47,7 @@ Result<int> Execute(const Options& options, std::ostream& out, std::ostream& not
 }
 
 int Execute(const Options& options, const char* verb) {
+  spdlog::set_level(spdlog::level::warn);
   const Result<int> code = Run(options, std::cout, std::cerr);
   if (code) return *code;
   std::cerr << "longshore " << verb << ": " << code.error().message << "\n";

@@ -113,21 +113,23 @@ Score::Score(const control::Validation& validation, Observer observe)
 
 Status Score::Judge(const Record& record, const RunFunction& run) {
   ASSIGN_OR_RETURN(const TensorMap outputs, run(record.request));
+  std::string refusal;
   if (validation_.deterministic()) {
     ASSIGN_OR_RETURN(const TensorMap repeated, run(record.request));
     if (!BitEqual(outputs, repeated))
-      Refuse(fmt::format("the input of golden record {} gave two different answers", result_.records()));
+      refusal = fmt::format("the input of golden record {} gave two different answers", result_.records());
   }
-  Add(record, outputs);
+  if (refusal.empty() && validation_.non_finite_reject() && evidence::HasNonFinite(outputs))
+    refusal = fmt::format("an output of golden record {} is NaN or Inf", result_.records());
+  if (!refusal.empty()) Refuse(refusal);
+  Add(record, outputs, refusal);
   return {};
 }
 
-void Score::Add(const Record& record, const TensorMap& outputs) {
+void Score::Add(const Record& record, const TensorMap& outputs, const std::string& refusal) {
   const int64_t index = result_.records();
   const double relative = evidence::Compare(outputs, record.expected).relative;
   result_.set_worst_relative_difference(std::max(result_.worst_relative_difference(), relative));
-  if (validation_.non_finite_reject() && evidence::HasNonFinite(outputs))
-    Refuse(fmt::format("an output of golden record {} is NaN or Inf", index));
   const std::string difference =
       validation_.metric() == "tolerance"
           ? ToleranceDifference(outputs, record.expected, validation_.relative_tolerance())
@@ -136,7 +138,7 @@ void Score::Add(const Record& record, const TensorMap& outputs) {
   if (difference.empty()) result_.set_passed(result_.passed() + 1);
   if (!difference.empty() && first_difference_.empty())
     first_difference_ = fmt::format("record {}: {}", index, difference);
-  if (observe_) observe_({index, record, outputs, difference, relative});
+  if (observe_) observe_({index, record, outputs, refusal.empty() ? difference : refusal, relative});
 }
 
 void Score::AddFailure(const Error& error) {

@@ -19,7 +19,7 @@ struct Judgement {
   int64_t index = 0;  // Of the record in its file; begins at 0.
   const Record& record;
   const engine::TensorMap& outputs;  // The answer of the version.
-  std::string difference;            // Why the record does not pass; "" if it passes.
+  std::string difference;            // Why the record does not pass, or the version is refused; "" if it is right.
   double relative_difference = 0;    // As in evidence::PairDifference.
 };
 using Observer = std::function<void(const Judgement& judgement)>;
@@ -42,7 +42,7 @@ class Score {
   control::GoldenResult Finished() const;
 
  private:
-  void Add(const Record& record, const engine::TensorMap& outputs);
+  void Add(const Record& record, const engine::TensorMap& outputs, const std::string& refusal);
   void Refuse(const std::string& reason);
 
   const control::Validation validation_;
