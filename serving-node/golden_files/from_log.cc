@@ -2,15 +2,14 @@
 
 #include <fmt/ranges.h>
 
-#include <map>
 #include <ostream>
 #include <set>
 
-#include "common/base/mix.h"
 #include "common/base/sha256.h"
 #include "common/binary_proto/binary_proto.h"
 #include "serving-node/golden_files/draft.h"
 #include "serving-node/golden_files/progress.h"
+#include "serving-node/golden_files/reservoir.h"
 #include "serving-node/golden_set/records.h"
 #include "serving-node/saved_model/tfrecord.h"
 
@@ -19,42 +18,6 @@ namespace {
 
 using golden_set::Record;
 using tensorflow::serving::PredictionLog;
-
-// Draws `size` of the records that are offered, each set of `size` records with the same probability (algorithm R:
-// Vitter, 1985). With size 0 it takes all.
-class Reservoir {
- public:
-  Reservoir(size_t size, uint64_t seed) : size_(size), state_(seed) {}
-
-  void Offer(Record record) {
-    const size_t number = offered_++;
-    const size_t slot = size_ == 0 || number < size_ ? number : Below(offered_);
-    if (slot < size_ || size_ == 0) slots_[slot] = {number, std::move(record)};
-  }
-
-  size_t offered() const { return offered_; }
-
-  // The drawn records in the order in which they were offered.
-  std::vector<Record> Take() && {
-    std::map<size_t, Record> by_number;
-    for (auto& [_, drawn] : slots_) by_number.insert(std::move(drawn));
-    std::vector<Record> records;
-    for (auto& [_, record] : by_number) records.push_back(std::move(record));
-    return records;
-  }
-
- private:
-  // A number in [0, limit), from the generator SplitMix64.
-  size_t Below(size_t limit) {
-    state_ += kGolden64;
-    return Mix64(state_) % limit;
-  }
-
-  const size_t size_;
-  uint64_t state_;
-  size_t offered_ = 0;
-  std::map<size_t, std::pair<size_t, Record>> slots_;
-};
 
 // How many records were left out, by the reason.
 struct LeftOut {
@@ -117,7 +80,7 @@ class LogReader {
                            fmt::join(models_, ", "));
   }
 
-  std::vector<Record> TakeDrawn() && { return std::move(drawn_).Take(); }
+  std::vector<Record> TakeDrawn() { return drawn_.Take(); }
   size_t read() const { return read_; }
 
   // One line for each reason.
@@ -168,7 +131,7 @@ class LogReader {
   LeftOut left_out_;
   std::set<std::string> models_;
   std::set<Sha256Bytes> seen_;
-  Reservoir drawn_;
+  Reservoir<Record> drawn_;
 };
 
 }  // namespace
@@ -180,7 +143,7 @@ Status FromLog(const Options& options, std::ostream& out, std::ostream& notes) {
   notes << reader.LeftOutText();
   RETURN_IF_ERROR(reader.CheckOneModel());
   const size_t read = reader.read();
-  for (Record& record : std::move(reader).TakeDrawn()) RETURN_IF_ERROR(draft.Add(std::move(record)));
+  for (Record& record : reader.TakeDrawn()) RETURN_IF_ERROR(draft.Add(std::move(record)));
   RETURN_IF_ERROR(draft.Write());
   out << fmt::format("{}: {} of {} records\n", draft.file().string(), draft.records(), read);
   return {};

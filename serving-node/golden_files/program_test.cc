@@ -135,18 +135,6 @@ TEST_F(GoldenFilesTest, ASampleKeepsTheOrderAndDependsOnTheSeedOnly) {
   EXPECT_NE(drawn("2"), first);
 }
 
-TEST_F(GoldenFilesTest, EachRecordIsDrawnEquallyOften) {
-  const std::string log = LongLog(20);
-  std::map<float, int> times;
-  for (int seed = 0; seed < 400; ++seed) {
-    EXPECT_EQ(FromLog({log, "--sample", "5", "--seed", std::to_string(seed)}).code, kExitOk);
-    for (const float input : Inputs()) ++times[input];
-  }
-  // Each of 20 records is expected 100 times; the standard deviation is 8.7.
-  EXPECT_EQ(times.size(), 20U);
-  for (const auto& [input, count] : times) EXPECT_NEAR(count, 100, 5 * 8.7) << input;
-}
-
 TEST_F(GoldenFilesTest, DeduplicateTakesEachRequestOnce) {
   const Outcome outcome = FromLog({Log("log", {Logged(1, 2.5F), Logged(2, 3), Logged(1, 9)}), "--deduplicate"});
   EXPECT_THAT(Inputs(), ElementsAre(1, 2));
@@ -160,8 +148,6 @@ TEST_F(GoldenFilesTest, FromLogLeavesOutWhatIsNotAKnownAnswerAndSaysSo) {
   EXPECT_THAT(Inputs(), ElementsAre(2));
   EXPECT_THAT(outcome.notes, HasSubstr("left out 1 records of other methods than Predict"));
   EXPECT_THAT(outcome.notes, HasSubstr("left out 1 records without an answer"));
-  const Outcome empty = FromLog({Log("log", {Logged(1, NAN)}), "--out", PathOf("none")});
-  EXPECT_EQ(empty.code, kExitUsage);  // --out is given twice.
   EXPECT_THAT(FromLog({Log("log", {Logged(1, NAN)})}).notes, HasSubstr("is not written, because there is no record"));
 }
 
