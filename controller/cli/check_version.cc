@@ -31,12 +31,14 @@ Result<Path> GoldenSetOf(const api::ModelSpec& spec, const Path& dir) {
   if (const auto source = SourceOf(spec)) places.push_back((*source / spec.validation.golden_set).string());
   const Path version = std::filesystem::absolute(dir).lexically_normal();
   const Path folder = version.has_filename() ? version : version.parent_path();
-  for (const Path& base : {folder.parent_path(), folder}) places.push_back((base / spec.validation.golden_set).string());
+  for (const Path& base : {folder.parent_path(), folder})
+    places.push_back((base / spec.validation.golden_set).string());
   for (const std::string& place : places)
     if (Exists(place)) return Path(place);
-  return NotFound("the golden set is on this host neither in the Model's source nor next to the version: use --golden "
-                  "FILE. It was sought as: {}",
-                  fmt::join(places, ", "));
+  return NotFound(
+      "the golden set is on this host neither in the Model's source nor next to the version: use --golden "
+      "FILE. It was sought as: {}",
+      fmt::join(places, ", "));
 }
 
 // The folder of the version that serves, if it is on this host; otherwise "".
@@ -72,7 +74,9 @@ Result<api::Model> ModelInManifest(const Options& options) {
     names.push_back(object.metadata.name);
     const bool is_elsewhere = !options.namespace_.empty() && object.metadata.namespace_ != options.namespace_;
     if (is_elsewhere || (!wanted.model.empty() && object.metadata.name != wanted.model)) continue;
-    if (found) return InvalidArgument("{} has several Models: choose one of {} with --model", options.file, fmt::join(names, ", "));
+    if (found)
+      return InvalidArgument("{} has several Models: choose one of {} with --model", options.file,
+                             fmt::join(names, ", "));
     found = api::Model{.metadata = object.metadata, .spec = std::get<api::ModelSpec>(object.spec), .status = {}};
   }
   if (found) return *found;

@@ -1,5 +1,5 @@
-// The command "check-version": whether a version would pass its rehearsal. The program longshore-model runs the version;
-// this program finds the rules, and passes them on.
+// The command "check-version": whether a version would pass its rehearsal. The program longshore-model runs the
+// version; this program finds the rules, and passes them on.
 #pragma once
 
 #include <optional>

@@ -43,7 +43,6 @@ class CheckVersionTest : public testing::Test {
   const Path dir_ = Path(testing::TempDir()) / fmt::format("check_version_{}", getpid());
   CheckVersionOptions options_;
   std::optional<api::Model> model_{std::in_place};
-
 };
 
 TEST_F(CheckVersionTest, TakesTheRulesOfTheModel) {

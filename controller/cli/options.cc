@@ -167,7 +167,8 @@ void AddCheckVersion(CLI::App& app, Flags& flags) {
   check->add_option("dir", options.dir, "Folder of the version, or folder of a model (its newest version is used)")
       ->required();
   check->add_option("--model", options.model, "Take the rules from this Model");
-  check->add_option("-f,--file", flags.options.file, "Take the rules from the Model in this manifest; - for standard input");
+  check->add_option("-f,--file", flags.options.file,
+                    "Take the rules from the Model in this manifest; - for standard input");
   AddNamespace(*check, flags);
   check->add_option("--golden", options.golden, "The golden set; default: that of the Model");
   check->add_option("--stable", options.stable,
@@ -176,10 +177,12 @@ void AddCheckVersion(CLI::App& app, Flags& flags) {
       ->check(CLI::IsMember({"top1", "tolerance"}));
   check->add_option("--minimum", options.minimum, "The share of records that must pass; default: the Model's, or 0.95")
       ->check(CLI::Range(0.0, 1.0));
-  check->add_option("--relative-tolerance", options.relative_tolerance,
-                    "How much an answer may differ by the metric tolerance; default: the Model's, or 0.001")
+  check
+      ->add_option("--relative-tolerance", options.relative_tolerance,
+                   "How much an answer may differ by the metric tolerance; default: the Model's, or 0.001")
       ->check(CLI::Range(0.0, 1.0));
-  check->add_option("--rows", options.rows, "How many failing records to print; default: 5")->check(CLI::Range(0, 100000));
+  check->add_option("--rows", options.rows, "How many failing records to print; default: 5")
+      ->check(CLI::Range(0, 100000));
   check->add_flag("--json", options.json, "Print JSON");
   check->footer(kCheckVersionFooter);
 }

@@ -73,8 +73,8 @@ Status Check(const Options& options, const Path& version_dir, std::ostream& out,
       return {};
     }
     if (const Status fits = CheckRecord(*record, meta.signature_def()); !fits)
-      return Prefixed(fits.error(), fmt::format("{}: record {} at byte {}", options.file.string(), reader.index(),
-                                                reader.offset()));
+      return Prefixed(fits.error(),
+                      fmt::format("{}: record {} at byte {}", options.file.string(), reader.index(), reader.offset()));
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace longshore::golden_files {
 
-// Returns InvalidArgument if the signature, an input or an answer of the record has a name, type or shape that the model
-// does not have, if an input without a default value is missing, or if there is no known answer.
+// Returns InvalidArgument if the signature, an input or an answer of the record has a name, type or shape that the
+// model does not have, if an input without a default value is missing, or if there is no known answer.
 Status CheckRecord(const golden_set::Record& record, const engine::Signatures& signatures);
 
 // Checks all records; runs nothing. Errors: those of golden_set::RecordReader and CheckRecord, of the first record that

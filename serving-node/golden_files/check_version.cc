@@ -29,14 +29,13 @@ FailingRecord Describe(const Judgement& judged) {
           .signature = judged.record.request.signature,
           .difference = judged.difference,
           .relative_difference = judged.relative_difference,
-          .tensors = Brief(judged.record.request.inputs, "  input     ") + Brief(judged.record.expected, "  expected  ") +
-                     Brief(judged.outputs, "  got       ")};
+          .tensors = Brief(judged.record.request.inputs, "  input     ") +
+                     Brief(judged.record.expected, "  expected  ") + Brief(judged.outputs, "  got       ")};
 }
 
 // "12/", "0012" and "12" are the version 12; other names are version 0.
 int64_t NumberOf(const Path& version_dir) {
-  const std::string name =
-      (version_dir.has_filename() ? version_dir : version_dir.parent_path()).filename().string();
+  const std::string name = (version_dir.has_filename() ? version_dir : version_dir.parent_path()).filename().string();
   int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   return error == std::errc() && end == name.data() + name.size() ? number : 0;
@@ -48,8 +47,8 @@ rehearsal::RehearsalOptions RehearsalOf(const VersionOptions& version, const Pat
   options.version_dir = version_dir;
   // The folder may have leading zeros.
   if (!version.stable.empty())
-    options.stable_dir = models::FindVersionDir(version.stable.parent_path(), NumberOf(version.stable))
-                             .value_or(version.stable);
+    options.stable_dir =
+        models::FindVersionDir(version.stable.parent_path(), NumberOf(version.stable)).value_or(version.stable);
   options.validation = version.validation;
   options.warm_up = version.warm_up;
   return options;
@@ -65,7 +64,8 @@ Outcome Rehearse(const VersionOptions& version, const Path& version_dir, std::os
   Progress progress("judged", notes);
   const auto engine = engine::cpu::MakeEngine();
   outcome.result = rehearsal::Judge(*engine, RehearsalOf(version, version_dir), [&](const Judgement& judged) {
-    if (!judged.difference.empty() && outcome.failing.size() < version.rows) outcome.failing.push_back(Describe(judged));
+    if (!judged.difference.empty() && outcome.failing.size() < version.rows)
+      outcome.failing.push_back(Describe(judged));
     progress.Done(static_cast<size_t>(judged.index + 1));
   });
   return outcome;
@@ -80,8 +80,8 @@ std::string ScoreText(const control::Validation& validation, const control::Gold
   std::string text = fmt::format("  records     {} of {} pass\n", result.passed(), result.records());
   text += fmt::format("  score       {:.4f}; at least {:.4f}\n", result.score(), validation.minimum());
   if (validation.metric() == "tolerance")
-    text += fmt::format("  difference  at most {:.3g}; a record passes up to {:g}\n", result.worst_relative_difference(),
-                        validation.relative_tolerance());
+    text += fmt::format("  difference  at most {:.3g}; a record passes up to {:g}\n",
+                        result.worst_relative_difference(), validation.relative_tolerance());
   return text;
 }
 
@@ -113,9 +113,12 @@ std::string ToText(const VersionOptions& version, const Path& version_dir, const
 
 Json ToJson(const VersionOptions& version, const Path& version_dir, const Outcome& outcome) {
   const control::Validation& rules = version.validation;
-  Json json = {{"version_dir", version_dir.string()}, {"passes", ReasonOf(outcome).empty()},
-               {"reason", ReasonOf(outcome)},         {"golden_set", rules.golden_set()},
-               {"metric", rules.metric()},            {"minimum", rules.minimum()},
+  Json json = {{"version_dir", version_dir.string()},
+               {"passes", ReasonOf(outcome).empty()},
+               {"reason", ReasonOf(outcome)},
+               {"golden_set", rules.golden_set()},
+               {"metric", rules.metric()},
+               {"minimum", rules.minimum()},
                {"relative_tolerance", rules.relative_tolerance()}};
   if (outcome.result) {
     json["records"] = outcome.result->records();

@@ -7,9 +7,9 @@
 
 namespace longshore::golden_files {
 
-// Rehearses the version with the code of the nodes (rehearsal::Judge) in this process, and prints whether it passes, the
-// score against its minimum, and the first records that do not pass. Returns kExitFailed if the version would not pass,
-// also if it does not load, or the golden set cannot be read.
+// Rehearses the version with the code of the nodes (rehearsal::Judge) in this process, and prints whether it passes,
+// the score against its minimum, and the first records that do not pass. Returns kExitFailed if the version would not
+// pass, also if it does not load, or the golden set cannot be read.
 int CheckVersion(const Options& options, const Path& version_dir, std::ostream& out, std::ostream& notes);
 
 }  // namespace longshore::golden_files

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -9,6 +10,7 @@
 #include "common/base/text.h"
 #include "common/json/json.h"
 #include "serving-node/frontend/json/request.h"
+#include "serving-node/tensor/half.h"
 #include "serving-node/tensor/info.h"
 
 namespace longshore::golden_files {
@@ -83,14 +85,28 @@ Result<std::string> CellAsJson(const std::string& cell, const Columns& columns) 
   return NumberAsJson(trimmed, type);
 }
 
-// Reads the value as the REST API reads the only input of a signature.
+// Converts floats to a type of 16 bits.
+Result<Tensor> Narrowed(const Tensor& floats, DType type) {
+  ASSIGN_OR_RETURN(Tensor narrow, Tensor::Make(type, floats.shape()));
+  auto* const bits = reinterpret_cast<uint16_t*>(narrow.mutable_data());
+  const auto narrowed = type == DType::kHalf ? tensor::FloatToHalf : tensor::FloatToBfloat16;
+  std::ranges::transform(floats.values<float>(), bits, narrowed);
+  return narrow;
+}
+
+// Reads the value as the REST API reads the only input of a signature. That API has no floats of 16 bits.
 Result<Tensor> FromJson(const std::string& value, const tensorflow::TensorInfo& info) {
+  const DType type = tensor::FromProto(info.dtype());
+  const bool is_narrow = type == DType::kHalf || type == DType::kBfloat16;
   tensorflow::SignatureDef signature;
-  (*signature.mutable_inputs())["value"] = info;
-  ASSIGN_OR_RETURN(auto read, frontend::json::PredictionFromJson(
-                                  "{\"inputs\": " + value + "}",
-                                  [&](const std::string&) -> Result<const tensorflow::SignatureDef*> { return &signature; }));
-  return read.inputs.at("value");
+  tensorflow::TensorInfo& input = (*signature.mutable_inputs())["value"] = info;
+  if (is_narrow) input.set_dtype(tensorflow::DT_FLOAT);
+  ASSIGN_OR_RETURN(auto read,
+                   frontend::json::PredictionFromJson(
+                       "{\"inputs\": " + value + "}",
+                       [&](const std::string&) -> Result<const tensorflow::SignatureDef*> { return &signature; }));
+  const Tensor& tensor = read.inputs.at("value");
+  return is_narrow ? Narrowed(tensor, type) : tensor;
 }
 
 Status CheckNamed(const CsvReader& csv, const std::string& column) {
@@ -146,8 +162,9 @@ Result<Tensor> AsRow(const Tensor& value, const tensorflow::TensorInfo& info) {
     return value.Reshaped(*wanted);
   }
   if (open == 0 && known == value.elements()) return value.Reshaped(*wanted);
-  return InvalidArgument("{} values of the shape {} do not fit {} {}", value.elements(), tensor::ToString(value.shape()),
-                         DTypeName(value.type()), tensor::ToString(tensor::PatternOf(info)));
+  return InvalidArgument("{} values of the shape {} do not fit {} {}", value.elements(),
+                         tensor::ToString(value.shape()), DTypeName(value.type()),
+                         tensor::ToString(tensor::PatternOf(info)));
 }
 
 Result<Tensor> TensorOf(const Columns& columns, const CsvReader& csv, const CsvRow& row) {
@@ -156,15 +173,17 @@ Result<Tensor> TensorOf(const Columns& columns, const CsvReader& csv, const CsvR
     const std::string& cell = row.fields[position];
     auto value = CellAsJson(cell, columns);
     if (!value)
-      return InvalidArgument("column \"{}\": \"{}\" {}; {} is {} {}", csv.header()[position], CutText(cell, kCellShownBytesMax),
-                             value.error().message, columns.what, DTypeName(tensor::FromProto(columns.info.dtype())),
+      return InvalidArgument("column \"{}\": \"{}\" {}; {} is {} {}", csv.header()[position],
+                             CutText(cell, kCellShownBytesMax), value.error().message, columns.what,
+                             DTypeName(tensor::FromProto(columns.info.dtype())),
                              tensor::ToString(tensor::PatternOf(columns.info)));
     json += (json.empty() ? "" : ",") + *value;
   }
   auto value = FromJson(columns.is_list ? "[" + json + "]" : json, columns.info);
   if (value) value = AsRow(*value, columns.info);
   if (value) return value;
-  return Prefixed(value.error(), fmt::format("column \"{}\", for {}", csv.header()[columns.positions.front()], columns.what));
+  return Prefixed(value.error(),
+                  fmt::format("column \"{}\", for {}", csv.header()[columns.positions.front()], columns.what));
 }
 
 }  // namespace longshore::golden_files

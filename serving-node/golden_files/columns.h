@@ -1,7 +1,7 @@
 // Converts the cells of a CSV row to a tensor of a signature.
 //
-// A column "x" holds a number, a text, or a JSON list; or the columns "x[0]", "x[1]", ... hold the numbers of one row in
-// C order. The row becomes a batch of one row: for a signature that states [-1,2], the cells 5 and 6 become [[5,6]].
+// A column "x" holds a number, a text, or a JSON list; or the columns "x[0]", "x[1]", ... hold the numbers of one row
+// in C order. The row becomes a batch of one row: for a signature that states [-1,2], the cells 5 and 6 become [[5,6]].
 #pragma once
 
 #include <string>

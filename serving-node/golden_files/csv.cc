@@ -54,9 +54,10 @@ Result<std::string> CsvReader::Field() {
   const size_t begin = at_;
   while (!AtEndOfLine() && text_[at_] != separator_) {
     if (text_[at_] == '"')
-      return InvalidArgument("line {}: a quote within a field that does not begin with one: write the field as "
-                             "\"...\", and each quote in it twice",
-                             line_);
+      return InvalidArgument(
+          "line {}: a quote within a field that does not begin with one: write the field as "
+          "\"...\", and each quote in it twice",
+          line_);
     ++at_;
   }
   return std::string(text_.substr(begin, at_ - begin));

@@ -1,7 +1,7 @@
 // Reads CSV files as RFC 4180 describes them, and as spreadsheets, Python and pandas write them.
 //
-// Lines end with LF, CRLF or CR. A field in quotes may hold the separator, ends of lines, and quotes, which are doubled.
-// A byte order mark of UTF-8 in front, and empty lines, are skipped. The first row names the columns.
+// Lines end with LF, CRLF or CR. A field in quotes may hold the separator, ends of lines, and quotes, which are
+// doubled. A byte order mark of UTF-8 in front, and empty lines, are skipped. The first row names the columns.
 #pragma once
 
 #include <map>

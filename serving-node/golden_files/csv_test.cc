@@ -28,7 +28,9 @@ TEST(Csv, ReadsQuotedFieldsWithSeparatorsQuotesAndEndsOfLines) {
 }
 
 TEST(Csv, SkipsAByteOrderMarkAndEmptyLinesAndNeedsNoLastEndOfLine) {
-  EXPECT_THAT(RowsOf("\xEF\xBB\xBF" "a;b\n\n1;2\n\n3;4", ';'),
+  EXPECT_THAT(RowsOf("\xEF\xBB\xBF"
+                     "a;b\n\n1;2\n\n3;4",
+                     ';'),
               ElementsAre(ElementsAre("a", "b"), ElementsAre("1", "2"), ElementsAre("3", "4")));
 }
 
@@ -44,7 +46,8 @@ TEST(Csv, CountsLinesWithinFields) {
 
 TEST(Csv, NamesTheLineOfAMistake) {
   EXPECT_THAT(RowsOf("a,b\n1,2\n3\n").back().front(), HasSubstr("line 3: the row has 1 fields, but the header has 2"));
-  EXPECT_THAT(RowsOf("a\n1\n\"2\n3\n").back().front(), HasSubstr("line 3: the quoted field that begins here has no end"));
+  EXPECT_THAT(RowsOf("a\n1\n\"2\n3\n").back().front(),
+              HasSubstr("line 3: the quoted field that begins here has no end"));
   EXPECT_THAT(RowsOf("a\n5\" disk\n").back().front(), HasSubstr("line 2: a quote within a field"));
   EXPECT_THAT(RowsOf("a\n\"5\"x\n").back().front(), HasSubstr("line 2: text follows the quote"));
 }
@@ -52,7 +55,12 @@ TEST(Csv, NamesTheLineOfAMistake) {
 TEST(Csv, RefusesAHeaderThatCannotNameColumns) {
   EXPECT_THAT(RowsOf("\n\n").front().front(), HasSubstr("it is empty"));
   EXPECT_THAT(RowsOf("a,b,a\n").front().front(), HasSubstr("two columns have the name \"a\""));
-  EXPECT_THAT(RowsOf(std::string_view("\xFF\xFE" "a\0", 4)).front().front(), HasSubstr("it is UTF-16"));
+  EXPECT_THAT(RowsOf(std::string_view("\xFF\xFE"
+                                      "a\0",
+                                      4))
+                  .front()
+                  .front(),
+              HasSubstr("it is UTF-16"));
 }
 
 }  // namespace

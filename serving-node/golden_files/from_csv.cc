@@ -135,8 +135,7 @@ Status FromCsv(const Options& options, const Path& version_dir, std::ostream& ou
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.csv.file));
   TrustedVersion version(version_dir);
   auto table = Table::Open(options, text, *signature);
-  const Status made = table ? WriteRecords(*table, version, draft, notes)
-                            : Status(tl::make_unexpected(table.error()));
+  const Status made = table ? WriteRecords(*table, version, draft, notes) : Status(tl::make_unexpected(table.error()));
   if (!made) return Prefixed(made.error(), options.csv.file.string());
   RETURN_IF_ERROR(draft.Write());
   out << fmt::format("{}: {} records; the known answers are {}\n", draft.file().string(), draft.records(),

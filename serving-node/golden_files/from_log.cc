@@ -89,10 +89,12 @@ class LogReader {
     const auto add = [&](size_t count, std::string_view what) {
       if (count > 0) text += fmt::format("left out {} records {}\n", count, what);
     };
-    add(left_out_.other_methods, "of other methods than Predict; `longshore golden from-model --inputs FILE` takes "
-                                 "them, with the answers of a version");
-    add(left_out_.without_answer, "without an answer; `longshore golden from-model --inputs FILE` records the answers "
-                                  "of a version");
+    add(left_out_.other_methods,
+        "of other methods than Predict; `longshore golden from-model --inputs FILE` takes "
+        "them, with the answers of a version");
+    add(left_out_.without_answer,
+        "without an answer; `longshore golden from-model --inputs FILE` records the answers "
+        "of a version");
     add(left_out_.other_models, "of other models");
     add(left_out_.other_signatures, "of other signatures");
     add(left_out_.repeated, "whose request an earlier record has");

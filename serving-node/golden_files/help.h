@@ -3,7 +3,8 @@
 
 namespace longshore::golden_files {
 
-inline constexpr const char* kAbout = R"(Make and examine golden sets: requests with known answers, which a version must pass.
+inline constexpr const char* kAbout =
+    R"(Make and examine golden sets: requests with known answers, which a version must pass.
 
   longshore golden from-log /var/log/digits/*.tfrecord --sample 500 --deduplicate --out golden.tfrecord
   longshore golden from-csv iris.csv --model /models/iris --label species --classes setosa,versicolor,virginica --out golden.tfrecord

@@ -93,7 +93,8 @@ Result<Tensor> ScoresOf(const Label& label, const CsvOptions& options, const Csv
                                   ? fmt::format("a class of {}: a number from 0 to {}, or a name in --classes",
                                                 label.columns.what, label.classes - 1)
                                   : fmt::format("in --classes: {}", fmt::join(options.classes, ", "));
-    return InvalidArgument("column \"{}\": \"{}\" is not {}", csv.header()[position], CutText(cell, kCellShownBytesMax), known);
+    return InvalidArgument("column \"{}\": \"{}\" is not {}", csv.header()[position], CutText(cell, kCellShownBytesMax),
+                           known);
   }
   std::vector<float> scores(static_cast<size_t>(label.classes));
   scores[static_cast<size_t>(*chosen)] = 1;

@@ -28,12 +28,14 @@ void AddOut(CLI::App& verb, Flags& flags) {
 }
 
 void AddModel(CLI::App& verb, Flags& flags) {
-  verb.add_option("--model", flags.options.dir, "Folder of a version, or folder of a model (its newest version is used)")
+  verb.add_option("--model", flags.options.dir,
+                  "Folder of a version, or folder of a model (its newest version is used)")
       ->required();
 }
 
 void AddOutputs(CLI::App& verb, Flags& flags) {
-  verb.add_option("--output", flags.options.outputs, "Record only this output; may be repeated")->allow_extra_args(false);
+  verb.add_option("--output", flags.options.outputs, "Record only this output; may be repeated")
+      ->allow_extra_args(false);
 }
 
 void AddFromLog(CLI::App& app, Flags& flags) {
@@ -79,8 +81,9 @@ void AddFromModel(CLI::App& app, Flags& flags) {
   verb->add_option("dir", flags.options.dir, "Folder of a version, or folder of a model (its newest version is used)")
       ->required();
   AddOut(*verb, flags);
-  CLI::Option* file = verb->add_option(
-      "--inputs", inputs.file, "A .npz, .npy or .json file, or a TFRecord file of requests; - reads JSON from standard input");
+  CLI::Option* file =
+      verb->add_option("--inputs", inputs.file,
+                       "A .npz, .npy or .json file, or a TFRecord file of requests; - reads JSON from standard input");
   verb->add_option("--input", inputs.files, "An input as NAME=FILE.npy; may be repeated")
       ->allow_extra_args(false)
       ->excludes(file);
@@ -97,8 +100,7 @@ void AddShowAndCheck(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(size_t{0}, kRowsShownMax));
   show->add_flag("--json", flags.options.json, "Print JSON, without records");
   show->footer(kShowFooter);
-  CLI::App* check =
-      AddVerb(app, "check", "Check that each record can be read and fits a model", Verb::kCheck, flags);
+  CLI::App* check = AddVerb(app, "check", "Check that each record can be read and fits a model", Verb::kCheck, flags);
   check->add_option("file", flags.options.file, "A golden set")->required();
   AddModel(*check, flags);
   check->footer(kCheckFooter);
@@ -122,14 +124,17 @@ void AddCheckVersion(CLI::App& app, Flags& flags) {
       ->required();
   verb->add_option("--golden", flags.golden, "The golden set");
   verb->add_option("--metric", flags.metric, "top1 or tolerance [top1]")->check(CLI::IsMember({"top1", "tolerance"}));
-  verb->add_option("--minimum", flags.minimum, "The share of records that must pass [0.95]")->check(CLI::Range(0.0, 1.0));
-  verb->add_option("--relative-tolerance", flags.tolerance, "For the metric tolerance [0.001]")->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--minimum", flags.minimum, "The share of records that must pass [0.95]")
+      ->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--relative-tolerance", flags.tolerance, "For the metric tolerance [0.001]")
+      ->check(CLI::Range(0.0, 1.0));
   verb->add_option("--non-finite-reject", flags.non_finite_reject, "Whether NaN and Inf are refused [true]");
   verb->add_option("--deterministic", flags.deterministic, "Whether the same input must give the same bits [false]");
   verb->add_option("--warm-up", version.warm_up, "Whether the version is warmed up [true]");
   verb->add_option("--stable", version.stable, "The folder of the version that serves");
   verb->add_option("--rules", version.rules, "Where the rules come from, for people");
-  verb->add_option("--rows", version.rows, "How many failing records to print [5]")->check(CLI::Range(size_t{0}, kRowsShownMax));
+  verb->add_option("--rows", version.rows, "How many failing records to print [5]")
+      ->check(CLI::Range(size_t{0}, kRowsShownMax));
   verb->add_flag("--json", flags.options.json, "Print JSON");
 }
 

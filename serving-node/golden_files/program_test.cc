@@ -49,8 +49,9 @@ Outcome RunProgram(std::vector<std::string> words) {
 
 // A request to half_plus_two, as a node logs it. NaN: without an answer.
 std::string Logged(float x, float y, const std::string& model = "half") {
-  Record record{.request = {.signature = "serving_default", .inputs = {{"x", Tensor::Of<float>({1}, {x})}}, .outputs = {}},
-                .expected = {{"y", Tensor::Of<float>({1}, {y})}}};
+  Record record{
+      .request = {.signature = "serving_default", .inputs = {{"x", Tensor::Of<float>({1}, {x})}}, .outputs = {}},
+      .expected = {{"y", Tensor::Of<float>({1}, {y})}}};
   auto log = golden_set::LogOf(record);
   log.mutable_predict_log()->mutable_request()->mutable_model_spec()->set_name(model);
   if (std::isnan(y)) log.mutable_predict_log()->clear_response();
@@ -105,7 +106,8 @@ class GoldenFilesTest : public testing::Test {
     return RunProgram(words);
   }
   Outcome FromCsv(const std::string& table, const std::string& model, std::vector<std::string> words = {}) const {
-    words.insert(words.begin(), {"golden", "from-csv", File("table.csv", table), "--model", model, "--out", PathOf("out")});
+    words.insert(words.begin(),
+                 {"golden", "from-csv", File("table.csv", table), "--model", model, "--out", PathOf("out")});
     return RunProgram(words);
   }
 
@@ -159,7 +161,8 @@ TEST_F(GoldenFilesTest, FromLogTakesTheRequestsToOneModel) {
 }
 
 TEST_F(GoldenFilesTest, FromLogLeavesOutARecordThatIsBeingWrittenAndRefusesADamagedOne) {
-  const std::string whole = saved_model::EncodeTfRecord(Logged(1, 2.5F)), next = saved_model::EncodeTfRecord(Logged(2, 3));
+  const std::string whole = saved_model::EncodeTfRecord(Logged(1, 2.5F)),
+                    next = saved_model::EncodeTfRecord(Logged(2, 3));
   const Outcome cut = FromLog({File("log", whole + next.substr(0, next.size() - 1))});
   EXPECT_EQ(cut.code, kExitOk);
   EXPECT_THAT(cut.notes, HasSubstr(fmt::format("record 1 at byte {} is not complete", whole.size())));
@@ -209,16 +212,19 @@ TEST_F(GoldenFilesTest, ALabelOfScoresIsTheNumberOrTheNameOfAClass) {
   EXPECT_EQ(Records()[0].expected.at("probabilities").values<float>()[3], 1);
   EXPECT_THAT(FromCsv(Images({"3", "four"}), kDigits, names).notes,
               HasSubstr("table.csv: line 2: column \"digit\": \"3\" is not in --classes: 0, 1, 2, three"));
-  EXPECT_THAT(FromCsv(Images({"0", "10"}), kDigits, {"--label", "digit"}).notes,
-              HasSubstr("line 3: column \"digit\": \"10\" is not a class of output \"probabilities\": a number from 0 to 9"));
+  EXPECT_THAT(
+      FromCsv(Images({"0", "10"}), kDigits, {"--label", "digit"}).notes,
+      HasSubstr("line 3: column \"digit\": \"10\" is not a class of output \"probabilities\": a number from 0 to 9"));
 }
 
 TEST_F(GoldenFilesTest, ALabelMayNameItsOutput) {
   EXPECT_EQ(FromCsv(Images({"3"}), kDigits, {"--label", "label=digit"}).code, kExitOk);
   EXPECT_THAT(Records()[0].expected.at("label").values<int64_t>(), ElementsAre(3));
-  EXPECT_THAT(FromCsv(Images({"3"}), kDigits, {"--label", "other=digit"}).notes,
-              HasSubstr("--label other=digit: the signature has no output \"other\"; its outputs are: label, probabilities"));
-  EXPECT_THAT(FromCsv(Images({"3"}), kDigits, {"--label", "class"}).notes, HasSubstr("there is neither a column \"class\""));
+  EXPECT_THAT(
+      FromCsv(Images({"3"}), kDigits, {"--label", "other=digit"}).notes,
+      HasSubstr("--label other=digit: the signature has no output \"other\"; its outputs are: label, probabilities"));
+  EXPECT_THAT(FromCsv(Images({"3"}), kDigits, {"--label", "class"}).notes,
+              HasSubstr("there is neither a column \"class\""));
 }
 
 TEST_F(GoldenFilesTest, FromModelMakesARecordOfEachRow) {
@@ -257,8 +263,9 @@ TEST_F(GoldenFilesTest, CheckNamesTheFileTheRecordAndItsOffset) {
     return RunProgram({"golden", "check", Log("set", records), "--model", kHalf});
   };
   EXPECT_EQ(check({Logged(1, 2), Logged(2, 3)}).code, kExitOk);
-  Record other{.request = {.signature = "serving_default", .inputs = {{"x", Tensor::Of<int64_t>({1}, {1})}}, .outputs = {}},
-               .expected = {{"y", Tensor::Of<float>({1}, {1})}}};
+  Record other{
+      .request = {.signature = "serving_default", .inputs = {{"x", Tensor::Of<int64_t>({1}, {1})}}, .outputs = {}},
+      .expected = {{"y", Tensor::Of<float>({1}, {1})}}};
   const auto bytes = [&] { return golden_set::LogOf(other).SerializeAsString(); };
   const size_t offset = saved_model::EncodeTfRecord(Logged(1, 2)).size();
   const Outcome wrong_type = check({Logged(1, 2), bytes()});
@@ -273,12 +280,13 @@ TEST_F(GoldenFilesTest, CheckNamesTheFileTheRecordAndItsOffset) {
   other.request.signature = "none";
   EXPECT_THAT(check({bytes()}).notes, HasSubstr("the model has no signature \"none\""));
   EXPECT_THAT(check({Logged(1, NAN)}).notes, HasSubstr("there is no known answer"));
-  EXPECT_THAT(check({Logged(1, 2), "garbage"}).notes, HasSubstr(fmt::format("record 1 at byte {}: it is not a", offset)));
+  EXPECT_THAT(check({Logged(1, 2), "garbage"}).notes,
+              HasSubstr(fmt::format("record 1 at byte {}: it is not a", offset)));
 }
 
 TEST_F(GoldenFilesTest, CheckVersionPrintsTheScoreAndTheFirstFailingRecords) {
   const std::string set = Log("set", {Logged(1, 2.5F), Logged(2, 4), Logged(3, 5)});
-  const std::vector<std::string> words = {"check-version", kHalf,     "--golden", set,   "--metric",
+  const std::vector<std::string> words = {"check-version", kHalf,     "--golden", set,      "--metric",
                                           "tolerance",     "--rules", "a test",   "--rows", "1"};
   const Outcome outcome = RunProgram(words);
   EXPECT_EQ(outcome.code, kExitFailed);
@@ -330,7 +338,8 @@ TEST_F(GoldenFilesTest, WrongUsageIsExplained) {
   EXPECT_THAT(FromCsv("x\n1\n", kHalf, {"--separator", "::"}).notes, HasSubstr("must be one character"));
   EXPECT_THAT(FromCsv("x\n1\n", kHalf, {"--column", "x"}).notes, HasSubstr("--column x: must be INPUT=COLUMN"));
   EXPECT_THAT(FromCsv("x\n1\n", kHalf, {"--classes", "a,b"}).notes, HasSubstr("--label"));
-  const Outcome late = RunProgram({"golden", "from-csv", File("t.csv", "x\n"), "--model", kHalf, "--out", PathOf("none/out")});
+  const Outcome late =
+      RunProgram({"golden", "from-csv", File("t.csv", "x\n"), "--model", kHalf, "--out", PathOf("none/out")});
   EXPECT_THAT(late.notes, HasSubstr("--out: cannot write to folder"));
 }
 

@@ -11,8 +11,8 @@
 namespace longshore::golden_files {
 
 // Draws `size` of the values that are offered; all of them if there are fewer, or if `size` is 0. Each set of `size`
-// values has the same probability (algorithm R: Vitter, Random Sampling with a Reservoir, 1985). The same seed draws the
-// same values. Not thread-safe.
+// values has the same probability (algorithm R: Vitter, Random Sampling with a Reservoir, 1985). The same seed draws
+// the same values. Not thread-safe.
 template <typename T>
 class Reservoir {
  public:

@@ -95,7 +95,8 @@ Json ToJson(const std::map<std::string, Summary>& tensors) {
 Json ToJson(const std::map<std::string, SignatureSummary>& signatures) {
   Json json = Json::object();
   for (const auto& [name, summary] : signatures)
-    json[name] = {{"records", summary.records}, {"inputs", ToJson(summary.inputs)}, {"answers", ToJson(summary.answers)}};
+    json[name] = {
+        {"records", summary.records}, {"inputs", ToJson(summary.inputs)}, {"answers", ToJson(summary.answers)}};
   return json;
 }
 

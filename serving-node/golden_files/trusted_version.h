@@ -17,7 +17,8 @@ class TrustedVersion {
 
   // Errors as for engine::Engine::Load.
   Result<engine::LoadedModel*> Load();
-  // InvalidArgument if an output is NaN or Inf, because no metric lets such an answer pass. Otherwise errors as for engine::LoadedModel::Run.
+  // InvalidArgument if an output is NaN or Inf, because no metric lets such an answer pass. Otherwise errors as for
+  // engine::LoadedModel::Run.
   Result<engine::TensorMap> Answer(const engine::RunRequest& request);
 
   const Path& dir() const { return dir_; }

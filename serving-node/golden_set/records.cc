@@ -72,7 +72,8 @@ Result<std::optional<Record>> RecordReader::Next() {
     return ResourceExhausted("{}: {} has more than {} records", kPrefix, file_.string(), kRecordsMax);
   auto record = Parse(**bytes);
   if (!record)
-    return Prefixed(record.error(), fmt::format("{}: {}: record {} at byte {}", kPrefix, file_.string(), index_, offset_));
+    return Prefixed(record.error(),
+                    fmt::format("{}: {}: record {} at byte {}", kPrefix, file_.string(), index_, offset_));
   ++read_;
   return std::move(*record);
 }

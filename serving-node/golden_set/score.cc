@@ -48,7 +48,8 @@ std::string Top1Difference(const TensorMap& outputs, const TensorMap& expected) 
   if (theirs == nullptr) return "the known answer has no float output with more than one column, which top1 compares";
   if (ours == nullptr) return "the answer has no float output with more than one column, which top1 compares";
   if (ours->shape() != theirs->shape())
-    return fmt::format("the scores have the shape {}, not {}", tensor::ToString(ours->shape()), tensor::ToString(theirs->shape()));
+    return fmt::format("the scores have the shape {}, not {}", tensor::ToString(ours->shape()),
+                       tensor::ToString(theirs->shape()));
   return Top1Difference(*ours, *theirs);
 }
 
@@ -130,10 +131,9 @@ void Score::Add(const Record& record, const TensorMap& outputs, const std::strin
   const int64_t index = result_.records();
   const double relative = evidence::Compare(outputs, record.expected).relative;
   result_.set_worst_relative_difference(std::max(result_.worst_relative_difference(), relative));
-  const std::string difference =
-      validation_.metric() == "tolerance"
-          ? ToleranceDifference(outputs, record.expected, validation_.relative_tolerance())
-          : Top1Difference(outputs, record.expected);
+  const std::string difference = validation_.metric() == "tolerance"
+                                     ? ToleranceDifference(outputs, record.expected, validation_.relative_tolerance())
+                                     : Top1Difference(outputs, record.expected);
   result_.set_records(index + 1);
   if (difference.empty()) result_.set_passed(result_.passed() + 1);
   if (!difference.empty() && first_difference_.empty())

@@ -136,8 +136,7 @@ Result<Tensor> ParseInput(std::string_view npy, const std::string& where, const 
   auto tensor = tensor::ParseNpy(npy);
   if (!tensor) return Prefixed(tensor.error(), what + ": " + where);
   *tensor = AsType(*tensor, tensor::FromProto(wanted->second.dtype()));
-  if (const Status fits = CheckFits(*tensor, wanted->second); !fits)
-    return Prefixed(fits.error(), what + ": " + where);
+  if (const Status fits = CheckFits(*tensor, wanted->second); !fits) return Prefixed(fits.error(), what + ": " + where);
   return tensor;
 }
 

@@ -12,8 +12,7 @@ namespace {
 
 // Runs all records and returns the result. An error names the record that could not be read or whose run failed.
 Result<control::GoldenResult> RunGoldenSet(const Path& file, engine::LoadedModel& model,
-                                           const control::Validation& validation,
-                                           const golden_set::Observer& observe) {
+                                           const control::Validation& validation, const golden_set::Observer& observe) {
   ASSIGN_OR_RETURN(auto reader, golden_set::RecordReader::Open(file));
   golden_set::Score score(validation, observe);
   for (size_t i = 0;; ++i) {
