@@ -43,10 +43,11 @@ Status CheckComplete(const golden_set::Record& record, const tensorflow::Signatu
     if (!record.request.inputs.contains(name) && !signature.defaults().contains(name))
       return InvalidArgument("input \"{}\" is missing", name);
   }
-  if (record.expected.empty()) return InvalidArgument("there is no known answer");
+  if (record.expected.empty()) return InvalidArgument("the record has no known answer");
   for (const std::string& output : record.request.outputs) {
     if (!record.expected.contains(output))
-      return InvalidArgument("the request asks for the output \"{}\", but there is no known answer for it", output);
+      return InvalidArgument("the request asks for the output \"{}\", but the record has no known answer for it",
+                             output);
   }
   return {};
 }

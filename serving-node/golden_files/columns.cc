@@ -111,7 +111,7 @@ Result<Tensor> FromJson(const std::string& value, const tensorflow::TensorInfo& 
 
 Status CheckNamed(const CsvReader& csv, const std::string& column) {
   if (csv.Column(column)) return {};
-  return InvalidArgument("there is no column \"{}\"; the columns are: {}", column, fmt::join(csv.header(), ", "));
+  return InvalidArgument("the table has no column \"{}\"; its columns are: {}", column, fmt::join(csv.header(), ", "));
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ Result<Columns> FindColumns(const CsvReader& csv, const std::string& name, const
   size_t listed = 0;
   for (const std::string& column : csv.header()) listed += column.starts_with(name + "[") && column.ends_with(']');
   if (listed != elements.size())
-    return InvalidArgument("{} columns are named \"{}[...]\", but there is no column \"{}[{}]\"", listed, name, name,
+    return InvalidArgument("{} columns are named \"{}[...]\", but the column \"{}[{}]\" is missing", listed, name, name,
                            elements.size());
   if (single && !elements.empty())
     return InvalidArgument("there are a column \"{}\" and columns \"{}[...]\": keep one of the two", name, name);

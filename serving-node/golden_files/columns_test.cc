@@ -101,9 +101,9 @@ TEST(Columns, AColumnThatCannotBeFoundIsNamed) {
   const auto info = Info(tensorflow::DT_FLOAT, tensor::Shape{-1, 2});
   EXPECT_THAT(Read("a,b\n", info).error().message,
               HasSubstr("there is neither a column \"x\" nor a column \"x[0]\"; the columns are: a, b"));
-  EXPECT_THAT(Read("x[0],x[2]\n", info).error().message, HasSubstr("but there is no column \"x[1]\""));
+  EXPECT_THAT(Read("x[0],x[2]\n", info).error().message, HasSubstr("but the column \"x[1]\" is missing"));
   EXPECT_THAT(Read("x,x[0]\n", info).error().message, HasSubstr("keep one of the two"));
-  EXPECT_THAT(Read("a\n", info, {"c", "a"}).error().message, HasSubstr("there is no column \"c\""));
+  EXPECT_THAT(Read("a\n", info, {"c", "a"}).error().message, HasSubstr("the table has no column \"c\""));
 }
 
 }  // namespace

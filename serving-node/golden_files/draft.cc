@@ -31,7 +31,7 @@ Status Draft::Add(golden_set::Record record) {
 }
 
 Status Draft::Write() const {
-  if (records_ == 0) return FailedPrecondition("{} is not written, because there is no record for it", file_.string());
+  if (records_ == 0) return FailedPrecondition("{} is not written, because it would have no records", file_.string());
   return WriteFileAtomically(file_, bytes_);
 }
 

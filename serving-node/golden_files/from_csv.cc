@@ -65,7 +65,7 @@ std::vector<std::string> UnusedColumns(const CsvReader& csv, const std::map<std:
   for (const Label& label : labels) used.insert(label.columns.positions.begin(), label.columns.positions.end());
   std::vector<std::string> unused;
   for (size_t i = 0; i < csv.header().size(); ++i)
-    if (!used.contains(i)) unused.push_back(csv.header()[i]);
+    if (!used.contains(i)) unused.push_back(csv.header()[i].empty() ? "\"\"" : csv.header()[i]);
   return unused;
 }
 

@@ -77,7 +77,7 @@ Result<std::string_view> PackedBytes(std::string_view bytes, const Entry& entry)
 
 // Memory grows with what is unpacked, because the size that the archive states may be wrong.
 Result<std::string> Inflate(std::string_view packed, size_t bytes) {
-  constexpr size_t kPieceBytes = size_t{1} << 20;
+  constexpr size_t kPieceBytes = size_t{64} << 10;
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return ResourceExhausted("no memory to unpack it");
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));

@@ -150,7 +150,8 @@ TEST_F(GoldenFilesTest, FromLogLeavesOutWhatIsNotAKnownAnswerAndSaysSo) {
   EXPECT_THAT(Inputs(), ElementsAre(2));
   EXPECT_THAT(outcome.notes, HasSubstr("left out 1 records of other methods than Predict"));
   EXPECT_THAT(outcome.notes, HasSubstr("left out 1 records without an answer"));
-  EXPECT_THAT(FromLog({Log("log", {Logged(1, NAN)})}).notes, HasSubstr("is not written, because there is no record"));
+  EXPECT_THAT(FromLog({Log("log", {Logged(1, NAN)})}).notes,
+              HasSubstr("is not written, because it would have no records"));
 }
 
 TEST_F(GoldenFilesTest, FromLogTakesTheRequestsToOneModel) {
@@ -279,7 +280,7 @@ TEST_F(GoldenFilesTest, CheckNamesTheFileTheRecordAndItsOffset) {
   EXPECT_THAT(check({bytes()}).notes, HasSubstr("input \"x\" is missing"));
   other.request.signature = "none";
   EXPECT_THAT(check({bytes()}).notes, HasSubstr("the model has no signature \"none\""));
-  EXPECT_THAT(check({Logged(1, NAN)}).notes, HasSubstr("there is no known answer"));
+  EXPECT_THAT(check({Logged(1, NAN)}).notes, HasSubstr("the record has no known answer"));
   EXPECT_THAT(check({Logged(1, 2), "garbage"}).notes,
               HasSubstr(fmt::format("record 1 at byte {}: it is not a", offset)));
 }

@@ -325,6 +325,23 @@ def npy() -> None:
           texts_of_nothing=saved(np.float32([1])).replace(b"'<f4'", b"'|S0'").replace(b"(1,), }   ", b"(9999,), }")[:-4])
 
 
+def npz() -> None:
+    def saved(save, **arrays) -> bytes:
+        file = io.BytesIO()
+        save(file, **arrays)
+        return file.getvalue()
+    stored = saved(np.savez, x=np.float32([1, 2]), y=np.int64(7))
+    write("npz", stored=stored, deflated=saved(np.savez_compressed, x=np.zeros(8), y=np.int64(7)), cut=stored[:-9],
+          bomb=saved(np.savez_compressed, x=np.zeros(100_000)), comment=stored[:-2] + b"\3\0abc",
+          empty=saved(np.savez))
+
+
+def csv() -> None:
+    write("csv", plain=b"x,y\n1,2\n3,4\n", quoted=b'x,"y ""z"""\r\n"1,2","a\nb\r\n"\r\n,""\r\n', mark=b"\xef\xbb\xbfx\n1",
+          utf16="x\n".encode("utf-16"), short=b"x,y\n1\n", open=b'x\n"1\n', after=b'x\n"1"2\n', within=b'x\n1"\n',
+          twice=b"x,x\n", empty=b"", blank=b"\n\r\n\rx\n\n\n1\n", commas=b",a,b,c,d\n" + b",,,,\n" * 99)
+
+
 def saved_model() -> None:
     """Models of a few ops. half_plus_two_tf1, which the test runs too, has variables and tables of files."""
     def node(graph, op: str, *inputs: str, name: str = "", **types: int) -> None:
@@ -440,6 +457,6 @@ def trace() -> None:
 
 if __name__ == "__main__":
     for make in (archive, json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, certificate_request,
-                 npy, oip_json, oip_grpc, saved_model, trace):
+                 npy, npz, csv, oip_json, oip_grpc, saved_model, trace):
         make()
     write("http2", **corpus_http2.inputs())
