@@ -286,6 +286,21 @@ TEST_F(AgentTest, ReportsTheProgressOfAnArchiveAndServesItWhenFetched) {
   EXPECT_TRUE(agent_->ready());
 }
 
+TEST_F(AgentTest, ReportsASourceThatIsTheFolderOfAVersion) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  const std::string folder = (dir_.path() / "digits" / "1").string();
+  controller_->Send(fmt::format(
+      R"(epoch: 1 revision: 1 snapshot {{ state {{ fleet {{ fleet: "ns/f" }} models {{ served_name: "digits"
+         source_uri: "file://{}" {} }} }} }})",
+      folder, kStable));
+  const Report report = controller_->AwaitReport([](const Report& r) { return r.sources_size() == 1; });
+  EXPECT_EQ(report.sources(0).state(), SourceReport::FAILED);
+  EXPECT_TRUE(report.sources(0).message().starts_with(folder + " is the folder of a version"));
+  controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::NOT_FOUND); });
+}
+
 TEST_F(AgentTest, ServesFromDiskBeforeAnyControllerAnswers) {
   StartController();
   StartAgent();

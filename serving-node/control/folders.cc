@@ -2,25 +2,35 @@
 
 #include <algorithm>
 
+#include "common/os/log.h"
 #include "serving-node/models/discovery.h"
 
 namespace longshore::control {
 namespace {
 
-// Returns the versions that the state does not contain yet, without those that are still being copied.
-std::vector<int64_t> FindIn(const ModelState& model, const sources::Sources& sources) {
-  std::vector<int64_t> found;
+// Adds the versions that the state does not contain yet, without those that are still being copied.
+void FindIn(const ModelState& model, const sources::Sources& sources, FolderFindings* findings) {
+  std::vector<int64_t>& found = findings->versions[model.served_name()];
   const auto source = sources.FolderOf(sources::SourceOf(model));
-  if (!source) return found;
+  if (!source) return;
   const auto versions = models::ListVersions(*source);
-  if (!versions) return found;
+  if (!versions) return;
+  const Status checked = versions->empty() ? models::CheckBasePath(*source) : Status();
+  if (!checked) findings->problems[model.served_name()] = checked.error().message;
   for (auto version = versions->rbegin(); version != versions->rend(); ++version) {
     if (found.size() == FolderWatch::kFoundMax) break;
     if (std::ranges::count(model.versions(), *version, &VersionState::version) > 0) continue;
     const auto dir = models::FindVersionDir(*source, *version);
     if (dir && models::CheckComplete(*dir)) found.push_back(*version);
   }
-  return found;
+}
+
+// The problems of a mistyped folder last until a person changes something, so each is logged once.
+void LogNew(const FolderFindings& now, const FolderFindings& before) {
+  for (const auto& [model, problem] : now.problems) {
+    const auto known = before.problems.find(model);
+    if (known == before.problems.end() || known->second != problem) spdlog::warn("model \"{}\": {}", model, problem);
+  }
 }
 
 }  // namespace
@@ -34,7 +44,7 @@ FolderWatch::FolderWatch(StateFunction state, const sources::Sources& sources, m
       ticker_(
           interval, [this] { Scan(); }, Ticker::First::kNow) {}
 
-FoundVersions FolderWatch::found() const {
+FolderFindings FolderWatch::found() const {
   const std::lock_guard lock(mutex_);
   return found_;
 }
@@ -43,11 +53,12 @@ void FolderWatch::Scan() {
   const auto state = state_();
   if (!state) return;
   retrier_.RetryChanged(*state, sources_, store_);
-  FoundVersions now;
-  for (const ModelState& model : state->models()) now[model.served_name()] = FindIn(model, sources_);
+  FolderFindings now;
+  for (const ModelState& model : state->models()) FindIn(model, sources_, &now);
   {
     const std::lock_guard lock(mutex_);
     if (now == found_) return;
+    LogNew(now, found_);
     found_ = std::move(now);
   }
   on_change_();

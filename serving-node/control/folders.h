@@ -22,6 +22,13 @@ namespace longshore::control {
 // controller uses them for models that follow the newest version.
 using FoundVersions = std::map<std::string, std::vector<int64_t>>;
 
+struct FolderFindings {
+  FoundVersions versions;
+  std::map<std::string, std::string> problems;  // By served name: why the folder cannot contain versions.
+
+  friend bool operator==(const FolderFindings&, const FolderFindings&) = default;
+};
+
 // Thread-safe.
 class FolderWatch {
  public:
@@ -29,12 +36,12 @@ class FolderWatch {
   using StateFunction = std::function<std::shared_ptr<const DesiredState>()>;  // May return null.
 
   // Scans the folders at once, and after that once per interval, until it is destroyed. Makes the store retry failed
-  // versions whose folders changed (failed_version_retrier.h), and calls on_change on its thread when the found
-  // versions change.
+  // versions whose folders changed (failed_version_retrier.h), and calls on_change on its thread when the
+  // findings change.
   FolderWatch(StateFunction state, const sources::Sources& sources, models::ModelStore& store,
               std::chrono::milliseconds interval, std::function<void()> on_change);
 
-  FoundVersions found() const;
+  FolderFindings found() const;
 
  private:
   void Scan();
@@ -45,7 +52,7 @@ class FolderWatch {
   const std::function<void()> on_change_;
   FailedVersionRetrier retrier_;  // Used by the ticker's thread only.
   mutable std::mutex mutex_;      // Guards found_; never held during a scan.
-  FoundVersions found_;
+  FolderFindings found_;
   Ticker ticker_;
 };
 

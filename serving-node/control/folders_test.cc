@@ -52,24 +52,36 @@ TEST_F(Folders, FindsCompleteVersionsThatAreNotInTheStateHighestFirst) {
   std::filesystem::create_directories(dir_.path() / "digits" / "6");
   const auto watch = Start(milliseconds(1));
   changes_.wait(0);
-  EXPECT_EQ(watch->found(), (FoundVersions{{"digits", {5, 3, 2, 1}}}));
+  EXPECT_EQ(watch->found().versions, (FoundVersions{{"digits", {5, 3, 2, 1}}}));
   ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "6" / "saved_model.pb", "good"));
   changes_.wait(1);
-  EXPECT_EQ(watch->found(), (FoundVersions{{"digits", {6, 5, 3, 2, 1}}}));
+  EXPECT_EQ(watch->found().versions, (FoundVersions{{"digits", {6, 5, 3, 2, 1}}}));
 }
 
 TEST_F(Folders, ScansOncePerIntervalHoweverOftenItIsQueried) {
   const auto watch = Start(hours(1));
   changes_.wait(0);
-  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(watch->found().empty());
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(watch->found().versions.empty());
   EXPECT_EQ(scans_, 1);
+}
+
+TEST_F(Folders, NamesTheProblemIfTheSourceIsTheFolderOfAVersion) {
+  auto state = std::make_shared<DesiredState>(*state_);
+  const std::string version = (dir_.path() / "digits" / "5").string();
+  state->mutable_models(0)->set_source_uri("file://" + version);
+  state_ = std::move(state);
+  const auto watch = Start(hours(1));
+  changes_.wait(0);
+  const std::string problem = version + " is the folder of a version (it contains saved_model.pb): give its parent folder, " +
+                              (dir_.path() / "digits").string();
+  EXPECT_EQ(watch->found(), (FolderFindings{{{"digits", {}}}, {{"digits", problem}}}));
 }
 
 TEST_F(Folders, FindsNothingWithoutAState) {
   state_ = nullptr;
   const auto watch = Start(milliseconds(1));
   for (int scans = scans_; scans < 3; scans = scans_) scans_.wait(scans);
-  EXPECT_TRUE(watch->found().empty());
+  EXPECT_TRUE(watch->found().versions.empty());
 }
 
 }  // namespace

@@ -54,6 +54,22 @@ SourceReport ReportOf(const ModelState& model, const sources::Sources& sources) 
   return report;
 }
 
+// A folder is reported only if it has a problem.
+void AddSources(const DesiredState& state, const FolderFindings& folders, const sources::Sources& sources,
+                Report* report) {
+  for (const ModelState& model : state.models()) {
+    const auto problem = folders.problems.find(model.served_name());
+    if (sources::IsArchive(sources::SourceOf(model))) {
+      *report->add_sources() = ReportOf(model, sources);
+    } else if (problem != folders.problems.end()) {
+      SourceReport& entry = *report->add_sources();
+      entry.set_served_name(model.served_name());
+      entry.set_state(SourceReport::FAILED);
+      entry.set_message(problem->second);
+    }
+  }
+}
+
 // The last repeated run of the golden set counts; before the first one, the run in the rehearsal.
 void AddGolden(const AgentDeps& deps, VersionReport* report) {
   if (const auto rehearsed = deps.gate.Golden(report->served_name(), report->version()))
@@ -139,19 +155,17 @@ VersionReport::State StateOf(const models::VersionStatus& status, const GateView
   return status.error.code == Code::kNotFound ? VersionReport::NOT_FOUND : VersionReport::FAILED;
 }
 
-Report BuildReport(const DesiredState& state, const FoundVersions& found, bool draining, const AgentDeps& deps) {
+Report BuildReport(const DesiredState& state, const FolderFindings& folders, bool draining, const AgentDeps& deps) {
   Report report;
   report.set_epoch(state.epoch());
   report.set_revision(state.revision());
   report.set_draining(draining);
   const auto trips = deps.guards.Trips();
-  for (const ModelState& model : state.models()) {
-    AddModel(model, trips, deps, &report);
-    if (sources::IsArchive(sources::SourceOf(model))) *report.add_sources() = ReportOf(model, deps.sources);
-  }
+  for (const ModelState& model : state.models()) AddModel(model, trips, deps, &report);
+  AddSources(state, folders, deps.sources, &report);
   for (control::RulesReport& problem : deps.router.RulesProblems()) *report.add_rules() = std::move(problem);
   AddUnloading(state, deps, &report);
-  AddFound(found, &report);
+  AddFound(folders.versions, &report);
   AddLoad(deps, report.mutable_load());
   return report;
 }

@@ -18,8 +18,8 @@ struct GateView {
 };
 VersionReport::State StateOf(const models::VersionStatus& status, const GateView& gate);
 
-// Reports every version of the state, the versions that are still being unloaded, and those versions of `found` that
-// are neither. Adds no events.
-Report BuildReport(const DesiredState& state, const FoundVersions& found, bool draining, const AgentDeps& deps);
+// Reports every version of the state, the versions that are still being unloaded, and those versions of `folders`
+// that are neither; also the problems of folders. Adds no events.
+Report BuildReport(const DesiredState& state, const FolderFindings& folders, bool draining, const AgentDeps& deps);
 
 }  // namespace longshore::control

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <future>
 #include <set>
 
 #include "serving-node/engine/host/host.h"
@@ -11,12 +12,24 @@
 #include "serving-node/inspect/text.h"
 #include "serving-node/inspect/zeros.h"
 #include "serving-node/saved_model/saved_model.h"
+#include "serving-node/tensor/finite.h"
 #include "serving-node/tensor/info.h"
 
 namespace longshore::inspect {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Returns where the NaN or Inf of an output comes from; nullopt if all outputs are finite.
+Result<std::optional<engine::NonFinite>> NonFiniteOf(engine::LoadedModel& model, const engine::RunRequest& request,
+                                                     const engine::TensorMap& outputs) {
+  const bool is_finite =
+      std::ranges::none_of(outputs, [](const auto& output) { return tensor::HasNonFinite(output.second); });
+  if (is_finite) return std::nullopt;
+  std::promise<Result<std::optional<engine::NonFinite>>> found;
+  model.FindNonFinite(request, [&found](auto result) { found.set_value(std::move(result)); });
+  return found.get_future().get();
+}
 
 Result<RowRun> RunRow(engine::LoadedModel& model, const std::string& signature) {
   ASSIGN_OR_RETURN(auto inputs, RowsOfZeros(model.signatures().at(signature), 1));
@@ -25,8 +38,10 @@ Result<RowRun> RunRow(engine::LoadedModel& model, const std::string& signature) 
   ASSIGN_OR_RETURN([[maybe_unused]] const auto first, engine::RunAndWait(model, request));
   const auto began = Clock::now();
   ASSIGN_OR_RETURN(auto profile, model.Profile(request));
+  const auto took = Clock::now() - began;
+  ASSIGN_OR_RETURN(auto non_finite, NonFiniteOf(model, request, profile.outputs));
   profile.outputs.clear();
-  return RowRun{.profile = std::move(profile), .took = Clock::now() - began};
+  return RowRun{.profile = std::move(profile), .took = took, .non_finite = std::move(non_finite)};
 }
 
 // Returns an empty list if the ops cannot be listed. In this case loading fails for the same reason and reports it.
@@ -44,7 +59,7 @@ void LoadAndRun(engine::Engine& engine, const engine::LoadOptions& options, Chec
   }
   result->memory_bytes = (*model)->memory_bytes();
   for (const auto& [name, _] : (*model)->signatures()) {
-    if (!IsInternal(name)) result->rows.emplace(name, RunRow(**model, name));
+    if (!engine::IsInternal(name)) result->rows.emplace(name, RunRow(**model, name));
   }
 }
 
@@ -63,9 +78,14 @@ std::string RowText(const std::string& signature, const Result<RowRun>& row) {
   if (!row)
     return fmt::format("  one row    {}: a run with zeros as inputs fails (real inputs may succeed): {}\n", signature,
                        row.error().message);
-  return fmt::format("  one row    {}: {}, {}, {} of memory besides the weights; {}\n", signature, TimeText(row->took),
-                     FlopsText(TotalFlops(row->profile)), BytesText(static_cast<int64_t>(row->profile.bytes_peak)),
-                     MostlyText(row->profile));
+  const std::string text =
+      fmt::format("  one row    {}: {}, {}, {} of memory besides the weights; {}\n", signature, TimeText(row->took),
+                  FlopsText(TotalFlops(row->profile)), BytesText(static_cast<int64_t>(row->profile.bytes_peak)),
+                  MostlyText(row->profile));
+  if (!row->non_finite) return text;
+  return text + fmt::format("  warning    {}: with zeros as inputs there is a NaN or Inf in {}; real inputs may give "
+                            "finite values\n",
+                            signature, engine::ToString(*row->non_finite));
 }
 
 std::string OpsText(const CheckResult& result) {

@@ -16,6 +16,7 @@ namespace longshore::inspect {
 struct RowRun {
   engine::RunProfile profile;
   std::chrono::nanoseconds took{0};
+  std::optional<engine::NonFinite> non_finite = {};  // Set if an output has a NaN or Inf.
 };
 
 struct CheckResult {

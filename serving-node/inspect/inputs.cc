@@ -24,7 +24,7 @@ template <typename Map>
 std::string NamesOf(const Map& map) {
   std::vector<std::string> names;
   for (const auto& [name, _] : map) {
-    if (!IsInternal(name)) names.push_back(name);
+    if (!engine::IsInternal(name)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return fmt::format("{}", fmt::join(names, ", "));

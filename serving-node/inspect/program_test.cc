@@ -92,6 +92,15 @@ TEST_F(InspectTest, CheckPrintsTimeFlopsAndMemoryOfARow) {
   EXPECT_THAT(outcome.out, testing::ContainsRegex(" [0-9]+  Conv2D\n"));
 }
 
+TEST_F(InspectTest, CheckWarnsIfARowOfZerosIsAnsweredWithNaN) {
+  const Outcome outcome = RunProgram({"check", (kModels / "digits/4").string()});
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("\n  warning    serving_default: with zeros as inputs there is a NaN or "
+                                                  "Inf in output \"probabilities\", made by node \"[^\"]+\" "
+                                                  "\\(op RealDiv\\); real inputs may give finite values\n"));
+  EXPECT_THAT(RunProgram({"check", (kModels / "digits/2").string()}).out, Not(HasSubstr("warning")));
+}
+
 TEST_F(InspectTest, CheckNamesUnsupportedOpsAndOtherErrors) {
   const std::string model = Changed("half_plus_two_tf1/1", [](tensorflow::MetaGraphDef& meta) {
     for (auto& node : *meta.mutable_graph_def()->mutable_node())

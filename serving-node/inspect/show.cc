@@ -49,7 +49,7 @@ std::string GraphText(const GraphSummary& graph) {
                       CountText(graph.functions, "function"), CountText(graph.function_nodes, "node"));
   if (!graph.assets.empty()) text += fmt::format("  assets     {}\n", fmt::join(graph.assets, ", "));
   for (const auto& [name, signature] : graph.signatures) {
-    if (!IsInternal(name)) text += SignatureText(name, signature);
+    if (!engine::IsInternal(name)) text += SignatureText(name, signature);
   }
   return text;
 }

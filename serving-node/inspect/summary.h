@@ -15,9 +15,6 @@
 
 namespace longshore::inspect {
 
-// Signatures that TensorFlow adds for the initialisation at load and for training.
-inline bool IsInternal(std::string_view signature) { return signature.starts_with("__saved_model_"); }
-
 struct TensorSummary {
   std::string tensor;  // The name, "serving_default_x:0"; "" for a sparse or composite tensor.
   tensor::DType type = tensor::DType::kInvalid;

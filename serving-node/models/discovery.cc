@@ -85,7 +85,22 @@ Result<Path> FindVersionDir(const Path& base_path, int64_t version) {
   for (fs::directory_iterator it(base_path, error), end; !error && it != end; it.increment(error)) {
     if (ParseVersion(it->path().filename()) == version && IsDirectory(*it)) return it->path();
   }
+  if (const Status checked = CheckBasePath(base_path); !checked) return NotFound("{}", checked.error().message);
   return NotFound("no directory of version {} in {}", version, base_path.string());
+}
+
+Status CheckBasePath(const Path& base_path) {
+  std::error_code error;
+  if (!fs::exists(base_path / "saved_model.pb", error)) return {};
+  const Path dir = base_path.has_filename() ? base_path : base_path.parent_path();
+  if (ParseVersion(dir.filename())) {
+    return FailedPrecondition("{} is the folder of a version (it contains saved_model.pb): give its parent folder, {}",
+                              dir.string(), dir.parent_path().string());
+  }
+  return FailedPrecondition(
+      "{} contains saved_model.pb itself: move the files of this version into a folder whose name is a number, such as "
+      "{}",
+      dir.string(), (dir / "1").string());
 }
 
 Status CheckComplete(const Path& version_dir) {
@@ -172,7 +187,9 @@ Wanted Discovery::Observe(const ModelSource& source, PollResult* result) {
     return wanted;
   }
   if (versions->empty()) {
-    result->waiting.push_back({source.name, std::nullopt, "no version in " + source.base_path.string()});
+    const Status checked = CheckBasePath(source.base_path);
+    result->waiting.push_back({source.name, std::nullopt,
+                               checked ? "no version in " + source.base_path.string() : checked.error().message});
   }
   std::erase_if(*versions, [&](int64_t version) { return !IsSettled(source, version, result); });
   wanted.versions = Choose(source.policy, *versions);

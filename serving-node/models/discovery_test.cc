@@ -99,6 +99,28 @@ TEST_F(Discover, AMissingBasePathKeepsItsVersionsAndDoesNotStopOtherModels) {
   EXPECT_EQ(applied_["b"], Versions{}) << "an empty base path unloads";
 }
 
+TEST_F(Discover, ABasePathThatIsAVersionIsNamedWithTheFolderToGiveInstead) {
+  Write("m/1/saved_model.pb");
+  Write("flat/saved_model.pb");
+  ModelSource version = Model("m"), slash = Model("m"), flat = Model("flat");
+  version.base_path = base_ / "m" / "1";
+  slash.base_path = base_ / "m" / "1" / "";
+  const std::string dir = base_.string();
+  const std::string want = dir + "/m/1 is the folder of a version (it contains saved_model.pb): give its parent folder, " +
+                           dir + "/m";
+  const auto discovery = Start({version, slash, flat, Model("m")});
+  const auto waiting = discovery->waiting();
+  ASSERT_EQ(waiting.size(), 3u);
+  EXPECT_EQ(waiting[0].reason, want);
+  EXPECT_EQ(waiting[1].reason, want);
+  EXPECT_EQ(waiting[2].reason, dir + "/flat contains saved_model.pb itself: move the files of this version into a folder "
+                                     "whose name is a number, such as " + dir + "/flat/1");
+  const auto found = FindVersionDir(version.base_path, 1);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, Code::kNotFound);
+  EXPECT_EQ(found.error().message, want);
+}
+
 TEST_F(Discover, AHalfCopiedVersionWaitsUntilItIsComplete) {
   Write("m/1/saved_model.pb");
   Write("m/2/variables/variables.index");

@@ -1,5 +1,7 @@
 #include "serving-node/models/warm_up.h"
 
+#include <fmt/ranges.h>
+
 #include <chrono>
 
 #include "common/binary_proto/binary_proto.h"
@@ -47,19 +49,33 @@ Result<size_t> ReplayAll(engine::LoadedModel& model, const Path& path, int itera
   return records.size();
 }
 
-void RunSynthetic(engine::LoadedModel& model, const Path& version_dir, const std::vector<int>& batch_sizes,
-                  int64_t* runs) {
-  for (const auto& [name, signature] : model.signatures()) {
-    for (const int rows : batch_sizes) {
-      auto request = SyntheticRequest(name, signature, rows);
-      auto outputs =
-          request ? engine::RunAndWait(model, std::move(*request)) : tl::make_unexpected(std::move(request.error()));
-      if (outputs) ++*runs;
-      if (outputs) continue;
-      spdlog::info("{}: signature \"{}\" is not warmed up with {} rows: {}", version_dir.string(), name, rows,
-                   outputs.error().message);
-    }
+// Runs the signature once for each batch size. Returns the number of successful runs. All failures are in one line of the
+// log, because a signature that cannot run with generated inputs usually fails with every batch size.
+int64_t RunSynthetic(engine::LoadedModel& model, const Path& version_dir, const std::string& name,
+                     const tensorflow::SignatureDef& signature, const std::vector<int>& batch_sizes) {
+  std::vector<int> failed;
+  std::string why;
+  for (const int rows : batch_sizes) {
+    auto request = SyntheticRequest(name, signature, rows);
+    auto outputs =
+        request ? engine::RunAndWait(model, std::move(*request)) : tl::make_unexpected(std::move(request.error()));
+    if (outputs) continue;
+    if (failed.empty()) why = std::move(outputs.error().message);
+    failed.push_back(rows);
   }
+  if (!failed.empty()) {
+    spdlog::info("{}: signature \"{}\" is not warmed up with {} rows: {}", version_dir.string(), name,
+                 fmt::join(failed, ", "), why);
+  }
+  return static_cast<int64_t>(batch_sizes.size() - failed.size());
+}
+
+int64_t RunSynthetic(engine::LoadedModel& model, const Path& version_dir, const std::vector<int>& batch_sizes) {
+  int64_t runs = 0;
+  for (const auto& [name, signature] : model.signatures()) {
+    if (!engine::IsInternal(name)) runs += RunSynthetic(model, version_dir, name, signature, batch_sizes);
+  }
+  return runs;
 }
 
 }  // namespace
@@ -75,7 +91,7 @@ Result<size_t> WarmUp(engine::LoadedModel& model, const Path& version_dir, const
     ASSIGN_OR_RETURN(records, ReplayAll(model, path, options.iterations, &runs));
   }
   const bool padded = !options.batch_sizes.empty();
-  if (padded || !recorded) RunSynthetic(model, version_dir, padded ? options.batch_sizes : std::vector{1}, &runs);
+  if (padded || !recorded) runs += RunSynthetic(model, version_dir, padded ? options.batch_sizes : std::vector{1});
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   spdlog::info("{}: {} warm-up runs in {:.3f} s", version_dir.string(), runs, took.count());
   return records;

@@ -18,7 +18,8 @@ struct WarmUpOptions {
 
 // Replays every record of <version_dir>/assets.extra/tf_serving_warmup_requests (TFRecord of PredictionLog). Without
 // that file, or if there are batch_sizes, also runs requests generated from the signatures (synthetic_request.h) for
-// every batch size; their failures are only logged. Computes on the calling thread, at its priority, if the engine
+// every batch size, except of TensorFlow's internal signatures; their failures are only logged, in one line for each
+// signature. Computes on the calling thread, at its priority, if the engine
 // supports that. Returns the number of records.
 //
 // Errors, which fail the load as in TensorFlow Serving: DataLoss for a damaged file, InvalidArgument for too many or

@@ -15,9 +15,6 @@ using Infos = google::protobuf::Map<std::string, tensorflow::TensorInfo>;
 using tensorflow::SignatureDef;
 using tensorflow::TensorInfo;
 
-// TensorFlow's internal signatures, such as __saved_model_init_op. Clients do not call them.
-bool IsInternal(const std::string& signature) { return signature.starts_with("__"); }
-
 std::string TypeName(const TensorInfo& info) {
   std::string name = tensorflow::DataType_Name(info.dtype()).substr(3);  // Removes "DT_".
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -71,7 +68,7 @@ std::string OutputChange(const SignatureDef& stable, const SignatureDef& candida
 
 std::string SignatureChange(const Signatures& stable, const Signatures& candidate) {
   for (const auto& [name, before] : std::map<std::string, SignatureDef>(stable.begin(), stable.end())) {
-    if (IsInternal(name)) continue;
+    if (engine::IsInternal(name)) continue;
     const auto now = candidate.find(name);
     if (now == candidate.end()) return fmt::format("signature \"{}\" is gone", name);
     std::string change = InputChange(before, now->second);

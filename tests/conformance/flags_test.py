@@ -34,10 +34,14 @@ ALL = {
     "xla_cpu_compilation_enabled": "true", "xla_gpu_compilation_enabled": "true", "enable_profiler": "true",
     "thread_pool_factory_config_file": "/f", "mixed_precision": "bfloat16", "skip_initialize_tpu": "true",
     "enable_grpc_healthcheck_service": "true", "enable_serialization_as_tensor_content": "true"}
+# The flags of earlier releases that 2.20 no longer has, with the releases that had them.
+EARLIER = {
+    "use_tflite_model": "true",  # 1.15 to 2.2
+    "use_saved_model": "false", "model_version_policy": "ALL_VERSIONS"}  # 0.5.1 to 0.6
 
 
 @pytest.mark.contract("F1", "F13")
-@pytest.mark.parametrize("name, value", ALL.items())
+@pytest.mark.parametrize("name, value", (ALL | EARLIER).items())
 def test_every_flag_of_tensorflow_model_server_is_known(name, value):
     done = run_node(f"--{name}={value}", "--port=0")  # There is no REST port either, so the node does not start.
     assert "unknown argument" not in done.stdout + done.stderr
@@ -104,7 +108,8 @@ def test_a_channel_argument_without_a_value_is_rejected():
 @pytest.mark.parametrize("flag", [
     "use_alts_credentials=true", "use_alts_credentials", "platform_config_file=/x", "prefer_tflite_model=true",
     "xla_cpu_compilation_enabled=true", "xla_gpu_compilation_enabled=true", "thread_pool_factory_config_file=/x",
-    "mixed_precision=bfloat16", "remove_unused_fields_from_bundle_metagraph=false"])
+    "mixed_precision=bfloat16", "remove_unused_fields_from_bundle_metagraph=false", "use_tflite_model=true", "use_saved_model=false",
+    "model_version_policy=ALL_VERSIONS"])
 def test_an_unsupported_flag_is_rejected_with_an_explanation(flag):
     done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--{flag}")
     assert done.returncode != 0
@@ -128,7 +133,8 @@ def test_an_unsupported_flag_with_a_value_of_the_wrong_type_is_rejected(flag, me
 def test_values_that_disable_a_feature_are_accepted(tmp_path):
     flags = ("--use_alts_credentials=false", "--prefer_tflite_model=false", "--xla_cpu_compilation_enabled=false",
              "--skip_initialize_tpu=true", "--num_tflite_pools=2", "--num_tflite_interpreters_per_pool=1", "--grpc_max_threads=8",
-             "--enable_grpc_healthcheck_service=false", "--num_unload_threads=0", "--remove_unused_fields_from_bundle_metagraph=true")
+             "--enable_grpc_healthcheck_service=false", "--num_unload_threads=0", "--remove_unused_fields_from_bundle_metagraph=true",
+             "--use_tflite_model=false", "--use_saved_model=true", "--model_version_policy=LATEST_VERSION")
     with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", *flags) as node:
         node.serving()
 

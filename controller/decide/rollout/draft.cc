@@ -137,12 +137,28 @@ std::optional<Draft::SourceProblem> Draft::FindSourceProblem() const {
                     "{} another version number",
                     status_.stable_version, serves->second.uri, spec().source_uri)};
   }
-  if (sha256.empty()) return std::nullopt;
+  return sha256.empty() ? ProblemOfFolder() : ProblemOfArchive();
+}
+
+// Nodes report on a folder only if they cannot use it.
+std::optional<Draft::SourceProblem> Draft::ProblemOfFolder() const {
+  std::vector<api::Sentence> without;
+  for (const NodeSeen* node : nodes_) {
+    if (!node->source || !node->source->sha256.empty() || node->source->state != SourceState::kFailed) continue;
+    without.push_back({fmt::format("node {}: ", node->name), node->source->message});
+  }
+  if (without.empty()) return std::nullopt;
+  return SourceProblem{.reason = "WrongFolder",
+                       .message = api::JoinSentences(without, {.count_max = kNodesNamedMax}),
+                       .is_on_no_node = without.size() == nodes_.size()};
+}
+
+std::optional<Draft::SourceProblem> Draft::ProblemOfArchive() const {
   SourceProblem problem{.reason = "Fetching", .message = "", .is_on_no_node = true};
   std::vector<api::Sentence> without;
   for (const NodeSeen* node : nodes_) {
     // The node has not received this source yet, or does not need it.
-    if (!node->source || node->source->sha256 != sha256) continue;
+    if (!node->source || node->source->sha256 != spec().source_sha256) continue;
     if (node->source->state == SourceState::kReady) problem.is_on_no_node = false;
     if (node->source->state == SourceState::kReady) continue;
     if (node->source->state == SourceState::kFailed) problem.reason = "FetchFailed";

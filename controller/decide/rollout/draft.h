@@ -54,12 +54,12 @@ class Draft {
   // The same share, but of the nodes on which stable is ready now. Used for a candidate that already has the weight.
   int NodesForNow(double weight_percent) const { return ShareOf(ReadyNodes(status_.rollout.stable), weight_percent); }
 
-  // Why the source of the spec cannot be used, or its archive is not on all nodes that should have it; nullopt if there
-  // is no such problem.
+  // Why the source of the spec cannot be used, or its archive is not on all nodes that should have it, or its folder
+  // cannot contain versions; nullopt if there is no such problem.
   struct SourceProblem {
-    std::string reason;          // "Fetching", "FetchFailed", "OtherSource".
+    std::string reason;          // "Fetching", "FetchFailed", "OtherSource", "WrongFolder".
     std::string message;         // Names up to kNodesNamedMax nodes.
-    bool is_on_no_node = false;  // Whether no node has the archive.
+    bool is_on_no_node = false;  // Whether no node has the archive or can use the folder.
   };
   static constexpr size_t kNodesNamedMax = 3;
   std::optional<SourceProblem> FindSourceProblem() const;
@@ -87,6 +87,8 @@ class Draft {
   void RollBack(const std::string& reason, const std::string& message, bool remember);
 
  private:
+  std::optional<SourceProblem> ProblemOfArchive() const;
+  std::optional<SourceProblem> ProblemOfFolder() const;
   // Whether fewer nodes lack memory for the candidate than when its rollout ended for this reason. A node that restarts
   // or loads also does not report the lack for a moment.
   bool FewerLackMemory() const;

@@ -22,6 +22,7 @@ constexpr const char* kNoLite = "TensorFlow Lite models cannot be served: export
 constexpr std::array kRefused = {
     Refused{"use_alts_credentials", Takes::kSwitch, "false", "ALTS exists only in Google's networks"},
     Refused{"prefer_tflite_model", Takes::kSwitch, "false", kNoLite},
+    Refused{"use_tflite_model", Takes::kSwitch, "false", kNoLite},
     Refused{"xla_cpu_compilation_enabled", Takes::kSwitch, "false", "the engine does not use XLA"},
     Refused{"xla_gpu_compilation_enabled", Takes::kSwitch, "false", "the engine does not use XLA"},
     Refused{"remove_unused_fields_from_bundle_metagraph", Takes::kSwitch, "true",
@@ -36,6 +37,9 @@ constexpr std::array kRefused = {
     Refused{"mixed_precision", Takes::kText, "", "bfloat16 computation is not supported"},
     Refused{"grpc_max_threads", Takes::kNumber, kAny,
             "requests do not use a thread each: use --max_concurrent_runs and --grpc_max_connections"},
+    Refused{"use_saved_model", Takes::kSwitch, "true", "only SavedModels are served, no SessionBundles"},
+    Refused{"model_version_policy", Takes::kText, "LATEST_VERSION",
+            "name the versions with model_version_policy in --model_config_file"},
 };
 
 bool IsHarmless(const Refused& flag, const std::string& value) {

@@ -1,4 +1,5 @@
-// The flags of tensorflow_model_server for features that Longshore does not support. None is silently ignored: values
+// The flags of tensorflow_model_server, of its current and its earlier releases, for features that Longshore does not
+// support. None is silently ignored: values
 // that change nothing are accepted, all others are rejected with an explanation.
 #pragma once
 

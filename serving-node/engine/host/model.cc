@@ -20,9 +20,6 @@ using tensor::DType;
 using tensor::Tensor;
 
 constexpr char kInitSignature[] = "__saved_model_init_op";
-constexpr char kTrainSignature[] = "__saved_model_train_op";
-
-bool IsServed(const std::string& signature) { return signature != kInitSignature && signature != kTrainSignature; }
 
 bool HasVariables(const tensorflow::MetaGraphDef& meta) {
   const auto is_variable = [](const auto& node) {
@@ -155,7 +152,7 @@ struct Signature {
 Result<std::map<std::string, Signature>> BuildSignatures(const tensorflow::MetaGraphDef& meta) {
   std::map<std::string, Signature> built;
   for (const auto& [name, def] : meta.signature_def()) {
-    if (!IsServed(name)) continue;
+    if (IsInternal(name)) continue;
     auto prepared = Describe(def);
     if (!prepared) {
       built[name].prepared.refusal = Prefixed(prepared.error(), fmt::format("signature \"{}\"", name)).value();
