@@ -177,6 +177,23 @@ TEST_F(Batching, PadsToTheNextAllowedSizeAndReturnsOnlyTheRequestedRows) {
   EXPECT_EQ(RowsOfRuns(), std::vector<int64_t>{4});
 }
 
+TEST_F(Batching, RunsARequestThatFailedPaddedOnceMoreWithItsOwnRows) {
+  Queue queue(admission_, Model(1), {.max_batch_size = 4, .allowed_batch_sizes = {1, 4}});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Submit(queue, RowsRequest({kPoison, 2, 3, 4})).get().error().message, "poison");
+  }
+  EXPECT_EQ(Submit(queue, RowsRequest({kPoison, 2})).get().error().message, "poison");
+  EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{4, 2, 4, 2, 1})) << "a request of an allowed size is not padded";
+  EXPECT_EQ(Answer(Submit(queue, RowsRequest({1, 2, 3, 4})).get()), (std::vector<float>{3, 5, 7, 9}));
+  EXPECT_EQ(RowsOfRuns().back(), 4) << "the signature is still batched";
+}
+
+TEST_F(Batching, RunsARequestThatOverloadsTheEngineNotAgain) {
+  Queue queue(admission_, Model(1), {.max_batch_size = 4, .allowed_batch_sizes = {4}});
+  EXPECT_FALSE(Submit(queue, RowsRequest({kOverload, 2})).get());
+  EXPECT_EQ(RowsOfRuns(), std::vector<int64_t>{4});
+}
+
 TEST_F(Batching, RefusesMoreRowsThanABatchHoldsUnlessBatchingIsOff) {
   Queue batched(admission_, Model(1), {.max_batch_size = 2});
   const auto refused = Submit(batched, RowsRequest({1, 2, 3, 4, 5, 6})).get();

@@ -76,6 +76,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // How the requests of a batch that has failed run again.
   enum class Again { kNot, kInHalves, kEachAlone };
 
+  static Again AgainAfterError(const Run& run);
+
   // No lock is held when these are called.
 
   // Takes a slot for a request that need not wait. Returns null, and leaves the task as it is, if the request has to

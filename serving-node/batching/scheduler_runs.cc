@@ -177,19 +177,27 @@ void Scheduler::Ended(const RunPtr& run, Result<engine::RunResult> result) {
   WakeTimerAt(end);
 }
 
+// A single request that was padded runs once more with its own rows, because the error names the shapes of the run, and
+// its client knows only the shapes that it sent.
+Scheduler::Again Scheduler::AgainAfterError(const Run& run) {
+  if (run.batch.size() > 1) return Again::kInHalves;
+  const Task& only = run.batch.front();
+  return !only.key.empty() && only.rows < run.rows_padded ? Again::kEachAlone : Again::kNot;
+}
+
 void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, TimePoint now) {
   const Duration held = now - run->started;
   std::optional<std::vector<engine::TensorMap>> parts;
   if (result) parts = Split(std::move(result->outputs), run->batch, run->rows_padded);
-  Again again = Again::kNot;
-  if (result && !parts) again = Again::kEachAlone;
-  if (!result && run->batch.size() > 1 && MayBeCausedByOneRequest(result.error())) again = Again::kInHalves;
+  const bool is_unbatchable = result && !parts;
+  Again again = is_unbatchable ? Again::kEachAlone : Again::kNot;
+  if (!result && MayBeCausedByOneRequest(result.error())) again = AgainAfterError(*run);
   QueueState& queue = *run->queue;
   {
     const std::lock_guard lock(queue.share->mutex);
     const std::string& signature = run->batch.front().request.signature;
     if (result) queue.forecast.Record(signature, run->bytes, held, now);
-    if (again == Again::kEachAlone) queue.unbatchable.insert(signature);
+    if (is_unbatchable) queue.unbatchable.insert(signature);
     Turns::End(*queue.share, run->charged, held);
     if (!run->background) queue.share->usage.Ended(now);
   }

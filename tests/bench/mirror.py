@@ -61,7 +61,7 @@ def requests_per_second(address: str) -> float:
 
 def segment(address: str, rate: float, seed: int) -> dict:
     """Sends requests for SEGMENT_S. Returns the counts of longshore-load. The same seed gives the same arrivals."""
-    return client(BIN / "longshore-load", f"--grpc={address}", f"--model={MODEL}", "--input=x", "--shape", ROWS, WIDTH, f"--rate={rate}",
+    return client(BIN / "longshore-load", "--json", f"--grpc={address}", f"--model={MODEL}", "--input=x", "--shape", ROWS, WIDTH, f"--rate={rate}",
                   f"--duration_s={SEGMENT_S}", f"--seed={seed}", statuses=(0, 1))  # 1: requests failed.
 
 

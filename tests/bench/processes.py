@@ -123,7 +123,7 @@ class Traffic:
     """A longshore-load that runs in the background."""
 
     def __init__(self, *flags):
-        self.process = subprocess.Popen(["taskset", "-c", CLIENT_CPU, BIN / "longshore-load", *map(str, flags)],
+        self.process = subprocess.Popen(["taskset", "-c", CLIENT_CPU, BIN / "longshore-load", "--json", *map(str, flags)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.lines = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()

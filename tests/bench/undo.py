@@ -75,7 +75,7 @@ class Bench:
 
     def start_load(self):
         return load.Load(Programs(), "load", [
-            BIN / "longshore-load", f"--grpc=127.0.0.1:{self.ports['grpc']}", "--model=half", f"--rate={self.options.rate}",
+            BIN / "longshore-load", "--json", f"--grpc=127.0.0.1:{self.ports['grpc']}", "--model=half", f"--rate={self.options.rate}",
             f"--requests={self.options.requests}", "--connections=8"])
 
     def undo(self):

@@ -79,7 +79,7 @@ class DemoScenario(trials.Trials):
         return "controller", "prometheus"
 
     def start_load(self, name, fleet, *flags):
-        command = [self.bin / "longshore-load", f"--grpc={self.cluster.address(fleet, 'grpc')}",
+        command = [self.bin / "longshore-load", "--json", f"--grpc={self.cluster.address(fleet, 'grpc')}",
                    f"--rest={self.cluster.address(fleet, 'rest')}", "--retries=1", *flags]
         self.loads[name] = load.Load(self.programs, f"load-{name}", command)
 

@@ -97,7 +97,7 @@ class E2eScenario(trials.Trials):
     def start_load(self, name, fleet_name, *flags):
         grpc, rest = (self.target.address(self.objects.status("ServingFleet", fleet_name)[f"{protocol}Address"], protocol)
                       for protocol in ("grpc", "rest"))
-        command = self.target.command_inside([self.bin / "longshore-load", f"--grpc={grpc}", f"--rest={rest}", f"--retries={RETRIES}",
+        command = self.target.command_inside([self.bin / "longshore-load", "--json", f"--grpc={grpc}", f"--rest={rest}", f"--retries={RETRIES}",
                                               *flags])
         self.loads[name] = load.Load(self.programs, f"load-{name}", command)
 

@@ -44,7 +44,7 @@ class Undo(unittest.TestCase):
         self.it.wait_for_answers("half", TWO)
         status = self.it.fleet_status()
         load = Load(Programs(), "load", [
-            BIN / "longshore-load", f"--grpc={status['grpcAddress']}", f"--rest={status['restAddress']}", "--model=half", f"--rate={RATE}",
+            BIN / "longshore-load", "--json", f"--grpc={status['grpcAddress']}", f"--rest={status['restAddress']}", "--model=half", f"--rate={RATE}",
             "--rest_share=0.2", "--keyed_share=0.5", "--keys=1000", "--connections=8"])
         self.addCleanup(load.stop)
         self.it.apply_model("half", self.source, 2, rollout=rollout)

@@ -8,17 +8,35 @@ namespace {
 constexpr const char* kAbout =
     R"(Sends predict requests to a TensorFlow Serving endpoint and keeps a ledger of the answers.
 
-Open loop: requests arrive as a Poisson process at the given rate, whether or not earlier ones were answered.
-While it runs it takes lines on standard input:
-  rate 500      from now on 500 requests per second
-  mark NAME     end the segment under way and begin another
-  stop          send no more, wait for the answers, print the final ledger
-It prints JSON lines: "progress" each second, "segment" for each segment whose requests are all answered, "final".
+Open loop: requests arrive as a Poisson process at the given rate, whether or not earlier ones were answered. So a slow
+server does not get fewer requests, and the latencies are those that users would have seen.
 
-  longshore-load --grpc=127.0.0.1:8500 --model=half_plus_two --rate=100 --duration_s=10)";
+  longshore-load --grpc=127.0.0.1:8500 --model=half_plus_two --rate=100 --duration_s=10
+      100 requests per second for 10 s, each with one number as the input "x"
+  longshore-load --grpc=127.0.0.1:8500 --model=digits --input=image --shape=1,8,8,1 --rate=500
+      until Ctrl-C; --shape is that of one request, batch dimension first
+  longshore-load --grpc=127.0.0.1:8500 --rest=127.0.0.1:8501 --rest_share=0.5 --rate=100 --duration_s=10
+      half of the requests over REST
+  longshore-load --grpc=127.0.0.1:8500 --model=digits --keyed_share=1 --keys=1000 --rate=100 --duration_s=60
+      each request is that of one of 1000 users, named in x-user-id
+  longshore-load --grpc=127.0.0.1:8500 --rate=100 --duration_s=30 --json > before.json
+  longshore-load --compare before.json after.json
+      two runs side by side, and which differences are larger than their uncertainty
+
+While it runs, a terminal shows a line with the elapsed time, the answers per second, errors and latencies of the last
+second. At the end it prints the achieved rate, a histogram of latencies, errors by code, and the versions and nodes
+that answered. It exits with 0 if every request got exactly one good answer, otherwise with 1.
+
+It takes commands, one per line on standard input:
+  rate 500      from now on 500 requests per second
+  mark NAME     end the segment under way and begin another; the summary has a line for each segment
+  stop          send no more, wait for the answers, print the summary
+
+With --json it prints lines of JSON for programs: "progress" each second, "segment" for each segment whose requests are
+all answered, "final".)";
 
 void AddTarget(CLI::App& app, Flags& flags) {
-  app.add_option("--grpc", flags.grpc_target, "gRPC address: host:port or unix:/path")->required();
+  app.add_option("--grpc", flags.grpc_target, "gRPC address: host:port or unix:/path; required");
   app.add_option("--rest", flags.rest_target, "REST address: host:port; needed for --rest_share");
   app.add_option("--connections", flags.connections, "gRPC connections")
       ->check(CLI::Range(1, 1000))
@@ -69,6 +87,21 @@ void AddTraffic(CLI::App& app, Flags& flags) {
                  "Write each change of a key's version here: sent_unix_ms,key,from,to");
 }
 
+void AddOutput(CLI::App& app, Flags& flags) {
+  app.add_flag("--json", flags.json, "Print lines of JSON instead of text");
+  app.add_option("--compare", flags.compare, "Compare two runs that were saved with --json; sends nothing")
+      ->expected(2)
+      ->type_name("A.json B.json");
+}
+
+Status CheckTogether(const Flags& flags) {
+  if (!flags.compare.empty()) return {};
+  if (flags.grpc_target.empty()) return InvalidArgument("--grpc=HOST:PORT is missing (see longshore-load --help)");
+  if (flags.generator.rest_share > 0 && flags.rest_target.empty())
+    return InvalidArgument("--rest_share needs --rest=HOST:PORT");
+  return {};
+}
+
 }  // namespace
 
 Result<std::optional<Flags>> ParseFlags(int argc, char** argv) {
@@ -77,6 +110,7 @@ Result<std::optional<Flags>> ParseFlags(int argc, char** argv) {
   AddTarget(app, flags);
   AddInputs(app, flags);
   AddTraffic(app, flags);
+  AddOutput(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -84,9 +118,7 @@ Result<std::optional<Flags>> ParseFlags(int argc, char** argv) {
     app.exit(error);
     return std::nullopt;
   }
-  if (flags.generator.rest_share > 0 && flags.rest_target.empty()) {
-    return InvalidArgument("--rest_share needs --rest=HOST:PORT");
-  }
+  RETURN_IF_ERROR(CheckTogether(flags));
   return flags;
 }
 

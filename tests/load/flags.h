@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/load/generator.h"
 #include "tests/load/samples.h"
@@ -17,6 +18,8 @@ struct Flags {
   int deadline_ms = 5000;
   double duration_s = 0;
   std::string moves_file;
+  bool json = false;
+  std::vector<std::string> compare;  // Empty, or the two files to compare; the other flags then have no meaning.
   SampleOptions samples;
   GeneratorOptions generator;
 };

@@ -1,12 +1,11 @@
 #include "tests/load/ledger.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "common/base/buckets.h"
 
 namespace longshore::load {
 namespace {
+
+constexpr size_t kMessageBytesMax = 160;
 
 int64_t& CountOf(std::map<std::string, int64_t>& counts, const std::string& name) {
   if (counts.size() < kNamesMax || counts.contains(name)) return counts[name];
@@ -24,8 +23,13 @@ void CountVersion(VersionCounts& counts, bool keyed, bool non_finite, TimePoint 
 
 void CountReply(Counts& counts, bool keyed, Duration latency, const Reply& reply, TimePoint now) {
   if (reply.code != Code::kOk) {
+    const std::string code(CodeName(reply.code));
+    const std::string message = reply.message.substr(0, kMessageBytesMax);
     counts.failed += 1;
-    CountOf(counts.failures, std::string(CodeName(reply.code)) + ": " + reply.message.substr(0, 160)) += 1;
+    CountOf(counts.failures, code + ": " + message) += 1;
+    ErrorCounts& errors = counts.errors[code];
+    if (errors.count == 0) errors.first_message = message;
+    errors.count += 1;
     return;
   }
   counts.answered += 1;
@@ -49,41 +53,11 @@ Json ToJson(const VersionCounts& counts) {
 
 }  // namespace
 
-void LatencyCounts::Add(Duration latency) {
-  buckets_[std::min(static_cast<size_t>(TimeBucketOf(latency)), buckets_.size() - 1)] += 1;
-  count_ += 1;
-  max_ = std::max(max_, latency);
-}
-
-void LatencyCounts::Merge(const LatencyCounts& other) {
-  for (size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
-  count_ += other.count_;
-  max_ = std::max(max_, other.max_);
-}
-
-double LatencyCounts::QuantileMs(double quantile) const {
-  const double wanted = quantile * static_cast<double>(count_);
-  int64_t seen = 0;
-  for (size_t i = 0; i < buckets_.size() && count_ > 0; ++i) {
-    seen += buckets_[i];
-    if (static_cast<double>(seen) >= wanted) return TimeBucketUpperMicroseconds(static_cast<int>(i)) / 1000;
-  }
-  return 0;
-}
-
-double LatencyCounts::MaxMs() const { return std::chrono::duration<double, std::milli>(max_).count(); }
-
-Json LatencyCounts::ToJson() const {
-  Json buckets = Json::array();
-  for (size_t i = 0; i < buckets_.size(); ++i) {
-    if (buckets_[i] > 0) buckets.push_back({TimeBucketUpperMicroseconds(static_cast<int>(i)), buckets_[i]});
-  }
-  return buckets;
-}
-
 Json ToJson(const Counts& counts) {
   Json versions = Json::object();
   for (const auto& [version, its] : counts.versions) versions[std::to_string(version)] = ToJson(its);
+  Json errors = Json::object();
+  for (const auto& [code, its] : counts.errors) errors[code] = {{"count", its.count}, {"first", its.first_message}};
   return {{"sent", counts.sent},
           {"answered", counts.answered},
           {"failed", counts.failed},
@@ -94,6 +68,7 @@ Json ToJson(const Counts& counts) {
           {"versions", versions},
           {"nodes", counts.nodes},
           {"failures", counts.failures},
+          {"errors", errors},
           {"p50_ms", counts.latency.QuantileMs(0.5)},
           {"p99_ms", counts.latency.QuantileMs(0.99)},
           {"p999_ms", counts.latency.QuantileMs(0.999)},

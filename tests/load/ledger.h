@@ -4,7 +4,6 @@
 // number of requests in flight, the number of keys, kSegmentsMax, kNamesMax and kMovesMax.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -17,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/json/json.h"
 #include "tests/load/client.h"
+#include "tests/load/latency.h"
 
 namespace longshore::load {
 
@@ -27,25 +27,6 @@ inline constexpr size_t kMovesMax = 1'000'000;
 
 using RequestId = uint64_t;
 
-// Counts latencies in the buckets of common/base/buckets.h, so quantiles are off by at most 9 %.
-class LatencyCounts {
- public:
-  void Add(Duration latency);
-  void Merge(const LatencyCounts& other);
-  // The upper end of the bucket that contains the quantile, in milliseconds; 0 if nothing was counted.
-  double QuantileMs(double quantile) const;
-  // The longest latency, exactly; 0 when nothing was counted.
-  double MaxMs() const;
-  // The buckets that are not empty, as pairs of their upper end in microseconds and their count. Programs that read
-  // them can merge the latencies of several segments.
-  Json ToJson() const;
-
- private:
-  std::array<int64_t, 256> buckets_{};
-  int64_t count_ = 0;
-  Duration max_{0};
-};
-
 struct VersionCounts {
   int64_t keyed = 0;
   int64_t unkeyed = 0;
@@ -53,6 +34,12 @@ struct VersionCounts {
   std::optional<TimePoint> first_answer;
   std::optional<TimePoint> last_answer;
   std::optional<TimePoint> first_non_finite;
+};
+
+// The failures with one code.
+struct ErrorCounts {
+  int64_t count = 0;
+  std::string first_message;
 };
 
 struct Counts {
@@ -65,7 +52,8 @@ struct Counts {
   int64_t answered_twice = 0;
   std::map<int64_t, VersionCounts> versions;
   std::map<std::string, int64_t> nodes;
-  std::map<std::string, int64_t> failures;  // Number of failures by code and text.
+  std::map<std::string, int64_t> failures;    // Number of failures by code and text.
+  std::map<std::string, ErrorCounts> errors;  // The same failures by code only.
   LatencyCounts latency;
 };
 Json ToJson(const Counts& counts);

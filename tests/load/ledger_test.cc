@@ -88,6 +88,20 @@ TEST(Ledger, FailuresAreCountedByCodeAndTextAndNotAsAnswers) {
   EXPECT_EQ(ledger.Total().failures.at("UNAVAILABLE: Socket closed"), 1);
 }
 
+TEST(Ledger, FailuresWithOneCodeAreCountedTogetherWithTheFirstMessage) {
+  Ledger ledger(At(0), 1);
+  for (RequestId id : {1, 2, 3}) ledger.Sent(id, std::nullopt, At(1));
+  Reply reply;
+  reply.code = Code::kUnavailable;
+  for (const char* message : {"Socket closed", "no route"}) {
+    reply.message = message;
+    ledger.Answered(reply.message == "no route" ? 2 : 1, reply, At(2));
+  }
+  ledger.Answered(3, From(1), At(2));
+  const Json json = ToJson(ledger.Total());
+  EXPECT_EQ(json.at("errors"), Json::parse(R"({"UNAVAILABLE": {"count": 2, "first": "Socket closed"}})"));
+}
+
 TEST(Ledger, NonFiniteAnswersKeepTheTimeOfTheFirst) {
   Ledger ledger(At(0), 1);
   Reply reply = From(4);
@@ -99,31 +113,6 @@ TEST(Ledger, NonFiniteAnswersKeepTheTimeOfTheFirst) {
   EXPECT_EQ(ledger.Total().versions.at(4).first_non_finite, At(21));
   EXPECT_EQ(ledger.Total().versions.at(4).last_answer, At(22));
   EXPECT_EQ(ledger.Total().versions.at(4).non_finite, 2);
-}
-
-TEST(LatencyCounts, QuantilesAreWithinABucketOfTheTruth) {
-  LatencyCounts counts;
-  for (int i = 1; i <= 1000; ++i) counts.Add(std::chrono::microseconds(i * 10));
-  EXPECT_NEAR(counts.QuantileMs(0.5), 5.0, 0.5);
-  EXPECT_NEAR(counts.QuantileMs(0.99), 9.9, 0.95);
-  EXPECT_EQ(LatencyCounts{}.QuantileMs(0.5), 0);
-}
-
-TEST(LatencyCounts, KeepTheLongestLatencyExactly) {
-  LatencyCounts counts;
-  EXPECT_EQ(counts.MaxMs(), 0);
-  counts.Add(std::chrono::microseconds(70'123));
-  counts.Add(std::chrono::microseconds(10));
-  LatencyCounts merged;
-  merged.Add(std::chrono::microseconds(20));
-  merged.Merge(counts);
-  EXPECT_EQ(merged.MaxMs(), 70.123);
-}
-
-TEST(LatencyCounts, GiveTheBucketsThatAreNotEmpty) {
-  LatencyCounts counts;
-  for (const int64_t us : {1024, 1024, 1}) counts.Add(std::chrono::microseconds(us));
-  EXPECT_EQ(counts.ToJson(), Json::parse("[[1.0, 1], [1024.0, 2]]"));
 }
 
 TEST(Counts, NameTheLongestAnswerOfASegmentAndNotThatOfAFailure) {

@@ -1,4 +1,4 @@
-// The program longshore-load: its flags, and the loop that takes commands and prints JSON lines.
+// The program longshore-load: its flags, and the loop that takes commands and prints results.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ std::chrono::milliseconds AnswerTimeMax(std::chrono::milliseconds deadline, int 
 bool AwaitAnswers(const Ledger& ledger, std::chrono::milliseconds time_max, const std::function<void()>& meanwhile);
 
 // Returns the exit code: 0 if every request got exactly one good answer and no version was disputed, 1 if not, 2 if the
-// flags or the input file are not valid.
+// flags or the input file are not valid. A comparison returns 0 if both files can be compared, whatever it finds.
 int Main(int argc, char** argv);
 
 }  // namespace longshore::load

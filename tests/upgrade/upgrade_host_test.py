@@ -50,7 +50,7 @@ class Rollout:
     def start_load(self, programs: pathlib.Path) -> Load:
         status = self.it.fleet_status()
         return Load(Programs(), "load", [
-            programs / "longshore-load", f"--grpc={status['grpcAddress']}", f"--rest={status['restAddress']}", "--model=half", f"--rate={RATE}",
+            programs / "longshore-load", "--json", f"--grpc={status['grpcAddress']}", f"--rest={status['restAddress']}", "--model=half", f"--rate={RATE}",
             "--rest_share=0.2", "--keyed_share=1", f"--keys={KEYS}", "--connections=8", "--retries=5", f"--moves_file={self.it.dir / 'moves'}"])
 
     def requests(self) -> int:
