@@ -228,7 +228,8 @@ class ServingNode final : public Node {
             {"not_ready", WhyNotReady()},
             {"connections", connections_.load()},
             {"load", LoadToJson(components_->admission->load())},
-            {"models", ModelsToJson(*components_->store)}};
+            {"models", ModelsToJson(*components_->store)},
+            {"request_log_problems", components_->request_log->Problems()}};
   }
 
   const flags::Flags flags_;

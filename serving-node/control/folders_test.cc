@@ -72,7 +72,8 @@ TEST_F(Folders, NamesTheProblemIfTheSourceIsTheFolderOfAVersion) {
   state_ = std::move(state);
   const auto watch = Start(hours(1));
   changes_.wait(0);
-  const std::string problem = version + " is the folder of a version (it contains saved_model.pb): give its parent folder, " +
+  const std::string problem = version +
+                              " is the folder of a version (it contains saved_model.pb): give its parent folder, " +
                               (dir_.path() / "digits").string();
   EXPECT_EQ(watch->found(), (FolderFindings{{{"digits", {}}}, {{"digits", problem}}}));
 }

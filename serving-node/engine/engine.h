@@ -24,8 +24,8 @@ namespace longshore::engine {
 
 // The signatures of a model, by their names.
 using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
-// Whether TensorFlow added this signature for its own use, such as __saved_model_init_op for the initialisation at load.
-// Clients do not call it.
+// Whether TensorFlow added this signature for its own use, such as __saved_model_init_op for the initialisation at
+// load. Clients do not call it.
 inline bool IsInternal(std::string_view signature) { return signature.starts_with("__saved_model_"); }
 // Named tensors of one run: the keys are the names of the signature's inputs or outputs.
 using TensorMap = std::map<std::string, tensor::Tensor>;

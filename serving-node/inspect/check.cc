@@ -83,9 +83,10 @@ std::string RowText(const std::string& signature, const Result<RowRun>& row) {
                   FlopsText(TotalFlops(row->profile)), BytesText(static_cast<int64_t>(row->profile.bytes_peak)),
                   MostlyText(row->profile));
   if (!row->non_finite) return text;
-  return text + fmt::format("  warning    {}: with zeros as inputs there is a NaN or Inf in {}; real inputs may give "
-                            "finite values\n",
-                            signature, engine::ToString(*row->non_finite));
+  return text + fmt::format(
+                    "  warning    {}: with zeros as inputs there is a NaN or Inf in {}; real inputs may give "
+                    "finite values\n",
+                    signature, engine::ToString(*row->non_finite));
 }
 
 std::string OpsText(const CheckResult& result) {

@@ -95,9 +95,10 @@ TEST_F(InspectTest, CheckPrintsTimeFlopsAndMemoryOfARow) {
 TEST_F(InspectTest, CheckWarnsIfARowOfZerosIsAnsweredWithNaN) {
   const Outcome outcome = RunProgram({"check", (kModels / "digits/4").string()});
   EXPECT_EQ(outcome.code, kExitOk);
-  EXPECT_THAT(outcome.out, testing::ContainsRegex("\n  warning    serving_default: with zeros as inputs there is a NaN or "
-                                                  "Inf in output \"probabilities\", made by node \"[^\"]+\" "
-                                                  "\\(op RealDiv\\); real inputs may give finite values\n"));
+  EXPECT_THAT(outcome.out,
+              testing::ContainsRegex("\n  warning    serving_default: with zeros as inputs there is a NaN or "
+                                     "Inf in output \"probabilities\", made by node \"[^\"]+\" "
+                                     "\\(op RealDiv\\); real inputs may give finite values\n"));
   EXPECT_THAT(RunProgram({"check", (kModels / "digits/2").string()}).out, Not(HasSubstr("warning")));
 }
 

@@ -188,8 +188,8 @@ Wanted Discovery::Observe(const ModelSource& source, PollResult* result) {
   }
   if (versions->empty()) {
     const Status checked = CheckBasePath(source.base_path);
-    result->waiting.push_back({source.name, std::nullopt,
-                               checked ? "no version in " + source.base_path.string() : checked.error().message});
+    result->waiting.push_back(
+        {source.name, std::nullopt, checked ? "no version in " + source.base_path.string() : checked.error().message});
   }
   std::erase_if(*versions, [&](int64_t version) { return !IsSettled(source, version, result); });
   wanted.versions = Choose(source.policy, *versions);

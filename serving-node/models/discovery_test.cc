@@ -106,15 +106,17 @@ TEST_F(Discover, ABasePathThatIsAVersionIsNamedWithTheFolderToGiveInstead) {
   version.base_path = base_ / "m" / "1";
   slash.base_path = base_ / "m" / "1" / "";
   const std::string dir = base_.string();
-  const std::string want = dir + "/m/1 is the folder of a version (it contains saved_model.pb): give its parent folder, " +
-                           dir + "/m";
+  const std::string want =
+      dir + "/m/1 is the folder of a version (it contains saved_model.pb): give its parent folder, " + dir + "/m";
   const auto discovery = Start({version, slash, flat, Model("m")});
   const auto waiting = discovery->waiting();
   ASSERT_EQ(waiting.size(), 3u);
   EXPECT_EQ(waiting[0].reason, want);
   EXPECT_EQ(waiting[1].reason, want);
-  EXPECT_EQ(waiting[2].reason, dir + "/flat contains saved_model.pb itself: move the files of this version into a folder "
-                                     "whose name is a number, such as " + dir + "/flat/1");
+  EXPECT_EQ(waiting[2].reason, dir +
+                                   "/flat contains saved_model.pb itself: move the files of this version into a folder "
+                                   "whose name is a number, such as " +
+                                   dir + "/flat/1");
   const auto found = FindVersionDir(version.base_path, 1);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, Code::kNotFound);

@@ -49,8 +49,8 @@ Result<size_t> ReplayAll(engine::LoadedModel& model, const Path& path, int itera
   return records.size();
 }
 
-// Runs the signature once for each batch size. Returns the number of successful runs. All failures are in one line of the
-// log, because a signature that cannot run with generated inputs usually fails with every batch size.
+// Runs the signature once for each batch size. Returns the number of successful runs. All failures are in one line of
+// the log, because a signature that cannot run with generated inputs usually fails with every batch size.
 int64_t RunSynthetic(engine::LoadedModel& model, const Path& version_dir, const std::string& name,
                      const tensorflow::SignatureDef& signature, const std::vector<int>& batch_sizes) {
   std::vector<int> failed;

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import json
 import shutil
 
 import grpc
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from calls import MODELS, SECONDS, call_error, predict, request, run_node
+from oip import call, infer_request
 from serving import running_node
 
 HALF = MODELS / "half_plus_two_tf1"
@@ -125,6 +127,40 @@ def test_num_batch_threads_is_the_number_of_concurrent_batches(tmp_path):
 def test_padding_to_an_allowed_size_is_not_in_the_answer(tmp_path, rows):
     with batching(tmp_path, "half_plus_two_tf1", max_batch_size=5, allowed_batch_sizes=[2, 5]) as node:
         assert halves(node, *range(rows)) == [x / 2 + 2 for x in range(rows)]
+
+
+def export_product(folder) -> None:
+    """Writes version 1 of a model that multiplies rows of an unknown size by a column of four numbers."""
+    class Product(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32, name="x")])
+        def serve(self, x):
+            return {"y": tf.matmul(x, tf.ones([4, 1]))}
+
+    module = Product()
+    tf.saved_model.save(module, str(folder / "1"), signatures=module.serve)
+
+
+@pytest.mark.contract("B10")
+def test_an_error_names_the_shape_that_the_client_sent_and_not_the_padded_one(tmp_path):
+    export_product(tmp_path / "product")
+    (tmp_path / "batching.txt").write_text(parameters(max_batch_size=64, allowed_batch_sizes=[1, 8, 64]))
+    with running_node(tmp_path, "product", tmp_path / "product", "--enable_batching",
+                      f"--batching_parameters_file={tmp_path}/batching.txt") as node:
+        node.serving()
+        x = np.ones((2, 3), np.float32)
+        code, grpc_text = call_error(node.predictions.Predict, request("product", x=x))
+        assert code == grpc.StatusCode.INVALID_ARGUMENT
+        status, rest_answer = node.rest_predict({"instances": x.tolist()})
+        assert status == 400
+        code, infer_text = call_error(lambda made, timeout: call(node, "ModelInfer", made), infer_request("product", "FP32", x))
+        assert code == grpc.StatusCode.INVALID_ARGUMENT
+        status, oip_text = node.rest("/v2/models/product/infer", json.dumps(
+            {"inputs": [{"name": "x", "datatype": "FP32", "shape": [2, 3], "data": x.ravel().tolist()}]}))
+        assert status == 400
+        for text in (grpc_text, rest_answer["error"], infer_text, oip_text):
+            assert "[2,3]" in text and "[8,3]" not in text, text
+        good = node.predictions.Predict(request("product", x=np.ones((2, 4), np.float32)), timeout=SECONDS)
+        assert list(good.outputs["y"].float_val) == [4, 4]
 
 
 @pytest.mark.contract("B5")

@@ -17,7 +17,7 @@ constexpr uint64_t kSeed = 1;
 struct Measure {
   const char* name;
   std::function<double(const SavedSecond&)> of;
-  const char* format;           // Of the values of both runs.
+  const char* format;          // Of the values of both runs.
   bool is_difference = false;  // Compared by B - A, because A may be 0; otherwise by B / A.
 };
 
@@ -107,8 +107,7 @@ const char* VerdictText(const Measure& measure, const Interval& interval) {
 
 std::string Line(std::string_view name, std::string_view a, std::string_view b, std::string_view compared,
                  std::string_view interval, std::string_view verdict) {
-  const std::string line =
-      fmt::format("{:<10}{:>12}{:>12}{:>15}  {:<16}  {}", name, a, b, compared, interval, verdict);
+  const std::string line = fmt::format("{:<10}{:>12}{:>12}{:>15}  {:<16}  {}", name, a, b, compared, interval, verdict);
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
@@ -169,7 +168,8 @@ Result<SavedRun> ParseRun(std::string name, std::string_view lines) {
     lines.remove_prefix(std::min(end + 1, lines.size()));
     if (text.empty()) continue;
     const auto line = ParseJson(text);
-    if (!line) return InvalidArgument("{}: not the output of longshore-load --json: {}", run.name, line.error().message);
+    if (!line)
+      return InvalidArgument("{}: not the output of longshore-load --json: {}", run.name, line.error().message);
     const auto taken = TakeLine(*line, &run);
     if (!taken) return Prefixed(taken.error(), run.name);
     ended = ended || *taken;

@@ -37,9 +37,9 @@ inline constexpr size_t kSecondsMin = 6;  // With fewer seconds in a run, an int
 // A table with both runs side by side. Each row has the ratio of B to A, or the difference of shares, with its 95 %
 // interval, and says whether the difference is larger than its uncertainty: whether the interval leaves out "equal".
 //
-// The intervals are those of the bootstrap over the seconds of both runs: the 2.5 % and 97.5 % quantiles over 1000 draws
-// of as many seconds with replacement (Efron, Tibshirani, An Introduction to the Bootstrap, 13.3). Seconds and not
-// requests are drawn, because the requests of one second share its stalls.
+// The intervals are those of the bootstrap over the seconds of both runs: the 2.5 % and 97.5 % quantiles over 1000
+// draws of as many seconds with replacement (Efron, Tibshirani, An Introduction to the Bootstrap, 13.3). Seconds and
+// not requests are drawn, because the requests of one second share its stalls.
 std::string ComparisonText(const SavedRun& a, const SavedRun& b);
 
 }  // namespace longshore::load

@@ -14,8 +14,11 @@ struct Kind {
 };
 
 SavedSecond Second(const Kind& kind) {
-  SavedSecond second{
-      .seconds = 1, .sent = kind.answered + kind.failed, .answered = kind.answered, .failed = kind.failed, .latency = {}};
+  SavedSecond second{.seconds = 1,
+                     .sent = kind.answered + kind.failed,
+                     .answered = kind.answered,
+                     .failed = kind.failed,
+                     .latency = {}};
   for (int64_t i = 0; i < kind.answered; ++i) second.latency.Add(std::chrono::microseconds(kind.latency_us));
   return second;
 }
@@ -54,25 +57,29 @@ TEST(Comparison, ADifferenceOfOneSecondOfTenIsNotLargerThanItsUncertainty) {
   std::vector<Kind> stalled(10);
   stalled[4] = {.answered = 70, .failed = 30, .latency_us = 64'000};
   const std::string text = ComparisonText(RunOf("a", std::vector<Kind>(10)), RunOf("b", stalled));
-  EXPECT_THAT(text, HasSubstr("failed          0.00 %      3.00 %   +3.00 points  +0.00 to +9.00    no difference beyond"));
+  EXPECT_THAT(text,
+              HasSubstr("failed          0.00 %      3.00 %   +3.00 points  +0.00 to +9.00    no difference beyond"));
   EXPECT_THAT(text, testing::ContainsRegex("p99 .* no difference beyond its uncertainty\n"));
 }
 
 TEST(Comparison, OfRunsThatAreTooShortHasNoVerdict) {
   const std::string text = ComparisonText(RunOf("a", std::vector<Kind>(5)), RunOf("b", std::vector<Kind>(60)));
-  EXPECT_THAT(text, HasSubstr("p50            0.98 ms     0.98 ms           1.00                    too little to judge\n"));
+  EXPECT_THAT(text,
+              HasSubstr("p50            0.98 ms     0.98 ms           1.00                    too little to judge\n"));
   EXPECT_THAT(text, HasSubstr("\nBoth runs need at least 6 seconds for a judgement.\n"));
 }
 
 TEST(Comparison, OfARunWithoutAnswersHasNoRatio) {
   const std::vector<Kind> none(8, {.answered = 0, .failed = 100});
   const std::string text = ComparisonText(RunOf("a", none), RunOf("b", std::vector<Kind>(8)));
-  EXPECT_THAT(text, HasSubstr("p50            0.00 ms     0.98 ms              -                    too little to judge\n"));
+  EXPECT_THAT(text,
+              HasSubstr("p50            0.00 ms     0.98 ms              -                    too little to judge\n"));
   EXPECT_THAT(text, HasSubstr("failed        100.00 %      0.00 % -100.00 points  -100.00 to -100.00  B is lower\n"));
 }
 
 TEST(ParseRun, ReadsTheProgressAndFinalLines) {
-  const auto run = ParseRun("a.json", R"({"type":"progress","seconds":1,"sent":3,"answered":2,"failed":1,"latency_us":[[1024,2]]}
+  const auto run =
+      ParseRun("a.json", R"({"type":"progress","seconds":1,"sent":3,"answered":2,"failed":1,"latency_us":[[1024,2]]}
 {"type":"segment","name":"start"}
 
 {"type":"final","seconds":1.5,"requests_asked":4,"sent":4,"answered":3,"failed":1,"latency_us":[[1024,3]]}

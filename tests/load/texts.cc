@@ -14,10 +14,10 @@
 namespace longshore::load {
 namespace {
 
-constexpr size_t kRowsMax = 12;      // Of the histogram.
-constexpr size_t kBarMax = 40;       // Characters.
-constexpr size_t kNamesShown = 10;   // Versions or nodes.
-constexpr int64_t kTailMin = 10;     // A quantile is shown if at least this many answers are above it.
+constexpr size_t kRowsMax = 12;     // Of the histogram.
+constexpr size_t kBarMax = 40;      // Characters.
+constexpr size_t kNamesShown = 10;  // Versions or nodes.
+constexpr int64_t kTailMin = 10;    // A quantile is shown if at least this many answers are above it.
 
 double Seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -44,10 +44,10 @@ double Percent(double part, double whole) { return whole == 0 ? 0 : 100 * part /
 // deviations in only 0.3 % of the runs, so a greater lack is that of the generator.
 std::string RatesText(const RunResult& run) {
   const auto sent = static_cast<double>(run.total.sent);
-  std::string text = fmt::format("{:.1f} s: {} asked for, {} sent ({:.1f} %), {} answered\n", Seconds(run.sending),
-                                 RateText(run.requests_asked, run.sending), RateText(sent, run.sending),
-                                 Percent(sent, run.requests_asked),
-                                 RateText(static_cast<double>(run.total.answered), run.sending));
+  std::string text =
+      fmt::format("{:.1f} s: {} asked for, {} sent ({:.1f} %), {} answered\n", Seconds(run.sending),
+                  RateText(run.requests_asked, run.sending), RateText(sent, run.sending),
+                  Percent(sent, run.requests_asked), RateText(static_cast<double>(run.total.answered), run.sending));
   const double lacking = run.requests_asked - sent;
   if (lacking > 3 * std::sqrt(run.requests_asked) && lacking > run.requests_asked / 100)
     text += "warning: the generator was too slow to send all requests; its latencies may be too long\n";
@@ -170,8 +170,8 @@ std::string LiveLine(const Progress& progress) {
 
 std::string SegmentLine(const SegmentReport& report) {
   const Duration took = report.ended_at ? *report.ended_at - report.began_at : Duration(0);
-  return fmt::format("  {}: {:.1f} s, {} sent, {} answered, {} failed, p50 {}, p99 {}\n", report.name,
-                     Seconds(took), report.counts.sent, report.counts.answered, report.counts.failed,
+  return fmt::format("  {}: {:.1f} s, {} sent, {} answered, {} failed, p50 {}, p99 {}\n", report.name, Seconds(took),
+                     report.counts.sent, report.counts.answered, report.counts.failed,
                      QuantileText(report.counts.latency, 0.5), QuantileText(report.counts.latency, 0.99));
 }
 

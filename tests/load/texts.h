@@ -20,7 +20,8 @@ struct Progress {
   uint64_t distinct_keys = 0;
 };
 Json ToJson(const Progress& progress);
-// "12 s  998 requests/s  0 errors  p50 1.17 ms  p99 4.69 ms  3 in flight". Rate and latencies are those of the interval.
+// "12 s  998 requests/s  0 errors  p50 1.17 ms  p99 4.69 ms  3 in flight". Rate and latencies are those of the
+// interval.
 std::string LiveLine(const Progress& progress);
 
 // "  start: 10.0 s, 1000 sent, 998 answered, 2 failed, p50 1.17 ms, p99 4.69 ms\n"
@@ -28,8 +29,8 @@ std::string SegmentLine(const SegmentReport& report);
 
 // The whole run.
 struct RunResult {
-  Duration sending{0};         // How long requests were sent.
-  double requests_asked = 0;   // The rates that were asked for, multiplied by their times.
+  Duration sending{0};        // How long requests were sent.
+  double requests_asked = 0;  // The rates that were asked for, multiplied by their times.
   Counts total{};
   size_t unanswered = 0;
   uint64_t distinct_keys = 0;

@@ -37,7 +37,8 @@ TEST(SegmentLine, HasTheCountsOfTheSegment) {
       .name = "after-promotion", .began_at = TimePoint{}, .ended_at = TimePoint{seconds(10)}, .counts = {}};
   report.counts = Answered(100, microseconds(2048));
   Fail(report.counts, "UNAVAILABLE", "", 1);
-  EXPECT_EQ(SegmentLine(report), "  after-promotion: 10.0 s, 101 sent, 100 answered, 1 failed, p50 2.05 ms, p99 2.05 ms\n");
+  EXPECT_EQ(SegmentLine(report),
+            "  after-promotion: 10.0 s, 101 sent, 100 answered, 1 failed, p50 2.05 ms, p99 2.05 ms\n");
 }
 
 TEST(Summary, OfARunWithErrorsHasEverySection) {
@@ -50,10 +51,11 @@ TEST(Summary, OfARunWithErrorsHasEverySection) {
   run.total.retried = 3;
   run.unanswered = 1;
   run.total.versions[1].unkeyed = 1990;
-  run.total.versions[2] = {.keyed = 4, .unkeyed = 6, .non_finite = 2, .first_answer = {}, .last_answer = {},
-                           .first_non_finite = {}};
+  run.total.versions[2] = {
+      .keyed = 4, .unkeyed = 6, .non_finite = 2, .first_answer = {}, .last_answer = {}, .first_non_finite = {}};
   run.total.nodes = {{"n0", 1200}, {"n1", 800}};
-  EXPECT_EQ(SummaryText(run), R"(10.0 s: 200.0 requests/s asked for, 200.5 requests/s sent (100.2 %), 200.0 requests/s answered
+  EXPECT_EQ(SummaryText(run),
+            R"(10.0 s: 200.0 requests/s asked for, 200.5 requests/s sent (100.2 %), 200.0 requests/s answered
 
 requests  2005 sent, 2000 answered, 5 failed (0.25 %), 1 without an answer, 3 retries
 latency   p50 1.02 ms, p90 1.45 ms, p99 1.45 ms, longest 30.0 ms
@@ -89,13 +91,15 @@ TEST(Summary, WarnsOnlyIfTheGeneratorWasTooSlow) {
     run.total.sent = sent;
     return SummaryText(run);
   };
-  const std::string warning = "warning: the generator was too slow to send all requests; its latencies may be too long\n";
+  const std::string warning =
+      "warning: the generator was too slow to send all requests; its latencies may be too long\n";
   EXPECT_NE(text(9'600).find("\n" + warning), std::string::npos);
   EXPECT_EQ(text(9'701).find(warning), std::string::npos) << "a Poisson process differs from its mean by that much";
 }
 
 TEST(Summary, OfARunWithoutAnswersHasNoLatencies) {
-  EXPECT_EQ(SummaryText(RunResult{}), R"(0.0 s: 0.0 requests/s asked for, 0.0 requests/s sent (0.0 %), 0.0 requests/s answered
+  EXPECT_EQ(SummaryText(RunResult{}),
+            R"(0.0 s: 0.0 requests/s asked for, 0.0 requests/s sent (0.0 %), 0.0 requests/s answered
 
 requests  0 sent, 0 answered, 0 failed (0.00 %)
 )");
@@ -111,7 +115,8 @@ TEST(Summary, ShowsAQuantileOnlyIfTenAnswersAreAboveIt) {
 }
 
 TEST(RunJson, HasTheTimeOfSendingAndTheRequestsThatWereAskedFor) {
-  const Json json = ToJson(RunResult{.sending = milliseconds(2500), .requests_asked = 100, .total = {}, .unanswered = 2});
+  const Json json =
+      ToJson(RunResult{.sending = milliseconds(2500), .requests_asked = 100, .total = {}, .unanswered = 2});
   EXPECT_EQ(json.at("seconds"), 2.5);
   EXPECT_EQ(json.at("requests_asked"), 100);
   EXPECT_EQ(json.at("unanswered"), 2);

@@ -22,6 +22,10 @@ constexpr metrics::Name kTotal{"longshore_request_log_total",
 constexpr metrics::Name kCount{":tensorflow:serving:request_log_count",
                                "Sampled requests by the status code of writing them to the log."};
 
+constexpr metrics::Name kFailing{
+    "longshore_request_log_failing",
+    "1 while the requests of the model cannot be logged, for example because the disk is full."};
+
 enum Outcome { kWritten, kDropped, kFailed };
 constexpr std::array kOutcomes = {"written", "dropped", "failed"};
 constexpr std::array kStatuses = {"OK", "RESOURCE_EXHAUSTED", "UNAVAILABLE"};
@@ -47,15 +51,24 @@ Pieces Serialized(const routing::PredictAnswer& answer) {
 struct RequestLog::Counts {
   std::mutex mutex;
   std::map<std::string, std::array<int64_t, kOutcomes.size()>> by_model;
+  std::map<std::string, std::string> problems;  // By model: why its newest record could not be written.
 
   void Add(const std::string& model, Outcome outcome) {
     const std::lock_guard lock(mutex);
     ++by_model[model][outcome];
   }
 
+  // "": the newest record was written.
+  void SetProblem(const std::string& model, const std::string& problem) {
+    const std::lock_guard lock(mutex);
+    if (problem.empty()) problems.erase(model);
+    if (!problem.empty()) problems[model] = problem;
+  }
+
   void Show(metrics::Exposition* out) {
     const std::lock_guard lock(mutex);
     for (const auto& [model, counts] : by_model) {
+      out->Set(kFailing, {{"model", model}}, problems.contains(model) ? 1 : 0);
       for (size_t i = 0; i < counts.size(); ++i) {
         const auto count = static_cast<double>(counts[i]);
         out->Count(kTotal, {{"model", model}, {"outcome", kOutcomes[i]}}, count);
@@ -108,6 +121,9 @@ void RequestLog::SetPolicies(const Policies& policies) {
     log->target = target;
     next[model] = std::move(log);
   }
+  for (const auto& [model, _] : logs_) {
+    if (!next.contains(model)) counts_->SetProblem(model, "");
+  }
   logs_ = std::move(next);
   is_on_ = !logs_.empty();
 }
@@ -124,6 +140,11 @@ bool RequestLog::Samples(const std::string& model) {
   if (!log) return false;
   const uint64_t number = log->seen.fetch_add(1, std::memory_order_relaxed);
   return static_cast<double>(Scatter64(log->seed + number)) < log->policy.sampling_rate * 0x1p64;
+}
+
+std::map<std::string, std::string> RequestLog::Problems() const {
+  const std::lock_guard lock(counts_->mutex);
+  return counts_->problems;
 }
 
 void RequestLog::Offer(Pieces request, const routing::PredictAnswer& answer) {
@@ -148,6 +169,7 @@ void RequestLog::Write(const Log& log, const Entry& entry) const {
   const auto record = ToRecord(entry.request, entry.response, log.policy.sampling_rate);
   const Status written = record ? target.files.Append(*record) : tl::make_unexpected(record.error());
   counts_->Add(log.model, written ? kWritten : kFailed);
+  counts_->SetProblem(log.model, written ? "" : written.error().message);
   const bool was_failing = std::exchange(target.failing, !written);
   if (written && was_failing) spdlog::info("model \"{}\": the logging of its requests works again", log.model);
   if (written) return;

@@ -51,6 +51,8 @@ class RequestLog {
 
   // Logs a request (the bytes of a PredictRequest) that was answered without an error. Never blocks.
   void Offer(Pieces request, const routing::PredictAnswer& answer);
+  // By model: why its newest record could not be written. Models whose newest record was written are not in it.
+  std::map<std::string, std::string> Problems() const;
   // Blocks until everything offered before this call is written.
   void Flush() { writer_.Flush(); }
 

@@ -291,6 +291,36 @@ TEST_F(RequestLogTest, LeavesNoIncompleteRecordOnAFullDisk) {
   EXPECT_THAT(RecordsOf("a-n-000001.tfrecord"), ElementsAre(payload, "y"));
 }
 
+TEST_F(RequestLogTest, SaysWhyARecordCouldNotBeWrittenUntilOneIsWritten) {
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  Doubling doubling;
+  metrics::Registry registry;
+  RequestLog log({.node = "n", .pause_on_error = std::chrono::milliseconds(0)}, registry);
+  const Policies policies = {{"digits", {dir_ / "digits", 1}}};
+  log.SetPolicies(policies);
+  LoggingPredictor predictor(doubling, log);
+  const auto ask_on_full_disk = [&] {
+    const rlimit none{0, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+    Ask(predictor, "digits", 1);
+    log.Flush();
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  };
+  ask_on_full_disk();
+  ASSERT_EQ(log.Problems().size(), 1u);
+  EXPECT_THAT(log.Problems().at("digits"), HasSubstr("digits-n-000001.tfrecord"));
+  EXPECT_THAT(registry.Text(), HasSubstr("longshore_request_log_failing{model=\"digits\"} 1\n"));
+  Ask(predictor, "digits", 2);
+  log.Flush();
+  EXPECT_TRUE(log.Problems().empty());
+  EXPECT_THAT(registry.Text(), HasSubstr("longshore_request_log_failing{model=\"digits\"} 0\n"));
+  ask_on_full_disk();
+  log.SetPolicies({});
+  EXPECT_TRUE(log.Problems().empty()) << "nobody logs the requests of this model any more";
+}
+
 TEST_F(RequestLogTest, RemovesNoOldFileWhileTheDiskIsFull) {
   signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
