@@ -51,7 +51,7 @@ class FleetBook {
 
   struct ModelReports {
     std::vector<const control::VersionReport*> versions{};
-    const control::SourceReport* source = nullptr;  // Set if the model comes from an archive source.
+    const control::SourceReport* source = nullptr;  // Set for an archive, and for a folder with a problem.
     const control::RulesReport* rules = nullptr;    // Set if match rules of the model do not work on the node.
   };
   using ReportsByNode = std::map<std::string, ModelReports>;

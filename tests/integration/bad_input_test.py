@@ -93,6 +93,18 @@ class BadInput(unittest.TestCase):
         self.wait_for_missing_file_message(f"no directory of version 2 in {self.source}")
         self.assert_served_after(lambda: aside.rename(self.source / "2"))
 
+    def test_a_source_that_is_the_folder_of_a_version_is_named_with_the_folder_to_give_instead(self):
+        self.serve()
+        self.it.apply_model("wrong", self.source / "1", None)
+        source_ready = lambda: self.it.condition("Model", "wrong", "SourceReady")  # noqa: E731
+        wait_for("the condition", lambda: source_ready().get("reason") == "WrongFolder", seen=source_ready)
+        advice = f"give its parent folder, {self.source}"
+        self.assertIn(advice, source_ready()["message"])
+        self.assertIn(advice, self.it.condition("Model", "wrong", "Ready")["message"])
+        self.assertIn(advice, self.it.command("explain", "wrong").stdout)
+        self.it.apply_model("wrong", self.source, 1)
+        self.it.wait_for_stable("wrong", 1)
+
     def test_a_truncated_variables_file_is_named(self):
         self.serve()
         (self.source / "2/variables/variables.data-00000-of-00001").write_bytes(b"x")

@@ -73,7 +73,7 @@ class Undo(unittest.TestCase):
         self.assertIn("undo: done: version 1 serves all requests;", self.undo())
         self.wait_for_only(OLD)
         load.mark("after the undo")
-        wait_for("more requests", lambda: load.progress["sent"] > 0)
+        wait_for("more requests", lambda: load.progress.get("sent", 0) > 0)
         time_of_mark = time.time()
         wait_for("requests after the undo", lambda: time.time() > time_of_mark + 1)
         final = load.stop()

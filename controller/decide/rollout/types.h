@@ -61,10 +61,10 @@ struct VersionSeen {
   MemorySeen memory{};                     // For kNoMemory.
 };
 
-// What one node reports about the archive source that it was last sent.
+// What one node reports about the source that it was last sent. About a folder only kFailed is reported.
 enum class SourceState { kFetching, kReady, kFailed };
 struct SourceSeen {
-  std::string sha256;
+  std::string sha256;  // "" for a folder.
   SourceState state = SourceState::kFetching;
   std::string message;  // Progress, or the reason of the failure.
 };
@@ -82,7 +82,7 @@ struct NodeSeen {
   std::string name;       // Unique in the fleet.
   bool draining = false;  // Gets no new work and is not counted.
   std::map<int64_t, VersionSeen> versions;
-  std::optional<SourceSeen> source{};  // Set for a model with an archive source.
+  std::optional<SourceSeen> source{};  // Set for an archive, and for a folder that cannot have versions.
   // Is to be stopped once other nodes have its versions: gets no new work and is not counted, as if it were draining,
   // but receives messages and keeps the versions that it has ready.
   bool departing = false;
