@@ -22,6 +22,7 @@ ModelStatus FullModelStatus() {
   status.command = Command{"promote", 7, 1};
   status.commands.push_back({"undo", 7, 1, "a-1", kThen, 2, 4, 3});
   status.answers.push_back({"a-0", "retry", CommandResult::kRefused, "m", kThen});
+  status.accepted_commands = {"pause", "abort"};
   status.traffic = {kThen, std::chrono::hours(1), 12.5, 0.01};
   status.golden_set = {.version = 3, .settings = "0123456789abcdef", .last_run = kThen};
   status.golden_set.failures.push_back({"n", kThen, true, "m", kThen});

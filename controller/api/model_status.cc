@@ -303,6 +303,7 @@ Json ToJson(const ModelStatus& status) {
   }
   if (!status.commands.empty()) json["commands"] = ListToJson(status.commands, kItemToJson);
   if (!status.answers.empty()) json["answers"] = ListToJson(status.answers, kItemToJson);
+  if (!status.accepted_commands.empty()) json["acceptedCommands"] = status.accepted_commands;
   if (status.traffic.over > Duration(0)) json["traffic"] = ToJson(status.traffic);
   if (status.golden_set.version != 0) json["goldenSet"] = ToJson(status.golden_set);
   return json;
@@ -330,6 +331,8 @@ Result<ModelStatus> ModelStatusFromJson(const Json& json) {
   }
   out.commands = CommandsFrom(json);
   out.answers = GetList<CommandAnswer>(json, "answers", AnswerFrom);
+  out.accepted_commands = GetList<std::string>(
+      json, "acceptedCommands", [](const Json& item) { return item.is_string() ? item.get<std::string>() : ""; });
   out.traffic = TrafficFrom(Child(json, "traffic"));
   out.golden_set = GoldenSetFrom(Child(json, "goldenSet"));
   return out;

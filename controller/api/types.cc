@@ -49,6 +49,14 @@ std::string ToString(const CommandAnswer& answer) {
                      answer.message.empty() ? "" : ": ", answer.message);
 }
 
+Command CommandFor(std::string verb, int64_t generation, const ModelStatus& status) {
+  const RolloutStatus& rollout = status.rollout;
+  Command command{
+      .verb = std::move(verb), .generation = generation, .step = rollout.step_index, .attempt = rollout.attempt};
+  if (command.verb == "undo") command.from = IsUnderWay(rollout.phase) ? rollout.candidate : status.stable_version;
+  return command;
+}
+
 void SetCondition(std::vector<Condition>& conditions, Condition next) {
   next.message = CutText(next.message, kConditionMessageBytesMax);
   const auto found = std::ranges::find(conditions, next.type, &Condition::type);

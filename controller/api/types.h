@@ -382,6 +382,8 @@ struct ModelStatus {
   std::string command_result;              // Result of the last such command.
   std::vector<Command> commands;           // The commands that are not executed yet, in the order of their arrival.
   std::vector<CommandAnswer> answers;      // To `commands`; at most kAnswersMax, the newest last.
+  // The commands that the controller would execute now, and no others, if a user who sees this status gave them.
+  std::vector<std::string> accepted_commands;
   Traffic traffic;
   GoldenSetStatus golden_set;
   std::vector<NodeStatus> nodes;
@@ -393,6 +395,9 @@ inline constexpr size_t kFailedMax = 20;
 inline constexpr size_t kHistoryMax = 50;
 inline constexpr size_t kCommandsMax = 16;
 inline constexpr size_t kAnswersMax = 64;  // More than kCommandsMax: every user must find the answer.
+
+// The command of a user who sees this generation and status, without id and time.
+Command CommandFor(std::string verb, int64_t generation, const ModelStatus& status);
 
 struct Model {
   Metadata metadata;

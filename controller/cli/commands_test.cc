@@ -200,6 +200,17 @@ TEST(Options, ADirectoryAndAClusterConflictUnlessTheDirectoryComesFromTheEnviron
   ::unsetenv("LONGSHORE_MANIFESTS");
 }
 
+TEST(Place, LinesToCopyHaveTheArgumentsThatFindThePlaceAgain) {
+  ::unsetenv("LONGSHORE_MANIFESTS");
+  EXPECT_EQ(ArgumentsFor({.manifests = "/m", .namespace_ = "vision"}, {}), " --manifests /m");
+  EXPECT_EQ(ArgumentsFor({.kubeconfig = "/k", .context = "c"}, {}), " --kubeconfig /k --context c");
+  EXPECT_EQ(ArgumentsFor({.namespace_ = "default"}, Place{.namespace_ = "vision"}), " -n default");
+  ::setenv("LONGSHORE_MANIFESTS", "/m", 1);
+  EXPECT_EQ(ArgumentsFor({.manifests = "/m"}, {}), "");
+  EXPECT_EQ(ArgumentsFor({.manifests = "/other"}, {}), " --manifests /other");
+  ::unsetenv("LONGSHORE_MANIFESTS");
+}
+
 TEST(Options, CommandsCarryTheirVerb) {
   const char* promote[] = {"longshore", "promote", "digits", "-n", "vision", "--manifests=/m", "--timeout=3s"};
   const auto options = ParseOptions(7, promote);

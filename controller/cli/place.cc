@@ -25,7 +25,23 @@ Path DefaultKubeconfig() {
   return {};
 }
 
+bool IsInEnvironment(const Path& manifests) {
+  const char* known = std::getenv("LONGSHORE_MANIFESTS");
+  return known != nullptr && manifests == known;
+}
+
 }  // namespace
+
+std::string ArgumentsFor(const Options& options, const Place& place) {
+  std::string arguments;
+  // Command lines name every namespace but this one.
+  if (options.namespace_ == "default" && place.namespace_ != "default") arguments += " -n default";
+  if (!options.manifests.empty() && !IsInEnvironment(options.manifests))
+    arguments += " --manifests " + options.manifests.string();
+  if (!options.kubeconfig.empty()) arguments += " --kubeconfig " + options.kubeconfig.string();
+  if (!options.context.empty()) arguments += " --context " + options.context;
+  return arguments;
+}
 
 Result<kube::Cluster> ClusterOf(const Options& options) {
   const Path file = options.kubeconfig.empty() ? DefaultKubeconfig() : options.kubeconfig;

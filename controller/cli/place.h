@@ -25,6 +25,10 @@ struct Place {
 // a cluster is configured.
 Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock);
 
+// The arguments by which another command finds this place, for lines that a user can copy: " --manifests /m"; "" if the
+// environment and the defaults suffice.
+std::string ArgumentsFor(const Options& options, const Place& place);
+
 // Returns the cluster that the options or the environment name; finds it in the same way as kubectl does.
 Result<kube::Cluster> ClusterOf(const Options& options);
 

@@ -99,16 +99,10 @@ class Sent {
   }
 
   api::Command CommandFor(const api::Model& model) const {
-    const api::RolloutStatus& rollout = model.status.rollout;
-    api::Command command{.verb = request_.verb,
-                         .generation = model.metadata.generation,
-                         .step = rollout.step_index,
-                         .id = id_,
-                         .at = at_,
-                         .attempt = rollout.attempt,
-                         .to = request_.to};
-    if (request_.verb == "undo")
-      command.from = IsUnderWay(rollout.phase) ? rollout.candidate : model.status.stable_version;
+    api::Command command = api::CommandFor(request_.verb, model.metadata.generation, model.status);
+    command.id = id_;
+    command.at = at_;
+    command.to = request_.to;
     return command;
   }
 

@@ -7,6 +7,7 @@
 #include "controller/cli/changes.h"
 #include "controller/cli/controller_seen.h"
 #include "controller/cli/disagreement.h"
+#include "controller/cli/place.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/text.h"
@@ -113,7 +114,7 @@ Status Explain(const Options& options, const Place& place, const Clock& clock, s
                    GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
   ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
   ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, {object}, clock));
-  out << text::ExplainModel(model, clock.Now()) << controller.note;
+  out << text::ExplainModel(model, clock.Now(), ArgumentsFor(options, place)) << controller.note;
   return {};
 }
 

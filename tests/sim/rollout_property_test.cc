@@ -123,6 +123,7 @@ class History {
       step.manual_pause = Draw(5) == 0;
       step.proof = static_cast<api::Proof>(Draw(3));
     }
+    model_.spec.validation.golden_set = Draw(2) == 0 ? "golden.tfrecord" : "";
     if (Draw(4) == 0) model_.spec.version_labels["x"] = 1 + Draw(4);
   }
 
@@ -297,6 +298,25 @@ class History {
     if (send.state) states_[send.node] = *send.state;
   }
 
+  // The status offers exactly the commands that the next decision would execute.
+  void CheckAcceptedCommands() {
+    const std::vector<std::string>& accepted = decision_.status.accepted_commands;
+    for (const std::string verb : {"promote", "resume", "pause", "abort", "undo", "retry", "validate"}) {
+      if (!decision_.status.commands.empty()) return;  // They may change what is accepted.
+      api::Model model = model_;
+      model.status = decision_.status;
+      model.status.commands = {api::CommandFor(verb, model.metadata.generation, model.status)};
+      model.status.commands[0].id = "offered";
+      const api::CommandAnswer answer = rollout::Decide(model, observed_, now_).status.answers.back();
+      const bool is_offered = std::ranges::count(accepted, verb) > 0;
+      EXPECT_EQ(answer.id, "offered");
+      EXPECT_EQ(answer.result, is_offered ? api::CommandResult::kDone : api::CommandResult::kRefused)
+          << ToString(answer) << "\n"
+          << Describe();
+      ++happened_[verb + (is_offered ? " offered" : " not offered")];
+    }
+  }
+
   void Check() {
     int weights = 0;
     for (const auto& placed : decision_.placement.versions) {
@@ -316,6 +336,7 @@ class History {
     CheckFinal();
     CheckOrder();
     CheckStableStaysLoaded();
+    if (Draw(4) == 0) CheckAcceptedCommands();
     callers_.CheckDecision(before_, decision_.status, model_.metadata.generation);
     for (const auto& node : observed_.nodes) AddHold(node.name);
   }
@@ -547,7 +568,21 @@ TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
                            "StrategyChanged",
                            "OutputRulesChanged",
                            "PromotedAtOnce",
-                           "Departing"}) {
+                           "Departing",
+                           "promote offered",
+                           "promote not offered",
+                           "resume offered",
+                           "resume not offered",
+                           "pause offered",
+                           "pause not offered",
+                           "abort offered",
+                           "abort not offered",
+                           "undo offered",
+                           "undo not offered",
+                           "retry offered",
+                           "retry not offered",
+                           "validate offered",
+                           "validate not offered"}) {
     EXPECT_GT(happened[what], 3) << what;
   }
 }

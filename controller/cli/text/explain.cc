@@ -1,11 +1,11 @@
 #include "controller/cli/text/explain.h"
 
 #include <algorithm>
-#include <set>
 
 #include "controller/api/units.h"
+#include "controller/cli/text/compared.h"
+#include "controller/cli/text/offers.h"
 #include "controller/cli/text/shadow.h"
-#include "controller/cli/text/table.h"
 #include "controller/cli/text/text.h"
 
 namespace longshore::cli::text {
@@ -13,54 +13,78 @@ namespace {
 
 using api::RolloutPhase;
 
-// The arguments by which a command names the object.
-std::string TargetOf(const api::Metadata& metadata) {
-  return metadata.namespace_ == "default" ? metadata.name : metadata.name + " -n " + metadata.namespace_;
+std::string Section(const std::string& title, const std::string& body) {
+  return body.empty() ? "" : "\n" + title + "\n" + body;
 }
 
-std::string Section(const std::string& title, const std::string& body) { return "\n" + title + "\n" + body; }
+std::string Line(const std::string& sentence) { return sentence.empty() ? "" : "  " + sentence + "\n"; }
 
-const api::HistoryEntry* LastOf(const api::ModelStatus& status, int64_t version) {
-  const auto found = std::find_if(status.history.rbegin(), status.history.rend(),
-                                  [&](const api::HistoryEntry& entry) { return entry.version == version; });
-  return found == status.history.rend() ? nullptr : &*found;
+const api::FailedVersion* FailureOf(const api::Model& model, int64_t version) {
+  const auto& failed = model.status.failed;
+  const auto found = std::ranges::find_if(failed.rbegin(), failed.rend(), [&](const api::FailedVersion& one) {
+    return one.version == version && one.generation == model.metadata.generation;
+  });
+  return found == failed.rend() ? nullptr : &*found;
 }
 
-const api::FailedVersion* FailureOf(const api::ModelStatus& status, int64_t version) {
-  const auto found = std::find_if(status.failed.rbegin(), status.failed.rend(),
-                                  [&](const api::FailedVersion& failed) { return failed.version == version; });
-  return found == status.failed.rend() ? nullptr : &*found;
+// Whether a rollout of this version is under way.
+bool IsRolledOut(const api::Model& model, int64_t version) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  return rollout.candidate == version && IsUnderWay(rollout.phase);
 }
 
-std::string WhyThisVersion(const api::Model& model, TimePoint now) {
-  const int64_t stable = model.status.stable_version;
-  if (stable == 0) return "  No version serves yet: the first one has to load and pass its checks.\n";
-  std::string text = fmt::format("  Version {} serves", stable);
-  const api::HistoryEntry* entry = LastOf(model.status, stable);
-  if (entry == nullptr) return text + ".\n";
-  return text + fmt::format(": {} {} ago. {}\n", entry->what, Age(entry->at, now), entry->message);
+std::string FailureText(const api::Model& model, const api::FailedVersion& failed, const std::string& place,
+                        TimePoint now) {
+  const bool lacked_memory = failed.reason == "NotEnoughMemory";
+  // Why the last rollout failed is in its verdict.
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const bool has_verdict = rollout.candidate == failed.version && rollout.verdict.reason == failed.reason;
+  const std::string why = has_verdict ? "see the verdict below." : failed.message;
+  return Line(fmt::format("Version {} failed {} ago ({}): {}", failed.version, Age(failed.at, now), failed.reason, why)) +
+         Line(fmt::format(
+             "It is tried again when {}its files or the manifest change, or after `{}`.",
+             lacked_memory ? "one of these nodes has enough memory (unload other versions or Models, or give the nodes "
+                             "more), when "
+                           : "",
+             CommandLine("retry", model.metadata, place)));
 }
 
-std::string WhyNotTheWanted(const api::Model& model, TimePoint now) {
-  const auto wanted = model.spec.version;
-  if (!wanted) return "  The manifest wants the latest version that the nodes find.\n";
-  if (*wanted == model.status.stable_version)
-    return fmt::format("  The manifest wants version {}: it is served.\n", *wanted);
-  std::string text = fmt::format("  The manifest wants version {}.\n", *wanted);
-  if (const api::FailedVersion* failed = FailureOf(model.status, *wanted)) {
-    text += fmt::format("  It failed {} ago ({}): {}\n", Age(failed->at, now), failed->reason, failed->message);
-    const bool lacked_memory = failed->reason == "NotEnoughMemory";
-    text +=
-        lacked_memory
-            ? "  It is tried again when one of these nodes has enough memory: unload other versions or Models, or give "
-              "the nodes more memory. "
-              "It is also tried again when its files or the manifest change, or after `longshore retry`.\n"
-            : "  It is not tried again until its files or the manifest change, or until `longshore retry`.\n";
-  } else if (model.status.rollout.candidate == *wanted && IsUnderWay(model.status.rollout.phase)) {
-    text += "  Its rollout is under way.\n";
-  } else if (model.status.observed_generation < model.metadata.generation) {
-    text += "  The controller has not processed this manifest yet. Is longshore-controller running?\n";
-  }
+std::string AskedText(const api::Model& model, const std::string& place, TimePoint now) {
+  const int64_t wanted = model.spec.version.value_or(model.status.rollout.candidate);
+  std::string text = model.spec.version ? Line(fmt::format("Version {}.", wanted))
+                                        : Line("The newest version that the nodes find: the manifest names none.");
+  if (model.status.observed_generation < model.metadata.generation)
+    return text + Line("The controller has not processed this manifest yet. Is longshore-controller running?");
+  const api::FailedVersion* failed = FailureOf(model, wanted);
+  if (failed == nullptr || IsRolledOut(model, wanted)) return text;
+  return text + FailureText(model, *failed, place, now);
+}
+
+const api::Condition* Find(const api::ModelStatus& status, std::string_view type) {
+  const auto found = std::ranges::find(status.conditions, type, &api::Condition::type);
+  return found == status.conditions.end() ? nullptr : &*found;
+}
+
+// "version 2 is ready" -> "Version 2 is ready."
+std::string Sentence(std::string text) {
+  if (text.empty()) return text;
+  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text.ends_with('.') ? text : text + ".";
+}
+
+std::string ServesText(const api::Model& model, TimePoint now) {
+  const api::ModelStatus& status = model.status;
+  const api::Condition* ready = Find(status, "Ready");
+  const std::string readiness = ready == nullptr ? "" : Line(Sentence(ready->message));
+  if (status.stable_version == 0) return Line("No version serves yet.") + readiness;
+  const double weight = IsUnderWay(status.rollout.phase) ? status.rollout.weight_percent : 0;
+  std::string text = Line(weight == 0 ? fmt::format("Version {} gets all requests.", status.stable_version)
+                                      : fmt::format("Version {} gets {} of the requests, and version {} gets {}.",
+                                                    status.stable_version, Percent(100 - weight),
+                                                    status.rollout.candidate, Percent(weight))) +
+                     readiness;
+  if (const api::HistoryEntry* began = BeganToServe(status))
+    text += Line(fmt::format("It began to serve {} ago ({}): {}", Age(began->at, now), began->what, began->message));
   return text;
 }
 
@@ -87,17 +111,41 @@ std::string StepReason(const api::Model& model, const api::Step& step, TimePoint
   }
   const Duration left = step.hold.value_or(model.spec.rollout.hold) - (now - rollout.step_started_at);
   if (left <= Duration(0)) return "The step waits for evidence.";
-  return fmt::format("The step is held for {}s more.", std::max<int64_t>(1, left / std::chrono::seconds(1)));
+  return fmt::format("The step lasts at least {} more.", api::RoughDuration(std::max(left, Duration(std::chrono::seconds(1)))));
 }
 
-// The reports of the nodes about a candidate that is not ready: the part after "; " in the message of the condition
-// Progressing.
-std::string NodeReportText(const api::ModelStatus& status) {
-  for (const api::Condition& condition : status.conditions) {
-    const size_t report = condition.type == "Progressing" ? condition.message.find("; ") : std::string::npos;
-    if (report != std::string::npos) return "  But " + condition.message.substr(report + 2) + "\n";
+// What happens in the phase, for a phase in which nodes load the candidate.
+std::string LoadingSentence(const api::Model& model) {
+  switch (model.status.rollout.phase) {
+    case RolloutPhase::kValidating:
+      return fmt::format("A node loads the version in a separate process (the rehearsal){}. It gets no requests yet.",
+                         model.spec.validation.golden_set.empty() ? " and warms it up"
+                                                                  : ", warms it up and runs its golden set");
+    case RolloutPhase::kLoading: return "Nodes load the version next to the one that serves.";
+    default: return "All nodes that should hold the version load it.";
   }
-  return "";
+}
+
+// Whether the present phase, or the weight of the present step, is still awaited by the progress deadline.
+bool HasDeadline(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  if (!IsUnderWay(rollout.phase) || !rollout.paused_reason.empty() || IsWithoutWeight(rollout.phase)) return false;
+  if (rollout.phase != RolloutPhase::kStep) return true;
+  const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
+  const auto& steps = model.spec.rollout.steps;
+  return index < steps.size() && steps[index].weight_percent != rollout.weight_percent;
+}
+
+// What holds the rollout up, and until when; "" if no node reports anything.
+std::string CauseLines(const api::Model& model, TimePoint now) {
+  const std::string cause = CauseOf(model);
+  if (cause.empty()) return "";
+  std::string text = Line("But " + cause + ".");
+  if (!HasDeadline(model)) return text;
+  const Duration left = model.status.rollout.step_started_at + model.spec.rollout.progress_deadline - now;
+  return text + Line(fmt::format("If this lasts {} more, the rollout ends (progressDeadline is {}).",
+                                 api::RoughDuration(std::max(left, Duration(std::chrono::seconds(1)))),
+                                 api::FormatDuration(model.spec.rollout.progress_deadline)));
 }
 
 // Returns "" unless the condition is False; otherwise `text`, in which {0} is its message and {1} its reason.
@@ -111,85 +159,75 @@ std::string TextIfFalse(const api::ModelStatus& status, std::string_view type,
 }
 
 // The repeated runs of the golden set; "" if the manifest asks for none.
-std::string GoldenSetText(const api::Model& model, const std::string& target) {
-  for (const api::Condition& condition : model.status.conditions) {
-    if (condition.type != "GoldenSetPasses") continue;
-    const std::string text = fmt::format("  Runs again every {}: {}.\n",
-                                         api::RoughDuration(model.spec.validation.golden_every), condition.message);
-    if (condition.reason == "Overdue")
-      return text +
-             fmt::format("  A busy node runs it only in idle slots. `longshore validate {}` shows what the nodes do.\n",
-                         target);
-    if (condition.status != "False") return text;
-    return text +
-           fmt::format("  No weight changes by itself. `longshore undo {}` returns to the version before.\n", target);
-  }
-  return "";
+std::string GoldenSetText(const api::Model& model, const std::string& place) {
+  const api::Condition* condition = Find(model.status, "GoldenSetPasses");
+  if (condition == nullptr) return "";
+  const std::string text = Line(fmt::format("Runs again every {}: {}.", api::RoughDuration(model.spec.validation.golden_every),
+                                            condition->message));
+  if (condition->reason == "Overdue")
+    return text + Line(fmt::format("A busy node runs it only in idle slots. `{}` shows what the nodes do.",
+                                   CommandLine("validate", model.metadata, place)));
+  if (condition->status != "False") return text;
+  std::string remedy = "No weight changes by itself.";
+  if (IsAccepted(model, "undo"))
+    remedy += fmt::format(" `{}` returns to the version before.", CommandLine("undo", model.metadata, place));
+  return text + Line(remedy);
+}
+
+// "2 -> 3, step 2 of 3 at 25 %" in words.
+std::string WhereText(const api::Model& model, TimePoint now) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const std::string time = Age(rollout.step_started_at, now);
+  const bool in_step = rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused;
+  if (!in_step) return fmt::format("It has been in the phase {} for {}.", RolloutPhaseName(rollout.phase), time);
+  return fmt::format("It has been in step {} of {} for {}: version {} gets {} of the requests.", rollout.step_index + 1,
+                     model.spec.rollout.steps.size(), time, rollout.candidate, Percent(rollout.weight_percent));
+}
+
+std::string EndedText(const api::RolloutStatus& rollout, TimePoint now) {
+  const std::string ago = Age(rollout.step_started_at, now) + " ago";
+  if (rollout.phase == RolloutPhase::kRolledBack)
+    return Line(fmt::format("The rollout of version {} ended {}: it was rolled back.", rollout.candidate, ago));
+  if (rollout.stable == 0)
+    return Line(fmt::format("Version {} became the first version {}.", rollout.candidate, ago));
+  return Line(fmt::format("Version {} replaced version {} {}.", rollout.candidate, rollout.stable, ago));
 }
 
 std::string RolloutText(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
-  if (rollout.phase == RolloutPhase::kNone) return "  There has been no rollout yet.\n";
-  if (!IsUnderWay(rollout.phase)) {
-    return fmt::format("  The last rollout, to version {}, is over: {}.\n", rollout.candidate,
-                       RolloutPhaseName(rollout.phase));
-  }
-  std::string text = fmt::format("  {}, started {} ago (this step {} ago)\n", RolloutInShort(model),
-                                 Age(rollout.started_at, now), Age(rollout.step_started_at, now));
-  const std::string reason = WaitReason(model, now);
-  if (!reason.empty()) text += "  " + reason + "\n";
-  return text + NodeReportText(model.status);
+  if (rollout.phase == RolloutPhase::kNone) return Line("There has been no rollout yet.");
+  if (!IsUnderWay(rollout.phase)) return EndedText(rollout, now);
+  const std::string what =
+      rollout.stable == 0 ? fmt::format("Version {} is to become the first version.", rollout.candidate)
+                          : fmt::format("Version {} is to replace version {}.", rollout.candidate, rollout.stable);
+  return Line(fmt::format("{} The rollout began {} ago.", what, Age(rollout.started_at, now))) +
+         Line(WhereText(model, now)) + Line(WaitReason(model, now)) + CauseLines(model, now);
 }
 
-std::string NumbersText(const api::Verdict& verdict) {
-  if (verdict.result.empty()) return "  No verdict yet.\n";
-  std::string text = "  " + verdict.result;
+// Why a rollout has a verdict about nothing.
+std::string NothingCompared(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  if (IsUnderWay(rollout.phase)) return fmt::format("None yet: version {} has had no requests.", rollout.candidate);
+  return fmt::format("None: version {} got all requests at once, without a comparison.", rollout.candidate);
+}
+
+std::string VerdictText(const api::Model& model) {
+  const api::Verdict& verdict = model.status.rollout.verdict;
+  if (verdict.result.empty()) return "";
+  if (verdict.reason == "NotStarted") return Line(NothingCompared(model));
+  std::string text = verdict.result;
   if (!verdict.reason.empty()) text += " (" + verdict.reason + ")";
   if (!verdict.message.empty()) text += ": " + verdict.message;
-  text += "\n";
-  if (verdict.numbers.empty()) return text;
-  Table table({"NUMBER", "VALUE"});
-  for (const auto& [name, value] : verdict.numbers) table.Add({name, fmt::format("{:g}", value)});
-  return text + table.Text(2);
-}
-
-// While the version that served before is warm.
-std::string UndoText(const api::Model& model, const std::string& target, TimePoint now) {
-  const api::RolloutStatus& rollout = model.status.rollout;
-  const Duration left = rollout.step_started_at + model.spec.rollout.keep_warm - now;
-  const bool is_warm = rollout.phase == RolloutPhase::kCompleted && rollout.stable != 0 && left > Duration(0);
-  if (!is_warm || rollout.undo_generation != 0) return "";
-  return fmt::format("  longshore undo {}      return to version {} at once; it stays loaded for {}s more\n", target,
-                     rollout.stable, left / std::chrono::seconds(1));
-}
-
-std::string CommandsText(const api::Model& model, const std::string& target, TimePoint now) {
-  const auto phase = model.status.rollout.phase;
-  std::string text;
-  if (IsUnderWay(phase)) {
-    const bool has_steps = model.spec.rollout.strategy == api::Strategy::kCanary;
-    text += fmt::format(
-        "  longshore promote {}   {}\n", target,
-        IsWithoutWeight(phase) && !has_steps ? "give the version all requests now" : "go to the next step now");
-    const bool by_command = model.status.rollout.paused_reason == "Command";
-    if (by_command) text += "  longshore resume " + target + "    continue as the evidence allows\n";
-    if (model.status.rollout.paused_reason.empty()) text += "  longshore pause " + target + "     keep this weight\n";
-    const int64_t stable = model.status.rollout.stable;
-    text += "  longshore abort " + target + "     " +
-            (stable == 0 ? "end the rollout" : "move all traffic back to version " + std::to_string(stable)) + "\n";
-  }
-  text += UndoText(model, target, now);
-  std::set<int64_t> wanted;
-  for (const auto& [_, version] : model.spec.version_labels) wanted.insert(version);
-  if (model.spec.version) wanted.insert(*model.spec.version);
-  for (const int64_t version : wanted) {
-    if (FailureOf(model.status, version) == nullptr) continue;
-    text += "  longshore retry " + target + "     try version " + std::to_string(version) + " again\n";
-  }
-  return text;
+  return Line(text) + OutlookText(model);
 }
 
 }  // namespace
+
+std::string CauseOf(const api::Model& model) {
+  const api::Condition* reconciling = Find(model.status, "Reconciling");
+  const bool is_under_way = IsUnderWay(model.status.rollout.phase);
+  return is_under_way && reconciling != nullptr && reconciling->status == "True" ? reconciling->message : "";
+}
 
 std::string WaitReason(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
@@ -197,34 +235,34 @@ std::string WaitReason(const api::Model& model, TimePoint now) {
   const auto& steps = model.spec.rollout.steps;
   if (!rollout.paused_reason.empty()) return PauseSentence(rollout.paused_reason);
   switch (rollout.phase) {
-    case RolloutPhase::kValidating: return "The version is being loaded and checked in a rehearsal process.";
-    case RolloutPhase::kLoading: return "The version is being loaded next to the one that serves.";
+    case RolloutPhase::kValidating:
+    case RolloutPhase::kLoading:
+    case RolloutPhase::kPromoting: return LoadingSentence(model);
     case RolloutPhase::kShadow:
     case RolloutPhase::kPreview: return WaitInPhase(model, now);
-    case RolloutPhase::kPromoting: return "The version is being loaded on all nodes that should hold it.";
     default: return index < steps.size() ? StepReason(model, steps[index], now) : "";
   }
 }
 
-std::string ExplainModel(const api::Model& model, TimePoint now) {
+std::string ExplainModel(const api::Model& model, TimePoint now, const std::string& place) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const std::string pairs =
+      PairsText(rollout) +
+      TextIfFalse(model.status, "PairsHaveRoom", "  Pairs have too little room ({1}): {0}\n");
   std::string text =
       fmt::format("Model {}/{} on fleet {}\n", model.metadata.namespace_, model.metadata.name, model.spec.fleet);
-  text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
-  text += Section("The rollout", RolloutText(model, now) +
+  text += Section("What the manifest asks for", AskedText(model, place, now));
+  text += Section("What serves", ServesText(model, now) +
                                      TextIfFalse(model.status, "NodesAvailable",
                                                  "  Nodes without a version that they should have: {0}\n") +
                                      TextIfFalse(model.status, "RulesApplied", "  But {0}\n"));
-  text += Section("The numbers", NumbersText(model.status.rollout.verdict));
-  const std::string pairs = PairsText(model.status.rollout) +
-                            TextIfFalse(model.status, "PairsHaveRoom", "  Pairs have too little room ({1}): {0}\n");
-  if (!pairs.empty()) text += Section("The pairs", pairs);
-  const std::string outputs = OutputsText(model.status.rollout);
-  if (!outputs.empty()) text += Section("The outputs", outputs);
-  const std::string target = TargetOf(model.metadata);
-  const std::string golden_set = GoldenSetText(model, target);
-  if (!golden_set.empty()) text += Section("The golden set", golden_set);
-  const std::string commands = CommandsText(model, target, now);
-  if (!commands.empty()) text += Section("What you can do", commands);
+  text += Section("The rollout", RolloutText(model, now));
+  text += Section("What was compared", ComparedText(model));
+  text += Section("The pairs", pairs);
+  text += Section("The outputs", OutputsText(rollout));
+  text += Section("The verdict", VerdictText(model));
+  text += Section("The golden set", GoldenSetText(model, place));
+  text += Section("What you can do now", OffersText(model, place, now));
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Explains why a version serves and why a rollout waits or has ended, with the numbers and the available commands.
+// Explains to a person what a Model serves and why, and what its rollout does.
 //
 // Pure, like text.h.
 #pragma once
@@ -10,9 +10,15 @@
 
 namespace longshore::cli::text {
 
-// Returns a sentence about what the rollout in progress waits for.
+// What the rollout in progress waits for.
 std::string WaitReason(const api::Model& model, TimePoint now);
 
-std::string ExplainModel(const api::Model& model, TimePoint now);
+// What the nodes report against the candidate of the rollout in progress, for example that its files are missing; "" if
+// they report nothing.
+std::string CauseOf(const api::Model& model);
+
+// What the manifest asks for, what serves, what the rollout has compared and decided, and what a user can do now.
+// `place`: see OffersText.
+std::string ExplainModel(const api::Model& model, TimePoint now, const std::string& place = "");
 
 }  // namespace longshore::cli::text

@@ -76,10 +76,15 @@ Report WithManifest(const api::Key& key, const Report& of_object, const HostSeen
   return {manifest.report.standing, manifest.file + ": " + manifest.report.why};
 }
 
+std::string RolloutWithCause(const api::Model& model) {
+  const std::string cause = CauseOf(model);
+  return RolloutInShort(model) + (cause.empty() ? "" : ": " + cause);
+}
+
 Report ReportWithoutManifest(const api::Model& model, const HostSeen& seen) {
   Report report = ByConditions(model.metadata, model.status, seen);
   if (report.standing == Standing::kFailed) return report;
-  if (IsUnderWay(model.status.rollout.phase)) return {Standing::kUnderWay, RolloutInShort(model)};
+  if (IsUnderWay(model.status.rollout.phase)) return {Standing::kUnderWay, RolloutWithCause(model)};
   const bool served = !model.spec.version || *model.spec.version == model.status.stable_version;
   if (report.standing == Standing::kAsWanted && !served)
     return {Standing::kUnderWay, fmt::format("version {} has not begun its rollout", *model.spec.version)};
@@ -92,7 +97,8 @@ std::string Line(const char* name, const std::string& text) {
 
 std::string VerdictText(const api::Model& model) {
   const api::Verdict& verdict = model.status.rollout.verdict;
-  if (!api::IsUnderWay(model.status.rollout.phase) || verdict.result.empty()) return "";
+  const bool has_none = verdict.result.empty() || verdict.reason == "NotStarted";
+  if (!api::IsUnderWay(model.status.rollout.phase) || has_none) return "";
   return fmt::format("{} ({}): {}", verdict.result, verdict.reason, verdict.message);
 }
 

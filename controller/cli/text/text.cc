@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "common/base/text.h"
 #include "controller/api/format.h"
+#include "controller/cli/text/explain.h"
 #include "controller/cli/text/shadow.h"
 #include "controller/cli/text/table.h"
 
@@ -91,7 +93,28 @@ std::string PauseInShort(const api::RolloutStatus& rollout) {
   return awaits_promote ? ", waits for promote" : ", paused";
 }
 
+// What has happened, or what holds the rollout up, in a few words.
+std::string NoteText(const api::Model& model, TimePoint now) {
+  constexpr size_t kCauseBytesMax = 100;
+  const api::ModelStatus& status = model.status;
+  if (IsUnderWay(status.rollout.phase)) {
+    const std::string cause = CauseOf(model);
+    return cause.empty() ? "rollout began " + Age(status.rollout.started_at, now) + " ago" : CutText(cause, kCauseBytesMax);
+  }
+  const api::Condition* stalled = Find(status.conditions, "Stalled");
+  if (stalled != nullptr && stalled->status == "True") return CutText(stalled->reason + ": " + stalled->message, kCauseBytesMax);
+  const api::HistoryEntry* began = BeganToServe(status);
+  return began == nullptr ? "-" : fmt::format("version {} began to serve {} ago", status.stable_version, Age(began->at, now));
+}
+
 }  // namespace
+
+const api::HistoryEntry* BeganToServe(const api::ModelStatus& status) {
+  const auto found = std::find_if(status.history.rbegin(), status.history.rend(), [&](const api::HistoryEntry& entry) {
+    return entry.version == status.stable_version && (entry.what == "Promoted" || entry.what == "Undone");
+  });
+  return found == status.history.rend() ? nullptr : &*found;
+}
 
 std::string Age(TimePoint at, TimePoint now) {
   if (at == TimePoint{}) return "-";
@@ -116,13 +139,11 @@ std::string RolloutInShort(const api::Model& model) {
 
 std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now) {
   if (models.empty()) return "No models. Apply a manifest: longshore apply -f model.yaml\n";
-  Table table({"NAMESPACE", "NAME", "FLEET", "SERVES", "WANTED", "READY", "ROLLOUT", "LAST"});
+  Table table({"NAMESPACE", "NAME", "FLEET", "SERVES", "WANTED", "READY", "ROLLOUT", "NOTE"});
   for (const api::Model& model : models) {
-    const auto& history = model.status.history;
-    const std::string last = history.empty() ? "-" : history.back().what + " " + Age(history.back().at, now) + " ago";
     table.Add({model.metadata.namespace_, model.metadata.name, model.spec.fleet,
                VersionText(model.status.stable_version), WantedText(model.spec), ReadyText(model.status.conditions),
-               RolloutInShort(model), last});
+               RolloutInShort(model), NoteText(model, now)});
   }
   return table.Text();
 }

@@ -19,6 +19,9 @@ std::string FleetsTable(const std::vector<api::ServingFleet>& fleets);
 std::string DescribeModel(const api::Model& model, TimePoint now);
 std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now);
 
+// The entry of the history about when the stable version got all requests; nullptr if it is not known any more.
+const api::HistoryEntry* BeganToServe(const api::ModelStatus& status);
+
 // Returns, for example, "2 -> 3, step 2 of 3 at 25 %"; "-" when no rollout is under way.
 std::string RolloutInShort(const api::Model& model);
 

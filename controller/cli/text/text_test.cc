@@ -67,10 +67,30 @@ api::Model RollingOut() {
   rollout.weight_percent = 25;
   rollout.started_at = Ago(40);
   rollout.step_started_at = Ago(12);
+  rollout.step_candidate_requests = 40;
   rollout.verdict = {.result = "Undecided",
                      .reason = "TooFewRequests",
                      .message = "60 of 100 requests",
-                     .numbers = {{"candidate_requests", 60}, {"e_errors", 0.75}}};
+                     .numbers = {{"candidateRequests", 100},
+                                 {"candidateErrors", 3},
+                                 {"candidateP50Ms", 11.3},
+                                 {"candidateP99Ms", 20.7},
+                                 {"stableRequests", 1900},
+                                 {"stableErrors", 19},
+                                 {"stableP50Ms", 10.4},
+                                 {"stableP99Ms", 19},
+                                 {"eErrors", 3},
+                                 {"eErrorsLimit", 222},
+                                 {"eErrorsProof", 0.4},
+                                 {"eLatency", 0.1},
+                                 {"eLatencyLimit", 222},
+                                 {"eLatencyProof", 4.5},
+                                 {"eProofLimit", 20},
+                                 {"errorDifferenceLow", -0.012},
+                                 {"errorDifferenceHigh", 0.052},
+                                 {"runTimeRatioLow", 0.98},
+                                 {"runTimeRatioHigh", 1.14}}};
+  model.status.accepted_commands = {"promote", "pause", "abort", "undo"};
   return model;
 }
 
@@ -80,7 +100,9 @@ api::Model Failed() {
   model.status.rollout.candidate = 3;
   model.status.rollout.verdict = {
       .result = "Fail", .reason = "GoldenSet", .message = "score 0.11 is below 0.95", .numbers = {}};
+  model.status.rollout.step_started_at = Ago(30);
   model.status.failed = {{3, "abc", 4, "GoldenSet", "score 0.11 is below 0.95", Ago(30)}};
+  model.status.accepted_commands = {"undo", "retry"};
   return model;
 }
 
@@ -121,7 +143,7 @@ TEST(Text, ModelsTableShowsServedAndWantedVersions) {
   api::Model fresh;
   fresh.metadata.name = "new";
   fresh.spec.fleet = "cpu";
-  ExpectGolden("models", ModelsTable({RollingOut(), Failed(), fresh}, kNow));
+  ExpectGolden("models", ModelsTable({RollingOut(), Stalled(), MakeAsWanted(), fresh}, kNow));
 }
 api::Model Shadowed() {
   api::Model model = RollingOut();
@@ -134,6 +156,9 @@ api::Model Shadowed() {
                                         {.output = "text", .measure = api::Measure::kEqual, .rows = 0.95}};
   api::RolloutStatus& rollout = model.status.rollout;
   rollout.phase = RolloutPhase::kShadow;
+  rollout.verdict.numbers = {{"pairs", 410}, {"pairsOnlyCandidateFailed", 2}, {"errorDifferenceLow", -1}};
+  rollout.verdict.numbers.insert({{"errorDifferenceHigh", 1}, {"eProofLimit", 20}});
+  rollout.step_candidate_requests = 350;
   rollout.step_index = 0;
   rollout.weight_percent = 0;
   auto analysis = analysis::Begin(model.spec, {});
@@ -230,7 +255,7 @@ TEST(Explain, AVersionThatLackedMemoryIsTriedAgainByItself) {
 
 TEST(Explain, AStepWaitsForItsNodesThenItsHoldThenForEvidence) {
   api::Model model = RollingOut();
-  EXPECT_NE(ExplainModel(model, kNow).find("is held for 18s more"), std::string::npos) << ExplainModel(model, kNow);
+  EXPECT_NE(ExplainModel(model, kNow).find("lasts at least 18 s more"), std::string::npos) << ExplainModel(model, kNow);
   model.status.rollout.step_started_at = Ago(31);
   EXPECT_NE(ExplainModel(model, kNow).find("waits for evidence"), std::string::npos);
   model.status.rollout.weight_percent = 5;
@@ -241,9 +266,62 @@ TEST(Explain, ACandidateThatIsNotReadyComesWithTheReportOfTheNodes) {
   api::Model model = RollingOut();
   model.status.rollout.phase = RolloutPhase::kValidating;
   model.status.conditions.push_back(
-      {"Progressing", "True", "Validating", "version 3 at 0%; node a: no directory of version 3 in /m", 4, Ago(9)});
-  EXPECT_NE(ExplainModel(model, kNow).find("  But node a: no directory of version 3 in /m\n"), std::string::npos)
-      << ExplainModel(model, kNow);
+      {"Reconciling", "True", "Validating", "node a: no directory of version 3 in /m", 4, Ago(9)});
+  EXPECT_THAT(ExplainModel(model, kNow),
+              HasSubstr("  But node a: no directory of version 3 in /m.\n"
+                        "  If this lasts 10 min more, the rollout ends (progressDeadline is 600s).\n"));
+  EXPECT_THAT(StatusTable({}, {model}), HasSubstr("2 -> 3, Validating: node a: no directory of version 3 in /m\n"));
+  EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("2 -> 3, Validating: node a: no directory of version 3 in /m\n"));
+  EXPECT_THAT(ModelsTable({model}, kNow), HasSubstr("2 -> 3, Validating   node a: no directory of version 3 in /m\n"));
+}
+
+TEST(Explain, NamesAGoldenSetOnlyIfTheManifestHasOne) {
+  api::Model model = RollingOut();
+  model.status.rollout.phase = RolloutPhase::kValidating;
+  EXPECT_THAT(ExplainModel(model, kNow), Not(HasSubstr("golden set")));
+  EXPECT_THAT(StatusOfModel(model, kNow), Not(HasSubstr("golden set")));
+  model.spec.validation.golden_set = "golden.tfrecord";
+  EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("warms it up and runs its golden set"));
+}
+
+TEST(Explain, OffersExactlyTheAcceptedCommandsAndOnlyForTheManifestThatTheControllerHasProcessed) {
+  api::Model model = RollingOut();
+  model.status.accepted_commands = {"abort", "undo"};
+  std::string text = ExplainModel(model, kNow, " --manifests /m");
+  EXPECT_THAT(text, HasSubstr("\nWhat you can do now\n  longshore abort digits -n vision --manifests /m   end the "
+                              "rollout; version 2 gets all requests\n"));
+  for (const char* refused : {"longshore promote", "longshore pause", "longshore undo", "longshore retry"})
+    EXPECT_THAT(text, Not(HasSubstr(refused)));
+  model.metadata.generation = 5;
+  EXPECT_THAT(ExplainModel(model, kNow), Not(HasSubstr("longshore abort")));
+}
+
+TEST(Explain, AFailureOfAnEarlierManifestOrBeforeTheRolloutUnderWayIsNotShown) {
+  api::Model model = RollingOut();
+  model.status.failed = {{3, "abc", 4, "Aborted", "aborted by command", Ago(300)}};
+  EXPECT_THAT(ExplainModel(model, kNow), AllOf(Not(HasSubstr("tried again")), Not(HasSubstr("retry"))));
+  model = Failed();
+  model.status.failed[0].generation = 3;
+  EXPECT_THAT(ExplainModel(model, kNow), Not(HasSubstr("tried again")));
+}
+
+TEST(Explain, ARolloutThatComparedNothingHasNoVerdict) {
+  api::Model model = MakeAsWanted();
+  model.status.rollout.phase = RolloutPhase::kCompleted;
+  model.status.rollout.candidate = 3;
+  model.status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
+  EXPECT_THAT(ExplainModel(model, kNow),
+              AllOf(HasSubstr("The verdict\n  None: version 3 got all requests at once, without a comparison.\n"),
+                    Not(HasSubstr("Undecided"))));
+}
+
+TEST(Text, ATableOfModelsSaysWhyAVersionFailedAndNothingOfItOnceAnotherIsWanted) {
+  api::Model model = Stalled();
+  EXPECT_THAT(ModelsTable({model}, kNow), HasSubstr("GoldenSet: version 3 failed: score 0.11 is below 0.95\n"));
+  model.spec.version = 2;
+  model.status.conditions.back().status = "False";
+  model.status.history.push_back({Ago(30), 3, "RolledBack", "version 3: GoldenSet"});
+  EXPECT_THAT(ModelsTable({model}, kNow), AllOf(HasSubstr("version 2 began to serve 15m ago\n"), Not(HasSubstr("RolledBack"))));
 }
 
 TEST(Explain, OffersUndoWhileTheVersionBeforeIsWarm) {
@@ -253,13 +331,11 @@ TEST(Explain, OffersUndoWhileTheVersionBeforeIsWarm) {
   model.status.rollout.stable = 2;
   model.status.rollout.candidate = 3;
   model.status.rollout.step_started_at = Ago(60);
-  EXPECT_NE(ExplainModel(model, kNow)
-                .find("  longshore undo digits -n vision      return to version 2 at once; it "
-                      "stays loaded for 540s more\n"),
-            std::string::npos)
-      << ExplainModel(model, kNow);
+  model.status.accepted_commands = {"undo"};
+  EXPECT_THAT(ExplainModel(model, kNow),
+              HasSubstr("  longshore undo digits -n vision   return to version 2 at once; it stays loaded for 9 min more\n"));
   model.spec.rollout.keep_warm = std::chrono::seconds(60);
-  EXPECT_EQ(ExplainModel(model, kNow).find("longshore undo"), std::string::npos);
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("return to version 2 by a rollout without steps"));
 }
 
 TEST(DescribeModel, ShowsTheCommandsThatWaitAndTheLastAnswer) {
@@ -279,6 +355,7 @@ TEST(Explain, APausedRolloutSaysWhyAndOffersResume) {
   api::Model model = RollingOut();
   model.status.rollout.phase = RolloutPhase::kPaused;
   model.status.rollout.paused_reason = "Command";
+  model.status.accepted_commands = {"resume", "abort"};
   const std::string text = ExplainModel(model, kNow);
   EXPECT_NE(text.find("The rollout is paused by a command"), std::string::npos);
   EXPECT_NE(text.find("longshore resume digits -n vision"), std::string::npos);

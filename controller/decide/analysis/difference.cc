@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "common/base/error.h"
 #include "controller/decide/analysis/pairs.h"
 
 namespace longshore::analysis {
@@ -82,6 +83,22 @@ Interval RateDifference::At(double confidence) const {
 double RateDifference::Detectable(double alpha) const {
   if (weight == 0) return 1;
   return std::min(1.0, (SumBound(variance, 2 * alpha) + kQuantileOfPower * std::sqrt(variance)) / weight);
+}
+
+std::string TwoDigits(double number) {
+  constexpr double kDecimalsMax = 6;
+  if (number <= 0) return "0";
+  const double decimals = std::clamp(1 - std::floor(std::log10(number)), 0.0, kDecimalsMax);
+  return fmt::format("{:.{}f}", number, static_cast<int>(decimals));
+}
+
+std::string RatioText(double ratio) {
+  return fmt::format("{} % {}", TwoDigits(100 * std::abs(ratio - 1)), ratio < 1 ? "shorter" : "longer");
+}
+
+std::optional<double> EvidenceNeeded(double e, double limit) {
+  constexpr double kGrownMin = 1.5;
+  return e > kGrownMin ? std::optional(std::log(limit) / std::log(e)) : std::nullopt;
 }
 
 }  // namespace longshore::analysis

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "common/statistics/evalue.h"
 #include "controller/decide/analysis/histogram.h"
@@ -47,5 +49,14 @@ Interval MedianOfRatios(const Buckets& ratio_buckets, double confidence);
 
 // The bound that a sum with this variance stays within at all times, on both sides, with the probability 1 - alpha.
 double SumBound(double variance, double alpha);
+
+// The number with two digits, without an exponent: "0.021", "2.1", "210".
+std::string TwoDigits(double number);
+// A ratio of two run times: "2.1 % shorter", "14 % longer".
+std::string RatioText(double ratio);
+
+// How many times the evidence so far an e-value needs to reach its limit, if it goes on growing as it has so far; at most
+// 1 if it has reached it, nullopt if it has hardly grown.
+std::optional<double> EvidenceNeeded(double e, double limit);
 
 }  // namespace longshore::analysis

@@ -90,13 +90,6 @@ std::string OutputsText(const Seen& seen) {
   return text;
 }
 
-// How many times the evidence so far a proof needs, from how fast the e-value has grown; nullopt if it has hardly
-// grown.
-std::optional<double> EvidenceNeeded(double e) {
-  constexpr double kGrownMin = 1.5;
-  return e > kGrownMin ? std::optional(std::log(1 / kAlphaProof) / std::log(e)) : std::nullopt;
-}
-
 // What the step counts, over the whole rollout.
 int64_t CountOf(const Seen& seen, const api::Rollout& rollout, const StepFacts& step) {
   return step.without_weight ? seen.candidate.pairs.pairs : RequestsOf(seen.candidate, rollout);
@@ -112,7 +105,7 @@ std::optional<Duration> TimeToProof(const Seen& seen, const api::Rollout& rollou
   double needed = 0;
   const auto add = [&](bool enabled, double e) {
     if (!enabled || IsProven(e)) return true;
-    const std::optional<double> times = EvidenceNeeded(e);
+    const std::optional<double> times = EvidenceNeeded(e, 1 / kAlphaProof);
     if (times) needed = std::max(needed, (*times - 1) * seen_so_far);
     return times.has_value();
   };

@@ -24,22 +24,10 @@ double Share(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// The number with two digits, without an exponent: "0.021", "2.1", "210".
-std::string TwoDigits(double number) {
-  constexpr double kDecimalsMax = 6;
-  if (number <= 0) return "0";
-  const double decimals = std::clamp(1 - std::floor(std::log10(number)), 0.0, kDecimalsMax);
-  return fmt::format("{:.{}f}", number, static_cast<int>(decimals));
-}
-
 // "0.21 percentage points lower".
 std::string PointsText(double difference) {
   return fmt::format("{} percentage points {}", TwoDigits(100 * std::abs(difference)),
                      difference < 0 ? "lower" : "higher");
-}
-
-std::string RatioText(double ratio) {
-  return fmt::format("{} % {}", TwoDigits(100 * std::abs(ratio - 1)), ratio < 1 ? "shorter" : "longer");
 }
 
 void AddPairNumbers(const Seen& seen, std::map<std::string, double>& numbers) {

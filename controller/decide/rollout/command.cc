@@ -1,8 +1,10 @@
 #include "controller/decide/rollout/command.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "common/base/text.h"
@@ -38,20 +40,28 @@ void PromoteFromShadow(Draft& draft) {
   draft.SetPhase(has_steps ? RolloutPhase::kStep : RolloutPhase::kPromoting);
 }
 
-Outcome PromoteStep(Draft& draft) {
-  api::RolloutStatus& rollout = draft.rollout();
+// Why the manifest keeps the rollout paused, whatever a user commands; "" if it does not.
+std::string WhyHeldBySpec(const Draft& draft) {
+  return draft.policy().paused ? "spec.rollout.paused is true: change the manifest" : "";
+}
+
+std::string WhyNoPromote(const Draft& draft, const api::Command&) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
   const bool in_step = rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused;
-  const bool without_weight = IsWithoutWeight(rollout.phase);
-  if (!without_weight && (!in_step || rollout.weight_percent == 0)) {
-    return Refused(
-        fmt::format("the phase of the rollout is {}: promote works only in a step in which the new version gets "
-                    "requests, and in the phases Shadow and Preview",
-                    api::RolloutPhaseName(rollout.phase)));
+  if (!IsWithoutWeight(rollout.phase) && (!in_step || rollout.weight_percent == 0)) {
+    return fmt::format(
+        "the phase of the rollout is {}: promote works only in a step in which the new version gets requests, and in "
+        "the phases Shadow and Preview",
+        api::RolloutPhaseName(rollout.phase));
   }
-  if (draft.policy().paused) return Refused("spec.rollout.paused is true: change the manifest");
-  if (without_weight) {
+  return WhyHeldBySpec(draft);
+}
+
+std::string PromoteStep(Draft& draft, const api::Command&) {
+  api::RolloutStatus& rollout = draft.rollout();
+  if (IsWithoutWeight(rollout.phase)) {
     PromoteFromShadow(draft);
-    return Done();
+    return "";
   }
   const bool last = rollout.step_index + 1 >= static_cast<int>(draft.policy().steps.size());
   if (last) NoteMissingProof(draft);
@@ -61,34 +71,67 @@ Outcome PromoteStep(Draft& draft) {
   draft.SetPhase(last ? RolloutPhase::kPromoting : RolloutPhase::kStep);
   draft.Record("PromotedByCommand",
                fmt::format("version {} continues from {:g}%", rollout.candidate, rollout.weight_percent));
-  return Done();
+  return "";
 }
 
-Outcome Pause(Draft& draft) {
-  if (!IsUnderWay(draft.rollout().phase)) return Refused("no rollout is under way");
-  if (draft.rollout().paused_by_command) return Refused("the rollout is already paused");
+std::string WhyNoPause(const Draft& draft, const api::Command&) {
+  if (!IsUnderWay(draft.status().rollout.phase)) return "no rollout is under way";
+  return draft.status().rollout.paused_by_command ? "the rollout is already paused" : "";
+}
+
+std::string Pause(Draft& draft, const api::Command&) {
   draft.rollout().paused_by_command = true;
-  return Done();
+  return "";
 }
 
-Outcome Resume(Draft& draft) {
-  if (draft.policy().paused) return Refused("spec.rollout.paused is true: change the manifest");
-  if (!draft.rollout().paused_by_command)
-    return Refused(
-        "the rollout is not paused by a command; promote ends a step with `pause: Manual`, and the phases Shadow and "
-        "Preview");
+std::string WhyNoResume(const Draft& draft, const api::Command&) {
+  if (const std::string why = WhyHeldBySpec(draft); !why.empty()) return why;
+  if (draft.status().rollout.paused_by_command) return "";
+  return "the rollout is not paused by a command; promote ends a step with `pause: Manual`, and the phases Shadow and "
+         "Preview";
+}
+
+std::string Resume(Draft& draft, const api::Command&) {
   draft.rollout().paused_by_command = false;
-  return Done();
+  return "";
 }
 
-Outcome Retry(Draft& draft) {
+// The versions that the spec names and that are not tried because they have failed.
+std::set<int64_t> FailedOfSpec(const Draft& draft) {
   std::set<int64_t> wanted;
   for (const auto& [_, version] : draft.spec().version_labels) wanted.insert(version);
   if (const auto target = draft.Target()) wanted.insert(*target);
   std::erase_if(wanted, [&](int64_t version) { return draft.FailureOf(version) == nullptr; });
-  if (wanted.empty()) return Refused("no version that the spec names has failed");
-  for (const int64_t version : wanted) draft.Forget(version);
-  return Done();
+  return wanted;
+}
+
+std::string WhyNoRetry(const Draft& draft, const api::Command&) {
+  return FailedOfSpec(draft).empty() ? "no version that the spec names has failed" : "";
+}
+
+std::string Retry(Draft& draft, const api::Command&) {
+  for (const int64_t version : FailedOfSpec(draft)) draft.Forget(version);
+  return "";
+}
+
+// A command, why it would be refused, and what it does.
+struct Handler {
+  std::string_view verb;
+  std::string (*why_refused)(const Draft& draft, const api::Command& command);
+  std::string (*execute)(Draft& draft, const api::Command& command);
+};
+constexpr std::array<Handler, 7> kHandlers = {{{"promote", WhyNoPromote, PromoteStep},
+                                               {"resume", WhyNoResume, Resume},
+                                               {"pause", WhyNoPause, Pause},
+                                               {"abort", WhyNoAbort, Abort},
+                                               {"undo", WhyNoUndo, Undo},
+                                               {"retry", WhyNoRetry, Retry},
+                                               {"validate", WhyNoValidate, ValidateStable}}};
+
+// Returns nullptr if there is no such command.
+const Handler* HandlerOf(const api::Command& command) {
+  const auto* const found = std::ranges::find(kHandlers, command.verb, &Handler::verb);
+  return found == kHandlers.end() ? nullptr : found;
 }
 
 // Why the command is not for the present rollout; "" if it is.
@@ -108,18 +151,6 @@ std::string WhyOutdated(const Draft& draft, const api::Command& command) {
     return fmt::format("the command was for step {}, but the rollout is at step {}", command.step, rollout.step_index);
   }
   return "";
-}
-
-Outcome Do(Draft& draft, const api::Command& command) {
-  if (const std::string why = WhyOutdated(draft, command); !why.empty()) return Refused(why);
-  if (command.verb == "promote") return PromoteStep(draft);
-  if (command.verb == "abort") return Abort(draft);
-  if (command.verb == "pause") return Pause(draft);
-  if (command.verb == "resume") return Resume(draft);
-  if (command.verb == "retry") return Retry(draft);
-  if (command.verb == "undo") return Undo(draft, command);
-  if (command.verb == "validate") return ValidateStable(draft, command);
-  return Refused("the commands are promote, abort, pause, resume, retry, undo and validate");
 }
 
 // Abort and undo give requests back to a version that is known to be good.
@@ -161,10 +192,30 @@ void PutBack(Draft& draft, std::vector<api::Command>::const_iterator from,
 
 }  // namespace
 
-Outcome Abort(Draft& draft) {
-  if (!IsUnderWay(draft.rollout().phase)) return Refused("no rollout is under way");
+std::string WhyNoAbort(const Draft& draft, const api::Command&) {
+  return IsUnderWay(draft.status().rollout.phase) ? "" : "no rollout is under way";
+}
+
+std::string Abort(Draft& draft, const api::Command&) {
   draft.RollBack("Aborted", "aborted by command", true);
-  return Done();
+  return "";
+}
+
+std::string WhyRefused(const Draft& draft, const api::Command& command) {
+  if (const std::string why = WhyOutdated(draft, command); !why.empty()) return why;
+  const Handler* handler = HandlerOf(command);
+  if (handler == nullptr) return "the commands are promote, abort, pause, resume, retry, undo and validate";
+  return handler->why_refused(draft, command);
+}
+
+void DescribeCommands(Draft& draft) {
+  std::vector<std::string> accepted;
+  for (const Handler& handler : kHandlers) {
+    api::Command command = api::CommandFor(std::string(handler.verb), draft.generation(), draft.status());
+    command.id = "any";
+    if (WhyRefused(draft, command).empty()) accepted.push_back(command.verb);
+  }
+  draft.status().accepted_commands = std::move(accepted);
 }
 
 void TakeCommands(Draft& draft) {
@@ -178,13 +229,15 @@ void TakeCommands(Draft& draft) {
              fmt::format("the command {} was given after it", std::prev(last_back)->verb), draft.now());
       continue;
     }
-    const Outcome outcome = Do(draft, *command);
-    Answer(draft.status(), *command, outcome.is_done ? api::CommandResult::kDone : api::CommandResult::kRefused,
-           outcome.message, draft.now());
+    const std::string why_refused = WhyRefused(draft, *command);
+    const std::string message = why_refused.empty() ? HandlerOf(*command)->execute(draft, *command) : why_refused;
+    Answer(draft.status(), *command, why_refused.empty() ? api::CommandResult::kDone : api::CommandResult::kRefused,
+           message, draft.now());
   }
 }
 
 void RefuseCommands(api::ModelStatus& status, const std::string& why, TimePoint now) {
+  status.accepted_commands.clear();
   for (const api::Command& command : TakeQueue(status)) {
     Answer(status, command, api::CommandResult::kRefused, why, now);
   }

@@ -2,6 +2,7 @@
 
 #include "controller/api/sentences.h"
 #include "controller/decide/rollout/bad_nodes.h"
+#include "controller/decide/rollout/command.h"
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/golden_set.h"
 #include "controller/decide/rollout/pairs.h"
@@ -125,8 +126,10 @@ void DescribeProgress(Draft& draft) {
                                       : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent,
                                                     draft.ReportsFor(rollout.candidate));
   SetCondition(draft, "Progressing", resting ? "False" : "True", phase, message);
-  // For tools that follow kstatus: Reconciling is True until the object matches its spec.
-  SetCondition(draft, "Reconciling", resting ? "False" : "True", phase, "");
+  // For tools that follow kstatus: Reconciling is True until the object matches its spec. Its message is what holds the
+  // rollout up.
+  SetCondition(draft, "Reconciling", resting ? "False" : "True", phase,
+               resting ? "" : draft.ReportsOn(rollout.candidate));
   const auto source = draft.FindSourceProblem();
   if (resting && source && (source->is_on_no_node || source->reason == "OtherSource"))
     return DescribeBlocked(draft, *source);
@@ -152,6 +155,7 @@ void Describe(Draft& draft) {
   DescribeRules(draft);
   DescribeGoldenSet(draft);
   DescribePairs(draft);
+  DescribeCommands(draft);
 }
 
 }  // namespace longshore::rollout

@@ -247,7 +247,7 @@ void Draft::RecordOf(int64_t version, const std::string& what, const std::string
   events_.push_back({warning, what, text, status_.rollout.weight_percent});
 }
 
-std::string Draft::ReportsFor(int64_t version) const {
+std::string Draft::ReportsOn(int64_t version) const {
   std::vector<api::Sentence> reports;
   for (const NodeSeen* node : nodes_) {
     const auto seen = node->versions.find(version);
@@ -256,7 +256,12 @@ std::string Draft::ReportsFor(int64_t version) const {
     if (seen->second.message.empty()) continue;
     reports.push_back({fmt::format("node {}: ", node->name), seen->second.message});
   }
-  return reports.empty() ? "" : "; " + api::JoinSentences(reports);
+  return api::JoinSentences(reports);
+}
+
+std::string Draft::ReportsFor(int64_t version) const {
+  const std::string reports = ReportsOn(version);
+  return reports.empty() ? "" : "; " + reports;
 }
 
 void Draft::SetPhase(api::RolloutPhase phase) {

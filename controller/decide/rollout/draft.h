@@ -36,8 +36,10 @@ class Draft {
   // The departing nodes on which the version is ready.
   std::vector<std::string> ReadyOnDeparting(int64_t version) const;
   int ReadyNodes(int64_t version) const { return static_cast<int>(NodesIn(version, NodeState::kReady).size()); }
-  // The messages of nodes on which a version is not ready, as a suffix for a sentence: "; node a: no directory of
-  // version 2 in /m". "" if there are none. The length is limited as in api::JoinSentences.
+  // The messages of nodes on which a version is not ready: "node a: no directory of version 2 in /m". "" if there are
+  // none. The length is limited as in api::JoinSentences.
+  std::string ReportsOn(int64_t version) const;
+  // The same as a suffix for a sentence: with "; " before it, unless it is "".
   std::string ReportsFor(int64_t version) const;
   // Chooses `count` nodes for a version: first nodes that have it already, so that nothing moves without need; then,
   // for a candidate, nodes that have stable; then the nodes nearest to the model by hash, which spreads models over the
@@ -111,7 +113,7 @@ class Draft {
 // commands are for the next decision.
 void TakeCommands(Draft& draft);
 
-// Sets the conditions, node summary, pinned digests and observed generation.
+// Sets the conditions, node summary, pinned digests, accepted commands and observed generation.
 void Describe(Draft& draft);
 
 Placement PlacementOf(Draft& draft);

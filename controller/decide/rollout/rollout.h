@@ -15,6 +15,8 @@
 // Pure: the same input always gives the same decision. What must survive a restart is in ModelStatus.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/base/clock.h"
@@ -30,6 +32,9 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
 
 // Why Decide does not start a rollout; "" if it does, or if a rollout is under way.
 std::string WhyNoRollout(const api::Model& model, const Observed& observed, TimePoint now);
+
+// The version that served before the stable one, to which the command undo returns; nullopt if none did.
+std::optional<int64_t> PreviousOf(const api::ModelStatus& status);
 
 // The placement that follows from the current status alone. Used while a new decision cannot be stored.
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);

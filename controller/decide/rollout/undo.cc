@@ -4,6 +4,7 @@
 
 #include "controller/decide/rollout/command.h"
 #include "controller/decide/rollout/phases.h"
+#include "controller/decide/rollout/rollout.h"
 
 namespace longshore::rollout {
 namespace {
@@ -25,18 +26,6 @@ bool ServesByUndo(const api::ModelStatus& status) {
   return last != status.history.rend() && last->what == kUndone && last->version == status.stable_version;
 }
 
-// The version that served before the stable one; nullopt if there was none.
-std::optional<int64_t> PreviousOf(const api::ModelStatus& status) {
-  const int64_t stable = status.stable_version;
-  const api::RolloutStatus& rollout = status.rollout;
-  if (rollout.phase == RolloutPhase::kCompleted && rollout.stable != stable && rollout.stable != 0)
-    return rollout.stable;
-  const auto served = std::ranges::find_if(
-      status.history.rbegin(), status.history.rend(),
-      [&](const api::HistoryEntry& entry) { return IsAboutServing(entry) && entry.version != stable; });
-  return served == status.history.rend() ? std::nullopt : std::optional(served->version);
-}
-
 // Why the Model cannot return to this version; "" if it can.
 std::string WhyNotTo(const Draft& draft, int64_t version) {
   if (version == draft.status().stable_version) return fmt::format("version {} serves already", version);
@@ -45,10 +34,19 @@ std::string WhyNotTo(const Draft& draft, int64_t version) {
       "version {} has not served yet, as far as the history shows; name it in the manifest to roll it out", version);
 }
 
+// What the command undo would do.
+struct UndoPlan {
+  enum class How { kEndRollout, kAtOnce, kByRollout };
+  How how = How::kEndRollout;
+  int64_t to = 0;         // The version that is to serve.
+  std::string refused{};  // Why nothing is done; "": it is done.
+};
+UndoPlan Refused(std::string why) { return {.refused = std::move(why)}; }
+
 // While a rollout is under way. If two people give the command undo, the second one must not end the rollout that the
 // first one has begun.
-Outcome EndRollout(Draft& draft, const api::Command& command) {
-  const api::RolloutStatus rollout = draft.rollout();
+UndoPlan PlanToEndRollout(const Draft& draft, const api::Command& command) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
   if (IsUndo(draft) && command.to != rollout.stable) {
     return Refused(
         fmt::format("the rollout to version {} by an earlier undo is under way; abort ends it", rollout.candidate));
@@ -58,10 +56,15 @@ Outcome EndRollout(Draft& draft, const api::Command& command) {
         "the rollout of version {} is under way: undo ends it and returns to version {}, and to no other version",
         rollout.candidate, rollout.stable));
   }
-  const Outcome outcome = Abort(draft);
-  if (!outcome.is_done) return outcome;
-  const std::string ended = fmt::format("the rollout of version {} has ended", rollout.candidate);
-  return Done(rollout.stable == 0 ? ended : fmt::format("{}; version {} serves all requests", ended, rollout.stable));
+  return {.how = UndoPlan::How::kEndRollout, .to = rollout.stable};
+}
+
+std::string EndRollout(Draft& draft, const api::Command& command) {
+  const int64_t candidate = draft.rollout().candidate;
+  const int64_t stable = draft.rollout().stable;
+  Abort(draft, command);
+  const std::string ended = fmt::format("the rollout of version {} has ended", candidate);
+  return stable == 0 ? ended : fmt::format("{}; version {} serves all requests", ended, stable);
 }
 
 // Half of the nodes are enough, as in LostItsNodes: the others forward requests until they have loaded the version.
@@ -76,7 +79,7 @@ bool IsKept(const Draft& draft, int64_t version) {
   return (warm && warm->version == version) || draft.IsLabelled(version);
 }
 
-Outcome ReturnAtOnce(Draft& draft, int64_t to) {
+std::string ReturnAtOnce(Draft& draft, int64_t to) {
   api::RolloutStatus& rollout = draft.rollout();
   const int64_t left = draft.status().stable_version;
   draft.Forget(to);
@@ -89,21 +92,25 @@ Outcome ReturnAtOnce(Draft& draft, int64_t to) {
   rollout.verdict = {"Fail", kUndone, fmt::format("version {} was undone by command", left), {}};
   draft.SetPhase(RolloutPhase::kRolledBack);
   NoteUndo(draft, left, to);
-  return Done(
-      fmt::format("version {} serves all requests; version {} stays loaded for a while, and is rolled out again only "
-                  "after a change of the manifest or the command retry",
-                  to, left));
+  return fmt::format(
+      "version {} serves all requests; version {} stays loaded for a while, and is rolled out again only after a change "
+      "of the manifest or the command retry",
+      to, left);
 }
 
-// The version keeps the files that it had when it served.
-Outcome ReturnByRollout(Draft& draft, int64_t to) {
-  api::ModelStatus& status = draft.status();
+UndoPlan PlanRollout(const Draft& draft, int64_t to) {
   if (draft.policy().paused) return Refused("spec.rollout.paused is true: change the manifest");
   if (draft.NodesCount() == 0) return Refused(fmt::format("fleet {} has no nodes", draft.spec().fleet));
-  if (!status.sources.contains(to) && !draft.spec().source_sha256.empty()) {
+  if (!draft.status().sources.contains(to) && !draft.spec().source_sha256.empty()) {
     return Refused(fmt::format(
         "the archive of version {} is not known any more; name it in the manifest: source and version", to));
   }
+  return {.how = UndoPlan::How::kByRollout, .to = to};
+}
+
+// The version keeps the files that it had when it served.
+std::string ReturnByRollout(Draft& draft, int64_t to) {
+  api::ModelStatus& status = draft.status();
   const auto source = status.sources.extract(to);
   const auto digest = status.digests.extract(to);
   const int ready = draft.ReadyNodes(to);
@@ -112,13 +119,46 @@ Outcome ReturnByRollout(Draft& draft, int64_t to) {
   if (source) status.sources[to] = source.mapped();
   if (digest) status.digests[to] = digest.mapped();
   draft.rollout().undo_generation = draft.generation();
-  return Done(fmt::format(
+  return fmt::format(
       "version {} is not kept warm ({} of {} nodes have it), so a rollout to it has begun, without steps but "
       "with rehearsal and golden set; version {} serves until then",
-      to, ready, draft.StableNodes(), left));
+      to, ready, draft.StableNodes(), left);
+}
+
+UndoPlan PlanUndo(const Draft& draft, const api::Command& command) {
+  const api::ModelStatus& status = draft.status();
+  const bool is_under_way = IsUnderWay(status.rollout.phase);
+  const int64_t leaves = is_under_way ? status.rollout.candidate : status.stable_version;
+  if (command.from != 0 && command.from != leaves) {
+    return Refused(fmt::format("the command was to leave version {}, but version {} {}", command.from, leaves,
+                               is_under_way ? "is being rolled out" : "serves"));
+  }
+  if (is_under_way) return PlanToEndRollout(draft, command);
+  if (status.stable_version == 0) return Refused("no version has served yet");
+  if (command.to == 0 && ServesByUndo(status)) {
+    return Refused(fmt::format(
+        "version {} serves because of an earlier undo; to go forward again, use retry, or name the version with --to",
+        status.stable_version));
+  }
+  const std::optional<int64_t> to = command.to != 0 ? command.to : PreviousOf(status);
+  if (!to) return Refused(fmt::format("no version served before version {}", status.stable_version));
+  if (std::string why = WhyNotTo(draft, *to); !why.empty()) return Refused(std::move(why));
+  if (IsKept(draft, *to) && IsReadyOnEnoughNodes(draft, *to)) return {.how = UndoPlan::How::kAtOnce, .to = *to};
+  return PlanRollout(draft, *to);
 }
 
 }  // namespace
+
+std::optional<int64_t> PreviousOf(const api::ModelStatus& status) {
+  const int64_t stable = status.stable_version;
+  const api::RolloutStatus& rollout = status.rollout;
+  if (rollout.phase == RolloutPhase::kCompleted && rollout.stable != stable && rollout.stable != 0)
+    return rollout.stable;
+  const auto served = std::ranges::find_if(
+      status.history.rbegin(), status.history.rend(),
+      [&](const api::HistoryEntry& entry) { return IsAboutServing(entry) && entry.version != stable; });
+  return served == status.history.rend() ? std::nullopt : std::optional(served->version);
+}
 
 bool IsUndo(const Draft& draft) {
   const api::RolloutStatus& rollout = draft.status().rollout;
@@ -133,26 +173,17 @@ void NoteUndo(Draft& draft, int64_t left, int64_t to) {
                  true);
 }
 
-Outcome Undo(Draft& draft, const api::Command& command) {
-  const api::ModelStatus& status = draft.status();
-  const bool is_under_way = IsUnderWay(status.rollout.phase);
-  const int64_t leaves = is_under_way ? status.rollout.candidate : status.stable_version;
-  if (command.from != 0 && command.from != leaves) {
-    return Refused(fmt::format("the command was to leave version {}, but version {} {}", command.from, leaves,
-                               is_under_way ? "is being rolled out" : "serves"));
+std::string WhyNoUndo(const Draft& draft, const api::Command& command) { return PlanUndo(draft, command).refused; }
+
+std::string Undo(Draft& draft, const api::Command& command) {
+  const UndoPlan plan = PlanUndo(draft, command);
+  CHECK(plan.refused.empty());
+  switch (plan.how) {
+    case UndoPlan::How::kEndRollout: return EndRollout(draft, command);
+    case UndoPlan::How::kAtOnce: return ReturnAtOnce(draft, plan.to);
+    case UndoPlan::How::kByRollout: break;
   }
-  if (is_under_way) return EndRollout(draft, command);
-  if (status.stable_version == 0) return Refused("no version has served yet");
-  if (command.to == 0 && ServesByUndo(status)) {
-    return Refused(fmt::format(
-        "version {} serves because of an earlier undo; to go forward again, use retry, or name the version with --to",
-        status.stable_version));
-  }
-  const std::optional<int64_t> to = command.to != 0 ? command.to : PreviousOf(status);
-  if (!to) return Refused(fmt::format("no version served before version {}", status.stable_version));
-  if (const std::string why = WhyNotTo(draft, *to); !why.empty()) return Refused(why);
-  if (IsKept(draft, *to) && IsReadyOnEnoughNodes(draft, *to)) return ReturnAtOnce(draft, *to);
-  return ReturnByRollout(draft, *to);
+  return ReturnByRollout(draft, plan.to);
 }
 
 }  // namespace longshore::rollout

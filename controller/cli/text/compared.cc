@@ -1,0 +1,199 @@
+#include "controller/cli/text/compared.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/api/units.h"
+#include "controller/cli/text/table.h"
+#include "controller/decide/analysis/analysis.h"
+#include "controller/decide/analysis/difference.h"
+
+namespace longshore::cli::text {
+namespace {
+
+using analysis::RatioText;
+using analysis::TwoDigits;
+
+// The numbers of a verdict by their names; a missing one is 0.
+class Numbers {
+ public:
+  explicit Numbers(const api::Verdict& verdict) : numbers_(verdict.numbers) {}
+
+  bool has(const std::string& name) const { return numbers_.contains(name); }
+  double operator[](const std::string& name) const { return has(name) ? numbers_.at(name) : 0; }
+  std::string count(const std::string& name) const { return fmt::format("{:.0f}", (*this)[name]); }
+
+ private:
+  const std::map<std::string, double>& numbers_;
+};
+
+std::string RateText(double part, double whole) {
+  return whole == 0 ? "-" : fmt::format("{} %", TwoDigits(100 * part / whole));
+}
+
+std::string MsText(double ms) { return ms == 0 ? "-" : fmt::format("{} ms", TwoDigits(ms)); }
+
+// "0.21 points lower".
+std::string PointsText(double difference) {
+  return fmt::format("{} points {}", TwoDigits(100 * std::abs(difference)), difference < 0 ? "lower" : "higher");
+}
+
+// The cells of a row after those of the two versions.
+struct Judged {
+  std::string difference;
+  std::string allowed;
+};
+
+Judged JudgedErrors(const Numbers& numbers, const api::Rollout& rollout) {
+  if (!rollout.error_rate.enabled) return {"not compared", ""};
+  const double requests = numbers["stableRequests"];
+  const double rate = requests == 0 ? 0 : numbers["stableErrors"] / requests;
+  const double allowed = analysis::TolerancesOf(rollout).errors.LimitFor(rate) - rate;
+  const double low = numbers["errorDifferenceLow"];
+  const double high = numbers["errorDifferenceHigh"];
+  const bool is_known = low > -1 || high < 1;
+  return {is_known ? fmt::format("{} to {}", PointsText(low), PointsText(high)) : "not known yet",
+          fmt::format("at most {}", PointsText(allowed))};
+}
+
+Judged JudgedRunTimes(const Numbers& numbers, const api::Rollout& rollout) {
+  if (!rollout.latency.enabled) return {"not compared", ""};
+  const bool is_known = numbers.has("runTimeRatioHigh");
+  return {is_known ? fmt::format("{} to {}", RatioText(numbers["runTimeRatioLow"]), RatioText(numbers["runTimeRatioHigh"]))
+                   : "not known yet",
+          fmt::format("at most {}", RatioText(1 + rollout.latency.tolerance))};
+}
+
+std::vector<std::string> Row(std::string what, std::string stable, std::string candidate, const Judged& judged = {}) {
+  return {std::move(what), std::move(stable), std::move(candidate), judged.difference, judged.allowed};
+}
+
+void AddRequests(const Numbers& numbers, const api::Rollout& rollout, Table& table) {
+  const auto count = [&](const char* what, const char* stable, const char* candidate) {
+    table.Add(Row(what, numbers.count(stable), numbers.count(candidate)));
+  };
+  count("requests", "stableRequests", "candidateRequests");
+  count("failed requests", "stableErrors", "candidateErrors");
+  table.Add(Row("error rate", RateText(numbers["stableErrors"], numbers["stableRequests"]),
+                RateText(numbers["candidateErrors"], numbers["candidateRequests"]), JudgedErrors(numbers, rollout)));
+  if (numbers["stableOverloaded"] + numbers["candidateOverloaded"] > 0)
+    count("refused or late because of the queue", "stableOverloaded", "candidateOverloaded");
+  table.Add(Row("run time, median", MsText(numbers["stableP50Ms"]), MsText(numbers["candidateP50Ms"]),
+                JudgedRunTimes(numbers, rollout)));
+  table.Add(Row("run time, 99th percentile", MsText(numbers["stableP99Ms"]), MsText(numbers["candidateP99Ms"])));
+}
+
+// Without requests, the differences are those of the pairs.
+void AddPairs(const Numbers& numbers, const api::Rollout& rollout, Table& table) {
+  const bool are_judged = numbers["candidateRequests"] == 0;
+  const std::string pairs = numbers.count("pairs");
+  table.Add(Row("inputs that both versions ran", pairs, pairs));
+  table.Add(Row("of these, failed only here", numbers.count("pairsOnlyStableFailed"),
+                numbers.count("pairsOnlyCandidateFailed"), are_judged ? JudgedErrors(numbers, rollout) : Judged{}));
+  if (are_judged) table.Add(Row("run time on the same input", "", "", JudgedRunTimes(numbers, rollout)));
+}
+
+// What a step or a phase counts.
+struct Counted {
+  double all = 0;           // Since the rollout began.
+  double in_step = 0;       // Since the step or phase began.
+  const char* noun = "";    // In the plural.
+};
+
+Counted CountedIn(const api::Model& model, const Numbers& numbers) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const bool without_weight = IsWithoutWeight(rollout.phase);
+  const bool counts_pairs = without_weight || analysis::IsKeyed(model.spec.rollout);
+  const double requests = without_weight ? 0 : numbers["candidateRequests"];
+  const double all = requests + (counts_pairs ? numbers["pairs"] : 0);
+  const char* noun = without_weight ? "pairs" : counts_pairs ? "requests and pairs" : "requests";
+  return {all, all - static_cast<double>(rollout.step_candidate_requests), noun};
+}
+
+std::string About(double count, const char* noun) {
+  return fmt::format("about {:.0f} more {}", std::max(1.0, api::RoundedTo(2, std::max(count, 1.0))), noun);
+}
+
+// The proof that the step or phase requires; nullopt if the rollout is not judged in its phase.
+std::optional<api::Proof> ProofNow(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const api::Rollout& policy = model.spec.rollout;
+  if (IsWithoutWeight(rollout.phase)) return policy.shadow ? std::optional(ProofOfShadow(policy)) : std::nullopt;
+  const bool in_step = rollout.phase == api::RolloutPhase::kStep || rollout.phase == api::RolloutPhase::kPaused;
+  const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
+  if (!in_step || rollout.weight_percent == 0 || index >= policy.steps.size()) return std::nullopt;
+  return ProofOf(policy, index);
+}
+
+// One of the tests: the names of its e-values and limits in Verdict::numbers.
+struct Test {
+  const char* subject;
+  bool enabled;
+  const char* e;
+  const char* limit;
+  const char* proof;
+};
+
+// What the proof of this test still takes; "" if it is complete.
+std::string UntilProof(const Test& test, const Numbers& numbers, const Counted& counted) {
+  const double e = numbers[test.proof];
+  if (!test.enabled || e >= numbers["eProofLimit"]) return "";
+  const auto times = analysis::EvidenceNeeded(e, numbers["eProofLimit"]);
+  if (!times)
+    return fmt::format("  It is too early to say how many more {} the proof about the {} takes.\n", counted.noun,
+                       test.subject);
+  return fmt::format("  If the {} stay as they are, their proof takes {}.\n", test.subject,
+                     About((*times - 1) * counted.all, counted.noun));
+}
+
+// When the test fails if the candidate goes on as it has; "" if nothing points there.
+std::string UntilFailure(const Test& test, const Numbers& numbers, const Counted& counted) {
+  const double e = numbers[test.e];
+  const auto times = analysis::EvidenceNeeded(e, numbers[test.limit]);
+  if (!test.enabled || !times || *times <= 1) return "";
+  return fmt::format("  If the {} stay as they are, the rollout fails after {}.\n", test.subject,
+                     About((*times - 1) * counted.all, counted.noun));
+}
+
+}  // namespace
+
+std::string ComparedText(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const Numbers numbers(rollout.verdict);
+  if (numbers["candidateRequests"] + numbers["pairs"] == 0) return "";
+  Table table({"", fmt::format("STABLE ({})", rollout.stable), fmt::format("CANDIDATE ({})", rollout.candidate),
+               "DIFFERENCE", "ALLOWED"});
+  if (numbers["candidateRequests"] > 0) AddRequests(numbers, model.spec.rollout, table);
+  if (numbers["pairs"] > 0) AddPairs(numbers, model.spec.rollout, table);
+  if (numbers["candidateNonFinite"] > 0)
+    table.Add(Row("NaN or Inf where stable's was finite", "", numbers.count("candidateNonFinite"), {"", "none"}));
+  return table.Text(2) +
+         "  Counted since the rollout began. The true difference is in its interval with 95 % confidence; points are "
+         "percentage points.\n";
+}
+
+std::string OutlookText(const api::Model& model) {
+  const std::optional<api::Proof> proof = ProofNow(model);
+  const Numbers numbers(model.status.rollout.verdict);
+  const std::string& result = model.status.rollout.verdict.result;
+  if (!proof || !numbers.has("eProofLimit") || (result != "Undecided" && result != "Inconclusive")) return "";
+  const api::Rollout& policy = model.spec.rollout;
+  const Counted counted = CountedIn(model, numbers);
+  std::string text;
+  const double missing = static_cast<double>(policy.requests_min) - counted.in_step;
+  if (*proof != api::Proof::kNone && missing > 0)
+    text += fmt::format("  It still needs {:.0f} more {} (rollout.requestsMin is {}).\n", missing, counted.noun, policy.requests_min);
+  for (const Test& test : {Test{"error rates", policy.error_rate.enabled, "eErrors", "eErrorsLimit", "eErrorsProof"},
+                           Test{"run times", policy.latency.enabled, "eLatency", "eLatencyLimit", "eLatencyProof"}}) {
+    if (*proof == api::Proof::kRequired) text += UntilProof(test, numbers, counted);
+    text += UntilFailure(test, numbers, counted);
+  }
+  return text;
+}
+
+}  // namespace longshore::cli::text

@@ -1,0 +1,20 @@
+// What a rollout has compared, for users: stable and candidate side by side, and what would change the verdict.
+//
+// Pure, like text.h.
+#pragma once
+
+#include <string>
+
+#include "controller/api/types.h"
+
+namespace longshore::cli::text {
+
+// A table of the requests, errors and run times of both versions since the rollout began, with the intervals of their
+// differences and what the manifest allows; "" if nothing has been compared.
+std::string ComparedText(const api::Model& model);
+
+// What the current step or phase still needs, and when a test would fail, in counts of requests or pairs: one sentence
+// per line. "" if no rollout is judged now.
+std::string OutlookText(const api::Model& model);
+
+}  // namespace longshore::cli::text

@@ -1,0 +1,98 @@
+#include "controller/cli/text/offers.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "controller/api/units.h"
+#include "controller/cli/text/text.h"
+#include "controller/decide/rollout/rollout.h"
+
+namespace longshore::cli::text {
+namespace {
+
+std::string PromoteEffect(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const auto& steps = model.spec.rollout.steps;
+  const bool has_steps = model.spec.rollout.strategy == api::Strategy::kCanary && !steps.empty();
+  const size_t next = IsWithoutWeight(rollout.phase) ? 0 : static_cast<size_t>(rollout.step_index) + 1;
+  if (!has_steps || next >= steps.size()) return fmt::format("give version {} all requests now", rollout.candidate);
+  return fmt::format("give version {} {} of the requests now", rollout.candidate, Percent(steps[next].weight_percent));
+}
+
+std::string PauseEffect(const api::RolloutStatus& rollout) {
+  if (rollout.weight_percent == 0) return fmt::format("keep version {} without requests until resume", rollout.candidate);
+  return fmt::format("keep version {} at {} of the requests until resume", rollout.candidate,
+                     Percent(rollout.weight_percent));
+}
+
+std::string AbortEffect(const api::RolloutStatus& rollout) {
+  if (rollout.stable == 0) return "end the rollout";
+  return fmt::format("end the rollout; version {} gets all requests", rollout.stable);
+}
+
+std::string UndoEffect(const api::Model& model, TimePoint now) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const std::optional<int64_t> previous = rollout::PreviousOf(model.status);
+  const std::string what = previous ? fmt::format("return to version {}", *previous) : "return to the version before";
+  const Duration left = rollout.step_started_at + model.spec.rollout.keep_warm - now;
+  const bool is_warm = rollout.phase == api::RolloutPhase::kCompleted && previous == rollout.stable;
+  if (!is_warm || left <= Duration(0)) return what + " by a rollout without steps, because it is not loaded any more";
+  return fmt::format("{} at once; it stays loaded for {} more", what, api::RoughDuration(left));
+}
+
+// The versions that the manifest names and that have failed; the newest failed one if the manifest names none.
+std::string RetryEffect(const api::Model& model) {
+  std::set<int64_t> named;
+  for (const auto& [_, version] : model.spec.version_labels) named.insert(version);
+  if (model.spec.version) named.insert(*model.spec.version);
+  std::set<int64_t> failed;
+  for (const api::FailedVersion& one : model.status.failed) {
+    const bool is_named = named.contains(one.version) || !model.spec.version;
+    if (is_named && one.generation == model.metadata.generation) failed.insert(one.version);
+  }
+  return fmt::format("try version {} again", fmt::join(failed, " and "));
+}
+
+std::string EffectOf(const std::string& verb, const api::Model& model, TimePoint now) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  if (verb == "promote") return PromoteEffect(model);
+  if (verb == "resume") return "end the pause; the rollout goes on as the evidence allows";
+  if (verb == "pause") return PauseEffect(rollout);
+  if (verb == "abort") return AbortEffect(rollout);
+  if (verb == "undo") return UndoEffect(model, now);
+  if (verb == "retry") return RetryEffect(model);
+  if (verb == "validate")
+    return fmt::format("run the golden set of version {} on its nodes now", model.status.stable_version);
+  return "";
+}
+
+}  // namespace
+
+std::string CommandLine(const std::string& verb, const api::Metadata& metadata, const std::string& place) {
+  const std::string namespace_ = metadata.namespace_ == "default" ? "" : " -n " + metadata.namespace_;
+  return "longshore " + verb + " " + metadata.name + namespace_ + place;
+}
+
+bool IsAccepted(const api::Model& model, const std::string& verb) {
+  return model.status.observed_generation >= model.metadata.generation &&
+         std::ranges::count(model.status.accepted_commands, verb) > 0;
+}
+
+std::string OffersText(const api::Model& model, const std::string& place, TimePoint now) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const std::string& verb : model.status.accepted_commands) {
+    // While a rollout is under way, undo does the same as abort.
+    const bool repeats = verb == "undo" && IsAccepted(model, "abort");
+    if (IsAccepted(model, verb) && !repeats)
+      lines.emplace_back(CommandLine(verb, model.metadata, place), EffectOf(verb, model, now));
+  }
+  size_t width = 0;
+  for (const auto& [command, _] : lines) width = std::max(width, command.size());
+  std::string text;
+  for (const auto& [command, effect] : lines) text += fmt::format("  {:<{}}   {}\n", command, width, effect);
+  return text;
+}
+
+}  // namespace longshore::cli::text
