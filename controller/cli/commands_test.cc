@@ -202,13 +202,22 @@ TEST(Options, ADirectoryAndAClusterConflictUnlessTheDirectoryComesFromTheEnviron
 
 TEST(Place, LinesToCopyHaveTheArgumentsThatFindThePlaceAgain) {
   ::unsetenv("LONGSHORE_MANIFESTS");
-  EXPECT_EQ(ArgumentsFor({.manifests = "/m", .namespace_ = "vision"}, {}), " --manifests /m");
-  EXPECT_EQ(ArgumentsFor({.kubeconfig = "/k", .context = "c"}, {}), " --kubeconfig /k --context c");
-  EXPECT_EQ(ArgumentsFor({.namespace_ = "default"}, Place{.namespace_ = "vision"}), " -n default");
+  Options host;
+  host.manifests = "/m";
+  EXPECT_EQ(ArgumentsFor(host, {}), " --manifests /m");
   ::setenv("LONGSHORE_MANIFESTS", "/m", 1);
-  EXPECT_EQ(ArgumentsFor({.manifests = "/m"}, {}), "");
-  EXPECT_EQ(ArgumentsFor({.manifests = "/other"}, {}), " --manifests /other");
+  EXPECT_EQ(ArgumentsFor(host, {}), "");
+  ::setenv("LONGSHORE_MANIFESTS", "/other", 1);
+  EXPECT_EQ(ArgumentsFor(host, {}), " --manifests /m");
   ::unsetenv("LONGSHORE_MANIFESTS");
+  Options cluster;
+  cluster.kubeconfig = "/k";
+  cluster.context = "c";
+  cluster.namespace_ = "default";
+  Place place;
+  EXPECT_EQ(ArgumentsFor(cluster, place), " --kubeconfig /k --context c");
+  place.namespace_ = "vision";
+  EXPECT_EQ(ArgumentsFor(cluster, place), " -n default --kubeconfig /k --context c");
 }
 
 TEST(Options, CommandsCarryTheirVerb) {

@@ -64,8 +64,9 @@ Judged JudgedErrors(const Numbers& numbers, const api::Rollout& rollout) {
 Judged JudgedRunTimes(const Numbers& numbers, const api::Rollout& rollout) {
   if (!rollout.latency.enabled) return {"not compared", ""};
   const bool is_known = numbers.has("runTimeRatioHigh");
-  return {is_known ? fmt::format("{} to {}", RatioText(numbers["runTimeRatioLow"]), RatioText(numbers["runTimeRatioHigh"]))
-                   : "not known yet",
+  return {is_known
+              ? fmt::format("{} to {}", RatioText(numbers["runTimeRatioLow"]), RatioText(numbers["runTimeRatioHigh"]))
+              : "not known yet",
           fmt::format("at most {}", RatioText(1 + rollout.latency.tolerance))};
 }
 
@@ -100,9 +101,9 @@ void AddPairs(const Numbers& numbers, const api::Rollout& rollout, Table& table)
 
 // What a step or a phase counts.
 struct Counted {
-  double all = 0;           // Since the rollout began.
-  double in_step = 0;       // Since the step or phase began.
-  const char* noun = "";    // In the plural.
+  double all = 0;         // Since the rollout began.
+  double in_step = 0;     // Since the step or phase began.
+  const char* noun = "";  // In the plural.
 };
 
 Counted CountedIn(const api::Model& model, const Numbers& numbers) {
@@ -145,10 +146,11 @@ std::string UntilProof(const Test& test, const Numbers& numbers, const Counted& 
   if (!test.enabled || e >= numbers["eProofLimit"]) return "";
   const auto times = analysis::EvidenceNeeded(e, numbers["eProofLimit"]);
   if (!times)
-    return fmt::format("  It is too early to say how many more {} the proof about the {} takes.\n", counted.noun,
-                       test.subject);
-  return fmt::format("  If the {} stay as they are, their proof takes {}.\n", test.subject,
-                     About((*times - 1) * counted.all, counted.noun));
+    return fmt::format(
+        "  It is too early to say how many more {} the proof takes that the {} are within the tolerance.\n",
+        counted.noun, test.subject);
+  return fmt::format("  If the {} stay as they are, the proof that they are within the tolerance takes {}.\n",
+                     test.subject, About((*times - 1) * counted.all, counted.noun));
 }
 
 // When the test fails if the candidate goes on as it has; "" if nothing points there.
@@ -187,7 +189,9 @@ std::string OutlookText(const api::Model& model) {
   std::string text;
   const double missing = static_cast<double>(policy.requests_min) - counted.in_step;
   if (*proof != api::Proof::kNone && missing > 0)
-    text += fmt::format("  It still needs {:.0f} more {} (rollout.requestsMin is {}).\n", missing, counted.noun, policy.requests_min);
+    text += fmt::format("  This {} still needs {:.0f} more {} of version {} (rollout.requestsMin is {}).\n",
+                        IsWithoutWeight(model.status.rollout.phase) ? "phase" : "step", missing, counted.noun,
+                        model.status.rollout.candidate, policy.requests_min);
   for (const Test& test : {Test{"error rates", policy.error_rate.enabled, "eErrors", "eErrorsLimit", "eErrorsProof"},
                            Test{"run times", policy.latency.enabled, "eLatency", "eLatencyLimit", "eLatencyProof"}}) {
     if (*proof == api::Proof::kRequired) text += UntilProof(test, numbers, counted);

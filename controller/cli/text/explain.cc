@@ -33,20 +33,27 @@ bool IsRolledOut(const api::Model& model, int64_t version) {
   return rollout.candidate == version && IsUnderWay(rollout.phase);
 }
 
+// Whether a person ended the rollout of the version, or left it by undo.
+bool IsByAPerson(const std::string& reason) { return reason == "Aborted" || reason == "Undone"; }
+
 std::string FailureText(const api::Model& model, const api::FailedVersion& failed, const std::string& place,
                         TimePoint now) {
-  const bool lacked_memory = failed.reason == "NotEnoughMemory";
+  const std::string ago = Age(failed.at, now) + " ago";
   // Why the last rollout failed is in its verdict.
   const api::RolloutStatus& rollout = model.status.rollout;
   const bool has_verdict = rollout.candidate == failed.version && rollout.verdict.reason == failed.reason;
-  const std::string why = has_verdict ? "see the verdict below." : failed.message;
-  return Line(fmt::format("Version {} failed {} ago ({}): {}", failed.version, Age(failed.at, now), failed.reason, why)) +
-         Line(fmt::format(
-             "It is tried again when {}its files or the manifest change, or after `{}`.",
-             lacked_memory ? "one of these nodes has enough memory (unload other versions or Models, or give the nodes "
+  const std::string what =
+      IsByAPerson(failed.reason)
+          ? fmt::format("A person {} version {} {}.", failed.reason == "Undone" ? "undid" : "aborted the rollout of",
+                        failed.version, ago)
+          : fmt::format("Version {} failed {} ({}): {}", failed.version, ago, failed.reason,
+                        has_verdict ? "see the verdict below." : failed.message);
+  const char* memory = failed.reason == "NotEnoughMemory"
+                           ? "one of these nodes has enough memory (unload other versions or Models, or give the nodes "
                              "more), when "
-                           : "",
-             CommandLine("retry", model.metadata, place)));
+                           : "";
+  return Line(what) + Line(fmt::format("It is tried again when {}its files or the manifest change, or after `{}`.",
+                                       memory, CommandLine("retry", model.metadata, place)));
 }
 
 std::string AskedText(const api::Model& model, const std::string& place, TimePoint now) {
@@ -110,17 +117,18 @@ std::string StepReason(const api::Model& model, const api::Step& step, TimePoint
     return fmt::format("The step to {} waits until enough nodes hold the version.", Percent(step.weight_percent));
   }
   const Duration left = step.hold.value_or(model.spec.rollout.hold) - (now - rollout.step_started_at);
-  if (left <= Duration(0)) return "The step waits for evidence.";
-  return fmt::format("The step lasts at least {} more.", api::RoughDuration(std::max(left, Duration(std::chrono::seconds(1)))));
+  if (left <= Duration(0)) return "The step lasts until its verdict is Pass.";
+  return fmt::format("The step lasts at least {} more.",
+                     api::RoughDuration(std::max(left, Duration(std::chrono::seconds(1)))));
 }
 
 // What happens in the phase, for a phase in which nodes load the candidate.
 std::string LoadingSentence(const api::Model& model) {
   switch (model.status.rollout.phase) {
     case RolloutPhase::kValidating:
-      return fmt::format("A node loads the version in a separate process (the rehearsal){}. It gets no requests yet.",
-                         model.spec.validation.golden_set.empty() ? " and warms it up"
-                                                                  : ", warms it up and runs its golden set");
+      return fmt::format(
+          "A node loads the version in a separate process (the rehearsal){}. It gets no requests yet.",
+          model.spec.validation.golden_set.empty() ? " and warms it up" : ", warms it up and runs its golden set");
     case RolloutPhase::kLoading: return "Nodes load the version next to the one that serves.";
     default: return "All nodes that should hold the version load it.";
   }
@@ -136,16 +144,29 @@ bool HasDeadline(const api::Model& model) {
   return index < steps.size() && steps[index].weight_percent != rollout.weight_percent;
 }
 
-// What holds the rollout up, and until when; "" if no node reports anything.
-std::string CauseLines(const api::Model& model, TimePoint now) {
-  const std::string cause = CauseOf(model);
-  if (cause.empty()) return "";
-  std::string text = Line("But " + cause + ".");
-  if (!HasDeadline(model)) return text;
-  const Duration left = model.status.rollout.step_started_at + model.spec.rollout.progress_deadline - now;
-  return text + Line(fmt::format("If this lasts {} more, the rollout ends (progressDeadline is {}).",
-                                 api::RoughDuration(std::max(left, Duration(std::chrono::seconds(1)))),
-                                 api::FormatDuration(model.spec.rollout.progress_deadline)));
+// What follows from the report of the nodes; "" if they report nothing, or if there is no limit for the time.
+std::string DeadlineSentence(const api::Model& model, TimePoint now) {
+  if (CauseOf(model).empty() || !HasDeadline(model)) return "";
+  const Duration deadline = model.spec.rollout.progress_deadline;
+  const Duration left = model.status.rollout.step_started_at + deadline - now;
+  return fmt::format("The rollout goes on when this is resolved; otherwise it ends in {} (progressDeadline is {}).",
+                     api::RoughDuration(std::max(left, Duration(std::chrono::seconds(1)))),
+                     api::FormatDuration(deadline));
+}
+
+std::string PhaseSentence(const api::Model& model, TimePoint now) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
+  const auto& steps = model.spec.rollout.steps;
+  if (!rollout.paused_reason.empty()) return PauseSentence(rollout.paused_reason);
+  switch (rollout.phase) {
+    case RolloutPhase::kValidating:
+    case RolloutPhase::kLoading:
+    case RolloutPhase::kPromoting: return LoadingSentence(model);
+    case RolloutPhase::kShadow:
+    case RolloutPhase::kPreview: return WaitInPhase(model, now);
+    default: return index < steps.size() ? StepReason(model, steps[index], now) : "";
+  }
 }
 
 // Returns "" unless the condition is False; otherwise `text`, in which {0} is its message and {1} its reason.
@@ -162,8 +183,8 @@ std::string TextIfFalse(const api::ModelStatus& status, std::string_view type,
 std::string GoldenSetText(const api::Model& model, const std::string& place) {
   const api::Condition* condition = Find(model.status, "GoldenSetPasses");
   if (condition == nullptr) return "";
-  const std::string text = Line(fmt::format("Runs again every {}: {}.", api::RoughDuration(model.spec.validation.golden_every),
-                                            condition->message));
+  const std::string text = Line(fmt::format(
+      "Runs again every {}: {}.", api::RoughDuration(model.spec.validation.golden_every), condition->message));
   if (condition->reason == "Overdue")
     return text + Line(fmt::format("A busy node runs it only in idle slots. `{}` shows what the nodes do.",
                                    CommandLine("validate", model.metadata, place)));
@@ -186,10 +207,12 @@ std::string WhereText(const api::Model& model, TimePoint now) {
 
 std::string EndedText(const api::RolloutStatus& rollout, TimePoint now) {
   const std::string ago = Age(rollout.step_started_at, now) + " ago";
+  if (rollout.verdict.reason == "Undone")
+    return Line(
+        fmt::format("Version {} was undone {}; version {} replaced it.", rollout.candidate, ago, rollout.stable));
   if (rollout.phase == RolloutPhase::kRolledBack)
     return Line(fmt::format("The rollout of version {} ended {}: it was rolled back.", rollout.candidate, ago));
-  if (rollout.stable == 0)
-    return Line(fmt::format("Version {} became the first version {}.", rollout.candidate, ago));
+  if (rollout.stable == 0) return Line(fmt::format("Version {} became the first version {}.", rollout.candidate, ago));
   return Line(fmt::format("Version {} replaced version {} {}.", rollout.candidate, rollout.stable, ago));
 }
 
@@ -197,24 +220,34 @@ std::string RolloutText(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   if (rollout.phase == RolloutPhase::kNone) return Line("There has been no rollout yet.");
   if (!IsUnderWay(rollout.phase)) return EndedText(rollout, now);
-  const std::string what =
-      rollout.stable == 0 ? fmt::format("Version {} is to become the first version.", rollout.candidate)
-                          : fmt::format("Version {} is to replace version {}.", rollout.candidate, rollout.stable);
+  const std::string cause = CauseOf(model);
+  const std::string what = rollout.stable == 0
+                               ? fmt::format("Version {} is to become the first version.", rollout.candidate)
+                               : fmt::format("Version {} is to replace version {}.", rollout.candidate, rollout.stable);
   return Line(fmt::format("{} The rollout began {} ago.", what, Age(rollout.started_at, now))) +
-         Line(WhereText(model, now)) + Line(WaitReason(model, now)) + CauseLines(model, now);
+         Line(WhereText(model, now)) + Line(PhaseSentence(model, now)) +
+         (cause.empty() ? "" : Line("But " + cause + ".")) + Line(DeadlineSentence(model, now));
 }
 
-// Why a rollout has a verdict about nothing.
-std::string NothingCompared(const api::Model& model) {
-  const api::RolloutStatus& rollout = model.status.rollout;
-  if (IsUnderWay(rollout.phase)) return fmt::format("None yet: version {} has had no requests.", rollout.candidate);
-  return fmt::format("None: version {} got all requests at once, without a comparison.", rollout.candidate);
+// The verdict of a rollout that has ended without one.
+std::string NoVerdict(const api::RolloutStatus& rollout) {
+  const std::string last =
+      rollout.verdict.reason == "NotStarted"
+          ? "nothing was compared"
+          : fmt::format("the last one was {} ({})", rollout.verdict.result, rollout.verdict.reason);
+  if (rollout.promoted_by_command)
+    return fmt::format("None: a person promoted version {} before; {}.", rollout.candidate, last);
+  return fmt::format("None: version {} got all requests without one; {}.", rollout.candidate, last);
 }
 
 std::string VerdictText(const api::Model& model) {
-  const api::Verdict& verdict = model.status.rollout.verdict;
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const api::Verdict& verdict = rollout.verdict;
   if (verdict.result.empty()) return "";
-  if (verdict.reason == "NotStarted") return Line(NothingCompared(model));
+  if (rollout.phase == RolloutPhase::kCompleted && verdict.result != "Pass") return Line(NoVerdict(rollout));
+  if (verdict.reason == "NotStarted")
+    return Line(fmt::format("None yet: version {} has had no requests.", rollout.candidate));
+  if (IsByAPerson(verdict.reason)) return Line("None: " + verdict.message + ".");
   std::string text = verdict.result;
   if (!verdict.reason.empty()) text += " (" + verdict.reason + ")";
   if (!verdict.message.empty()) text += ": " + verdict.message;
@@ -230,25 +263,13 @@ std::string CauseOf(const api::Model& model) {
 }
 
 std::string WaitReason(const api::Model& model, TimePoint now) {
-  const api::RolloutStatus& rollout = model.status.rollout;
-  const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
-  const auto& steps = model.spec.rollout.steps;
-  if (!rollout.paused_reason.empty()) return PauseSentence(rollout.paused_reason);
-  switch (rollout.phase) {
-    case RolloutPhase::kValidating:
-    case RolloutPhase::kLoading:
-    case RolloutPhase::kPromoting: return LoadingSentence(model);
-    case RolloutPhase::kShadow:
-    case RolloutPhase::kPreview: return WaitInPhase(model, now);
-    default: return index < steps.size() ? StepReason(model, steps[index], now) : "";
-  }
+  const std::string deadline = DeadlineSentence(model, now);
+  return deadline.empty() ? PhaseSentence(model, now) : deadline;
 }
 
 std::string ExplainModel(const api::Model& model, TimePoint now, const std::string& place) {
   const api::RolloutStatus& rollout = model.status.rollout;
-  const std::string pairs =
-      PairsText(rollout) +
-      TextIfFalse(model.status, "PairsHaveRoom", "  Pairs have too little room ({1}): {0}\n");
+  const std::string compared = ComparedText(model);
   std::string text =
       fmt::format("Model {}/{} on fleet {}\n", model.metadata.namespace_, model.metadata.name, model.spec.fleet);
   text += Section("What the manifest asks for", AskedText(model, place, now));
@@ -257,9 +278,12 @@ std::string ExplainModel(const api::Model& model, TimePoint now, const std::stri
                                                  "  Nodes without a version that they should have: {0}\n") +
                                      TextIfFalse(model.status, "RulesApplied", "  But {0}\n"));
   text += Section("The rollout", RolloutText(model, now));
-  text += Section("What was compared", ComparedText(model));
-  text += Section("The pairs", pairs);
-  text += Section("The outputs", OutputsText(rollout));
+  text += Section("What was compared", compared);
+  // What an undo has left was compared when it was rolled out, not now.
+  if (IsUnderWay(rollout.phase) || !compared.empty())
+    text += Section("The pairs", PairsText(rollout) + TextIfFalse(model.status, "PairsHaveRoom",
+                                                                  "  Pairs have too little room ({1}): {0}\n")) +
+            Section("The outputs", OutputsText(rollout));
   text += Section("The verdict", VerdictText(model));
   text += Section("The golden set", GoldenSetText(model, place));
   text += Section("What you can do now", OffersText(model, place, now));

@@ -22,7 +22,8 @@ std::string PromoteEffect(const api::Model& model) {
 }
 
 std::string PauseEffect(const api::RolloutStatus& rollout) {
-  if (rollout.weight_percent == 0) return fmt::format("keep version {} without requests until resume", rollout.candidate);
+  if (rollout.weight_percent == 0)
+    return fmt::format("keep version {} without requests until resume", rollout.candidate);
   return fmt::format("keep version {} at {} of the requests until resume", rollout.candidate,
                      Percent(rollout.weight_percent));
 }

@@ -87,7 +87,7 @@ std::string WaitInPhase(const api::Model& model, TimePoint now) {
   const Duration left = least - (now - status.step_started_at);
   const std::string what = rollout.shadow ? fmt::format("Nodes run {} on both versions. ", SharesText(rollout)) : "";
   if (left > Duration(0)) return fmt::format("{}The phase lasts at least {} more.", what, api::RoughDuration(left));
-  return what + "The phase waits for evidence.";
+  return what + "The phase lasts until its verdict is Pass.";
 }
 
 std::string PhaseLines(const api::Model& model) {

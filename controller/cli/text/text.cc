@@ -99,12 +99,15 @@ std::string NoteText(const api::Model& model, TimePoint now) {
   const api::ModelStatus& status = model.status;
   if (IsUnderWay(status.rollout.phase)) {
     const std::string cause = CauseOf(model);
-    return cause.empty() ? "rollout began " + Age(status.rollout.started_at, now) + " ago" : CutText(cause, kCauseBytesMax);
+    return cause.empty() ? "rollout began " + Age(status.rollout.started_at, now) + " ago"
+                         : CutText(cause, kCauseBytesMax);
   }
   const api::Condition* stalled = Find(status.conditions, "Stalled");
-  if (stalled != nullptr && stalled->status == "True") return CutText(stalled->reason + ": " + stalled->message, kCauseBytesMax);
+  if (stalled != nullptr && stalled->status == "True")
+    return CutText(stalled->reason + ": " + stalled->message, kCauseBytesMax);
   const api::HistoryEntry* began = BeganToServe(status);
-  return began == nullptr ? "-" : fmt::format("version {} began to serve {} ago", status.stable_version, Age(began->at, now));
+  return began == nullptr ? "-"
+                          : fmt::format("version {} began to serve {} ago", status.stable_version, Age(began->at, now));
 }
 
 }  // namespace

@@ -257,7 +257,7 @@ TEST(Explain, AStepWaitsForItsNodesThenItsHoldThenForEvidence) {
   api::Model model = RollingOut();
   EXPECT_NE(ExplainModel(model, kNow).find("lasts at least 18 s more"), std::string::npos) << ExplainModel(model, kNow);
   model.status.rollout.step_started_at = Ago(31);
-  EXPECT_NE(ExplainModel(model, kNow).find("waits for evidence"), std::string::npos);
+  EXPECT_NE(ExplainModel(model, kNow).find("lasts until its verdict is Pass"), std::string::npos);
   model.status.rollout.weight_percent = 5;
   EXPECT_NE(ExplainModel(model, kNow).find("The step to 25 % waits until enough nodes"), std::string::npos);
 }
@@ -269,7 +269,9 @@ TEST(Explain, ACandidateThatIsNotReadyComesWithTheReportOfTheNodes) {
       {"Reconciling", "True", "Validating", "node a: no directory of version 3 in /m", 4, Ago(9)});
   EXPECT_THAT(ExplainModel(model, kNow),
               HasSubstr("  But node a: no directory of version 3 in /m.\n"
-                        "  If this lasts 10 min more, the rollout ends (progressDeadline is 600s).\n"));
+                        "  The rollout goes on when this is resolved; otherwise it ends in 10 min (progressDeadline is "
+                        "600s).\n"));
+  EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("  waits     The rollout goes on when this is resolved;"));
   EXPECT_THAT(StatusTable({}, {model}), HasSubstr("2 -> 3, Validating: node a: no directory of version 3 in /m\n"));
   EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("2 -> 3, Validating: node a: no directory of version 3 in /m\n"));
   EXPECT_THAT(ModelsTable({model}, kNow), HasSubstr("2 -> 3, Validating   node a: no directory of version 3 in /m\n"));
@@ -311,8 +313,22 @@ TEST(Explain, ARolloutThatComparedNothingHasNoVerdict) {
   model.status.rollout.candidate = 3;
   model.status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
   EXPECT_THAT(ExplainModel(model, kNow),
-              AllOf(HasSubstr("The verdict\n  None: version 3 got all requests at once, without a comparison.\n"),
+              AllOf(HasSubstr("The verdict\n  None: version 3 got all requests without one; nothing was compared.\n"),
                     Not(HasSubstr("Undecided"))));
+}
+
+TEST(Explain, ARolloutThatAPersonEndedHasNoVerdictOfItsOwn) {
+  api::Model model = RollingOut();
+  model.status.rollout.phase = RolloutPhase::kCompleted;
+  model.status.rollout.promoted_by_command = true;
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("  None: a person promoted version 3 before; the last one was "
+                                                   "Undecided (TooFewRequests).\n"));
+  model = Failed();
+  model.status.rollout.verdict = {"Fail", "Aborted", "aborted by command", {}};
+  model.status.failed[0].reason = "Aborted";
+  model.status.failed[0].message = "aborted by command";
+  EXPECT_THAT(ExplainModel(model, kNow), AllOf(HasSubstr("  A person aborted the rollout of version 3 30s ago.\n"),
+                                               HasSubstr("The verdict\n  None: aborted by command.\n")));
 }
 
 TEST(Text, ATableOfModelsSaysWhyAVersionFailedAndNothingOfItOnceAnotherIsWanted) {
@@ -321,7 +337,8 @@ TEST(Text, ATableOfModelsSaysWhyAVersionFailedAndNothingOfItOnceAnotherIsWanted)
   model.spec.version = 2;
   model.status.conditions.back().status = "False";
   model.status.history.push_back({Ago(30), 3, "RolledBack", "version 3: GoldenSet"});
-  EXPECT_THAT(ModelsTable({model}, kNow), AllOf(HasSubstr("version 2 began to serve 15m ago\n"), Not(HasSubstr("RolledBack"))));
+  EXPECT_THAT(ModelsTable({model}, kNow),
+              AllOf(HasSubstr("version 2 began to serve 15m ago\n"), Not(HasSubstr("RolledBack"))));
 }
 
 TEST(Explain, OffersUndoWhileTheVersionBeforeIsWarm) {
@@ -332,8 +349,9 @@ TEST(Explain, OffersUndoWhileTheVersionBeforeIsWarm) {
   model.status.rollout.candidate = 3;
   model.status.rollout.step_started_at = Ago(60);
   model.status.accepted_commands = {"undo"};
-  EXPECT_THAT(ExplainModel(model, kNow),
-              HasSubstr("  longshore undo digits -n vision   return to version 2 at once; it stays loaded for 9 min more\n"));
+  EXPECT_THAT(
+      ExplainModel(model, kNow),
+      HasSubstr("  longshore undo digits -n vision   return to version 2 at once; it stays loaded for 9 min more\n"));
   model.spec.rollout.keep_warm = std::chrono::seconds(60);
   EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("return to version 2 by a rollout without steps"));
 }

@@ -55,8 +55,8 @@ std::string TwoDigits(double number);
 // A ratio of two run times: "2.1 % shorter", "14 % longer".
 std::string RatioText(double ratio);
 
-// How many times the evidence so far an e-value needs to reach its limit, if it goes on growing as it has so far; at most
-// 1 if it has reached it, nullopt if it has hardly grown.
+// How many times the evidence so far an e-value needs to reach its limit, if it goes on growing as it has so far; at
+// most 1 if it has reached it, nullopt if it has hardly grown.
 std::optional<double> EvidenceNeeded(double e, double limit);
 
 }  // namespace longshore::analysis

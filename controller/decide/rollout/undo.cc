@@ -93,7 +93,8 @@ std::string ReturnAtOnce(Draft& draft, int64_t to) {
   draft.SetPhase(RolloutPhase::kRolledBack);
   NoteUndo(draft, left, to);
   return fmt::format(
-      "version {} serves all requests; version {} stays loaded for a while, and is rolled out again only after a change "
+      "version {} serves all requests; version {} stays loaded for a while, and is rolled out again only after a "
+      "change "
       "of the manifest or the command retry",
       to, left);
 }
