@@ -52,8 +52,9 @@ std::string FailureText(const api::Model& model, const api::FailedVersion& faile
                            ? "one of these nodes has enough memory (unload other versions or Models, or give the nodes "
                              "more), when "
                            : "";
-  return Line(what) + Line(fmt::format("It is tried again when {}its files or the manifest change, or after `{}`.",
-                                       memory, CommandLine("retry", model.metadata, place)));
+  const std::string retry =
+      IsAccepted(model, "retry") ? fmt::format(", or after `{}`", CommandLine("retry", model.metadata, place)) : "";
+  return Line(what) + Line(fmt::format("It is tried again when {}its files or the manifest change{}.", memory, retry));
 }
 
 std::string AskedText(const api::Model& model, const std::string& place, TimePoint now) {
@@ -255,12 +256,6 @@ std::string VerdictText(const api::Model& model) {
 }
 
 }  // namespace
-
-std::string CauseOf(const api::Model& model) {
-  const api::Condition* reconciling = Find(model.status, "Reconciling");
-  const bool is_under_way = IsUnderWay(model.status.rollout.phase);
-  return is_under_way && reconciling != nullptr && reconciling->status == "True" ? reconciling->message : "";
-}
 
 std::string WaitReason(const api::Model& model, TimePoint now) {
   const std::string deadline = DeadlineSentence(model, now);

@@ -13,10 +13,6 @@ namespace longshore::cli::text {
 // What the rollout in progress waits for.
 std::string WaitReason(const api::Model& model, TimePoint now);
 
-// What the nodes report against the candidate of the rollout in progress, for example that its files are missing; "" if
-// they report nothing.
-std::string CauseOf(const api::Model& model);
-
 // What the manifest asks for, what serves, what the rollout has compared and decided, and what a user can do now.
 // `place`: see OffersText.
 std::string ExplainModel(const api::Model& model, TimePoint now, const std::string& place = "");

@@ -4,7 +4,6 @@
 
 #include "common/base/text.h"
 #include "controller/api/format.h"
-#include "controller/cli/text/explain.h"
 #include "controller/cli/text/shadow.h"
 #include "controller/cli/text/table.h"
 
@@ -111,6 +110,12 @@ std::string NoteText(const api::Model& model, TimePoint now) {
 }
 
 }  // namespace
+
+std::string CauseOf(const api::Model& model) {
+  const api::Condition* reconciling = Find(model.status.conditions, "Reconciling");
+  const bool is_under_way = IsUnderWay(model.status.rollout.phase);
+  return is_under_way && reconciling != nullptr && reconciling->status == "True" ? reconciling->message : "";
+}
 
 const api::HistoryEntry* BeganToServe(const api::ModelStatus& status) {
   const auto found = std::find_if(status.history.rbegin(), status.history.rend(), [&](const api::HistoryEntry& entry) {

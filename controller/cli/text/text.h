@@ -19,6 +19,10 @@ std::string FleetsTable(const std::vector<api::ServingFleet>& fleets);
 std::string DescribeModel(const api::Model& model, TimePoint now);
 std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now);
 
+// What the nodes report against the candidate of the rollout in progress, for example that its files are missing; "" if
+// they report nothing.
+std::string CauseOf(const api::Model& model);
+
 // The entry of the history about when the stable version got all requests; nullptr if it is not known any more.
 const api::HistoryEntry* BeganToServe(const api::ModelStatus& status);
 
