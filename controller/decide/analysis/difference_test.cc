@@ -87,5 +87,18 @@ TEST(SumBound, IsNotExceededAtAnyTimeByMoreThanItsShareOfRandomWalks) {
   EXPECT_GT(exceeded, 0) << "a bound that nothing exceeds is too wide";
 }
 
+TEST(EvidenceNeeded, GrowsWithTheLogarithmOfTheEValueAndIsUnknownWhileItHasHardlyGrown) {
+  EXPECT_NEAR(*EvidenceNeeded(10, 1000), 3, 1e-9);
+  EXPECT_LE(*EvidenceNeeded(1000, 1000), 1);
+  EXPECT_EQ(EvidenceNeeded(1.2, 1000), std::nullopt);
+}
+
+TEST(TwoDigits, HaveNoExponent) {
+  EXPECT_EQ(TwoDigits(0.0213), "0.021");
+  EXPECT_EQ(TwoDigits(213.4), "213");
+  EXPECT_EQ(TwoDigits(0), "0");
+  EXPECT_EQ(RatioText(0.979), "2.1 % shorter");
+}
+
 }  // namespace
 }  // namespace longshore::analysis

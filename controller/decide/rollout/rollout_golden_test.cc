@@ -190,6 +190,7 @@ Json Outcome(const Decision& decision) {
   out["answers"] = Json::array();
   for (const api::CommandAnswer& answer : decision.status.answers)
     out["answers"].push_back(answer.id + " " + ToString(answer));
+  out["acceptedCommands"] = decision.status.accepted_commands;
   out["digests"] = status["digests"];
   out["sources"] = status["sources"];
   out["verdictMessage"] = decision.status.rollout.verdict.message;
