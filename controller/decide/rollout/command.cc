@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/text.h"
+#include "controller/decide/rollout/phases.h"
 #include "controller/decide/rollout/rollout.h"
 
 namespace longshore::rollout {
