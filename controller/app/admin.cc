@@ -18,9 +18,11 @@ Result<std::unique_ptr<Admin>> Admin::Start(const AdminOptions& options, metrics
                                                                                          http::Responder respond) {
                      raw->Answer(request, respond);
                    }));
-  if (options.port_file.empty()) return admin;
-  RETURN_IF_ERROR(WriteFileAtomically(options.port_file, Json{{"admin", admin->port()}}.dump() + "\n"));
   return admin;
+}
+
+Status WritePorts(const Path& port_file, const Json& ports) {
+  return port_file.empty() ? Status() : WriteFileAtomically(port_file, ports.dump() + "\n");
 }
 
 void Admin::Answer(const http::Request& request, const http::Responder& respond) const {

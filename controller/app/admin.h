@@ -6,6 +6,8 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/json/json.h"
 #include "common/metrics/metrics.h"
 #include "common/net/http/server.h"
 #include "controller/app/controller.h"
@@ -29,5 +31,8 @@ class Admin {
   const std::function<std::string()> not_ready_;
   std::unique_ptr<http::Server> server_;
 };
+
+// Writes the ports in use, such as {"admin": N}, unless the path is empty.
+Status WritePorts(const Path& port_file, const Json& ports);
 
 }  // namespace longshore::app

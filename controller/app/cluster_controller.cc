@@ -141,6 +141,7 @@ Status ClusterController::Start() {
   RETURN_IF_ERROR(ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
   metrics_.BeforeText([this] { RefreshMetrics(); });
   ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_, [this] { return NotReady(); }));
+  RETURN_IF_ERROR(WritePorts(options_.admin.port_file, {{"admin", admin_->port()}}));
   spdlog::info("the controller has started for {}, with the API server {} and administration on port {}",
                options_.watch_namespaces.empty() ? "all namespaces"
                                                  : fmt::format("{}", fmt::join(options_.watch_namespaces, ", ")),

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,13 @@ namespace longshore::app {
 // The listener for health and metrics.
 struct AdminOptions {
   std::string address = "127.0.0.1:8600";
-  Path port_file{};  // If not empty, Start writes the port in use to this file: {"admin": N}.
+  Path port_file{};  // If not empty, the ports in use are written to this file: {"admin": N, "console": N}.
+};
+
+// The web console (docs/console.md).
+struct ConsoleOptions {
+  std::string address = "127.0.0.1:8620";  // "": there is no console.
+  std::set<std::string> allowed_hosts{};
 };
 
 struct HostOptions {
@@ -31,6 +38,7 @@ struct HostOptions {
   std::vector<std::string> node_environment{};  // "NAME=value"; nodes inherit no other variables.
   std::vector<std::string> node_flags{};        // "NAME=value" or "NAME"; "{node}" is replaced by the node's name.
   AdminOptions admin{};
+  ConsoleOptions console{};
   signals::PrometheusTrust prometheus{};
   bool stop_nodes_on_exit = false;
 };

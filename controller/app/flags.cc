@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "common/base/lower_case.h"
 #include "common/net/http_client/client.h"
 #include "common/os/process/descriptors.h"
 #include "controller/api/parse.h"
@@ -52,6 +53,10 @@ struct RawFlags {
   std::string admin_host = "127.0.0.1";
   int admin_port = 8600;
   std::string port_file;
+  std::string console_host = "127.0.0.1";
+  int console_port = 8620;
+  bool no_console = false;
+  std::vector<std::string> console_allowed_hosts;
   std::string kubeconfig;
   std::string ca_cert_file;
   std::string ca_key_file;
@@ -78,6 +83,15 @@ void AddHostFlags(CLI::App& app, RawFlags& raw, HostOptions& host) {
          "NAME=VALUE or NAME, a flag of longshore-node for the nodes that the controller starts; may be repeated, "
          "{node} is replaced by the node's name: --node_flag=tls_cert_file=/etc/node.crt "
          "--node_flag=capture_dir=/var/captures/{node}");
+  option("--console_host", raw.console_host, "Address of the web console")->capture_default_str();
+  option("--console_port", raw.console_port, "Port of the web console; 0: any free one")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 65535));
+  option("--console_allowed_hosts", raw.console_allowed_hosts,
+         "Host names under which people open the web console, separated by commas; addresses and localhost are always "
+         "allowed")
+      ->delimiter(',');
+  app.add_flag("--no-console", raw.no_console, "Serve no web console")->group(kOnHost);
   app.add_flag("--stop-nodes-on-exit", host.stop_nodes_on_exit,
                "On SIGTERM, let the nodes finish their work and stop them")
       ->group(kOnHost);
@@ -130,7 +144,7 @@ void AddCommonFlags(CLI::App& app, RawFlags& raw, Flags& flags) {
       ->group(kBoth)
       ->capture_default_str()
       ->check(CLI::Range(0, 65535));
-  app.add_option("--port_file", raw.port_file, "File to which the port in use is written: {\"admin\": N}")
+  app.add_option("--port_file", raw.port_file, "File to which the ports in use are written: {\"admin\": N, \"console\": N}")
       ->group(kBoth);
   app.add_option("--log_level", flags.log_level, "Log level: debug, info, warning or error")
       ->group(kBoth)
@@ -180,6 +194,8 @@ Status FinishHost(const RawFlags& raw, Flags& flags) {
   flags.host.state_dir = std::filesystem::absolute(raw.state_dir);
   if (!raw.manifests.empty()) flags.host.manifests = std::filesystem::absolute(raw.manifests);
   flags.host.node_binary = std::filesystem::absolute(raw.node_binary);
+  flags.host.console.address = raw.no_console ? "" : process::HostPort(raw.console_host, raw.console_port);
+  for (const std::string& name : raw.console_allowed_hosts) flags.host.console.allowed_hosts.insert(LowerCase(name));
   return {};
 }
 

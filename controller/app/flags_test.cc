@@ -36,6 +36,20 @@ TEST(Flags, ReadsTheFlagsForOneHost) {
   EXPECT_EQ(Parse({"--state_dir=/s", "--stop-fleets"}).value()->verb, Flags::Verb::kStopFleets);
 }
 
+TEST(Flags, TheConsoleIsOnUnlessItIsTurnedOff) {
+  const std::vector<const char*> on_host = {"--state_dir=/s", "--manifests=/m"};
+  const auto with = [&](std::initializer_list<const char*> words) {
+    std::vector<const char*> all = on_host;
+    all.insert(all.end(), words);
+    return Parse(all).value()->host.console;
+  };
+  EXPECT_EQ(with({}).address, "127.0.0.1:8620");
+  EXPECT_EQ(with({"--console_host=::1", "--console_port=0"}).address, "[::1]:0");
+  EXPECT_EQ(with({"--no-console"}).address, "");
+  EXPECT_THAT(with({"--console_allowed_hosts=One.test,two.test"}).allowed_hosts, ElementsAre("one.test", "two.test"));
+  EXPECT_THAT(ErrorOf(OnClusterWith("--no-console")), HasSubstr("--no-console is for one host"));
+}
+
 TEST(Flags, ReadsTheFlagsForKubernetes) {
   const Flags flags = Parse(OnClusterWith("--watch_namespaces=a,b")).value().value();
   EXPECT_EQ(flags.verb, Flags::Verb::kCluster);

@@ -15,6 +15,7 @@
 #include "controller/app/controller.h"
 #include "controller/app/epoch_file.h"
 #include "controller/app/reconcile_loop.h"
+#include "controller/console/console.h"
 #include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/process_fleet.h"
 #include "controller/store/local/controller_lock.h"
@@ -24,6 +25,8 @@ namespace longshore::app {
 namespace {
 
 constexpr std::chrono::seconds kDrainMax{120};
+// The loop reports that it is alive once a second. A reconciliation of very many objects may take some seconds.
+constexpr std::chrono::seconds kSilentMax{10};
 
 // Locks the state directory. A controller holds the lock until it is destroyed. If its process crashes, the kernel
 // releases the lock.
@@ -54,12 +57,16 @@ class HostController final : public Controller {
   Result<std::unique_ptr<fleet::Fleet>> StartFleet(const std::string& socket);
   std::optional<reconcile::SourceProblem> ProblemOf(const api::Key& key) const;
   void RecordActivity();
+  std::string NotReconciling() const;
+  Status StartListeners();
+  void StartConsole();
 
   const HostOptions options_;
   const SystemClock clock_;
   const SteadyClock timer_;
   process::Descriptor lock_;
   std::atomic<bool> working_{false};
+  std::atomic<MonotonicPoint> alive_at_{MonotonicPoint{}};  // When the loop was last alive.
   runtime::WorkQueue queue_;
   metrics::Registry metrics_;
   ReconcileMetrics reconcile_metrics_{metrics_};
@@ -77,6 +84,7 @@ class HostController final : public Controller {
   std::unique_ptr<ReconcileLoop> loop_;
   std::unique_ptr<store::Watch> watch_;
   std::unique_ptr<Admin> admin_;
+  std::unique_ptr<console::Console> console_;  // Null if it is off or its port is in use.
 };
 
 Status HostController::Start() {
@@ -118,14 +126,42 @@ Status HostController::Start() {
     epochs_.With({}).Set(static_cast<double>(nodes_->epoch()));
     leading_.With({}).Set(1);
   });
-  ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_,
-                                        [this] { return std::string(working_ ? "" : "not reconciling yet"); }));
+  RETURN_IF_ERROR(StartListeners());
   for (const std::string& fleet : fleet_->Fleets()) queue_.Add(api::FleetKey(fleet));
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
   spdlog::info(
       "the controller has started with state directory {}, manifests in {}, epoch {} and administration on port {}",
       options_.state_dir.string(), options_.manifests.string(), nodes_->epoch(), admin_->port());
   return {};
+}
+
+Status HostController::StartListeners() {
+  ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_,
+                                        [this] { return std::string(working_ ? "" : "not reconciling yet"); }));
+  StartConsole();
+  Json ports{{"admin", admin_->port()}};
+  if (console_ != nullptr) ports["console"] = console_->port();
+  return WritePorts(options_.admin.port_file, ports);
+}
+
+// Models are served whether or not people can look at them: a console that cannot start is only logged.
+void HostController::StartConsole() {
+  if (options_.console.address.empty()) return;
+  auto started = console::Console::Start(
+      {.address = options_.console.address,
+       .allowed_hosts = options_.console.allowed_hosts,
+       .version = LONGSHORE_VERSION},
+      {.store = *store_, .nodes = *nodes_, .clock = clock_, .problem = [this] { return NotReconciling(); }});
+  if (!started) return spdlog::error("the web console is off (--console_port): {}", started.error().message);
+  console_ = std::move(*started);
+  spdlog::info("the web console listens on port {} of {}", console_->port(), options_.console.address);
+}
+
+std::string HostController::NotReconciling() const {
+  if (!working_) return "The controller has started and does not reconcile yet.";
+  const auto silent = std::chrono::duration_cast<std::chrono::seconds>(timer_.Now() - alive_at_.load());
+  if (silent <= kSilentMax) return "";
+  return fmt::format("The controller has not reconciled anything for {} s. Its log says why.", silent.count());
 }
 
 Result<std::unique_ptr<fleet::Fleet>> HostController::StartFleet(const std::string& socket) {
@@ -151,12 +187,14 @@ std::optional<reconcile::SourceProblem> HostController::ProblemOf(const api::Key
 // Records that this controller is active. Logs only the first of consecutive failures, because their only effect is
 // that the command line prints an older time.
 void HostController::RecordActivity() {
+  alive_at_ = timer_.Now();
   const Status recorded = manifests_lock_->RecordActivity();
   if (!recorded && is_recorded_) spdlog::warn("{}", recorded.error().message);
   is_recorded_ = recorded.has_value();
 }
 
 Status HostController::Run() {
+  alive_at_ = timer_.Now();
   working_ = true;
   loop_->Run();
   working_ = false;

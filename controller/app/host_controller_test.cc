@@ -31,7 +31,8 @@ TEST_F(HostControllerTest, StartsDespiteAStatusWhoseEpochIsNotANumber) {
   const auto started = StartOnHost({.state_dir = dir_ / "state",
                                     .manifests = dir_,
                                     .node_binary = "/bin/true",
-                                    .admin = {.address = "127.0.0.1:0"}});
+                                    .admin = {.address = "127.0.0.1:0"},
+                                    .console = {.address = ""}});
   EXPECT_TRUE(started) << started.error().message;
   EXPECT_EQ(ReadFile(dir_ / "state/epoch").value(), "8\n") << "it is above the epoch of b";
 }

@@ -104,9 +104,13 @@ class Installation:
             self.controller = subprocess.Popen(
                 [(programs or BIN) / "longshore-controller", f"--state_dir={self.state}", f"--manifests={self.manifests}",
                  f"--node_binary={node_binary}", "--admin_port=0", f"--port_file={self.dir / 'admin.json'}",
-                 *flags],
+                 *([] if programs else ["--console_port=0"]), *flags],
                 stdout=log, stderr=log, env={**os.environ, MARK: str(self.dir), **(env or {})})
         return self.controller
+
+    def console_url(self):
+        wait_for("the controller's ports", (self.dir / "admin.json").exists)
+        return f"http://127.0.0.1:{json.loads((self.dir / 'admin.json').read_text())['console']}"
 
     def limit_first_node(self, model_memory_bytes):
         """The first node that starts gets this memory limit. Call it before the controller is started."""

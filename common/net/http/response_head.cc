@@ -30,7 +30,9 @@ std::string ResponseHead(const Response& response, bool keep_alive) {
          &head);
   for (const auto& [name, value] : response.headers) Append({name, ": ", value, "\r\n"}, &head);
   if (!keep_alive) head += "Connection: close\r\n";
-  Append({"Content-Length: ", std::to_string(response.body.size()), "\r\n\r\n"}, &head);
+  // In a 304, it would be the length of the text that the client has already (RFC 9110, section 8.6).
+  if (response.status != 304) Append({"Content-Length: ", std::to_string(response.body.size()), "\r\n"}, &head);
+  head += "\r\n";
   return head;
 }
 

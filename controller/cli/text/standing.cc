@@ -19,15 +19,6 @@ constexpr const char* kGoldenSetPasses = "GoldenSetPasses";
 // The condition that is False while pairs have too little room. The rollout goes on, only more slowly.
 constexpr const char* kPairsHaveRoom = "PairsHaveRoom";
 
-const char* NameOf(Standing standing) {
-  switch (standing) {
-    case Standing::kAsWanted: return "as wanted";
-    case Standing::kUnderWay: return "under way";
-    case Standing::kFailed: break;
-  }
-  return "failed";
-}
-
 // Whether the condition says that the version that serves fails its golden set, or that a run of it is overdue.
 bool IsGoldenTrouble(const api::Condition& condition) {
   return condition.type == kGoldenSetPasses && (condition.status == "False" || condition.reason == "Overdue");
@@ -104,6 +95,15 @@ std::string VerdictText(const api::Model& model) {
 
 }  // namespace
 
+const char* StandingName(Standing standing) {
+  switch (standing) {
+    case Standing::kAsWanted: return "as wanted";
+    case Standing::kUnderWay: return "under way";
+    case Standing::kFailed: break;
+  }
+  return "failed";
+}
+
 Report ReportOf(const api::Model& model, const HostSeen& seen) {
   const api::Key key{api::kModelKind, model.metadata.namespace_, model.metadata.name};
   return WithManifest(key, ReportWithoutManifest(model, seen), seen);
@@ -127,16 +127,16 @@ std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std:
                         const HostSeen& seen) {
   Table table({"KIND", "NAME", "IS", "SERVES", "WHY"});
   for (const ManifestReport& manifest : seen.manifests)
-    table.Add({"manifest", manifest.file, NameOf(manifest.report.standing), "-", manifest.report.why});
+    table.Add({"manifest", manifest.file, StandingName(manifest.report.standing), "-", manifest.report.why});
   for (const api::ServingFleet& fleet : fleets) {
     const Report report = ReportOf(fleet, seen);
     table.Add(
-        {"fleet", fleet.metadata.namespace_ + "/" + fleet.metadata.name, NameOf(report.standing), "-", report.why});
+        {"fleet", fleet.metadata.namespace_ + "/" + fleet.metadata.name, StandingName(report.standing), "-", report.why});
   }
   for (const api::Model& model : models) {
     const Report report = ReportOf(model, seen);
     const int64_t stable = model.status.stable_version;
-    table.Add({"model", model.metadata.namespace_ + "/" + model.metadata.name, NameOf(report.standing),
+    table.Add({"model", model.metadata.namespace_ + "/" + model.metadata.name, StandingName(report.standing),
                stable == 0 ? "-" : std::to_string(stable), report.why});
   }
   return table.empty() ? "No fleets and no models. Apply a manifest: longshore apply -f FILE\n" : table.Text();
@@ -146,7 +146,7 @@ std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen
   const Report report = ReportOf(model, seen);
   const api::ModelStatus& status = model.status;
   std::string text =
-      fmt::format("Model {}/{}: {}\n", model.metadata.namespace_, model.metadata.name, NameOf(report.standing));
+      fmt::format("Model {}/{}: {}\n", model.metadata.namespace_, model.metadata.name, StandingName(report.standing));
   text += Line("why", report.why);
   text +=
       Line("serves", status.stable_version == 0 ? "no version yet" : fmt::format("version {}", status.stable_version));

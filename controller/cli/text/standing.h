@@ -14,6 +14,8 @@ namespace longshore::cli::text {
 
 // kFailed: the object does not reach its wanted state until a user intervenes.
 enum class Standing { kAsWanted, kUnderWay, kFailed };
+// Returns "as wanted", "under way" or "failed".
+const char* StandingName(Standing standing);
 
 struct Report {
   Standing standing = Standing::kAsWanted;

@@ -1,0 +1,80 @@
+// What the versions of Models did in the last hour, for the graphs of the console.
+//
+// Pure: time is an argument. Everything is limited: points are at most kHistoryAge old, a series has at most
+// `points_max` of them, and there are at most `series_max` series.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+
+namespace longshore::console {
+
+inline constexpr Duration kSampleInterval = std::chrono::seconds(5);
+inline constexpr Duration kHistoryAge = std::chrono::hours(1);
+
+// What one version did on all nodes between two samples.
+struct TrafficPoint {
+  TimePoint at;  // The end of that time.
+  float requests_per_second = 0;
+  float errors_per_second = 0;
+  float median_ms = 0;  // The run times of the version; 0: it had no run.
+  float p90_ms = 0;
+};
+
+// What the evidence of a rollout had shown at a time: the intervals that contain the true values with 95 % confidence,
+// and the limits of the spec.
+struct EvidencePoint {
+  TimePoint at;
+  float error_low = 0;  // The candidate's error rate less stable's.
+  float error_high = 0;
+  float error_limit = 0;
+  std::optional<float> ratio_low{};  // The candidate's median run time divided by stable's; nullopt: too few runs.
+  std::optional<float> ratio_high{};
+  float ratio_limit = 0;
+};
+
+struct ModelHistory {
+  std::map<int64_t, std::deque<TrafficPoint>> versions;
+  std::deque<EvidencePoint> evidence;  // Of the newest rollout.
+  int attempt = 0;                     // The RolloutStatus::attempt of `evidence`.
+};
+
+struct HistoryLimits {
+  size_t points_max = kHistoryAge / kSampleInterval;
+  size_t series_max = 400;
+};
+
+// Not thread-safe. Models are named "namespace/name".
+class History {
+ public:
+  explicit History(HistoryLimits limits = {}) : limits_(limits) {}
+
+  // A point of a new series is dropped if there are `series_max` series already.
+  void Add(const std::string& model, int64_t version, const TrafficPoint& point);
+  // Evidence of an earlier rollout is removed.
+  void Add(const std::string& model, int attempt, const EvidencePoint& point);
+
+  // Removes points that are older than kHistoryAge, and empty series.
+  void Expire(TimePoint now);
+
+  // Returns an empty history for an unknown Model.
+  ModelHistory Of(const std::string& model) const;
+
+  size_t series() const { return series_; }
+
+ private:
+  template <typename Point>
+  void Append(const Point& point, std::deque<Point>& points);
+
+  const HistoryLimits limits_;
+  std::map<std::string, ModelHistory> models_;
+  size_t series_ = 0;  // Series that have a point.
+};
+
+}  // namespace longshore::console

@@ -1,0 +1,120 @@
+#include "controller/console/sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace longshore::console {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::FloatNear;
+
+constexpr TimePoint kBegin{std::chrono::hours(1000)};
+
+api::Model Digits() {
+  api::Model model;
+  model.metadata.namespace_ = "vision";
+  model.metadata.name = "digits";
+  model.spec.fleet = "cpu";
+  model.spec.served_name = "digits";
+  model.status.stable_version = 3;
+  return model;
+}
+
+struct Counts {
+  int64_t requests = 0;
+  int64_t errors = 0;
+};
+
+// A node that has counted this since its process started. All runs took about a millisecond.
+nodes::ViewPtr Node(const std::string& name, int64_t version, const Counts& counts,
+                    const std::string& incarnation = "first") {
+  auto view = std::make_shared<nodes::NodeView>();
+  view->hello.set_node(name);
+  view->hello.set_incarnation(incarnation);
+  auto report = std::make_shared<control::Report>();
+  control::VersionReport& of_version = *report->add_versions();
+  of_version.set_served_name("digits");
+  of_version.set_version(version);
+  control::Evidence& evidence = *of_version.mutable_evidence();
+  evidence.set_requests(counts.requests);
+  evidence.set_errors(counts.errors);
+  control::RunTimesOfRows& times = *evidence.add_run_times_of_rows();
+  for (int bucket = 0; bucket < 80; ++bucket) times.add_buckets(0);
+  times.add_buckets(counts.requests);
+  view->report = std::move(report);
+  return view;
+}
+
+class SamplerTest : public ::testing::Test {
+ protected:
+  // Samples five seconds after the last sample.
+  void Sample(const std::vector<nodes::ViewPtr>& views) {
+    now_ += seconds(5);
+    sampler_.Sample({model_}, {{"vision/cpu", views}}, now_, history_);
+  }
+  const std::deque<TrafficPoint>& Points(int64_t version) {
+    of_model_ = history_.Of("vision/digits");
+    return of_model_.versions[version];
+  }
+
+  api::Model model_ = Digits();
+  TimePoint now_ = kBegin;
+  Sampler sampler_;
+  History history_;
+  ModelHistory of_model_;
+};
+
+TEST_F(SamplerTest, RatesAreSumsOverTheNodes) {
+  Sample({Node("a", 3, {100, 0}), Node("b", 3, {7, 0})});
+  EXPECT_TRUE(Points(3).empty()) << "a rate needs two samples";
+  Sample({Node("a", 3, {150, 10}), Node("b", 3, {57, 0})});
+  ASSERT_EQ(Points(3).size(), 1u);
+  EXPECT_FLOAT_EQ(Points(3)[0].requests_per_second, 20);
+  EXPECT_FLOAT_EQ(Points(3)[0].errors_per_second, 2);
+  EXPECT_THAT(Points(3)[0].median_ms, FloatNear(1, 0.1));
+}
+
+TEST_F(SamplerTest, ARestartedNodeCountsFromZero) {
+  Sample({Node("a", 3, {100, 0})});
+  Sample({Node("a", 3, {100, 0})});
+  Sample({Node("a", 3, {10, 0}, "second")});
+  EXPECT_FLOAT_EQ(Points(3).back().requests_per_second, 2);
+}
+
+TEST_F(SamplerTest, AVersionWithoutRequestsIsShownOnlyWhileItServesOrIsCompared) {
+  Sample({Node("a", 3, {0, 0}), Node("b", 4, {0, 0})});
+  Sample({Node("a", 3, {0, 0}), Node("b", 4, {0, 0})});
+  EXPECT_EQ(Points(3).size(), 1u);
+  EXPECT_EQ(Points(4).size(), 0u);
+  model_.status.rollout.phase = api::RolloutPhase::kStep;
+  model_.status.rollout.stable = 3;
+  model_.status.rollout.candidate = 4;
+  Sample({Node("a", 3, {0, 0}), Node("b", 4, {0, 0})});
+  EXPECT_EQ(Points(4).size(), 1u);
+}
+
+TEST_F(SamplerTest, EvidenceOfARolloutIsSampledWithItsLimits) {
+  model_.status.rollout.phase = api::RolloutPhase::kStep;
+  model_.status.rollout.attempt = 2;
+  model_.spec.rollout.error_rate = {.tolerance = 0.01, .relative_tolerance = 0.5};
+  model_.spec.rollout.latency.tolerance = 0.25;
+  model_.status.rollout.verdict.numbers = {{"errorDifferenceLow", -0.02},
+                                           {"errorDifferenceHigh", 0.03},
+                                           {"stableRequests", 1000},
+                                           {"stableErrors", 100}};
+  Sample({});
+  const ModelHistory history = history_.Of("vision/digits");
+  ASSERT_EQ(history.evidence.size(), 1u);
+  const EvidencePoint& point = history.evidence[0];
+  EXPECT_FLOAT_EQ(point.error_low, -0.02F);
+  EXPECT_FLOAT_EQ(point.error_high, 0.03F);
+  EXPECT_FLOAT_EQ(point.error_limit, 0.05F) << "half of stable's rate, because that is more than 0.01";
+  EXPECT_EQ(point.ratio_high, std::nullopt);
+  EXPECT_FLOAT_EQ(point.ratio_limit, 1.25F);
+  model_.status.rollout.phase = api::RolloutPhase::kCompleted;
+  EXPECT_EQ(EvidenceOf(model_, now_), std::nullopt);
+}
+
+}  // namespace
+}  // namespace longshore::console

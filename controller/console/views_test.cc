@@ -1,0 +1,125 @@
+#include "controller/console/views.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace longshore::console {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr TimePoint kNow{std::chrono::hours(1000)};
+
+api::Model Digits() {
+  api::Model model;
+  model.metadata.namespace_ = "vision";
+  model.metadata.name = "digits";
+  model.spec.fleet = "infra/gpu";
+  model.spec.served_name = "digits";
+  model.spec.version = 4;
+  model.status.stable_version = 3;
+  model.status.conditions = {{"Ready", "True", "Serving", "Version 3 serves.", 0, {}}};
+  return model;
+}
+
+api::Model InTheSecondStep() {
+  api::Model model = Digits();
+  api::RolloutStatus& rollout = model.status.rollout;
+  rollout.phase = api::RolloutPhase::kStep;
+  rollout.stable = 3;
+  rollout.candidate = 4;
+  rollout.step_index = 1;
+  rollout.weight_percent = 25;
+  rollout.step_started_at = kNow;
+  rollout.analysis = {{"secret", "of the analysis"}};
+  rollout.verdict = {"Undecided",
+                     "NotProven",
+                     "words",
+                     {{"errorDifferenceLow", -0.01}, {"errorDifferenceHigh", 0.01}, {"candidateRequests", 5}}};
+  return model;
+}
+
+TEST(ConsoleViews, TheOverviewSaysInWordsHowEachObjectIs) {
+  api::ServingFleet fleet;
+  fleet.metadata.namespace_ = "infra";
+  fleet.metadata.name = "gpu";
+  const Json json = OverviewJson({{fleet}, {Digits()}, {{{api::kModelKind, "a", "b"}, "b.json is damaged"}}},
+                                 {.version = "1.2.3", .problem = "It hangs."});
+  EXPECT_EQ(json["models"][0]["name"], "digits");
+  EXPECT_EQ(json["models"][0]["standing"], "under way");
+  EXPECT_EQ(json["models"][0]["why"], "version 4 has not begun its rollout");
+  EXPECT_EQ(json["models"][0]["rolloutInShort"], "");
+  EXPECT_EQ(json["fleets"][0]["why"], "no controller has processed this manifest yet");
+  EXPECT_EQ(json["unreadable"][0]["object"], "Model a/b");
+  EXPECT_EQ(json["unreadable"][0]["why"], "b.json is damaged");
+  EXPECT_EQ(json["controller"]["problem"], "It hangs.");
+}
+
+TEST(ConsoleViews, AStatusOfAnEarlierControllerIsNotTheCurrentState) {
+  api::Model model = Digits();
+  model.spec.version = 3;
+  model.status.epoch = 6;
+  EXPECT_EQ(OverviewJson({{}, {model}, {}}, {.epoch = 6})["models"][0]["standing"], "as wanted");
+  EXPECT_EQ(OverviewJson({{}, {model}, {}}, {.epoch = 7})["models"][0]["standing"], "under way");
+}
+
+TEST(ConsoleViews, AModelShowsItsStepsItsSplitAndItsVerdict) {
+  const Json json = ModelJson(InTheSecondStep(), {}, kNow);
+  EXPECT_EQ(json["rolloutInShort"], "3 -> 4, step 2 of 3 at 25 %");
+  EXPECT_EQ(json["waits"], "The step is held for 30s more.");
+  ASSERT_EQ(json["steps"].size(), 3u);
+  EXPECT_EQ(json["steps"][0]["proof"], "Sampled");
+  EXPECT_EQ(json["steps"][2]["proof"], "Required");
+  EXPECT_EQ(json["rollout"]["weight"], 25);
+  EXPECT_EQ(json["rollout"]["verdict"]["numbers"]["candidateRequests"], 5);
+  EXPECT_EQ(json["limits"]["errorDifference"], 0.005);
+  EXPECT_EQ(json["limits"]["runTimeRatio"], 1.1);
+  EXPECT_THAT(DumpJson(json), testing::Not(HasSubstr("secret"))) << "the state of the analysis is no number for people";
+}
+
+TEST(ConsoleViews, AModelWithoutARolloutWaitsForNothing) {
+  const Json json = ModelJson(Digits(), {}, kNow);
+  EXPECT_EQ(json["waits"], "");
+  EXPECT_EQ(json["isUnderWay"], false);
+  EXPECT_TRUE(json["limits"]["errorDifference"].is_null());
+  EXPECT_TRUE(json["goldenSet"].is_null());
+}
+
+TEST(ConsoleViews, AFleetShowsWhatItsNodesReport) {
+  api::ServingFleet fleet;
+  fleet.metadata.name = "gpu";
+  fleet.status.nodes = {{"a", 7, "Ready", "127.0.0.1:1"}, {"b", 8, "Starting", ""}};
+  auto view = std::make_shared<nodes::NodeView>();
+  view->hello.set_node("a");
+  view->connected = true;
+  view->ack_error = "no room";
+  auto report = std::make_shared<control::Report>();
+  report->mutable_load()->set_queued(3);
+  control::VersionReport& version = *report->add_versions();
+  version.set_served_name("digits");
+  version.set_version(4);
+  version.set_state(control::VersionReport::NOT_FOUND);
+  version.set_weight_bp(2500);
+  view->report = report;
+  const Json json = FleetJson(fleet, {view}, {Digits()}, {});
+  EXPECT_EQ(json["nodes"][0]["connected"], true);
+  EXPECT_EQ(json["nodes"][0]["problem"], "no room");
+  EXPECT_EQ(json["nodes"][0]["load"]["queued"], 3);
+  EXPECT_EQ(json["nodes"][0]["versions"][0]["state"], "not found");
+  EXPECT_EQ(json["nodes"][0]["versions"][0]["weightPercent"], 25);
+  EXPECT_EQ(json["nodes"][1]["connected"], false);
+  EXPECT_TRUE(json["nodes"][1]["load"].is_null());
+  EXPECT_EQ(json["models"][0]["name"], "digits");
+}
+
+TEST(ConsoleViews, AHistoryIsAListOfShortNumbers) {
+  ModelHistory history;
+  history.versions[3].push_back({kNow, 1.0F / 3, 0, 2, 4});
+  history.evidence.push_back({.at = kNow, .error_low = -1, .error_high = 1, .error_limit = 0.005F, .ratio_limit = 1.1F});
+  EXPECT_EQ(DumpJson(HistoryJson(history)),
+            R"({"versions":[{"version":3,"points":[[3600000000,0.3333,0.0,2.0,4.0]]}],)"
+            R"("evidence":[[3600000000,-1.0,1.0,0.005,null,null,1.1]]})");
+}
+
+}  // namespace
+}  // namespace longshore::console

@@ -1,0 +1,186 @@
+// Graphs as SVG: a line or a band is told from the others by its dashes and its name, not only by its colour, and the
+// numbers can also be read as a table.
+import type { ComponentChildren } from "preact";
+import { Table } from "./parts";
+
+export type Point = [at: number, value: number];
+
+export interface Line {
+  name: string;
+  kind: "stable" | "candidate" | "limit";
+  points: Point[];
+}
+
+export interface Band {
+  name: string;
+  points: [at: number, low: number, high: number][];
+}
+
+interface GraphProps {
+  title: string;
+  summary: string; // What the graph shows, for people who do not see it.
+  lines: Line[];
+  band?: Band;
+  format: (value: number) => string;
+  valuesMax?: number; // Larger values are drawn at this one.
+  valuesMin?: number;
+}
+
+const WIDTH = 640;
+const HEIGHT = 190;
+const LEFT = 64;
+const RIGHT = 12;
+const TOP = 10;
+const BOTTOM = 24;
+const SPAN_MS_MIN = 2 * 60 * 1000;
+const TABLE_ROWS_MAX = 12;
+
+// Returns a round number that is not below `value`: 1, 2 or 5 times a power of ten.
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  for (const factor of [1, 2, 5, 10]) if (factor * power >= value) return factor * power;
+  return value;
+}
+
+interface Scale {
+  x: (at: number) => number;
+  y: (value: number) => number;
+  from: number;
+  to: number;
+  min: number;
+  max: number;
+}
+
+function scaleOf({ lines, band, valuesMax, valuesMin }: GraphProps): Scale {
+  const points = lines.flatMap((line) => line.points);
+  const times = [...points.map((point) => point[0]), ...(band?.points ?? []).map((point) => point[0])];
+  const values = [...points.map((point) => point[1]), ...(band?.points ?? []).flatMap((point) => [point[1], point[2]])];
+  const to = Math.max(...times);
+  const from = Math.min(Math.min(...times), to - SPAN_MS_MIN);
+  const largest = Math.min(Math.max(...values, 0), valuesMax ?? Infinity);
+  const smallest = Math.max(Math.min(...values, 0), valuesMin ?? -Infinity);
+  const max = largest > 0 ? roundUp(largest) : smallest < 0 ? 0 : 1;
+  const min = smallest < 0 ? -roundUp(-smallest) : 0;
+  const clamped = (value: number) => Math.min(max, Math.max(min, value));
+  return {
+    x: (at) => LEFT + ((at - from) / (to - from)) * (WIDTH - LEFT - RIGHT),
+    y: (value) => TOP + ((max - clamped(value)) / (max - min)) * (HEIGHT - TOP - BOTTOM),
+    from,
+    to,
+    min,
+    max,
+  };
+}
+
+function pathOf(points: Point[], scale: Scale): string {
+  return points.map(([at, value], index) => `${index === 0 ? "M" : "L"}${scale.x(at).toFixed(1)} ${scale.y(value).toFixed(1)}`).join("");
+}
+
+function areaOf(band: Band, scale: Scale): string {
+  const upper = band.points.map(([at, , high]): Point => [at, high]);
+  const lower = band.points.map(([at, low]): Point => [at, low]).reverse();
+  return `${pathOf(upper, scale)}${pathOf(lower, scale).replace("M", "L")}Z`;
+}
+
+function Axes({ scale, format }: { scale: Scale; format: (value: number) => string }) {
+  const values = [scale.min, (scale.min + scale.max) / 2, scale.max];
+  if (scale.min < 0 && scale.max > 0 && scale.min !== -scale.max) values[1] = 0;
+  const minutes = Math.round((scale.to - scale.from) / 60000);
+  return (
+    <g class="axes">
+      {values.map((value) => (
+        <g key={value}>
+          <line x1={LEFT} x2={WIDTH - RIGHT} y1={scale.y(value)} y2={scale.y(value)} class={value === 0 ? "zero" : ""} />
+          <text x={LEFT - 6} y={scale.y(value) + 4} text-anchor="end">
+            {format(value)}
+          </text>
+        </g>
+      ))}
+      <text x={LEFT} y={HEIGHT - 6}>{`${minutes} min ago`}</text>
+      <text x={WIDTH - RIGHT} y={HEIGHT - 6} text-anchor="end">
+        now
+      </text>
+    </g>
+  );
+}
+
+function Sample({ kind }: { kind: Line["kind"] | "band" }) {
+  return (
+    <svg class="sample" viewBox="0 0 28 10" aria-hidden="true">
+      {kind === "band" ? <rect class="band" width="28" height="10" /> : <path class={`line line-${kind}`} d="M0 5H28" />}
+    </svg>
+  );
+}
+
+// At most TABLE_ROWS_MAX times, the newest first.
+function timesOf(lines: Line[], band: Band | undefined): number[] {
+  const all = [...new Set([...lines.flatMap((line) => line.points.map((point) => point[0])), ...(band?.points ?? []).map((point) => point[0])])];
+  all.sort((a, b) => b - a);
+  const every = Math.ceil(all.length / TABLE_ROWS_MAX);
+  return all.filter((_, index) => index % every === 0);
+}
+
+function Numbers({ title, lines, band, format }: GraphProps) {
+  const lineCell = (line: Line, at: number): ComponentChildren => {
+    const point = line.points.find((one) => one[0] === at);
+    return point ? format(point[1]) : "–";
+  };
+  const bandCell = (at: number): ComponentChildren => {
+    const point = band?.points.find((one) => one[0] === at);
+    return point ? `${format(point[1])} to ${format(point[2])}` : "–";
+  };
+  return (
+    <details>
+      <summary>Numbers of “{title}” as a table</summary>
+      <Table
+        label={`Numbers of ${title}`}
+        columns={["Time", ...(band ? [band.name] : []), ...lines.map((line) => line.name)]}
+        rows={timesOf(lines, band).map((at) => [
+          new Date(at).toLocaleTimeString("en-GB"),
+          ...(band ? [bandCell(at)] : []),
+          ...lines.map((line) => lineCell(line, at)),
+        ])}
+        empty="There are no numbers yet."
+      />
+    </details>
+  );
+}
+
+export function Graph(props: GraphProps) {
+  const { title, summary, lines, band, format } = props;
+  const points = lines.reduce((sum, line) => sum + line.points.length, 0) + (band?.points.length ?? 0);
+  if (points < 2) {
+    return (
+      <figure>
+        <figcaption>{title}</figcaption>
+        <p class="empty">There are no numbers yet. A new one comes every five seconds.</p>
+      </figure>
+    );
+  }
+  const scale = scaleOf(props);
+  return (
+    <figure>
+      <figcaption>{title}</figcaption>
+      <svg class="graph" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`${title}. ${summary}`}>
+        <Axes scale={scale} format={format} />
+        {band && <path class="band" d={areaOf(band, scale)} />}
+        {lines.map((line) => (
+          <path key={line.name} class={`line line-${line.kind}`} d={pathOf(line.points, scale)} />
+        ))}
+      </svg>
+      <ul class="legend">
+        {band && (
+          <li>
+            <Sample kind="band" /> {band.name}
+          </li>
+        )}
+        {lines.map((line) => (
+          <li key={line.name}>
+            <Sample kind={line.kind} /> {line.name}
+          </li>
+        ))}
+      </ul>
+      <Numbers {...props} />
+    </figure>
+  );
+}

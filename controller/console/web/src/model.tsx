@@ -1,0 +1,249 @@
+// The page of a Model: its rollout, and how both versions behave.
+import type { ComponentChildren } from "preact";
+import { useReading, type History, type Model, type TrafficPoint } from "./data";
+import { EvidenceGraphs, TrafficGraphs } from "./model_graphs";
+import { Ago, Announcement, Conditions, Facts, Frame, Section, State, Table, Text } from "./parts";
+import { count, duration, fleetPath, milliseconds, percent, phase, proof, result, rounded, version } from "./text";
+
+type StepState = "done" | "now" | "later" | "ended here";
+
+// The index of the step 100 % is the number of steps.
+function stateOfStep(model: Model, index: number): StepState {
+  const { phase: name, step } = model.rollout;
+  if (name === "Completed") return "done";
+  if (name === "RolledBack") return index < step ? "done" : index === step ? "ended here" : "later";
+  if (name === "Promoting") return index < model.steps.length ? "done" : "now";
+  if (name !== "Step" && name !== "Paused") return "later";
+  return index < step ? "done" : index === step ? "now" : "later";
+}
+
+function Steps({ model }: { model: Model }) {
+  const weights = [...model.steps.map((step) => step.weightPercent), 100];
+  return (
+    <ol class="steps">
+      {weights.map((weight, index) => {
+        const state = stateOfStep(model, index);
+        const step = model.steps[index];
+        return (
+          <li key={index} class={`step step-${state.replace(" ", "-")}`} aria-current={state === "now" ? "step" : undefined}>
+            <span class="weight">{rounded(weight)} %</span>
+            <span class="step-state">{state}</span>
+            {step && (
+              <span class="needs">
+                at least {duration(step.holdSeconds)}; needs {step.waitsForPromote ? "the command promote" : proof(step.proof)}
+              </span>
+            )}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+// The split that the manifest and the evidence ask for, as a bar and as words.
+function Split({ model }: { model: Model }) {
+  const candidate = model.rollout.weight / 100;
+  const words = `Version ${model.rollout.stable} gets ${percent(1 - candidate)} of the requests, version ${model.rollout.candidate} gets ${percent(candidate)}.`;
+  return (
+    <>
+      <svg class="split" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="split-stable" width={100 - 100 * candidate} height="6" />
+        <rect class="split-candidate" x={100 - 100 * candidate} width={100 * candidate} height="6" />
+      </svg>
+      <p>{words}</p>
+    </>
+  );
+}
+
+function Verdict({ model }: { model: Model }) {
+  const { verdict } = model.rollout;
+  if (!verdict.result) return <p class="empty">There is no verdict yet.</p>;
+  return (
+    <p class={`verdict verdict-${verdict.result}`}>
+      <strong>{result(verdict.result)}.</strong> <Text>{verdict.message}</Text>
+    </p>
+  );
+}
+
+function Rollout({ model }: { model: Model }) {
+  const { rollout } = model;
+  if (!rollout.phase || rollout.phase === "None") {
+    return (
+      <Section title="Rollout">
+        <p class="empty">There has been no rollout yet.</p>
+      </Section>
+    );
+  }
+  const isFirst = rollout.stable === 0;
+  return (
+    <Section title="Rollout">
+      <p>
+        Attempt {rollout.attempt}: {version(rollout.candidate)} {phase(rollout.phase)}
+        {!isFirst && `; ${version(rollout.stable)} served before`}. It began <Ago at={rollout.startedAt} />.
+      </p>
+      {model.waits && (
+        <p>
+          <Text>{model.waits}</Text>
+        </p>
+      )}
+      {model.strategy === "Canary" && !isFirst && <Steps model={model} />}
+      {model.isUnderWay && !isFirst && <Split model={model} />}
+      <Verdict model={model} />
+    </Section>
+  );
+}
+
+function latest(history: History | null, number: number): TrafficPoint | undefined {
+  return history?.versions.find((one) => one.version === number)?.points.at(-1);
+}
+
+// One row for each number, with stable's value beside the candidate's.
+function Comparison({ model, history }: { model: Model; history: History | null }) {
+  const { numbers } = model.rollout.verdict;
+  const number = (name: string): number | undefined => numbers[name];
+  const shown = (name: string, format: (value: number) => string) => {
+    const value = number(name);
+    return value === undefined ? "–" : format(value);
+  };
+  const share = (arm: string) => {
+    const requests = number(`${arm}Requests`) ?? 0;
+    return requests === 0 ? "–" : percent((number(`${arm}Errors`) ?? 0) / requests);
+  };
+  const row = (name: string, suffix: string, format: (value: number) => string): ComponentChildren[] => [
+    name,
+    shown(`stable${suffix}`, format),
+    shown(`candidate${suffix}`, format),
+  ];
+  const live = (name: string, format: (point: TrafficPoint) => string): ComponentChildren[] => [
+    name,
+    ...[model.rollout.stable, model.rollout.candidate].map((one) => {
+      const point = latest(history, one);
+      return point ? format(point) : "–";
+    }),
+  ];
+  return (
+    <Section title="Both versions side by side">
+      <Table
+        label="Both versions side by side"
+        columns={["Number", `Stable, version ${model.rollout.stable}`, `Candidate, version ${model.rollout.candidate}`]}
+        rows={[
+          row("Requests in the analysis", "Requests", count),
+          row("Failed requests", "Errors", count),
+          ["Share of failed requests", share("stable"), share("candidate")],
+          row("Refused or too late because of the queue", "Overloaded", count),
+          row("Median run time", "P50Ms", milliseconds),
+          row("Run time, 99 % quantile", "P99Ms", milliseconds),
+          live("Requests per second now", (point) => rounded(point[1])),
+          live("Failed requests per second now", (point) => rounded(point[2])),
+        ]}
+        empty=""
+      />
+    </Section>
+  );
+}
+
+function Events({ model }: { model: Model }) {
+  return (
+    <Section title="Events, newest first">
+      <Table
+        label="Events"
+        columns={["When", "Version", "What", "Message"]}
+        rows={[...model.history].reverse().map((event) => [
+          <Ago at={event.at} />,
+          event.version === 0 ? "–" : String(event.version),
+          event.what,
+          <Text>{event.message}</Text>,
+        ])}
+        empty="Nothing has happened yet."
+      />
+    </Section>
+  );
+}
+
+function Failures({ model }: { model: Model }) {
+  const golden = model.goldenSet?.failures ?? [];
+  return (
+    <>
+      {model.failed.length > 0 && (
+        <Section title="Versions that failed">
+          <Table
+            label="Versions that failed"
+            columns={["Version", "When", "Reason", "Message"]}
+            rows={model.failed.map((one) => [String(one.version), <Ago at={one.at} />, one.reason, <Text>{one.message}</Text>])}
+            empty=""
+          />
+        </Section>
+      )}
+      {golden.length > 0 && (
+        <Section title="Failures of the golden set">
+          <Table
+            label="Failures of the golden set"
+            columns={["Node", "When", "Message"]}
+            rows={golden.map((one) => [<Text>{one.node}</Text>, <Ago at={one.at} />, <Text>{one.message}</Text>])}
+            empty=""
+          />
+        </Section>
+      )}
+    </>
+  );
+}
+
+// The sentences of `longshore explain` about inputs that both versions ran.
+function Pairs({ model }: { model: Model }) {
+  if (!model.pairs && !model.outputs) return null;
+  return (
+    <Section title="Inputs that both versions ran">
+      <pre tabIndex={0}>
+        <bdi>{model.pairs + model.outputs}</bdi>
+      </pre>
+    </Section>
+  );
+}
+
+function Details({ model, history }: { model: Model; history: History | null }) {
+  const hasTwoVersions = model.rollout.stable !== 0 && model.rollout.candidate !== 0;
+  return (
+    <>
+      <p class="summary">
+        <State standing={model.standing} /> <Text>{model.why}</Text>
+      </p>
+      <Announcement>{`${model.standing}: ${model.rolloutInShort || model.why}`}</Announcement>
+      <Facts
+        facts={[
+          ["Serves", version(model.stableVersion)],
+          ["Wanted", model.wantedVersion === null ? "the newest version" : version(model.wantedVersion)],
+          ["Fleet", <a href={fleetPath(model.fleet)}><Text>{model.fleet}</Text></a>],
+          ["Called by clients", <Text>{model.servedName}</Text>],
+          ["Source", <Text>{model.source}</Text>],
+        ]}
+      />
+      <Rollout model={model} />
+      {hasTwoVersions && <Comparison model={model} history={history} />}
+      {history && <EvidenceGraphs model={model} history={history} />}
+      <Pairs model={model} />
+      {history && <TrafficGraphs model={model} history={history} />}
+      <Failures model={model} />
+      <Events model={model} />
+      <Section title="Nodes">
+        <Table
+          label="Nodes"
+          columns={["Node", "Versions"]}
+          rows={model.nodes.map((one) => [<Text>{one.node}</Text>, <Text>{one.state}</Text>])}
+          empty="No node has a version of this Model."
+        />
+      </Section>
+      <Conditions conditions={model.conditions} />
+    </>
+  );
+}
+
+export function ModelPage({ namespace, name }: { namespace: string; name: string }) {
+  const path = `/api/v1/models/${namespace}/${name}`;
+  const reading = useReading<Model>(path, 2000);
+  const history = useReading<History>(`${path}/history`, 5000);
+  return (
+    <Frame title={`Model ${namespace}/${name}`} above={{ name: "Overview", path: "/" }} reading={reading}>
+      {reading.data && <Details model={reading.data} history={history.data} />}
+    </Frame>
+  );
+}

@@ -1,0 +1,114 @@
+// The graphs of a Model: what the evidence has shown against the limits, and what each version did in the last hour.
+import type { EvidencePoint, History, Model, TrafficPoint } from "./data";
+import { Graph, type Line, type Point } from "./graph";
+import { Section } from "./parts";
+import { milliseconds, percent, rounded } from "./text";
+
+// Before there is evidence, the interval has no end. It is drawn to so many times the limit.
+const LIMITS_SHOWN = 4;
+
+function points(percentPoints: number): string {
+  return `${rounded(100 * percentPoints)} points`;
+}
+
+function ErrorInterval({ evidence }: { evidence: EvidencePoint[] }) {
+  const last = evidence.at(-1);
+  if (!last) return null;
+  const [, low, high, limit] = last;
+  const shown = Math.max(LIMITS_SHOWN * limit, 1.5 * Math.min(high, 0.05));
+  const verdict = high < limit ? "The interval is below the limit." : "The interval reaches above the limit, so nothing is proven yet.";
+  const summary =
+    `With 95 % confidence, the candidate's error rate less stable's is between ${points(low)} and ${points(high)}; ` +
+    `the limit is ${points(limit)}. ${verdict}`;
+  return (
+    <>
+      <Graph
+        title="Error rate of the candidate less stable's, in percentage points"
+        summary={summary}
+        band={{ name: "The true difference is in this interval", points: evidence.map(([at, from, to]) => [at, from, to]) }}
+        lines={[{ name: "Limit of the manifest", kind: "limit", points: evidence.map(([at, , , max]): Point => [at, max]) }]}
+        format={points}
+        valuesMax={shown}
+        valuesMin={-shown}
+      />
+      <p>{summary}</p>
+    </>
+  );
+}
+
+function RatioInterval({ evidence }: { evidence: EvidencePoint[] }) {
+  const known = evidence.filter((point) => point[4] !== null && point[5] !== null);
+  const last = known.at(-1);
+  if (!last) return null;
+  const change = (ratio: number) => percent(ratio - 1);
+  const [low, high, limit] = [last[4] ?? 0, last[5] ?? 0, last[6]];
+  const shown = Math.max(LIMITS_SHOWN * (limit - 1), 0.2);
+  const summary =
+    `With 95 % confidence, the candidate's median run time differs from stable's by ${change(low)} to ${change(high)}; ` +
+    `the limit is ${change(limit)}.`;
+  return (
+    <>
+      <Graph
+        title="Median run time of the candidate compared with stable's"
+        summary={summary}
+        band={{ name: "The true change is in this interval", points: known.map((point) => [point[0], (point[4] ?? 1) - 1, (point[5] ?? 1) - 1]) }}
+        lines={[{ name: "Limit of the manifest", kind: "limit", points: known.map((point): Point => [point[0], point[6] - 1]) }]}
+        format={percent}
+        valuesMax={shown}
+        valuesMin={-shown}
+      />
+      <p>{summary}</p>
+    </>
+  );
+}
+
+export function EvidenceGraphs({ model, history }: { model: Model; history: History }) {
+  if (history.evidence.length === 0) return null;
+  const isLast = model.isUnderWay ? "" : " of the last rollout";
+  return (
+    <Section title={`Evidence against the limits${isLast}`}>
+      <ErrorInterval evidence={history.evidence} />
+      <RatioInterval evidence={history.evidence} />
+    </Section>
+  );
+}
+
+interface TrafficGraphProps {
+  model: Model;
+  history: History;
+  title: string;
+  value: (point: TrafficPoint) => number;
+  format: (value: number) => string;
+}
+
+function TrafficGraph({ model, history, title, value, format }: TrafficGraphProps) {
+  const candidate = model.rollout.candidate;
+  const lines = history.versions.map(
+    ({ version, points: points_of_version }): Line => ({
+      name: `Version ${version}`,
+      kind: version === candidate && model.rollout.stable !== 0 ? "candidate" : "stable",
+      points: points_of_version.map((point): Point => [point[0], value(point)]),
+    }),
+  );
+  const summary = lines
+    .map((line) => {
+      const last = line.points.at(-1);
+      return last ? `${line.name}: ${format(last[1])} at the end.` : "";
+    })
+    .join(" ");
+  return <Graph title={title} summary={summary} lines={lines} format={format} />;
+}
+
+export function TrafficGraphs({ model, history }: { model: Model; history: History }) {
+  const common = { model, history };
+  return (
+    <Section title="The last hour">
+      <div class="graphs">
+        <TrafficGraph {...common} title="Requests per second" value={(point) => point[1]} format={rounded} />
+        <TrafficGraph {...common} title="Failed requests per second" value={(point) => point[2]} format={rounded} />
+        <TrafficGraph {...common} title="Median run time" value={(point) => point[3]} format={milliseconds} />
+        <TrafficGraph {...common} title="Run time, 90 % quantile" value={(point) => point[4]} format={milliseconds} />
+      </div>
+    </Section>
+  );
+}

@@ -1,0 +1,241 @@
+// What all pages have in common: the frame, states, tables and texts.
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Condition, ModelRow, Reading, Standing } from "./data";
+import { ago, fleetPath, modelPath, version } from "./text";
+
+// A text from outside: a name or a message. It is isolated, so that its direction of writing does not change the page.
+// Words in backquotes are commands.
+export function Text({ children }: { children: string }) {
+  const parts = children.split("`");
+  if (parts.length < 3) return <bdi>{children}</bdi>;
+  return <bdi>{parts.map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</bdi>;
+}
+
+// The sign is not read aloud; the words say the same.
+const SIGNS: Record<Standing, string> = { "as wanted": "✓", "under way": "…", failed: "✕" };
+
+export function State({ standing }: { standing: Standing }) {
+  return (
+    <span class={`state state-${standing.replace(" ", "-")}`}>
+      <span aria-hidden="true">{SIGNS[standing]}</span> {standing}
+    </span>
+  );
+}
+
+export function Ago({ at }: { at: string | undefined }) {
+  if (!at) return <>–</>;
+  return (
+    <time dateTime={at} title={at}>
+      {ago(at)}
+    </time>
+  );
+}
+
+export function Section({ title, children }: { title: string; children: ComponentChildren }) {
+  const id = title.toLowerCase().replace(/[^a-z]+/g, "-");
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+interface TableProps {
+  label: string;
+  columns: string[];
+  rows: ComponentChildren[][];
+  empty: string;
+}
+
+// The first cell of a row is its heading. A table that is too wide scrolls, also by keyboard.
+export function Table({ label, columns, rows, empty }: TableProps) {
+  if (rows.length === 0) return <p class="empty">{empty}</p>;
+  return (
+    <div class="scroll" role="region" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th scope="col" key={column}>
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>{row.map((cell, column) => (column === 0 ? <th scope="row">{cell}</th> : <td>{cell}</td>))}</tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function ModelsTable({ models, empty }: { models: ModelRow[]; empty: string }) {
+  return (
+    <Table
+      label="Models"
+      columns={["Model", "State", "Serves", "Wanted", "Rollout", "Fleet", "Why"]}
+      rows={models.map((model) => [
+        <a href={modelPath(model)}>
+          <Text>{`${model.namespace}/${model.name}`}</Text>
+        </a>,
+        <State standing={model.standing} />,
+        version(model.stableVersion),
+        model.wantedVersion === null ? "the newest" : version(model.wantedVersion),
+        model.rolloutInShort || "–",
+        <a href={fleetPath(model.fleet)}>
+          <Text>{model.fleet}</Text>
+        </a>,
+        <Text>{model.why}</Text>,
+      ])}
+      empty={empty}
+    />
+  );
+}
+
+const CONDITION_STATES: Record<string, string> = { True: "yes", False: "no", Unknown: "unknown" };
+
+export function Conditions({ conditions }: { conditions: Condition[] }) {
+  return (
+    <Section title="Conditions">
+      <Table
+        label="Conditions"
+        columns={["Condition", "Holds", "Since", "Reason", "Message"]}
+        rows={conditions.map((condition) => [
+          condition.type,
+          CONDITION_STATES[condition.status] ?? condition.status,
+          <Ago at={condition.lastTransitionTime} />,
+          condition.reason,
+          <Text>{condition.message}</Text>,
+        ])}
+        empty="No controller has processed this object yet."
+      />
+    </Section>
+  );
+}
+
+// A text that screen readers read aloud when it changes.
+export function Announcement({ children }: { children: string }) {
+  return (
+    <p class="only-read-aloud" role="status">
+      {children}
+    </p>
+  );
+}
+
+type Theme = "system" | "light" | "dark";
+
+function storedTheme(): Theme {
+  const stored = localStorage.getItem("theme");
+  return stored === "light" || stored === "dark" ? stored : "system";
+}
+
+export function applyTheme(theme: Theme = storedTheme()) {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+function ThemeChoice() {
+  const [theme, setTheme] = useState(storedTheme());
+  const choose = (chosen: Theme) => {
+    localStorage.setItem("theme", chosen);
+    applyTheme(chosen);
+    setTheme(chosen);
+  };
+  return (
+    <label class="theme">
+      Colours{" "}
+      <select value={theme} onChange={(event) => choose(event.currentTarget.value as Theme)}>
+        <option value="system">of the system</option>
+        <option value="light">light</option>
+        <option value="dark">dark</option>
+      </select>
+    </label>
+  );
+}
+
+function useNow(everyMs: number): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = window.setInterval(() => setNow(Date.now()), everyMs);
+    return () => window.clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+const STALE_MS = 6000;
+
+// Says that the page is not up to date, and since when.
+function Staleness({ reading, now }: { reading: Reading<unknown>; now: number }) {
+  const isStale = reading.data !== null && (reading.error !== "" || now - reading.readAt > STALE_MS);
+  return (
+    <div role="alert">
+      {isStale && (
+        <p class="warning">
+          This page shows the state of {new Date(reading.readAt).toLocaleTimeString("en-GB")} and is not up to date.{" "}
+          {reading.error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface FrameProps {
+  title: string;
+  above?: { name: string; path: string };
+  reading: Reading<unknown>;
+  children: ComponentChildren;
+}
+
+export function Frame({ title, above, reading, children }: FrameProps) {
+  const now = useNow(1000);
+  useEffect(() => {
+    document.title = `${title} – Longshore`;
+  }, [title]);
+  return (
+    <>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header>
+        <a class="brand" href="/">
+          <img src="/files/icon.svg" alt="" width="24" height="24" /> Longshore
+        </a>
+        {above && (
+          <nav aria-label="Where you are">
+            <a href={above.path}>{above.name}</a> <span aria-hidden="true">/</span> <Text>{title}</Text>
+          </nav>
+        )}
+        <ThemeChoice />
+      </header>
+      <main id="content" tabIndex={-1}>
+        <h1>
+          <Text>{title}</Text>
+        </h1>
+        <Staleness reading={reading} now={now} />
+        {reading.data === null && (reading.error ? <p class="warning" role="alert"><Text>{reading.error}</Text></p> : <p>Loading …</p>)}
+        {children}
+      </main>
+      <footer>
+        <p>This console only shows. Commands are given with <code>longshore</code> in a terminal.</p>
+      </footer>
+    </>
+  );
+}

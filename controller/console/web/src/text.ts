@@ -1,0 +1,92 @@
+// Numbers, times and names as people read them.
+
+export function count(number: number): string {
+  return number.toLocaleString("en");
+}
+
+export function percent(share: number): string {
+  return `${rounded(100 * share)} %`;
+}
+
+// Three digits, without an exponent.
+export function rounded(number: number): string {
+  if (number === 0) return "0";
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(number))));
+  return Number(number.toFixed(Math.min(digits, 6))).toLocaleString("en", { maximumFractionDigits: 6 });
+}
+
+export function milliseconds(ms: number): string {
+  return ms === 0 ? "–" : `${rounded(ms)} ms`;
+}
+
+export function bytes(number: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (number >= 1024 && unit < units.length - 1) {
+    number /= 1024;
+    unit += 1;
+  }
+  return `${rounded(number)} ${units[unit]}`;
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 120) return `${rounded(seconds)} s`;
+  if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 2 * 86400) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86400)} days`;
+}
+
+export function ago(at: string): string {
+  return `${duration(Math.max(0, Math.floor((Date.now() - Date.parse(at)) / 1000)))} ago`;
+}
+
+export function version(number: number): string {
+  return number === 0 ? "none" : `version ${number}`;
+}
+
+export function modelPath(model: { namespace: string; name: string }): string {
+  return `/models/${model.namespace}/${model.name}`;
+}
+
+// `fleet`: "namespace/name".
+export function fleetPath(fleet: string): string {
+  return `/fleets/${fleet}`;
+}
+
+const PHASES: Record<string, string> = {
+  "": "none",
+  Validating: "is being checked",
+  Loading: "is being loaded",
+  Shadow: "runs without weight, on pairs",
+  Preview: "can be tried by people",
+  Step: "gets a part of the requests",
+  Paused: "is paused",
+  Promoting: "is being promoted",
+  Completed: "was promoted",
+  RolledBack: "was rolled back",
+};
+
+export function phase(name: string): string {
+  return PHASES[name] ?? name;
+}
+
+const RESULTS: Record<string, string> = {
+  Pass: "Passed",
+  Fail: "Failed",
+  Undecided: "Not decided yet",
+  Inconclusive: "Not enough evidence",
+};
+
+export function result(name: string): string {
+  return RESULTS[name] ?? name;
+}
+
+const PROOFS: Record<string, string> = {
+  Required: "proof that it is not worse",
+  Sampled: "enough requests",
+  None: "nothing but the time",
+};
+
+export function proof(name: string): string {
+  return PROOFS[name] ?? name;
+}

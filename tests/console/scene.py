@@ -1,0 +1,64 @@
+"""A host whose console the tests look at: two fleets, a Model in the middle of a canary, and objects with hostile names."""
+
+import json
+import urllib.request
+
+from harness import MODELS, Installation, wait_for
+from local_test import Load, half_plus
+
+LONG = ".".join(["a" * 62] * 4)[:240]  # Names of files have at most 255 characters, and the store adds an ending.
+HOSTILE_FOLDER = "<img src=x onerror=document.title=1>\u202e&amp;"
+STEPS = [{"weight": 20, "hold": "6s", "proof": "Sampled"}, {"weight": 50, "pause": "Manual", "hold": "1s", "proof": "Sampled"}]
+
+
+class Scene:
+    """Serves version 1 of `half` under load. Call `begin_canary`, then `promote`."""
+
+    def __init__(self):
+        self.it = Installation()
+        self.it.start_controller()
+        self.it.apply_fleet(nodes=2)
+        self.source = half_plus(self.it.dir)
+        self.apply(1)
+        self.it.wait_for_stable("half", 1)
+        self.it.wait_for_ready_nodes(2)
+        self.add_hostile_objects()
+        self.load = Load(self.it, "half")
+        self.load.__enter__()
+        self.url = self.it.console_url()
+
+    def end(self):
+        self.load.__exit__()
+        self.it.__exit__(None, None, None)
+
+    def read(self, path):
+        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+            return json.load(answer)
+
+    def apply(self, version):
+        rollout = {"hold": "6s", "requestsMin": 20, "steps": STEPS, "keepWarm": "100ms"}
+        self.it.apply_model("half", self.source, version, rollout)
+
+    def add_hostile_objects(self):
+        source = self.it.dir / HOSTILE_FOLDER
+        source.mkdir()
+        self.it.write_manifest("hostile.yaml", f"""apiVersion: longshore.dev/v1alpha1
+kind: Model
+metadata: {{name: {LONG}}}
+spec:
+  fleet: cpu
+  servedName: {"b" * 253}
+  source: {{uri: {json.dumps(f"file://{source}", ensure_ascii=False)}}}
+  version: 1
+""")
+        wait_for("the hostile Model to be in trouble", lambda: HOSTILE_FOLDER in json.dumps(self.it.status(LONG), ensure_ascii=False))
+
+    def begin_canary(self):
+        self.apply(2)
+        wait_for("the second step", lambda: self.it.status("half")["rollout"].get("pausedReason") == "Manual")
+        wait_for("graphs", lambda: len(self.read("/api/v1/models/default/half/history")["evidence"]) >= 2)
+
+    def promote(self):
+        done = self.it.command("promote", "half")
+        assert done.returncode == 0, done.stderr
+        self.it.wait_for_stable("half", 2)
