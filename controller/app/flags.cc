@@ -144,7 +144,8 @@ void AddCommonFlags(CLI::App& app, RawFlags& raw, Flags& flags) {
       ->group(kBoth)
       ->capture_default_str()
       ->check(CLI::Range(0, 65535));
-  app.add_option("--port_file", raw.port_file, "File to which the ports in use are written: {\"admin\": N, \"console\": N}")
+  app.add_option("--port_file", raw.port_file,
+                 "File to which the ports in use are written: {\"admin\": N, \"console\": N}")
       ->group(kBoth);
   app.add_option("--log_level", flags.log_level, "Log level: debug, info, warning or error")
       ->group(kBoth)

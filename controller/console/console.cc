@@ -42,13 +42,14 @@ http::Options HttpOptions(const Options& options) {
 
 Result<std::unique_ptr<Console>> Console::Start(const Options& options, const Sources& sources) {
   std::unique_ptr<Console> console(new Console(options, sources));
-  ASSIGN_OR_RETURN(console->server_, http::Server::Start(HttpOptions(options), [raw = console.get()](
-                                                                                   const http::Request& request,
+  ASSIGN_OR_RETURN(console->server_,
+                   http::Server::Start(HttpOptions(options), [raw = console.get()](const http::Request& request,
                                                                                    const http::Responder& respond) {
                      respond(raw->Respond(request));
                    }));
-  console->ticker_ = std::make_unique<Ticker>(std::chrono::duration_cast<std::chrono::milliseconds>(kSampleInterval),
-                                              [raw = console.get()] { raw->Sample(); }, Ticker::First::kNow);
+  console->ticker_ = std::make_unique<Ticker>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(kSampleInterval), [raw = console.get()] { raw->Sample(); },
+      Ticker::First::kNow);
   return console;
 }
 
@@ -72,13 +73,12 @@ Result<Json> Console::Read(const Target& target) const {
     default: break;
   }
   ASSIGN_OR_RETURN(const Objects objects, ReadObjects());
-  return OverviewJson(
-      objects, {.version = options_.version, .epoch = sources_.nodes.epoch(), .problem = sources_.problem()});
+  return OverviewJson(objects,
+                      {.version = options_.version, .epoch = sources_.nodes.epoch(), .problem = sources_.problem()});
 }
 
 Result<Json> Console::ReadModel(const Target& target) const {
-  ASSIGN_OR_RETURN(const store::Object object,
-                   sources_.store.Get({api::kModelKind, target.namespace_, target.name}));
+  ASSIGN_OR_RETURN(const store::Object object, sources_.store.Get({api::kModelKind, target.namespace_, target.name}));
   ASSIGN_OR_RETURN(const api::Model model, store::ToModel(object));
   return ModelJson(model, {.epoch = sources_.nodes.epoch()}, sources_.clock.Now());
 }

@@ -43,7 +43,8 @@ void History::Expire(TimePoint now) {
     RemoveOld(oldest, model.evidence);
     series_ += model.versions.size() + (model.evidence.empty() ? 0 : 1);
   }
-  std::erase_if(models_, [](const auto& model) { return model.second.versions.empty() && model.second.evidence.empty(); });
+  std::erase_if(models_,
+                [](const auto& model) { return model.second.versions.empty() && model.second.evidence.empty(); });
 }
 
 ModelHistory History::Of(const std::string& model) const {

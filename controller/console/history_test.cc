@@ -15,7 +15,7 @@ TEST(History, KeepsThePointsOfTheLastHour) {
   History history;
   for (int minute = 0; minute <= 70; ++minute) history.Add("a/m", 1, Traffic(minutes(minute)));
   history.Expire(At(minutes(70)));
-  const auto& points = history.Of("a/m").versions.at(1);
+  const auto points = history.Of("a/m").versions.at(1);
   EXPECT_EQ(points.size(), 61u);
   EXPECT_EQ(points.front().at, At(minutes(10)));
 }
@@ -23,7 +23,7 @@ TEST(History, KeepsThePointsOfTheLastHour) {
 TEST(History, LimitsThePointsOfASeries) {
   History history({.points_max = 3});
   for (int second = 0; second < 10; ++second) history.Add("a/m", 1, Traffic(seconds(second)));
-  const auto& points = history.Of("a/m").versions.at(1);
+  const auto points = history.Of("a/m").versions.at(1);
   EXPECT_EQ(points.size(), 3u);
   EXPECT_EQ(points.front().at, At(seconds(7))) << "the oldest points are dropped first";
 }

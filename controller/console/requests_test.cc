@@ -31,11 +31,27 @@ TEST(ConsoleRequests, PathsOfPagesAreFilesAndPathsOfDataAreObjects) {
 }
 
 TEST(ConsoleRequests, OtherPathsAreNothing) {
-  for (const char* path :
-       {"", "x", "//", "/files", "/files/", "/files/../console.js", "/files/x/console.js", "/console.js", "/models",
-        "/models/a", "/models/a/b/c", "/models/a/b/history", "/models/../etc/passwd", "/models/a/%3Cscript%3E",
-        "/models/A/b", "/api", "/api/v1", "/api/v2/overview", "/api/v1/overview/", "/api/v1/models/a/..",
-        "/api/v1/fleets/a/b/history"}) {
+  for (const char* path : {"",
+                           "x",
+                           "//",
+                           "/files",
+                           "/files/",
+                           "/files/../console.js",
+                           "/files/x/console.js",
+                           "/console.js",
+                           "/models",
+                           "/models/a",
+                           "/models/a/b/c",
+                           "/models/a/b/history",
+                           "/models/../etc/passwd",
+                           "/models/a/%3Cscript%3E",
+                           "/models/A/b",
+                           "/api",
+                           "/api/v1",
+                           "/api/v2/overview",
+                           "/api/v1/overview/",
+                           "/api/v1/models/a/..",
+                           "/api/v1/fleets/a/b/history"}) {
     EXPECT_EQ(TargetOf(path).what, What::kNothing) << path;
   }
 }
@@ -46,8 +62,8 @@ TEST(ConsoleRequests, OnlyAddressesAndKnownNamesAreAllowedHosts) {
                            "console.test", "Console.Test:443"}) {
     EXPECT_TRUE(IsAllowedHost(host, names)) << host;
   }
-  for (const char* host : {"", ":8620", "evil.test", "localhost.evil.test", "127.0.0.1.evil.test:8620", "[::1", "[", "[]",
-                           "[evil.test]", "console.test.evil.test", "1.2.3"}) {
+  for (const char* host : {"", ":8620", "evil.test", "localhost.evil.test", "127.0.0.1.evil.test:8620", "[::1", "[",
+                           "[]", "[evil.test]", "console.test.evil.test", "1.2.3"}) {
     EXPECT_FALSE(IsAllowedHost(host, names)) << host;
   }
 }
@@ -76,7 +92,7 @@ TEST(ConsoleRequests, EveryAnswerForbidsForeignScriptsAndFrames) {
 
 TEST(ConsoleRequests, AClientThatHasTheTextGetsOnlyItsTag) {
   const http::Response first = Answer({}, "text/plain", "text");
-  const http::Request again{.headers = {{"if-none-match", HeaderOf(first, "ETag")}}};
+  const http::Request again{.method = "GET", .target = "/", .headers = {{"if-none-match", HeaderOf(first, "ETag")}}};
   EXPECT_EQ(Answer(again, "text/plain", "text").status, 304);
   EXPECT_EQ(Answer(again, "text/plain", "text").body, "");
   EXPECT_EQ(Answer(again, "text/plain", "other").status, 200);

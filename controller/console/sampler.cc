@@ -56,8 +56,7 @@ std::optional<EvidencePoint> EvidenceOf(const api::Model& model, TimePoint now) 
       .at = now,
       .error_low = static_cast<float>(*low),
       .error_high = static_cast<float>(*high),
-      .error_limit =
-          static_cast<float>(analysis::ToleranceOf(rollout.error_rate).LimitFor(stable_rate) - stable_rate),
+      .error_limit = static_cast<float>(analysis::ToleranceOf(rollout.error_rate).LimitFor(stable_rate) - stable_rate),
       .ratio_low = Float(NumberOf(verdict, "runTimeRatioLow")),
       .ratio_high = Float(NumberOf(verdict, "runTimeRatioHigh")),
       .ratio_limit = static_cast<float>(1 + rollout.latency.tolerance)};

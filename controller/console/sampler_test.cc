@@ -11,7 +11,7 @@ using ::testing::FloatNear;
 
 constexpr TimePoint kBegin{std::chrono::hours(1000)};
 
-api::Model Digits() {
+api::Model SampledModel() {
   api::Model model;
   model.metadata.namespace_ = "vision";
   model.metadata.name = "digits";
@@ -58,7 +58,7 @@ class SamplerTest : public ::testing::Test {
     return of_model_.versions[version];
   }
 
-  api::Model model_ = Digits();
+  api::Model model_ = SampledModel();
   TimePoint now_ = kBegin;
   Sampler sampler_;
   History history_;
@@ -99,10 +99,8 @@ TEST_F(SamplerTest, EvidenceOfARolloutIsSampledWithItsLimits) {
   model_.status.rollout.attempt = 2;
   model_.spec.rollout.error_rate = {.tolerance = 0.01, .relative_tolerance = 0.5};
   model_.spec.rollout.latency.tolerance = 0.25;
-  model_.status.rollout.verdict.numbers = {{"errorDifferenceLow", -0.02},
-                                           {"errorDifferenceHigh", 0.03},
-                                           {"stableRequests", 1000},
-                                           {"stableErrors", 100}};
+  model_.status.rollout.verdict.numbers = {
+      {"errorDifferenceLow", -0.02}, {"errorDifferenceHigh", 0.03}, {"stableRequests", 1000}, {"stableErrors", 100}};
   Sample({});
   const ModelHistory history = history_.Of("vision/digits");
   ASSERT_EQ(history.evidence.size(), 1u);

@@ -15,9 +15,7 @@ namespace {
 
 namespace text = cli::text;
 
-Json NameJson(const api::Metadata& metadata) {
-  return {{"namespace", metadata.namespace_}, {"name", metadata.name}};
-}
+Json NameJson(const api::Metadata& metadata) { return {{"namespace", metadata.namespace_}, {"name", metadata.name}}; }
 
 void AddReport(const text::Report& report, Json& json) {
   json["standing"] = text::StandingName(report.standing);

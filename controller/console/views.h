@@ -27,9 +27,9 @@ struct Objects {
 
 // What the controller says about itself.
 struct ControllerSeen {
-  std::string version;
+  std::string version{};
   int64_t epoch = 0;
-  std::string problem;  // Why it does not reconcile; "": it does.
+  std::string problem{};  // Why it does not reconcile; "": it does.
 };
 
 Json OverviewJson(const Objects& objects, const ControllerSeen& controller);

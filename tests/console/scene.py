@@ -3,10 +3,11 @@
 import json
 import urllib.request
 
-from harness import MODELS, Installation, wait_for
+from harness import Installation, wait_for
 from local_test import Load, half_plus
 
-LONG = ".".join(["a" * 62] * 4)[:240]  # Names of files have at most 255 characters, and the store adds an ending.
+LONG = "a" * 63  # The longest name of a Model.
+LONGEST_SERVED_NAME = "b" * 253
 HOSTILE_FOLDER = "<img src=x onerror=document.title=1>\u202e&amp;"
 STEPS = [{"weight": 20, "hold": "6s", "proof": "Sampled"}, {"weight": 50, "pause": "Manual", "hold": "1s", "proof": "Sampled"}]
 
@@ -16,6 +17,14 @@ class Scene:
 
     def __init__(self):
         self.it = Installation()
+        self.load = None
+        try:
+            self.begin()
+        except BaseException:
+            self.end()
+            raise
+
+    def begin(self):
         self.it.start_controller()
         self.it.apply_fleet(nodes=2)
         self.source = half_plus(self.it.dir)
@@ -23,12 +32,14 @@ class Scene:
         self.it.wait_for_stable("half", 1)
         self.it.wait_for_ready_nodes(2)
         self.add_hostile_objects()
-        self.load = Load(self.it, "half")
-        self.load.__enter__()
         self.url = self.it.console_url()
+        load = Load(self.it, "half")
+        load.__enter__()
+        self.load = load
 
     def end(self):
-        self.load.__exit__()
+        if self.load:
+            self.load.__exit__()
         self.it.__exit__(None, None, None)
 
     def read(self, path):
@@ -47,7 +58,7 @@ kind: Model
 metadata: {{name: {LONG}}}
 spec:
   fleet: cpu
-  servedName: {"b" * 253}
+  servedName: {LONGEST_SERVED_NAME}
   source: {{uri: {json.dumps(f"file://{source}", ensure_ascii=False)}}}
   version: 1
 """)

@@ -130,8 +130,8 @@ std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std:
     table.Add({"manifest", manifest.file, StandingName(manifest.report.standing), "-", manifest.report.why});
   for (const api::ServingFleet& fleet : fleets) {
     const Report report = ReportOf(fleet, seen);
-    table.Add(
-        {"fleet", fleet.metadata.namespace_ + "/" + fleet.metadata.name, StandingName(report.standing), "-", report.why});
+    table.Add({"fleet", fleet.metadata.namespace_ + "/" + fleet.metadata.name, StandingName(report.standing), "-",
+               report.why});
   }
   for (const api::Model& model : models) {
     const Report report = ReportOf(model, seen);

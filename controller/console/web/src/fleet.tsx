@@ -1,6 +1,6 @@
 // The page of a fleet: its nodes, and the Models that it serves.
 import { useReading, type Fleet, type FleetNode } from "./data";
-import { Announcement, Conditions, Facts, Frame, ModelsTable, Section, State, Table, Text } from "./parts";
+import { Announcement, Conditions, Facts, Frame, ModelsTable, Name, Section, State, Table, Text } from "./parts";
 import { bytes, count, percent } from "./text";
 
 function Versions({ node }: { node: FleetNode }) {
@@ -26,14 +26,14 @@ function Versions({ node }: { node: FleetNode }) {
 function rowOf(node: FleetNode) {
   const load = node.load;
   return [
-    <Text>{node.name}</Text>,
+    <Name>{node.name}</Name>,
     node.state + (node.connected ? "" : ", not connected"),
     <Versions node={node} />,
     load ? `${count(load.running)} of ${count(load.slots)}` : "–",
     load ? count(load.queued) : "–",
     load ? count(load.connections) : "–",
     node.problem ? <Text>{node.problem}</Text> : "none",
-    node.adminAddress || "–",
+    <Name>{node.adminAddress || "–"}</Name>,
     String(node.pid),
   ];
 }

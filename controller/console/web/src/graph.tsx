@@ -7,7 +7,7 @@ export type Point = [at: number, value: number];
 
 export interface Line {
   name: string;
-  kind: "stable" | "candidate" | "limit";
+  kind: "stable" | "candidate" | "other" | "limit";
   points: Point[];
 }
 
@@ -26,9 +26,9 @@ interface GraphProps {
   valuesMin?: number;
 }
 
-const WIDTH = 640;
+const WIDTH = 520;
 const HEIGHT = 190;
-const LEFT = 64;
+const LEFT = 72;
 const RIGHT = 12;
 const TOP = 10;
 const BOTTOM = 24;

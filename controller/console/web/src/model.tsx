@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useReading, type History, type Model, type TrafficPoint } from "./data";
 import { EvidenceGraphs, TrafficGraphs } from "./model_graphs";
-import { Ago, Announcement, Conditions, Facts, Frame, Section, State, Table, Text } from "./parts";
+import { Ago, Announcement, Conditions, Facts, Frame, Name, Section, State, Table, Text } from "./parts";
 import { count, duration, fleetPath, milliseconds, percent, phase, proof, result, rounded, version } from "./text";
 
 type StepState = "done" | "now" | "later" | "ended here";
@@ -60,7 +60,7 @@ function Verdict({ model }: { model: Model }) {
   if (!verdict.result) return <p class="empty">There is no verdict yet.</p>;
   return (
     <p class={`verdict verdict-${verdict.result}`}>
-      <strong>{result(verdict.result)}.</strong> <Text>{verdict.message}</Text>
+      <strong>{result(verdict.result)}:</strong> <Text>{verdict.message}</Text>
     </p>
   );
 }
@@ -228,7 +228,7 @@ function Details({ model, history }: { model: Model; history: History | null }) 
         <Table
           label="Nodes"
           columns={["Node", "Versions"]}
-          rows={model.nodes.map((one) => [<Text>{one.node}</Text>, <Text>{one.state}</Text>])}
+          rows={model.nodes.map((one) => [<Name>{one.node}</Name>, <Text>{one.state}</Text>])}
           empty="No node has a version of this Model."
         />
       </Section>

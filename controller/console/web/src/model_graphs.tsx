@@ -21,7 +21,7 @@ function ErrorInterval({ evidence }: { evidence: EvidencePoint[] }) {
     `With 95 % confidence, the candidate's error rate less stable's is between ${points(low)} and ${points(high)}; ` +
     `the limit is ${points(limit)}. ${verdict}`;
   return (
-    <>
+    <div>
       <Graph
         title="Error rate of the candidate less stable's, in percentage points"
         summary={summary}
@@ -32,7 +32,7 @@ function ErrorInterval({ evidence }: { evidence: EvidencePoint[] }) {
         valuesMin={-shown}
       />
       <p>{summary}</p>
-    </>
+    </div>
   );
 }
 
@@ -47,7 +47,7 @@ function RatioInterval({ evidence }: { evidence: EvidencePoint[] }) {
     `With 95 % confidence, the candidate's median run time differs from stable's by ${change(low)} to ${change(high)}; ` +
     `the limit is ${change(limit)}.`;
   return (
-    <>
+    <div>
       <Graph
         title="Median run time of the candidate compared with stable's"
         summary={summary}
@@ -58,7 +58,7 @@ function RatioInterval({ evidence }: { evidence: EvidencePoint[] }) {
         valuesMin={-shown}
       />
       <p>{summary}</p>
-    </>
+    </div>
   );
 }
 
@@ -67,8 +67,10 @@ export function EvidenceGraphs({ model, history }: { model: Model; history: Hist
   const isLast = model.isUnderWay ? "" : " of the last rollout";
   return (
     <Section title={`Evidence against the limits${isLast}`}>
-      <ErrorInterval evidence={history.evidence} />
-      <RatioInterval evidence={history.evidence} />
+      <div class="graphs">
+        <ErrorInterval evidence={history.evidence} />
+        <RatioInterval evidence={history.evidence} />
+      </div>
     </Section>
   );
 }
@@ -82,11 +84,14 @@ interface TrafficGraphProps {
 }
 
 function TrafficGraph({ model, history, title, value, format }: TrafficGraphProps) {
-  const candidate = model.rollout.candidate;
+  const kindOf = (version: number): Line["kind"] => {
+    if (version === model.stableVersion) return "stable";
+    return version === model.rollout.candidate ? "candidate" : "other";
+  };
   const lines = history.versions.map(
     ({ version, points: points_of_version }): Line => ({
       name: `Version ${version}`,
-      kind: version === candidate && model.rollout.stable !== 0 ? "candidate" : "stable",
+      kind: kindOf(version),
       points: points_of_version.map((point): Point => [point[0], value(point)]),
     }),
   );

@@ -1,6 +1,6 @@
 // The page "/": all Models and fleets.
 import { useReading, type Overview } from "./data";
-import { Announcement, Frame, ModelsTable, Section, State, Table, Text } from "./parts";
+import { Announcement, Frame, ModelsTable, Name, Section, State, Table, Text } from "./parts";
 import { fleetPath } from "./text";
 
 function Fleets({ fleets }: { fleets: Overview["fleets"] }) {
@@ -8,17 +8,17 @@ function Fleets({ fleets }: { fleets: Overview["fleets"] }) {
     <Section title="Fleets">
       <Table
         label="Fleets"
-        columns={["Fleet", "State", "Ready nodes", "Allowed nodes", "gRPC", "REST", "Why"]}
+        columns={["Fleet", "State", "Why", "Ready nodes", "Allowed nodes", "gRPC", "REST"]}
         rows={fleets.map((fleet) => [
           <a href={fleetPath(`${fleet.namespace}/${fleet.name}`)}>
-            <Text>{`${fleet.namespace}/${fleet.name}`}</Text>
+            <Name>{`${fleet.namespace}/${fleet.name}`}</Name>
           </a>,
           <State standing={fleet.standing} />,
+          <Text>{fleet.why}</Text>,
           `${fleet.readyReplicas} of ${fleet.replicas}`,
           `${fleet.replicasMin} to ${fleet.replicasMax}`,
-          fleet.grpcAddress || "–",
-          fleet.restAddress || "–",
-          <Text>{fleet.why}</Text>,
+          <Name>{fleet.grpcAddress || "–"}</Name>,
+          <Name>{fleet.restAddress || "–"}</Name>,
         ])}
         empty="There are no fleets. Apply a manifest: longshore apply -f FILE"
       />

@@ -12,6 +12,13 @@ export function Text({ children }: { children: string }) {
   return <bdi>{parts.map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</bdi>;
 }
 
+const WHOLE_LENGTH_MAX = 32;
+
+// A name or an address: it is not broken into two lines unless it is long.
+export function Name({ children }: { children: string }) {
+  return <bdi class={children.length <= WHOLE_LENGTH_MAX ? "whole" : undefined}>{children}</bdi>;
+}
+
 // The sign is not read aloud; the words say the same.
 const SIGNS: Record<Standing, string> = { "as wanted": "✓", "under way": "…", failed: "✕" };
 
@@ -91,19 +98,18 @@ export function ModelsTable({ models, empty }: { models: ModelRow[]; empty: stri
   return (
     <Table
       label="Models"
-      columns={["Model", "State", "Serves", "Wanted", "Rollout", "Fleet", "Why"]}
+      columns={["Model", "State", "Why", "Serves", "Wanted", "Fleet"]}
       rows={models.map((model) => [
         <a href={modelPath(model)}>
-          <Text>{`${model.namespace}/${model.name}`}</Text>
+          <Name>{`${model.namespace}/${model.name}`}</Name>
         </a>,
         <State standing={model.standing} />,
+        <Text>{model.why}</Text>,
         version(model.stableVersion),
         model.wantedVersion === null ? "the newest" : version(model.wantedVersion),
-        model.rolloutInShort || "–",
         <a href={fleetPath(model.fleet)}>
-          <Text>{model.fleet}</Text>
+          <Name>{model.fleet}</Name>
         </a>,
-        <Text>{model.why}</Text>,
       ])}
       empty={empty}
     />

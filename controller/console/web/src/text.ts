@@ -12,11 +12,12 @@ export function percent(share: number): string {
 export function rounded(number: number): string {
   if (number === 0) return "0";
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(number))));
-  return Number(number.toFixed(Math.min(digits, 6))).toLocaleString("en", { maximumFractionDigits: 6 });
+  return Number(number.toFixed(Math.min(digits, 6))).toLocaleString("en", { maximumFractionDigits: 6 }).replace("-", "−");
 }
 
 export function milliseconds(ms: number): string {
-  return ms === 0 ? "–" : `${rounded(ms)} ms`;
+  if (ms === 0) return "–";
+  return ms < 1 ? `${rounded(1000 * ms)} µs` : `${rounded(ms)} ms`;
 }
 
 export function bytes(number: number): string {
@@ -41,7 +42,7 @@ export function ago(at: string): string {
 }
 
 export function version(number: number): string {
-  return number === 0 ? "none" : `version ${number}`;
+  return number === 0 ? "none" : `version\u00a0${number}`;
 }
 
 export function modelPath(model: { namespace: string; name: string }): string {

@@ -1,0 +1,192 @@
+"""The console in a real browser, through a whole canary: every page, every theme, without errors, cookies or foreign requests.
+
+axe-core judges the accessibility. With LONGSHORE_SCREENSHOTS=FOLDER the tests also save a picture of each page.
+"""
+
+import os
+import pathlib
+import urllib.error
+import urllib.request
+
+import pytest
+
+from scene import HOSTILE_FOLDER, LONG, LONGEST_SERVED_NAME, Scene
+
+PATHS = {"overview": "/", "model": "/models/default/half", "fleet": "/fleets/default/cpu", "hostile": f"/models/default/{LONG}"}
+BYTES_MAX = 200_000
+FIRST_PAINT_MS_MAX = 300
+PAINTS = 5  # The fastest counts: other programs of the machine make single ones slow.
+
+
+@pytest.fixture(scope="module")
+def scene():
+    scene = Scene()
+    yield scene
+    scene.end()
+
+
+@pytest.fixture(scope="module")
+def in_canary(scene):
+    scene.begin_canary()
+    return scene
+
+
+class Tab:
+    """A page of the browser that remembers what went wrong in it."""
+
+    def __init__(self, browser, scene, **options):
+        self.scene = scene
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.problems = []
+        self.foreign = []
+        self.page.on("console", lambda message: self.problems.append(message.text) if message.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda request: None if request.url.startswith(scene.url) else self.foreign.append(request.url))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_failure):
+        self.context.close()
+
+    def open(self, name):
+        self.page.goto(self.scene.url + PATHS[name])
+        self.page.wait_for_selector("h2")
+        if name in ("model", "hostile"):
+            self.page.wait_for_selector("text=The last hour")
+
+    def save_picture(self, name):
+        if folder := os.environ.get("LONGSHORE_SCREENSHOTS"):
+            self.page.screenshot(path=pathlib.Path(folder) / f"{name}.png", full_page=True)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PATHS)
+def test_a_page_has_no_errors_and_no_serious_violation(chromium, node_modules, in_canary, name, theme):
+    with Tab(chromium, in_canary, color_scheme=theme, bypass_csp=False) as tab:
+        tab.open(name)
+        tab.save_picture(f"{name}-{theme}")
+        # The page's policy forbids scripts in it; those of the test come through the debugger.
+        tab.page.evaluate((node_modules / "axe-core/axe.min.js").read_text())
+        found = tab.page.evaluate("axe.run()")
+        violations = [(one["id"], one["impact"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
+        assert [one for one in violations if one[1] in ("serious", "critical")] == []
+        assert len(found["passes"]) > 10, "axe has looked at something"
+        assert tab.problems == []
+        assert tab.foreign == []
+        assert tab.context.cookies() == []
+
+
+def test_a_canary_is_shown_with_its_steps_its_split_and_its_interval(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        tab.open("model")
+        assert tab.page.title() == "Model default/half – Longshore"
+        steps = [step.inner_text().split("\n")[:2] for step in tab.page.query_selector_all(".step")]
+        assert steps == [["20 %", "done"], ["50 %", "now"], ["100 %", "later"]]
+        text = tab.page.inner_text("main")
+        for part in ("Version 1 gets 50 % of the requests, version 2 gets 50 %.", "The step waits for longshore promote.",
+                     "With 95 % confidence, the candidate's error rate less stable's is between", "the limit is 0.5 points",
+                     "Requests in the analysis", "Stable, version 1", "Candidate, version 2"):
+            assert part in text
+        assert tab.page.query_selector("svg.graph path.band").get_attribute("d").count("L") >= 3
+        assert len(tab.page.query_selector_all("svg.graph")) == 6
+        labels = [graph.get_attribute("aria-label") for graph in tab.page.query_selector_all("svg.graph")]
+        assert all(len(label) > 30 for label in labels), labels
+
+
+def test_a_page_can_be_used_by_keyboard(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        tab.open("overview")
+        tab.page.keyboard.press("Tab")
+        assert tab.page.evaluate("document.activeElement.textContent") == "Skip to the content"
+        tab.page.keyboard.press("Enter")
+        for _ in range(10):
+            tab.page.keyboard.press("Tab")
+            if tab.page.evaluate("document.activeElement.textContent") == "default/half":
+                break
+        outline = tab.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid", "the focus is visible"
+        tab.page.keyboard.press("Enter")
+        tab.page.wait_for_url("**/models/default/half")
+
+
+def test_the_chosen_colours_are_kept(chromium, in_canary):
+    with Tab(chromium, in_canary, color_scheme="light") as tab:
+        tab.open("overview")
+        background = lambda: tab.page.evaluate("getComputedStyle(document.body).backgroundColor")  # noqa: E731
+        light = background()
+        tab.page.select_option("select", "dark")
+        dark = background()
+        assert dark != light
+        tab.open("fleet")
+        assert background() == dark
+
+
+def test_hostile_texts_are_only_texts(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        for name in ("overview", "fleet", "hostile"):
+            tab.open(name)
+            assert tab.page.query_selector("main img, main script, main iframe") is None
+            assert tab.page.title() != "1"
+            width = tab.page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+            assert width[0] <= width[1], f"{name} is wider than the window"
+        text = tab.page.inner_text("main")
+        assert HOSTILE_FOLDER in text
+        assert LONGEST_SERVED_NAME in text
+        isolated = tab.page.evaluate("[...document.querySelectorAll('bdi')].some((one) => one.textContent.includes('\\u202e'))")
+        assert isolated, "a change of the direction of writing ends with the text that has it"
+        assert tab.problems == []
+
+
+def test_a_page_is_small_and_soon_painted(chromium, in_canary, record_property):
+    paints, sizes = [], []
+    for _ in range(PAINTS):
+        with Tab(chromium, in_canary) as tab:
+            tab.open("model")
+            paints.append(tab.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+            entries = "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
+            sizes.append(tab.page.evaluate(f"{entries}.reduce((sum, entry) => sum + entry.transferSize, 0)"))
+    print(f"first paint {min(paints):.0f} ms, {max(sizes)} bytes")
+    assert min(paints) <= FIRST_PAINT_MS_MAX
+    assert 10_000 < max(sizes) <= BYTES_MAX
+
+
+def ask(scene, path, method="GET", **headers):
+    request = urllib.request.Request(scene.url + path, method=method, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.headers, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read()
+
+
+def test_unchanged_data_is_not_sent_again(scene):
+    _, headers, body = ask(scene, "/files/console.js")
+    assert len(body) > 10_000
+    status, _, body = ask(scene, "/files/console.js", **{"If-None-Match": headers["ETag"]})
+    assert (status, body) == (304, b"")
+
+
+def test_only_reading_under_a_known_name_is_possible(scene):
+    assert ask(scene, "/api/v1/overview")[0] == 200
+    assert ask(scene, "/api/v1/overview", method="HEAD")[0] == 200
+    assert ask(scene, "/api/v1/overview", method="POST")[0] == 405
+    assert ask(scene, "/api/v1/overview", Host="evil.test")[0] == 421
+    status, _, body = ask(scene, "/api/v1/models/default/nothing")
+    assert status == 404 and b"nothing" in body
+    assert ask(scene, "/models/default/../../etc/passwd")[0] == 404
+
+
+def test_the_end_of_the_rollout_and_of_the_controller_appear_by_themselves(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        tab.open("model")
+        in_canary.promote()
+        tab.page.wait_for_selector("text=version 2 was promoted", timeout=20_000)
+        assert "as wanted" in tab.page.inner_text("p[role=status]")
+        tab.page.wait_for_selector("text=Evidence against the limits of the last rollout")
+        tab.save_picture("model-promoted")
+        in_canary.it.kill_controller()  # The last test: the scene has no controller any more.
+        alert = tab.page.wait_for_selector("div[role=alert] p")
+        assert "is not up to date" in alert.inner_text()
+        tab.save_picture("model-without-controller")
