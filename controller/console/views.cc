@@ -167,7 +167,7 @@ Json FleetJson(const api::ServingFleet& fleet, const std::vector<nodes::ViewPtr>
 }
 
 Json HistoryJson(const ModelHistory& history) {
-  Json json{{"versions", Json::array()}, {"evidence", Json::array()}};
+  Json json{{"versions", Json::array()}, {"evidenceAttempt", history.attempt}, {"evidence", Json::array()}};
   for (const auto& [version, points] : history.versions) {
     Json rows = Json::array();
     for (const TrafficPoint& point : points) {

@@ -115,10 +115,12 @@ TEST(ConsoleViews, AFleetShowsWhatItsNodesReport) {
 TEST(ConsoleViews, AHistoryIsAListOfShortNumbers) {
   ModelHistory history;
   history.versions[3].push_back({kNow, 1.0F / 3, 0, 2, 4});
+  history.attempt = 2;
   history.evidence.push_back(
       {.at = kNow, .error_low = -1, .error_high = 1, .error_limit = 0.005F, .ratio_limit = 1.1F});
-  EXPECT_EQ(DumpJson(HistoryJson(history)), R"({"versions":[{"version":3,"points":[[3600000000,0.3333,0.0,2.0,4.0]]}],)"
-                                            R"("evidence":[[3600000000,-1.0,1.0,0.005,null,null,1.1]]})");
+  EXPECT_EQ(DumpJson(HistoryJson(history)),
+            R"({"versions":[{"version":3,"points":[[3600000000,0.3333,0.0,2.0,4.0]]}],)"
+            R"("evidenceAttempt":2,"evidence":[[3600000000,-1.0,1.0,0.005,null,null,1.1]]})");
 }
 
 }  // namespace

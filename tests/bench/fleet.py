@@ -52,7 +52,7 @@ def fleet(nodes: int, name: str, source: pathlib.Path):
         (manifests / "all.yaml").write_text(MANIFESTS.format(nodes=nodes, name=name, source=source))
         with open(pathlib.Path(folder) / "log", "wb") as log, \
                 server(BIN / "longshore-controller", f"--state_dir={folder}/state", f"--manifests={manifests}",
-                       "--admin_port=0", "--stop-nodes-on-exit", log=log):
+                       "--admin_port=0", "--no-console", "--stop-nodes-on-exit", log=log):
             made = Fleet(manifests)
             wait_for(lambda: len(made.ready_nodes()) == nodes, f"{nodes} nodes")
             wait_for(lambda: made.status("Model", name).get("stableVersion") == 1, f"{name} to be served")

@@ -15,7 +15,7 @@ from scene import HOSTILE_FOLDER, LONG, LONGEST_SERVED_NAME, Scene
 PATHS = {"overview": "/", "model": "/models/default/half", "fleet": "/fleets/default/cpu", "hostile": f"/models/default/{LONG}"}
 BYTES_MAX = 200_000
 FIRST_PAINT_MS_MAX = 300
-PAINTS = 5  # The fastest counts: other programs of the machine make single ones slow.
+PAINTS_MAX = 10  # Other programs of the machine make single ones slow.
 
 
 @pytest.fixture(scope="module")
@@ -61,18 +61,22 @@ class Tab:
             self.page.screenshot(path=pathlib.Path(folder) / f"{name}.png", full_page=True)
 
 
+def violations_of(page, node_modules):
+    """What axe-core finds, of any impact."""
+    # The page's policy forbids scripts in it; those of the test come through the debugger.
+    page.evaluate((node_modules / "axe-core/axe.min.js").read_text())
+    found = page.evaluate("axe.run()")
+    assert len(found["passes"]) > 10, "axe has looked at something"
+    return [(one["id"], one["impact"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", PATHS)
-def test_a_page_has_no_errors_and_no_serious_violation(chromium, node_modules, in_canary, name, theme):
-    with Tab(chromium, in_canary, color_scheme=theme, bypass_csp=False) as tab:
+def test_a_page_has_no_errors_and_no_violation(chromium, node_modules, in_canary, name, theme):
+    with Tab(chromium, in_canary, color_scheme=theme) as tab:
         tab.open(name)
         tab.save_picture(f"{name}-{theme}")
-        # The page's policy forbids scripts in it; those of the test come through the debugger.
-        tab.page.evaluate((node_modules / "axe-core/axe.min.js").read_text())
-        found = tab.page.evaluate("axe.run()")
-        violations = [(one["id"], one["impact"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
-        assert [one for one in violations if one[1] in ("serious", "critical")] == []
-        assert len(found["passes"]) > 10, "axe has looked at something"
+        assert violations_of(tab.page, node_modules) == []
         assert tab.problems == []
         assert tab.foreign == []
         assert tab.context.cookies() == []
@@ -139,9 +143,9 @@ def test_hostile_texts_are_only_texts(chromium, in_canary):
         assert tab.problems == []
 
 
-def test_a_page_is_small_and_soon_painted(chromium, in_canary, record_property):
+def test_a_page_is_small_and_soon_painted(chromium, in_canary):
     paints, sizes = [], []
-    for _ in range(PAINTS):
+    while not paints or (min(paints) > FIRST_PAINT_MS_MAX and len(paints) < PAINTS_MAX):
         with Tab(chromium, in_canary) as tab:
             tab.open("model")
             paints.append(tab.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
@@ -178,7 +182,7 @@ def test_only_reading_under_a_known_name_is_possible(scene):
     assert ask(scene, "/models/default/../../etc/passwd")[0] == 404
 
 
-def test_the_end_of_the_rollout_and_of_the_controller_appear_by_themselves(chromium, in_canary):
+def test_the_end_of_rollouts_and_of_the_controller_appear_by_themselves(chromium, node_modules, in_canary):
     with Tab(chromium, in_canary) as tab:
         tab.open("model")
         in_canary.promote()
@@ -186,6 +190,13 @@ def test_the_end_of_the_rollout_and_of_the_controller_appear_by_themselves(chrom
         assert "as wanted" in tab.page.inner_text("p[role=status]")
         tab.page.wait_for_selector("text=Evidence against the limits of the last rollout")
         tab.save_picture("model-promoted")
+        in_canary.abort_another_canary()
+        tab.page.wait_for_selector("text=version 3 was rolled back", timeout=20_000)
+        assert tab.page.inner_text(".step .step-state") == "ended here"
+        assert not tab.page.is_visible("text=Evidence against the limits"), "that of another rollout"
+        assert "Aborted" in tab.page.inner_text("section:has(> h2:text('Versions that failed'))")
+        tab.save_picture("model-rolled-back")
+        assert violations_of(tab.page, node_modules) == []
         in_canary.it.kill_controller()  # The last test: the scene has no controller any more.
         alert = tab.page.wait_for_selector("div[role=alert] p")
         assert "is not up to date" in alert.inner_text()

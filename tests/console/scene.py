@@ -1,6 +1,7 @@
 """A host whose console the tests look at: two fleets, a Model in the middle of a canary, and objects with hostile names."""
 
 import json
+import shutil
 import urllib.request
 
 from harness import Installation, wait_for
@@ -13,7 +14,7 @@ STEPS = [{"weight": 20, "hold": "6s", "proof": "Sampled"}, {"weight": 50, "pause
 
 
 class Scene:
-    """Serves version 1 of `half` under load. Call `begin_canary`, then `promote`."""
+    """Serves version 1 of `half` under load. Call `begin_canary`, `promote` and `abort_another_canary`, in this order."""
 
     def __init__(self):
         self.it = Installation()
@@ -28,6 +29,7 @@ class Scene:
         self.it.start_controller()
         self.it.apply_fleet(nodes=2)
         self.source = half_plus(self.it.dir)
+        shutil.copytree(self.source / "1", self.source / "3")
         self.apply(1)
         self.it.wait_for_stable("half", 1)
         self.it.wait_for_ready_nodes(2)
@@ -70,6 +72,15 @@ spec:
         wait_for("graphs", lambda: len(self.read("/api/v1/models/default/half/history")["evidence"]) >= 2)
 
     def promote(self):
-        done = self.it.command("promote", "half")
-        assert done.returncode == 0, done.stderr
+        self.command("promote")
         self.it.wait_for_stable("half", 2)
+
+    def abort_another_canary(self):
+        self.apply(3)
+        wait_for("the first step", lambda: self.it.phase("half") == "Step")
+        self.command("abort")
+        wait_for("the end of the rollout", lambda: self.it.phase("half") == "RolledBack")
+
+    def command(self, verb):
+        done = self.it.command(verb, "half")
+        assert done.returncode == 0, done.stderr

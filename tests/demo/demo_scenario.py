@@ -102,7 +102,7 @@ class DemoScenario(trials.Trials):
 
     def start_controller(self):
         self.programs.start("controller", [self.bin / "longshore-controller", f"--state_dir={self.folder / 'state'}",
-                                           f"--manifests={self.folder / 'manifests'}", "--admin_port=0",
+                                           f"--manifests={self.folder / 'manifests'}", "--admin_port=0", "--console_port=0",
                                            f"--node_binary={self.bin / 'longshore-node'}"])
 
     def start(self):

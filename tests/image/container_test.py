@@ -201,11 +201,12 @@ def test_the_controller_starts_and_stops(controller_image, scratch):
         (scratch / folder).mkdir()
         (scratch / folder).chmod(0o777)
     command = [*controller_image.command(scratch), f"--state_dir={scratch}/state", f"--manifests={scratch}/manifests",
-               "--admin_port=0", f"--port_file={scratch}/port", "--node_binary=/usr/bin/longshore"]
+               "--admin_port=0", "--console_port=0", f"--port_file={scratch}/port", "--node_binary=/usr/bin/longshore"]
     process = subprocess.Popen(command)
-    admin = json.loads(text_of(scratch / "port", process))["admin"]
-    with urllib.request.urlopen(f"http://127.0.0.1:{admin}/livez", timeout=SECONDS) as live:
-        assert live.status == 200
+    ports = json.loads(text_of(scratch / "port", process))
+    for name, path in (("admin", "/livez"), ("console", "/")):
+        with urllib.request.urlopen(f"http://127.0.0.1:{ports[name]}{path}", timeout=SECONDS) as live:
+            assert live.status == 200
     process.send_signal(signal.SIGTERM)
     assert process.wait(SECONDS) == 0
 

@@ -88,6 +88,7 @@ export type EvidencePoint = [number, number, number, number, number | null, numb
 
 export interface History {
   versions: { version: number; points: TrafficPoint[] }[];
+  evidenceAttempt: number; // The attempt of the rollout of which `evidence` is.
   evidence: EvidencePoint[];
 }
 

@@ -92,7 +92,7 @@ function Axes({ scale, format }: { scale: Scale; format: (value: number) => stri
         <g key={value}>
           <line x1={LEFT} x2={WIDTH - RIGHT} y1={scale.y(value)} y2={scale.y(value)} class={value === 0 ? "zero" : ""} />
           <text x={LEFT - 6} y={scale.y(value) + 4} text-anchor="end">
-            {format(value)}
+            {value === 0 ? "0" : format(value)}
           </text>
         </g>
       ))}

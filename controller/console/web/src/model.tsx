@@ -93,8 +93,11 @@ function Rollout({ model }: { model: Model }) {
   );
 }
 
-function latest(history: History | null, number: number): TrafficPoint | undefined {
-  return history?.versions.find((one) => one.version === number)?.points.at(-1);
+// The newest point, unless the version had no requests any more when it was measured.
+function latest(history: History, number: number): TrafficPoint | undefined {
+  const newest = Math.max(...history.versions.map((one) => one.points.at(-1)?.[0] ?? 0));
+  const point = history.versions.find((one) => one.version === number)?.points.at(-1);
+  return point?.[0] === newest ? point : undefined;
 }
 
 // One row for each number, with stable's value beside the candidate's.
@@ -117,7 +120,7 @@ function Comparison({ model, history }: { model: Model; history: History | null 
   const live = (name: string, format: (point: TrafficPoint) => string): ComponentChildren[] => [
     name,
     ...[model.rollout.stable, model.rollout.candidate].map((one) => {
-      const point = latest(history, one);
+      const point = history && latest(history, one);
       return point ? format(point) : "–";
     }),
   ];

@@ -63,7 +63,7 @@ function RatioInterval({ evidence }: { evidence: EvidencePoint[] }) {
 }
 
 export function EvidenceGraphs({ model, history }: { model: Model; history: History }) {
-  if (history.evidence.length === 0) return null;
+  if (history.evidence.length === 0 || history.evidenceAttempt !== model.rollout.attempt) return null;
   const isLast = model.isUnderWay ? "" : " of the last rollout";
   return (
     <Section title={`Evidence against the limits${isLast}`}>
@@ -79,7 +79,7 @@ interface TrafficGraphProps {
   model: Model;
   history: History;
   title: string;
-  value: (point: TrafficPoint) => number;
+  value: (point: TrafficPoint) => number | null; // null: there is no number at this time.
   format: (value: number) => string;
 }
 
@@ -89,16 +89,19 @@ function TrafficGraph({ model, history, title, value, format }: TrafficGraphProp
     return version === model.rollout.candidate ? "candidate" : "other";
   };
   const lines = history.versions.map(
-    ({ version, points: points_of_version }): Line => ({
+    ({ version, points: ofVersion }): Line => ({
       name: `Version ${version}`,
       kind: kindOf(version),
-      points: points_of_version.map((point): Point => [point[0], value(point)]),
+      points: ofVersion.flatMap((point): Point[] => {
+        const shown = value(point);
+        return shown === null ? [] : [[point[0], shown]];
+      }),
     }),
   );
   const summary = lines
     .map((line) => {
       const last = line.points.at(-1);
-      return last ? `${line.name}: ${format(last[1])} at the end.` : "";
+      return last ? `${line.name}: ${format(last[1])} at the end.` : `${line.name}: no numbers.`;
     })
     .join(" ");
   return <Graph title={title} summary={summary} lines={lines} format={format} />;
@@ -111,8 +114,8 @@ export function TrafficGraphs({ model, history }: { model: Model; history: Histo
       <div class="graphs">
         <TrafficGraph {...common} title="Requests per second" value={(point) => point[1]} format={rounded} />
         <TrafficGraph {...common} title="Failed requests per second" value={(point) => point[2]} format={rounded} />
-        <TrafficGraph {...common} title="Median run time" value={(point) => point[3]} format={milliseconds} />
-        <TrafficGraph {...common} title="Run time, 90 % quantile" value={(point) => point[4]} format={milliseconds} />
+        <TrafficGraph {...common} title="Median run time" value={(point) => point[3] || null} format={milliseconds} />
+        <TrafficGraph {...common} title="Run time, 90 % quantile" value={(point) => point[4] || null} format={milliseconds} />
       </div>
     </Section>
   );

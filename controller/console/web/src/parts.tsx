@@ -60,7 +60,7 @@ interface TableProps {
 export function Table({ label, columns, rows, empty }: TableProps) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
-    <div class="scroll" role="region" aria-label={label} tabIndex={0}>
+    <div class="scroll" role="group" aria-label={label} tabIndex={0}>
       <table>
         <thead>
           <tr>
