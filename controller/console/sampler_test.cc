@@ -82,6 +82,13 @@ TEST_F(SamplerTest, ARestartedNodeCountsFromZero) {
   EXPECT_FLOAT_EQ(Points(3).back().requests_per_second, 2);
 }
 
+TEST_F(SamplerTest, ANodeThatHasLeftIsForgotten) {
+  Sample({Node("a", 3, {100, 0}), Node("b", 3, {0, 0})});
+  Sample({Node("b", 3, {0, 0})});
+  Sample({Node("a", 3, {150, 0}), Node("b", 3, {0, 0})});
+  EXPECT_FLOAT_EQ(Points(3).back().requests_per_second, 0) << "the first report of an unknown node has no rate";
+}
+
 TEST_F(SamplerTest, AVersionWithoutRequestsIsShownOnlyWhileItServesOrIsCompared) {
   Sample({Node("a", 3, {0, 0}), Node("b", 4, {0, 0})});
   Sample({Node("a", 3, {0, 0}), Node("b", 4, {0, 0})});

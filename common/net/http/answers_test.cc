@@ -96,5 +96,14 @@ TEST(HttpAnswers, AllowsARunToEndAfterItsClientAndTheServerAreGone) {
   respond = {};  // Drops the last reference to the request.
 }
 
+TEST(HttpAnswers, A304HasNoContentLength) {
+  auto server = StartServer({}, [](const Request&, const Responder& respond) { respond({.status = 304}); });
+  RawClient client(server->port());
+  client.Send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string answers = client.ReadAll();
+  EXPECT_THAT(answers, testing::Not(testing::HasSubstr("Content-Length")));
+  EXPECT_NE(answers.rfind("HTTP/1.1 304"), answers.find("HTTP/1.1 304")) << "the second answer follows the first";
+}
+
 }  // namespace
 }  // namespace longshore::http
