@@ -115,6 +115,20 @@ def test_a_page_can_be_used_by_keyboard(chromium, in_canary):
         tab.page.wait_for_url("**/models/default/half")
 
 
+def test_a_link_to_a_filtered_overview_can_be_shared(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        names = lambda: [row.inner_text() for row in tab.page.query_selector_all("main tbody th")]  # noqa: E731
+        tab.open("overview")
+        tab.page.fill("input[type=search]", "HALF under")
+        assert names() == ["default/half"]
+        assert tab.page.is_visible("text=1 of 2 are shown.")
+        tab.page.goto(tab.page.url)
+        tab.page.wait_for_selector("h2")
+        assert names() == ["default/half"]
+        tab.page.fill("input[type=search]", "nothing")
+        assert tab.page.is_visible("text=No Model matches the filter.")
+
+
 def test_the_chosen_colours_are_kept(chromium, in_canary):
     with Tab(chromium, in_canary, color_scheme="light") as tab:
         tab.open("overview")

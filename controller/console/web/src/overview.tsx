@@ -1,28 +1,29 @@
 // The page "/": all Models and fleets.
+import { useState } from "preact/hooks";
 import { useReading, type Overview } from "./data";
 import { Announcement, Frame, ModelsTable, Name, Section, State, Table, Text } from "./parts";
-import { fleetPath } from "./text";
+import { count, fleetPath } from "./text";
 
-function Fleets({ fleets }: { fleets: Overview["fleets"] }) {
+const APPLY = "Apply a manifest: longshore apply -f FILE";
+
+function FleetsTable({ fleets, empty }: { fleets: Overview["fleets"]; empty: string }) {
   return (
-    <Section title="Fleets">
-      <Table
-        label="Fleets"
-        columns={["Fleet", "State", "Why", "Ready nodes", "Allowed nodes", "gRPC", "REST"]}
-        rows={fleets.map((fleet) => [
-          <a href={fleetPath(`${fleet.namespace}/${fleet.name}`)}>
-            <Name>{`${fleet.namespace}/${fleet.name}`}</Name>
-          </a>,
-          <State standing={fleet.standing} />,
-          <Text>{fleet.why}</Text>,
-          `${fleet.readyReplicas} of ${fleet.replicas}`,
-          `${fleet.replicasMin} to ${fleet.replicasMax}`,
-          <Name>{fleet.grpcAddress || "–"}</Name>,
-          <Name>{fleet.restAddress || "–"}</Name>,
-        ])}
-        empty="There are no fleets. Apply a manifest: longshore apply -f FILE"
-      />
-    </Section>
+    <Table
+      label="Fleets"
+      columns={["Fleet", "State", "Why", "Ready nodes", "Allowed nodes", "gRPC", "REST"]}
+      rows={fleets.map((fleet) => [
+        <a href={fleetPath(`${fleet.namespace}/${fleet.name}`)}>
+          <Name>{`${fleet.namespace}/${fleet.name}`}</Name>
+        </a>,
+        <State standing={fleet.standing} />,
+        <Text>{fleet.why}</Text>,
+        `${fleet.readyReplicas} of ${fleet.replicas}`,
+        `${fleet.replicasMin} to ${fleet.replicasMax}`,
+        <Name>{fleet.grpcAddress || "–"}</Name>,
+        <Name>{fleet.restAddress || "–"}</Name>,
+      ])}
+      empty={empty}
+    />
   );
 }
 
@@ -32,9 +33,34 @@ function summaryOf({ models, fleets }: Overview): string {
   return `${number("as wanted")} as wanted, ${number("under way")} under way, ${number("failed")} failed`;
 }
 
+const ROWS_MAX = 200;
+
+// The filter is a part of the URL, so that a link to the filtered list can be shared.
+function useFilter(): [string, (filter: string) => void] {
+  const [filter, setFilter] = useState(new URLSearchParams(location.search).get("filter") ?? "");
+  const change = (next: string) => {
+    history.replaceState(null, "", next ? `/?filter=${encodeURIComponent(next)}` : "/");
+    setFilter(next);
+  };
+  return [filter, change];
+}
+
+function matching<Row extends { namespace: string; name: string; standing: string }>(rows: Row[], filter: string): Row[] {
+  const words = filter.toLowerCase().split(/\s+/);
+  return rows.filter((row) => words.every((word) => `${row.namespace}/${row.name} ${row.standing}`.includes(word)));
+}
+
+// How many rows there are, if not all are shown.
+function Rest({ shown, all }: { shown: number; all: number }) {
+  return <p class="note" role="status">{shown < all ? `${count(shown)} of ${count(all)} are shown.` : ""}</p>;
+}
+
 export function OverviewPage() {
   const reading = useReading<Overview>("/api/v1/overview", 2000);
+  const [filter, setFilter] = useFilter();
   const overview = reading.data;
+  const models = matching(overview?.models ?? [], filter).slice(0, ROWS_MAX);
+  const fleets = matching(overview?.fleets ?? [], filter).slice(0, ROWS_MAX);
   return (
     <Frame title="Overview" reading={reading}>
       {overview && (
@@ -46,10 +72,19 @@ export function OverviewPage() {
               {overview.controller.problem}
             </p>
           )}
+          <p>
+            <label>
+              Filter by name or state <input type="search" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
+            </label>
+          </p>
           <Section title="Models">
-            <ModelsTable models={overview.models} empty="There are no Models. Apply a manifest: longshore apply -f FILE" />
+            <ModelsTable models={models} empty={overview.models.length > 0 ? "No Model matches the filter." : `There are no Models. ${APPLY}`} />
+            <Rest shown={models.length} all={overview.models.length} />
           </Section>
-          <Fleets fleets={overview.fleets} />
+          <Section title="Fleets">
+            <FleetsTable fleets={fleets} empty={overview.fleets.length > 0 ? "No fleet matches the filter." : `There are no fleets. ${APPLY}`} />
+            <Rest shown={fleets.length} all={overview.fleets.length} />
+          </Section>
           {overview.unreadable.length > 0 && (
             <Section title="Objects that cannot be read">
               <Table
