@@ -158,7 +158,7 @@ void HostController::StartConsole() {
 }
 
 std::string HostController::NotReconciling() const {
-  if (!working_) return "The controller has started and does not reconcile yet.";
+  if (!working_) return "The controller is starting or stopping, and does not reconcile.";
   const auto silent = std::chrono::duration_cast<std::chrono::seconds>(timer_.Now() - alive_at_.load());
   if (silent <= kSilentMax) return "";
   return fmt::format("The controller has not reconciled anything for {} s. Its log says why.", silent.count());

@@ -13,7 +13,9 @@ import root
 # Debian's short names of licences whose SPDX identifiers are certain. Any other licence is NOASSERTION, with Debian's name as a comment.
 LICENSES = {"Apache-2.0": "Apache-2.0", "Expat": "MIT", "MIT": "MIT", "BSD-3-clause": "BSD-3-Clause", "BSD-2-clause": "BSD-2-Clause",
             "BSL-1.0": "BSL-1.0", "curl": "curl", "ISC": "ISC", "Zlib": "Zlib", "LGPL-2.1+": "LGPL-2.1-or-later", "GPL-2+": "GPL-2.0-or-later"}
-ONEDNN = pathlib.Path(__file__).resolve().parents[2] / "cmake/onednn.txt"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ONEDNN = ROOT / "cmake/onednn.txt"
+CONSOLE = ROOT / "controller/console/web/package-lock.json"  # The built pages of the web console contain its packages.
 NAME = "longshore-{}.spdx.json"
 
 
@@ -24,8 +26,10 @@ def write(programs: pathlib.Path, version: str, epoch: int, output: pathlib.Path
     packages += [debian(name) for name in sorted(linked | set(root.HEADER_PACKAGES))]
     if any(pathlib.Path(library).name.startswith("libdnnl") for library in libraries):
         packages.append(onednn())
+    in_pages = pages()
+    packages += in_pages
     relations = [relation("SPDXRef-DOCUMENT", "DESCRIBES", packages[0])]
-    relations += [relation(packages[0]["SPDXID"], "STATIC_LINK" if it["name"] in root.HEADER_PACKAGES else "DYNAMIC_LINK", it) for it in packages[1:]]
+    relations += [relation(packages[0]["SPDXID"], "STATIC_LINK" if it["name"] in root.HEADER_PACKAGES or it in in_pages else "DYNAMIC_LINK", it) for it in packages[1:]]
     digest = hashlib.sha256(json.dumps([packages, epoch], sort_keys=True).encode()).hexdigest()
     document = {
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"longshore-{version}",
@@ -57,6 +61,14 @@ def debian(name: str) -> dict:
 def onednn() -> dict:
     name, version, digest = re.search(r"^(onednn-cpu-gomp)==(\S+) \\\n +--hash=sha256:(\w+)", ONEDNN.read_text(), re.MULTILINE).groups()
     return package(name, version, "Apache-2.0", f"pkg:pypi/{name}@{version}", checksums=[{"algorithm": "SHA256", "checksumValue": digest}])
+
+
+def pages() -> list[dict]:
+    """The packages of npm that the pages contain; those that only build or test them are marked as `dev`."""
+    locked = json.loads(CONSOLE.read_text())["packages"]
+    names = [path.removeprefix("node_modules/") for path, it in locked.items() if path and not it.get("dev") and not it.get("devOptional")]
+    of_npm = {name: locked[f"node_modules/{name}"] for name in names}
+    return [package(name, it["version"], it["license"], f"pkg:npm/{name}@{it['version']}") for name, it in sorted(of_npm.items())]
 
 
 def relation(source: str, kind: str, target: dict) -> dict:
