@@ -29,7 +29,8 @@ def write(programs: pathlib.Path, version: str, epoch: int, output: pathlib.Path
     in_pages = pages()
     packages += in_pages
     relations = [relation("SPDXRef-DOCUMENT", "DESCRIBES", packages[0])]
-    relations += [relation(packages[0]["SPDXID"], "STATIC_LINK" if it["name"] in root.HEADER_PACKAGES or it in in_pages else "DYNAMIC_LINK", it) for it in packages[1:]]
+    static = {*root.HEADER_PACKAGES, *(it["name"] for it in in_pages)}
+    relations += [relation(packages[0]["SPDXID"], "STATIC_LINK" if it["name"] in static else "DYNAMIC_LINK", it) for it in packages[1:]]
     digest = hashlib.sha256(json.dumps([packages, epoch], sort_keys=True).encode()).hexdigest()
     document = {
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"longshore-{version}",
