@@ -148,14 +148,19 @@ void AddCommands(CLI::App& app, Flags& flags) {
 // A separate program implements these verbs: RunCompanion starts it before this parser gets the command line. The verbs
 // are added here only for the help text, and to report an option in front of the verb.
 void AddCompanions(CLI::App& app) {
-  const std::pair<std::string, const char*> verbs[] = {
-      {"model", "Show a SavedModel, check whether it runs on Longshore, and run it"},
-      {"golden", "Make, show and check golden sets: requests with known answers"}};
-  for (const auto& [verb, about] : verbs) {
-    app.add_subcommand(verb, about)->preparse_callback([verb](size_t) {
+  struct Companion {
+    std::string name;
+    const char* about;
+    const char* example;
+  };
+  const Companion verbs[] = {
+      {"model", "Show a SavedModel, check whether it runs on Longshore, and run it", "model show DIR"},
+      {"golden", "Make, show and check golden sets: requests with known answers", "golden show FILE"}};
+  for (const Companion& verb : verbs) {
+    app.add_subcommand(verb.name, verb.about)->preparse_callback([verb](size_t) {
       throw CLI::ValidationError(fmt::format(
-          "{} must be the first argument, for example longshore {} show: it uses neither a cluster nor a controller",
-          verb, verb));
+          "{} must be the first argument, for example longshore {}: it uses neither a cluster nor a controller",
+          verb.name, verb.example));
     });
   }
 }

@@ -308,7 +308,7 @@ TEST_F(GoldenRunsTest, AFileThatCannotBeReadIsReportedWithItsNameAndTheRecord) {
   EXPECT_EQ(result.records(), 0);
   EXPECT_THAT(result.message(), HasSubstr("golden set: cannot read " + (dir_ / "golden").string()));
   WriteGolden({RecordOf(1, 5), "no message"});
-  EXPECT_THAT(RunNext().message(), HasSubstr("golden set: record 1 of " + (dir_ / "golden").string()));
+  EXPECT_THAT(RunNext().message(), HasSubstr("golden set: " + (dir_ / "golden").string() + ": record 1 at byte "));
   WriteGolden({});
   EXPECT_THAT(RunNext().message(), HasSubstr("holds no records"));
   WriteGolden({RecordOf(1, 5)});
