@@ -195,8 +195,9 @@ def test_arrays_of_numpy_get_the_answers_that_tensorflow_gives(save, tmp_path):
     np.testing.assert_array_equal(np.concatenate([answer_of(record, "label") for record in records]), want["label"])
 
 
-def test_damaged_archives_are_refused(tmp_path):
-    np.savez_compressed(tmp_path / "images.npz", image=images(2))
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_damaged_archives_are_refused(save, tmp_path):
+    save(tmp_path / "images.npz", image=images(2))
     whole = (tmp_path / "images.npz").read_bytes()
     assert zipfile.is_zipfile(tmp_path / "images.npz")
     for at in range(0, len(whole), 29):
