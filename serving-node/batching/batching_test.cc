@@ -190,7 +190,7 @@ TEST_F(Batching, RunsARequestThatFailedPaddedOnceMoreWithItsOwnRows) {
 
 TEST_F(Batching, RunsARequestThatOverloadsTheEngineNotAgain) {
   Queue queue(admission_, Model(1), {.max_batch_size = 4, .allowed_batch_sizes = {4}});
-  EXPECT_FALSE(Submit(queue, RowsRequest({kOverload, 2})).get());
+  EXPECT_FALSE(Submit(queue, RowsRequest({models::kOverload, 2})).get());
   EXPECT_EQ(RowsOfRuns(), std::vector<int64_t>{4});
 }
 
@@ -494,8 +494,8 @@ TEST_F(Batching, RetriedBatchesArePaddedToTheirOwnSize) {
   std::vector<Future> futures;
   for (const float number : {1.0f, kPoison, 3.0f, 4.0f}) futures.push_back(Submit(queue, RowsRequest({number, 0})));
   for (auto& future : futures) future.wait();
-  EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{4, 2, 2, 2, 2}))
-      << "the whole batch, two halves, and each request of the first half";
+  EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{4, 2, 2, 2, 2, 1}))
+      << "the whole batch, two halves, each request of the first half, and the failed one without padding";
 }
 
 TEST_F(Batching, SplitsALargeRequestIntoBatchesAndJoinsItsAnswer) {
