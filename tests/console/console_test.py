@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from scene import HOSTILE_FOLDER, LONG, LONGEST_SERVED_NAME, Scene
+from canary_scene import HOSTILE_FOLDER, LONG, LONGEST_SERVED_NAME, Scene
 
 PATHS = {"overview": "/", "model": "/models/default/half", "fleet": "/fleets/default/cpu", "hostile": f"/models/default/{LONG}"}
 BYTES_MAX = 200_000

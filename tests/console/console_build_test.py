@@ -1,13 +1,13 @@
 """The built pages in controller/console/dist are those of the sources in controller/console/web, with the packages of the lockfile."""
 
 import json
+import pathlib
 import shutil
 import subprocess
 
-from conftest import TESTS
-
-WEB = TESTS.parent / "controller/console/web"
-DIST = TESTS.parent / "controller/console/dist"
+CONSOLE = pathlib.Path(__file__).resolve().parents[2] / "controller/console"
+WEB = CONSOLE / "web"
+DIST = CONSOLE / "dist"
 
 
 def files_of(folder):
