@@ -267,7 +267,9 @@ std::string ExplainModel(const api::Model& model, TimePoint now, const std::stri
   const std::string compared = ComparedText(model);
   std::string text =
       fmt::format("Model {}/{} on fleet {}\n", model.metadata.namespace_, model.metadata.name, model.spec.fleet);
-  text += Section("What the manifest asks for", AskedText(model, place, now));
+  text += Section("What the manifest asks for",
+                  AskedText(model, place, now) +
+                      TextIfFalse(model.status, "SourceReady", "  The source is not ready ({1}): {0}\n"));
   text += Section("What serves", ServesText(model, now) +
                                      TextIfFalse(model.status, "NodesAvailable",
                                                  "  Nodes without a version that they should have: {0}\n") +
