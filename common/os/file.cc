@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -80,6 +81,20 @@ Result<std::string> ReadFile(const Path& path, size_t bytes_max) {
   }
   bytes.resize(done);
   return bytes;
+}
+
+Result<std::string> ReadFileOrPipe(const Path& path, size_t bytes_max) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return ErrnoError("open", path, errno);
+  std::string bytes;
+  for (std::array<char, 65536> part;;) {
+    const ssize_t n = read(file.get(), part.data(), part.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoError("read", path, errno);
+    if (n == 0) return bytes;
+    bytes.append(part.data(), static_cast<size_t>(n));
+    if (bytes.size() > bytes_max) return ResourceExhausted("{} has more than {} bytes", path.string(), bytes_max);
+  }
 }
 
 Status WriteFileAtomically(const Path& path, std::string_view bytes, mode_t mode) {

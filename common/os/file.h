@@ -17,6 +17,10 @@ inline constexpr size_t kFileBytesMax = size_t{8} << 30;
 // bytes.
 Result<std::string> ReadFile(const Path& path, size_t bytes_max = kFileBytesMax);
 
+// The same, but also reads a pipe or device until its end. For files that a user names: the other end of a pipe may
+// keep the caller waiting.
+Result<std::string> ReadFileOrPipe(const Path& path, size_t bytes_max);
+
 // Replaces the file: writes a temporary file in the same folder, flushes it, renames it, and flushes the folder. After
 // a crash or an error the file has either the old content or the new content, never a mixture.
 //

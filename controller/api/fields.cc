@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "common/base/nearest_word.h"
 #include "common/base/text.h"
 #include "controller/api/units.h"
 
@@ -15,34 +15,20 @@ const Json& EmptyObject() {
   return kEmpty;
 }
 
-size_t EditDistance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replace = diagonal + (std::tolower(a[i]) == std::tolower(b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-std::string Nearest(const std::string& name, const std::vector<std::string>& known) {
-  const auto best = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
-    return EditDistance(name, a) < EditDistance(name, b);
-  });
-  if (best != known.end() && EditDistance(name, *best) <= std::max<size_t>(1, name.size() / 3)) {
-    return fmt::format("; did you mean {}?", *best);
-  }
+std::string Suggestion(const std::string& name, const std::vector<std::string>& known) {
+  const std::optional<std::string> nearest = NearestWord(name, known);
+  if (nearest) return fmt::format("; did you mean {}?", *nearest);
   return fmt::format("; known fields: {}", fmt::join(known, ", "));
 }
 
 }  // namespace
 
 void Reader::Refuse(const std::string& path, const std::string& why) {
-  if (!error_) error_ = Error{Code::kInvalidArgument, origin_.At(path) + why};
+  if (!error_) Replace(path, why);
+}
+
+void Reader::Replace(const std::string& path, const std::string& why) {
+  error_ = Error{Code::kInvalidArgument, origin_.At(path) + why};
 }
 
 Status Reader::Finish() const {
@@ -67,7 +53,10 @@ Fields::Fields(Reader& reader, const Json& object, std::string path)
 const Json* Fields::Take(const char* key, Need need) {
   known_.push_back(key);
   if (Has(key)) return &(*object_)[key];
-  if (need == Need::kRequired) Refuse(key, "is required");
+  if (need == Need::kRequired) {
+    lacks_required_ = lacks_required_ || reader_.ok();
+    Refuse(key, "is required");
+  }
   return nullptr;
 }
 
@@ -266,7 +255,9 @@ void Fields::OnlyInCluster(const char* key, const std::string& instead) {
 void Fields::Done() {
   for (const auto& item : object_->items()) {
     if (std::find(known_.begin(), known_.end(), item.key()) != known_.end()) continue;
-    return Refuse(item.key(), "is not a field" + Nearest(item.key(), known_));
+    const std::string why = "is not a field" + Suggestion(item.key(), known_);
+    if (lacks_required_) return reader_.Replace(PathOf(item.key()), why);
+    return Refuse(item.key(), why);
   }
 }
 

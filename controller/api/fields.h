@@ -30,6 +30,8 @@ class Reader {
   explicit Reader(const Origin& origin, Home home = Home::kAny) : origin_(origin), home_(home) {}
 
   void Refuse(const std::string& path, const std::string& why);
+  // Replaces the error that was kept. Only Fields calls it.
+  void Replace(const std::string& path, const std::string& why);
   bool ok() const { return !error_; }
   Status Finish() const;
   Home home() const { return home_; }
@@ -107,7 +109,8 @@ class Fields {
   // Marks a field as known and returns its value; nullptr if it is absent. For fields that the caller checks itself.
   const Json* Take(const char* key, Need need = Need::kOptional);
 
-  // Rejects fields that were not read. Call it last.
+  // Rejects fields that were not read. Call it last. If a required field is missing as well, reports only the unknown
+  // field, because that is probably the required one with a typing mistake.
   void Done();
 
   Reader& reader() { return reader_; }
@@ -122,6 +125,7 @@ class Fields {
   const Json* object_;
   std::string path_;
   std::vector<std::string> known_;
+  bool lacks_required_ = false;  // Whether the reader's error is that a field of this object is missing.
 };
 
 }  // namespace longshore::api

@@ -31,6 +31,14 @@ void ReadSpec(Fields& root, ParsedObject& out) {
     out.spec = ServingFleetSpec{};
 }
 
+// Returns the error of a document whose first fields were read, if there is one.
+Status CheckHead(const Reader& reader, Fields& root) {
+  if (reader.ok()) return {};
+  for (const char* key : {"metadata", "spec", "status"}) root.Take(key);
+  root.Done();
+  return reader.Finish();
+}
+
 Result<ParsedObject> ReadDocument(const YamlDocument& document, Home home, const std::string& namespace_) {
   ParsedObject out;
   out.metadata.namespace_ = namespace_;
@@ -41,10 +49,10 @@ Result<ParsedObject> ReadDocument(const YamlDocument& document, Home home, const
   root.Choice<std::string>("apiVersion", version, {{kApiVersion, kApiVersion}}, Need::kRequired);
   root.Choice<std::string>("kind", out.kind, {{kModelKind, kModelKind}, {kServingFleetKind, kServingFleetKind}},
                            Need::kRequired);
-  RETURN_IF_ERROR(reader.Finish());
+  RETURN_IF_ERROR(CheckHead(reader, root));
   root.Object(
       "metadata", [&](Fields& metadata) { ReadMetadata(metadata, out.metadata); }, Need::kRequired);
-  RETURN_IF_ERROR(reader.Finish());
+  RETURN_IF_ERROR(CheckHead(reader, root));
   ReadSpec(root, out);
   if (root.Has("status")) root.Refuse("status", "is written by the controller; leave it out");
   root.Done();

@@ -186,6 +186,10 @@ TEST(Parse, ErrorNamesFileLineFieldAndAllowedValues) {
 TEST(Parse, RefusesEachMistakeWithItsReason) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {WithSpec("  flet: cpu"), "m.yaml:5: spec.flet: is not a field; did you mean fleet?"},
+      {Replaced(kFull, "  source:", "  sorce:"), "m.yaml:7: spec.sorce: is not a field; did you mean source?"},
+      {Replaced(kFull, "metadata:", "metdata:"), "m.yaml:3: metdata: is not a field; did you mean metadata?"},
+      {Replaced(kFull, "apiVersion:", "apiVerson:"), "m.yaml:1: apiVerson: is not a field; did you mean apiVersion?"},
+      {Replaced(kFull, "  fleet: cpu\n", "  flete: cpu\n"), "spec.flete: is not a field; did you mean fleet?"},
       {WithSpec("  rollout: {step: []}"), "m.yaml:5: spec.rollout.step: is not a field; did you mean steps?"},
       {WithSpec("  rollout: {hold: 30}"), "m.yaml:5: spec.rollout.hold: 30 has no unit"},
       {WithSpec("  rollout: {hold: 30parsecs}"), "\"30parsecs\" is not a duration"},

@@ -5,19 +5,13 @@
 
 #include "controller/cli/commands.h"
 #include "controller/cli/disagreement.h"
-#include "controller/cli/input.h"
+#include "controller/cli/manifests.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/plan.h"
 #include "controller/store/document.h"
 
 namespace longshore::cli {
 namespace {
-
-Result<Manifest> ReadManifest(const Options& options, const Place& place) {
-  Manifest manifest{.file = options.file, .text = {}, .home = place.home, .namespace_ = options.namespace_};
-  ASSIGN_OR_RETURN(manifest.text, ReadInput(options.file));
-  return manifest;
-}
 
 // Returns the model's fleet from the manifest if the manifest defines it, otherwise from the store; nullopt if neither
 // has it.
@@ -88,9 +82,9 @@ Objects After(const std::vector<Applied>& applied) {
 }  // namespace
 
 Status Apply(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(options, place));
+  ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> objects, ReadManifests(options, place.home));
   const ApplyMode mode = options.dry_run ? ApplyMode::kDryRun : ApplyMode::kWrite;
-  ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyManifest(*place.store, manifest, mode));
+  ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyObjects(*place.store, objects, mode));
   for (const Applied& one : applied) {
     out << api::ToString(store::KeyOf(one.after)) << " " << OutcomeOf(one) << (options.dry_run ? " (dry run)\n" : "\n");
   }
@@ -105,8 +99,8 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
 }
 
 Result<int> Diff(const Options& options, const Place& place, std::ostream& out) {
-  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(options, place));
-  ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyManifest(*place.store, manifest, ApplyMode::kDryRun));
+  ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> objects, ReadManifests(options, place.home));
+  ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyObjects(*place.store, objects, ApplyMode::kDryRun));
   bool differs = false;
   for (const Applied& one : applied) {
     const std::string outcome = OutcomeOf(one);

@@ -4,7 +4,7 @@
 
 #include "controller/api/parse.h"
 #include "controller/cli/companion.h"
-#include "controller/cli/input.h"
+#include "controller/cli/manifests.h"
 #include "controller/cli/place.h"
 #include "controller/cli/select.h"
 #include "controller/store/document.h"
@@ -65,8 +65,8 @@ void AddRules(const api::Validation& rules, const CheckVersionOptions& options, 
 // Returns the Model of a manifest: the one that --model names, or the only one.
 Result<api::Model> ModelInManifest(const Options& options) {
   const CheckVersionOptions& wanted = options.check_version;
-  ASSIGN_OR_RETURN(const std::string text, ReadInput(options.file));
-  ASSIGN_OR_RETURN(const auto objects, api::ParseManifests(options.file, text, api::Home::kAny));
+  ASSIGN_OR_RETURN(const auto objects, ReadManifests(options, api::Home::kAny));
+  const std::string files = fmt::format("{}", fmt::join(options.files, ", "));
   std::vector<std::string> names;
   std::optional<api::Model> found;
   for (const api::ParsedObject& object : objects) {
@@ -75,16 +75,16 @@ Result<api::Model> ModelInManifest(const Options& options) {
     const bool is_elsewhere = !options.namespace_.empty() && object.metadata.namespace_ != options.namespace_;
     if (is_elsewhere || (!wanted.model.empty() && object.metadata.name != wanted.model)) continue;
     if (found)
-      return InvalidArgument("{} has several Models: choose one of {} with --model", options.file,
+      return InvalidArgument("{} has several Models: choose one of {} with --model", files,
                              fmt::join(names, ", "));
     found = api::Model{.metadata = object.metadata, .spec = std::get<api::ModelSpec>(object.spec), .status = {}};
   }
   if (found) return *found;
-  return NotFound("{} has no such Model; its Models are: {}", options.file, fmt::join(names, ", "));
+  return NotFound("{} has no such Model; its Models are: {}", files, fmt::join(names, ", "));
 }
 
 Result<std::optional<api::Model>> FindModel(const Options& options) {
-  if (!options.file.empty()) return ModelInManifest(options);
+  if (!options.files.empty()) return ModelInManifest(options);
   const std::string& name = options.check_version.model;
   if (name.empty()) return std::nullopt;
   const SteadyClock timer;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "common/os/file.h"
+#include "controller/cli/parse_options.h"
 
 namespace longshore::cli {
 namespace {

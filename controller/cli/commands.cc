@@ -6,11 +6,11 @@
 #include "controller/store/document.h"
 
 namespace longshore::cli {
-Result<std::vector<Applied>> ApplyManifest(store::Store& store, const Manifest& manifest, ApplyMode mode) {
-  ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> parsed,
-                   api::ParseManifests(manifest.file, manifest.text, manifest.home, manifest.namespace_));
+
+Result<std::vector<Applied>> ApplyObjects(store::Store& store, const std::vector<api::ParsedObject>& objects,
+                                          ApplyMode mode) {
   std::vector<Applied> applied;
-  for (const api::ParsedObject& object : parsed) {
+  for (const api::ParsedObject& object : objects) {
     const auto before = store.Get(api::KeyOf(object));
     if (!before && before.error().code != Code::kNotFound) return tl::make_unexpected(before.error());
     const store::Object wanted{

@@ -12,14 +12,6 @@
 
 namespace longshore::cli {
 
-// The text of a manifest, and the place (a host or a cluster) and namespace of its objects.
-struct Manifest {
-  std::string file;  // Only for messages.
-  std::string text;
-  api::Home home = api::Home::kHost;
-  std::string namespace_ = "default";  // For objects without a namespace.
-};
-
 enum class ApplyMode { kWrite, kDryRun };
 
 struct Applied {
@@ -27,8 +19,9 @@ struct Applied {
   store::Object after;
 };
 
-// Applies every object of a manifest, in its order. A dry run returns the same result or error, and writes nothing.
-Result<std::vector<Applied>> ApplyManifest(store::Store& store, const Manifest& manifest, ApplyMode mode);
+// Applies the objects in their order. A dry run returns the same result or error, and writes nothing.
+Result<std::vector<Applied>> ApplyObjects(store::Store& store, const std::vector<api::ParsedObject>& objects,
+                                          ApplyMode mode);
 
 // The differences between the object before and after, in labels, annotations and spec.
 std::vector<text::Difference> DifferencesOf(const Applied& applied);

@@ -9,7 +9,7 @@
 
 #include "common/os/file.h"
 #include "controller/api/format.h"
-#include "controller/cli/options.h"
+#include "controller/cli/parse_options.h"
 #include "controller/cli/program.h"
 #include "controller/cli/select.h"
 #include "controller/cli/testing.h"
@@ -29,7 +29,8 @@ spec:
 class Commands : public StoreTest {
  protected:
   Result<std::vector<cli::Applied>> Apply(const std::string& text, ApplyMode mode = ApplyMode::kWrite) {
-    return ApplyManifest(*store_, {.file = "m.yaml", .text = text}, mode);
+    ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> objects, api::ParseManifests("m.yaml", text));
+    return ApplyObjects(*store_, objects, mode);
   }
   std::string Applied(const std::string& text, ApplyMode mode = ApplyMode::kWrite) {
     return OutcomeOf(Apply(text, mode).value().at(0));
@@ -59,7 +60,7 @@ TEST_F(Commands, DiffExitsWithOneForADifferenceAndWithAnotherCodeForAnError) {
   ASSERT_TRUE(WriteFileAtomically(file, kManifest));
   Options options;
   options.verb = Verb::kDiff;
-  options.file = file.string();
+  options.files = {file.string()};
   Place place;
   place.store = std::move(store_);
   std::ostringstream out;
@@ -79,7 +80,7 @@ TEST_F(Commands, ADryRunShowsTheRolloutThatWouldBegin) {
   const auto write = [&](const std::string& text) { ASSERT_TRUE(WriteFileAtomically(file, text)); };
   Options options;
   options.verb = Verb::kApply;
-  options.file = file.string();
+  options.files = {file.string()};
   options.dry_run = true;
   Place place;
   place.store = std::move(store_);
@@ -152,52 +153,12 @@ TEST_F(Commands, GetShowsReadableObjectsAndThenFailsNamingTheUnreadableOnes) {
   const Path damaged = dir_ / ".longshore/objects/Model/default/zebra.json";
   ASSERT_TRUE(WriteFileAtomically(damaged, "{"));
   Options options;
-  options.kind = api::kModelKind;
+  options.targets = {{api::kModelKind, ""}};
   std::ostringstream out;
   const Result<int> got = cli::Run(options, {.store = std::move(store_)}, SystemClock(), out);
   EXPECT_NE(out.str().find("digits"), std::string::npos) << out.str();
   ASSERT_FALSE(got);
   EXPECT_NE(got.error().message.find(damaged.string()), std::string::npos) << got.error().message;
-}
-
-TEST(Options, AcceptsKindsInSingularAndPluralAndRefusesOthers) {
-  const char* get[] = {"longshore", "--manifests=/m", "get", "models"};
-  EXPECT_EQ((*ParseOptions(4, get))->kind, api::kModelKind);
-  const char* fleets[] = {"longshore", "get", "Fleets", "--manifests=/m", "-o", "yaml"};
-  EXPECT_EQ((*ParseOptions(6, fleets))->kind, api::kServingFleetKind);
-  const char* bad[] = {"longshore", "--manifests=/m", "get", "pods"};
-  EXPECT_NE(ParseOptions(4, bad).error().message.find("models or fleets"), std::string::npos);
-}
-
-TEST(Options, AMisspeltCommandIsAnErrorThatListsTheCommands) {
-  const char* misspelt[] = {"longshore", "--manifests", "m", "prommote", "digits"};
-  const std::string message = ParseOptions(5, misspelt).error().message;
-  EXPECT_NE(message.find("\"prommote\" is not a command; use one of: status, get, describe, "), std::string::npos)
-      << message;
-  const char* unknown_flag[] = {"longshore", "promote", "digits", "--wat"};
-  EXPECT_NE(ParseOptions(4, unknown_flag).error().message.find("--wat"), std::string::npos);
-}
-
-TEST(Options, WithoutADirectoryOrAClusterTheErrorNamesTheFlagsForThem) {
-  for (const char* name : {"LONGSHORE_MANIFESTS", "KUBECONFIG", "HOME", "KUBERNETES_SERVICE_HOST"}) ::unsetenv(name);
-  const char* get[] = {"longshore", "get", "models"};
-  const auto options = ParseOptions(3, get);
-  ASSERT_TRUE(options) << options.error().message;
-  const auto place = OpenPlace(**options, SteadyClock());
-  ASSERT_FALSE(place);
-  EXPECT_NE(place.error().message.find("--manifests=DIR"), std::string::npos);
-  EXPECT_NE(place.error().message.find("--kubeconfig=FILE"), std::string::npos);
-}
-
-TEST(Options, ADirectoryAndAClusterConflictUnlessTheDirectoryComesFromTheEnvironment) {
-  const char* both[] = {"longshore", "--manifests=/m", "--context=c", "get", "models"};
-  EXPECT_EQ(ExitCodeOf(ParseOptions(5, both).error()), kExitUsage);
-  ::setenv("LONGSHORE_MANIFESTS", "/m", 1);
-  const char* cluster[] = {"longshore", "--kubeconfig", "k", "get", "models"};
-  EXPECT_EQ((*ParseOptions(5, cluster))->manifests, "");
-  const char* host[] = {"longshore", "get", "models"};
-  EXPECT_EQ((*ParseOptions(3, host))->manifests, "/m");
-  ::unsetenv("LONGSHORE_MANIFESTS");
 }
 
 TEST(Place, LinesToCopyHaveTheArgumentsThatFindThePlaceAgain) {
@@ -218,49 +179,6 @@ TEST(Place, LinesToCopyHaveTheArgumentsThatFindThePlaceAgain) {
   EXPECT_EQ(ArgumentsFor(cluster, place), " --kubeconfig /k --context c");
   place.namespace_ = "vision";
   EXPECT_EQ(ArgumentsFor(cluster, place), " -n default --kubeconfig /k --context c");
-}
-
-TEST(Options, CommandsCarryTheirVerb) {
-  const char* promote[] = {"longshore", "promote", "digits", "-n", "vision", "--manifests=/m", "--timeout=3s"};
-  const auto options = ParseOptions(7, promote);
-  ASSERT_TRUE(options) << options.error().message;
-  EXPECT_EQ((*options)->command.verb, "promote");
-  EXPECT_EQ((*options)->namespace_, "vision");
-  EXPECT_EQ((*options)->timeout, std::chrono::seconds(3));
-}
-
-TEST(Options, UndoMayNameAVersionAndEachCommandAnId) {
-  const char* undo[] = {"longshore", "undo", "digits", "--to=4", "--id", "deploy-42"};
-  const auto options = ParseOptions(6, undo);
-  ASSERT_TRUE(options) << options.error().message;
-  EXPECT_EQ((*options)->command.verb, "undo");
-  EXPECT_EQ((*options)->command.to, 4);
-  EXPECT_EQ((*options)->command.id, "deploy-42");
-  const char* zero[] = {"longshore", "undo", "digits", "--to=0"};
-  EXPECT_EQ(ExitCodeOf(ParseOptions(4, zero).error()), kExitUsage);
-  const char* abort[] = {"longshore", "abort", "digits", "--to=4"};
-  EXPECT_EQ(ExitCodeOf(ParseOptions(4, abort).error()), kExitUsage);
-  const char* bad_id[] = {"longshore", "abort", "digits", "--id=ci/42"};
-  EXPECT_NE(ParseOptions(4, bad_id).error().message.find("--id: \"ci/42\""), std::string::npos);
-}
-
-TEST(Options, ValidateWaitsLongerThanOtherCommands) {
-  const char* validate[] = {"longshore", "validate", "digits", "--id=v"};
-  const auto options = ParseOptions(4, validate);
-  ASSERT_TRUE(options) << options.error().message;
-  EXPECT_EQ((*options)->verb, Verb::kValidate);
-  EXPECT_EQ((*options)->command.verb, "validate");
-  EXPECT_EQ((*options)->command.id, "v");
-  EXPECT_EQ((*options)->timeout, std::chrono::minutes(10));
-}
-
-TEST(Options, ATimeoutMustBeADurationAndHaveAnEffect) {
-  const char* bare[] = {"longshore", "promote", "digits", "--timeout=3"};
-  EXPECT_NE(ParseOptions(4, bare).error().message.find("--timeout: "), std::string::npos);
-  const char* status[] = {"longshore", "status", "--timeout=3s"};
-  EXPECT_NE(ParseOptions(3, status).error().message.find("--wait"), std::string::npos);
-  const char* waiting[] = {"longshore", "status", "--wait"};
-  EXPECT_EQ((*ParseOptions(3, waiting))->timeout, std::chrono::minutes(10));
 }
 
 }  // namespace

@@ -5,12 +5,14 @@ namespace longshore::cli {
 
 inline constexpr const char* kAbout = R"(Show models and fleets, change them, and control their rollouts.
 
-  longshore get models                  which versions serve and are wanted, and which rollouts are under way
+  longshore get                         all models and fleets: which versions serve and are wanted, which rollouts run
   longshore status                      which models and fleets are as wanted, under way or failed
   longshore explain digits              why this version serves, why a rollout waits, and the numbers
   longshore diff -f digits.yaml         what an apply would change
   longshore apply --dry-run -f FILE     which rollout it would start, step by step, and its minimum duration
   longshore apply -f digits.yaml        set what should be served; the controller does the rest
+  longshore lint -f digits.yaml         check fields, source folders and versions
+  longshore set version digits 4        roll out version 4
   longshore import tfserving FILE       convert TensorFlow Serving's or KServe's configuration to manifests
   longshore model check /models/digits  whether a SavedModel runs on Longshore; model show and model run use it
   longshore check-version DIR --model digits   whether this version would pass its rehearsal, offline
@@ -26,23 +28,118 @@ with --manifests or the environment variable LONGSHORE_MANIFESTS. If the PATH ha
 kubectl-longshore, `kubectl longshore` works too.)";
 
 inline constexpr const char* kFooter =
-    "Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 not found, 4 timed out. "
-    "status and diff have other exit codes: see their --help.";
+    R"(These flags may also follow a command:
+
+  longshore get models --manifests /etc/longshore/manifests
+  longshore get models --kubeconfig ~/.kube/config --context staging
+  longshore -n vision status
+  longshore status --namespace vision
+  longshore get -A
+  longshore get --all-namespaces -o wide
+
+Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 not found, 4 timed out. status and diff have other exit
+codes: see their --help.)";
+
+inline constexpr const char* kGetFooter =
+    R"(A kind is model, models, fleet, fleets, servingfleet or servingfleets. jsonpath has the forms of kubectl that select
+fields, elements and slices, filters, {range}...{end} and {"text"}.
+
+  longshore get                         all models and fleets; get all is the same
+  longshore get models -A -o wide       with labels and sources
+  longshore get model digits words
+  longshore get model/digits fleet/main --output yaml
+  longshore get models -l app=x,tier!=test --no-headers
+  longshore get models --selector 'app in (x, y)' -o name
+  longshore get model digits --ignore-not-found -o jsonpath='{.status.stableVersion}'
+  longshore get models -o jsonpath='{range .items[*]}{.metadata.name}{"\n"}{end}'
+  longshore get models -w               the same as --watch)";
+
+inline constexpr const char* kCompletionFooter =
+    R"(The scripts complete commands, flags, kinds and the names of live objects.
+
+  source <(longshore completion bash)                                  in ~/.bashrc
+  longshore completion zsh > "${fpath[1]}/_longshore"
+  longshore completion fish > ~/.config/fish/completions/longshore.fish
+
+For `kubectl longshore`, put an executable file with the name kubectl_complete-longshore and these lines into the PATH:
+
+  #!/bin/sh
+  exec longshore __complete "$@")";
+
+inline constexpr const char* kSetVersionFooter =
+    R"(On a host, the number in the manifest file that defines the model changes too; comments and layout stay.
+
+  longshore set version digits 4)";
+
+inline constexpr const char* kLintFooter =
+    R"(Needs neither a cluster nor a controller. Goes on after a mistake. Exit codes: 0 no problem, 1 problems, 2 wrong
+usage.
+
+  longshore lint -f digits.yaml                     the same as --filename
+  longshore lint -R -f manifests --skip-sources     all files of a folder and its subfolders (--recursive)
+  longshore lint -f - < digits.yaml)";
+
+inline constexpr const char* kEventsFooter =
+    R"(  longshore events                      of all models of the namespace
+  longshore events digits
+  longshore events -A -l app=x          of all models with this label; the same as --selector)";
+
+inline constexpr const char* kDescribeFooter =
+    R"(  longshore describe model digits
+  longshore describe model/digits fleet/main --output yaml
+  longshore describe models -l app=x    those with this label; the same as --selector)";
+
+inline constexpr const char* kDeleteFooter =
+    R"(On a terminal, delete asks before it deletes a fleet that models refer to, because these are then no longer served.
+On a host, a manifest file of the controller's directory does not create a deleted object again until the object
+changes in the file.
+
+  longshore delete model digits words --ignore-not-found
+  longshore delete model/digits fleet/main --yes
+  longshore delete -f digits.yaml       the objects that the file defines; the same as --filename
+  longshore delete -R -f manifests      those of all files in a folder and its subfolders (--recursive)
+  longshore delete models --selector app=x
+  longshore delete models --all -n vision)";
 
 inline constexpr const char* kStatusFooter =
     R"(Exit codes: 0 all objects are as wanted; 1 one has failed and needs help; 4 one is under way (with --wait: after
 the timeout); 5 no controller is running (with --wait: none for 5 s). A manifest file of this host that
 no controller has read yet counts as under way.
 
+  longshore status digits
+  longshore status -l app=x             models and fleets with this label; the same as --selector
   longshore apply -f digits.yaml && longshore status digits --wait --timeout 30m)";
 
 inline constexpr const char* kDiffFooter =
     R"(Prints one line per field: + is added, - is removed, ~ changes. On a cluster the API server does a dry run, so
-its defaults and refusals apply. Exit codes: 0 no differences, 1 differences, 2 or more: the diff failed.)";
+its defaults and refusals apply. Exit codes: 0 no differences, 1 differences, 2 or more: the diff failed.
+
+  longshore diff -f digits.yaml
+  longshore diff -R -f manifests        all files of a folder and its subfolders
+  cat digits.yaml | longshore diff -f -)";
 
 inline constexpr const char* kApplyFooter =
     R"(A dry run writes nothing. It fails if the apply would be refused. For each model it prints the rollout that would
-begin: the events that it will have if nothing goes wrong, its minimum duration, and what is checked and judged.)";
+begin: the events that it will have if nothing goes wrong, its minimum duration, and what is checked and judged.
+
+A folder means its files that end with .yaml, .yml or .json and do not begin with a dot. If a file is wrong, nothing is
+written.
+
+  longshore apply -f fleet.yaml -f digits.yaml
+  longshore apply --recursive --filename manifests     all files of a folder and its subfolders
+  cat digits.yaml | longshore apply -f -
+  longshore apply --dry-run -f <(sed 's/version: 3/version: 4/' digits.yaml))";
+
+inline constexpr const char* kExplainFooter = R"(  longshore explain digits)";
+
+inline constexpr const char* kCommandFooter =
+    R"(The controller answers before the command ends. Without an answer within --timeout the command is withdrawn.
+
+  longshore pause digits
+  longshore promote digits --timeout 30s
+  longshore abort digits --id deploy-42     a second call with this id prints the first answer and does nothing)";
+
+inline constexpr const char* kEnsureCaFooter = R"(  longshore ca ensure --secret longshore-ca -n longshore)";
 
 inline constexpr const char* kUndoFooter =
     R"(A version that another one has replaced stays loaded for spec.rollout.keepWarm, 10 minutes by default. During this
@@ -54,7 +151,8 @@ The version that is left counts as failed, with the reason Undone: it is not rol
 manifest change, or until `longshore retry`. A second undo does not go forward to it again, unless --to names it.
 
   longshore undo digits                 return to the version that served before
-  longshore undo digits --to 4          return to version 4, which served at some time before)";
+  longshore undo digits --to 4          return to version 4, which served at some time before
+  longshore undo digits --timeout 30s --id deploy-42)";
 
 inline constexpr const char* kValidateFooter =
     R"(Each node on which the version is ready runs the golden set of spec.validation.goldenSet once more, in run slots
@@ -65,7 +163,8 @@ earlier validate, its results are shown and nothing runs again.
 Exit codes: 0 the golden set passed on all nodes, 1 refused, or failed on a node, 2 wrong usage, 3 not found, 4 a node has
 not ended the run in time; it continues, for an hour at most.
 
-  longshore validate digits             for example after a change of a driver, or of the golden set)";
+  longshore validate digits             for example after a change of a driver, or of the golden set
+  longshore validate digits --timeout 2h --id nightly-7)";
 
 inline constexpr const char* kCheckVersionFooter =
     R"(Loads and runs the version in a process on this host, with the code of the rehearsal: it must load, warm up, accept
@@ -86,11 +185,19 @@ contains names, shapes, sizes and times, but no values.
   longshore check-version DIR --model digits   whether this version would pass its rehearsal, offline
   longshore golden from-csv FILE        make a golden set; golden from-log, from-model, show and check
   longshore profile localhost:8502 --model digits --runs 20 --out trace.json
+  longshore profile localhost:8502 --seconds 120 --token-file token.txt --out -
   kubectl port-forward pod/NAME 8502 & longshore profile localhost:8502
 
 Open the file at https://ui.perfetto.dev or in chrome://tracing; both read it in the browser and do not upload it.
 Exit codes: 0 the trace was written, 1 refused or failed (for example, another recording is in progress), 2 wrong
 usage, 3 the node does not know the model, 4 no run happened in time.)";
+
+inline constexpr const char* kImportTfServingFooter =
+    R"(  longshore import tfserving models.config --fleet main > models.yaml
+  longshore import tfserving models.config --batching_parameters_file batching.txt --monitoring_config_file m.txt)";
+
+inline constexpr const char* kImportKserveFooter =
+    R"(  kubectl get inferenceservices -o yaml | longshore import kserve - --fleet main > models.yaml)";
 
 inline constexpr const char* kImportFooter =
     R"(A setting without a counterpart in Longshore is reported on standard error and as a comment in the manifest; no

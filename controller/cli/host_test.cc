@@ -81,13 +81,13 @@ class Host : public testing::Test {
     Write("other.txt", text);
     Options options;
     options.verb = verb;
-    options.file = (dir_ / "other.txt").string();
+    options.files = {(dir_ / "other.txt").string()};
     options.dry_run = dry_run;
     return Run(options);
   }
   Outcome RunGet() {
     Options options;
-    options.kind = api::kModelKind;
+    options.targets = {{api::kModelKind, ""}};
     return Run(options);
   }
 
@@ -214,6 +214,35 @@ TEST_F(Host, GetNamesTheObjectsOfManifestsThatWereDeleted) {
   Serve(1);
   ASSERT_TRUE(place_.store->Delete(key_, place_.store->Get(key_)->metadata.uid));
   EXPECT_THAT(RunGet().text, HasSubstr("iris.yaml defines Model default/iris, which `longshore delete` deleted\n"));
+}
+
+TEST_F(Host, DeleteSaysThatTheManifestFileDoesNotCreateTheObjectAgain) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  Options options;
+  options.verb = Verb::kDelete;
+  options.targets = {{api::kModelKind, "iris"}};
+  const std::string text = Run(options).text;
+  EXPECT_THAT(text, HasSubstr("Model default/iris deleted\n"));
+  EXPECT_THAT(text, HasSubstr("iris.yaml defines Model default/iris, which `longshore delete` deleted\n"));
+  EXPECT_THAT(text, HasSubstr("A file is applied again when its content changes"));
+}
+
+TEST_F(Host, SetVersionChangesTheObjectAndTheNumberInItsFile) {
+  Write("iris.yaml", "# Ours.\n" + Manifest(1));
+  StartController(1);
+  Serve(1);
+  Options options;
+  options.verb = Verb::kSetVersion;
+  options.name = "iris";
+  options.version = 2;
+  EXPECT_EQ(Run(options).text, "Model default/iris version 1 -> 2, also in " + (dir_ / "iris.yaml").string() + "\n");
+  EXPECT_EQ(ReadFile(dir_ / "iris.yaml").value(), "# Ours.\n" + Manifest(2));
+  EXPECT_EQ(place_.store->Get(key_)->spec.at("version"), 2);
+  const int64_t generation = place_.store->Get(key_)->metadata.generation;
+  Serve(1);
+  EXPECT_EQ(place_.store->Get(key_)->metadata.generation, generation) << "the file agrees with the object";
 }
 
 TEST(ControllerNote, SaysHowOldTheStateIs) {

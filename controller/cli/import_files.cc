@@ -1,17 +1,17 @@
 #include "controller/cli/import_files.h"
 
-#include <ostream>
+#include <iostream>
 
 #include "controller/cli/imports/kserve.h"
 #include "controller/cli/imports/tfserving.h"
-#include "controller/cli/input.h"
+#include "controller/cli/input/files.h"
 
 namespace longshore::cli {
 namespace {
 
 Result<imports::ImportFile> Read(const std::string& file) {
-  ASSIGN_OR_RETURN(std::string text, ReadInput(file));
-  return imports::ImportFile{.name = file == "-" ? "standard input" : file, .text = std::move(text)};
+  ASSIGN_OR_RETURN(input::File read, input::ReadInput(file, std::cin));
+  return imports::ImportFile{.name = std::move(read.name), .text = std::move(read.text)};
 }
 
 Result<std::optional<imports::ImportFile>> ReadIfNamed(const std::string& file) {

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "common/base/error.h"
 #include "common/base/path.h"
 #include "controller/cli/command_request.h"
+#include "controller/cli/input/selector.h"
+#include "controller/cli/input/targets.h"
 
 namespace longshore::cli {
 
@@ -26,9 +27,13 @@ enum class Verb {
   kImportKserve,
   kEnsureCa,
   kProfile,
-  kCheckVersion
+  kCheckVersion,
+  kCompletion,
+  kSetVersion,
+  kEvents,
+  kLint
 };
-enum class Output { kText, kJson, kYaml };
+enum class Output { kText, kWide, kName, kJson, kYaml, kJsonPath };
 
 // The options of kProfile.
 struct ProfileOptions {
@@ -59,15 +64,21 @@ struct Options {
   // is the one that kubectl would use.
   Path manifests;
   Path kubeconfig;
-  std::string context;     // A context of the kubeconfig; "": its current one.
-  std::string kind;        // For get, describe and delete: kModelKind or kServingFleetKind.
-  std::string name;        // "": all objects of the kind.
-  std::string namespace_;  // "": the default of the place, see OpenPlace.
+  std::string context;                 // A context of the kubeconfig; "": its current one.
+  std::vector<input::Target> targets;  // For get, describe and delete.
+  std::string name;                    // The model of all other commands; "": all models and fleets. The shell of
+                                       // kCompletion.
+  std::string namespace_;              // "": the default of the place, see OpenPlace.
   bool all_namespaces = false;
-  CommandRequest command;  // For kCommand and kValidate.
-  std::string file;        // For kApply, kDiff and kCheckVersion; "-": standard input.
+  input::Selector selector;        // For get, describe, status and delete.
+  bool all = false;                // For delete: all objects of the kinds.
+  bool ignore_not_found = false;   // For get and delete: a missing object is not an error.
+  CommandRequest command;          // For kCommand and kValidate.
+  std::vector<std::string> files;  // Of manifests, or to import; "-": standard input.
+  bool recursive = false;          // Read folders of manifests with their subfolders.
   bool dry_run = false;
-  std::vector<std::string> files;  // For an import; "-": standard input.
+  bool skip_sources = false;  // For kLint.
+  int64_t version = 0;        // For kSetVersion.
   std::string fleet;
   std::string batching_file;
   std::string monitoring_file;
@@ -75,6 +86,14 @@ struct Options {
   ProfileOptions profile;
   CheckVersionOptions check_version;
   Output output = Output::kText;
+  std::string json_path;    // The template of kJsonPath.
+  bool no_headers = false;  // Print tables without their first line.
+  bool yes = false;         // For delete: asks no question.
+  // Set by the program: whether the output is a terminal, whether it shows colours, and whether a person can answer
+  // questions.
+  bool is_terminal = false;
+  bool has_colors = false;
+  bool can_ask = false;
   bool watch = false;
   bool wait = false;
   std::chrono::milliseconds timeout{10'000};
@@ -91,11 +110,4 @@ inline constexpr int kExitNoController = 5;
 // Exit codes of diff.
 inline constexpr int kExitDiffers = 1;
 inline constexpr int kExitNoDiff = 2;
-// Returns the exit code for an error; for diff at least 2, so that 1 always means a difference.
-int ExitCodeOf(const Error& error, Verb verb = Verb::kGet);
-
-// Returns nullopt after printing the help or version that was asked for. Returns InvalidArgument, with a message for
-// the user, if the command line is wrong.
-Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv);
-
 }  // namespace longshore::cli

@@ -56,6 +56,12 @@ class Admin {
   Result<std::string> Send(const std::string& method, const std::string& target, const std::string& body = "") const {
     ASSIGN_OR_RETURN(http_client::Response response, client_->Send({method, target, headers_, body}));
     if (response.status == 200) return std::move(response.body);
+    if (response.status == 404 && response.body.starts_with("<")) {
+      return FailedPrecondition(
+          "{}: this is not the administration listener of a node, whose port is 8502 by default; `longshore describe "
+          "fleet NAME` lists it under ADMIN",
+          address_);
+    }
     std::string reason = response.body.substr(0, response.body.find('\n'));
     if (response.status == 401) reason += ": use --token-file";
     return Fail(CodeOf(response.status), "{}: {}", address_,

@@ -46,7 +46,8 @@ class Profile : public testing::Test {
   http::Response Answer(const http::Request& request) {
     const std::lock_guard lock(mutex_);
     asked_.push_back(request.method + " " + request.target);
-    if (request.method == "POST") return {.status = begins_, .body = StateOf(1, "recording", 0)};
+    if (request.method == "POST")
+      return {.status = begins_, .body = begins_ == 200 ? StateOf(1, "recording", 0) : refusal_};
     if (request.target == "/debug/profile") return {.body = trace_};
     const std::string state = states_.front();
     if (states_.size() > 1) states_.erase(states_.begin());
@@ -64,6 +65,7 @@ class Profile : public testing::Test {
 
   std::mutex mutex_;  // Guards the members that the server's thread also uses.
   int begins_ = 200;
+  std::string refusal_ = StateOf(1, "recording", 0);
   std::vector<std::string> states_ = {StateOf(1, "recording", 1), StateOf(1, "done", 2)};
   std::string trace_ = TraceOf(StateOf(1, "done", 2));
   std::vector<std::string> asked_;
@@ -109,6 +111,14 @@ TEST_F(Profile, WritesNoTraceOfAnotherRecording) {
   trace_ = "{}";
   EXPECT_THAT(Refusal(), HasSubstr("trace"));
   EXPECT_EQ(FilesWritten(), 0U);
+}
+
+TEST_F(Profile, SaysThatAnotherListenerAnswered) {
+  begins_ = 404;
+  refusal_ = "<!DOCTYPE HTML PUBLIC>\n<HTML><HEAD><TITLE>404 Not Found</TITLE></HEAD></HTML>";
+  EXPECT_THAT(Refusal(), HasSubstr("this is not the administration listener of a node"));
+  refusal_ = "model \"x\" is not known";
+  EXPECT_THAT(Refusal(), HasSubstr("model \"x\" is not known"));
 }
 
 TEST_F(Profile, DoesNotStartARecordingThatCannotBeWritten) {

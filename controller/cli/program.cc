@@ -1,31 +1,37 @@
 #include "controller/cli/program.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <iostream>
+#include <sstream>
+#include <string_view>
 
 #include "common/net/http_client/client.h"
 #include "controller/cli/apply.h"
 #include "controller/cli/ca.h"
 #include "controller/cli/check_version.h"
-#include "controller/cli/commands.h"
 #include "controller/cli/companion.h"
+#include "controller/cli/completion.h"
+#include "controller/cli/delete.h"
 #include "controller/cli/import_files.h"
+#include "controller/cli/input/files.h"
+#include "controller/cli/input/lint.h"
+#include "controller/cli/parse_options.h"
 #include "controller/cli/profile.h"
 #include "controller/cli/send_command.h"
+#include "controller/cli/set_version.h"
 #include "controller/cli/show.h"
 #include "controller/cli/status.h"
+#include "controller/cli/text/color.h"
 #include "controller/cli/validate.h"
 
 namespace longshore::cli {
 namespace {
 
 constexpr std::chrono::minutes kCaPatience{1};
-
-Status Delete(const Options& options, store::Store& store, std::ostream& out) {
-  const api::Key key{options.kind, options.namespace_, options.name};
-  RETURN_IF_ERROR(DeleteObject(store, key));
-  out << api::ToString(key) << " deleted\n";
-  return {};
-}
+// A shell waits for its completion; a cluster that does not answer must not block the terminal.
+constexpr unsigned kCompletionSecondsMax = 3;
 
 Status Command(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
   const api::Key key{api::kModelKind, options.namespace_, options.name};
@@ -33,6 +39,15 @@ Status Command(const Options& options, store::Store& store, const Clock& clock, 
   if (answer.result != api::CommandResult::kDone) return FailedPrecondition("{}", ToString(answer));
   out << ToString(answer) << "\n";
   return {};
+}
+
+// A wait prints its progress as it happens, without colours.
+Result<int> RunStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  if (!options.has_colors || options.wait) return ShowStatus(options, place, clock, out);
+  std::ostringstream plain;
+  Result<int> code = ShowStatus(options, place, clock, plain);
+  out << text::Colored(plain.str());
+  return code;
 }
 
 Result<int> RunEnsureCa(const Options& options, const MonotonicClock& clock, std::ostream& out) {
@@ -44,20 +59,55 @@ Result<int> RunEnsureCa(const Options& options, const MonotonicClock& clock, std
   return kExitOk;
 }
 
+Result<int> RunLint(const Options& options, std::ostream& out) {
+  const auto folders = options.recursive ? input::Folders::kWithSubfolders : input::Folders::kFilesOnly;
+  ASSIGN_OR_RETURN(const std::vector<input::File> files, input::ReadFiles(options.files, folders, std::cin));
+  const input::Checked checked = input::Lint(files, options.namespace_.empty() ? "default" : options.namespace_,
+                                             options.skip_sources ? input::Sources::kSkip : input::Sources::kCheck);
+  for (const std::string& problem : checked.problems) out << problem << "\n";
+  if (!checked.problems.empty()) return kExitFailed;
+  out << fmt::format("{} objects in {} files: no problem\n", checked.objects.size(), files.size());
+  return kExitOk;
+}
+
 Result<int> OkAfter(const Status& done) {
   if (!done) return tl::make_unexpected(done.error());
   return kExitOk;
 }
 
-Result<int> Do(const Options& options, std::ostream& out) {
+// Sets what the options say about the terminal. A non-empty NO_COLOR (no-color.org) means no colours.
+void LookAtTerminal(Options& options) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool is_plain = terminal == nullptr || std::string_view(terminal) == "dumb";
+  options.is_terminal = isatty(STDOUT_FILENO) == 1;
+  options.has_colors = options.is_terminal && !is_plain && (no_color == nullptr || *no_color == '\0');
+  options.can_ask = options.is_terminal && isatty(STDIN_FILENO) == 1;
+}
+
+Result<int> Do(Options options, std::ostream& out) {
+  LookAtTerminal(options);
   const SteadyClock timer;
   if (options.verb == Verb::kImportTfServing || options.verb == Verb::kImportKserve)
     return OkAfter(Import(options, out, std::cerr));
   if (options.verb == Verb::kProfile) return OkAfter(RecordProfile(options.profile, out, std::cerr));
   if (options.verb == Verb::kCheckVersion) return tl::make_unexpected(CheckVersion(options));
+  if (options.verb == Verb::kCompletion) {
+    out << CompletionScript(options.name);
+    return kExitOk;
+  }
+  if (options.verb == Verb::kLint) return RunLint(options, out);
   if (options.verb == Verb::kEnsureCa) return RunEnsureCa(options, timer, out);
   ASSIGN_OR_RETURN(const Place place, OpenPlace(options, timer));
   return Run(options, place, SystemClock(), out);
+}
+
+// Ends the process without an answer if the cluster does not answer in time.
+void PrintCompletion(int argc, char** argv) {
+  alarm(kCompletionSecondsMax);
+  const SteadyClock timer;
+  std::cout << Complete(std::vector<std::string>(argv + 2, argv + argc),
+                        [&](const Options& options) { return OpenPlace(options, timer); });
 }
 
 }  // namespace
@@ -69,16 +119,20 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kGet: return OkAfter(Get(options, place, clock, out));
     case Verb::kDescribe: return OkAfter(Describe(options, place, clock, out));
     case Verb::kExplain: return OkAfter(Explain(options, place, clock, out));
-    case Verb::kStatus: return ShowStatus(options, place, clock, out);
+    case Verb::kStatus: return RunStatus(options, place, clock, out);
     case Verb::kApply: return OkAfter(Apply(options, place, clock, out));
     case Verb::kDiff: return Diff(options, place, out);
-    case Verb::kDelete: return OkAfter(Delete(options, store, out));
+    case Verb::kDelete: return OkAfter(Delete(options, place, std::cin, out));
     case Verb::kValidate: return Validate(options, store, clock, out);
+    case Verb::kSetVersion: return OkAfter(SetVersion(options, place, out));
+    case Verb::kEvents: return OkAfter(Events(options, place, clock, out));
     case Verb::kCommand: return OkAfter(Command(options, store, clock, out));
     case Verb::kImportTfServing:
     case Verb::kImportKserve:
     case Verb::kProfile:
     case Verb::kCheckVersion:
+    case Verb::kCompletion:
+    case Verb::kLint:
     case Verb::kEnsureCa: break;  // The function Do executes these verbs, because they use no store.
   }
   return kExitOk;
@@ -90,6 +144,10 @@ int Main(int argc, char** argv) {
     return kExitFailed;
   }
   http_client::Init();
+  if (argc > 1 && std::string_view(argv[1]) == kCompleteCommand) {
+    PrintCompletion(argc, argv);
+    return kExitOk;
+  }
   const auto options = ParseOptions(argc, argv);
   if (options && !*options) return kExitOk;
   const Result<int> code = options ? Do(**options, std::cout) : tl::make_unexpected(options.error());

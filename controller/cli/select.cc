@@ -7,6 +7,14 @@ namespace {
 
 constexpr size_t kNamesInHintMax = 10;
 
+void Append(const store::Listing& from, store::Listing& to) {
+  for (const store::Object& object : from.objects) {
+    const auto is_same = [&](const store::Object& other) { return store::KeyOf(other) == store::KeyOf(object); };
+    if (std::ranges::none_of(to.objects, is_same)) to.objects.push_back(object);
+  }
+  to.unreadable.insert(to.unreadable.end(), from.unreadable.begin(), from.unreadable.end());
+}
+
 }  // namespace
 
 Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
@@ -29,6 +37,8 @@ Result<store::Listing> Select(const Options& options, const std::string& kind, s
     return store::Listing{{object}, {}};
   }
   ASSIGN_OR_RETURN(store::Listing listing, store.List(kind));
+  std::erase_if(listing.objects,
+                [&](const store::Object& object) { return !input::Matches(options.selector, object.metadata.labels); });
   if (!options.all_namespaces) {
     std::erase_if(listing.objects,
                   [&](const store::Object& object) { return object.metadata.namespace_ != options.namespace_; });
@@ -36,6 +46,40 @@ Result<store::Listing> Select(const Options& options, const std::string& kind, s
                   [&](const store::Unreadable& object) { return object.key.namespace_ != options.namespace_; });
   }
   return listing;
+}
+
+std::vector<std::string> KindsOf(const std::vector<input::Target>& targets) {
+  if (targets.empty()) return {api::kModelKind, api::kServingFleetKind};
+  std::vector<std::string> kinds;
+  for (const input::Target& target : targets) {
+    if (std::ranges::find(kinds, target.kind) == kinds.end()) kinds.push_back(target.kind);
+  }
+  return kinds;
+}
+
+Result<Selected> SelectTargets(const Options& options, store::Store& store) {
+  std::vector<input::Target> targets = options.targets;
+  if (targets.empty()) targets = {{api::kModelKind, ""}, {api::kServingFleetKind, ""}};
+  Selected selected;
+  for (const input::Target& target : targets) {
+    Options one = options;
+    one.name = target.name;
+    Result<store::Listing> listing = Select(one, target.kind, store);
+    if (!listing && listing.error().code != Code::kNotFound) return tl::make_unexpected(listing.error());
+    if (listing) {
+      Append(*listing, selected.listing);
+    } else if (!options.ignore_not_found) {
+      selected.missing.push_back(listing.error());
+    }
+  }
+  return selected;
+}
+
+Status CheckFound(const std::vector<Error>& missing) {
+  if (missing.empty()) return {};
+  std::string all;
+  for (const Error& error : missing) all += (all.empty() ? "" : "\n") + error.message;
+  return NotFound("{}", all);
 }
 
 Status CheckReadable(const store::Listing& listing) {

@@ -12,8 +12,22 @@ namespace longshore::cli {
 // Returns the object, or NotFound, which lists the existing objects of its kind.
 Result<store::Object> GetOrHint(store::Store& store, const api::Key& key);
 
-// Returns the object that the options name, or all objects of the kind in their namespace or in all namespaces.
+// Returns the object that the options name, or all objects of the kind in their namespace or in all namespaces that
+// their selector matches.
 Result<store::Listing> Select(const Options& options, const std::string& kind, store::Store& store);
+
+struct Selected {
+  store::Listing listing;      // Each object once, in the order of the targets.
+  std::vector<Error> missing;  // For each named object that does not exist.
+};
+// Returns the objects of the options' targets; of all models and fleets if there are none.
+Result<Selected> SelectTargets(const Options& options, store::Store& store);
+
+// Returns the kinds of the targets in their order; both kinds if there are no targets.
+std::vector<std::string> KindsOf(const std::vector<input::Target>& targets);
+
+// Returns NotFound, which lists all of them, if any are missing.
+Status CheckFound(const std::vector<Error>& missing);
 
 // Returns DataLoss, which lists all objects that cannot be read, if there are any. Call it after showing the readable
 // objects.

@@ -11,7 +11,7 @@
 #include "common/os/file.h"
 #include "controller/api/format.h"
 #include "controller/api/text_format.h"
-#include "controller/cli/options.h"
+#include "controller/cli/parse_options.h"
 #include "controller/cli/testing.h"
 #include "controller/store/document.h"
 #include "controller/store/forwarding_store.h"

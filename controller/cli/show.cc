@@ -1,6 +1,8 @@
 #include "controller/cli/show.h"
 
+#include <algorithm>
 #include <ostream>
+#include <string_view>
 #include <thread>
 
 #include "controller/api/format.h"
@@ -9,8 +11,12 @@
 #include "controller/cli/disagreement.h"
 #include "controller/cli/place.h"
 #include "controller/cli/select.h"
+#include "controller/cli/text/color.h"
+#include "controller/cli/text/events.h"
 #include "controller/cli/text/explain.h"
+#include "controller/cli/text/json_path.h"
 #include "controller/cli/text/text.h"
+#include "controller/cli/watch.h"
 #include "controller/store/document.h"
 
 namespace longshore::cli {
@@ -19,69 +25,138 @@ namespace {
 // Minimum time between two prints, so that a busy rollout does not flood the terminal.
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 
-Json ListDocument(const std::vector<store::Object>& objects) {
+// Moves the cursor of a terminal to the first line and erases everything below it.
+constexpr std::string_view kClearScreen = "\x1b[H\x1b[J";
+
+bool IsText(Output output) { return output == Output::kText || output == Output::kWide; }
+
+// One named object is a document of its own, as in kubectl; anything else is a list.
+Json DocumentOf(const Options& options, const std::vector<store::Object>& objects) {
+  const bool is_one = options.targets.size() == 1 && !options.targets[0].name.empty();
+  if (is_one && objects.size() == 1) return store::ToDocument(objects[0]);
   Json items = Json::array();
   for (const store::Object& object : objects) items.push_back(store::ToDocument(object));
-  return {{"kind", "List"}, {"items", items}};
+  return {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
 }
 
-std::string Written(const Json& document, Output output) {
-  return output == Output::kJson ? DumpJson(document, 2) + "\n" : api::ToYaml(document);
+std::string NamesOf(const std::vector<store::Object>& objects) {
+  std::string names;
+  for (const store::Object& object : objects)
+    names += input::ResourceOf(object.kind) + "/" + object.metadata.name + "\n";
+  return names;
 }
 
-Result<std::string> TextOf(const std::vector<store::Object>& objects, const std::string& kind, TimePoint now) {
+Result<std::string> MachineText(const Options& options, const std::vector<store::Object>& objects) {
+  if (options.output == Output::kName) return NamesOf(objects);
+  const Json document = DocumentOf(options, objects);
+  if (options.output == Output::kJson) return DumpJson(document, 2) + "\n";
+  if (options.output == Output::kYaml) return api::ToYaml(document);
+  return text::PrintJsonPath(options.json_path, document);
+}
+
+Result<std::string> TableOf(const Options& options, const std::vector<store::Object>& objects, TimePoint now) {
+  const std::vector<std::string> kinds = KindsOf(options.targets);
   std::vector<api::Model> models;
   std::vector<api::ServingFleet> fleets;
   for (const store::Object& object : objects) {
-    if (kind == api::kModelKind) {
+    if (object.kind == api::kModelKind) {
       ASSIGN_OR_RETURN(models.emplace_back(), ToModel(object));
     } else {
       ASSIGN_OR_RETURN(fleets.emplace_back(), ToFleet(object));
     }
   }
-  return kind == api::kModelKind ? text::ModelsTable(models, now) : text::FleetsTable(fleets);
+  const text::TableStyle style{
+      .wide = options.output == Output::kWide, .headers = !options.no_headers, .with_kind = kinds.size() > 1};
+  if (kinds.size() == 1) {
+    return kinds[0] == api::kModelKind ? text::ModelsTable(models, now, style) : text::FleetsTable(fleets, style);
+  }
+  if (objects.empty()) return std::string("No models and no fleets. Apply a manifest: longshore apply -f FILE\n");
+  std::string text = models.empty() ? "" : text::ModelsTable(models, now, style);
+  if (!fleets.empty()) text += (text.empty() ? "" : "\n") + text::FleetsTable(fleets, style);
+  return text;
 }
 
 // Compares the manifest files with the shown objects. An object that a manifest file defines and that is not in the
 // store counts as deleted.
 std::string DisagreementsOf(const Options& options, const Place& place, const store::Listing& listing) {
+  const std::vector<std::string> kinds = KindsOf(options.targets);
+  const bool has_names =
+      std::ranges::any_of(options.targets, [](const input::Target& target) { return !target.name.empty(); });
+  const bool shows_all = options.selector.empty() && !has_names;
   Objects objects;
   for (const api::Key& key : KeysOfManifests(place)) {
-    const bool is_selected = options.all_namespaces || key.namespace_ == options.namespace_;
-    if (key.kind == options.kind && is_selected && options.name.empty()) objects[key] = std::nullopt;
+    const bool is_in_namespace = options.all_namespaces || key.namespace_ == options.namespace_;
+    const bool is_of_kinds = std::ranges::find(kinds, key.kind) != kinds.end();
+    if (shows_all && is_of_kinds && is_in_namespace) objects[key] = std::nullopt;
   }
   for (const store::Unreadable& one : listing.unreadable) objects.erase(one.key);
   for (const store::Object& one : listing.objects) objects[store::KeyOf(one)] = one;
   return DisagreementsText(place, objects);
 }
 
-Status GetOnce(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const store::Listing listing, Select(options, options.kind, *place.store));
-  const std::vector<store::Object>& objects = listing.objects;
-  if (options.output != Output::kText) {
-    out << Written(options.name.empty() ? ListDocument(objects) : store::ToDocument(objects[0]), options.output);
-  } else {
-    ASSIGN_OR_RETURN(const std::string text, TextOf(objects, options.kind, clock.Now()));
-    ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, objects, clock));
-    out << text << DisagreementsOf(options, place, listing) << controller.note;
-  }
-  out << std::flush;
-  return CheckReadable(listing);
+// Returns the objects as the options want them; "" if there are none because the named ones are missing.
+Result<std::string> TextOf(const Options& options, const Place& place, const Selected& selected, const Clock& clock) {
+  const std::vector<store::Object>& objects = selected.listing.objects;
+  if (objects.empty() && (!selected.missing.empty() || options.ignore_not_found)) return std::string();
+  if (!IsText(options.output)) return MachineText(options, objects);
+  ASSIGN_OR_RETURN(const std::string table, TableOf(options, objects, clock.Now()));
+  ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, objects, clock));
+  return (options.has_colors ? text::Colored(table) : table) + DisagreementsOf(options, place, selected.listing) +
+         controller.note;
 }
 
-// Prints the objects again after each change. Ends only when the program is interrupted or the output cannot be
-// written.
-Status GetAndWatch(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const auto changes,
-                   Changes::Watch(*place.store, [&](const api::Key& key) { return key.kind == options.kind; }));
-  while (out) {
+Status GetOnce(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const Selected selected, SelectTargets(options, *place.store));
+  ASSIGN_OR_RETURN(const std::string text, TextOf(options, place, selected, clock));
+  out << text << std::flush;
+  RETURN_IF_ERROR(CheckReadable(selected.listing));
+  return CheckFound(selected.missing);
+}
+
+// Prints the objects that have changed, the first time with the headers of the table.
+Status PrintChanges(const Options& options, const Selected& selected, Seen& seen, TimePoint now, std::ostream& out) {
+  const Seen::Difference difference = seen.Update(selected.listing.objects);
+  for (const api::Key& key : difference.deleted) out << api::ToString(key) << " deleted\n";
+  if (difference.changed.empty()) return {};
+  ASSIGN_OR_RETURN(const std::string text, IsText(options.output) ? TableOf(options, difference.changed, now)
+                                                                  : MachineText(options, difference.changed));
+  out << text;
+  return {};
+}
+
+// Prints the objects again after each change. Ends only when the program is interrupted, a named object does not exist,
+// or the output cannot be written.
+Status GetAndWatch(Options options, const Place& place, const Clock& clock, std::ostream& out) {
+  const std::vector<std::string> kinds = KindsOf(options.targets);
+  ASSIGN_OR_RETURN(const auto changes, Changes::Watch(*place.store, [&](const api::Key& key) {
+                     return std::ranges::find(kinds, key.kind) != kinds.end();
+                   }));
+  const bool redraws = options.is_terminal && IsText(options.output);
+  for (Seen seen; out;) {
     changes->Wait();
-    out << api::FormatTime(clock.Now()) << "\n";
-    RETURN_IF_ERROR(GetOnce(options, place, clock, out));
-    out << std::endl;
+    ASSIGN_OR_RETURN(const Selected selected, SelectTargets(options, *place.store));
+    if (redraws) {
+      ASSIGN_OR_RETURN(const std::string text, TextOf(options, place, selected, clock));
+      out << kClearScreen << text;
+    } else {
+      RETURN_IF_ERROR(PrintChanges(options, selected, seen, clock.Now(), out));
+      options.no_headers = true;
+    }
+    out << std::flush;
+    RETURN_IF_ERROR(CheckReadable(selected.listing));
+    RETURN_IF_ERROR(CheckFound(selected.missing));
     std::this_thread::sleep_for(kWatchInterval);
   }
   return {};
+}
+
+Result<std::string> DescriptionOf(const store::Object& object, TimePoint now) {
+  if (object.kind == api::kModelKind) {
+    ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
+    return text::DescribeModel(model, now);
+  }
+  ASSIGN_OR_RETURN(const api::ServingFleet fleet, ToFleet(object));
+  return text::DescribeFleet(fleet, now);
 }
 
 }  // namespace
@@ -91,22 +166,30 @@ Status Get(const Options& options, const Place& place, const Clock& clock, std::
 }
 
 Status Describe(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const store::Object object,
-                   GetOrHint(*place.store, {options.kind, options.namespace_, options.name}));
-  if (options.output != Output::kText) {
-    out << Written(store::ToDocument(object), options.output);
-    return {};
+  if (!IsText(options.output)) return GetOnce(options, place, clock, out);
+  ASSIGN_OR_RETURN(const Selected selected, SelectTargets(options, *place.store));
+  bool is_first = true;
+  for (const store::Object& object : selected.listing.objects) {
+    ASSIGN_OR_RETURN(const std::string description, DescriptionOf(object, clock.Now()));
+    out << (is_first ? "" : "\n") << description;
+    is_first = false;
   }
-  if (options.kind == api::kModelKind) {
-    ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
-    out << text::DescribeModel(model, clock.Now());
-  } else {
-    ASSIGN_OR_RETURN(const api::ServingFleet fleet, ToFleet(object));
-    out << text::DescribeFleet(fleet, clock.Now());
+  if (!selected.listing.objects.empty()) {
+    ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, selected.listing.objects, clock));
+    out << controller.note;
   }
-  ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, {object}, clock));
-  out << controller.note;
-  return {};
+  RETURN_IF_ERROR(CheckReadable(selected.listing));
+  return CheckFound(selected.missing);
+}
+
+Status Events(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const store::Listing listing, Select(options, api::kModelKind, *place.store));
+  std::vector<api::Model> models;
+  for (const store::Object& object : listing.objects) {
+    ASSIGN_OR_RETURN(models.emplace_back(), ToModel(object));
+  }
+  out << text::EventsTable(models, clock.Now());
+  return CheckReadable(listing);
 }
 
 Status Explain(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {

@@ -1,4 +1,4 @@
-// The commands that only read objects: get, describe, explain.
+// The commands that only read objects: get, describe, events, explain.
 #pragma once
 
 #include <iosfwd>
@@ -14,6 +14,7 @@ namespace longshore::cli {
 // also lists differences between manifest files and their objects.
 Status Get(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 Status Describe(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
+Status Events(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 Status Explain(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 
 }  // namespace longshore::cli

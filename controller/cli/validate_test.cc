@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "controller/api/format.h"
+#include "controller/cli/parse_options.h"
 #include "controller/cli/testing.h"
 
 namespace longshore::cli {

@@ -42,6 +42,13 @@ std::optional<Duration> RetryAfterOf(const http_client::Response& response) {
   return std::min<Duration>(std::chrono::seconds(seconds), kRetryAfterMax);
 }
 
+constexpr std::string_view kOwnApi = "/apis/longshore.dev/";
+
+// An API server answers so, and not with a Status document, if it does not serve a kind of API at all.
+bool IsUnknownPath(const Refusal& refusal) {
+  return refusal.status == 404 && refusal.message.starts_with("404 page not found");
+}
+
 std::string Describe(const Call& call) { return call.method + " " + call.target.substr(0, call.target.find('?')); }
 
 }  // namespace
@@ -60,6 +67,12 @@ Refusal RefusalOf(const http_client::Response& response) {
 }
 
 Error ErrorOf(const Refusal& refusal, const std::string& what) {
+  if (IsUnknownPath(refusal) && what.find(kOwnApi) != std::string::npos) {
+    return {Code::kFailedPrecondition,
+            what +
+                ": the cluster does not have the custom resources of Longshore; install the chart "
+                "(helm install longshore helm/longshore), or only them: kubectl apply --server-side -f crds/"};
+  }
   return {CodeOf(refusal), fmt::format("{}: status {}: {}", what, refusal.status, refusal.message)};
 }
 

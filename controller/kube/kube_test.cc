@@ -135,6 +135,18 @@ TEST(Api, AnErrorAnswerBecomesAnErrorWithTheServersMessage) {
   EXPECT_EQ(code(503), Code::kUnavailable);
 }
 
+TEST(Api, SaysThatTheCustomResourcesAreNotInstalled) {
+  const RawServer server([](const std::string&, const Peer& peer) {
+    peer.Answer(404, "404 page not found\n");
+    return true;
+  });
+  const auto answer = ApiOf(server)->Send({.method = "GET", .target = "/apis/longshore.dev/v1alpha1/models"});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(answer.error().message, HasSubstr("does not have the custom resources of Longshore"));
+  EXPECT_THAT(answer.error().message, HasSubstr("kubectl apply --server-side -f crds/"));
+}
+
 TEST(Api, ShowsTheStartOfAnErrorAnswerThatIsNotAStatus) {
   const RawServer server([](const std::string&, const Peer& peer) {
     peer.Answer(502, "<html>" + std::string(1000, 'x'));

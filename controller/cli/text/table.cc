@@ -17,14 +17,17 @@ void Table::Add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
 }
 
-std::string Table::Text(size_t indent) const {
+std::string Table::Text(const Form& form) const {
+  const auto first = form.headers ? rows_.begin() : rows_.begin() + 1;
   std::vector<size_t> widths(rows_[0].size(), 0);
-  for (const auto& row : rows_) {
+  for (auto row_at = first; row_at != rows_.end(); ++row_at) {
+    const std::vector<std::string>& row = *row_at;
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
   }
   std::string text;
-  for (const auto& row : rows_) {
-    std::string line(indent, ' ');
+  for (auto row_at = first; row_at != rows_.end(); ++row_at) {
+    const std::vector<std::string>& row = *row_at;
+    std::string line(form.indent, ' ');
     for (size_t i = 0; i < row.size(); ++i) {
       line += row[i];
       if (i + 1 < row.size()) line.append(widths[i] - DisplayWidth(row[i]) + 3, ' ');

@@ -14,7 +14,12 @@ class Table {
 
   void Add(std::vector<std::string> row);
   bool empty() const { return rows_.size() == 1; }
-  std::string Text(size_t indent = 0) const;
+  struct Form {
+    size_t indent = 0;
+    bool headers = true;
+  };
+  std::string Text(const Form& form) const;
+  std::string Text(size_t indent = 0) const { return Text(Form{.indent = indent}); }
 
  private:
   std::vector<std::vector<std::string>> rows_;

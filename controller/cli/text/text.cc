@@ -85,6 +85,24 @@ std::string CommandsText(const api::ModelStatus& status, TimePoint now) {
   return text;
 }
 
+std::string NameText(const char* kind, const api::Metadata& metadata, const TableStyle& style) {
+  return style.with_kind ? fmt::format("{}/{}", kind, metadata.name) : metadata.name;
+}
+
+std::string LabelsText(const std::map<std::string, std::string>& labels) {
+  std::string text;
+  for (const auto& [key, value] : labels) text += (text.empty() ? "" : ",") + key + "=" + value;
+  return text.empty() ? "-" : text;
+}
+
+std::string NodeNamesText(const std::vector<api::FleetNodeStatus>& nodes) {
+  constexpr size_t kShownMax = 5;
+  std::string text;
+  for (size_t i = 0; i < nodes.size() && i < kShownMax; ++i) text += (i == 0 ? "" : ",") + nodes[i].name;
+  if (nodes.size() > kShownMax) text += fmt::format(" and {} more", nodes.size() - kShownMax);
+  return text.empty() ? "-" : text;
+}
+
 // For the phases in which a pause keeps the name of the phase.
 std::string PauseInShort(const api::RolloutStatus& rollout) {
   if (!IsWithoutWeight(rollout.phase) || rollout.paused_reason.empty()) return "";
@@ -145,29 +163,43 @@ std::string RolloutInShort(const api::Model& model) {
                      Percent(rollout.weight_percent), rollout.phase == RolloutPhase::kPaused ? ", paused" : "");
 }
 
-std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now) {
+std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now, const TableStyle& style) {
   if (models.empty()) return "No models. Apply a manifest: longshore apply -f model.yaml\n";
-  Table table({"NAMESPACE", "NAME", "FLEET", "SERVES", "WANTED", "READY", "ROLLOUT", "NOTE"});
+  std::vector<std::string> header = {"NAMESPACE", "NAME", "FLEET", "SERVES", "WANTED", "READY", "ROLLOUT", "NOTE"};
+  if (style.wide) header.insert(header.end(), {"SERVED NAME", "SOURCE", "LABELS"});
+  Table table(header);
   for (const api::Model& model : models) {
-    table.Add({model.metadata.namespace_, model.metadata.name, model.spec.fleet,
-               VersionText(model.status.stable_version), WantedText(model.spec), ReadyText(model.status.conditions),
-               RolloutInShort(model), NoteText(model, now)});
+    std::vector<std::string> row = {model.metadata.namespace_, NameText("model", model.metadata, style),
+                                    model.spec.fleet,          VersionText(model.status.stable_version),
+                                    WantedText(model.spec),    ReadyText(model.status.conditions),
+                                    RolloutInShort(model),     NoteText(model, now)};
+    if (style.wide)
+      row.insert(row.end(), {model.spec.served_name, model.spec.source_uri, LabelsText(model.metadata.labels)});
+    table.Add(row);
   }
-  return table.Text();
+  return table.Text({.headers = style.headers});
 }
 
-std::string FleetsTable(const std::vector<api::ServingFleet>& fleets) {
+std::string FleetsTable(const std::vector<api::ServingFleet>& fleets, const TableStyle& style) {
   if (fleets.empty()) return "No fleets. Apply a manifest: longshore apply -f fleet.yaml\n";
-  Table table({"NAMESPACE", "NAME", "READY", "NODES", "WANTED", "BOUNDS", "WHY", "GRPC", "REST"});
+  std::vector<std::string> header = {"NAMESPACE", "NAME", "READY", "NODES", "WANTED", "BOUNDS", "WHY", "GRPC", "REST"};
+  if (style.wide) header.insert(header.end(), {"NODE NAMES", "LABELS"});
+  Table table(header);
   for (const api::ServingFleet& fleet : fleets) {
     const api::ServingFleetStatus& status = fleet.status;
-    table.Add({fleet.metadata.namespace_, fleet.metadata.name, ReadyText(status.conditions),
-               fmt::format("{} of {} ready", status.ready_replicas, status.replicas),
-               status.autoscale.reason.empty() ? "-" : std::to_string(status.autoscale.desired),
-               fmt::format("{}-{}", fleet.spec.replicas_min, fleet.spec.replicas_max), status.autoscale.reason,
-               status.grpc_address, status.rest_address});
+    std::vector<std::string> row = {fleet.metadata.namespace_,
+                                    NameText("fleet", fleet.metadata, style),
+                                    ReadyText(status.conditions),
+                                    fmt::format("{} of {} ready", status.ready_replicas, status.replicas),
+                                    status.autoscale.reason.empty() ? "-" : std::to_string(status.autoscale.desired),
+                                    fmt::format("{}-{}", fleet.spec.replicas_min, fleet.spec.replicas_max),
+                                    status.autoscale.reason,
+                                    status.grpc_address,
+                                    status.rest_address};
+    if (style.wide) row.insert(row.end(), {NodeNamesText(status.nodes), LabelsText(fleet.metadata.labels)});
+    table.Add(row);
   }
-  return table.Text();
+  return table.Text({.headers = style.headers});
 }
 
 std::string DescribeModel(const api::Model& model, TimePoint now) {

@@ -11,9 +11,15 @@
 
 namespace longshore::cli::text {
 
+struct TableStyle {
+  bool wide = false;  // More columns.
+  bool headers = true;
+  bool with_kind = false;  // Names as "model/digits", because the output has tables of several kinds.
+};
+
 // Returns a table with one row per object, or, without objects, a hint how to create one.
-std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now);
-std::string FleetsTable(const std::vector<api::ServingFleet>& fleets);
+std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now, const TableStyle& style = {});
+std::string FleetsTable(const std::vector<api::ServingFleet>& fleets, const TableStyle& style = {});
 
 // Returns everything about one object, in sections.
 std::string DescribeModel(const api::Model& model, TimePoint now);

@@ -61,6 +61,7 @@ class ProcessNodes final : public NamedNodes {
 
  private:
   Result<Sockets> SocketsOf(const Spec& spec) const;
+  Status CheckPorts(const Spec& spec) const;
 
   void Watch();
   std::vector<std::string> CheckProcesses();
@@ -82,6 +83,7 @@ Result<Addresses> ProcessNodes::EnsureListening(const Spec& spec) {
   const std::scoped_lock lock(mutex_);
   Group& group = groups_[spec.fleet];
   if (!group.sockets) {
+    RETURN_IF_ERROR(CheckPorts(spec));
     ASSIGN_OR_RETURN(group.sockets, SocketsOf(spec));
   }
   group.spec = spec;
@@ -106,6 +108,20 @@ Result<Sockets> ProcessNodes::SocketsOf(const Spec& spec) const {
   // A node that has just started cannot pass its sockets on yet. Waiting for them is better than binding new ones.
   if (!error.empty()) return Unavailable("{}", error);
   return BindSockets(options_.host, spec);
+}
+
+// Returns FailedPrecondition if another fleet listens on one of the ports.
+Status ProcessNodes::CheckPorts(const Spec& spec) const {
+  for (const auto& [fleet, group] : groups_) {
+    if (fleet == spec.fleet || !group.sockets) continue;
+    for (const int fd : {group.sockets->grpc.get(), group.sockets->rest.get()}) {
+      const int port = process::LocalPort(fd).value_or(0);
+      if (port == 0 || (port != spec.grpc_port && port != spec.rest_port)) continue;
+      return FailedPrecondition("port {} on {} is in use by fleet {}: choose another one in spec.ports", port,
+                                options_.host, fleet);
+    }
+  }
+  return {};
 }
 
 Status ProcessNodes::Start(const std::string& fleet, const std::string& name) {

@@ -140,6 +140,16 @@ TEST_F(NamedNodesTest, TheErrorNamesAPortInUse) {
   EXPECT_EQ(fleet_->Start(kFleet, "a").error().code, Code::kFailedPrecondition);
 }
 
+TEST_F(NamedNodesTest, TheErrorNamesTheFleetThatUsesAPort) {
+  const std::string address = fleet_->EnsureListening(spec_)->grpc;
+  const int port = std::stoi(address.substr(address.find(':') + 1));
+  const auto listening =
+      fleet_->EnsureListening({.fleet = "default/other", .rest_port = port, .connection_age_max = {}});
+  ASSERT_FALSE(listening);
+  EXPECT_EQ(listening.error().message,
+            fmt::format("port {} on 127.0.0.1 is in use by fleet {}: choose another one in spec.ports", port, kFleet));
+}
+
 TEST_F(NamedNodesTest, AKilledNodeIsRestartedAndCountedAsACrash) {
   StartNode("a");
   const pid_t first = PidOf("a");

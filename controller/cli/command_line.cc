@@ -1,108 +1,112 @@
-#include "controller/cli/options.h"
+#include "controller/cli/command_line.h"
 
-#include <fmt/ranges.h>
-
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <map>
-
-#include "controller/api/parse.h"
-#include "controller/api/text_format.h"
 #include "controller/cli/help.h"
 
 namespace longshore::cli {
 namespace {
 
-constexpr auto kCommandTimeout = std::chrono::seconds(10);
-constexpr auto kStatusTimeout = std::chrono::minutes(10);
-constexpr auto kValidateTimeout = std::chrono::minutes(10);
-
-const std::map<std::string, std::string>& Kinds() {
-  static const std::map<std::string, std::string> kinds = {{"model", api::kModelKind},
-                                                           {"models", api::kModelKind},
-                                                           {"fleet", api::kServingFleetKind},
-                                                           {"fleets", api::kServingFleetKind},
-                                                           {"servingfleet", api::kServingFleetKind},
-                                                           {"servingfleets", api::kServingFleetKind}};
-  return kinds;
+void AddTargets(CLI::App& verb, Flags& flags, const char* about) {
+  verb.add_option("objects", flags.words, about);
+  verb.add_option("-l,--selector", flags.selector, "Only objects with these labels, for example app=x,tier!=test");
 }
 
-struct Flags {
-  Options options;
-  bool has_manifests_flag = false;  // Whether it is on the command line, not only in the environment.
-  std::string kind;
-  std::string output = "text";
-  std::string timeout;  // "": the default of the verb.
-};
-
-void AddNamespace(CLI::App& verb, Flags& flags) {
-  verb.add_option("-n,--namespace", flags.options.namespace_, "Namespace of the object; default: that of the context");
-}
-
-void AddKind(CLI::App& verb, Flags& flags) {
-  verb.add_option("kind", flags.kind, "models or fleets")->required();
-  AddNamespace(verb, flags);
-}
-
-void AddFile(CLI::App& verb, Flags& flags) {
-  verb.add_option("-f,--file", flags.options.file, "YAML file; - for standard input")->required();
-  AddNamespace(verb, flags);
+CLI::Option* AddFiles(CLI::App& verb, Flags& flags) {
+  verb.add_flag("-R,--recursive", flags.options.recursive, "Read the subfolders of folders too");
+  return verb
+      .add_option("-f,--filename,--file", flags.options.files,
+                  "YAML file, or folder with such files; - for standard input; may be repeated")
+      ->allow_extra_args(false);
 }
 
 void AddTimeout(CLI::App& verb, Flags& flags, const std::string& about) {
   verb.add_option("--timeout", flags.timeout, about);
 }
 
-void AddOutput(CLI::App& verb, Flags& flags) {
-  verb.add_option("-o,--output", flags.output, "text, json or yaml")->check(CLI::IsMember({"text", "json", "yaml"}));
-}
-
 void AddStatus(CLI::App& app, Flags& flags) {
   CLI::App* status = app.add_subcommand("status", "Show whether models and fleets are as wanted, under way or failed");
   status->callback([&] { flags.options.verb = Verb::kStatus; });
   status->add_option("name", flags.options.name, "Name of the model; default: all models and fleets");
-  AddNamespace(*status, flags);
-  status->add_flag("-A,--all-namespaces", flags.options.all_namespaces, "Show all namespaces");
+  status->add_option("-l,--selector", flags.selector, "Only objects with these labels, for example app=x,tier!=test");
   status->add_flag("--wait", flags.options.wait, "Wait until no object is under way, or one has failed");
   AddTimeout(*status, flags, "How long --wait waits, for example 90s; default: 10m");
   status->footer(kStatusFooter);
 }
 
-void AddReading(CLI::App& app, Flags& flags) {
+void AddGet(CLI::App& app, Flags& flags) {
   CLI::App* get =
-      app.add_subcommand("get", "List models or fleets")->callback([&] { flags.options.verb = Verb::kGet; });
-  AddKind(*get, flags);
-  get->add_option("name", flags.options.name, "Name of one object; default: all of them");
-  get->add_flag("-A,--all-namespaces", flags.options.all_namespaces, "Show all namespaces");
-  get->add_flag("-w,--watch", flags.options.watch, "Print again after each change, until interrupted");
-  AddOutput(*get, flags);
-  CLI::App* describe = app.add_subcommand("describe", "Show everything about one object")->callback([&] {
+      app.add_subcommand("get", "List models and fleets")->callback([&] { flags.options.verb = Verb::kGet; });
+  AddTargets(*get, flags, "KIND, KIND NAME... or KIND/NAME...; default: all models and fleets");
+  get->add_option("-o,--output", flags.output, "text, wide, name, json, yaml or jsonpath=TEMPLATE");
+  get->add_flag("-w,--watch", flags.options.watch,
+                "Print changes until interrupted: on a terminal the whole table again, else the changed rows");
+  get->add_flag("--no-headers", flags.options.no_headers, "Print tables without their first line");
+  get->add_flag("--ignore-not-found", flags.options.ignore_not_found, "A missing object is not an error");
+  get->footer(kGetFooter);
+}
+
+void AddReading(CLI::App& app, Flags& flags) {
+  AddGet(app, flags);
+  CLI::App* describe = app.add_subcommand("describe", "Show everything about objects")->callback([&] {
     flags.options.verb = Verb::kDescribe;
   });
-  AddKind(*describe, flags);
-  describe->add_option("name", flags.options.name, "Name of the object")->required();
-  AddOutput(*describe, flags);
+  AddTargets(*describe, flags, "KIND, KIND NAME... or KIND/NAME...");
+  describe->add_option("-o,--output", flags.output, "text, json or yaml")
+      ->check(CLI::IsMember({"text", "json", "yaml"}));
+  describe->footer(kDescribeFooter);
+  CLI::App* events = app.add_subcommand("events", "List what happened to models, the newest event last");
+  events->callback([&] { flags.options.verb = Verb::kEvents; });
+  events->add_option("name", flags.options.name, "Name of the model; default: all models");
+  events->add_option("-l,--selector", flags.selector, "Only models with these labels, for example app=x,tier!=test");
+  events->footer(kEventsFooter);
   CLI::App* explain = app.add_subcommand("explain", "Say why a version serves or a rollout waits, with the numbers");
   explain->callback([&] { flags.options.verb = Verb::kExplain; });
   explain->add_option("name", flags.options.name, "Name of the model")->required();
-  AddNamespace(*explain, flags);
+  explain->footer(kExplainFooter);
+}
+
+void AddSet(CLI::App& app, Flags& flags) {
+  CLI::App* set = app.add_subcommand("set", "Change one field of a model");
+  set->require_subcommand(1);
+  CLI::App* version = set->add_subcommand("version", "Set the version that a model should serve");
+  version->callback([&] { flags.options.verb = Verb::kSetVersion; });
+  version->add_option("name", flags.options.name, "Name of the model")->required();
+  version->add_option("version", flags.options.version, "The version")->required()->check(CLI::PositiveNumber);
+  version->footer(kSetVersionFooter);
+}
+
+void AddLint(CLI::App& app, Flags& flags) {
+  CLI::App* lint = app.add_subcommand("lint", "Check manifests: their fields, source folders and versions");
+  lint->callback([&] { flags.options.verb = Verb::kLint; });
+  AddFiles(*lint, flags)->required();
+  lint->add_flag("--skip-sources", flags.options.skip_sources, "Do not look for folders and versions on this host");
+  lint->footer(kLintFooter);
+}
+
+void AddDelete(CLI::App& app, Flags& flags) {
+  CLI::App* remove = app.add_subcommand("delete", "Delete models and fleets; no manifest file is touched");
+  remove->callback([&] { flags.options.verb = Verb::kDelete; });
+  AddTargets(*remove, flags, "KIND NAME..., KIND/NAME..., or KIND with -l or --all");
+  AddFiles(*remove, flags);
+  remove->add_flag("--all", flags.options.all, "Delete all objects of the kinds in the namespace");
+  remove->add_flag("--ignore-not-found", flags.options.ignore_not_found, "A missing object is not an error");
+  remove->add_flag("-y,--yes", flags.options.yes, "Do not ask before a fleet is deleted that models refer to");
+  remove->footer(kDeleteFooter);
 }
 
 void AddWriting(CLI::App& app, Flags& flags) {
-  CLI::App* apply = app.add_subcommand("apply", "Create or change the objects of a manifest");
+  CLI::App* apply = app.add_subcommand("apply", "Create or change the objects of manifests");
   apply->callback([&] { flags.options.verb = Verb::kApply; });
-  AddFile(*apply, flags);
+  AddFiles(*apply, flags)->required();
   apply->add_flag("--dry-run", flags.options.dry_run,
                   "Write nothing; show what would change, and which rollouts would begin");
   apply->footer(kApplyFooter);
   CLI::App* diff = app.add_subcommand("diff", "Show what an apply would change");
   diff->callback([&] { flags.options.verb = Verb::kDiff; });
-  AddFile(*diff, flags);
+  AddFiles(*diff, flags)->required();
   diff->footer(kDiffFooter);
-  CLI::App* remove = app.add_subcommand("delete", "Delete a model or a fleet; its manifest file is not touched");
-  remove->callback([&] { flags.options.verb = Verb::kDelete; });
-  AddKind(*remove, flags);
-  remove->add_option("name", flags.options.name, "Name of the object")->required();
+  AddLint(app, flags);
+  AddSet(app, flags);
+  AddDelete(app, flags);
 }
 
 CLI::App* AddCommand(CLI::App& app, const char* name, const char* about, Flags& flags) {
@@ -113,10 +117,10 @@ CLI::App* AddCommand(CLI::App& app, const char* name, const char* about, Flags& 
     flags.options.command.verb = verb;
   });
   command->add_option("name", flags.options.name, "Name of the model")->required();
-  AddNamespace(*command, flags);
   AddTimeout(*command, flags, "How long to wait for the controller, for example 30s; default: 10s");
   command->add_option("--id", flags.options.command.id,
                       "Identifies the command: if you repeat it with the same id, it is not executed twice");
+  command->footer(kCommandFooter);
   return command;
 }
 
@@ -172,9 +176,7 @@ void AddCheckVersion(CLI::App& app, Flags& flags) {
   check->add_option("dir", options.dir, "Folder of the version, or folder of a model (its newest version is used)")
       ->required();
   check->add_option("--model", options.model, "Take the rules from this Model");
-  check->add_option("-f,--file", flags.options.file,
-                    "Take the rules from the Model in this manifest; - for standard input");
-  AddNamespace(*check, flags);
+  AddFiles(*check, flags)->description("Take the rules from the Model in this manifest; - for standard input");
   check->add_option("--golden", options.golden, "The golden set; default: that of the Model");
   check->add_option("--stable", options.stable,
                     "Folder of the version whose requests must be accepted; default: the Model's version that serves");
@@ -211,7 +213,6 @@ void AddProfile(CLI::App& app, Flags& flags) {
 CLI::App* AddImport(CLI::App& imports, const char* name, const char* about, Verb verb, Flags& flags) {
   CLI::App* import = imports.add_subcommand(name, about)->callback([&flags, verb] { flags.options.verb = verb; });
   import->add_option("files", flags.options.files, "Files to convert; - for standard input")->required();
-  import->add_option("-n,--namespace", flags.options.namespace_, "Namespace for objects without one; default: none");
   return import;
 }
 
@@ -227,11 +228,22 @@ void AddImports(CLI::App& app, Flags& flags) {
                         "The file that tensorflow_model_server gets with this flag");
   tfserving->add_option("--monitoring_config_file", flags.options.monitoring_file,
                         "The file that tensorflow_model_server gets with this flag");
+  tfserving->footer(kImportTfServingFooter);
   CLI::App* kserve =
       AddImport(*imports, "kserve", "InferenceServices of TensorFlow models, v1beta1", Verb::kImportKserve, flags);
   kserve->add_option(
       "--fleet", flags.options.fleet,
       "One fleet of this name for each namespace; default: one for each InferenceService, with its name");
+  kserve->footer(kImportKserveFooter);
+}
+
+void AddCompletion(CLI::App& app, Flags& flags) {
+  CLI::App* completion = app.add_subcommand("completion", "Print a script for a shell that completes command lines");
+  completion->callback([&] { flags.options.verb = Verb::kCompletion; });
+  completion->add_option("shell", flags.options.name, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->footer(kCompletionFooter);
 }
 
 void AddInstallation(CLI::App& app, Flags& flags) {
@@ -241,84 +253,12 @@ void AddInstallation(CLI::App& app, Flags& flags) {
       "ensure", "Create the certificate authority if its Secret is empty; the chart's Job does this");
   ensure->callback([&] { flags.options.verb = Verb::kEnsureCa; });
   ensure->add_option("--secret", flags.options.secret, "Name of the Secret")->required();
-  AddNamespace(*ensure, flags);
-}
-
-// Returns a message about the first word that is not a command, with a list of the commands; "" if all are commands.
-std::string UnknownCommand(const CLI::App& app, int argc, const char* const* argv) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const std::string_view before = argv[i - 1];
-    if (word.starts_with("-") || before == "--manifests" || before == "--kubeconfig" || before == "--context") continue;
-    if (std::find(names.begin(), names.end(), word) != names.end()) return "";
-    return fmt::format("\"{}\" is not a command; use one of: {}", word, fmt::join(names, ", "));
-  }
-  return "";
-}
-
-Result<std::chrono::milliseconds> TimeoutOf(const Flags& flags) {
-  if (flags.timeout.empty()) {
-    switch (flags.options.verb) {
-      case Verb::kStatus: return kStatusTimeout;
-      case Verb::kValidate: return kValidateTimeout;
-      default: return kCommandTimeout;
-    }
-  }
-  if (flags.options.verb == Verb::kStatus && !flags.options.wait)
-    return InvalidArgument("--timeout has no effect without --wait");
-  auto timeout = api::ParseDuration(flags.timeout);
-  if (!timeout) return Prefixed(timeout.error(), "--timeout");
-  return std::chrono::ceil<std::chrono::milliseconds>(*timeout);
-}
-
-Result<Options> Resolve(Flags flags) {
-  Options& options = flags.options;
-  options.kind = api::kModelKind;
-  if (!flags.kind.empty()) {
-    const auto kind = Kinds().find(CLI::detail::to_lower(flags.kind));
-    if (kind == Kinds().end()) return InvalidArgument("\"{}\" is not a kind; use models or fleets", flags.kind);
-    options.kind = kind->second;
-  }
-  const std::string& id = options.command.id;
-  if (!id.empty() && !api::Matches(id, api::kCommandId))
-    return InvalidArgument("--id: \"{}\" is not {}", id, api::kCommandId.what);
-  const bool names_a_cluster = !options.kubeconfig.empty() || !options.context.empty();
-  if (flags.has_manifests_flag && names_a_cluster) {
-    return InvalidArgument(
-        "--manifests names a directory on this host, --kubeconfig and --context name a cluster: use only one of them");
-  }
-  if (options.verb == Verb::kEnsureCa && flags.has_manifests_flag)
-    return InvalidArgument("ca ensure works on a cluster only: omit --manifests");
-  const CheckVersionOptions& check = options.check_version;
-  if (options.verb == Verb::kCheckVersion && check.model.empty() && options.file.empty() && check.golden.empty())
-    return InvalidArgument("check-version needs rules: use --model NAME, -f FILE or --golden FILE");
-  if (names_a_cluster || options.verb == Verb::kEnsureCa) options.manifests.clear();
-  options.output = flags.output == "json" ? Output::kJson : flags.output == "yaml" ? Output::kYaml : Output::kText;
-  if (options.watch && options.output != Output::kText)
-    return InvalidArgument("--watch prints text, not {}", flags.output);
-  ASSIGN_OR_RETURN(options.timeout, TimeoutOf(flags));
-  return options;
+  ensure->footer(kEnsureCaFooter);
 }
 
 }  // namespace
 
-int ExitCodeOf(const Error& error, Verb verb) {
-  switch (error.code) {
-    case Code::kOk: return kExitOk;
-    case Code::kInvalidArgument: return kExitUsage;
-    case Code::kNotFound: return kExitNotFound;
-    case Code::kDeadlineExceeded: return kExitTimeout;
-    default: return verb == Verb::kDiff ? kExitNoDiff : kExitFailed;
-  }
-}
-
-Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
-  Flags flags;
-  CLI::App app(kAbout, "longshore");
+void AddCommandLine(CLI::App& app, Flags& flags) {
   app.footer(kFooter);
   app.set_version_flag("--version", "longshore " LONGSHORE_VERSION);
   app.require_subcommand(1);
@@ -327,6 +267,9 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
       ->envname("LONGSHORE_MANIFESTS");
   app.add_option("--kubeconfig", flags.options.kubeconfig, "File with the address of a cluster and credentials for it");
   app.add_option("--context", flags.options.context, "Context of the kubeconfig; default: its current one");
+  app.add_option("-n,--namespace", flags.options.namespace_, "Namespace of the objects; default: that of the context");
+  app.add_flag("-A,--all-namespaces", flags.options.all_namespaces,
+               "All namespaces: for get, describe, status, events, delete");
   AddStatus(app, flags);
   AddReading(app, flags);
   AddWriting(app, flags);
@@ -336,20 +279,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   AddCheckVersion(app, flags);
   AddProfile(app, flags);
   AddInstallation(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const std::string unknown = UnknownCommand(app, argc, argv);
-    if (error.get_exit_code() != 0) {
-      return InvalidArgument("{} (see longshore --help)", unknown.empty() ? error.what() : unknown);
-    }
-    app.exit(error);
-    return std::nullopt;
-  }
-  flags.has_manifests_flag = std::any_of(argv, argv + argc, [](std::string_view word) {
-    return word == "--manifests" || word.starts_with("--manifests=");
-  });
-  return Resolve(std::move(flags));
+  AddCompletion(app, flags);
 }
 
 }  // namespace longshore::cli

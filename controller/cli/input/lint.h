@@ -1,0 +1,22 @@
+// Checks manifests without a controller: their fields, and whether their source folders and versions exist here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "controller/cli/input/files.h"
+
+namespace longshore::cli::input {
+
+enum class Sources { kCheck, kSkip };
+
+struct Checked {
+  std::vector<std::string> objects;   // What is defined: "Model default/digits".
+  std::vector<std::string> problems;  // One line each, with file and line.
+};
+
+// Goes on after a problem. kCheck: a file:// source must be a folder of versions on this host, with the wanted version.
+Checked Lint(const std::vector<File>& files, const std::string& namespace_, Sources sources);
+
+}  // namespace longshore::cli::input

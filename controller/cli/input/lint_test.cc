@@ -1,0 +1,72 @@
+#include "controller/cli/input/lint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "common/base/path.h"
+#include "common/os/file.h"
+
+namespace longshore::cli::input {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class LintTest : public testing::Test {
+ protected:
+  LintTest() {
+    std::string pattern = testing::TempDir() + "lint.XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+    for (const char* version : {"2", "10"}) {
+      std::filesystem::create_directories(dir_ / "m" / version);
+      EXPECT_TRUE(WriteFileAtomically(dir_ / "m" / version / "saved_model.pb", ""));
+    }
+    std::filesystem::create_directories(dir_ / "none/3");
+  }
+  ~LintTest() override { std::filesystem::remove_all(dir_); }
+
+  File Manifest(const Path& source, const std::string& more = "") {
+    return {"m.yaml",
+            "apiVersion: longshore.dev/v1alpha1\nkind: Model\nmetadata: {name: m}\nspec:\n  fleet: cpu\n  source: "
+            "{uri: \"file://" +
+                source.string() + "\"}\n" + more};
+  }
+  std::vector<std::string> Problems(const File& file, Sources sources = Sources::kCheck) {
+    return Lint({file}, "default", sources).problems;
+  }
+
+  Path dir_;
+};
+
+TEST_F(LintTest, AGoodManifestHasNoProblem) {
+  const Checked checked = Lint({Manifest(dir_ / "m", "  version: 10\n")}, "vision", Sources::kCheck);
+  EXPECT_THAT(checked.problems, IsEmpty());
+  EXPECT_THAT(checked.objects, ElementsAre("Model vision/m"));
+  EXPECT_THAT(Problems(Manifest(dir_ / "m")), IsEmpty()) << "the newest version";
+}
+
+TEST_F(LintTest, NamesWhatIsMissingOnThisHost) {
+  EXPECT_THAT(Problems(Manifest(dir_ / "x")), ElementsAre("m.yaml:1: spec.source.uri: folder " + (dir_ / "x").string() +
+                                                          " does not exist on this host"));
+  EXPECT_THAT(Problems(Manifest(dir_ / "m/2")),
+              ElementsAre(HasSubstr("is one version of a model; name its parent folder " + (dir_ / "m").string())));
+  EXPECT_THAT(Problems(Manifest(dir_ / "none")), ElementsAre(HasSubstr("has no version: no file")));
+  EXPECT_THAT(Problems(Manifest(dir_ / "m", "  version: 3\n")),
+              ElementsAre(HasSubstr("has no version 3; the newest is 10")));
+  EXPECT_THAT(Problems(Manifest(dir_ / "x"), Sources::kSkip), IsEmpty());
+}
+
+TEST_F(LintTest, GoesOnAfterAProblem) {
+  const Checked checked = Lint(
+      {{"empty.yaml", "# nothing"}, Manifest(dir_ / "m", "  verson: 2\n"), Manifest(dir_ / "m"), Manifest(dir_ / "m")},
+      "default", Sources::kCheck);
+  EXPECT_THAT(checked.problems, ElementsAre("empty.yaml: defines no object",
+                                            HasSubstr("spec.verson: is not a field; did you mean version?"),
+                                            "m.yaml:1: Model default/m is at m.yaml:1 too"));
+}
+
+}  // namespace
+}  // namespace longshore::cli::input
