@@ -22,7 +22,7 @@ On one host it starts the nodes itself. Put a ServingFleet and a Model into a di
   kind: ServingFleet                          kind: Model
   metadata: {name: cpu}                       metadata: {name: digits}
   spec:                                       spec:
-    replicas: {min: 2, max: 4}                  fleet: cpu
+    replicas: {min: 2}                          fleet: cpu
     ports: {grpc: 8500, rest: 8501}             source: {uri: "file:///models/digits"}
                                                 version: 1
 
@@ -113,7 +113,7 @@ void AddClusterFlags(CLI::App& app, RawFlags& raw, ClusterOptions& cluster) {
          "Namespaces of fleets and models, separated by commas; default: all")
       ->delimiter(',');
   option("--node_image", cluster.node_image,
-         "Image of the nodes of new fleets whose spec sets no image; existing fleets keep their image");
+         "Image of the nodes of fleets that are new or lose their spec.image; other fleets keep their image");
   option("--node_address", cluster.node_address, "Address on which the leading controller listens for nodes")
       ->capture_default_str();
   option("--advertised_address", cluster.advertised_address,
