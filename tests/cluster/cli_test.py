@@ -196,6 +196,17 @@ def test_a_real_server_accepts_imported_objects(cluster, words):
     cluster.kubectl("apply", "--dry-run=server", "-f", "-", input=done.stdout)
 
 
+@pytest.mark.parametrize(("kind", "only_kubectl", "only_longshore"), [
+    ("models", ["CANDIDATE", "WEIGHT", "AGE"], ["LAST"]), ("servingfleets", ["AGE"], [])])
+def test_get_shows_the_columns_of_kubectl(cluster, kind, only_kubectl, only_longshore):
+    longshore(cluster, "apply", "-f", "-", stdin=FLEET + "---" + MODEL)
+    by_kubectl = cluster.kubectl("get", kind, "--all-namespaces").splitlines()[0].split()
+    by_longshore = longshore(cluster, "get", kind).splitlines()[0].split()
+    assert set(only_kubectl) <= set(by_kubectl) and set(only_longshore) <= set(by_longshore)
+    assert [name for name in by_kubectl if name not in only_kubectl] == [name for name in by_longshore if name not in only_longshore]
+    longshore(cluster, "delete", "fleet", "cpu")
+
+
 def test_runs_as_a_plugin_of_kubectl(cluster, tmp_path):
     (tmp_path / "kubectl-longshore").symlink_to(BIN / "longshore")
     environment = cluster.environment()

@@ -2,13 +2,17 @@
 
 import json
 import pathlib
+import sys
 
 import pytest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/integration"))
+
 from api import GROUP, PLURALS, ApiError
 from manifests import cases, manifest
+from samples import SAMPLES, write_example
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("-f", ROOT / "crds/models.yaml", "-f", ROOT / "crds/servingfleets.yaml")
 
 
@@ -38,10 +42,11 @@ def test_the_crds_can_be_applied_server_side_and_client_side(control_plane):
         control_plane.kubectl("apply", *flags, "--validate=strict", "--dry-run=server", *FILES)
 
 
-def test_the_samples_are_valid(control_plane):
+def test_the_samples_and_the_example_of_the_help_are_valid(control_plane, tmp_path):
     control_plane.kubectl("apply", "-f", "-", input='{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vision"}}')
-    output = control_plane.kubectl("apply", "-R", "--validate=strict", "--dry-run=server", "-f", ROOT / "deploy/samples")
-    assert len(output.splitlines()) >= 6
+    assert len(SAMPLES) >= 9
+    for path in [*SAMPLES, write_example(tmp_path)]:
+        control_plane.kubectl("apply", "--validate=strict", "--dry-run=server", "-f", path)
 
 
 def test_the_smallest_manifests_get_their_defaults(fleet, model):
@@ -73,13 +78,14 @@ def test_kubectl_shows_columns_and_accepts_short_names(control_plane, api, fleet
     write_status(api, "Model", "digits", {
         "stableVersion": 2, "rollout": {"phase": "Step", "candidate": 3, "weight": 12.5}, "conditions": [ready]})
     write_status(api, "ServingFleet", "cpu", {
-        "replicas": 3, "readyReplicas": 2, "grpcAddress": "longshore-cpu.default:8500",
-        "autoscale": {"desired": 3, "reason": "QueueDelay"}})
+        "replicas": 3, "readyReplicas": 2, "grpcAddress": "longshore-cpu.default:8500", "restAddress": "longshore-cpu.default:8501",
+        "autoscale": {"desired": 3, "reason": "QueueDelay"}, "conditions": [{**ready, "status": "False", "reason": "NodesNotReady"}]})
     assert [row[:-1] for row in rows(control_plane.kubectl("get", "lsm"))] == [
-        ["NAME", "FLEET", "STABLE", "ROLLOUT", "CANDIDATE", "WEIGHT", "READY"], ["digits", "cpu", "2", "Step", "3", "12.5", "True"]]
+        ["NAME", "FLEET", "READY", "REASON", "STABLE", "WANTED", "ROLLOUT", "CANDIDATE", "WEIGHT"],
+        ["digits", "cpu", "True", "Serving", "2", "3", "Step", "3", "12.5"]]
     assert [row[:-1] for row in rows(control_plane.kubectl("get", "lsf"))] == [
-        ["NAME", "REPLICAS", "READY", "DESIRED", "REASON", "GRPC"],
-        ["cpu", "3", "2", "3", "QueueDelay", "longshore-cpu.default:8500"]]
+        ["NAME", "READY", "REASON", "NODES", "READY-NODES", "WANTED", "WHY", "GRPC", "REST"],
+        ["cpu", "False", "NodesNotReady", "3", "2", "3", "QueueDelay", "longshore-cpu.default:8500", "longshore-cpu.default:8501"]]
     assert control_plane.kubectl("get", "longshore", "-o", "name").split() == [
         "model.longshore.dev/digits", "servingfleet.longshore.dev/cpu"]
     control_plane.kubectl("wait", "--for=condition=Ready", "--timeout=10s", "model/digits")

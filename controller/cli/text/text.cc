@@ -1,6 +1,7 @@
 #include "controller/cli/text/text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/text.h"
 #include "controller/api/format.h"
@@ -21,10 +22,11 @@ const api::Condition* Find(const std::vector<api::Condition>& conditions, const 
   return found == conditions.end() ? nullptr : &*found;
 }
 
-std::string ReadyText(const std::vector<api::Condition>& conditions) {
+// The columns READY and REASON.
+std::pair<std::string, std::string> Readiness(const std::vector<api::Condition>& conditions) {
   const api::Condition* ready = Find(conditions, "Ready");
-  if (ready == nullptr) return "Unknown";
-  return ready->status == "True" ? "True" : ready->status + " (" + ready->reason + ")";
+  return ready == nullptr ? std::pair<std::string, std::string>("Unknown", "-")
+                          : std::pair(ready->status, ready->reason);
 }
 
 std::string Heading(const std::string& text) { return "\n" + text + "\n"; }
@@ -165,14 +167,21 @@ std::string RolloutInShort(const api::Model& model) {
 
 std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now, const TableStyle& style) {
   if (models.empty()) return "No models. Apply a manifest: longshore apply -f model.yaml\n";
-  std::vector<std::string> header = {"NAMESPACE", "NAME", "FLEET", "SERVES", "WANTED", "READY", "ROLLOUT", "NOTE"};
+  std::vector<std::string> header = {"NAMESPACE", "NAME",   "FLEET",   "READY", "REASON",
+                                     "STABLE",    "WANTED", "ROLLOUT", "NOTE"};
   if (style.wide) header.insert(header.end(), {"SERVED NAME", "SOURCE", "LABELS"});
   Table table(header);
   for (const api::Model& model : models) {
-    std::vector<std::string> row = {model.metadata.namespace_, NameText("model", model.metadata, style),
-                                    model.spec.fleet,          VersionText(model.status.stable_version),
-                                    WantedText(model.spec),    ReadyText(model.status.conditions),
-                                    RolloutInShort(model),     NoteText(model, now)};
+    const auto [ready, reason] = Readiness(model.status.conditions);
+    std::vector<std::string> row = {model.metadata.namespace_,
+                                    NameText("model", model.metadata, style),
+                                    model.spec.fleet,
+                                    ready,
+                                    reason,
+                                    VersionText(model.status.stable_version),
+                                    WantedText(model.spec),
+                                    RolloutInShort(model),
+                                    NoteText(model, now)};
     if (style.wide)
       row.insert(row.end(), {model.spec.served_name, model.spec.source_uri, LabelsText(model.metadata.labels)});
     table.Add(row);
@@ -182,18 +191,22 @@ std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now, co
 
 std::string FleetsTable(const std::vector<api::ServingFleet>& fleets, const TableStyle& style) {
   if (fleets.empty()) return "No fleets. Apply a manifest: longshore apply -f fleet.yaml\n";
-  std::vector<std::string> header = {"NAMESPACE", "NAME", "READY", "NODES", "WANTED", "BOUNDS", "WHY", "GRPC", "REST"};
+  std::vector<std::string> header = {"NAMESPACE", "NAME",   "READY", "REASON", "NODES",
+                                     "READY-NODES", "WANTED", "WHY",   "GRPC",   "REST"};
   if (style.wide) header.insert(header.end(), {"NODE NAMES", "LABELS"});
   Table table(header);
   for (const api::ServingFleet& fleet : fleets) {
     const api::ServingFleetStatus& status = fleet.status;
+    const auto [ready, reason] = Readiness(status.conditions);
+    const bool scaled = !status.autoscale.reason.empty();
     std::vector<std::string> row = {fleet.metadata.namespace_,
                                     NameText("fleet", fleet.metadata, style),
-                                    ReadyText(status.conditions),
-                                    fmt::format("{} of {} ready", status.ready_replicas, status.replicas),
-                                    status.autoscale.reason.empty() ? "-" : std::to_string(status.autoscale.desired),
-                                    fmt::format("{}-{}", fleet.spec.replicas_min, fleet.spec.replicas_max),
-                                    status.autoscale.reason,
+                                    ready,
+                                    reason,
+                                    std::to_string(status.replicas),
+                                    std::to_string(status.ready_replicas),
+                                    scaled ? std::to_string(status.autoscale.desired) : "-",
+                                    scaled ? status.autoscale.reason : "-",
                                     status.grpc_address,
                                     status.rest_address};
     if (style.wide) row.insert(row.end(), {NodeNamesText(status.nodes), LabelsText(fleet.metadata.labels)});
