@@ -39,6 +39,8 @@ ServingFleetStatus FullFleetStatus() {
   status.selector = "longshore.dev/fleet=cpu";
   status.controller_lease = "longshore/longshore-controller";
   status.image = "longshore/node";
+  status.image_from_spec = true;
+  status.autoscale.reason = "Latency";
   status.autoscale.recommendations.push_back({kThen, 2});
   status.autoscale.asked.push_back({kThen, 3});
   status.autoscale.start_seconds.push_back(41.5);

@@ -95,11 +95,12 @@ Json ToJson(const ServingFleetStatus& status) {
             {"readyReplicas", status.ready_replicas},
             {"grpcAddress", status.grpc_address},
             {"restAddress", status.rest_address},
-            {"autoscale", ToJson(status.autoscale)},
             {"nodes", ListToJson(status.nodes, kItemToJson)}};
+  if (!status.autoscale.reason.empty()) json["autoscale"] = ToJson(status.autoscale);
   if (!status.selector.empty()) json["selector"] = status.selector;
   if (!status.controller_lease.empty()) json["controllerLease"] = status.controller_lease;
   if (!status.image.empty()) json["image"] = status.image;
+  if (status.image_from_spec) json["imageFromSpec"] = true;
   return json;
 }
 
@@ -114,6 +115,7 @@ Result<ServingFleetStatus> ServingFleetStatusFromJson(const Json& json) {
   Get(json, "selector", out.selector);
   Get(json, "controllerLease", out.controller_lease);
   Get(json, "image", out.image);
+  Get(json, "imageFromSpec", out.image_from_spec);
   Get(json, "grpcAddress", out.grpc_address);
   Get(json, "restAddress", out.rest_address);
   out.autoscale = AutoscaleFrom(Child(json, "autoscale"));

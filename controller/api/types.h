@@ -516,8 +516,9 @@ struct ServingFleetStatus {
   std::vector<Condition> conditions;
   int replicas = 0;
   int ready_replicas = 0;
-  std::string selector;  // Label selector of the pods; "" in standalone mode.
-  std::string image;     // Image of the pods; "" in standalone mode.
+  std::string selector;          // Label selector of the pods; "" in standalone mode.
+  std::string image;             // Image of the pods; "" in standalone mode.
+  bool image_from_spec = false;  // Whether `image` was spec.image. If not, it was the operator's default.
   // Namespace and name of the Lease that the controller renews, "longshore/longshore-controller"; "" in standalone
   // mode.
   std::string controller_lease;

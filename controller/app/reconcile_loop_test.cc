@@ -43,6 +43,7 @@ class NoFleets final : public fleet::Fleet {
   Status Scale(const std::string&, int, const std::vector<std::string>&) override { return {}; }
   int Wanted(const std::string&) const override { return 0; }
   std::vector<fleet::NodeInfo> Nodes(const std::string&) const override { return {}; }
+  fleet::Progress ProgressOf(const std::string&) const override { return {}; }
   std::vector<std::string> Fleets() const override { return {}; }
   Status Remove(const std::string&) override { return {}; }
 };

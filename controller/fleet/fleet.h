@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,13 @@ struct NodeInfo {
   std::string trouble;    // Why the node cannot be started or recorded; "": no problem.
 };
 
+// How far the fleet is from what Ensure and Scale asked for, beyond what the nodes report themselves.
+struct Progress {
+  std::string unreachable{};                 // Why the addresses do not answer, if nodes are ready; "": they answer.
+  std::string unfinished{};                  // Why the nodes are not yet those that were asked for; "": they are.
+  std::optional<Duration> check_again_in{};  // When this changes without a call of OnChange.
+};
+
 inline bool IsLeaving(const NodeInfo& node) { return node.state == NodeState::kStopping; }
 // The number of nodes that are not leaving.
 inline int CountStaying(const std::vector<NodeInfo>& nodes) {
@@ -70,6 +78,8 @@ class Fleet {
 
   // Returns all existing nodes of the fleet, including leaving ones, ordered by name.
   virtual std::vector<NodeInfo> Nodes(const std::string& fleet) const = 0;
+
+  virtual Progress ProgressOf(const std::string& fleet) const = 0;
 
   // Returns the fleets that have nodes or are reachable, including those whose object was deleted; ordered.
   virtual std::vector<std::string> Fleets() const = 0;

@@ -28,14 +28,15 @@ Duration PauseOf(size_t nodes) {
   return nodes <= kFew ? Duration(0) : std::min(kPauseMax, kForEach * static_cast<int64_t>(nodes));
 }
 
-Outcome CheckAgainIn(const api::ServingFleet& fleet, const Result<fleet::Addresses>& addresses) {
+Outcome CheckAgainIn(const api::ServingFleet& fleet, const Result<fleet::Addresses>& addresses,
+                     const fleet::Progress& progress) {
   // The port is in use, or the sockets are being handed over. Both can end at any moment.
   const bool may_listen_soon = !addresses && (addresses.error().code == Code::kFailedPrecondition ||
                                               addresses.error().code == Code::kUnavailable);
   if (may_listen_soon) return kListenAgain;
   if (!addresses) return tl::make_unexpected(addresses.error());
-  if (fleet.spec.autoscaling) return kMetricsInterval;
-  return std::nullopt;
+  if (!fleet.spec.autoscaling) return progress.check_again_in;
+  return std::min(kMetricsInterval, progress.check_again_in.value_or(kMetricsInterval));
 }
 
 // Removes the nodes that have begun to stop, or have stopped.
@@ -84,9 +85,16 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   if (waited && !waits) memory.object_seen.clear();  // Makes QueueChangedModels schedule all Models.
   if (!waits) SendToNodes(wanted, memory);
   WriteTargets();
-  if (!waits) QueueChangedModels(memory, fmt::format("{} {}", wanted.metadata.uid, wanted.metadata.generation));
+  const fleet::Progress progress = shared_.deps.fleet.ProgressOf(fleet);
+  if (!waits) {
+    QueueChangedModels(memory, fmt::format("{} {}", wanted.metadata.uid, wanted.metadata.generation),
+                       progress.unreachable);
+  }
   // The status comes last, so that a failing status write does not block the steps above.
-  next.status = DescribeFleet(next, FleetSeenOf(wanted, node_infos, addresses, scaling), shared_.deps.clock.Now());
+  FleetSeen seen = FleetSeenOf(wanted, node_infos, addresses, scaling);
+  seen.wanted = replicas;
+  seen.progress = progress;
+  next.status = DescribeFleet(next, seen, shared_.deps.clock.Now());
   const MonotonicPoint now = shared_.deps.timer.Now();
   const MonotonicPoint may_write_at = memory.status_at + PauseOf(node_infos.size());
   Reconciliation reconciliation;
@@ -98,7 +106,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
     reconciliation.write = {key, wanted.metadata.uid, wanted.metadata.resource_version, api::ToJson(next.status)};
   }
   if (waits) shared_.deps.queue(key, kAwaitAgain);
-  reconciliation.finish = [this, wanted, status = next.status, addresses, scaled = scaling.done,
+  reconciliation.finish = [this, wanted, status = next.status, addresses, scaled = scaling.done, progress,
                            &memory](const Status& written) -> Outcome {
     RETURN_IF_ERROR(written);
     // The status may be the stored one, because the next write must wait.
@@ -106,7 +114,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
       memory.unwritten_autoscale.reset();
     shared_.RecordEvents(EventsOf(wanted, status));
     RETURN_IF_ERROR(scaled);
-    return CheckAgainIn(wanted, addresses);
+    return CheckAgainIn(wanted, addresses, progress);
   };
   return reconciliation;
 }
@@ -154,8 +162,12 @@ FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const st
                                        const Result<fleet::Addresses>& addresses, const Scaling& scaling) const {
   const api::Key key{api::kServingFleetKind, object.metadata.namespace_, object.metadata.name};
   const FleetBook& book = shared_.fleets.at(key.namespace_ + "/" + key.name).book;
-  FleetSeen seen{shared_.deps.nodes.epoch(),  node_infos, &book.nodes(), addresses, scaling.done,
-                 shared_.deps.problem_of(key)};
+  FleetSeen seen{.epoch = shared_.deps.nodes.epoch(),
+                 .processes = node_infos,
+                 .nodes = &book.nodes(),
+                 .addresses = addresses,
+                 .scaled = scaling.done,
+                 .manifest = shared_.deps.problem_of(key)};
   seen.departing = scaling.waiting;
   for (const auto& [model, why] : shared_.unreadable) {
     if (Allows(object, model.namespace_)) seen.unreadable.push_back({ToString(model) + ": ", why});
@@ -163,10 +175,13 @@ FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const st
   return seen;
 }
 
-// Schedules the Models for which something changed: the fleet object, the reports of nodes, or the set of nodes.
-void FleetReconciler::QueueChangedModels(FleetMemory& memory, const std::string& object_seen) {
+// Schedules the Models for which something changed: the fleet object, whether its address answers, the reports of
+// nodes, or the set of nodes.
+void FleetReconciler::QueueChangedModels(FleetMemory& memory, const std::string& object_seen,
+                                         const std::string& unreachable) {
   const Changes changes = std::exchange(memory.changes, {});
-  if (std::exchange(memory.object_seen, object_seen) != object_seen) {
+  const bool is_other_object = std::exchange(memory.object_seen, object_seen) != object_seen;
+  if (std::exchange(memory.unreachable, unreachable) != unreachable || is_other_object) {
     for (const auto& [_, models] : memory.models) shared_.QueueAll(models);
     return;
   }
@@ -189,7 +204,7 @@ Outcome FleetReconciler::RemoveFleet(const std::string& fleet) {
   FleetMemory& memory = shared_.FleetOf(fleet);
   shared_.ReadNodes(fleet, memory, shared_.deps.fleet.Nodes(fleet));
   memory.awaited.clear();
-  QueueChangedModels(memory, "gone");
+  QueueChangedModels(memory, "gone", shared_.deps.fleet.ProgressOf(fleet).unreachable);
   // As long as nodes remain, `fleet` reports each exit of a node, which causes another call of RemoveFleet.
   const Status removed = shared_.deps.fleet.Remove(fleet);
   WriteTargets();

@@ -39,7 +39,7 @@ class FleetReconciler final : public KindReconciler {
                                                    const nodes::NodeView& view) const;
   FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& node_infos,
                         const Result<fleet::Addresses>& addresses, const Scaling& scaling) const;
-  void QueueChangedModels(FleetMemory& memory, const std::string& object_seen);
+  void QueueChangedModels(FleetMemory& memory, const std::string& object_seen, const std::string& unreachable);
   void WriteTargets();
   bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) const;
 

@@ -354,5 +354,32 @@ TEST_F(AutoscaledFleet, WithoutAutoscalingInItsSpecTheDecisionIsClearedAndTheSou
   EXPECT_EQ(queries_.size(), requests + 1) << "the source of before would have old metrics";
 }
 
+class ReachableFleet : public ReconcilerTest {};
+
+TEST_F(ReachableFleet, ReadyMeansThatItsAddressAnswers) {
+  const auto ready = [&] {
+    const auto conditions = StatusOf("m").conditions;
+    return *std::ranges::find(conditions, "Ready", &api::Condition::type);
+  };
+  processes_.progress = {.unreachable = "Service s has no pod", .check_again_in = std::chrono::milliseconds(50)};
+  ApplyModel("m");
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  Settle();
+  Settle();
+  ASSERT_EQ(StatusOf("m").stable_version, 1);
+  EXPECT_EQ(ready().reason, "NotReachable");
+  EXPECT_EQ(ready().message, "version 1 is ready on 1 of 1 nodes; Service s has no pod");
+  EXPECT_EQ(ConditionOf("Ready"), "False: NotReachable: 1 of 1 nodes are ready; Service s has no pod");
+  EXPECT_EQ(reconciler_->Reconcile(kFleetKey).value(), std::chrono::milliseconds(50));
+  processes_.progress = {};
+  Settle();
+  EXPECT_EQ(ready().status, "True");
+  EXPECT_EQ(ConditionOf("Ready"), "True: AllNodesReady: 1 of 1 nodes are ready");
+  processes_.progress = {.unreachable = "Service s has no pod"};
+  Settle();
+  EXPECT_EQ(ready().status, "False");
+}
+
 }  // namespace
 }  // namespace longshore::reconcile

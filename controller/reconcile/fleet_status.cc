@@ -30,6 +30,29 @@ std::string ScalingTrouble(const FleetSeen& seen) {
   return api::JoinSentences(troubles);
 }
 
+struct Readiness {
+  bool ready = false;
+  std::string reason;
+  std::string message;
+};
+
+// A fleet is ready if all nodes that it should have are ready and are those of the spec, and if its address answers. So
+// it cannot be ready only because a change has not reached the nodes yet.
+Readiness ReadinessOf(const FleetSeen& seen, const api::ServingFleetStatus& status,
+                      const std::vector<api::Sentence>& troubles) {
+  const int nodes = std::max(status.replicas, seen.wanted);
+  const std::string count = fmt::format("{} of {} nodes are ready", status.ready_replicas, nodes);
+  if (status.ready_replicas == 0 || status.ready_replicas < nodes) {
+    const std::string why = api::JoinSentences(troubles, {.noun = "trouble"});
+    return {false, "NodesNotReady", fmt::format("{}{}{}", count, why.empty() ? "" : "; ", why)};
+  }
+  if (!seen.progress.unfinished.empty())
+    return {false, "NodesNotAsWanted", fmt::format("{}; {}", count, seen.progress.unfinished)};
+  if (!seen.progress.unreachable.empty())
+    return {false, "NotReachable", fmt::format("{}; {}", count, seen.progress.unreachable)};
+  return {true, "AllNodesReady", count};
+}
+
 // Keeps at most `api::kNodesMax` nodes of the list; nodes that are not ready have precedence.
 void LimitNodes(std::vector<api::FleetNodeStatus>& nodes) {
   if (nodes.size() <= api::kNodesMax) return;
@@ -64,16 +87,15 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
     status.selector = seen.addresses->pod_selector;
     status.image = seen.addresses->pod_image;
     status.controller_lease = seen.addresses->controller_lease;
+    status.image_from_spec = !before.spec.pods.image.empty();
   }
   const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
     SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation, now});
   };
   set("Listening", seen.addresses.has_value(), seen.addresses ? "Listening" : "CannotListen",
       seen.addresses ? "" : seen.addresses.error().message);
-  const bool ready = status.ready_replicas > 0 && status.ready_replicas == status.replicas;
-  set("Ready", ready, ready ? "AllNodesReady" : "NodesNotReady",
-      fmt::format("{} of {} nodes are ready{}{}", status.ready_replicas, status.replicas, troubles.empty() ? "" : "; ",
-                  api::JoinSentences(troubles, {.noun = "trouble"})));
+  const auto [ready, reason, message] = ReadinessOf(seen, status, troubles);
+  set("Ready", ready, reason, message);
   const std::string scaling = ScalingTrouble(seen);
   const std::string departing = api::JoinSentences(seen.departing);
   const bool scaled = scaling.empty() && departing.empty();
@@ -84,8 +106,9 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
       scaling.empty() ? departing : scaling);
   const bool stalled = !seen.addresses || !scaling.empty();
   set("Stalled", stalled, stalled ? "NeedsHelp" : "None", seen.addresses ? scaling : seen.addresses.error().message);
-  const char* progress = !ready ? "NodesNotReady" : scaled ? "AllNodesReady" : "VersionsMove";
-  set("Reconciling", !stalled && !(ready && scaled), progress, "");
+  const bool leave = status.replicas > seen.wanted;
+  const std::string progress = !ready || (scaled && !leave) ? reason : scaled ? "NodesLeave" : "VersionsMove";
+  set("Reconciling", !stalled && !(ready && scaled && !leave), progress, "");
   set("ManifestAccepted", !seen.manifest, seen.manifest ? seen.manifest->reason : "Applied",
       seen.manifest ? seen.manifest->message : "");
   set("ModelsReadable", seen.unreadable.empty(), seen.unreadable.empty() ? "Readable" : "Damaged",

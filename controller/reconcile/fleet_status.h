@@ -25,6 +25,8 @@ struct FleetSeen {
   std::vector<fleet::NodeInfo> processes{};
   const std::map<std::string, KnownNode>* nodes = nullptr;  // Key: node.
   Result<fleet::Addresses> addresses{};                     // The addresses of the fleet, or why it cannot listen.
+  int wanted = 0;                                           // The number of nodes that the fleet should have.
+  fleet::Progress progress{};                               // What the fleet knows about its address and its nodes.
   Status scaled{};                                          // An error if nodes could not be started or removed.
   std::optional<SourceProblem> manifest{};
   std::vector<api::Sentence> departing{};   // Nodes that wait until other nodes have their versions, and for which.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
+
 #include "common/base/text.h"
 
 namespace longshore::reconcile {
@@ -18,6 +20,24 @@ fleet::NodeInfo Pod(int number, const std::string& trouble, const std::string& l
   pod.trouble = trouble;
   pod.last_exit = last_exit;
   return pod;
+}
+
+// Nodes that are ready, by the name of their pod.
+std::map<std::string, KnownNode> ReadyNodes(int count) {
+  std::map<std::string, KnownNode> nodes;
+  for (int i = 0; i < count; ++i) {
+    auto view = std::make_shared<nodes::NodeView>();
+    nodes::Unshared(view->report);
+    nodes[Pod(i, "").node] = {.view = view, .attached = true, .ready = true};
+  }
+  return nodes;
+}
+
+// A fleet whose existing nodes are all ready.
+FleetSeen SeenReady(const std::map<std::string, KnownNode>& nodes, int wanted) {
+  FleetSeen seen{.nodes = &nodes, .addresses = fleet::Addresses{}, .wanted = wanted};
+  for (size_t i = 0; i < nodes.size(); ++i) seen.processes.push_back(Pod(static_cast<int>(i), ""));
+  return seen;
 }
 
 const api::Condition& ConditionOf(const api::ServingFleetStatus& status, const std::string& type) {
@@ -50,6 +70,42 @@ TEST(DescribeFleet, ANodeThatWaitsForOthersToTakeOverItsVersionsNeedsNoHelp) {
   EXPECT_EQ(ConditionOf(status, "Scaled").message, "node a stays: why");
   EXPECT_EQ(ConditionOf(status, "Reconciling").status, "True");
   EXPECT_EQ(ConditionOf(status, "Stalled").status, "False");
+}
+
+TEST(DescribeFleet, ANodeThatDoesNotExistYetIsNotReady) {
+  const auto nodes = ReadyNodes(2);
+  api::ServingFleet fleet;
+  fleet.metadata.generation = 7;
+  const api::ServingFleetStatus status = DescribeFleet(fleet, SeenReady(nodes, 3), TimePoint());
+  EXPECT_EQ(ConditionOf(status, "Ready").status, "False");
+  EXPECT_EQ(ConditionOf(status, "Ready").message, "2 of 3 nodes are ready");
+  EXPECT_EQ(ConditionOf(status, "Reconciling").status, "True");
+  for (const api::Condition& condition : status.conditions) EXPECT_EQ(condition.observed_generation, 7);
+}
+
+TEST(DescribeFleet, IsReadyOnceItsNodesAreThoseOfTheSpecAndItsAddressAnswers) {
+  const auto nodes = ReadyNodes(2);
+  FleetSeen seen = SeenReady(nodes, 2);
+  const auto ready = [&] {
+    const auto status = DescribeFleet({}, seen, TimePoint());
+    EXPECT_NE(ConditionOf(status, "Ready").status, ConditionOf(status, "Reconciling").status);
+    return ConditionOf(status, "Ready");
+  };
+  EXPECT_EQ(ready().reason, "AllNodesReady");
+  seen.progress.unreachable = "Service s has no pod";
+  EXPECT_EQ(ready().reason, "NotReachable");
+  EXPECT_EQ(ready().message, "2 of 2 nodes are ready; Service s has no pod");
+  seen.progress.unfinished = "1 of 2 pods are of the newest spec";
+  EXPECT_EQ(ready().reason, "NodesNotAsWanted");
+  EXPECT_EQ(ready().message, "2 of 2 nodes are ready; 1 of 2 pods are of the newest spec");
+}
+
+TEST(DescribeFleet, ReconcilesWhileNodesLeave) {
+  const auto nodes = ReadyNodes(3);
+  const api::ServingFleetStatus status = DescribeFleet({}, SeenReady(nodes, 2), TimePoint());
+  EXPECT_EQ(ConditionOf(status, "Ready").status, "True");
+  EXPECT_EQ(ConditionOf(status, "Reconciling").status, "True");
+  EXPECT_EQ(ConditionOf(status, "Reconciling").reason, "NodesLeave");
 }
 
 TEST(DescribeFleet, WritesValidUtf8ForAnyMessageOfNodesAndServers) {

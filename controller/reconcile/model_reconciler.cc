@@ -381,6 +381,7 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
   const FleetMemory& fleet = shared_.fleets.at(memory.fleet);
   rollout::Observed observed;
   observed.fleet = fleet.book.staying();
+  observed.unreachable = shared_.WhyUnreachable(memory.fleet);
   if (const FleetBook::ReportsByNode* reports = fleet.book.ReportsFor(memory.served_name); reports != nullptr) {
     for (const auto& [name, said] : *reports) {
       const KnownNode& node = *fleet.book.Find(name);

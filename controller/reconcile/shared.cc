@@ -36,6 +36,12 @@ const Result<api::ServingFleet>& Shared::ObjectOf(const std::string& fleet) {
   return *memory.object;
 }
 
+const std::string& Shared::WhyUnreachable(const std::string& fleet) {
+  FleetMemory& memory = FleetOf(fleet);
+  if (!memory.unreachable) memory.unreachable = deps.fleet.ProgressOf(fleet).unreachable;
+  return *memory.unreachable;
+}
+
 void Shared::QueueAll(const std::set<api::Key>& keys) const {
   for (const api::Key& key : keys) deps.queue(key, Duration(0));
 }

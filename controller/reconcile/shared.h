@@ -103,7 +103,9 @@ struct FleetMemory {
   explicit FleetMemory(Duration reconnect_grace) : book(reconnect_grace) {}
 
   std::optional<Result<api::ServingFleet>> object{};  // Result of the last read; NotFound if it does not exist.
-  std::string object_seen{};        // Uid and generation of the object for which all Models were last scheduled.
+  std::string object_seen{};  // Uid and generation of the object for which all Models were last scheduled.
+  // Progress::unreachable for which all Models were last scheduled; nullopt: not known yet.
+  std::optional<std::string> unreachable{};
   std::set<std::string> awaited{};  // Nodes started before this controller that have not reported yet.
   FleetBook book;
   bool nodes_were_read = false;
@@ -137,6 +139,8 @@ struct Shared {
   Result<api::ServingFleet> ReadFleet(const std::string& fleet) const;
   // Reads the new reports of the nodes.
   void ReadNodes(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos);
+  // Returns FleetMemory::unreachable; asks the fleet if it is not known yet.
+  const std::string& WhyUnreachable(const std::string& fleet);
   void SetRecipients(const api::Key& key, ModelMemory& memory, std::set<std::string> nodes);
   void QueueAll(const std::set<api::Key>& keys) const;
   void RecordEvents(const std::vector<Event>& events) const;

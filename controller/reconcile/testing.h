@@ -133,10 +133,12 @@ class FakeFleet final : public fleet::Fleet {
     for (const auto& [_, info] : nodes) all.push_back(info);
     return all;
   }
+  fleet::Progress ProgressOf(const std::string&) const override { return progress; }
   std::vector<std::string> Fleets() const override { return {kFleet}; }
   Status Remove(const std::string& fleet) override { return Scale(fleet, 0, {}); }
 
   std::function<void()> on_change;
+  fleet::Progress progress;
   Status starting;
   int not_created = 0;  // Wanted nodes that do not exist yet, like pods above a quota.
   int surplus = 0;      // Nodes that exist although they are not wanted, like the new pod during an update of the pods.

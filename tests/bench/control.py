@@ -3,7 +3,7 @@ writes the same objects.
 
 etcd, kube-apiserver and kube-controller-manager are real, and so are the tokens of the pods and TLS. The pods stay Pending, and one
 process simulates their nodes: each has a stream, immediately holds the versions that it should hold, and reports about once a
-second, as a real node does. All programs share the processors. docs/performance.md has the details.
+second, as a real node does. The endpoints of the Services are simulated, too. All programs share the processors. docs/performance.md has the details.
 """
 
 import argparse
@@ -148,6 +148,18 @@ def pods_of(client):
             return pods
 
 
+def make_endpoints(client, fleets):
+    """Writes an EndpointSlice with a ready endpoint for each fleet, as Kubernetes does. Otherwise no address would answer, and no Model
+    would be Ready."""
+    for i in range(fleets):
+        service = client.get(f"/api/v1/namespaces/default/services/longshore-f{i}")["metadata"]
+        client.request("POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", {
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "ports": [],
+            "metadata": {"name": service["name"], "labels": service["labels"], "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Service", "name": service["name"], "uid": service["uid"]}]},
+            "endpoints": [{"addresses": [f"10.0.{i // 256}.{i % 256}"], "conditions": {"ready": True}}]})
+
+
 def logins(control_plane, pods, file):
     """Writes the token of each pod to `file`, requested as kubelet does."""
     def login(pod, client):
@@ -238,6 +250,7 @@ def measure(options, fleets):
             apply_fleets(control_plane, fleets, nodes)
             wait_for(lambda: len(pods_of(client)) == nodes, "pods", 600, 1)
             pods = pods_of(client)
+            make_endpoints(client, fleets)
             logins(control_plane, pods, folder / "logins")
             before = controller.usage.resident()
             with fake_nodes(controller, folder / "logins") as (ask, fake):

@@ -47,10 +47,9 @@ class QuickStart:
         return printed
 
     def predict(self):
-        """The answer of the fleet's Service, called from the cluster's network."""
-        # The Model is Ready shortly before the last node answers for it.
+        """The answer of the fleet's Service, called once from the cluster's network: a Model that is Ready answers."""
         return json.loads(self._run(self.target.command_inside(
-            ["curl", "--silent", "--fail", "--retry", "10", "--retry-all-errors", "--max-time", str(CALL_MAX_S), "-d", json.dumps(BODY),
+            ["curl", "--silent", "--fail", "--max-time", str(CALL_MAX_S), "-d", json.dumps(BODY),
              f"http://longshore-cpu.{NAMESPACE}.svc.cluster.local:8501/v1/models/half-plus-two:predict"])))
 
     def remove(self):

@@ -16,7 +16,7 @@ RIGHTS = {
     "apps/deployments": APPLY | {"get", "delete"}, "apps/deployments/scale": {"patch"},
     "/services": APPLY, "/serviceaccounts": APPLY, "/configmaps": {"create", "patch"},
     "policy/poddisruptionbudgets": APPLY, "networking.k8s.io/networkpolicies": APPLY,
-    "/pods": {"list", "watch", "patch"}, "/events": {"create", "patch"},
+    "/pods": {"list", "watch", "patch"}, "/events": {"create", "patch"}, "discovery.k8s.io/endpointslices": {"list", "watch"},
 }
 LEASES = {"coordination.k8s.io/leases": {"create"}}
 # Rights that Kubernetes gives to every account.

@@ -85,8 +85,11 @@ void DescribeReady(Draft& draft) {
   const int64_t stable = draft.status().stable_version;
   const size_t ready = stable == 0 ? 0 : draft.Answering(stable).size();
   if (ready > 0) {
-    return SetCondition(draft, "Ready", "True", "Serving",
-                        fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes()));
+    const std::string message =
+        fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes());
+    const std::string& unreachable = draft.observed().unreachable;
+    if (unreachable.empty()) return SetCondition(draft, "Ready", "True", "Serving", message);
+    return SetCondition(draft, "Ready", "False", "NotReachable", fmt::format("{}; {}", message, unreachable));
   }
   if (draft.NodesCount() == 0)
     return SetCondition(draft, "Ready", "False", "NoNodes", fmt::format("fleet {} has no nodes", draft.spec().fleet));

@@ -1,6 +1,7 @@
 #include "controller/fleet/pods/pod_fleet.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "common/base/sha256.h"
 #include "common/json/path.h"
 #include "common/os/log.h"
+#include "controller/fleet/pods/endpoints.h"
 #include "controller/fleet/pods/pod.h"
 #include "controller/kube/cache.h"
 #include "controller/kube/reflector.h"
@@ -19,18 +21,23 @@ namespace {
 
 // Maximum number of conflicts in one call of Scale: the controllers of Kubernetes may write several times in a row.
 constexpr int kConflictsMax = 10;
+// How long an address may still refuse connections after its Service got its first ready pod: kube-proxy applies
+// changes at most once per second by default, and learns of them a moment late.
+constexpr std::chrono::milliseconds kProxyDelay = std::chrono::milliseconds(1200);
 
 // The parts of a Kubernetes object of a fleet that show whether the object is as this controller wants it.
 struct Child {
   std::string fleet{};
   std::string uid{};
-  std::string version{};  // resourceVersion.
-  std::string content{};  // Digest of the fields that this controller sets.
-  // The next four are set only for a Deployment.
+  std::string owner_uid{};  // The uid of the ServingFleet that owns it.
+  std::string version{};    // resourceVersion.
+  std::string content{};    // Digest of the fields that this controller sets.
+  // The others are set only for a Deployment.
   std::string inputs{};
   std::string form{};
   int replicas = 0;
-  std::string pod_error{};  // Why the Deployment's pods cannot be created.
+  std::string pod_error{};   // Why the Deployment's pods cannot be created.
+  std::string unfinished{};  // Why its pods are not yet as its spec wants them.
 };
 
 struct ChildKind {
@@ -52,14 +59,36 @@ std::string FleetNamedIn(const Json& json) {
   return TextAt(json, {"metadata", "namespace"}) + "/" + name;
 }
 
+int64_t NumberAt(const Json& json, std::initializer_list<std::string_view> path) {
+  const Json& value = At(json, path);
+  return value.is_number_integer() ? value.get<int64_t>() : 0;
+}
+
+// Returns why the pods of the Deployment are not yet as its spec wants them; "" if they are. These are the rules of
+// `kubectl rollout status`, but a pod need not have been ready for minReadySeconds.
+std::string WhyUnfinished(const Json& deployment) {
+  const Json& status = At(deployment, {"status"});
+  if (NumberAt(status, {"observedGeneration"}) < NumberAt(deployment, {"metadata", "generation"}))
+    return "Kubernetes has not processed the Deployment yet";
+  const int64_t wanted = NumberAt(deployment, {"spec", "replicas"});
+  const int64_t updated = NumberAt(status, {"updatedReplicas"});
+  const int64_t all = NumberAt(status, {"replicas"});
+  if (updated < wanted || updated < all)
+    return fmt::format("{} of {} pods are of the newest spec", updated, std::max(wanted, all));
+  const int64_t ready = NumberAt(status, {"readyReplicas"});
+  return ready < wanted ? fmt::format("{} of {} pods are ready for clients", ready, wanted) : "";
+}
+
 Result<Child> ChildFrom(const Json& json) {
   Child child{.fleet = FleetNamedIn(json), .uid = TextAt(json, {"metadata", "uid"})};
+  child.owner_uid = TextAt(json, {"metadata", "ownerReferences", "0", "uid"});
   child.version = TextAt(json, {"metadata", "resourceVersion"});
   child.inputs = TextAt(json, {"metadata", "annotations", kInputsAnnotation});
   child.form = TextAt(json, {"metadata", "annotations", kFormAnnotation});
   Json spec = At(json, {"spec"});
   if (const Json replicas = At(spec, {"replicas"}); replicas.is_number_integer()) {
     child.replicas = replicas;
+    child.unfinished = WhyUnfinished(json);
     spec.erase("replicas");  // Another field manager sets the replicas.
   }
   for (const Json& condition : At(json, {"status", "conditions"})) {
@@ -76,6 +105,11 @@ std::string DeploymentPath(const std::string& fleet) {
   const size_t slash = fleet.find('/');
   return fmt::format("/apis/apps/v1/namespaces/{}/deployments/{}", fleet.substr(0, slash),
                      ChildName(fleet.substr(slash + 1)));
+}
+
+std::string PathIn(const std::string& namespace_, const std::string& root, const char* plural) {
+  return namespace_.empty() ? fmt::format("{}/{}", root, plural)
+                            : fmt::format("{}/namespaces/{}/{}", root, namespace_, plural);
 }
 
 std::string CollectionPath(const ChildKind& kind, const std::string& namespace_) {
@@ -108,10 +142,14 @@ class KubePodFleet final : public PodFleet {
         settings_(options.settings) {}
 
   Status Start();
+  void MakeMirrors(size_t index);
+  Status StartMirrors(size_t index, const std::string& namespace_);
+  Status WaitForLists();
   Result<Addresses> Ensure(const api::ServingFleet& fleet) override;
   Status Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) override;
   int Wanted(const std::string& fleet) const override;
   std::vector<NodeInfo> Nodes(const std::string& fleet) const override;
+  Progress ProgressOf(const std::string& fleet) const override;
   std::vector<std::string> Fleets() const override;
   Status Remove(const std::string& fleet) override;
   void UseAuthority(const std::string& certificate) override;
@@ -124,7 +162,7 @@ class KubePodFleet final : public PodFleet {
   };
 
   template <typename Value>
-  Status Mirror(const std::string& path, Mirrored<Value>* mirrored) const;
+  Status Mirror(const std::string& path, const char* more_labels, Mirrored<Value>* mirrored) const;
   std::optional<Child> ChildAt(const std::string& kind, const std::string& fleet, const std::string& name) const;
   std::optional<Child> DeploymentOfFleet(const std::string& fleet) const;
   Status ApplyWhereNeeded(const Json& object);
@@ -138,7 +176,8 @@ class KubePodFleet final : public PodFleet {
   Status RankPods(const std::string& fleet, int nodes, std::vector<std::string> leave_first);
   Result<Addresses> EnsureNow(const api::ServingFleet& fleet, const PodSettings& settings);
   void OnChildChange(const std::string& fleet);
-  void OnPodChange(const std::string& fleet, const kube::Name& name);
+  void OnPodChange(const std::string& fleet, const kube::Name& name, bool exists);
+  void OnSliceChange(const EndpointSlice& slice, const kube::Name& name, bool exists);
 
   const kube::Cluster cluster_;
   const PodFleetOptions options_;
@@ -153,21 +192,24 @@ class KubePodFleet final : public PodFleet {
 
   std::unique_ptr<kube::Api> api_;
   mutable std::mutex mutex_;
-  // The number of changes of children, by fleet. Guarded by the mutex, as are the next four.
+  // The number of changes of children, by fleet. Guarded by the mutex, as are the next six.
   std::map<std::string, uint64_t> changes_;
   std::map<std::string, Ensured> ensured_;                 // The key is the fleet.
   std::map<std::string, std::set<kube::Name>> pod_names_;  // The key is the fleet.
   std::map<std::string, Applied> applied_;                 // The key is the path of the object.
   PodSettings settings_;
+  ReadySlices ready_slices_;
+  bool started_ = false;  // Whether all objects have been listed.
   // For each kind one mirror per watched namespace. Constant after Start.
   std::map<std::string, std::vector<std::unique_ptr<Mirrored<Child>>>> children_;
   std::vector<std::unique_ptr<Mirrored<Pod>>> pods_;
+  std::vector<std::unique_ptr<Mirrored<EndpointSlice>>> slices_;
 };
 
 template <typename Value>
-Status KubePodFleet::Mirror(const std::string& path, Mirrored<Value>* mirrored) const {
+Status KubePodFleet::Mirror(const std::string& path, const char* more_labels, Mirrored<Value>* mirrored) const {
   ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, options_.api, clock_));
-  const std::string own_label = fmt::format("{}={}", kManagedByLabel, kManager);
+  const std::string own_label = fmt::format("{}={}{}", kManagedByLabel, kManager, more_labels);
   mirrored->reflector = std::make_unique<kube::Reflector>(
       std::move(api), kube::Collection{.path = path, .label_selector = own_label}, clock_, mirrored->cache);
   return {};
@@ -176,22 +218,41 @@ Status KubePodFleet::Mirror(const std::string& path, Mirrored<Value>* mirrored) 
 Status KubePodFleet::Start() {
   ASSIGN_OR_RETURN(api_, kube::Api::Make(cluster_, options_.api, clock_));
   const std::vector<std::string> all = {""};
-  for (const std::string& namespace_ : options_.namespaces.empty() ? all : options_.namespaces) {
-    for (const ChildKind& kind : kChildKinds) {
-      auto& mirrored = children_[kind.kind].emplace_back(
-          std::make_unique<Mirrored<Child>>(ChildFrom, [this](const kube::Name&, const Result<Child>& child) {
-            if (child) OnChildChange(child->fleet);
-          }));
-      RETURN_IF_ERROR(Mirror(CollectionPath(kind, namespace_), mirrored.get()));
-    }
-    auto& pods = pods_.emplace_back(
-        std::make_unique<Mirrored<Pod>>(PodFrom, [this](const kube::Name& name, const Result<Pod>& pod) {
-          if (pod) OnPodChange(pod->fleet, name);
+  const std::vector<std::string>& namespaces = options_.namespaces.empty() ? all : options_.namespaces;
+  // The lists of mirrors are complete before the first mirror starts, because its thread reads them.
+  for (size_t i = 0; i < namespaces.size(); ++i) MakeMirrors(i);
+  for (size_t i = 0; i < namespaces.size(); ++i) RETURN_IF_ERROR(StartMirrors(i, namespaces[i]));
+  return WaitForLists();
+}
+
+// Makes the mirrors of the namespace with this index.
+void KubePodFleet::MakeMirrors(size_t index) {
+  for (const ChildKind& kind : kChildKinds) {
+    children_[kind.kind].push_back(
+        std::make_unique<Mirrored<Child>>(ChildFrom, [this](const kube::Name&, const Result<Child>& child) {
+          if (child) OnChildChange(child->fleet);
         }));
-    const std::string path =
-        namespace_.empty() ? "/api/v1/pods" : fmt::format("/api/v1/namespaces/{}/pods", namespace_);
-    RETURN_IF_ERROR(Mirror(path, pods.get()));
   }
+  pods_.push_back(
+      std::make_unique<Mirrored<Pod>>(PodFrom, [this, index](const kube::Name& name, const Result<Pod>& pod) {
+        if (pod) OnPodChange(pod->fleet, name, pods_[index]->cache.Get(name).has_value());
+      }));
+  slices_.push_back(std::make_unique<Mirrored<EndpointSlice>>(
+      EndpointSliceFrom, [this, index](const kube::Name& name, const Result<EndpointSlice>& slice) {
+        if (slice) OnSliceChange(*slice, name, slices_[index]->cache.Get(name).has_value());
+      }));
+}
+
+Status KubePodFleet::StartMirrors(size_t index, const std::string& namespace_) {
+  for (const ChildKind& kind : kChildKinds) {
+    RETURN_IF_ERROR(Mirror(CollectionPath(kind, namespace_), "", children_[kind.kind][index].get()));
+  }
+  RETURN_IF_ERROR(Mirror(PathIn(namespace_, "/api/v1", "pods"), "", pods_[index].get()));
+  return Mirror(PathIn(namespace_, "/apis/discovery.k8s.io/v1", "endpointslices"), ",!service.kubernetes.io/headless",
+                slices_[index].get());
+}
+
+Status KubePodFleet::WaitForLists() {
   for (const auto& [kind, mirrors] : children_) {
     for (const auto& mirrored : mirrors) {
       const Status complete = mirrored->cache.WaitUntilComplete(options_.first_list_max);
@@ -199,6 +260,12 @@ Status KubePodFleet::Start() {
     }
   }
   for (const auto& mirrored : pods_) RETURN_IF_ERROR(mirrored->cache.WaitUntilComplete(options_.first_list_max));
+  for (const auto& mirrored : slices_) {
+    const Status complete = mirrored->cache.WaitUntilComplete(options_.first_list_max);
+    if (!complete) return Prefixed(complete.error(), "EndpointSlice");
+  }
+  const std::lock_guard lock(mutex_);
+  started_ = true;
   return {};
 }
 
@@ -210,8 +277,7 @@ void KubePodFleet::OnChildChange(const std::string& fleet) {
   on_change_(fleet);
 }
 
-void KubePodFleet::OnPodChange(const std::string& fleet, const kube::Name& name) {
-  const bool exists = PodAt(name).has_value();
+void KubePodFleet::OnPodChange(const std::string& fleet, const kube::Name& name, bool exists) {
   {
     const std::lock_guard lock(mutex_);
     std::set<kube::Name>& names = pod_names_[fleet];
@@ -220,6 +286,32 @@ void KubePodFleet::OnPodChange(const std::string& fleet, const kube::Name& name)
     if (names.empty()) pod_names_.erase(fleet);
   }
   on_change_(fleet);
+}
+
+// How long the endpoints of the first list have been ready is unknown. They count as old ones: otherwise a controller
+// that starts would report that no fleet can be reached.
+void KubePodFleet::OnSliceChange(const EndpointSlice& slice, const kube::Name& name, bool exists) {
+  {
+    const std::lock_guard lock(mutex_);
+    const MonotonicPoint now = clock_.Now();
+    if (exists) ready_slices_.Update(name, slice, started_ ? now : now - kProxyDelay);
+    if (!exists) ready_slices_.Remove(name, slice.fleet);
+  }
+  on_change_(slice.fleet);
+}
+
+Progress KubePodFleet::ProgressOf(const std::string& fleet) const {
+  Progress progress;
+  if (const auto deployment = DeploymentOfFleet(fleet)) progress.unfinished = deployment->unfinished;
+  const std::string name = ChildName(fleet.substr(fleet.find('/') + 1));
+  const auto service = ChildAt("Service", fleet, name);
+  const std::lock_guard lock(mutex_);
+  const auto since = service ? ready_slices_.Since(fleet, service->uid) : std::nullopt;
+  const Duration left = since ? *since + kProxyDelay - clock_.Now() : Duration(0);
+  if (!since || left > Duration(0))
+    progress.unreachable = fmt::format("Service {} has not had a ready pod for {} ms yet", name, kProxyDelay.count());
+  if (left > Duration(0)) progress.check_again_in = left;
+  return progress;
 }
 
 std::optional<Child> KubePodFleet::ChildAt(const std::string& kind, const std::string& fleet,
@@ -285,8 +377,8 @@ Result<Addresses> KubePodFleet::Ensure(const api::ServingFleet& fleet) {
   const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
   const PodSettings settings = Settings();
   Ensured now;
-  now.inputs = fmt::format("{} {} {} {} {} {}", fleet.metadata.uid, fleet.metadata.generation, fleet.status.image,
-                           settings.image, settings.controller, settings.ca);
+  now.inputs = fmt::format("{} {} {} {} {} {} {}", fleet.metadata.uid, fleet.metadata.generation, fleet.status.image,
+                           fleet.status.image_from_spec, settings.image, settings.controller, settings.ca);
   {
     const std::lock_guard lock(mutex_);
     now.changes = changes_[name];
@@ -302,8 +394,8 @@ Result<Addresses> KubePodFleet::EnsureNow(const api::ServingFleet& fleet, const 
   const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
   api::ServingFleet with_image = fleet;
   std::string& image = with_image.status.image;
+  if (image.empty() || fleet.status.image_from_spec) image = settings.image;
   if (!fleet.spec.pods.image.empty()) image = fleet.spec.pods.image;
-  if (image.empty()) image = settings.image;
   for (const Json& object : SupportingObjectsOf(with_image, settings)) RETURN_IF_ERROR(ApplyWhereNeeded(object));
   const Json deployment = DeploymentOf(with_image, settings);
   const auto current = DeploymentOfFleet(name);
@@ -377,7 +469,10 @@ Status KubePodFleet::ReadDeployment(const std::string& fleet) {
   return {};
 }
 
+// Leaves out pods of a deleted fleet of the same name. Its Deployment, which now belongs to the new fleet, replaces
+// them. Until then they serve clients by themselves, because nodes of two fleets do not forward requests to each other.
 std::vector<Pod> KubePodFleet::PodsOf(const std::string& fleet) const {
+  const auto deployment = DeploymentOfFleet(fleet);
   std::set<kube::Name> names;
   {
     const std::lock_guard lock(mutex_);
@@ -385,7 +480,10 @@ std::vector<Pod> KubePodFleet::PodsOf(const std::string& fleet) const {
   }
   std::vector<Pod> pods;
   for (const kube::Name& name : names) {
-    if (auto pod = PodAt(name); pod && pod->fleet == fleet) pods.push_back(std::move(*pod));
+    auto pod = PodAt(name);
+    if (!pod || pod->fleet != fleet) continue;
+    const bool is_of_another = deployment && !pod->fleet_uid.empty() && pod->fleet_uid != deployment->owner_uid;
+    if (!is_of_another) pods.push_back(std::move(*pod));
   }
   return pods;
 }

@@ -47,13 +47,13 @@ class PodFleetTest : public ::testing::Test {
     fleet_.metadata.uid = object.at("metadata").at("uid");
   }
 
-  void Start(const std::string& image) {
+  void Start(const std::string& image, const MonotonicClock& clock = kClock) {
     pods_.reset();
     PodFleetOptions options;
     options.settings = {
         .image = image, .controller = "dns:///nodes.longshore.svc:8610", .lease = "longshore/lease", .ca = "CA\n"};
     options.namespaces = {namespace_};
-    pods_ = StartPodFleet(kube::ClusterForTests(), options, kClock, [this](const std::string& fleet) {
+    pods_ = StartPodFleet(kube::ClusterForTests(), options, clock, [this](const std::string& fleet) {
               const std::lock_guard lock(mutex_);
               ++changes_[fleet];
               changed_.notify_all();
@@ -64,6 +64,7 @@ class PodFleetTest : public ::testing::Test {
     const auto ensured = pods_->Ensure(fleet_);
     ASSERT_TRUE(ensured) << ensured.error().message;
     fleet_.status.image = ensured->pod_image;
+    fleet_.status.image_from_spec = !fleet_.spec.pods.image.empty();
     ASSERT_TRUE(WaitUntil([&] { return std::ranges::count(pods_->Fleets(), Name()) == 1; }));
   }
   Json Send(const std::string& method, const std::string& path, const Json& body = {},
@@ -81,6 +82,24 @@ class PodFleetTest : public ::testing::Test {
                                                        {"poddisruptionbudgets", "/apis/policy/v1"}};
     const auto group = groups.find(what.substr(0, what.find('/')));
     return fmt::format("{}/namespaces/{}/{}", group == groups.end() ? "/api/v1" : group->second, namespace_, what);
+  }
+  std::string ImageOfPods() {
+    return Get("deployments/longshore-cpu")["spec"]["template"]["spec"]["containers"][0]["image"];
+  }
+  // Does what a scheduler and a kubelet do until the pod is ready. Kubernetes gives a Service only pods of a known
+  // machine.
+  void MakeReady(const std::string& pod, const std::string& ip) {
+    Send("POST", "/api/v1/nodes", {{"kind", "Node"}, {"apiVersion", "v1"}, {"metadata", {{"name", namespace_}}}});
+    Send("POST", PathIn("pods/" + pod + "/binding"),
+         {{"kind", "Binding"},
+          {"apiVersion", "v1"},
+          {"metadata", {{"name", pod}}},
+          {"target", {{"kind", "Node"}, {"name", namespace_}}}});
+    Patch("pods/" + pod + "/status", {{"status",
+                                       {{"phase", "Running"},
+                                        {"podIP", ip},
+                                        {"podIPs", Json::array({{{"ip", ip}}})},
+                                        {"conditions", Json::array({{{"type", "Ready"}, {"status", "True"}}})}}}});
   }
   void Patch(const std::string& what, const Json& patch) { Send("PATCH", PathIn(what), patch, kube::kMergePatch); }
   // Returns the fleet's objects without their status and without metadata that the server sets.
@@ -118,6 +137,7 @@ class PodFleetTest : public ::testing::Test {
   }
 
   const SystemClock wall_;
+  FakeMonotonicClock stopped_clock_;
   const std::string namespace_ = NameOfTest();
   std::unique_ptr<kube::Api> api_ = kube::ConnectForTests(kClock);
   api::ServingFleet fleet_;
@@ -178,6 +198,54 @@ TEST_F(PodFleetTest, ANewImageOfTheFleetChangesOnlyItsPods) {
   for (const auto& [what, object] : after) EXPECT_EQ(object, before.at(what)) << what;
 }
 
+TEST_F(PodFleetTest, WithoutAnImageInItsSpecAFleetReturnsToTheDefaultImage) {
+  Ensure();
+  fleet_.spec.pods.image = "registry.example/no-such-image:1";
+  ++fleet_.metadata.generation;
+  Ensure();
+  ASSERT_EQ(ImageOfPods(), "registry.example/no-such-image:1");
+  fleet_.spec.pods.image.clear();
+  ++fleet_.metadata.generation;
+  Ensure();
+  EXPECT_EQ(ImageOfPods(), "longshore/node:1");
+  Start("longshore/node:2");
+  Ensure();
+  EXPECT_EQ(ImageOfPods(), "longshore/node:1") << "a new controller restarts no pods";
+}
+
+TEST_F(PodFleetTest, ItsAddressAnswersAMomentAfterItsServiceHasAReadyPod) {
+  Start("longshore/node:1", stopped_clock_);
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
+  EXPECT_THAT(pods_->ProgressOf(Name()).unreachable, HasSubstr("Service longshore-cpu has not had a ready pod"));
+  EXPECT_FALSE(pods_->ProgressOf(Name()).check_again_in) << "it waits for a call of OnChange";
+  MakeReady(Staying()[0], "10.1.2.3");
+  ASSERT_TRUE(WaitUntil([&] { return pods_->ProgressOf(Name()).check_again_in.has_value(); }));
+  EXPECT_NE(pods_->ProgressOf(Name()).unreachable, "") << "kube-proxy may not know the pod yet";
+  stopped_clock_.Advance(*pods_->ProgressOf(Name()).check_again_in);
+  EXPECT_EQ(pods_->ProgressOf(Name()).unreachable, "");
+  EXPECT_FALSE(pods_->ProgressOf(Name()).check_again_in);
+  Start("longshore/node:1", stopped_clock_);
+  EXPECT_EQ(pods_->ProgressOf(Name()).unreachable, "") << "for a new controller, the pod is not new";
+  Send("DELETE", PathIn("services/longshore-cpu"));
+  EXPECT_TRUE(WaitUntil([&] { return pods_->ProgressOf(Name()).unreachable != ""; }));
+}
+
+TEST_F(PodFleetTest, ItsPodsAreUnfinishedUntilTheyAreThoseOfTheSpec) {
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
+  EXPECT_NE(pods_->ProgressOf(Name()).unfinished, "") << "Kubernetes has not processed the number of pods";
+  ASSERT_TRUE(WaitUntil([&] { return pods_->ProgressOf(Name()).unfinished == "0 of 1 pods are ready for clients"; }));
+  MakeReady(Staying()[0], "10.1.2.4");
+  ASSERT_TRUE(WaitUntil([&] { return pods_->ProgressOf(Name()).unfinished.empty(); }));
+  fleet_.spec.pods.image = "registry.example/node:3";
+  ++fleet_.metadata.generation;
+  Ensure();
+  EXPECT_NE(pods_->ProgressOf(Name()).unfinished, "") << "Kubernetes has not processed the new image";
+  EXPECT_TRUE(WaitUntil([&] { return pods_->ProgressOf(Name()).unfinished == "1 of 2 pods are of the newest spec"; }));
+}
+
 TEST_F(PodFleetTest, AFleetThatIsCreatedAgainUnderItsNameGetsNewNodes) {
   Ensure();
   ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
@@ -190,11 +258,10 @@ TEST_F(PodFleetTest, AFleetThatIsCreatedAgainUnderItsNameGetsNewNodes) {
   }
   MakeFleet();
   Ensure();
-  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 2; })) << "a new pod replaces that of the first fleet";
-  for (const std::string& node : Staying()) {
-    const Json labels = Get("pods/" + node).at("metadata").at("labels");
-    EXPECT_EQ(labels.at(kFleetUidLabel) == fleet_.metadata.uid, node != of_the_first) << node;
-  }
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1 && Staying()[0] != of_the_first; }))
+      << "a new pod replaces that of the first fleet, which is not a node of this fleet";
+  const Json labels = Get("pods/" + Staying()[0]).at("metadata").at("labels");
+  EXPECT_EQ(labels.at(kFleetUidLabel), fleet_.metadata.uid);
 }
 
 TEST_F(PodFleetTest, ADeploymentOfAnotherFormWithTheSameInputsIsNotChanged) {
