@@ -75,8 +75,7 @@ Result<api::Model> ModelInManifest(const Options& options) {
     const bool is_elsewhere = !options.namespace_.empty() && object.metadata.namespace_ != options.namespace_;
     if (is_elsewhere || (!wanted.model.empty() && object.metadata.name != wanted.model)) continue;
     if (found)
-      return InvalidArgument("{} has several Models: choose one of {} with --model", files,
-                             fmt::join(names, ", "));
+      return InvalidArgument("{} has several Models: choose one of {} with --model", files, fmt::join(names, ", "));
     found = api::Model{.metadata = object.metadata, .spec = std::get<api::ModelSpec>(object.spec), .status = {}};
   }
   if (found) return *found;

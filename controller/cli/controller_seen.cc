@@ -5,8 +5,8 @@
 
 #include "controller/api/format.h"
 #include "controller/cli/host_view.h"
-#include "controller/cli/lease.h"
 #include "controller/cli/text/text.h"
+#include "controller/leader/presence.h"
 #include "controller/store/document.h"
 
 namespace longshore::cli {
@@ -36,17 +36,17 @@ std::string LeaseOf(store::Store& store, const std::vector<store::Object>& shown
 }
 
 // Returns nullopt if the Lease does not exist.
-Result<std::optional<LeaseSeen>> ReadLease(kube::Api& api, const std::string& lease) {
+Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::string& lease) {
   const size_t slash = lease.find('/');
   const auto answer = api.Send({.target = fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
                                                       lease.substr(0, slash), lease.substr(slash + 1))});
   if (!answer && answer.error().code == Code::kNotFound) return std::nullopt;
   if (!answer) return tl::make_unexpected(answer.error());
   ASSIGN_OR_RETURN(const Json json, ParseJson(*answer));
-  return LeaseFrom(json).map([](const LeaseSeen& seen) { return std::optional(seen); });
+  return leader::LeaseSeenFrom(json).map([](const leader::LeaseSeen& seen) { return std::optional(seen); });
 }
 
-std::string AbsentNote(const std::string& name, const std::optional<LeaseSeen>& lease, TimePoint now) {
+std::string AbsentNote(const std::string& name, const std::optional<leader::LeaseSeen>& lease, TimePoint now) {
   if (!lease) return fmt::format("no controller is running: its Lease {} does not exist\n", name);
   if (lease->renewed_at == TimePoint{})
     return fmt::format("no controller is running: none has held its Lease {}\n", name);
@@ -55,7 +55,7 @@ std::string AbsentNote(const std::string& name, const std::optional<LeaseSeen>& 
 }
 
 Result<ControllerSeen> SeeLease(kube::Api& api, const std::string& name, const Clock& clock) {
-  for (LeaseJudge judge;; std::this_thread::sleep_for(kLeaseInterval)) {
+  for (leader::Presence presence;; std::this_thread::sleep_for(kLeaseInterval)) {
     const auto lease = ReadLease(api, name);
     if (!lease && lease.error().code == Code::kPermissionDenied) {
       return ControllerSeen{.note = fmt::format("it is not known whether a controller is running, because you may not "
@@ -63,10 +63,10 @@ Result<ControllerSeen> SeeLease(kube::Api& api, const std::string& name, const C
                                                 name)};
     }
     if (!lease) return tl::make_unexpected(lease.error());
-    switch (judge.Saw(*lease, clock.Now())) {
-      case Life::kRunning: return ControllerSeen{};
-      case Life::kAbsent: return ControllerSeen{true, AbsentNote(name, *lease, clock.Now())};
-      case Life::kNotKnownYet: break;
+    switch (presence.Saw(*lease, clock.Now())) {
+      case leader::Life::kRunning: return ControllerSeen{};
+      case leader::Life::kAbsent: return ControllerSeen{true, AbsentNote(name, *lease, clock.Now())};
+      case leader::Life::kNotKnownYet: break;
     }
   }
 }

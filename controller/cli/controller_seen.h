@@ -17,7 +17,7 @@ struct ControllerSeen {
 };
 
 // On a host, reads the lock of the controller. On a cluster, reads the Lease that the fleets of `shown` name, or the
-// fleets of its Models; waits up to LeaseJudge::kPatience if the Lease seems to have expired.
+// fleets of its Models; waits up to leader::Presence::kPatience if the Lease seems to have expired.
 Result<ControllerSeen> SeeController(const Place& place, const std::vector<store::Object>& shown, const Clock& clock);
 
 }  // namespace longshore::cli

@@ -10,7 +10,7 @@
 #include "controller/cli/program.h"
 #include "controller/cli/show.h"
 #include "controller/cli/testing.h"
-#include "controller/cli/watch.h"
+#include "controller/cli/watch/seen.h"
 
 namespace longshore::cli {
 namespace {
@@ -133,12 +133,12 @@ TEST_F(Get, EventsTakesANameOrASelector) {
 }
 
 TEST_F(Get, AWatchPrintsTheChangedRowsOnly) {
-  Seen seen;
+  watch::Seen seen;
   const auto objects = [&] { return place_.store->List(api::kModelKind)->objects; };
   EXPECT_THAT(seen.Update(objects()).changed, SizeIs(2));
   EXPECT_THAT(seen.Update(objects()).changed, IsEmpty());
   Put(api::kModelKind, "words", {{"app", "new"}});
-  const Seen::Difference changed = seen.Update(objects());
+  const watch::Seen::Difference changed = seen.Update(objects());
   ASSERT_THAT(changed.changed, SizeIs(1));
   EXPECT_EQ(changed.changed[0].metadata.name, "words");
   ASSERT_TRUE(place_.store->Delete({api::kModelKind, "default", "words"}, changed.changed[0].metadata.uid));

@@ -8,8 +8,8 @@
 
 #include "common/base/doubled_wait.h"
 #include "controller/api/format.h"
-#include "controller/cli/changes.h"
 #include "controller/cli/select.h"
+#include "controller/cli/watch/changes.h"
 #include "controller/store/document.h"
 
 namespace longshore::cli {
@@ -157,7 +157,8 @@ class Sent {
 };
 
 // Returns nullopt after the deadline.
-Result<std::optional<api::CommandAnswer>> AwaitAnswer(Sent& sent, Changes& changes, steady_clock::time_point deadline) {
+Result<std::optional<api::CommandAnswer>> AwaitAnswer(Sent& sent, watch::Changes& changes,
+                                                      steady_clock::time_point deadline) {
   for (int lost = 0;;) {
     ASSIGN_OR_RETURN(const Sent::Seen seen, sent.Look());
     if (seen.answer) return seen.answer;
@@ -178,7 +179,8 @@ Result<api::CommandAnswer> SendCommand(store::Store& store, const api::Key& key,
                                        const Clock& clock, milliseconds patience) {
   const auto deadline = steady_clock::now() + patience;
   Sent sent(store, key, request, clock.Now());
-  ASSIGN_OR_RETURN(const auto changes, Changes::Watch(store, [&](const api::Key& changed) { return changed == key; }));
+  ASSIGN_OR_RETURN(const auto changes,
+                   watch::Changes::Watch(store, [&](const api::Key& changed) { return changed == key; }));
   RETURN_IF_ERROR(sent.Put(deadline));
   ASSIGN_OR_RETURN(const std::optional<api::CommandAnswer> answer, AwaitAnswer(sent, *changes, deadline));
   if (answer) return *answer;

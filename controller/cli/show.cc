@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "controller/api/format.h"
-#include "controller/cli/changes.h"
 #include "controller/cli/controller_seen.h"
 #include "controller/cli/disagreement.h"
 #include "controller/cli/place.h"
@@ -16,7 +15,8 @@
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/json_path.h"
 #include "controller/cli/text/text.h"
-#include "controller/cli/watch.h"
+#include "controller/cli/watch/changes.h"
+#include "controller/cli/watch/seen.h"
 #include "controller/store/document.h"
 
 namespace longshore::cli {
@@ -114,8 +114,9 @@ Status GetOnce(const Options& options, const Place& place, const Clock& clock, s
 }
 
 // Prints the objects that have changed, the first time with the headers of the table.
-Status PrintChanges(const Options& options, const Selected& selected, Seen& seen, TimePoint now, std::ostream& out) {
-  const Seen::Difference difference = seen.Update(selected.listing.objects);
+Status PrintChanges(const Options& options, const Selected& selected, watch::Seen& seen, TimePoint now,
+                    std::ostream& out) {
+  const watch::Seen::Difference difference = seen.Update(selected.listing.objects);
   for (const api::Key& key : difference.deleted) out << api::ToString(key) << " deleted\n";
   if (difference.changed.empty()) return {};
   ASSIGN_OR_RETURN(const std::string text, IsText(options.output) ? TableOf(options, difference.changed, now)
@@ -128,11 +129,11 @@ Status PrintChanges(const Options& options, const Selected& selected, Seen& seen
 // or the output cannot be written.
 Status GetAndWatch(Options options, const Place& place, const Clock& clock, std::ostream& out) {
   const std::vector<std::string> kinds = KindsOf(options.targets);
-  ASSIGN_OR_RETURN(const auto changes, Changes::Watch(*place.store, [&](const api::Key& key) {
+  ASSIGN_OR_RETURN(const auto changes, watch::Changes::Watch(*place.store, [&](const api::Key& key) {
                      return std::ranges::find(kinds, key.kind) != kinds.end();
                    }));
   const bool redraws = options.is_terminal && IsText(options.output);
-  for (Seen seen; out;) {
+  for (watch::Seen seen; out;) {
     changes->Wait();
     ASSIGN_OR_RETURN(const Selected selected, SelectTargets(options, *place.store));
     if (redraws) {

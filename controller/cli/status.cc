@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "controller/cli/changes.h"
 #include "controller/cli/controller_seen.h"
 #include "controller/cli/host_view.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/standing.h"
+#include "controller/cli/watch/changes.h"
 
 namespace longshore::cli {
 namespace {
@@ -101,7 +101,7 @@ bool IsOver(const Seen& seen) { return !seen.controller.is_absent && seen.standi
 Result<Seen> Wait(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   using std::chrono::steady_clock;
   const auto deadline = steady_clock::now() + options.timeout;
-  ASSIGN_OR_RETURN(const auto changes, Changes::Watch(*place.store, [](const api::Key&) { return true; }));
+  ASSIGN_OR_RETURN(const auto changes, watch::Changes::Watch(*place.store, [](const api::Key&) { return true; }));
   Progress progress(out);
   auto controller_until = steady_clock::now() + kControllerPatience;
   for (;;) {

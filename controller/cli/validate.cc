@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "controller/cli/changes.h"
 #include "controller/cli/select.h"
 #include "controller/cli/send_command.h"
 #include "controller/cli/text/golden_run.h"
+#include "controller/cli/watch/changes.h"
 #include "controller/store/document.h"
 
 namespace longshore::cli {
@@ -28,7 +28,8 @@ Result<api::GoldenRequest> RequestIn(store::Store& store, const api::Key& key, c
 // Returns the request when it has ended, or as it is at the deadline.
 Result<api::GoldenRequest> AwaitRun(store::Store& store, const api::Key& key, const std::string& id,
                                     steady_clock::time_point deadline) {
-  ASSIGN_OR_RETURN(const auto changes, Changes::Watch(store, [&](const api::Key& changed) { return changed == key; }));
+  ASSIGN_OR_RETURN(const auto changes,
+                   watch::Changes::Watch(store, [&](const api::Key& changed) { return changed == key; }));
   while (true) {
     const bool in_time = changes->WaitUntil(deadline);
     ASSIGN_OR_RETURN(const api::GoldenRequest request, RequestIn(store, key, id));

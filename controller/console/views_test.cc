@@ -66,7 +66,7 @@ TEST(ConsoleViews, AStatusOfAnEarlierControllerIsNotTheCurrentState) {
 TEST(ConsoleViews, AModelShowsItsStepsItsSplitAndItsVerdict) {
   const Json json = ModelJson(InTheSecondStep(), {}, kNow);
   EXPECT_EQ(json["rolloutInShort"], "3 -> 4, step 2 of 3 at 25 %");
-  EXPECT_EQ(json["waits"], "The step is held for 30s more.");
+  EXPECT_EQ(json["waits"], "The step lasts at least 30 s more.");
   ASSERT_EQ(json["steps"].size(), 3u);
   EXPECT_EQ(json["steps"][0]["proof"], "Sampled");
   EXPECT_EQ(json["steps"][2]["proof"], "Required");

@@ -191,7 +191,7 @@ std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now, co
 
 std::string FleetsTable(const std::vector<api::ServingFleet>& fleets, const TableStyle& style) {
   if (fleets.empty()) return "No fleets. Apply a manifest: longshore apply -f fleet.yaml\n";
-  std::vector<std::string> header = {"NAMESPACE", "NAME",   "READY", "REASON", "NODES",
+  std::vector<std::string> header = {"NAMESPACE",   "NAME",   "READY", "REASON", "NODES",
                                      "READY-NODES", "WANTED", "WHY",   "GRPC",   "REST"};
   if (style.wide) header.insert(header.end(), {"NODE NAMES", "LABELS"});
   Table table(header);

@@ -1,4 +1,5 @@
-// Whether the controller of a cluster is running. A controller renews its Lease every few seconds.
+// Whether the holder of a Lease is running, for programs that only read the Lease. The holder renews it every few
+// seconds.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,7 @@
 #include "common/base/error.h"
 #include "common/json/json.h"
 
-namespace longshore::cli {
+namespace longshore::leader {
 
 // The fields of a Lease (coordination.k8s.io/v1) that show whether its holder is running.
 struct LeaseSeen {
@@ -18,13 +19,13 @@ struct LeaseSeen {
 };
 
 // Returns DataLoss if the JSON is not a Lease. Fields that are missing keep their defaults.
-Result<LeaseSeen> LeaseFrom(const Json& json);
+Result<LeaseSeen> LeaseSeenFrom(const Json& json);
 
 enum class Life { kNotKnownYet, kRunning, kAbsent };
 
 // Decides from several reads of a Lease whether its holder is running. A renewal that looks old may only show that two
 // clocks differ, so it takes some seconds without a newer renewal until the holder counts as absent.
-class LeaseJudge {
+class Presence {
  public:
   // How long a holder that seems absent may take to renew the Lease, and another one to take it over.
   static constexpr Duration kPatience = std::chrono::seconds(5);
@@ -37,4 +38,4 @@ class LeaseJudge {
   TimePoint first_renewal_{};
 };
 
-}  // namespace longshore::cli
+}  // namespace longshore::leader

@@ -1,10 +1,10 @@
-#include "controller/cli/watch.h"
+#include "controller/cli/watch/seen.h"
 
 #include <utility>
 
 #include "controller/store/document.h"
 
-namespace longshore::cli {
+namespace longshore::cli::watch {
 
 Seen::Difference Seen::Update(const std::vector<store::Object>& objects) {
   Difference difference;
@@ -23,4 +23,4 @@ Seen::Difference Seen::Update(const std::vector<store::Object>& objects) {
   return difference;
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::watch

@@ -1,8 +1,8 @@
-#include "controller/cli/changes.h"
+#include "controller/cli/watch/changes.h"
 
 #include <utility>
 
-namespace longshore::cli {
+namespace longshore::cli::watch {
 
 Result<std::unique_ptr<Changes>> Changes::Watch(store::Store& store, std::function<bool(const api::Key&)> is_watched) {
   auto changes = std::make_unique<Changes>();
@@ -32,4 +32,4 @@ void Changes::Notice() {
   noticed_.notify_all();
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::watch

@@ -7,7 +7,7 @@
 
 #include "controller/store/store.h"
 
-namespace longshore::cli {
+namespace longshore::cli::watch {
 
 // The objects of two successive prints.
 class Seen {
@@ -23,4 +23,4 @@ class Seen {
   std::map<api::Key, std::string> versions_;
 };
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::watch

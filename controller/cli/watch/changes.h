@@ -10,7 +10,7 @@
 #include "common/base/error.h"
 #include "controller/store/store.h"
 
-namespace longshore::cli {
+namespace longshore::cli::watch {
 
 // Wakes up its caller when an object that the caller has selected may have changed. The first wait returns immediately,
 // because every existing object counts as changed.
@@ -31,4 +31,4 @@ class Changes {
   std::unique_ptr<store::Watch> watch_;  // Last, so that it is destroyed before the members that its callback uses.
 };
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::watch

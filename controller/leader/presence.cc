@@ -1,10 +1,10 @@
-#include "controller/cli/lease.h"
+#include "controller/leader/presence.h"
 
 #include "controller/api/units.h"
 
-namespace longshore::cli {
+namespace longshore::leader {
 
-Result<LeaseSeen> LeaseFrom(const Json& json) try {
+Result<LeaseSeen> LeaseSeenFrom(const Json& json) try {
   LeaseSeen lease;
   const Json& spec = json.at("spec");
   lease.holder = spec.value("holderIdentity", "");
@@ -15,7 +15,7 @@ Result<LeaseSeen> LeaseFrom(const Json& json) try {
   return DataLoss("not a valid Lease: {}", error.what());
 }
 
-Life LeaseJudge::Saw(const std::optional<LeaseSeen>& lease, TimePoint now) {
+Life Presence::Saw(const std::optional<LeaseSeen>& lease, TimePoint now) {
   const TimePoint renewal = lease ? lease->renewed_at : TimePoint{};
   if (!begin_) {
     begin_ = now;
@@ -27,4 +27,4 @@ Life LeaseJudge::Saw(const std::optional<LeaseSeen>& lease, TimePoint now) {
   return now - *begin_ >= kPatience ? Life::kAbsent : Life::kNotKnownYet;
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::leader

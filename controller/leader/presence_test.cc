@@ -1,10 +1,10 @@
-#include "controller/cli/lease.h"
+#include "controller/leader/presence.h"
 
 #include <gtest/gtest.h>
 
 #include "controller/api/units.h"
 
-namespace longshore::cli {
+namespace longshore::leader {
 namespace {
 
 using std::chrono::seconds;
@@ -13,59 +13,59 @@ const TimePoint kNow = *api::ParseTime("2026-11-21T14:00:00Z");
 
 LeaseSeen Renewed(TimePoint at) { return {.holder = "controller-0", .duration = seconds(15), .renewed_at = at}; }
 
-TEST(LeaseJudge, SeesARunningHolderInOneRead) {
-  EXPECT_EQ(LeaseJudge().Saw(Renewed(kNow - seconds(14)), kNow), Life::kRunning);
-  EXPECT_EQ(LeaseJudge().Saw(Renewed(kNow + seconds(2)), kNow), Life::kRunning) << "the clocks differ a little";
+TEST(Presence, SeesARunningHolderInOneRead) {
+  EXPECT_EQ(Presence().Saw(Renewed(kNow - seconds(14)), kNow), Life::kRunning);
+  EXPECT_EQ(Presence().Saw(Renewed(kNow + seconds(2)), kNow), Life::kRunning) << "the clocks differ a little";
 }
 
-TEST(LeaseJudge, SeesAnAbsentHolderAfterSomeSeconds) {
-  LeaseJudge judge;
+TEST(Presence, SeesAnAbsentHolderAfterSomeSeconds) {
+  Presence judge;
   const LeaseSeen old = Renewed(kNow - seconds(60));
   EXPECT_EQ(judge.Saw(old, kNow), Life::kNotKnownYet);
   EXPECT_EQ(judge.Saw(old, kNow + seconds(4)), Life::kNotKnownYet);
   EXPECT_EQ(judge.Saw(old, kNow + seconds(5)), Life::kAbsent);
 }
 
-TEST(LeaseJudge, SeesARunningHolderWhoseClockDiffers) {
+TEST(Presence, SeesARunningHolderWhoseClockDiffers) {
   for (const auto offset : {seconds(-3600), seconds(3600)}) {
-    LeaseJudge judge;
+    Presence judge;
     EXPECT_EQ(judge.Saw(Renewed(kNow + offset), kNow), Life::kNotKnownYet);
     EXPECT_EQ(judge.Saw(Renewed(kNow + offset + seconds(2)), kNow + seconds(2)), Life::kRunning);
   }
 }
 
-TEST(LeaseJudge, SeesAnAbsentHolderWhoseClockIsFast) {
-  LeaseJudge judge;
+TEST(Presence, SeesAnAbsentHolderWhoseClockIsFast) {
+  Presence judge;
   const LeaseSeen last = Renewed(kNow + seconds(3600));
   judge.Saw(last, kNow);
   EXPECT_EQ(judge.Saw(last, kNow + seconds(5)), Life::kAbsent);
 }
 
-TEST(LeaseJudge, WaitsForANewHolderOfAReleasedOrMissingLease) {
+TEST(Presence, WaitsForANewHolderOfAReleasedOrMissingLease) {
   for (const bool exists : {true, false}) {
-    LeaseJudge judge;
+    Presence judge;
     LeaseSeen released = Renewed(kNow);
     released.holder = "";
     const auto lease = exists ? std::optional(released) : std::nullopt;
     EXPECT_EQ(judge.Saw(lease, kNow), Life::kNotKnownYet);
     EXPECT_EQ(judge.Saw(Renewed(kNow + seconds(1)), kNow + seconds(1)), Life::kRunning);
-    LeaseJudge other;
+    Presence other;
     other.Saw(lease, kNow);
     EXPECT_EQ(other.Saw(lease, kNow + seconds(5)), Life::kAbsent);
   }
 }
 
 TEST(Lease, IsReadFromTheFieldsOfTheApiServer) {
-  const auto lease = LeaseFrom(*ParseJson(R"({"spec": {"holderIdentity": "a", "leaseDurationSeconds": 15,
+  const auto lease = LeaseSeenFrom(*ParseJson(R"({"spec": {"holderIdentity": "a", "leaseDurationSeconds": 15,
                                                        "renewTime": "2026-11-21T14:00:00.250000Z"}})"));
   ASSERT_TRUE(lease);
   EXPECT_EQ(lease->holder, "a");
   EXPECT_EQ(lease->duration, seconds(15));
   EXPECT_EQ(lease->renewed_at, kNow + std::chrono::milliseconds(250));
-  EXPECT_TRUE(LeaseFrom(*ParseJson(R"({"spec": {}})"))->holder.empty());
-  EXPECT_FALSE(LeaseFrom(*ParseJson(R"({"spec": {"holderIdentity": 3}})")));
-  EXPECT_FALSE(LeaseFrom(*ParseJson("[]")));
+  EXPECT_TRUE(LeaseSeenFrom(*ParseJson(R"({"spec": {}})"))->holder.empty());
+  EXPECT_FALSE(LeaseSeenFrom(*ParseJson(R"({"spec": {"holderIdentity": 3}})")));
+  EXPECT_FALSE(LeaseSeenFrom(*ParseJson("[]")));
 }
 
 }  // namespace
-}  // namespace longshore::cli
+}  // namespace longshore::leader
