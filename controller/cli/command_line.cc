@@ -62,6 +62,12 @@ void AddReading(CLI::App& app, Flags& flags) {
   explain->callback([&] { flags.options.verb = Verb::kExplain; });
   explain->add_option("name", flags.options.name, "Name of the model")->required();
   explain->footer(kExplainFooter);
+  CLI::App* rollout =
+      app.add_subcommand("rollout", "Show a rollout: its steps, both versions, the verdict, the events");
+  rollout->callback([&] { flags.options.verb = Verb::kRollout; });
+  rollout->add_option("name", flags.options.name, "Name of the model")->required();
+  rollout->add_flag("-w,--watch", flags.options.watch, "Show it again while it changes, until interrupted");
+  rollout->footer(kRolloutFooter);
 }
 
 void AddSet(CLI::App& app, Flags& flags) {

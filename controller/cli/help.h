@@ -8,6 +8,7 @@ inline constexpr const char* kAbout = R"(Show models and fleets, change them, an
   longshore get                         all models and fleets: which versions serve and are wanted, which rollouts run
   longshore status                      which models and fleets are as wanted, under way or failed
   longshore explain digits              why this version serves, why a rollout waits, and the numbers
+  longshore rollout digits --watch      the steps, both versions side by side and the verdict, live
   longshore diff -f digits.yaml         what an apply would change
   longshore apply --dry-run -f FILE     which rollout it would start, step by step, and its minimum duration
   longshore apply -f digits.yaml        set what should be served; the controller does the rest
@@ -39,6 +40,12 @@ inline constexpr const char* kFooter =
 
 Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 not found, 4 timed out. status and diff have other exit
 codes: see their --help.)";
+
+inline constexpr const char* kRolloutFooter =
+    R"(On a terminal the view is drawn again in place, at least every second; otherwise it is printed again after each change.
+
+  longshore rollout digits
+  longshore rollout digits -w            the same as --watch)";
 
 inline constexpr const char* kGetFooter =
     R"(A kind is model, models, fleet, fleets, servingfleet or servingfleets. jsonpath has the forms of kubectl that select
@@ -172,9 +179,10 @@ the requests of the version that serves, and give the known answers of the golde
 records that do not pass. Nothing is sent to the nodes. The golden set is sought in the Model's source, then next to the
 version. Exit codes: 0 it would pass, 1 it would not, 2 wrong usage, 3 the Model or its golden set was not found.
 
-  longshore check-version /models/digits/5 --model digits
+  longshore check-version /models/digits/5 --model digits --rows 0
   longshore check-version export/5 -f digits.yaml --stable /models/digits/4
-  longshore check-version export/5 --golden golden.tfrecord --metric tolerance --minimum 1)";
+  longshore check-version export/5 -f manifests --recursive --model digits --json
+  longshore check-version export/5 --golden golden.tfrecord --metric tolerance --minimum 1 --relative-tolerance 0.01)";
 
 inline constexpr const char* kProfileFooter =
     R"(The node records the next runs of models that requests cause. For each run the trace has its ops in order: the
@@ -182,8 +190,6 @@ start and duration of each op, the shape and size of its output, which implement
 the run held. The recording ends by itself. It makes these runs slightly slower and does not change answers. It
 contains names, shapes, sizes and times, but no values.
 
-  longshore check-version DIR --model digits   whether this version would pass its rehearsal, offline
-  longshore golden from-csv FILE        make a golden set; golden from-log, from-model, show and check
   longshore profile localhost:8502 --model digits --runs 20 --out trace.json
   longshore profile localhost:8502 --seconds 120 --token-file token.txt --out -
   kubectl port-forward pod/NAME 8502 & longshore profile localhost:8502

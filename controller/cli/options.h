@@ -31,6 +31,7 @@ enum class Verb {
   kCompletion,
   kSetVersion,
   kEvents,
+  kRollout,
   kLint
 };
 enum class Output { kText, kWide, kName, kJson, kYaml, kJsonPath };

@@ -131,6 +131,8 @@ TEST(Options, TheHelpOfEachCommandHasAnExampleOfEachFlag) {
                                                           {"describe"},
                                                           {"explain"},
                                                           {"events"},
+                                                          {"rollout"},
+                                                          {"check-version"},
                                                           {"apply"},
                                                           {"diff"},
                                                           {"lint"},

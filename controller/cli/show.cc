@@ -14,6 +14,7 @@
 #include "controller/cli/text/events.h"
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/json_path.h"
+#include "controller/cli/text/rollout.h"
 #include "controller/cli/text/text.h"
 #include "controller/cli/watch/changes.h"
 #include "controller/cli/watch/seen.h"
@@ -24,6 +25,8 @@ namespace {
 
 // Minimum time between two prints, so that a busy rollout does not flood the terminal.
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
+// How often a rollout on a terminal is shown again if nothing changes, because its view contains times.
+constexpr auto kRolloutInterval = std::chrono::seconds(1);
 
 // Moves the cursor of a terminal to the first line and erases everything below it.
 constexpr std::string_view kClearScreen = "\x1b[H\x1b[J";
@@ -160,6 +163,31 @@ Result<std::string> DescriptionOf(const store::Object& object, TimePoint now) {
   return text::DescribeFleet(fleet, now);
 }
 
+Result<std::string> RolloutOf(const Options& options, const Place& place, const Clock& clock) {
+  ASSIGN_OR_RETURN(const store::Object object,
+                   GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
+  ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
+  ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, {object}, clock));
+  return text::RolloutView(model, clock.Now(), ArgumentsFor(options, place)) + controller.note;
+}
+
+Status WatchRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  const api::Key key{api::kModelKind, options.namespace_, options.name};
+  ASSIGN_OR_RETURN(const auto changes,
+                   watch::Changes::Watch(*place.store, [&](const api::Key& changed) { return changed == key; }));
+  while (out) {
+    ASSIGN_OR_RETURN(const std::string view, RolloutOf(options, place, clock));
+    out << (options.is_terminal ? kClearScreen : std::string_view("\n")) << view << std::flush;
+    std::this_thread::sleep_for(kWatchInterval);
+    if (options.is_terminal) {
+      changes->WaitUntil(std::chrono::steady_clock::now() + kRolloutInterval);
+    } else {
+      changes->Wait();
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status Get(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
@@ -199,6 +227,13 @@ Status Explain(const Options& options, const Place& place, const Clock& clock, s
   ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
   ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, {object}, clock));
   out << text::ExplainModel(model, clock.Now(), ArgumentsFor(options, place)) << controller.note;
+  return {};
+}
+
+Status ShowRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  if (options.watch) return WatchRollout(options, place, clock, out);
+  ASSIGN_OR_RETURN(const std::string view, RolloutOf(options, place, clock));
+  out << view;
   return {};
 }
 

@@ -1,4 +1,4 @@
-// The commands that only read objects: get, describe, events, explain.
+// The commands that only read objects: get, describe, events, explain, rollout.
 #pragma once
 
 #include <iosfwd>
@@ -16,5 +16,8 @@ Status Get(const Options& options, const Place& place, const Clock& clock, std::
 Status Describe(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 Status Events(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 Status Explain(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
+// With `watch`, shows the rollout again whenever it changes, on a terminal at least every second; ends only when the
+// program is interrupted, the model is deleted, or the output cannot be written.
+Status ShowRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 
 }  // namespace longshore::cli

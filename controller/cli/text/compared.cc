@@ -49,25 +49,40 @@ struct Judged {
   std::string allowed;
 };
 
-Judged JudgedErrors(const Numbers& numbers, const api::Rollout& rollout) {
-  if (!rollout.error_rate.enabled) return {"not compared", ""};
+bool HasErrorInterval(const Numbers& numbers) {
+  return numbers["errorDifferenceLow"] > -1 || numbers["errorDifferenceHigh"] < 1;
+}
+
+Bounds ErrorBounds(const Numbers& numbers, const api::Rollout& rollout) {
   const double requests = numbers["stableRequests"];
   const double rate = requests == 0 ? 0 : numbers["stableErrors"] / requests;
-  const double allowed = analysis::TolerancesOf(rollout).errors.LimitFor(rate) - rate;
-  const double low = numbers["errorDifferenceLow"];
-  const double high = numbers["errorDifferenceHigh"];
-  const bool is_known = low > -1 || high < 1;
-  return {is_known ? fmt::format("{} to {}", PointsText(low), PointsText(high)) : "not known yet",
-          fmt::format("at most {}", PointsText(allowed))};
+  return {.low = numbers["errorDifferenceLow"],
+          .high = numbers["errorDifferenceHigh"],
+          .limit = analysis::TolerancesOf(rollout).errors.LimitFor(rate) - rate};
+}
+
+Judged JudgedErrors(const Numbers& numbers, const api::Rollout& rollout) {
+  if (!rollout.error_rate.enabled) return {"not compared", ""};
+  const Bounds bounds = ErrorBounds(numbers, rollout);
+  return {HasErrorInterval(numbers) ? fmt::format("{} to {}", PointsText(bounds.low), PointsText(bounds.high))
+                                    : "not known yet",
+          fmt::format("at most {}", PointsText(bounds.limit))};
+}
+
+bool HasRunTimeInterval(const Numbers& numbers) { return numbers.has("runTimeRatioHigh"); }
+
+Bounds RunTimeBounds(const Numbers& numbers, const api::Rollout& rollout) {
+  return {.low = numbers["runTimeRatioLow"] - 1,
+          .high = numbers["runTimeRatioHigh"] - 1,
+          .limit = rollout.latency.tolerance};
 }
 
 Judged JudgedRunTimes(const Numbers& numbers, const api::Rollout& rollout) {
   if (!rollout.latency.enabled) return {"not compared", ""};
-  const bool is_known = numbers.has("runTimeRatioHigh");
-  return {is_known
-              ? fmt::format("{} to {}", RatioText(numbers["runTimeRatioLow"]), RatioText(numbers["runTimeRatioHigh"]))
-              : "not known yet",
-          fmt::format("at most {}", RatioText(1 + rollout.latency.tolerance))};
+  const Bounds bounds = RunTimeBounds(numbers, rollout);
+  return {HasRunTimeInterval(numbers) ? fmt::format("{} to {}", RatioText(1 + bounds.low), RatioText(1 + bounds.high))
+                                      : "not known yet",
+          fmt::format("at most {}", RatioText(1 + bounds.limit))};
 }
 
 std::vector<std::string> Row(std::string what, std::string stable, std::string candidate, const Judged& judged = {}) {
@@ -177,6 +192,18 @@ std::string ComparedText(const api::Model& model) {
   return table.Text(2) +
          "  Counted since the rollout began. The true difference is in its interval with 95 % confidence; points are "
          "percentage points.\n";
+}
+
+std::vector<NamedBounds> BoundsOf(const api::Model& model) {
+  const api::Rollout& rollout = model.spec.rollout;
+  const Numbers numbers(model.status.rollout.verdict);
+  if (numbers["candidateRequests"] + numbers["pairs"] == 0) return {};
+  std::vector<NamedBounds> differences;
+  if (rollout.error_rate.enabled && HasErrorInterval(numbers))
+    differences.push_back({"error rate", ErrorBounds(numbers, rollout)});
+  if (rollout.latency.enabled && HasRunTimeInterval(numbers))
+    differences.push_back({"run time", RunTimeBounds(numbers, rollout)});
+  return differences;
 }
 
 std::string OutlookText(const api::Model& model) {

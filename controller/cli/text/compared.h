@@ -4,14 +4,24 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "controller/api/types.h"
+#include "controller/cli/text/interval_bar.h"
 
 namespace longshore::cli::text {
 
 // A table of the requests, errors and run times of both versions since the rollout began, with the intervals of their
 // differences and what the manifest allows; "" if nothing has been compared.
 std::string ComparedText(const api::Model& model);
+
+// A difference that the table shows, as numbers: of error rates as a share, of run times as a share of stable's.
+struct NamedBounds {
+  const char* subject;
+  Bounds bounds;
+};
+// Returns the differences whose intervals are known.
+std::vector<NamedBounds> BoundsOf(const api::Model& model);
 
 // What the current step or phase still needs, and when a test would fail, in counts of requests or pairs: one sentence
 // per line. "" if no rollout is judged now.

@@ -13,10 +13,6 @@ namespace {
 
 using api::RolloutPhase;
 
-std::string Section(const std::string& title, const std::string& body) {
-  return body.empty() ? "" : "\n" + title + "\n" + body;
-}
-
 std::string Line(const std::string& sentence) { return sentence.empty() ? "" : "  " + sentence + "\n"; }
 
 const api::FailedVersion* FailureOf(const api::Model& model, int64_t version) {
@@ -217,6 +213,23 @@ std::string EndedText(const api::RolloutStatus& rollout, TimePoint now) {
   return Line(fmt::format("Version {} replaced version {} {}.", rollout.candidate, rollout.stable, ago));
 }
 
+// The verdict of a rollout that has ended without one.
+std::string NoVerdict(const api::RolloutStatus& rollout) {
+  const std::string last =
+      rollout.verdict.reason == "NotStarted"
+          ? "nothing was compared"
+          : fmt::format("the last one was {} ({})", rollout.verdict.result, rollout.verdict.reason);
+  if (rollout.promoted_by_command)
+    return fmt::format("None: a person promoted version {} before; {}.", rollout.candidate, last);
+  return fmt::format("None: version {} got all requests without one; {}.", rollout.candidate, last);
+}
+
+}  // namespace
+
+std::string Section(const std::string& title, const std::string& body) {
+  return body.empty() ? "" : "\n" + title + "\n" + body;
+}
+
 std::string RolloutText(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   if (rollout.phase == RolloutPhase::kNone) return Line("There has been no rollout yet.");
@@ -228,17 +241,6 @@ std::string RolloutText(const api::Model& model, TimePoint now) {
   return Line(fmt::format("{} The rollout began {} ago.", what, Age(rollout.started_at, now))) +
          Line(WhereText(model, now)) + Line(PhaseSentence(model, now)) +
          (cause.empty() ? "" : Line("But " + cause + ".")) + Line(DeadlineSentence(model, now));
-}
-
-// The verdict of a rollout that has ended without one.
-std::string NoVerdict(const api::RolloutStatus& rollout) {
-  const std::string last =
-      rollout.verdict.reason == "NotStarted"
-          ? "nothing was compared"
-          : fmt::format("the last one was {} ({})", rollout.verdict.result, rollout.verdict.reason);
-  if (rollout.promoted_by_command)
-    return fmt::format("None: a person promoted version {} before; {}.", rollout.candidate, last);
-  return fmt::format("None: version {} got all requests without one; {}.", rollout.candidate, last);
 }
 
 std::string VerdictText(const api::Model& model) {
@@ -254,8 +256,6 @@ std::string VerdictText(const api::Model& model) {
   if (!verdict.message.empty()) text += ": " + verdict.message;
   return Line(text) + OutlookText(model);
 }
-
-}  // namespace
 
 std::string WaitReason(const api::Model& model, TimePoint now) {
   const std::string deadline = DeadlineSentence(model, now);

@@ -10,6 +10,15 @@
 
 namespace longshore::cli::text {
 
+// A headline and its lines, with an empty line before; "" without lines.
+std::string Section(const std::string& title, const std::string& body);
+
+// Where the rollout is, since when, and what it waits for; or how the last one ended. Indented lines.
+std::string RolloutText(const api::Model& model, TimePoint now);
+
+// The verdict of the rollout, and what would change it. Indented lines; "" if there is none.
+std::string VerdictText(const api::Model& model);
+
 // What the rollout in progress waits for.
 std::string WaitReason(const api::Model& model, TimePoint now);
 

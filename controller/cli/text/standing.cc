@@ -86,7 +86,7 @@ std::string Line(const char* name, const std::string& text) {
   return text.empty() ? "" : fmt::format("  {:<9} {}\n", name, text);
 }
 
-std::string VerdictText(const api::Model& model) {
+std::string VerdictInShort(const api::Model& model) {
   const api::Verdict& verdict = model.status.rollout.verdict;
   const bool has_none = verdict.result.empty() || verdict.reason == "NotStarted";
   if (!api::IsUnderWay(model.status.rollout.phase) || has_none) return "";
@@ -152,7 +152,7 @@ std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen
       Line("serves", status.stable_version == 0 ? "no version yet" : fmt::format("version {}", status.stable_version));
   text += Line("wanted", model.spec.version ? fmt::format("version {}", *model.spec.version) : "the newest version");
   if (IsUnderWay(status.rollout.phase)) text += Line("waits", WaitReason(model, now));
-  text += Line("verdict", VerdictText(model));
+  text += Line("verdict", VerdictInShort(model));
   for (const api::Condition& condition : status.conditions) {
     if (IsTrouble(condition)) text += Line("trouble", condition.type + ": " + condition.message);
   }

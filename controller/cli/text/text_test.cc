@@ -12,6 +12,7 @@
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/golden_run.h"
 #include "controller/cli/text/plan.h"
+#include "controller/cli/text/rollout.h"
 #include "controller/cli/text/standing.h"
 #include "controller/cli/text/table.h"
 #include "controller/decide/analysis/analysis.h"
@@ -213,6 +214,8 @@ TEST(Text, WithoutObjectsAHintReplacesTheTable) {
 TEST(Text, DescribesAModel) { ExpectGolden("describe_model", DescribeModel(Failed(), kNow)); }
 TEST(Text, DescribesAFleet) { ExpectGolden("describe_fleet", DescribeFleet(MakeFleet(), kNow)); }
 TEST(Explain, SaysWhyAStepIsHeldWithTheNumbers) { ExpectGolden("explain_step", ExplainModel(RollingOut(), kNow)); }
+TEST(Rollout, ShowsAStepWithItsIntervals) { ExpectGolden("rollout_step", RolloutView(RollingOut(), kNow, "")); }
+TEST(Rollout, ShowsHowTheLastOneEnded) { ExpectGolden("rollout_failed", RolloutView(Failed(), kNow, "")); }
 TEST(Explain, SaysWhyTheWantedVersionIsNotServed) { ExpectGolden("explain_failed", ExplainModel(Failed(), kNow)); }
 
 TEST(Text, ShowsTheRunOfAGoldenSetOnEachNode) {

@@ -1,0 +1,106 @@
+#include "controller/cli/text/rollout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "controller/api/units.h"
+#include "controller/cli/text/compared.h"
+#include "controller/cli/text/explain.h"
+#include "controller/cli/text/interval_bar.h"
+#include "controller/cli/text/offers.h"
+#include "controller/cli/text/table.h"
+#include "controller/cli/text/text.h"
+
+namespace longshore::cli::text {
+namespace {
+
+using api::RolloutPhase;
+
+constexpr size_t kNodesShownMax = 10;
+constexpr size_t kEventsShownMax = 5;
+constexpr int kSplitColumns = 40;
+
+// The index of the step that the rollout is in; the number of steps if all are over, -1 before the first.
+int StepOf(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const int count = static_cast<int>(model.spec.rollout.steps.size());
+  switch (rollout.phase) {
+    case RolloutPhase::kStep:
+    case RolloutPhase::kPaused: return rollout.step_index;
+    case RolloutPhase::kPromoting:
+    case RolloutPhase::kCompleted: return count;
+    default: return -1;
+  }
+}
+
+std::string StepsText(const api::Model& model) {
+  const std::vector<api::Step>& steps = model.spec.rollout.steps;
+  Table table({"STEP", "REQUESTS", "STATE", "AT LEAST", "PROOF", "THEN"});
+  const int now = StepOf(model);
+  for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
+    const api::Step& step = steps[static_cast<size_t>(i)];
+    table.Add({std::to_string(i + 1), Percent(step.weight_percent),
+               i < now    ? "done"
+               : i == now ? "now"
+                          : "later",
+               api::FormatDuration(step.hold.value_or(model.spec.rollout.hold)),
+               std::string(ProofName(ProofOf(model.spec.rollout, static_cast<size_t>(i)))),
+               step.manual_pause ? "waits for promote" : ""});
+  }
+  return table.empty() ? "" : table.Text(2);
+}
+
+std::string SplitLine(int64_t version, const char* role, double percent) {
+  std::string bar;
+  for (int i = 0; i < std::lround(percent / 100 * kSplitColumns); ++i) bar += "█";
+  return fmt::format("  version {:<6} {:<10} {:>6}  {}\n", version, role, Percent(percent), bar);
+}
+
+std::string SplitText(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  if (!IsUnderWay(rollout.phase)) return "";
+  const std::string candidate = SplitLine(rollout.candidate, "candidate", rollout.weight_percent);
+  if (rollout.stable == 0) return candidate;
+  return SplitLine(rollout.stable, "stable", 100 - rollout.weight_percent) + candidate;
+}
+
+std::string NodesText(const api::Model& model) {
+  const std::vector<api::NodeStatus>& nodes = model.status.nodes;
+  Table table({"NODE", "VERSIONS"});
+  for (size_t i = 0; i < std::min(nodes.size(), kNodesShownMax); ++i) table.Add({nodes[i].node, nodes[i].state});
+  if (table.empty()) return "";
+  const size_t more = nodes.size() - std::min(nodes.size(), kNodesShownMax);
+  return table.Text(2) + (more == 0 ? "" : fmt::format("  and {} more: longshore describe model\n", more));
+}
+
+// "  error rate   ────━━0━━━──┃────", one line for each difference that has an interval.
+std::string IntervalsText(const api::Model& model) {
+  std::string text;
+  for (const NamedBounds& difference : BoundsOf(model))
+    text += fmt::format("  {:<12} {}\n", difference.subject, IntervalBar(difference.bounds));
+  return text.empty() ? "" : text + "  ━ is where the true difference is, with 95 % confidence; ┃ is the limit.\n";
+}
+
+std::string EventsText(const api::Model& model, TimePoint now) {
+  const std::vector<api::HistoryEntry>& history = model.status.history;
+  Table table({"AGO", "VERSION", "WHAT", "MESSAGE"});
+  for (size_t i = 0; i < std::min(history.size(), kEventsShownMax); ++i) {
+    const api::HistoryEntry& entry = history[history.size() - 1 - i];
+    table.Add({Age(entry.at, now), std::to_string(entry.version), entry.what, entry.message});
+  }
+  return table.empty() ? "" : table.Text(2);
+}
+
+}  // namespace
+
+std::string RolloutView(const api::Model& model, TimePoint now, const std::string& place) {
+  const bool is_judged = IsUnderWay(model.status.rollout.phase);
+  return fmt::format("Model {}/{} on fleet {}\n", model.metadata.namespace_, model.metadata.name, model.spec.fleet) +
+         RolloutText(model, now) + Section("Steps", is_judged ? StepsText(model) : "") +
+         Section("Requests", SplitText(model)) + Section("Nodes", NodesText(model)) +
+         Section("What was compared", ComparedText(model) + IntervalsText(model)) +
+         Section("The verdict", VerdictText(model)) + Section("Events, the newest first", EventsText(model, now)) +
+         Section("What you can do now", OffersText(model, place, now));
+}
+
+}  // namespace longshore::cli::text

@@ -1,0 +1,18 @@
+// The view of a rollout that `longshore rollout` shows, and shows again while it changes.
+//
+// Pure, like text.h.
+#pragma once
+
+#include <string>
+
+#include "common/base/clock.h"
+#include "controller/api/types.h"
+
+namespace longshore::cli::text {
+
+// The steps, the split of the requests, the nodes, stable and candidate side by side with the intervals of their
+// differences against the limits, the verdict, the newest events, and the commands that would be executed now. `place`:
+// see OffersText.
+std::string RolloutView(const api::Model& model, TimePoint now, const std::string& place);
+
+}  // namespace longshore::cli::text
