@@ -65,7 +65,9 @@ void AddRules(const api::Validation& rules, const CheckVersionOptions& options, 
 // Returns the Model of a manifest: the one that --model names, or the only one.
 Result<api::Model> ModelInManifest(const Options& options) {
   const CheckVersionOptions& wanted = options.check_version;
-  ASSIGN_OR_RETURN(const auto objects, ReadManifests(options, api::Home::kAny));
+  Options reading = options;
+  if (reading.namespace_.empty()) reading.namespace_ = Place().namespace_;
+  ASSIGN_OR_RETURN(const auto objects, ReadManifests(reading, api::Home::kAny));
   const std::string files = fmt::format("{}", fmt::join(options.files, ", "));
   std::vector<std::string> names;
   std::optional<api::Model> found;

@@ -7,6 +7,7 @@
 #include "controller/api/parse.h"
 #include "controller/cli/input/version_edit.h"
 #include "controller/cli/select.h"
+#include "controller/kube/api.h"
 #include "controller/store/document.h"
 #include "controller/store/local/manifest_files.h"
 
@@ -30,6 +31,22 @@ Result<std::optional<Edit>> EditFor(const api::Key& model, int64_t version, cons
   return std::nullopt;
 }
 
+// Changes nothing but the version, and only if the Model is still the one that was read.
+Status Patch(const kube::Cluster& cluster, const store::Object& object, int64_t version) {
+  const SteadyClock timer;
+  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, timer));
+  const api::Metadata& metadata = object.metadata;
+  const Json patch = {{"metadata", {{"uid", metadata.uid}, {"resourceVersion", metadata.resource_version}}},
+                      {"spec", {{"version", version}, {"versionPolicy", nullptr}}}};
+  const auto sent = api->Send(
+      {.method = "PATCH",
+       .target = fmt::format("/apis/longshore.dev/v1alpha1/namespaces/{}/models/{}?fieldManager=longshore-set-version",
+                             metadata.namespace_, metadata.name),
+       .body = DumpJson(patch),
+       .content_type = kube::kMergePatch});
+  return sent ? Status() : tl::make_unexpected(sent.error());
+}
+
 }  // namespace
 
 Status SetVersion(const Options& options, const Place& place, std::ostream& out) {
@@ -40,8 +57,12 @@ Status SetVersion(const Options& options, const Place& place, std::ostream& out)
   object.spec["version"] = options.version;
   object.spec.erase("versionPolicy");
   RETURN_IF_ERROR(api::ModelSpecFromJson(object.spec, options.name, place.home));
-  ASSIGN_OR_RETURN(const store::Object written, place.store->Apply(object));
   if (edit) RETURN_IF_ERROR(WriteFileAtomically(edit->file, edit->text));
+  if (place.cluster) {
+    RETURN_IF_ERROR(Patch(*place.cluster, object, options.version));
+  } else {
+    RETURN_IF_ERROR(place.store->Apply(object));
+  }
   out << fmt::format("{} version {} -> {}{}\n", api::ToString(key), before.is_null() ? "latest" : before.dump(),
                      options.version, edit ? ", also in " + edit->file.string() : "");
   return {};

@@ -139,6 +139,7 @@ Json ModelJson(const api::Model& model, const HostSeen& seen, TimePoint now) {
   json["steps"] = StepsJson(model.spec.rollout);
   json["isUnderWay"] = is_under_way;
   json["waits"] = is_under_way ? text::WaitReason(model, now) : "";
+  json["verdict"] = text::VerdictText(model);
   const auto evidence = EvidenceOf(model, now);
   json["limits"] = {{"errorDifference", evidence ? Short(evidence->error_limit) : Json()},
                     {"runTimeRatio", 1 + model.spec.rollout.latency.tolerance}};

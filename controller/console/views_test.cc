@@ -72,6 +72,7 @@ TEST(ConsoleViews, AModelShowsItsStepsItsSplitAndItsVerdict) {
   EXPECT_EQ(json["steps"][2]["proof"], "Required");
   EXPECT_EQ(json["rollout"]["weight"], 25);
   EXPECT_EQ(json["rollout"]["verdict"]["numbers"]["candidateRequests"], 5);
+  EXPECT_EQ(json["verdict"].get<std::string>().substr(0, 11), "  Undecided");
   EXPECT_EQ(json["limits"]["errorDifference"], 0.005);
   EXPECT_EQ(json["limits"]["runTimeRatio"], 1.1);
   EXPECT_THAT(DumpJson(json), testing::Not(HasSubstr("secret"))) << "the state of the analysis is no number for people";

@@ -180,6 +180,18 @@ def test_status_says_if_it_may_not_read_the_lease(cluster, ready_model):
     assert shown.endswith(f"it is not known whether a controller is running, because you may not read its Lease {LEASE}\n")
 
 
+def test_set_version_changes_and_owns_only_the_version(cluster):
+    cluster.kubectl("apply", "--server-side", "--field-manager=flux", "-f", "-",
+                    input=model_named("owned").replace("version: 1}", "version: 1, batching: {mode: Auto}}"))
+    assert longshore(cluster, "set", "version", "owned", "2") == "Model default/owned version 1 -> 2\n"
+    made = json.loads(cluster.kubectl("get", "models.longshore.dev", "owned", "-o", "json", "--show-managed-fields"))
+    assert made["spec"]["version"] == 2
+    owned = {entry["manager"]: entry["fieldsV1"] for entry in made["metadata"]["managedFields"]}
+    assert owned["longshore-set-version"] == {"f:spec": {"f:version": {}}}
+    assert set(owned) == {"flux", "longshore-set-version"}
+    assert "does not exist" in longshore(cluster, "set", "version", "missing", "2", code=3)
+
+
 @pytest.mark.parametrize("words", [
     ("tfserving", "models.config", "--batching_parameters_file=batching.config", "--monitoring_config_file=monitoring.config"),
     ("kserve", "services.yaml"),

@@ -70,6 +70,7 @@ export interface Model extends ModelRow {
   steps: Step[];
   isUnderWay: boolean;
   waits: string;
+  verdict: string; // Sentences, one per line.
   limits: { errorDifference: number | null; runTimeRatio: number };
   rollout: Rollout;
   conditions: Condition[];

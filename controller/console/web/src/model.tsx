@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useReading, type History, type Model, type TrafficPoint } from "./data";
 import { EvidenceGraphs, TrafficGraphs } from "./model_graphs";
 import { Ago, Announcement, Conditions, Facts, Frame, Name, Section, State, Table, Text } from "./parts";
-import { count, duration, fleetPath, milliseconds, percent, phase, proof, result, rounded, version } from "./text";
+import { count, duration, fleetPath, milliseconds, percent, phase, proof, rounded, version } from "./text";
 
 type StepState = "done" | "now" | "later" | "ended here";
 
@@ -56,12 +56,17 @@ function Split({ model }: { model: Model }) {
 }
 
 function Verdict({ model }: { model: Model }) {
-  const { verdict } = model.rollout;
-  if (!verdict.result) return <p class="empty">There is no verdict yet.</p>;
+  const lines = model.verdict.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  const [first] = lines;
+  if (first === undefined) return <p class="empty">There is no verdict yet.</p>;
   return (
-    <p class={`verdict verdict-${verdict.result}`}>
-      <strong>{result(verdict.result)}:</strong> <Text>{verdict.message}</Text>
-    </p>
+    <div class={`verdict verdict-${first.split(/[ :]/)[0]}`}>
+      {lines.map((line) => (
+        <p key={line}>
+          <Text>{line}</Text>
+        </p>
+      ))}
+    </div>
   );
 }
 

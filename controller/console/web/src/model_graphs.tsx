@@ -16,7 +16,12 @@ function ErrorInterval({ evidence }: { evidence: EvidencePoint[] }) {
   if (!last) return null;
   const [, low, high, limit] = last;
   const shown = Math.max(LIMITS_SHOWN * limit, 1.5 * Math.min(high, 0.05));
-  const verdict = high < limit ? "The interval is below the limit." : "The interval reaches above the limit, so nothing is proven yet.";
+  const verdict =
+    high < limit
+      ? "The interval is below the limit: the candidate is not worse than allowed."
+      : low > limit
+        ? "The interval is above the limit: the candidate is worse than allowed."
+        : "The limit is in the interval, so nothing is proven yet.";
   const summary =
     `With 95 % confidence, the candidate's error rate less stable's is between ${points(low)} and ${points(high)}; ` +
     `the limit is ${points(limit)}. ${verdict}`;

@@ -71,17 +71,6 @@ export function phase(name: string): string {
   return PHASES[name] ?? name;
 }
 
-const RESULTS: Record<string, string> = {
-  Pass: "Passed",
-  Fail: "Failed",
-  Undecided: "Not decided yet",
-  Inconclusive: "Not enough evidence",
-};
-
-export function result(name: string): string {
-  return RESULTS[name] ?? name;
-}
-
 const PROOFS: Record<string, string> = {
   Required: "proof that it is not worse",
   Sampled: "enough requests",
