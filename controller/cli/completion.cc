@@ -15,7 +15,7 @@ namespace longshore::cli {
 namespace {
 
 struct Candidates {
-  std::map<std::string, std::string> about;  // Keyed by candidate: its description, or "".
+  std::map<std::string, std::string> about;  // From each candidate to its description, which may be "".
   bool files = false;
 };
 
@@ -25,8 +25,8 @@ bool TakesAValue(const CLI::Option& option) { return option.get_items_expected_m
 struct Context {
   const CLI::App* app = nullptr;       // The whole program.
   const CLI::App* command = nullptr;   // The innermost command that the words name.
-  std::vector<std::string> arguments;  // Its words that are no flags.
-  const CLI::Option* flag = nullptr;   // The flag whose value is the last word; nullptr: the last word is no value.
+  std::vector<std::string> arguments;  // The words after it that are not flags.
+  const CLI::Option* flag = nullptr;   // The flag that takes the last word as its value; nullptr if no flag does.
   Options options;                     // With the place and the namespace that the flags name.
 };
 

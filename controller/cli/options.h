@@ -67,15 +67,15 @@ struct Options {
   Path kubeconfig;
   std::string context;                 // A context of the kubeconfig; "": its current one.
   std::vector<input::Target> targets;  // For get, describe and delete.
-  std::string name;                    // The model of all other commands; "": all models and fleets. The shell of
-                                       // kCompletion.
+  std::string name;                    // For all other commands: the model; "" means all models and fleets.
+                                       // For kCompletion: the shell.
   std::string namespace_;              // "": the default of the place, see OpenPlace.
   bool all_namespaces = false;
   input::Selector selector;        // For get, describe, status and delete.
   bool all = false;                // For delete: all objects of the kinds.
   bool ignore_not_found = false;   // For get and delete: a missing object is not an error.
   CommandRequest command;          // For kCommand and kValidate.
-  std::vector<std::string> files;  // Of manifests, or to import; "-": standard input.
+  std::vector<std::string> files;  // Manifests, or files to import; "-" means standard input.
   bool recursive = false;          // Read folders of manifests with their subfolders.
   bool dry_run = false;
   bool skip_sources = false;  // For kLint.

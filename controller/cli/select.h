@@ -23,7 +23,7 @@ struct Selected {
 // Returns the objects of the options' targets; of all models and fleets if there are none.
 Result<Selected> SelectTargets(const Options& options, store::Store& store);
 
-// Returns the kinds of the targets in their order; both kinds if there are no targets.
+// Returns the kinds that the targets name, in their order. Without targets, returns both kinds.
 std::vector<std::string> KindsOf(const std::vector<input::Target>& targets);
 
 // Returns NotFound, which lists all of them, if any are missing.

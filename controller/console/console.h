@@ -29,7 +29,7 @@ namespace longshore::console {
 struct Options {
   std::string address = "127.0.0.1:0";    // "host:port"
   std::set<std::string> allowed_hosts{};  // Host names in lower case under which people open the console.
-  std::string version{};                  // Of the program.
+  std::string version{};                  // The version of the program.
 };
 
 // All references must outlive the console. Thread-safe.

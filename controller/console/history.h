@@ -41,7 +41,7 @@ struct EvidencePoint {
 
 struct ModelHistory {
   std::map<int64_t, std::deque<TrafficPoint>> versions;
-  std::deque<EvidencePoint> evidence;  // Of the newest rollout.
+  std::deque<EvidencePoint> evidence;  // The evidence of the newest rollout.
   int attempt = 0;                     // The RolloutStatus::attempt of `evidence`.
 };
 

@@ -16,8 +16,8 @@ namespace longshore::console {
 struct Target {
   enum class What { kNothing, kFile, kOverview, kModel, kHistory, kFleet };
   What what = What::kNothing;
-  const File* file = nullptr;  // Of kFile.
-  std::string namespace_{};    // Of kModel, kHistory and kFleet, as `name`.
+  const File* file = nullptr;  // For kFile: the file.
+  std::string namespace_{};    // For kModel, kHistory and kFleet: the object; also `name`.
   std::string name{};
 };
 

@@ -8,6 +8,7 @@
 
 #include "common/base/base64.h"
 #include "common/base/text.h"
+#include "common/base/trimmed.h"
 #include "common/json/json.h"
 #include "serving-node/frontend/json/request.h"
 #include "serving-node/tensor/half.h"
@@ -18,12 +19,6 @@ namespace {
 
 using tensor::DType;
 using tensor::Tensor;
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  const size_t end = text.find_last_not_of(" \t");
-  return end == std::string_view::npos ? std::string_view() : text.substr(begin, end + 1 - begin);
-}
 
 std::string TextAsJson(const std::string& cell) {
   return IsUtf8(cell) ? Json(cell).dump() : Json{{"b64", ToBase64(cell)}}.dump();

@@ -1,6 +1,7 @@
 #include "serving-node/routing/assignment.h"
 
 #include "common/base/sha256.h"
+#include "common/base/trimmed.h"
 
 namespace longshore::routing {
 namespace {
@@ -9,13 +10,6 @@ __extension__ using Uint128 = unsigned __int128;
 
 // Scales u from the range 0..2^64-1 to the range of the buckets.
 uint32_t Scaled(uint64_t u) { return static_cast<uint32_t>((static_cast<Uint128>(u) * kBuckets) >> 64); }
-
-std::string_view Trimmed(std::string_view text) {
-  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 }  // namespace
 

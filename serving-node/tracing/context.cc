@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/base/trimmed.h"
+
 namespace longshore::tracing {
 namespace {
 
@@ -54,12 +56,6 @@ bool IsValue(std::string_view value) {
   constexpr size_t kBytesMax = 256;
   const auto is_allowed = [](char c) { return c >= ' ' && c <= '~' && c != ',' && c != '='; };
   return !value.empty() && value.size() <= kBytesMax && std::ranges::all_of(value, is_allowed);
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 bool IsMember(std::string_view member) {

@@ -9,7 +9,7 @@
 
 namespace longshore::cli::input {
 
-inline constexpr size_t kInputBytesMax = size_t{64} << 20;  // Of one file.
+inline constexpr size_t kInputBytesMax = size_t{64} << 20;  // The limit for one file.
 inline constexpr size_t kFilesMax = 10'000;
 inline constexpr const char* kStandardInput = "-";
 

@@ -2,18 +2,13 @@
 
 #include <algorithm>
 
+#include "common/base/trimmed.h"
 #include "controller/api/text_format.h"
 
 namespace longshore::cli::input {
 namespace {
 
 using Operator = Requirement::Operator;
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 // Splits at the commas that are outside of parentheses.
 std::vector<std::string_view> Split(std::string_view text) {

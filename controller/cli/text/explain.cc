@@ -141,7 +141,8 @@ bool HasDeadline(const api::Model& model) {
   return index < steps.size() && steps[index].weight_percent != rollout.weight_percent;
 }
 
-// What follows from the report of the nodes; "" if they report nothing, or if there is no limit for the time.
+// Says when the rollout ends if what the nodes report is not resolved. Returns "" if they report nothing, or if the
+// phase has no deadline.
 std::string DeadlineSentence(const api::Model& model, TimePoint now) {
   if (CauseOf(model).empty() || !HasDeadline(model)) return "";
   const Duration deadline = model.spec.rollout.progress_deadline;

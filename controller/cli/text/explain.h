@@ -10,13 +10,14 @@
 
 namespace longshore::cli::text {
 
-// A headline and its lines, with an empty line before; "" without lines.
+// Returns an empty line, the title and the body; "" if the body is empty.
 std::string Section(const std::string& title, const std::string& body);
 
-// Where the rollout is, since when, and what it waits for; or how the last one ended. Indented lines.
+// Returns indented lines: the phase of the rollout, how long it has been in it, and what it waits for. Without a
+// rollout under way, they say how the last one ended.
 std::string RolloutText(const api::Model& model, TimePoint now);
 
-// The verdict of the rollout, and what would change it. Indented lines; "" if there is none.
+// Returns the verdict of the rollout and what would change it, as indented lines; "" if there is no verdict.
 std::string VerdictText(const api::Model& model);
 
 // What the rollout in progress waits for.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/trimmed.h"
 #include "controller/cli/text/json_query.h"
 
 namespace longshore::cli::text {
@@ -37,12 +38,6 @@ Result<std::string_view> TakeBraces(std::string_view& rest) {
   return InvalidArgument("jsonpath: \"{}\" has no closing brace", rest);
 }
 
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
 class TemplateParser {
  public:
   explicit TemplateParser(std::string_view text) : rest_(text) {}
@@ -58,7 +53,7 @@ class TemplateParser {
         continue;
       }
       ASSIGN_OR_RETURN(const std::string_view inside, TakeBraces(rest_));
-      const std::string_view action = Trimmed(inside);
+      const std::string_view action = Trimmed(inside, " ");
       if (action == "end") {
         if (depth > 0) return pieces;
         return InvalidArgument("jsonpath: {{end}} without a {{range}}");
@@ -77,7 +72,7 @@ class TemplateParser {
       return piece;
     }
     piece.is_range = action.starts_with("range ");
-    ASSIGN_OR_RETURN(piece.query, ParseJsonQuery(piece.is_range ? Trimmed(action.substr(6)) : action));
+    ASSIGN_OR_RETURN(piece.query, ParseJsonQuery(piece.is_range ? Trimmed(action.substr(6), " ") : action));
     if (piece.is_range) {
       ASSIGN_OR_RETURN(piece.repeated, Parse(depth + 1));
     }

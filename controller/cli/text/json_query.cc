@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "common/base/trimmed.h"
+
 namespace longshore::cli::text {
 namespace {
 
@@ -109,11 +111,11 @@ class QueryParser {
     if (depth_ >= kJsonQueryFiltersMax) return Wrong();
     auto filter = std::make_shared<JsonFilter>();
     const size_t at = OperatorIn(text);
-    ASSIGN_OR_RETURN(filter->left, QueryParser(Trimmed(text.substr(0, at)), depth_ + 1).Parse());
+    ASSIGN_OR_RETURN(filter->left, QueryParser(Trimmed(text.substr(0, at), " "), depth_ + 1).Parse());
     if (at != text.size()) {
       filter->op = text[at + 1] == '=' ? text.substr(at, 2) : text.substr(at, 1);
       if (filter->op == "=" || filter->op == "!") return Wrong();
-      RETURN_IF_ERROR(ParseRight(Trimmed(text.substr(at + filter->op.size())), *filter));
+      RETURN_IF_ERROR(ParseRight(Trimmed(text.substr(at + filter->op.size()), " "), *filter));
     }
     return JsonStep{.what = What::kFilter, .filter = std::move(filter)};
   }
@@ -144,12 +146,6 @@ class QueryParser {
       }
     }
     return text.size();
-  }
-
-  static std::string_view Trimmed(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
   }
 
   tl::unexpected<Error> Wrong() const {

@@ -10,7 +10,8 @@
 
 namespace longshore::cli::text {
 
-// One line per command in status.accepted_commands, with what it would do; "" if there is none. `place`: the arguments
+// Returns one line for each command in status.accepted_commands, with what it would do; "" if no command would be
+// executed. `place`: the arguments
 // by which `longshore` finds the objects, for example " --manifests /m", or "".
 std::string OffersText(const api::Model& model, const std::string& place, TimePoint now);
 

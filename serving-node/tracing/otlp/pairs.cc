@@ -2,14 +2,10 @@
 
 #include <charconv>
 
+#include "common/base/trimmed.h"
+
 namespace longshore::tracing::otlp {
 namespace {
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 // Returns the text with %XX decoded. A % without two hexadecimal digits stands for itself.
 std::string Decoded(std::string_view text) {
