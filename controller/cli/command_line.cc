@@ -95,7 +95,7 @@ void AddDelete(CLI::App& app, Flags& flags) {
   AddFiles(*remove, flags);
   remove->add_flag("--all", flags.options.all, "Delete all objects of the kinds in the namespace");
   remove->add_flag("--ignore-not-found", flags.options.ignore_not_found, "A missing object is not an error");
-  remove->add_flag("-y,--yes", flags.options.yes, "Do not ask before a fleet is deleted that models refer to");
+  remove->add_flag("-y,--yes", flags.options.yes, "Do not ask before a fleet is deleted that serves models");
   remove->footer(kDeleteFooter);
 }
 

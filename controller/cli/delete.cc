@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <istream>
+#include <optional>
 #include <ostream>
 
 #include "controller/cli/commands.h"
@@ -14,6 +15,8 @@
 
 namespace longshore::cli {
 namespace {
+
+constexpr size_t kNamesMax = 10;  // In one question.
 
 // What to delete: objects that the user named, or that exist and are selected.
 Result<std::vector<api::Key>> KeysFor(const Options& options, const Place& place) {
@@ -35,60 +38,126 @@ Result<std::vector<api::Key>> KeysFor(const Options& options, const Place& place
   return keys;
 }
 
-// Returns the models that refer to the fleet and are not deleted too.
-Result<std::vector<std::string>> ModelsOn(const api::Key& fleet, const std::vector<api::Key>& deleted,
-                                          store::Store& store) {
-  ASSIGN_OR_RETURN(const store::Listing listing, store.List(api::kModelKind));
+// The Models that may refer to a fleet.
+struct ModelsSeen {
+  std::vector<store::Object> models;
+  bool has_all_namespaces = true;  // False if this user may not list the Models of other namespaces.
+};
+
+// A fleet may serve Models of other namespaces than its own.
+Result<ModelsSeen> SeeModels(const Place& place) {
+  if (place.cluster) {
+    const SteadyClock timer;
+    ASSIGN_OR_RETURN(const auto everywhere, StoreOfAllNamespaces(*place.cluster, timer));
+    const auto listing = everywhere->List(api::kModelKind);
+    if (listing) return ModelsSeen{listing->objects};
+    if (listing.error().code != Code::kPermissionDenied) return tl::make_unexpected(listing.error());
+  }
+  ASSIGN_OR_RETURN(const store::Listing listing, place.store->List(api::kModelKind));
+  return ModelsSeen{listing.objects, !place.cluster};
+}
+
+// Returns the names of the models that the fleet serves, except for those that are `ignored`.
+std::vector<std::string> ModelsOn(const api::ServingFleet& fleet, const std::vector<store::Object>& models,
+                                  const std::vector<api::Key>& ignored) {
+  const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
   std::vector<std::string> names;
-  for (const store::Object& object : listing.objects) {
+  for (const store::Object& object : models) {
     const Result<api::Model> model = ToModel(object);
-    if (!model || std::ranges::find(deleted, store::KeyOf(object)) != deleted.end()) continue;
-    if (api::FleetOf(model->metadata, model->spec) != fleet.namespace_ + "/" + fleet.name) continue;
-    names.push_back(object.metadata.namespace_ + "/" + object.metadata.name);
+    if (!model || std::ranges::find(ignored, store::KeyOf(object)) != ignored.end()) continue;
+    if (api::FleetOf(model->metadata, model->spec) == name && api::Allows(fleet, object.metadata.namespace_))
+      names.push_back(object.metadata.namespace_ + "/" + object.metadata.name);
   }
   return names;
 }
 
-Status Confirm(const api::Key& fleet, const std::vector<std::string>& models, std::istream& in, std::ostream& out) {
-  out << fmt::format("{} serves {}, which then {} no longer served. Delete it? [y/N] ", api::ToString(fleet),
-                     fmt::join(models, ", "), models.size() == 1 ? "is" : "are")
-      << std::flush;
+bool AllowsOthers(const api::ServingFleet& fleet) {
+  return fleet.spec.allowed_namespaces.all || !fleet.spec.allowed_namespaces.names.empty();
+}
+
+std::string NamesText(const std::vector<std::string>& names) {
+  const size_t shown = std::min(names.size(), kNamesMax);
+  const std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<long>(shown), ", "));
+  return names.size() == shown ? text : fmt::format("{} and {} more", text, names.size() - shown);
+}
+
+// Returns what the deletion of the fleet would do to models; "" if it does nothing to them.
+std::string EffectOf(const api::ServingFleet& fleet, const ModelsSeen& seen, const std::vector<api::Key>& ignored) {
+  const std::string name = api::ToString(api::Key{api::kServingFleetKind, fleet.metadata.namespace_, fleet.metadata.name});
+  const std::vector<std::string> models = ModelsOn(fleet, seen.models, ignored);
+  const bool may_have_more = !seen.has_all_namespaces && AllowsOthers(fleet);
+  if (models.empty()) {
+    return may_have_more ? name + " may serve Models of other namespaces, which you may not list" : "";
+  }
+  return fmt::format("{} serves {}, which then {} no longer served{}", name, NamesText(models),
+                     models.size() == 1 ? "is" : "are",
+                     may_have_more ? " (and perhaps Models of other namespaces, which you may not list)" : "");
+}
+
+Status Confirm(const Options& options, const std::string& effect, std::istream& in, std::ostream& out) {
+  if (!options.can_ask) return FailedPrecondition("nothing was deleted: {}; use --yes to delete it", effect);
+  out << effect << ". Delete it? [y/N] " << std::flush;
   std::string answer;
   std::getline(in, answer);
   if (answer == "y" || answer == "yes") return {};
   return FailedPrecondition("nothing was deleted");
 }
 
-Status ConfirmAll(const std::vector<api::Key>& keys, const Place& place, std::istream& in, std::ostream& out) {
+// A selection may contain more than its author thought of. So it asks also for fleets whose models are deleted too, and
+// does not delete such a fleet without an answer. Whoever names a fleet and its models knows that both end.
+Status ConfirmAll(const Options& options, const std::vector<api::Key>& keys, const Place& place, std::istream& in,
+                  std::ostream& out) {
+  const bool is_selection = options.all || !options.selector.empty();
+  if (!is_selection && !options.can_ask) return {};
+  std::optional<ModelsSeen> seen;
   for (const api::Key& key : keys) {
     if (key.kind != api::kServingFleetKind) continue;
-    ASSIGN_OR_RETURN(const std::vector<std::string> models, ModelsOn(key, keys, *place.store));
-    if (!models.empty()) RETURN_IF_ERROR(Confirm(key, models, in, out));
+    const auto object = place.store->Get(key);
+    const auto fleet = object ? store::ToFleet(*object) : tl::make_unexpected(object.error());
+    if (!fleet) continue;  // The deletion reports it.
+    if (!seen) {
+      ASSIGN_OR_RETURN(seen, SeeModels(place));
+    }
+    const std::string effect = EffectOf(*fleet, *seen, is_selection ? std::vector<api::Key>() : keys);
+    if (!effect.empty()) RETURN_IF_ERROR(Confirm(options, effect, in, out));
   }
   return {};
+}
+
+// Returns an error with the messages of all; the first failure, if there is one, determines its code.
+Status ErrorOfAll(const std::vector<Error>& failed, const std::vector<Error>& missing) {
+  if (failed.empty()) return CheckFound(missing);
+  std::string all;
+  for (const std::vector<Error>& errors : {failed, missing}) {
+    for (const Error& error : errors) all += (all.empty() ? "" : "\n") + error.message;
+  }
+  return tl::make_unexpected(Error{failed.front().code, all});
 }
 
 }  // namespace
 
 Status Delete(const Options& options, const Place& place, std::istream& in, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::vector<api::Key> keys, KeysFor(options, place));
-  if (options.can_ask && !options.yes) RETURN_IF_ERROR(ConfirmAll(keys, place, in, out));
+  if (!options.yes) RETURN_IF_ERROR(ConfirmAll(options, keys, place, in, out));
   Objects deleted_objects;
   if (keys.empty()) out << "nothing to delete: no object is selected\n";
   std::vector<Error> missing;
+  std::vector<Error> failed;
   for (const api::Key& key : keys) {
     const Status deleted = DeleteObject(*place.store, key);
     if (deleted) {
       out << api::ToString(key) << " deleted\n";
       deleted_objects[key] = std::nullopt;
     } else if (deleted.error().code != Code::kNotFound) {
-      return deleted;
+      failed.push_back({deleted.error().code,
+                        fmt::format("{} was not deleted: {}", api::ToString(key), deleted.error().message)});
+      if (deleted.error().code == Code::kUnavailable) break;  // The others would fail too, each after a timeout.
     } else if (!options.ignore_not_found) {
       missing.push_back(deleted.error());
     }
   }
   out << DisagreementsText(place, deleted_objects);
-  return CheckFound(missing);
+  return ErrorOfAll(failed, missing);
 }
 
 }  // namespace longshore::cli

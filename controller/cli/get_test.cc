@@ -156,10 +156,19 @@ TEST_F(Get, DeleteGoesOnAfterAMissingObject) {
 }
 
 TEST_F(Get, DeleteSelectsByLabelsOrAll) {
-  EXPECT_EQ(Run({"delete", "all", "-l", "app=x"}).text,
+  EXPECT_EQ(Run({"delete", "all", "-l", "app=x", "--yes"}).text,
             "Model default/digits deleted\nServingFleet default/cpu deleted\n");
   EXPECT_EQ(Run({"delete", "models", "--all"}).text, "Model default/words deleted\n");
   EXPECT_EQ(Run({"delete", "models", "--all"}).text, "nothing to delete: no object is selected\n");
+}
+
+TEST_F(Get, DeleteGoesOnAfterADamagedObjectAndNamesIt) {
+  ASSERT_TRUE(WriteFileAtomically(dir_ / ".longshore/objects/Model/default/damaged.json", "{"));
+  const Outcome deleted = Run({"delete", "models", "--all"});
+  EXPECT_EQ(deleted.text, "Model default/digits deleted\nModel default/words deleted\n");
+  EXPECT_EQ(deleted.code, kExitFailed);
+  EXPECT_THAT(deleted.error, HasSubstr("Model default/damaged was not deleted: "));
+  EXPECT_THAT(deleted.error, HasSubstr("damaged.json"));
 }
 
 TEST_F(Get, DeleteTakesTheObjectsOfFiles) {
@@ -185,6 +194,36 @@ TEST_F(Get, DeleteAsksBeforeAFleetThatModelsReferTo) {
   EXPECT_TRUE(Exists(api::kServingFleetKind, "cpu"));
   EXPECT_TRUE(Delete(options, "y\n"));
   EXPECT_FALSE(Exists(api::kServingFleetKind, "cpu"));
+}
+
+TEST_F(Get, DeleteOfASelectionAsksForEachFleetEvenIfItsModelsAreSelectedToo) {
+  Options options;
+  options.targets = {{api::kModelKind, ""}, {api::kServingFleetKind, ""}};
+  options.namespace_ = "default";
+  options.all = true;
+  options.can_ask = true;
+  EXPECT_FALSE(Delete(options, "n\n"));
+  EXPECT_THAT(out_.str(), HasSubstr("ServingFleet default/cpu serves default/digits, default/words, which"));
+  options.can_ask = false;
+  const Status refused = Delete(options, "");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "nothing was deleted: ServingFleet default/cpu serves default/digits, default/words, which then are no "
+            "longer served; use --yes to delete it");
+  EXPECT_TRUE(Exists(api::kModelKind, "digits"));
+  options.yes = true;
+  EXPECT_TRUE(Delete(options, ""));
+  EXPECT_FALSE(Exists(api::kServingFleetKind, "cpu"));
+}
+
+TEST_F(Get, DeleteNamesAtMostTenModels) {
+  for (int i = 0; i < 20; ++i) Put(api::kModelKind, fmt::format("a{:02}", i), {});
+  Options options;
+  options.targets = {{api::kServingFleetKind, "cpu"}};
+  options.namespace_ = "default";
+  options.can_ask = true;
+  EXPECT_FALSE(Delete(options, ""));
+  EXPECT_THAT(out_.str(), HasSubstr("default/a09 and 12 more, which then"));
 }
 
 TEST_F(Get, DeleteDoesNotAskIfItNeedNot) {

@@ -97,7 +97,8 @@ inline constexpr const char* kDescribeFooter =
   longshore describe models -l app=x    those with this label; the same as --selector)";
 
 inline constexpr const char* kDeleteFooter =
-    R"(On a terminal, delete asks before it deletes a fleet that models refer to, because these are then no longer served.
+    R"(On a terminal, delete asks before it deletes a fleet that serves models, because these are then no longer served.
+With -l or --all it asks also if these models are deleted too, and without a terminal it needs --yes.
 On a host, a manifest file of the controller's directory does not create a deleted object again until the object
 changes in the file.
 

@@ -73,4 +73,9 @@ Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock) {
   return place;
 }
 
+Result<std::unique_ptr<store::Store>> StoreOfAllNamespaces(const kube::Cluster& cluster, const MonotonicClock& clock) {
+  ASSIGN_OR_RETURN(auto store, store::kube::KubeStore::Open(cluster, {}, clock));
+  return std::unique_ptr<store::Store>(std::move(store));
+}
+
 }  // namespace longshore::cli

@@ -25,6 +25,9 @@ struct Place {
 // a cluster is configured.
 Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock);
 
+// Opens the store of all namespaces of a cluster; Place::store has only those that the options name.
+Result<std::unique_ptr<store::Store>> StoreOfAllNamespaces(const kube::Cluster& cluster, const MonotonicClock& clock);
+
 // The arguments by which another command finds this place, for lines that a user can copy: " --manifests /m"; "" if the
 // environment and the defaults suffice.
 std::string ArgumentsFor(const Options& options, const Place& place);

@@ -180,6 +180,27 @@ def test_status_says_if_it_may_not_read_the_lease(cluster, ready_model):
     assert shown.endswith(f"it is not known whether a controller is running, because you may not read its Lease {LEASE}\n")
 
 
+def test_delete_counts_the_models_of_all_namespaces_that_a_fleet_serves(cluster):
+    make_namespace(cluster, "vision")
+    shared = FLEET.replace("name: cpu", "name: shared, labels: {for: all}").replace("spec: {", "spec: {allowedNamespaces: {from: All}, ")
+    longshore(cluster, "apply", "-f", "-", stdin=shared)
+    selection = ("delete", "fleets", "-l", "for=all")
+    elsewhere = model_named("afar").replace("fleet: cpu", "fleet: default/shared")
+    longshore(cluster, "apply", "-n", "vision", "-f", "-", stdin=elsewhere)
+    assert "nothing was deleted: ServingFleet default/shared serves vision/afar, which then is no longer served; use --yes" in \
+        longshore(cluster, *selection, code=1)
+    cluster.kubectl("create", "role", "only-here", "--verb=*", "--resource=models.longshore.dev,servingfleets.longshore.dev")
+    cluster.kubectl("create", "rolebinding", "only-here", "--role=only-here", "--user=reader")
+    try:
+        environment = {**cluster.environment(), "KUBECONFIG": str(cluster.user("reader"))}
+        refused = longshore(cluster, *selection, environment=environment, code=1)
+    finally:
+        cluster.kubectl("delete", "rolebinding,role", "only-here")
+    assert "ServingFleet default/shared may serve Models of other namespaces, which you may not list" in refused
+    assert "ServingFleet default/shared deleted" in longshore(cluster, *selection, "--yes")
+    longshore(cluster, "delete", "model", "afar", "-n", "vision")
+
+
 def test_set_version_changes_and_owns_only_the_version(cluster):
     cluster.kubectl("apply", "--server-side", "--field-manager=flux", "-f", "-",
                     input=model_named("owned").replace("version: 1}", "version: 1, batching: {mode: Auto}}"))
