@@ -43,9 +43,23 @@ Status WriteAll(int fd, std::string_view bytes, const Path& path) {
   return {};
 }
 
-Status WriteAndFlush(const Path& path, std::string_view bytes, mode_t mode) {
+// Gives the file the owner and the mode of another one.
+Status Imitate(int fd, const struct stat& model, const Path& path) {
+  struct stat own {};
+  if (fstat(fd, &own) != 0) return ErrnoError("stat", path, errno);
+  const bool is_owned_alike = own.st_uid == model.st_uid && own.st_gid == model.st_gid;
+  if (!is_owned_alike && fchown(fd, model.st_uid, model.st_gid) != 0)
+    return ErrnoError("keep the owner of", path, errno);
+  // After the owner, because a change of the owner clears some bits of the mode.
+  if (fchmod(fd, model.st_mode & 07777) != 0) return ErrnoError("keep the mode of", path, errno);
+  return {};
+}
+
+// `model`: a file whose owner and mode the new file gets; nullptr: it gets `mode`, less the umask.
+Status WriteAndFlush(const Path& path, std::string_view bytes, mode_t mode, const struct stat* model) {
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
   if (file.get() < 0) return ErrnoError("create", path, errno);
+  if (model != nullptr) RETURN_IF_ERROR(Imitate(file.get(), *model, path));
   RETURN_IF_ERROR(WriteAll(file.get(), bytes, path));
   if (fsync(file.get()) != 0) return ErrnoError("flush", path, errno);
   return {};
@@ -58,6 +72,19 @@ Status FlushFolder(const Path& path) {
   // EINVAL means that the file system does not support fsync for folders.
   if (fsync(folder.get()) != 0 && errno != EINVAL) return ErrnoError("flush", path, errno);
   return {};
+}
+
+Status Replace(const Path& path, std::string_view bytes, mode_t mode, const struct stat* model) {
+  // The process id in the name keeps two processes from writing the same temporary file.
+  Path temporary = path;
+  temporary += fmt::format(".{}.tmp", getpid());
+  Status written = WriteAndFlush(temporary, bytes, mode, model);
+  if (written && rename(temporary.c_str(), path.c_str()) != 0) written = ErrnoError("rename", path, errno);
+  if (!written) {
+    unlink(temporary.c_str());
+    return written;
+  }
+  return FlushFolder(path.has_parent_path() ? path.parent_path() : Path("."));
 }
 
 }  // namespace
@@ -98,16 +125,16 @@ Result<std::string> ReadFileOrPipe(const Path& path, size_t bytes_max) {
 }
 
 Status WriteFileAtomically(const Path& path, std::string_view bytes, mode_t mode) {
-  // The process id in the name keeps two processes from writing the same temporary file.
-  Path temporary = path;
-  temporary += fmt::format(".{}.tmp", getpid());
-  Status written = WriteAndFlush(temporary, bytes, mode);
-  if (written && rename(temporary.c_str(), path.c_str()) != 0) written = ErrnoError("rename", path, errno);
-  if (!written) {
-    unlink(temporary.c_str());
-    return written;
-  }
-  return FlushFolder(path.has_parent_path() ? path.parent_path() : Path("."));
+  return Replace(path, bytes, mode, nullptr);
+}
+
+Status ReplaceFileAtomically(const Path& path, std::string_view bytes) {
+  std::error_code error;
+  const Path target = std::filesystem::canonical(path, error);
+  struct stat info {};
+  if (error) return ErrnoError("open", path, error.value());
+  if (stat(target.c_str(), &info) != 0) return ErrnoError("stat", target, errno);
+  return Replace(target, bytes, 0600, &info);  // 0600: no other user may read it before it has its owner.
 }
 
 }  // namespace longshore

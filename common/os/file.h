@@ -28,4 +28,8 @@ Result<std::string> ReadFileOrPipe(const Path& path, size_t bytes_max);
 // the new content can be read, but a crash may bring the old content back.
 Status WriteFileAtomically(const Path& path, std::string_view bytes, mode_t mode = 0644);
 
+// The same for an existing file, but follows symbolic links, and keeps the file's mode and owner. Returns an error, and
+// changes nothing, if this user may not keep them.
+Status ReplaceFileAtomically(const Path& path, std::string_view bytes);
+
 }  // namespace longshore

@@ -71,6 +71,18 @@ TEST_F(FileTest, ReplacesTheContentAndLeavesNoOtherFile) {
   EXPECT_EQ(FilesInFolder(), 1U);
 }
 
+TEST_F(FileTest, ReplacesTheTargetOfALinkAndKeepsItsMode) {
+  const Path target = folder_ / "target";
+  ASSERT_TRUE(WriteFileAtomically(target, "old"));
+  std::filesystem::permissions(target, std::filesystem::perms(0640));
+  std::filesystem::create_symlink("target", folder_ / "link");
+  ASSERT_TRUE(ReplaceFileAtomically(folder_ / "link", "new"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+  EXPECT_EQ(ReadFile(target).value(), "new");
+  EXPECT_EQ(std::filesystem::status(target).permissions(), std::filesystem::perms(0640));
+  EXPECT_EQ(ReplaceFileAtomically(folder_ / "none", "x").error().code, Code::kNotFound);
+}
+
 TEST_F(FileTest, WritesAFileInTheWorkingFolder) {
   const Path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_);

@@ -245,6 +245,61 @@ TEST_F(Host, SetVersionChangesTheObjectAndTheNumberInItsFile) {
   EXPECT_EQ(place_.store->Get(key_)->metadata.generation, generation) << "the file agrees with the object";
 }
 
+TEST_F(Host, SetVersionChangesNothingButTheVersion) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  const std::string batching = "  batching: {mode: Auto}\n";
+  RunFile(Verb::kApply, Manifest(1) + batching);
+  Options options;
+  options.verb = Verb::kSetVersion;
+  options.name = "iris";
+  options.version = 2;
+  EXPECT_THAT(Run(options).text, HasSubstr("iris.yaml says batching"));
+  ASSERT_TRUE(controller_->ReadManifests());
+  EXPECT_EQ(place_.store->Get(key_)->spec.at("version"), 2);
+  EXPECT_EQ(place_.store->Get(key_)->spec.at("batching").at("maxBatchSize"), 16) << "the file has no batching";
+  Write("iris.yaml", "# A comment.\n" + Manifest(2));
+  ASSERT_TRUE(controller_->ReadManifests());
+  EXPECT_EQ(place_.store->Get(key_)->spec.at("batching").at("maxBatchSize"), 16);
+  Write("iris.yaml", Manifest(3));
+  ASSERT_TRUE(controller_->ReadManifests());
+  EXPECT_EQ(place_.store->Get(key_)->spec.at("version"), 3) << "an edit of a person is applied";
+}
+
+TEST_F(Host, SetVersionWritesThroughALinkAndKeepsTheMode) {
+  const Path target = dir_ / "sources/iris.yaml";
+  std::filesystem::create_directories(target.parent_path());
+  ASSERT_TRUE(WriteFileAtomically(target, Manifest(1)));
+  std::filesystem::permissions(target, std::filesystem::perms(0640));
+  std::filesystem::create_symlink(target, dir_ / "iris.yaml");
+  StartController(1);
+  Serve(1);
+  Options options;
+  options.verb = Verb::kSetVersion;
+  options.name = "iris";
+  options.version = 2;
+  Run(options);
+  EXPECT_TRUE(std::filesystem::is_symlink(dir_ / "iris.yaml"));
+  EXPECT_EQ(ReadFile(target).value(), Manifest(2));
+  EXPECT_EQ(std::filesystem::status(target).permissions(), std::filesystem::perms(0640));
+}
+
+TEST_F(Host, SetVersionSaysThatLatestEnds) {
+  std::string latest = Manifest(1);
+  latest.replace(latest.find("version: 1"), 10, "versionPolicy: Latest");
+  Write("iris.yaml", latest);
+  StartController(1);
+  ASSERT_TRUE(controller_->ReadManifests());
+  Options options;
+  options.verb = Verb::kSetVersion;
+  options.name = "iris";
+  options.version = 2;
+  EXPECT_EQ(Run(options).text, "Model default/iris version Latest -> 2, also in " + (dir_ / "iris.yaml").string() +
+                                   "; newer versions are no longer rolled out by themselves\n");
+  EXPECT_EQ(ReadFile(dir_ / "iris.yaml").value(), Manifest(2));
+}
+
 TEST(ControllerNote, SaysHowOldTheStateIs) {
   const TimePoint at{std::chrono::seconds(1'800'000'000)};  // 2027-01-15T08:00:00Z
   const auto note = [&](bool is_running, std::chrono::seconds ago) {

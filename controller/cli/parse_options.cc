@@ -25,6 +25,16 @@ constexpr std::array kOutputs = {std::pair{"text", Output::kText}, std::pair{"wi
                                  std::pair{"name", Output::kName}, std::pair{"json", Output::kJson},
                                  std::pair{"yaml", Output::kYaml}};
 
+// Returns the first word such as "-n="; "" if there is none.
+std::string FlagWithoutValue(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.size() == 3 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) && word[2] == '=')
+      return word;
+  }
+  return "";
+}
+
 // kubectl accepts "-o=json" as "-ojson"; CLI11 does not.
 std::vector<std::string> WithoutEqualSigns(int argc, const char* const* argv) {
   std::vector<std::string> words(argv, argv + argc);
@@ -198,6 +208,8 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   Flags flags;
   CLI::App app(kAbout, "longshore");
   AddCommandLine(app, flags);
+  if (const std::string flag = FlagWithoutValue(argc, argv); !flag.empty())
+    return InvalidArgument("{} has no value (see longshore --help)", flag);
   const std::vector<std::string> words = WithoutEqualSigns(argc, argv);
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());

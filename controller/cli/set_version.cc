@@ -3,8 +3,8 @@
 #include <optional>
 #include <ostream>
 
-#include "common/os/file.h"
 #include "controller/api/parse.h"
+#include "controller/cli/disagreement.h"
 #include "controller/cli/input/version_edit.h"
 #include "controller/cli/select.h"
 #include "controller/kube/api.h"
@@ -15,8 +15,8 @@ namespace longshore::cli {
 namespace {
 
 struct Edit {
-  Path file;
-  std::string text;
+  store::local::ManifestFile file;
+  std::string text;  // The new one.
 };
 
 // Returns the manifest file that defines the model, with the version; nullopt on a cluster, or if no file defines it.
@@ -26,7 +26,7 @@ Result<std::optional<Edit>> EditFor(const api::Key& model, int64_t version, cons
     if (!file.objects.contains(model) && !file.not_taken.contains(model)) continue;
     const Path path = place.manifests / file.name;
     ASSIGN_OR_RETURN(std::string text, input::WithVersion(path.string(), file.text, model, version, place.namespace_));
-    return Edit{path, std::move(text)};
+    return Edit{file, std::move(text)};
   }
   return std::nullopt;
 }
@@ -54,17 +54,20 @@ Status SetVersion(const Options& options, const Place& place, std::ostream& out)
   ASSIGN_OR_RETURN(store::Object object, GetOrHint(*place.store, key));
   ASSIGN_OR_RETURN(const std::optional<Edit> edit, EditFor(key, options.version, place));
   const Json before = object.spec.value("version", Json());
+  const bool was_latest = before.is_null();
   object.spec["version"] = options.version;
   object.spec.erase("versionPolicy");
   RETURN_IF_ERROR(api::ModelSpecFromJson(object.spec, options.name, place.home));
-  if (edit) RETURN_IF_ERROR(WriteFileAtomically(edit->file, edit->text));
+  if (edit) RETURN_IF_ERROR(store::local::ReplaceText(place.manifests, edit->file, edit->text));
   if (place.cluster) {
     RETURN_IF_ERROR(Patch(*place.cluster, object, options.version));
   } else {
     RETURN_IF_ERROR(place.store->Apply(object));
   }
-  out << fmt::format("{} version {} -> {}{}\n", api::ToString(key), before.is_null() ? "latest" : before.dump(),
-                     options.version, edit ? ", also in " + edit->file.string() : "");
+  out << fmt::format("{} version {} -> {}{}{}\n", api::ToString(key), was_latest ? "Latest" : before.dump(),
+                     options.version, edit ? ", also in " + (place.manifests / edit->file.name).string() : "",
+                     was_latest ? "; newer versions are no longer rolled out by themselves" : "");
+  out << DisagreementsText(place, {{key, object}});
   return {};
 }
 

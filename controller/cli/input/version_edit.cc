@@ -48,6 +48,18 @@ bool ReplaceNumber(std::string& line, int64_t version) {
   return true;
 }
 
+// Replaces `versionPolicy: Latest` in the line by the version. Returns false unless the line has exactly one.
+bool ReplacePolicy(std::string& line, int64_t version) {
+  static const std::regex kPolicy("([\"']?)\\bversionPolicy([\"']?\\s*:\\s*)[\"']?Latest\\b[\"']?");
+  const std::string code = line.substr(0, line.find('#'));
+  if (std::distance(std::sregex_iterator(code.begin(), code.end(), kPolicy), std::sregex_iterator()) != 1) return false;
+  std::smatch match;
+  std::regex_search(code, match, kPolicy);
+  line.replace(static_cast<size_t>(match.position(0)), static_cast<size_t>(match.length(0)),
+               fmt::format("{}version{}{}", match.str(1), match.str(2), version));
+  return true;
+}
+
 // Adds a line with the version after the line of `spec:`, with the indentation of the next line. Returns false if the
 // fields of the spec do not follow line by line.
 bool AddVersion(Lines& lines, size_t spec_line, int64_t version) {
@@ -88,9 +100,14 @@ Result<std::string> WithVersion(const std::string& file, const std::string& text
   const api::YamlDocument& document = documents[static_cast<size_t>(at - before.begin())];
   Lines lines = LinesOf(text);
   const std::optional<int> version_line = LineOf(document, "spec.version");
-  const int line = version_line ? *version_line : LineOf(document, "spec").value_or(at->line);
+  const std::optional<int> policy_line = LineOf(document, "spec.versionPolicy");
+  const int line = version_line  ? *version_line
+                   : policy_line ? *policy_line
+                                 : LineOf(document, "spec").value_or(at->line);
   const auto index = static_cast<size_t>(line) - 1;
-  const bool is_edited = version_line ? ReplaceNumber(lines.at(index), version) : AddVersion(lines, index, version);
+  const bool is_edited = version_line  ? ReplaceNumber(lines.at(index), version)
+                         : policy_line ? ReplacePolicy(lines.at(index), version)
+                                       : AddVersion(lines, index, version);
   if (is_edited) {
     const std::string edited = Joined(lines);
     const auto after = api::ParseManifests(file, edited, api::Home::kHost, namespace_);

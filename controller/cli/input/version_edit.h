@@ -9,8 +9,8 @@
 
 namespace longshore::cli::input {
 
-// Returns the text with `spec.version: version` for the Model: replaces the number, or adds the line after `spec:` if
-// the Model has neither version nor versionPolicy. Returns FailedPrecondition, which says which line to edit by hand,
+// Returns the text with `spec.version: version` for the Model: replaces the number or `versionPolicy: Latest`, or adds
+// the line after `spec:` if the Model has neither. Returns FailedPrecondition, which says which line to edit by hand,
 // if the layout does not allow this. Parses the result again, so nothing but this version can have changed.
 // `namespace_` is the namespace of documents that name none.
 Result<std::string> WithVersion(const std::string& file, const std::string& text, const api::Key& model,

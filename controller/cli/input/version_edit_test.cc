@@ -37,10 +37,18 @@ TEST(WithVersion, AddsALineIfThereIsNoVersion) {
             std::string(kHead) + "spec:\n    version: 12\n    fleet: cpu\n    source: {uri: \"file:///m\"}\n");
 }
 
+TEST(WithVersion, ReplacesThePolicyLatest) {
+  const std::string rest = "\n  source: {uri: \"file:///m\"}\n";
+  EXPECT_EQ(Edited(std::string(kHead) + "spec:\n  fleet: cpu\n  versionPolicy: Latest  # The newest." + rest),
+            std::string(kHead) + "spec:\n  fleet: cpu\n  version: 12  # The newest." + rest);
+  EXPECT_EQ(
+      Edited(std::string(kHead) + "spec: {\"versionPolicy\": \"Latest\", fleet: cpu, source: {uri: \"file:///m\"}}"),
+      std::string(kHead) + "spec: {\"version\": 12, fleet: cpu, source: {uri: \"file:///m\"}}");
+}
+
 TEST(WithVersion, RefusesALayoutThatItCannotEdit) {
   const std::string message = "the layout of this file does not allow an automatic change; set spec.version to 12";
   for (const char* spec : {"spec: {fleet: cpu, source: {uri: \"file:///m\"}}\n",
-                           "spec:\n  fleet: cpu\n  source: {uri: \"file:///m\"}\n  versionPolicy: Latest\n",
                            "spec: {labels: {version: 3}, fleet: cpu, version: 3, source: {uri: \"file:///m\"}}\n",
                            "spec:\n  fleet: cpu\n  source: {uri: \"file:///m\"}\n  version:\n    3\n"}) {
     const std::string edited = Edited(std::string(kHead) + spec);

@@ -49,4 +49,22 @@ Result<std::vector<Object>> ObjectsOf(const ManifestFile& file) {
   return objects;
 }
 
+Status ReplaceText(const Path& dir, const ManifestFile& file, const std::string& text) {
+  const Path index = ManifestIndexOf(dir);
+  ASSIGN_OR_RETURN(const std::optional<TakenManifest> before, ReadTaken(index, file.name));
+  if (!before || before->digest != DigestOf(file.text)) return ReplaceFileAtomically(dir / file.name, text);
+  TakenManifest taken = *before;
+  taken.digest = DigestOf(text);
+  ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> objects, api::ParseManifests(file.name, text));
+  for (const api::ParsedObject& object : objects) {
+    if (const auto meaning = taken.meanings.find(api::KeyOf(object)); meaning != taken.meanings.end())
+      meaning->second = MeaningOf(ObjectOf(object));
+  }
+  // The index first: a controller that sees the new text finds it in the index.
+  RETURN_IF_ERROR(WriteTaken(index, file.name, taken));
+  const Status written = ReplaceFileAtomically(dir / file.name, text);
+  if (!written) RETURN_IF_ERROR(WriteTaken(index, file.name, *before));
+  return written;
+}
+
 }  // namespace longshore::store::local

@@ -29,4 +29,9 @@ std::vector<ManifestFile> ReadManifestFiles(const Path& dir);
 // Returns the objects that the file defines, or InvalidArgument with the message in ManifestFile::mistake.
 Result<std::vector<Object>> ObjectsOf(const ManifestFile& file);
 
+// Replaces the text of the file by one that a command wrote. If a controller has read the old text, it takes the new
+// text as read and applies nothing from it: the caller changes the objects itself. So differences between the file and
+// its objects stay as they are.
+Status ReplaceText(const Path& dir, const ManifestFile& file, const std::string& text);
+
 }  // namespace longshore::store::local

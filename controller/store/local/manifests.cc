@@ -51,6 +51,14 @@ Status Manifests::LoadTaken(const std::string& file) {
   return {};
 }
 
+// A command that writes a manifest file also changes its objects. It records the text in the index before it writes it.
+void Manifests::TakeFromCommand(const std::string& file, const std::string& digest) {
+  const auto known = taken_.find(file);
+  if (known == taken_.end() || known->second.digest == digest) return;
+  const auto recorded = ReadTaken(index_, file);
+  if (recorded && *recorded && (*recorded)->digest == digest) known->second = Taken{**recorded, true};
+}
+
 void Manifests::Save(const std::string& file) {
   Taken& taken = taken_.at(file);
   const Status saved = WriteTaken(index_, file, taken);
@@ -74,6 +82,7 @@ void Manifests::ReadOne(const std::string& file, Store& store) {
   }
   if (!text) return Report(file, "Invalid", text.error().message, ObjectsEverIn(file));
   const std::string digest = DigestOf(*text);
+  TakeFromCommand(file, digest);
   const auto before = taken_.find(file);
   const bool is_new_text = before == taken_.end() || before->second.digest != digest;
   const bool is_done = !is_new_text && before->second.refused.empty() && before->second.saved;

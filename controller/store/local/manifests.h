@@ -40,6 +40,7 @@ class Manifests {
   Status LoadIndex();
   Status LoadTaken(const std::string& file);
   void Save(const std::string& file);
+  void TakeFromCommand(const std::string& file, const std::string& digest);
   void ReadOne(const std::string& file, Store& store);
   void TakeNewText(const std::string& file, const std::string& digest, const std::vector<api::ParsedObject>& objects);
   void Refresh(const std::string& file, const std::vector<api::ParsedObject>& objects);
