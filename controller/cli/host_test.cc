@@ -190,6 +190,30 @@ TEST_F(Host, StatusReportsAnInvalidManifestAsFailed) {
   EXPECT_THAT(one.text, HasSubstr("iris.yaml:8: spec.colour"));
 }
 
+TEST_F(Host, StatusOfASelectionIgnoresTheManifestsOfOtherObjects) {
+  const auto labelled = [](const char* name, const char* app) {
+    std::string text = Manifest(1);
+    return text.replace(text.find("name: iris"), 10, fmt::format("name: {}, labels: {{app: {}}}", name, app));
+  };
+  Write("iris.yaml", labelled("iris", "x"));
+  StartController(1);
+  Serve(1);
+  Write("broken.yaml", "kind: [");
+  Write("new.yaml", labelled("new", "y"));
+  const auto status = [&](const char* app) {
+    Options options;
+    options.verb = Verb::kStatus;
+    options.selector = input::ParseSelector(app).value();
+    return Run(options);
+  };
+  EXPECT_EQ(status("app=x").code, kExitOk) << status("app=x").text;
+  EXPECT_THAT(status("app=x").text, Not(HasSubstr(".yaml")));
+  EXPECT_EQ(status("app=y").code, kExitTimeout);
+  EXPECT_THAT(status("app=y").text, HasSubstr("new.yaml"));
+  Write("iris.yaml", labelled("iris", "x") + "  colour: blue\n");
+  EXPECT_EQ(status("app=x").code, kExitFailed) << "the object of the store has the label";
+}
+
 TEST_F(Host, ApplyGetAndDiffPrintDifferencesBetweenAManifestAndItsObject) {
   Write("iris.yaml", Manifest(1));
   StartController(1);

@@ -5,6 +5,7 @@
 
 #include "controller/api/format.h"
 #include "controller/cli/text/text.h"
+#include "controller/store/document.h"
 #include "controller/store/local/manifest_files.h"
 
 namespace longshore::cli {
@@ -21,11 +22,31 @@ std::set<api::Key> KeysOf(const store::local::ManifestFile& file) {
   return keys;
 }
 
-// The objects of a manifest file that was never valid are unknown, so the file concerns all namespaces.
-bool Concerns(const Options& options, const std::set<api::Key>& keys) {
+// Whether the selector of the options matches the object as it is in the store, or as the file defines it.
+bool IsSelected(const Options& options, const api::Key& key, const store::local::ManifestFile& file,
+                store::Store& store) {
+  const auto stored = store.Get(key);
+  if (stored && input::Matches(options.selector, stored->metadata.labels)) return true;
+  const auto defined = store::local::ObjectsOf(file).value_or(std::vector<store::Object>());
+  return std::ranges::any_of(defined, [&](const store::Object& object) {
+    return store::KeyOf(object) == key && input::Matches(options.selector, object.metadata.labels);
+  });
+}
+
+// The objects of a manifest file that was never valid are unknown, so the file concerns all namespaces. Their labels
+// are unknown too, so it concerns no selector.
+bool Concerns(const Options& options, const store::local::ManifestFile& file, store::Store& store) {
+  const std::set<api::Key> keys = KeysOf(file);
   if (!options.name.empty()) return keys.contains({api::kModelKind, options.namespace_, options.name});
+  const auto is_in_namespace = [&](const api::Key& key) {
+    return options.all_namespaces || key.namespace_ == options.namespace_;
+  };
+  if (!options.selector.empty()) {
+    return std::ranges::any_of(
+        keys, [&](const api::Key& key) { return is_in_namespace(key) && IsSelected(options, key, file, store); });
+  }
   if (options.all_namespaces || keys.empty()) return true;
-  return std::ranges::any_of(keys, [&](const api::Key& key) { return key.namespace_ == options.namespace_; });
+  return std::ranges::any_of(keys, is_in_namespace);
 }
 
 std::optional<text::ManifestReport> ReportOf(const store::local::ManifestFile& file, const Path& dir) {
@@ -70,7 +91,7 @@ Result<std::optional<HostView>> ReadHostView(const Options& options, const Place
   ASSIGN_OR_RETURN(view.controller, store::local::ReadControllerLock(place.manifests));
   if (view.controller.is_running) view.seen.epoch = view.controller.epoch;
   for (const store::local::ManifestFile& file : store::local::ReadManifestFiles(place.manifests)) {
-    if (Concerns(options, KeysOf(file))) AddReport(file, place.manifests, view.seen);
+    if (Concerns(options, file, *place.store)) AddReport(file, place.manifests, view.seen);
   }
   return view;
 }
