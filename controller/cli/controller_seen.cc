@@ -3,20 +3,26 @@
 #include <set>
 #include <thread>
 
-#include "controller/api/format.h"
 #include "controller/cli/host_view.h"
 #include "controller/cli/text/text.h"
-#include "controller/leader/presence.h"
 #include "controller/store/document.h"
 
 namespace longshore::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kLeaseInterval{500};
+constexpr std::chrono::milliseconds kLeaseInterval{500};  // Between two reads while the answer is not known yet.
+constexpr std::chrono::seconds kRenewalInterval{2};       // leader::Options::retry_period.
+// A controller that ended longer ago is not restarting.
+constexpr std::chrono::minutes kRestartMax{1};
 constexpr size_t kFleetsReadMax = 3;
 
-// Returns namespace/name of the Lease, or "" if no controller has reconciled any of the objects or their fleets.
-std::string LeaseOf(store::Store& store, const std::vector<store::Object>& shown) {
+ControllerSeen NotKnown(const std::string& why) {
+  return {.note = "it is not known whether a controller is running: " + why + "\n"};
+}
+
+// Returns namespace/name of the Lease; "" if no controller has reconciled any of the objects or their fleets; an error
+// if no fleet can be read.
+Result<std::string> LeaseOf(store::Store& store, const std::vector<store::Object>& shown) {
   std::set<api::Key> fleets;
   for (const store::Object& object : shown) {
     if (object.kind == api::kServingFleetKind) {
@@ -27,64 +33,77 @@ std::string LeaseOf(store::Store& store, const std::vector<store::Object>& shown
     }
     if (fleets.size() == kFleetsReadMax) break;
   }
+  std::optional<Error> unread;
   for (const api::Key& key : fleets) {
     const auto object = store.Get(key);
     const auto fleet = object ? store::ToFleet(*object) : tl::make_unexpected(object.error());
     if (fleet && !fleet->status.controller_lease.empty()) return fleet->status.controller_lease;
+    if (!fleet && fleet.error().code != Code::kNotFound) unread = fleet.error();
   }
-  return {};
+  if (unread) return tl::make_unexpected(*unread);
+  return std::string();
 }
 
+ControllerSeen Absent(const std::string& name, const std::optional<leader::LeaseSeen>& lease, TimePoint now) {
+  if (!lease) {
+    return {true, fmt::format("no controller is running: its Lease {} does not exist\n", name), Start::kUnlikely};
+  }
+  if (lease->renewed_at == TimePoint{})
+    return {true, fmt::format("no controller is running: none has held its Lease {}\n", name), Start::kExpected};
+  return {true,
+          fmt::format("no controller is running: its Lease {} was last renewed {} ago; this is the state as of then\n",
+                      name, text::Age(lease->renewed_at, now)),
+          now - lease->renewed_at < kRestartMax ? Start::kPossible : Start::kUnlikely};
+}
+
+ControllerSeen SeeHost(const Place& place, const Clock& clock) {
+  const auto controller = store::local::ReadControllerLock(place.manifests);
+  if (!controller) return NotKnown(controller.error().message);
+  return {!controller->is_running, ControllerNote(*controller, clock.Now())};
+}
+
+}  // namespace
+
 // Returns nullopt if the Lease does not exist.
-Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::string& lease) {
-  const size_t slash = lease.find('/');
-  const auto answer = api.Send({.target = fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
-                                                      lease.substr(0, slash), lease.substr(slash + 1))});
+Result<std::optional<leader::LeaseSeen>> ControllerSight::ReadLease() {
+  if (api_ == nullptr) {
+    ASSIGN_OR_RETURN(api_, kube::Api::Make(*place_.cluster, {}, timer_));
+  }
+  const size_t slash = lease_.find('/');
+  const auto answer = api_->Send({.target = fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
+                                                        lease_.substr(0, slash), lease_.substr(slash + 1))});
   if (!answer && answer.error().code == Code::kNotFound) return std::nullopt;
   if (!answer) return tl::make_unexpected(answer.error());
   ASSIGN_OR_RETURN(const Json json, ParseJson(*answer));
   return leader::LeaseSeenFrom(json).map([](const leader::LeaseSeen& seen) { return std::optional(seen); });
 }
 
-std::string AbsentNote(const std::string& name, const std::optional<leader::LeaseSeen>& lease, TimePoint now) {
-  if (!lease) return fmt::format("no controller is running: its Lease {} does not exist\n", name);
-  if (lease->renewed_at == TimePoint{})
-    return fmt::format("no controller is running: none has held its Lease {}\n", name);
-  return fmt::format("no controller is running: its Lease {} was last renewed {} ago; this is the state as of then\n",
-                     name, text::Age(lease->renewed_at, now));
-}
-
-Result<ControllerSeen> SeeLease(kube::Api& api, const std::string& name, const Clock& clock) {
-  for (leader::Presence presence;; std::this_thread::sleep_for(kLeaseInterval)) {
-    const auto lease = ReadLease(api, name);
-    if (!lease && lease.error().code == Code::kPermissionDenied) {
-      return ControllerSeen{.note = fmt::format("it is not known whether a controller is running, because you may not "
-                                                "read its Lease {}\n",
-                                                name)};
-    }
-    if (!lease) return tl::make_unexpected(lease.error());
-    switch (presence.Saw(*lease, clock.Now())) {
-      case leader::Life::kRunning: return ControllerSeen{};
-      case leader::Life::kAbsent: return ControllerSeen{true, AbsentNote(name, *lease, clock.Now())};
+ControllerSeen ControllerSight::SeeLease() {
+  for (;; std::this_thread::sleep_for(kLeaseInterval)) {
+    const auto lease = ReadLease();
+    if (!lease && lease.error().code == Code::kPermissionDenied)
+      return NotKnown(fmt::format("you may not read its Lease {}", lease_));
+    if (!lease) return NotKnown(fmt::format("its Lease {} cannot be read: {}", lease_, lease.error().message));
+    switch (presence_.Saw(*lease, clock_.Now())) {
+      case leader::Life::kRunning: return {};
+      case leader::Life::kAbsent: return Absent(lease_, *lease, clock_.Now());
       case leader::Life::kNotKnownYet: break;
     }
   }
 }
 
-}  // namespace
-
-Result<ControllerSeen> SeeController(const Place& place, const std::vector<store::Object>& shown, const Clock& clock) {
-  if (!place.cluster && place.manifests.empty()) return ControllerSeen{};  // A test's store.
-  if (!place.cluster) {
-    ASSIGN_OR_RETURN(const store::local::ControllerLockState controller,
-                     store::local::ReadControllerLock(place.manifests));
-    return ControllerSeen{!controller.is_running, ControllerNote(controller, clock.Now())};
-  }
-  const std::string lease = LeaseOf(*place.store, shown);
-  if (lease.empty()) return ControllerSeen{};
-  const SteadyClock timer;
-  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(*place.cluster, {}, timer));
-  return SeeLease(*api, lease, clock);
+ControllerSeen ControllerSight::See(const std::vector<store::Object>& shown) {
+  if (!place_.cluster && place_.manifests.empty()) return {};  // A test's store.
+  if (!place_.cluster) return SeeHost(place_, clock_);
+  if (read_at_ && timer_.Now() - *read_at_ < kRenewalInterval) return seen_;
+  const Result<std::string> lease = LeaseOf(*place_.store, shown);
+  if (!lease) return NotKnown("no fleet can be read: " + lease.error().message);
+  if (lease->empty()) return {};
+  if (*lease != lease_) presence_ = {};
+  lease_ = *lease;
+  seen_ = SeeLease();
+  read_at_ = timer_.Now();
+  return seen_;
 }
 
 }  // namespace longshore::cli

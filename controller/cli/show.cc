@@ -97,21 +97,29 @@ std::string DisagreementsOf(const Options& options, const Place& place, const st
   return DisagreementsText(place, objects);
 }
 
-// Returns the objects as the options want them; "" if there are none because the named ones are missing.
+// Returns the objects as the options want them, without the controller's sign of life; "" if there are none because the
+// named ones are missing.
 Result<std::string> TextOf(const Options& options, const Place& place, const Selected& selected, const Clock& clock) {
   const std::vector<store::Object>& objects = selected.listing.objects;
   if (objects.empty() && (!selected.missing.empty() || options.ignore_not_found)) return std::string();
   if (!IsText(options.output)) return MachineText(options, objects);
   ASSIGN_OR_RETURN(const std::string table, TableOf(options, objects, clock.Now()));
-  ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, objects, clock));
-  return (options.has_colors ? text::Colored(table) : table) + DisagreementsOf(options, place, selected.listing) +
-         controller.note;
+  return (options.has_colors ? text::Colored(table) : table) + DisagreementsOf(options, place, selected.listing);
+}
+
+// Prints the objects before it looks for the controller, which may take some seconds.
+Status PrintAll(const Options& options, const Place& place, const Selected& selected, const Clock& clock,
+                ControllerSight& sight, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::string text, TextOf(options, place, selected, clock));
+  out << text << std::flush;
+  if (IsText(options.output) && !text.empty()) out << sight.See(selected.listing.objects).note << std::flush;
+  return {};
 }
 
 Status GetOnce(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   ASSIGN_OR_RETURN(const Selected selected, SelectTargets(options, *place.store));
-  ASSIGN_OR_RETURN(const std::string text, TextOf(options, place, selected, clock));
-  out << text << std::flush;
+  ControllerSight sight(place, clock);
+  RETURN_IF_ERROR(PrintAll(options, place, selected, clock, sight, out));
   RETURN_IF_ERROR(CheckReadable(selected.listing));
   return CheckFound(selected.missing);
 }
@@ -136,12 +144,13 @@ Status GetAndWatch(Options options, const Place& place, const Clock& clock, std:
                      return std::ranges::find(kinds, key.kind) != kinds.end();
                    }));
   const bool redraws = options.is_terminal && IsText(options.output);
+  ControllerSight sight(place, clock);
   for (watch::Seen seen; out;) {
     changes->Wait();
     ASSIGN_OR_RETURN(const Selected selected, SelectTargets(options, *place.store));
     if (redraws) {
-      ASSIGN_OR_RETURN(const std::string text, TextOf(options, place, selected, clock));
-      out << kClearScreen << text;
+      out << kClearScreen;
+      RETURN_IF_ERROR(PrintAll(options, place, selected, clock, sight, out));
     } else {
       RETURN_IF_ERROR(PrintChanges(options, selected, seen, clock.Now(), out));
       options.no_headers = true;
@@ -163,20 +172,20 @@ Result<std::string> DescriptionOf(const store::Object& object, TimePoint now) {
   return text::DescribeFleet(fleet, now);
 }
 
-Result<std::string> RolloutOf(const Options& options, const Place& place, const Clock& clock) {
+Result<std::string> RolloutOf(const Options& options, const Place& place, const Clock& clock, ControllerSight& sight) {
   ASSIGN_OR_RETURN(const store::Object object,
                    GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
   ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
-  ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, {object}, clock));
-  return text::RolloutView(model, clock.Now(), ArgumentsFor(options, place)) + controller.note;
+  return text::RolloutView(model, clock.Now(), ArgumentsFor(options, place)) + sight.See({object}).note;
 }
 
 Status WatchRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   const api::Key key{api::kModelKind, options.namespace_, options.name};
   ASSIGN_OR_RETURN(const auto changes,
                    watch::Changes::Watch(*place.store, [&](const api::Key& changed) { return changed == key; }));
+  ControllerSight sight(place, clock);
   while (out) {
-    ASSIGN_OR_RETURN(const std::string view, RolloutOf(options, place, clock));
+    ASSIGN_OR_RETURN(const std::string view, RolloutOf(options, place, clock, sight));
     out << (options.is_terminal ? kClearScreen : std::string_view("\n")) << view << std::flush;
     std::this_thread::sleep_for(kWatchInterval);
     if (options.is_terminal) {
@@ -203,10 +212,8 @@ Status Describe(const Options& options, const Place& place, const Clock& clock, 
     out << (is_first ? "" : "\n") << description;
     is_first = false;
   }
-  if (!selected.listing.objects.empty()) {
-    ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, selected.listing.objects, clock));
-    out << controller.note;
-  }
+  if (!selected.listing.objects.empty())
+    out << std::flush << ControllerSight(place, clock).See(selected.listing.objects).note;
   RETURN_IF_ERROR(CheckReadable(selected.listing));
   return CheckFound(selected.missing);
 }
@@ -225,14 +232,15 @@ Status Explain(const Options& options, const Place& place, const Clock& clock, s
   ASSIGN_OR_RETURN(const store::Object object,
                    GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
   ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
-  ASSIGN_OR_RETURN(const ControllerSeen controller, SeeController(place, {object}, clock));
-  out << text::ExplainModel(model, clock.Now(), ArgumentsFor(options, place)) << controller.note;
+  out << text::ExplainModel(model, clock.Now(), ArgumentsFor(options, place)) << std::flush
+      << ControllerSight(place, clock).See({object}).note;
   return {};
 }
 
 Status ShowRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   if (options.watch) return WatchRollout(options, place, clock, out);
-  ASSIGN_OR_RETURN(const std::string view, RolloutOf(options, place, clock));
+  ControllerSight sight(place, clock);
+  ASSIGN_OR_RETURN(const std::string view, RolloutOf(options, place, clock, sight));
   out << view;
   return {};
 }

@@ -18,7 +18,7 @@ namespace {
 
 // How often the state of the controller and, on a host, the manifest files are read while no object changes.
 constexpr std::chrono::milliseconds kHostInterval{200};
-constexpr std::chrono::milliseconds kClusterInterval{5000};
+constexpr std::chrono::milliseconds kClusterInterval{2000};
 
 struct Seen {
   std::optional<HostView> host;  // nullopt for a cluster.
@@ -35,7 +35,7 @@ bool IsExpected(const Options& options, const Seen& seen, const Error& error) {
   return error.code == Code::kNotFound && !options.name.empty() && !seen.from_host().manifests.empty();
 }
 
-Result<Seen> Observe(const Options& options, const Place& place, const Clock& clock) {
+Result<Seen> Observe(const Options& options, const Place& place, const Clock& clock, ControllerSight& sight) {
   Seen seen;
   ASSIGN_OR_RETURN(seen.host, ReadHostView(options, place));
   std::vector<store::Object> shown;
@@ -58,7 +58,7 @@ Result<Seen> Observe(const Options& options, const Place& place, const Clock& cl
   if (seen.host) {  // Its lock was read before the objects.
     seen.controller = {!seen.host->controller.is_running, ControllerNote(seen.host->controller, clock.Now())};
   } else {
-    ASSIGN_OR_RETURN(seen.controller, SeeController(place, shown, clock));
+    seen.controller = sight.See(shown);
   }
   return seen;
 }
@@ -96,6 +96,13 @@ class Progress {
 // Whether the wait is over: a controller is running, and either nothing is under way or something has failed.
 bool IsOver(const Seen& seen) { return !seen.controller.is_absent && seen.standing() != text::Standing::kUnderWay; }
 
+// Whether the wait ends because no controller is running. `until`: until when one that was running may come back.
+bool GivesUp(const ControllerSeen& controller, std::chrono::steady_clock::time_point now,
+             std::chrono::steady_clock::time_point until) {
+  if (!controller.is_absent || controller.start == Start::kExpected) return false;
+  return controller.start == Start::kUnlikely || now >= until;
+}
+
 // Waits for changes of objects. Also polls, because no object changes when a controller starts or ends, or when it
 // reads a manifest that equals the stored object.
 Result<Seen> Wait(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
@@ -103,12 +110,13 @@ Result<Seen> Wait(const Options& options, const Place& place, const Clock& clock
   const auto deadline = steady_clock::now() + options.timeout;
   ASSIGN_OR_RETURN(const auto changes, watch::Changes::Watch(*place.store, [](const api::Key&) { return true; }));
   Progress progress(out);
+  ControllerSight sight(place, clock);
   auto controller_until = steady_clock::now() + kControllerPatience;
   for (;;) {
     const auto now = steady_clock::now();
-    ASSIGN_OR_RETURN(Seen seen, Observe(options, place, clock));
+    ASSIGN_OR_RETURN(Seen seen, Observe(options, place, clock, sight));
     if (!seen.controller.is_absent) controller_until = now + kControllerPatience;
-    if (IsOver(seen) || now >= deadline || now >= controller_until) return seen;
+    if (IsOver(seen) || now >= deadline || GivesUp(seen.controller, now, controller_until)) return seen;
     progress.Print(seen);
     changes->WaitUntil(std::min(deadline, now + (seen.host ? kHostInterval : kClusterInterval)));
   }
@@ -126,7 +134,9 @@ int ExitCodeFor(text::Standing standing) {
 }  // namespace
 
 Result<int> ShowStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const Seen seen, options.wait ? Wait(options, place, clock, out) : Observe(options, place, clock));
+  ControllerSight sight(place, clock);
+  ASSIGN_OR_RETURN(const Seen seen,
+                   options.wait ? Wait(options, place, clock, out) : Observe(options, place, clock, sight));
   const text::HostSeen host = seen.from_host();
   const bool is_of_one = !options.name.empty() && !seen.models.empty();
   out << (is_of_one ? text::StatusOfModel(seen.models[0], clock.Now(), host)

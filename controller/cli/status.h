@@ -15,8 +15,9 @@ namespace longshore::cli {
 // kExitFailed if one failed, kExitTimeout if one is under way (with --wait: still under way when the time is up).
 //
 // On a host, a manifest file that no controller has read yet counts as under way, and so does an object that the
-// running controller has not reconciled yet. Returns kExitNoController if no controller is running; with --wait, waits
-// at most kControllerPatience for a controller to start.
+// running controller has not reconciled yet. Returns kExitNoController if no controller is running. With --wait, waits
+// at most kControllerPatience for a controller to start; on a cluster not at all if the controller was uninstalled or
+// ended long ago, and until the timeout if it was installed and has never run.
 Result<int> ShowStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 
 inline constexpr std::chrono::seconds kControllerPatience{5};

@@ -3,6 +3,12 @@
 #include "controller/api/units.h"
 
 namespace longshore::leader {
+namespace {
+
+// How far the clock of a holder may be ahead for a single read to show that the holder is running.
+constexpr Duration kClocksDifferMax = std::chrono::seconds(5);
+
+}  // namespace
 
 Result<LeaseSeen> LeaseSeenFrom(const Json& json) try {
   LeaseSeen lease;
@@ -17,14 +23,17 @@ Result<LeaseSeen> LeaseSeenFrom(const Json& json) try {
 
 Life Presence::Saw(const std::optional<LeaseSeen>& lease, TimePoint now) {
   const TimePoint renewal = lease ? lease->renewed_at : TimePoint{};
-  if (!begin_) {
-    begin_ = now;
-    first_renewal_ = renewal;
+  if (!since_ || renewal != renewal_) {
+    has_changed_ = since_.has_value();
+    since_ = now;
+    renewal_ = renewal;
   }
+  const Duration valid = lease ? lease->duration : Duration{0};
   const bool is_held = lease && !lease->holder.empty();
-  const bool is_recent = now - renewal < (lease ? lease->duration : Duration{0}) && renewal - now < kPatience;
-  if (is_held && (is_recent || renewal != first_renewal_)) return Life::kRunning;
-  return now - *begin_ >= kPatience ? Life::kAbsent : Life::kNotKnownYet;
+  const bool is_recent = now - renewal < valid && renewal - now < kClocksDifferMax;
+  const bool was_renewed = has_changed_ && now - *since_ < valid;
+  if (is_held && (is_recent || was_renewed)) return Life::kRunning;
+  return now - *since_ >= kPatience ? Life::kAbsent : Life::kNotKnownYet;
 }
 
 }  // namespace longshore::leader

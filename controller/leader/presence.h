@@ -23,19 +23,21 @@ Result<LeaseSeen> LeaseSeenFrom(const Json& json);
 
 enum class Life { kNotKnownYet, kRunning, kAbsent };
 
-// Decides from several reads of a Lease whether its holder is running. A renewal that looks old may only show that two
+// Decides from the reads of a Lease whether its holder is running. A renewal that looks old may only show that two
 // clocks differ, so it takes some seconds without a newer renewal until the holder counts as absent.
 class Presence {
  public:
-  // How long a holder that seems absent may take to renew the Lease, and another one to take it over.
-  static constexpr Duration kPatience = std::chrono::seconds(5);
+  // How long a holder that seems absent may take to renew the Lease, and another one to take it over: longer than
+  // Options::retry_period.
+  static constexpr Duration kPatience = std::chrono::milliseconds(2500);
 
   // `lease`: nullopt if the Lease does not exist.
   Life Saw(const std::optional<LeaseSeen>& lease, TimePoint now);
 
  private:
-  std::optional<TimePoint> begin_;  // When the Lease was read first.
-  TimePoint first_renewal_{};
+  std::optional<TimePoint> since_;  // When the newest renewal was read first.
+  TimePoint renewal_{};             // The newest renewal.
+  bool has_changed_ = false;        // Whether the Lease was renewed after the first read.
 };
 
 }  // namespace longshore::leader

@@ -22,8 +22,19 @@ TEST(Presence, SeesAnAbsentHolderAfterSomeSeconds) {
   Presence judge;
   const LeaseSeen old = Renewed(kNow - seconds(60));
   EXPECT_EQ(judge.Saw(old, kNow), Life::kNotKnownYet);
-  EXPECT_EQ(judge.Saw(old, kNow + seconds(4)), Life::kNotKnownYet);
-  EXPECT_EQ(judge.Saw(old, kNow + seconds(5)), Life::kAbsent);
+  EXPECT_EQ(judge.Saw(old, kNow + seconds(2)), Life::kNotKnownYet);
+  EXPECT_EQ(judge.Saw(old, kNow + seconds(3)), Life::kAbsent);
+}
+
+TEST(Presence, SeesThatAHolderEndsAfterItWasSeenRunning) {
+  for (const auto offset : {seconds(0), seconds(-3600)}) {
+    Presence judge;
+    judge.Saw(Renewed(kNow + offset), kNow);
+    const LeaseSeen last = Renewed(kNow + offset + seconds(2));
+    EXPECT_EQ(judge.Saw(last, kNow + seconds(2)), Life::kRunning);
+    EXPECT_EQ(judge.Saw(last, kNow + seconds(16)), Life::kRunning);
+    EXPECT_EQ(judge.Saw(last, kNow + seconds(17)), Life::kAbsent);
+  }
 }
 
 TEST(Presence, SeesARunningHolderWhoseClockDiffers) {

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -159,12 +160,27 @@ def test_status_and_get_say_if_no_controller_is_running(cluster, ready_model):
     renew(cluster, age=datetime.timedelta(hours=2))
     expired = f"no controller is running: its Lease {LEASE} was last renewed 2h ago; this is the state as of then\n"
     assert longshore(cluster, "status", ready_model, code=5).endswith(expired)
+    begin = time.monotonic()
     assert longshore(cluster, "status", ready_model, "--wait", code=5).endswith(expired)
+    assert time.monotonic() - begin < 7, "it waits as for a controller that may be starting"
     assert longshore(cluster, "get", "models").endswith(expired)
     assert longshore(cluster, "explain", ready_model).endswith(expired)
     cluster.kubectl("delete", "lease", "longshore-controller")
     assert longshore(cluster, "status", ready_model, code=5).endswith(
         f"no controller is running: its Lease {LEASE} does not exist\n")
+
+
+def test_status_waits_for_a_controller_that_was_just_installed(cluster, ready_model):
+    """The chart makes an empty Lease, so the controller of a new installation has never held it."""
+    cluster.kubectl("apply", "-f", "-", input=json.dumps({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "longshore-controller", "namespace": "default"}}))
+    waiting = subprocess.Popen([BIN / "longshore", "status", ready_model, "--wait"], env=cluster.environment(), text=True,
+                               stdout=subprocess.PIPE)
+    assert "waiting for a controller" in waiting.stdout.readline()
+    renew(cluster)
+    assert "as wanted" in waiting.communicate(timeout=60)[0]
+    assert waiting.returncode == 0
 
 
 def test_status_says_if_it_may_not_read_the_lease(cluster, ready_model):
@@ -177,7 +193,7 @@ def test_status_says_if_it_may_not_read_the_lease(cluster, ready_model):
         shown = longshore(cluster, "status", ready_model, environment=environment)
     finally:
         cluster.kubectl("delete", "clusterrolebinding,clusterrole", "only-longshore")
-    assert shown.endswith(f"it is not known whether a controller is running, because you may not read its Lease {LEASE}\n")
+    assert shown.endswith(f"it is not known whether a controller is running: you may not read its Lease {LEASE}\n")
 
 
 def test_delete_counts_the_models_of_all_namespaces_that_a_fleet_serves(cluster):
