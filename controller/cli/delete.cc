@@ -83,7 +83,8 @@ std::string NamesText(const std::vector<std::string>& names) {
 
 // Returns what the deletion of the fleet would do to models; "" if it does nothing to them.
 std::string EffectOf(const api::ServingFleet& fleet, const ModelsSeen& seen, const std::vector<api::Key>& ignored) {
-  const std::string name = api::ToString(api::Key{api::kServingFleetKind, fleet.metadata.namespace_, fleet.metadata.name});
+  const std::string name =
+      api::ToString(api::Key{api::kServingFleetKind, fleet.metadata.namespace_, fleet.metadata.name});
   const std::vector<std::string> models = ModelsOn(fleet, seen.models, ignored);
   const bool may_have_more = !seen.has_all_namespaces && AllowsOthers(fleet);
   if (models.empty()) {
@@ -149,8 +150,8 @@ Status Delete(const Options& options, const Place& place, std::istream& in, std:
       out << api::ToString(key) << " deleted\n";
       deleted_objects[key] = std::nullopt;
     } else if (deleted.error().code != Code::kNotFound) {
-      failed.push_back({deleted.error().code,
-                        fmt::format("{} was not deleted: {}", api::ToString(key), deleted.error().message)});
+      failed.push_back(
+          {deleted.error().code, fmt::format("{} was not deleted: {}", api::ToString(key), deleted.error().message)});
       if (deleted.error().code == Code::kUnavailable) break;  // The others would fail too, each after a timeout.
     } else if (!options.ignore_not_found) {
       missing.push_back(deleted.error());
