@@ -141,15 +141,29 @@ bool HasDeadline(const api::Model& model) {
   return index < steps.size() && steps[index].weight_percent != rollout.weight_percent;
 }
 
+// What the deadline does if the nodes are not ready by then.
+std::string AfterDeadline(const api::Model& model) {
+  const api::MaxUnavailable& most = model.spec.rollout.max_unavailable;
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const bool needs_all = rollout.phase == RolloutPhase::kValidating || rollout.stable == 0 || most.value == 0;
+  if (needs_all) return "it ends";
+  return fmt::format(
+      "it goes on without the nodes that are not ready, if these are at most {}{} (maxUnavailable), or ends",
+      most.value,
+      most.is_percent   ? " % of the nodes"
+      : most.value == 1 ? " node"
+                        : " nodes");
+}
+
 // Says when the rollout ends if what the nodes report is not resolved. Returns "" if they report nothing, or if the
 // phase has no deadline.
 std::string DeadlineSentence(const api::Model& model, TimePoint now) {
   if (CauseOf(model).empty() || !HasDeadline(model)) return "";
   const Duration deadline = model.spec.rollout.progress_deadline;
   const Duration left = model.status.rollout.step_started_at + deadline - now;
-  return fmt::format("The rollout goes on when this is resolved; otherwise it ends in {} (progressDeadline is {}).",
+  return fmt::format("The rollout goes on when this is resolved; otherwise, in {} (progressDeadline is {}), {}.",
                      api::RoughDuration(std::max(left, Duration(std::chrono::seconds(1)))),
-                     api::FormatDuration(deadline));
+                     api::FormatDuration(deadline), AfterDeadline(model));
 }
 
 std::string PhaseSentence(const api::Model& model, TimePoint now) {

@@ -272,12 +272,24 @@ TEST(Explain, ACandidateThatIsNotReadyComesWithTheReportOfTheNodes) {
       {"Reconciling", "True", "Validating", "node a: no directory of version 3 in /m", 4, Ago(9)});
   EXPECT_THAT(ExplainModel(model, kNow),
               HasSubstr("  But node a: no directory of version 3 in /m.\n"
-                        "  The rollout goes on when this is resolved; otherwise it ends in 10 min (progressDeadline is "
-                        "600s).\n"));
+                        "  The rollout goes on when this is resolved; otherwise, in 10 min (progressDeadline is 600s), "
+                        "it ends.\n"));
   EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("  waits     The rollout goes on when this is resolved;"));
   EXPECT_THAT(StatusTable({}, {model}), HasSubstr("2 -> 3, Validating: node a: no directory of version 3 in /m\n"));
   EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("2 -> 3, Validating: node a: no directory of version 3 in /m\n"));
   EXPECT_THAT(ModelsTable({model}, kNow), HasSubstr("2 -> 3, Validating   node a: no directory of version 3 in /m\n"));
+}
+
+TEST(Explain, AtTheDeadlineARolloutMayGoOnWithoutSomeNodes) {
+  api::Model model = RollingOut();
+  model.status.rollout.phase = RolloutPhase::kLoading;
+  model.status.conditions.push_back({"Reconciling", "True", "Loading", "node a: bad disk", 4, Ago(9)});
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("it goes on without the nodes that are not ready, if these are at "
+                                                   "most 10 % of the nodes (maxUnavailable), or ends."));
+  model.spec.rollout.max_unavailable = {.value = 1, .is_percent = false};
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("at most 1 node (maxUnavailable)"));
+  model.spec.rollout.max_unavailable.value = 0;
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("(progressDeadline is 600s), it ends."));
 }
 
 TEST(Explain, NamesAGoldenSetOnlyIfTheManifestHasOne) {
