@@ -13,7 +13,7 @@ readonly BUILD_PACKAGES=(
   libgtest-dev libgmock-dev)
 readonly SANITIZER_PACKAGES=(clang-16 libclang-rt-16-dev libomp-16-dev)
 readonly RUN_PACKAGES=(python3 python3-venv ca-certificates)
-readonly TEST_PACKAGES=(procps openssl umoci skopeo runc chromium fonts-dejavu-core)
+readonly TEST_PACKAGES=(procps openssl umoci skopeo runc chromium fonts-dejavu-core zsh fish)
 readonly RELEASE_PACKAGES=(dpkg-dev patchelf groff-base)
 readonly CLUSTER_PACKAGES=(iproute2 util-linux)
 declare -rA KUBERNETES_PROGRAMS=(  # Program -> its package in tests/cluster/tools.

@@ -114,6 +114,8 @@ void AddValues(const Context& context, const CLI::Option& flag, const std::strin
                                                    "kubeconfig",
                                                    "out",
                                                    "token-file",
+                                                   "golden",
+                                                   "stable",
                                                    "batching_parameters_file",
                                                    "monitoring_config_file"};
   const std::string name = flag.get_lnames().empty() ? "" : flag.get_lnames()[0];
@@ -121,6 +123,7 @@ void AddValues(const Context& context, const CLI::Option& flag, const std::strin
   if (name == "output") {
     for (const char* output : {"wide", "name", "json", "yaml", "text", "jsonpath="}) values.about[output] = "";
   }
+  if (name == "metric") values.about = {{"top1", ""}, {"tolerance", ""}};
   if (name == "namespace") AddNamespaces(context, open, values);
   if (name == "model") AddNames(context, api::kModelKind, "", open, values);
   if (name == "fleet") AddNames(context, api::kServingFleetKind, "", open, values);
@@ -154,14 +157,25 @@ void AddTargets(const Context& context, const std::string& last, const PlaceOpen
   }
 }
 
+// The commands of the companion program, which has a parser of its own.
+void AddOfCompanion(const Context& context, const std::string& name, Candidates& candidates) {
+  static const std::map<std::string, std::vector<const char*>> kSubcommands = {
+      {"model", {"show", "check", "explain", "ops", "run"}},
+      {"golden", {"from-csv", "from-log", "from-model", "show", "check"}}};
+  candidates.files = true;
+  if (!context.arguments.empty()) return;
+  for (const char* subcommand : kSubcommands.at(name)) candidates.about[subcommand] = "";
+}
+
 void AddArguments(const Context& context, const std::string& last, const PlaceOpener& open, Candidates& candidates) {
   static const std::set<std::string> kOfTargets = {"get", "describe", "delete"};
-  static const std::set<std::string> kOfFiles = {"model", "tfserving", "kserve"};
+  static const std::set<std::string> kOfFiles = {"tfserving", "kserve", "check-version"};
   const std::string name = context.command->get_name();
   const auto has_argument = [&](const char* argument) {
     return context.command->get_option_no_throw(argument) != nullptr && context.arguments.empty();
   };
   if (kOfTargets.contains(name)) return AddTargets(context, last, open, candidates);
+  if (name == "model" || name == "golden") return AddOfCompanion(context, name, candidates);
   if (kOfFiles.contains(name)) candidates.files = true;
   if (name == "completion" && has_argument("shell")) candidates.about = {{"bash", ""}, {"fish", ""}, {"zsh", ""}};
   if (has_argument("name")) AddNames(context, api::kModelKind, "", open, candidates);

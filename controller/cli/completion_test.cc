@@ -67,12 +67,22 @@ TEST_F(Completion, CompletesKindsAndNamesOfLiveObjects) {
   EXPECT_EQ(There({"status", "-n", ""}), "default\nvision\n:4\n");
 }
 
+TEST_F(Completion, CompletesTheCommandsOfModelAndGolden) {
+  EXPECT_EQ(Words({"golden", "from-"}), "from-csv\nfrom-log\nfrom-model\n:4\n");
+  EXPECT_EQ(Words({"model", "s"}), "show\n:4\n");
+  EXPECT_EQ(Words({"model", "show", "/mod"}), ":0\n") << "then files";
+  EXPECT_EQ(Words({"golden", "check", "--model", "/mod"}), ":0\n");
+}
+
 TEST_F(Completion, WithoutAPlaceThereAreNoNames) { EXPECT_EQ(Words({"get", "model", ""}), ":4\n"); }
 
 TEST_F(Completion, LeavesFilesToTheShell) {
   EXPECT_EQ(Words({"apply", "-f", "di"}), ":0\n");
   EXPECT_EQ(Words({"--kubeconfig=x"}), ":0\n");
   EXPECT_EQ(Words({"import", "kserve", ""}), ":0\n");
+  EXPECT_EQ(Words({"check-version", "exp"}), ":0\n");
+  EXPECT_EQ(Words({"check-version", "export/5", "--golden", "g"}), ":0\n");
+  EXPECT_EQ(Words({"check-version", "export/5", "--stable=/m"}), ":0\n");
 }
 
 }  // namespace
