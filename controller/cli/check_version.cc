@@ -4,6 +4,7 @@
 
 #include "controller/api/parse.h"
 #include "controller/cli/companion.h"
+#include "controller/cli/input/source_folder.h"
 #include "controller/cli/manifests.h"
 #include "controller/cli/place.h"
 #include "controller/cli/select.h"
@@ -12,23 +13,16 @@
 namespace longshore::cli {
 namespace {
 
-constexpr std::string_view kFolder = "file://";
-
 bool Exists(const Path& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
 }
 
-// Returns nullopt if the source is not a folder.
-std::optional<Path> SourceOf(const api::ModelSpec& spec) {
-  if (!spec.source_uri.starts_with(kFolder)) return std::nullopt;
-  return Path(spec.source_uri.substr(kFolder.size()));
-}
-
 // The golden set of the spec. The nodes read it next to the version; the version to check may still be elsewhere.
 Result<Path> GoldenSetOf(const api::ModelSpec& spec, const Path& dir) {
   std::vector<std::string> places;
-  if (const auto source = SourceOf(spec)) places.push_back((*source / spec.validation.golden_set).string());
+  if (const auto source = input::SourceFolder(spec.source_uri))
+    places.push_back((*source / spec.validation.golden_set).string());
   const Path version = std::filesystem::absolute(dir).lexically_normal();
   const Path folder = version.has_filename() ? version : version.parent_path();
   for (const Path& base : {folder.parent_path(), folder})
@@ -43,7 +37,7 @@ Result<Path> GoldenSetOf(const api::ModelSpec& spec, const Path& dir) {
 
 // The folder of the version that serves, if it is on this host; otherwise "".
 Path StableOf(const api::Model& model) {
-  const auto source = SourceOf(model.spec);
+  const auto source = input::SourceFolder(model.spec.source_uri);
   return source && Exists(*source) && model.status.stable_version > 0
              ? *source / std::to_string(model.status.stable_version)
              : Path();

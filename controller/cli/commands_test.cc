@@ -166,6 +166,9 @@ TEST(Place, LinesToCopyHaveTheArgumentsThatFindThePlaceAgain) {
   Options host;
   host.manifests = "/m";
   EXPECT_EQ(ArgumentsFor(host, {}), " --manifests /m");
+  host.manifests = "/my manifests/it's";
+  EXPECT_EQ(ArgumentsFor(host, {}), R"( --manifests '/my manifests/it'\''s')");
+  host.manifests = "/m";
   ::setenv("LONGSHORE_MANIFESTS", "/m", 1);
   EXPECT_EQ(ArgumentsFor(host, {}), "");
   ::setenv("LONGSHORE_MANIFESTS", "/other", 1);

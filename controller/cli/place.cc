@@ -25,6 +25,15 @@ Path DefaultKubeconfig() {
   return {};
 }
 
+// Returns the word as a shell reads it back.
+std::string Quoted(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 bool IsInEnvironment(const Path& manifests) {
   const char* known = std::getenv("LONGSHORE_MANIFESTS");
   return known != nullptr && manifests == known;
@@ -37,9 +46,9 @@ std::string ArgumentsFor(const Options& options, const Place& place) {
   // Command lines name every namespace but this one.
   if (options.namespace_ == "default" && place.namespace_ != "default") arguments += " -n default";
   if (!options.manifests.empty() && !IsInEnvironment(options.manifests))
-    arguments += " --manifests " + options.manifests.string();
-  if (!options.kubeconfig.empty()) arguments += " --kubeconfig " + options.kubeconfig.string();
-  if (!options.context.empty()) arguments += " --context " + options.context;
+    arguments += " --manifests " + Quoted(options.manifests.string());
+  if (!options.kubeconfig.empty()) arguments += " --kubeconfig " + Quoted(options.kubeconfig.string());
+  if (!options.context.empty()) arguments += " --context " + Quoted(options.context);
   return arguments;
 }
 

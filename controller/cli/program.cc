@@ -65,8 +65,13 @@ Result<int> RunLint(const Options& options, std::ostream& out) {
   const input::Checked checked = input::Lint(files, options.namespace_.empty() ? "default" : options.namespace_,
                                              options.skip_sources ? input::Sources::kSkip : input::Sources::kCheck);
   for (const std::string& problem : checked.problems) out << problem << "\n";
+  for (const std::string& note : checked.notes) out << note << "\n";
   if (!checked.problems.empty()) return kExitFailed;
-  out << fmt::format("{} objects in {} files: no problem\n", checked.objects.size(), files.size());
+  const auto counted = [](size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  out << fmt::format("{} in {}: no problem\n", counted(checked.objects.size(), "object"),
+                     counted(files.size(), "file"));
   return kExitOk;
 }
 

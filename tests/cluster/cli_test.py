@@ -28,6 +28,7 @@ kind: ServingFleet
 metadata: {name: cpu}
 spec: {replicas: {min: 3}}
 """
+MODELS = pathlib.Path(__file__).resolve().parents[1] / "models"
 IMPORTS = pathlib.Path(__file__).resolve().parents[1] / "golden" / "cli" / "import"
 
 
@@ -227,6 +228,21 @@ def test_set_version_changes_and_owns_only_the_version(cluster):
     assert owned["longshore-set-version"] == {"f:spec": {"f:version": {}}}
     assert set(owned) == {"flux", "longshore-set-version"}
     assert "does not exist" in longshore(cluster, "set", "version", "missing", "2", code=3)
+
+
+def test_check_version_takes_the_rules_of_a_model_of_the_cluster(cluster, tmp_path):
+    model = MODEL.replace("version: 1}", "version: 1, validation: {goldenSet: {path: golden.tfrecord, metric: tolerance}}}")
+    longshore(cluster, "apply", "-f", "-", stdin=model.replace("name: digits}", "name: half}"))
+    golden = tmp_path / "golden.tfrecord"
+    table = tmp_path / "table.csv"
+    table.write_text("x,wanted\n2.0,3.0\n4.0,4.0\n")
+    half = MODELS / "half_plus_two_tf2"
+    longshore(cluster, "golden", "from-csv", table, "--model", half, "--label", "wanted", "--out", golden)
+    checked = longshore(cluster, "check-version", half / "1", "--model", "half", "--golden", golden)
+    assert "would pass" in checked and "rules       Model default/half\n" in checked and "metric tolerance" in checked
+    missing = longshore(cluster, "check-version", half / "1", "--model", "half", code=3)
+    assert "use --golden FILE" in missing, "the golden set of the Model is on its nodes"
+    assert "does not exist" in longshore(cluster, "check-version", half / "1", "--model", "none", code=3)
 
 
 @pytest.mark.parametrize("words", [

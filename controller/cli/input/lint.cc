@@ -5,11 +5,11 @@
 
 #include "common/base/path.h"
 #include "controller/api/parse.h"
+#include "controller/cli/input/source_folder.h"
 
 namespace longshore::cli::input {
 namespace {
 
-constexpr std::string_view kFileScheme = "file://";
 constexpr const char* kModelFile = "saved_model.pb";
 
 bool IsVersion(const Path& folder) {
@@ -34,10 +34,19 @@ std::vector<int64_t> VersionsIn(const Path& folder) {
   return versions;
 }
 
+// Whether the source is a folder of another host, for example of a node of a cluster: not even its parent is here.
+bool IsElsewhere(const api::ModelSpec& spec) {
+  const std::optional<Path> folder = SourceFolder(spec.source_uri);
+  std::error_code error;
+  return folder && !std::filesystem::exists(*folder, error) &&
+         !std::filesystem::exists(folder->lexically_normal().parent_path(), error);
+}
+
 // Returns what is wrong with the source of the model; "": nothing.
 std::string SourceProblem(const api::ModelSpec& spec) {
-  if (!spec.source_uri.starts_with(kFileScheme)) return "";
-  const Path folder = spec.source_uri.substr(kFileScheme.size());
+  const std::optional<Path> source = SourceFolder(spec.source_uri);
+  if (!source) return "";
+  const Path& folder = *source;
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error))
     return fmt::format("spec.source.uri: folder {} does not exist on this host", folder.string());
@@ -68,8 +77,15 @@ void LintFile(const File& file, const std::string& namespace_, Sources sources, 
     if (!is_new)
       checked.problems.push_back(fmt::format("{}: {} is at {} too", place, api::ToString(first->first), first->second));
     const auto* spec = std::get_if<api::ModelSpec>(&object.spec);
-    const std::string problem = spec != nullptr && sources == Sources::kCheck ? SourceProblem(*spec) : "";
-    if (!problem.empty()) checked.problems.push_back(place + ": " + problem);
+    if (spec == nullptr || sources == Sources::kSkip) continue;
+    if (IsElsewhere(*spec)) {
+      checked.notes.push_back(
+          fmt::format("{}: spec.source.uri: not checked: {} is not on this host, and neither is its "
+                      "parent folder",
+                      place, spec->source_uri));
+    } else if (const std::string problem = SourceProblem(*spec); !problem.empty()) {
+      checked.problems.push_back(place + ": " + problem);
+    }
   }
 }
 

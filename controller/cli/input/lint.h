@@ -14,9 +14,11 @@ enum class Sources { kCheck, kSkip };
 struct Checked {
   std::vector<std::string> objects;   // What is defined: "Model default/digits".
   std::vector<std::string> problems;  // One line each, with file and line.
+  std::vector<std::string> notes;     // The same for what could not be checked.
 };
 
 // Goes on after a problem. kCheck: a file:// source must be a folder of versions on this host, with the wanted version.
+// A folder whose parent is not on this host either is a folder of another host, for example of a node of a cluster.
 Checked Lint(const std::vector<File>& files, const std::string& namespace_, Sources sources);
 
 }  // namespace longshore::cli::input

@@ -59,6 +59,14 @@ TEST_F(LintTest, NamesWhatIsMissingOnThisHost) {
   EXPECT_THAT(Problems(Manifest(dir_ / "x"), Sources::kSkip), IsEmpty());
 }
 
+TEST_F(LintTest, DoesNotCheckAFolderOfAnotherHost) {
+  const Checked checked = Lint({Manifest("/none-of-this-host/digits", "  version: 3\n")}, "default", Sources::kCheck);
+  EXPECT_THAT(checked.problems, IsEmpty());
+  EXPECT_THAT(checked.notes,
+              ElementsAre("m.yaml:1: spec.source.uri: not checked: file:///none-of-this-host/digits is not "
+                          "on this host, and neither is its parent folder"));
+}
+
 TEST_F(LintTest, GoesOnAfterAProblem) {
   const Checked checked = Lint(
       {{"empty.yaml", "# nothing"}, Manifest(dir_ / "m", "  verson: 2\n"), Manifest(dir_ / "m"), Manifest(dir_ / "m")},
