@@ -12,6 +12,7 @@
 #include "controller/api/text_format.h"
 #include "controller/cli/command_line.h"
 #include "controller/cli/help.h"
+#include "controller/cli/input/habits.h"
 #include "controller/cli/text/json_path.h"
 
 namespace longshore::cli {
@@ -50,20 +51,39 @@ bool TakesAValue(const CLI::App& app, const std::string& flag) {
   return option != nullptr && option->get_items_expected_min() > 0;
 }
 
+// Returns the words that are neither flags nor values of global flags.
+std::vector<std::string> PlainWords(const CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<std::string> plain;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (!words[i].starts_with("-") && !TakesAValue(app, words[i - 1])) plain.push_back(words[i]);
+  }
+  return plain;
+}
+
+// Returns a message for a command or a flag of kubectl that this program does not have; "" if it knows none.
+std::string HabitMessage(const CLI::App& app, const std::vector<std::string>& words) {
+  const std::vector<std::string> plain = PlainWords(app, words);
+  if (const std::string advice = input::AdviceForCommand(plain); !advice.empty())
+    return fmt::format("\"{}\" is not a command of longshore: {}", fmt::join(plain, " "), advice);
+  for (const std::string& word : words) {
+    const std::string flag = word.substr(0, word.find('='));
+    if (const std::string_view advice = input::AdviceForFlag(flag); !advice.empty())
+      return fmt::format("{} is not a flag of this command: {}", flag, advice);
+  }
+  return "";
+}
+
 // Returns a message about the first word that is not a command, with the nearest command or a list of them; "" if the
 // word is a command or missing.
 std::string UnknownCommand(const CLI::App& app, const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
-  for (size_t i = 1; i < words.size(); ++i) {
-    if (words[i].starts_with("-") || TakesAValue(app, words[i - 1])) continue;
-    if (std::ranges::find(names, words[i]) != names.end()) return "";
-    if (const auto nearest = NearestWord(words[i], names))
-      return fmt::format("\"{}\" is not a command; did you mean {}?", words[i], *nearest);
-    return fmt::format("\"{}\" is not a command; use one of: {}", words[i], fmt::join(names, ", "));
-  }
-  return "";
+  const std::vector<std::string> plain = PlainWords(app, words);
+  if (plain.empty() || std::ranges::find(names, plain[0]) != names.end()) return "";
+  if (const auto nearest = NearestWord(plain[0], names))
+    return fmt::format("\"{}\" is not a command; did you mean {}?", plain[0], *nearest);
+  return fmt::format("\"{}\" is not a command; use one of: {}", plain[0], fmt::join(names, ", "));
 }
 
 // Returns a message about the first flag that the parsed command does not have; "" if it has all of them.
@@ -107,6 +127,8 @@ Status ReadOutput(const std::string& text, Options& options) {
     return text::CheckJsonPath(options.json_path);
   }
   const auto* const found = std::ranges::find(kOutputs, text, [](const auto& output) { return output.first; });
+  if (const std::string_view advice = input::AdviceForOutput(text); !advice.empty())
+    return InvalidArgument("--output: \"{}\" is not supported: {}", text.substr(0, text.find('=')), advice);
   if (found == kOutputs.end())
     return InvalidArgument("--output: \"{}\" is not one of text, wide, name, json, yaml and jsonpath=TEMPLATE", text);
   options.output = found->second;
@@ -116,6 +138,12 @@ Status ReadOutput(const std::string& text, Options& options) {
 bool HasNames(const Options& options) {
   return !options.name.empty() ||
          std::ranges::any_of(options.targets, [](const input::Target& target) { return !target.name.empty(); });
+}
+
+// `kubectl explain models.spec` is about fields.
+bool IsField(const std::string& name) {
+  const size_t dot = name.find('.');
+  return dot != std::string::npos && input::ParseTargets({name.substr(0, dot)});
 }
 
 // Commands for one model accept "model/digits" as well as "digits".
@@ -182,6 +210,11 @@ Result<Options> Resolve(Flags flags, bool has_manifests_flag) {
     return Prefixed(selector.error(), "--selector");
   }
   ASSIGN_OR_RETURN(options.name, ModelName(options.name));
+  if (options.verb == Verb::kExplain && IsField(options.name))
+    return InvalidArgument(
+        "explain says why a version of a model serves; docs/reference describes the fields, and so does kubectl "
+        "explain "
+        "models.longshore.dev.spec");
   if (!options.command.id.empty() && !api::Matches(options.command.id, api::kCommandId))
     return InvalidArgument("--id: \"{}\" is not {}", options.command.id, api::kCommandId.what);
   RETURN_IF_ERROR(CheckTargets(options));
@@ -220,7 +253,8 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
       app.exit(error);
       return std::nullopt;
     }
-    std::string why = UnknownCommand(app, words);
+    std::string why = HabitMessage(app, words);
+    if (why.empty()) why = UnknownCommand(app, words);
     if (why.empty()) why = UnknownFlag(app, words);
     return InvalidArgument("{} (see longshore --help)", why.empty() ? error.what() : why);
   }

@@ -37,6 +37,36 @@ std::string Refused(std::initializer_list<const char*> words) {
   return options.error().message;
 }
 
+TEST(Options, HabitsOfKubectlAndArgoRolloutsGetAnAnswerThatSaysWhatToUse) {
+  const std::pair<std::initializer_list<const char*>, const char*> rows[] = {
+      {{"get", "pods"}, "longshore describe fleet NAME lists the nodes"},
+      {{"get", "rollout", "digits", "-w"}, "longshore rollout NAME"},
+      {{"argo", "rollouts", "get", "rollout", "digits", "-w"}, "longshore rollout NAME --watch"},
+      {{"list", "rollouts"}, "longshore get models"},
+      {{"describe"}, "describe what? Name objects or a kind, for example model/digits"},
+      {{"describe", "digits"}, "write model/digits"},
+      {{"explain", "model", "digits"}, "leave out the kind: longshore explain digits"},
+      {{"explain", "models.spec.rollout"}, "docs/reference describes the fields"},
+      {{"get", "models", "-o", "custom-columns=NAME:.metadata.name"}, "use -o jsonpath='{range .items[*]}"},
+      {{"get", "models", "-o", "go-template={{.items}}"}, "use -o jsonpath=TEMPLATE"},
+      {{"get", "models", "--sort-by", ".spec.version"}, "objects are sorted by namespace and name"},
+      {{"get", "models", "--show-labels"}, "use -o wide"},
+      {{"set", "image", "digits", "main=x"}, "longshore set version NAME N"},
+      {{"-n", "vision", "restart", "digits"}, "longshore retry NAME"},
+      {{"rollout", "restart", "digits"}, "longshore retry NAME"},
+      {{"rollout", "status", "digits"}, "longshore status NAME --wait"},
+      {{"edit", "model", "digits"}, "on a cluster kubectl edit works"},
+      {{"label", "model", "digits", "app=x"}, "on a cluster kubectl label works"},
+      {{"scale", "fleet", "main", "--replicas", "3"}, "change spec.replicas of the fleet's manifest"},
+      {{"create", "-f", "digits.yaml"}, "longshore apply -f FILE"},
+      {{"wait", "--for=condition=Ready", "model/digits"}, "longshore status NAME --wait"},
+      {{"undo", "digits", "--to-revision", "3"}, "use --to VERSION"},
+      {{"promote", "digits", "--full"}, "promote goes to the next step"},
+      {{"apply", "-k", "manifests"}, "kubectl kustomize DIR | longshore apply -f -"},
+      {{"version"}, "longshore --version"}};
+  for (const auto& [words, answer] : rows) EXPECT_THAT(Refused(words), HasSubstr(answer));
+}
+
 TEST(Options, TargetsHaveTheFormsOfKubectl) {
   EXPECT_THAT(Parsed({"get"}).targets, ElementsAre());
   EXPECT_THAT(Parsed({"get", "Fleets", "-o", "yaml"}).targets, ElementsAre(Target{api::kServingFleetKind, ""}));
@@ -45,7 +75,9 @@ TEST(Options, TargetsHaveTheFormsOfKubectl) {
   EXPECT_THAT(Parsed({"get", "model/a", "fleet/b"}).targets,
               ElementsAre(Target{api::kModelKind, "a"}, Target{api::kServingFleetKind, "b"}));
   EXPECT_EQ(Parsed({"explain", "model/a"}).name, "a");
-  EXPECT_THAT(Refused({"get", "pods"}), HasSubstr("the kinds are models and fleets"));
+  EXPECT_EQ(Refused({"-n=", "get", "models"}), "-n= has no value (see longshore --help)");
+  EXPECT_THAT(Refused({"get", "digits"}), HasSubstr("the kinds are models and fleets. If it is the name of a model, "
+                                                    "write model/digits"));
   EXPECT_THAT(Refused({"promote", "fleet/a"}), HasSubstr("\"fleet/a\" is not a model"));
 }
 

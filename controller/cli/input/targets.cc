@@ -37,14 +37,34 @@ std::string WithoutGroup(const std::string& word) {
   return word;
 }
 
+// The kinds of Kubernetes, of Argo Rollouts and of KServe that people look for, and where to find what they want.
+const std::array<std::pair<std::string_view, const char*>, 12> kElsewhere = {
+    {{"pods", "longshore describe fleet NAME lists the nodes of a fleet; kubectl get pods shows their pods"},
+     {"pod", "longshore describe fleet NAME lists the nodes of a fleet; kubectl get pods shows their pods"},
+     {"po", "longshore describe fleet NAME lists the nodes of a fleet; kubectl get pods shows their pods"},
+     {"nodes", "longshore describe fleet NAME lists the nodes of a fleet"},
+     {"node", "longshore describe fleet NAME lists the nodes of a fleet"},
+     {"rollouts", "a rollout belongs to its model: longshore rollout NAME, or longshore get models"},
+     {"rollout", "a rollout belongs to its model: longshore rollout NAME, or longshore get models"},
+     {"ro", "a rollout belongs to its model: longshore rollout NAME, or longshore get models"},
+     {"events", "use longshore events"},
+     {"inferenceservices", "use models; longshore import kserve converts an InferenceService"},
+     {"inferenceservice", "use models; longshore import kserve converts an InferenceService"},
+     {"isvc", "use models; longshore import kserve converts an InferenceService"}}};
+
 Result<std::string> ParseKind(const std::string& word) {
   const std::string name = WithoutGroup(LowerCase(word));
   const auto* const found = std::ranges::find(kKinds, name, [](const auto& kind) { return kind.first; });
   if (found != kKinds.end()) return std::string(found->second);
+  const auto* const elsewhere = std::ranges::find(kElsewhere, name, [](const auto& kind) { return kind.first; });
+  if (elsewhere != kElsewhere.end())
+    return InvalidArgument("\"{}\" is not a kind of longshore: {}", word, elsewhere->second);
   const std::optional<std::string> nearest = NearestWord(name, KindNames());
   if (nearest)
     return InvalidArgument("\"{}\" is not a kind; did you mean {}? The kinds are models and fleets", word, *nearest);
-  return InvalidArgument("\"{}\" is not a kind; the kinds are models and fleets", word);
+  return InvalidArgument(
+      "\"{}\" is not a kind; the kinds are models and fleets. If it is the name of a model, write model/{}", word,
+      word);
 }
 
 Result<Target> ParseSlashed(const std::string& word) {

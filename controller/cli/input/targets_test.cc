@@ -41,7 +41,11 @@ TEST(Targets, TheTwoFormsCannotBeMixed) {
 }
 
 TEST(Targets, AnUnknownKindIsAnErrorThatListsTheKinds) {
-  EXPECT_EQ(ParseTargets({"nodes"}).error().message, "\"nodes\" is not a kind; the kinds are models and fleets");
+  EXPECT_EQ(
+      ParseTargets({"digits"}).error().message,
+      "\"digits\" is not a kind; the kinds are models and fleets. If it is the name of a model, write model/digits");
+  EXPECT_EQ(ParseTargets({"nodes"}).error().message,
+            "\"nodes\" is not a kind of longshore: longshore describe fleet NAME lists the nodes of a fleet");
   EXPECT_EQ(ParseTargets({"modles"}).error().message,
             "\"modles\" is not a kind; did you mean models? The kinds are models and fleets");
   EXPECT_FALSE(ParseTargets({"flets/a"}));
