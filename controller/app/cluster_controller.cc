@@ -25,6 +25,7 @@
 #include "controller/nodes/epoch_raises.h"
 #include "controller/store/document.h"
 #include "controller/store/kube/kube_store.h"
+#include "controller/store/kube/old_kinds.h"
 
 namespace longshore::app {
 namespace {
@@ -47,6 +48,14 @@ std::string MakeIdentity() {
 bool HasPod(const fleet::Fleet& fleet, const nodes::Identity& node) {
   const auto pods = fleet.Nodes(node.fleet);
   return std::any_of(pods.begin(), pods.end(), [&](const fleet::NodeInfo& info) { return info.node == node.node; });
+}
+
+// Each fleet reports that the CRDs are older than this controller; its Models would only repeat it.
+std::optional<reconcile::SourceProblem> ProblemOf(const api::Key& key, const store::kube::OldKinds& old_kinds) {
+  if (key.kind != api::kServingFleetKind) return std::nullopt;
+  const std::string problem = old_kinds.problem();
+  if (problem.empty()) return std::nullopt;
+  return reconcile::SourceProblem{"OldKinds", problem};
 }
 
 // Passes keys to the work queue of the current term, and drops them while this controller does not lead.
@@ -124,6 +133,7 @@ class ClusterController final : public Controller {
 
   CurrentQueue queue_;
   std::unique_ptr<store::kube::KubeStore> store_;
+  std::unique_ptr<store::kube::OldKinds> old_kinds_;  // Reconciliations write through it.
   std::unique_ptr<store::Watch> watch_;
   std::unique_ptr<fleet::pods::PodFleet> fleet_;
   std::unique_ptr<fleet::pods::NodeTokens> tokens_;
@@ -207,6 +217,7 @@ Status ClusterController::Connect() {
   api_options.stopped = stop_.get_token();
   ASSIGN_OR_RETURN(store_, store::kube::KubeStore::Open(
                                cluster_, {.namespaces = options_.watch_namespaces, .api = api_options}, timer_));
+  old_kinds_ = std::make_unique<store::kube::OldKinds>(*store_, timer_);
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
   fleet::pods::PodFleetOptions fleet_options;
   fleet_options.namespaces = options_.watch_namespaces;
@@ -302,13 +313,13 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
                                                             [&queue](const std::string& fleet, const std::string&) {
                                                               queue.Add(api::FleetKey(fleet), kReportBatchWindow);
                                                             }));
-  ReconcileLoop loop({*store_,
+  ReconcileLoop loop({*old_kinds_,
                       *nodes,
                       *fleet_,
                       queue,
                       *failpoint_,
                       reconcile_metrics_,
-                      [](const api::Key&) { return std::nullopt; },
+                      [this](const api::Key& key) { return ProblemOf(key, *old_kinds_); },
                       [this](const reconcile::Event& event) { WriteEvent(event); },
                       {},
                       options_.prometheus,

@@ -19,6 +19,10 @@ constexpr const char* kGoldenSetPasses = "GoldenSetPasses";
 // The condition that is False while pairs have too little room. The rollout goes on, only more slowly.
 constexpr const char* kPairsHaveRoom = "PairsHaveRoom";
 
+// The reason of the condition ManifestAccepted of a fleet while the CRDs are older than the controller. All is served
+// as wanted, but statuses lack fields.
+constexpr const char* kOldKinds = "OldKinds";
+
 // Whether the condition says that the version that serves fails its golden set, or that a run of it is overdue.
 bool IsGoldenTrouble(const api::Condition& condition) {
   return condition.type == kGoldenSetPasses && (condition.status == "False" || condition.reason == "Overdue");
@@ -48,10 +52,12 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   if (stalled.status == "True") return {Standing::kFailed, stalled.reason + ": " + stalled.message};
   const auto trouble = std::ranges::find_if(conditions, [](const api::Condition& condition) {
     return IsTrouble(condition) && condition.type != kNodesAvailable && condition.type != kGoldenSetPasses &&
-           condition.type != kPairsHaveRoom;
+           condition.type != kPairsHaveRoom && condition.reason != kOldKinds;
   });
   if (trouble != conditions.end()) return {Standing::kUnderWay, trouble->type + ": " + trouble->message};
   const bool done = ready.status == "True" && find("Reconciling").status != "True";
+  if (const auto old = std::ranges::find(conditions, kOldKinds, &api::Condition::reason); old != conditions.end())
+    return {done ? Standing::kAsWanted : Standing::kUnderWay, old->message};
   const api::Condition golden = find(kGoldenSetPasses);
   return {done ? Standing::kAsWanted : Standing::kUnderWay,
           IsGoldenTrouble(golden) ? golden.type + ": " + golden.message : ready.message};

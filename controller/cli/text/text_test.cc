@@ -191,6 +191,16 @@ TEST(Text, ExplainAndStatusSayThatPairsHaveTooLittleRoom) {
   EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("trouble   PairsHaveRoom: no slot was idle"));
 }
 
+TEST(Text, StatusNamesKindsThatAreOlderThanTheController) {
+  api::ServingFleet fleet;
+  fleet.metadata.name = "cpu";
+  fleet.status.conditions = {
+      {"Ready", "True", "Ready", "", 1, kNow},
+      {"ManifestAccepted", "False", "OldKinds", "the CRDs are older than the controller", 1, kNow}};
+  EXPECT_THAT(StatusTable({fleet}, {}), HasSubstr("the CRDs are older than the controller"));
+  EXPECT_EQ(ReportOf(fleet).standing, Standing::kAsWanted) << "it is served as wanted";
+}
+
 TEST(Text, APreviewThatWaitsForAPersonIsNotCalledPaused) {
   api::Model model = Shadowed();
   model.status.rollout.phase = RolloutPhase::kPreview;
