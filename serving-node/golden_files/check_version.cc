@@ -144,4 +144,10 @@ int CheckVersion(const Options& options, const Path& version_dir, std::ostream& 
   return ReasonOf(outcome).empty() ? kExitOk : kExitFailed;
 }
 
+void PrintCrash(const Options& options, const Path& version_dir, const std::string& why, std::ostream& out) {
+  if (options.verb != Verb::kCheckVersion || !options.json) return;
+  const Outcome outcome{.result = tl::make_unexpected(Error{Code::kInternal, why}), .failing = {}};
+  out << DumpJson(ToJson(options.version, version_dir, outcome), 2) << "\n";
+}
+
 }  // namespace longshore::golden_files

@@ -12,4 +12,8 @@ namespace longshore::golden_files {
 // pass, also if it does not load, or the golden set cannot be read.
 int CheckVersion(const Options& options, const Path& version_dir, std::ostream& out, std::ostream& notes);
 
+// Prints that the version would not pass because it crashed the process that ran it, in the same JSON as CheckVersion.
+// Prints nothing unless the options ask for JSON: the caller reports the crash to people.
+void PrintCrash(const Options& options, const Path& version_dir, const std::string& why, std::ostream& out);
+
 }  // namespace longshore::golden_files

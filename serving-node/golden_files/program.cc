@@ -69,7 +69,9 @@ int ExecuteInChild(const Options& options, const char* verb) {
   }
   if (WIFEXITED(state)) return WEXITSTATUS(state);
   const process::Exit exit{.known = true, .code = 0, .signal = WTERMSIG(state)};
-  std::cerr << "longshore " << verb << ": the process that ran the version " << ToString(exit) << "\n";
+  const std::string why = "the process that ran the version " + ToString(exit);
+  PrintCrash(options, inspect::FindVersion(options.dir).value_or(options.dir), why, std::cout);
+  std::cerr << "longshore " << verb << ": " << why << "\n";
   return kExitFailed;
 }
 

@@ -241,14 +241,16 @@ def test_check_version_takes_rules_and_versions_from_a_model(tmp_path):
 def test_a_version_that_crashes_its_process_would_not_pass(tmp_path):
     """A signal stands for a version that crashes its process. Until then the process waits for the other end of a pipe."""
     os.mkfifo(tmp_path / "set")
-    with subprocess.Popen([BIN / "longshore", "check-version", HALF / "1", "--golden", tmp_path / "set"], stderr=subprocess.PIPE,
-                          text=True) as running:
+    with subprocess.Popen([BIN / "longshore", "check-version", HALF / "1", "--golden", tmp_path / "set", "--json"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         children = pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children")
         [child] = wait_for("the process that runs the version", lambda: children.read_text().split())
         os.kill(int(child), signal.SIGSEGV)
-        _, notes = running.communicate(timeout=60)
+        shown, notes = running.communicate(timeout=60)
     assert running.returncode == 1
     assert "the process that ran the version was killed by signal 11 (SIGSEGV)" in notes
+    judged = json.loads(shown)
+    assert not judged["passes"] and "SIGSEGV" in judged["reason"] and judged["version_dir"] == str(HALF / "1")
 
 
 def test_a_damaged_record_is_named_with_its_offset(tmp_path):
