@@ -70,6 +70,14 @@ void AddReading(CLI::App& app, Flags& flags) {
   rollout->footer(kRolloutFooter);
 }
 
+void AddDoctor(CLI::App& app, Flags& flags) {
+  CLI::App* doctor = app.add_subcommand("doctor", "Check the installation, and say what to do about each problem");
+  doctor->callback([&] { flags.options.verb = Verb::kDoctor; });
+  doctor->add_option("-o,--output", flags.output, "text or json")->check(CLI::IsMember({"text", "json"}));
+  AddTimeout(*doctor, flags, "How long each check may wait for an answer, for example 20s; default: 5s");
+  doctor->footer(kDoctorFooter);
+}
+
 void AddSet(CLI::App& app, Flags& flags) {
   CLI::App* set = app.add_subcommand("set", "Change one field of a model");
   set->require_subcommand(1);
@@ -278,6 +286,7 @@ void AddCommandLine(CLI::App& app, Flags& flags) {
                "All namespaces: for get, describe, status, events, delete");
   AddStatus(app, flags);
   AddReading(app, flags);
+  AddDoctor(app, flags);
   AddWriting(app, flags);
   AddCommands(app, flags);
   AddImports(app, flags);

@@ -42,6 +42,7 @@ class Completion : public StoreTest {
 
 TEST_F(Completion, CompletesCommandsWithTheirDescriptions) {
   EXPECT_EQ(Words({"prom"}), "promote\tGo to the next step of the rollout now\n:4\n");
+  EXPECT_EQ(Words({"doc"}), "doctor\tCheck the installation, and say what to do about each problem\n:4\n");
   EXPECT_EQ(Words({"-n", "x", "ge"}), "get\tList models and fleets\n:4\n");
   EXPECT_THAT(Words({""}), HasSubstr("status\t"));
   EXPECT_THAT(Words({"import", ""}), HasSubstr("kserve\t"));

@@ -1,16 +1,15 @@
 #include "controller/cli/controller_seen.h"
 
 #include <set>
-#include <thread>
 
 #include "controller/cli/host_view.h"
 #include "controller/cli/text/text.h"
+#include "controller/cli/watch/lease.h"
 #include "controller/store/document.h"
 
 namespace longshore::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kLeaseInterval{500};  // Between two reads while the answer is not known yet.
 constexpr std::chrono::seconds kRenewalInterval{2};       // leader::Options::retry_period.
 // A controller that ended longer ago is not restarting.
 constexpr std::chrono::minutes kRestartMax{1};
@@ -64,32 +63,17 @@ ControllerSeen SeeHost(const Place& place, const Clock& clock) {
 
 }  // namespace
 
-// Returns nullopt if the Lease does not exist.
-Result<std::optional<leader::LeaseSeen>> ControllerSight::ReadLease() {
-  if (api_ == nullptr) {
-    ASSIGN_OR_RETURN(api_, kube::Api::Make(*place_.cluster, {}, timer_));
-  }
-  const size_t slash = lease_.find('/');
-  const auto answer = api_->Send({.target = fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
-                                                        lease_.substr(0, slash), lease_.substr(slash + 1))});
-  if (!answer && answer.error().code == Code::kNotFound) return std::nullopt;
-  if (!answer) return tl::make_unexpected(answer.error());
-  ASSIGN_OR_RETURN(const Json json, ParseJson(*answer));
-  return leader::LeaseSeenFrom(json).map([](const leader::LeaseSeen& seen) { return std::optional(seen); });
-}
-
 ControllerSeen ControllerSight::SeeLease() {
-  for (;; std::this_thread::sleep_for(kLeaseInterval)) {
-    const auto lease = ReadLease();
-    if (!lease && lease.error().code == Code::kPermissionDenied)
-      return NotKnown(fmt::format("you may not read its Lease {}", lease_));
-    if (!lease) return NotKnown(fmt::format("its Lease {} cannot be read: {}", lease_, lease.error().message));
-    switch (presence_.Saw(*lease, clock_.Now())) {
-      case leader::Life::kRunning: return {};
-      case leader::Life::kAbsent: return Absent(lease_, *lease, clock_.Now());
-      case leader::Life::kNotKnownYet: break;
-    }
+  if (api_ == nullptr) {
+    auto api = kube::Api::Make(*place_.cluster, {}, timer_);
+    if (!api) return NotKnown(fmt::format("its Lease {} cannot be read: {}", lease_, api.error().message));
+    api_ = std::move(*api);
   }
+  const auto watched = watch::WatchLease(*api_, lease_, presence_, clock_);
+  if (!watched && watched.error().code == Code::kPermissionDenied)
+    return NotKnown(fmt::format("you may not read its Lease {}", lease_));
+  if (!watched) return NotKnown(fmt::format("its Lease {} cannot be read: {}", lease_, watched.error().message));
+  return watched->is_held ? ControllerSeen{} : Absent(lease_, watched->lease, clock_.Now());
 }
 
 ControllerSeen ControllerSight::See(const std::vector<store::Object>& shown) {

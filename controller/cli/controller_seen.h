@@ -41,7 +41,6 @@ class ControllerSight {
 
  private:
   ControllerSeen SeeLease();
-  Result<std::optional<leader::LeaseSeen>> ReadLease();
 
   const Place& place_;
   const Clock& clock_;

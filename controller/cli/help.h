@@ -7,6 +7,7 @@ inline constexpr const char* kAbout = R"(Show models and fleets, change them, an
 
   longshore get                         all models and fleets: which versions serve and are wanted, which rollouts run
   longshore status                      which models and fleets are as wanted, under way or failed
+  longshore doctor                      what is wrong with the installation, and what to do about it
   longshore explain digits              why this version serves, why a rollout waits, and the numbers
   longshore rollout digits --watch      the steps, both versions side by side and the verdict, live
   longshore diff -f digits.yaml         what an apply would change
@@ -38,14 +39,27 @@ inline constexpr const char* kFooter =
   longshore get -A
   longshore get --all-namespaces -o wide
 
-Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 not found, 4 timed out. status and diff have other exit
-codes: see their --help.)";
+Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 not found, 4 timed out. status, diff and doctor have other
+exit codes: see their --help.)";
 
 inline constexpr const char* kRolloutFooter =
     R"(On a terminal the view is drawn again in place, at least every second; otherwise it is printed again after each change.
 
   longshore rollout digits
   longshore rollout digits -w            the same as --watch)";
+
+inline constexpr const char* kDoctorFooter =
+    R"(Reads only; changes nothing. Each finding has its cause and, unless all is well, a command or a sentence that helps.
+On a host: the controller, versions, manifests, ports, folders, fleets, models, Prometheus and certificates. On a
+cluster: the API server, CRDs, admission policies, the controller's Lease, versions, your rights and the controller's,
+fleets, models, pods, Services, network policies, Prometheus, clocks and certificates. What you may not read is "not
+known".
+
+  longshore doctor --manifests /etc/longshore/manifests
+  longshore doctor -n vision --context staging
+  longshore doctor -o json --timeout 20s | jq '.findings[] | select(.verdict == "failure")'
+
+Exit codes: 0 no failure (there may be warnings), 1 a failure, 2 wrong usage, 3 the place does not exist.)";
 
 inline constexpr const char* kGetFooter =
     R"(A kind is model, models, fleet, fleets, servingfleet or servingfleets. jsonpath has the forms of kubectl that select

@@ -32,7 +32,8 @@ enum class Verb {
   kSetVersion,
   kEvents,
   kRollout,
-  kLint
+  kLint,
+  kDoctor
 };
 enum class Output { kText, kWide, kName, kJson, kYaml, kJsonPath };
 
@@ -90,10 +91,11 @@ struct Options {
   std::string json_path;    // The template of kJsonPath.
   bool no_headers = false;  // Print tables without their first line.
   bool yes = false;         // For delete: asks no question.
-  // Set by the program: whether the output is a terminal, whether it shows colours, and whether a person can answer
-  // questions.
+  // Set by the program: whether the output is a terminal, whether it shows colours and other characters than ASCII, and
+  // whether a person can answer questions.
   bool is_terminal = false;
   bool has_colors = false;
+  bool has_unicode = false;
   bool can_ask = false;
   bool watch = false;
   bool wait = false;

@@ -18,6 +18,7 @@
 namespace longshore::cli {
 namespace {
 
+constexpr auto kDoctorTimeout = std::chrono::seconds(5);
 constexpr auto kCommandTimeout = std::chrono::seconds(10);
 constexpr auto kStatusTimeout = std::chrono::minutes(10);
 constexpr auto kValidateTimeout = std::chrono::minutes(10);
@@ -110,6 +111,7 @@ Result<std::chrono::milliseconds> TimeoutOf(const Flags& flags) {
     switch (flags.options.verb) {
       case Verb::kStatus: return kStatusTimeout;
       case Verb::kValidate: return kValidateTimeout;
+      case Verb::kDoctor: return kDoctorTimeout;
       default: return kCommandTimeout;
     }
   }

@@ -113,6 +113,16 @@ TEST(Options, OutputHasTheFormsOfKubectl) {
   EXPECT_THAT(Refused({"get", "models", "-o", "table"}), HasSubstr("\"table\" is not one of text, wide, name, json"));
 }
 
+TEST(Options, DoctorHasAnOutputAndATimeLimit) {
+  EXPECT_EQ(Parsed({"doctor"}).timeout, std::chrono::seconds(5));
+  const Options options = Parsed({"doctor", "-o", "json", "--timeout", "20s", "-n", "vision"});
+  EXPECT_EQ(options.verb, Verb::kDoctor);
+  EXPECT_EQ(options.output, Output::kJson);
+  EXPECT_EQ(options.timeout, std::chrono::seconds(20));
+  EXPECT_EQ(options.namespace_, "vision");
+  EXPECT_THAT(Refused({"doctor", "-o", "wide"}), HasSubstr("wide"));
+}
+
 TEST(Options, FilesMayBeRepeated) {
   const Options apply = Parsed({"apply", "-f", "a", "-f=b", "--filename", "c", "--file=d", "-R"});
   EXPECT_THAT(apply.files, ElementsAre("a", "b", "c", "d"));
@@ -164,6 +174,7 @@ TEST(Options, TheHelpOfEachCommandHasAnExampleOfEachFlag) {
                                                           {"explain"},
                                                           {"events"},
                                                           {"rollout"},
+                                                          {"doctor"},
                                                           {"check-version"},
                                                           {"apply"},
                                                           {"diff"},

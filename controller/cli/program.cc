@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "common/base/lower_case.h"
 #include "common/net/http_client/client.h"
 #include "controller/cli/apply.h"
 #include "controller/cli/ca.h"
@@ -14,6 +15,10 @@
 #include "controller/cli/companion.h"
 #include "controller/cli/completion.h"
 #include "controller/cli/delete.h"
+#include "controller/cli/doctor/observe/cluster.h"
+#include "controller/cli/doctor/observe/host.h"
+#include "controller/cli/doctor/report.h"
+#include "controller/cli/host_view.h"
 #include "controller/cli/import_files.h"
 #include "controller/cli/input/files.h"
 #include "controller/cli/input/lint.h"
@@ -50,6 +55,29 @@ Result<int> RunStatus(const Options& options, const Place& place, const Clock& c
   return code;
 }
 
+Result<doctor::Findings> Examine(const Options& options, const Place& place, const Clock& clock) {
+  const doctor::observe::Examination examination{
+      .namespace_ = options.namespace_,
+      .own_version = LONGSHORE_VERSION,
+      .place = ArgumentsFor(options, place),
+      .limit = options.timeout,
+      .clock = clock,
+      .on_slow = [](const std::string& what) { std::cerr << "still waiting for " << what << std::endl; }};
+  if (place.cluster) return doctor::observe::ExamineCluster(examination, *place.cluster);
+  ASSIGN_OR_RETURN(const std::optional<HostView> host, ReadHostView(options, place));
+  return doctor::observe::ExamineHost(examination, *place.store, place.manifests, host ? host->seen : text::HostSeen{});
+}
+
+Result<int> RunDoctor(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const doctor::Findings findings, Examine(options, place, clock));
+  if (options.output == Output::kJson) {
+    out << DumpJson(doctor::ToJson(findings), 2) << "\n";
+  } else {
+    out << doctor::Text(findings, {.colors = options.has_colors, .unicode = options.has_unicode});
+  }
+  return doctor::HasFailed(findings) ? kExitFailed : kExitOk;
+}
+
 Result<int> RunEnsureCa(const Options& options, const MonotonicClock& clock, std::ostream& out) {
   ASSIGN_OR_RETURN(const kube::Cluster cluster, ClusterOf(options));
   ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, clock));
@@ -80,6 +108,17 @@ Result<int> OkAfter(const Status& done) {
   return kExitOk;
 }
 
+// Whether the locale's characters are UTF-8: the first of these variables that is set decides (locale(7)).
+bool HasUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string locale = LowerCase(value);
+    return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
 // Sets what the options say about the terminal. A non-empty NO_COLOR (no-color.org) means no colours.
 void LookAtTerminal(Options& options) {
   const char* no_color = std::getenv("NO_COLOR");
@@ -87,6 +126,7 @@ void LookAtTerminal(Options& options) {
   const bool is_plain = terminal == nullptr || std::string_view(terminal) == "dumb";
   options.is_terminal = isatty(STDOUT_FILENO) == 1;
   options.has_colors = options.is_terminal && !is_plain && (no_color == nullptr || *no_color == '\0');
+  options.has_unicode = HasUtf8();
   options.can_ask = options.is_terminal && isatty(STDIN_FILENO) == 1;
 }
 
@@ -131,6 +171,7 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kValidate: return Validate(options, store, clock, out);
     case Verb::kSetVersion: return OkAfter(SetVersion(options, place, out));
     case Verb::kRollout: return OkAfter(ShowRollout(options, place, clock, out));
+    case Verb::kDoctor: return RunDoctor(options, place, clock, out);
     case Verb::kEvents: return OkAfter(Events(options, place, clock, out));
     case Verb::kCommand: return OkAfter(Command(options, store, clock, out));
     case Verb::kImportTfServing:

@@ -117,6 +117,13 @@ Result<TimePoint> ToTime(const ASN1_TIME* time) {
   return TimePoint(std::chrono::seconds(timegm(&fields)));
 }
 
+Result<Validity> PeriodOf(const X509& certificate) {
+  Validity validity;
+  ASSIGN_OR_RETURN(validity.from, ToTime(X509_get0_notBefore(&certificate)));
+  ASSIGN_OR_RETURN(validity.until, ToTime(X509_get0_notAfter(&certificate)));
+  return validity;
+}
+
 }  // namespace
 
 Result<KeyPair> MakeAuthority(const std::string& name, std::chrono::hours lifetime) {
@@ -147,10 +154,14 @@ Result<std::string> Sign(const KeyPair& authority, const std::string& request, c
 
 Result<Validity> ValidityOf(const KeyPair& pair) {
   ASSIGN_OR_RETURN(const Pair read, Read(pair));
-  Validity validity;
-  ASSIGN_OR_RETURN(validity.from, ToTime(X509_get0_notBefore(read.certificate.get())));
-  ASSIGN_OR_RETURN(validity.until, ToTime(X509_get0_notAfter(read.certificate.get())));
-  return validity;
+  return PeriodOf(*read.certificate);
+}
+
+Result<Validity> ValidityOfCertificate(const std::string& pem) {
+  const Owned<BIO> bio = Open(pem);
+  ASSIGN_OR_RETURN(const auto certificate, NextCertificate(bio.get()));
+  if (!certificate) return InvalidArgument("it contains no certificate");
+  return PeriodOf(*certificate);
 }
 
 }  // namespace longshore::tls

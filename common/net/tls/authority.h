@@ -48,5 +48,7 @@ struct Validity {
 // Returns the period in which the certificate is valid. Returns InvalidArgument if a text is malformed, or if the key
 // does not belong to the certificate.
 Result<Validity> ValidityOf(const KeyPair& pair);
+// The same for the first certificate of a PEM text, whose key is not known.
+Result<Validity> ValidityOfCertificate(const std::string& pem);
 
 }  // namespace longshore::tls

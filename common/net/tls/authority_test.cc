@@ -27,6 +27,8 @@ TEST(Authority, ReportsValidityAndIssuesNothingThatOutlivesTheAuthority) {
   const auto shorter = Issue(authority, {.name = "server"}, hours(1)).value();
   EXPECT_LE(left(shorter), hours(1));
   EXPECT_LT(ValidityOf(shorter)->from, SystemClock().Now());
+  EXPECT_EQ(ValidityOfCertificate(shorter.certificate).value(), ValidityOf(shorter).value());
+  EXPECT_FALSE(ValidityOfCertificate("no certificate"));
   EXPECT_EQ(ValidityOf(Issue(authority, {.name = "server"}, hours(3)).value())->until, ValidityOf(authority)->until);
 }
 

@@ -1,0 +1,32 @@
+#include "controller/cli/watch/lease.h"
+
+#include <thread>
+
+namespace longshore::cli::watch {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{500};
+
+// Returns nullopt if the Lease does not exist.
+Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::string& lease) {
+  const size_t slash = lease.find('/');
+  const auto answer = api.Send({.target = fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
+                                                      lease.substr(0, slash), lease.substr(slash + 1))});
+  if (!answer && answer.error().code == Code::kNotFound) return std::nullopt;
+  if (!answer) return tl::make_unexpected(answer.error());
+  ASSIGN_OR_RETURN(const Json json, ParseJson(*answer));
+  return leader::LeaseSeenFrom(json).map([](const leader::LeaseSeen& seen) { return std::optional(seen); });
+}
+
+}  // namespace
+
+Result<LeaseWatched> WatchLease(kube::Api& api, const std::string& name, leader::Presence& presence,
+                                const Clock& clock) {
+  for (;; std::this_thread::sleep_for(kInterval)) {
+    ASSIGN_OR_RETURN(const auto lease, ReadLease(api, name));
+    const leader::Life life = presence.Saw(lease, clock.Now());
+    if (life != leader::Life::kNotKnownYet) return LeaseWatched{lease, life == leader::Life::kRunning};
+  }
+}
+
+}  // namespace longshore::cli::watch

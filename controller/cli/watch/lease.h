@@ -1,0 +1,23 @@
+// Whether the holder of a Lease in a cluster renews it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "controller/kube/api.h"
+#include "controller/leader/presence.h"
+
+namespace longshore::cli::watch {
+
+struct LeaseWatched {
+  std::optional<leader::LeaseSeen> lease;  // nullopt if it does not exist.
+  bool is_held = false;
+};
+
+// `name`: "namespace/name". `presence`: what earlier reads of this Lease have shown; new before the first one. Waits up to
+// leader::Presence::kPatience if the Lease seems to have expired since then.
+Result<LeaseWatched> WatchLease(kube::Api& api, const std::string& name, leader::Presence& presence, const Clock& clock);
+
+}  // namespace longshore::cli::watch
