@@ -43,7 +43,9 @@ Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 not found, 4 timed 
 exit codes: see their --help.)";
 
 inline constexpr const char* kRolloutFooter =
-    R"(On a terminal the view is drawn again in place, at least every second; otherwise it is printed again after each change.
+    R"(On a terminal, --watch draws the view again in place, at least every second, in the size of the window. It ends with
+the rollout and says how it ended. If no rollout is under way, a terminal waits for one to begin. Exit codes: 0 the
+rollout is complete, 1 it was rolled back, 3 not found, 5 no controller is running (without a terminal).
 
   longshore rollout digits
   longshore rollout digits -w            the same as --watch)";

@@ -170,7 +170,7 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kDelete: return OkAfter(Delete(options, place, std::cin, out));
     case Verb::kValidate: return Validate(options, store, clock, out);
     case Verb::kSetVersion: return OkAfter(SetVersion(options, place, out));
-    case Verb::kRollout: return OkAfter(ShowRollout(options, place, clock, out));
+    case Verb::kRollout: return ShowRollout(options, place, clock, out);
     case Verb::kDoctor: return RunDoctor(options, place, clock, out);
     case Verb::kEvents: return OkAfter(Events(options, place, clock, out));
     case Verb::kCommand: return OkAfter(Command(options, store, clock, out));

@@ -1,13 +1,16 @@
 #include "controller/cli/show.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <ostream>
-#include <string_view>
 #include <thread>
 
 #include "controller/api/format.h"
 #include "controller/cli/controller_seen.h"
 #include "controller/cli/disagreement.h"
+#include "controller/cli/host_view.h"
 #include "controller/cli/place.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/color.h"
@@ -15,6 +18,8 @@
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/json_path.h"
 #include "controller/cli/text/rollout.h"
+#include "controller/cli/text/screen.h"
+#include "controller/cli/text/standing.h"
 #include "controller/cli/text/text.h"
 #include "controller/cli/watch/changes.h"
 #include "controller/cli/watch/seen.h"
@@ -25,11 +30,16 @@ namespace {
 
 // Minimum time between two prints, so that a busy rollout does not flood the terminal.
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
-// How often a rollout on a terminal is shown again if nothing changes, because its view contains times.
+// How often a rollout is shown again if nothing changes, because its view contains times, and because no object changes
+// when a controller ends.
 constexpr auto kRolloutInterval = std::chrono::seconds(1);
 
-// Moves the cursor of a terminal to the first line and erases everything below it.
-constexpr std::string_view kClearScreen = "\x1b[H\x1b[J";
+// The size now: the user may change it at any time.
+text::ScreenSize SizeOfTerminal() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {};
+  return {.columns = size.ws_col, .rows = size.ws_row};
+}
 
 bool IsText(Output output) { return output == Output::kText || output == Output::kWide; }
 
@@ -145,12 +155,15 @@ Status GetAndWatch(Options options, const Place& place, const Clock& clock, std:
                    }));
   const bool redraws = options.is_terminal && IsText(options.output);
   ControllerSight sight(place, clock);
+  std::string note;  // About the controller.
   for (watch::Seen seen; out;) {
     changes->Wait();
     ASSIGN_OR_RETURN(const Selected selected, SelectTargets(options, *place.store));
     if (redraws) {
-      out << kClearScreen;
-      RETURN_IF_ERROR(PrintAll(options, place, selected, clock, sight, out));
+      ASSIGN_OR_RETURN(const std::string text, TextOf(options, place, selected, clock));
+      out << text::Frame(text + note, SizeOfTerminal()) << std::flush;  // To look for the controller may take seconds.
+      note = text.empty() ? "" : sight.See(selected.listing.objects).note;
+      out << text::Frame(text + note, SizeOfTerminal());
     } else {
       RETURN_IF_ERROR(PrintChanges(options, selected, seen, clock.Now(), out));
       options.no_headers = true;
@@ -172,29 +185,70 @@ Result<std::string> DescriptionOf(const store::Object& object, TimePoint now) {
   return text::DescribeFleet(fleet, now);
 }
 
-Result<std::string> RolloutOf(const Options& options, const Place& place, const Clock& clock, ControllerSight& sight) {
+struct RolloutSeen {
+  api::Model model;
+  text::Standing standing = text::Standing::kUnderWay;
+  bool has_no_controller = false;
+  std::string view;
+};
+
+Result<RolloutSeen> SeeRollout(const Options& options, const Place& place, const Clock& clock,
+                               ControllerSight& sight) {
+  RolloutSeen seen;
+  ASSIGN_OR_RETURN(const std::optional<HostView> host, ReadHostView(options, place));
   ASSIGN_OR_RETURN(const store::Object object,
                    GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
-  ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
-  return text::RolloutView(model, clock.Now(), ArgumentsFor(options, place)) + sight.See({object}).note;
+  ASSIGN_OR_RETURN(seen.model, ToModel(object));
+  const ControllerSeen controller = sight.See({object});
+  seen.standing = text::ReportOf(seen.model, host ? host->seen : text::HostSeen{}).standing;
+  seen.has_no_controller = controller.is_absent;
+  seen.view = text::RolloutView(seen.model, clock.Now(), ArgumentsFor(options, place)) + controller.note;
+  return seen;
 }
 
-Status WatchRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+// Adapts the text to the colours and characters of the output.
+std::string Styled(const Options& options, const std::string& view) {
+  const std::string colored = options.has_colors ? text::ColoredRollout(view) : view;
+  return options.has_unicode ? colored : text::WithAsciiMarks(colored);
+}
+
+int CodeOf(const RolloutSeen& seen) {
+  if (seen.has_no_controller) return kExitNoController;
+  return seen.standing == text::Standing::kFailed ? kExitFailed : kExitOk;
+}
+
+void Draw(const Options& options, const std::string& view, std::ostream& out) {
+  if (options.is_terminal) {
+    const text::ScreenSize size = SizeOfTerminal();
+    const std::string frame = text::Frame(Styled(options, text::Wrapped(view, size.columns)), size);
+    out << (options.has_unicode ? frame : text::WithAsciiMarks(frame)) << std::flush;
+  } else {
+    out << "\n" << Styled(options, view) << std::flush;
+  }
+}
+
+Result<int> WatchRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   const api::Key key{api::kModelKind, options.namespace_, options.name};
   ASSIGN_OR_RETURN(const auto changes,
                    watch::Changes::Watch(*place.store, [&](const api::Key& changed) { return changed == key; }));
   ControllerSight sight(place, clock);
-  while (out) {
-    ASSIGN_OR_RETURN(const std::string view, RolloutOf(options, place, clock, sight));
-    out << (options.is_terminal ? kClearScreen : std::string_view("\n")) << view << std::flush;
+  changes->Wait();  // Returns immediately.
+  bool changed = true;
+  // A terminal waits for a rollout to begin; a script must end.
+  for (bool began = !options.is_terminal; out;) {
+    ASSIGN_OR_RETURN(const RolloutSeen seen, SeeRollout(options, place, clock, sight));
+    const bool is_under_way =
+        seen.standing == text::Standing::kUnderWay || api::IsUnderWay(seen.model.status.rollout.phase);
+    began = began || is_under_way;
+    const bool is_over = (began && !is_under_way) || (seen.has_no_controller && !options.is_terminal);
+    const std::string waits = is_under_way ? "" : "No rollout is under way; this view waits for one. Ctrl-C ends it.\n";
+    if (options.is_terminal || changed || is_over)
+      Draw(options, seen.view + "\n" + (is_over ? text::OutcomeText(seen.model) : waits), out);
+    if (is_over) return CodeOf(seen);
     std::this_thread::sleep_for(kWatchInterval);
-    if (options.is_terminal) {
-      changes->WaitUntil(std::chrono::steady_clock::now() + kRolloutInterval);
-    } else {
-      changes->Wait();
-    }
+    changed = changes->WaitUntil(std::chrono::steady_clock::now() + kRolloutInterval);
   }
-  return {};
+  return kExitOk;
 }
 
 }  // namespace
@@ -237,12 +291,12 @@ Status Explain(const Options& options, const Place& place, const Clock& clock, s
   return {};
 }
 
-Status ShowRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+Result<int> ShowRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   if (options.watch) return WatchRollout(options, place, clock, out);
   ControllerSight sight(place, clock);
-  ASSIGN_OR_RETURN(const std::string view, RolloutOf(options, place, clock, sight));
-  out << view;
-  return {};
+  ASSIGN_OR_RETURN(const RolloutSeen seen, SeeRollout(options, place, clock, sight));
+  out << Styled(options, seen.view);
+  return kExitOk;
 }
 
 }  // namespace longshore::cli

@@ -18,6 +18,9 @@ Status Events(const Options& options, const Place& place, const Clock& clock, st
 Status Explain(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 // With `watch`, shows the rollout again whenever it changes, on a terminal at least every second; ends only when the
 // program is interrupted, the model is deleted, or the output cannot be written.
-Status ShowRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
+// Prints the rollout. With --watch, shows it again while it changes, until it is over. Without a rollout under way, a
+// terminal waits for one. Returns kExitFailed if the object has failed, and kExitNoController if no controller runs
+// and the output is no terminal.
+Result<int> ShowRollout(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 
 }  // namespace longshore::cli

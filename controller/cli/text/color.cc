@@ -17,12 +17,18 @@ struct Word {
   std::string_view text;
   std::string_view color;
 };
-constexpr std::array<Word, 6> kWords = {{{"True", kGreen},
-                                         {"as wanted", kGreen},
-                                         {"False", kRed},
-                                         {"failed", kRed},
-                                         {"Unknown", kYellow},
-                                         {"under way", kYellow}}};
+constexpr std::array<Word, 12> kWords = {{{"True", kGreen},
+                                          {"as wanted", kGreen},
+                                          {"False", kRed},
+                                          {"failed", kRed},
+                                          {"Unknown", kYellow},
+                                          {"under way", kYellow},
+                                          {"✓ done", kGreen},
+                                          {"● now", kYellow},
+                                          {"✓ Ready", kGreen},
+                                          {"✗ Failed", kRed},
+                                          {"Promoted", kGreen},
+                                          {"RolledBack", kRed}}};
 
 // A cell states a condition if it is the word, or the word and a reason: "False (NoNodes)".
 std::string_view ColorOf(std::string_view cell) {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "controller/api/units.h"
 #include "controller/cli/text/compared.h"
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/interval_bar.h"
 #include "controller/cli/text/offers.h"
+#include "controller/cli/text/standing.h"
 #include "controller/cli/text/table.h"
 #include "controller/cli/text/text.h"
 
@@ -40,9 +42,9 @@ std::string StepsText(const api::Model& model) {
   for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
     const api::Step& step = steps[static_cast<size_t>(i)];
     table.Add({std::to_string(i + 1), Percent(step.weight_percent),
-               i < now    ? "done"
-               : i == now ? "now"
-                          : "later",
+               i < now    ? "✓ done"
+               : i == now ? "● now"
+                          : "· later",
                api::FormatDuration(step.hold.value_or(model.spec.rollout.hold)),
                std::string(ProofName(ProofOf(model.spec.rollout, static_cast<size_t>(i)))),
                step.manual_pause ? "waits for promote" : ""});
@@ -64,10 +66,34 @@ std::string SplitText(const api::Model& model) {
   return SplitLine(rollout.stable, "stable", 100 - rollout.weight_percent) + candidate;
 }
 
+// The state of the version in a text such as "1:Ready 2:Loading", with a mark; "-" if the node does not name it.
+std::string StateOf(const std::string& states, int64_t version) {
+  const std::string name = std::to_string(version) + ":";
+  std::istringstream words(states);
+  for (std::string word; words >> word;) {
+    if (!word.starts_with(name)) continue;
+    const std::string state = word.substr(name.size());
+    const bool is_bad = state == "Failed" || state == "Quarantined" || state == "NoMemory";
+    return (state == "Ready" ? "✓ " : is_bad ? "✗ " : "◌ ") + state;
+  }
+  return "-";
+}
+
+// One column for stable and, during a rollout, one for the candidate.
 std::string NodesText(const api::Model& model) {
   const std::vector<api::NodeStatus>& nodes = model.status.nodes;
-  Table table({"NODE", "VERSIONS"});
-  for (size_t i = 0; i < std::min(nodes.size(), kNodesShownMax); ++i) table.Add({nodes[i].node, nodes[i].state});
+  const api::RolloutStatus& rollout = model.status.rollout;
+  std::vector<int64_t> versions = {model.status.stable_version};
+  if (rollout.candidate != 0 && rollout.candidate != versions[0]) versions.push_back(rollout.candidate);
+  std::erase(versions, 0);
+  std::vector<std::string> titles = {"NODE"};
+  for (const int64_t version : versions) titles.push_back(fmt::format("VERSION {}", version));
+  Table table(titles);
+  for (size_t i = 0; i < std::min(nodes.size(), kNodesShownMax); ++i) {
+    std::vector<std::string> row = {nodes[i].node};
+    for (const int64_t version : versions) row.push_back(StateOf(nodes[i].state, version));
+    table.Add(row);
+  }
   if (table.empty()) return "";
   const size_t more = nodes.size() - std::min(nodes.size(), kNodesShownMax);
   return table.Text(2) + (more == 0 ? "" : fmt::format("  and {} more: longshore describe model\n", more));
@@ -92,6 +118,16 @@ std::string EventsText(const api::Model& model, TimePoint now) {
 }
 
 }  // namespace
+
+std::string OutcomeText(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const std::string serves = fmt::format("version {} serves all requests", model.status.stable_version);
+  if (rollout.phase == RolloutPhase::kRolledBack && rollout.candidate != model.status.stable_version)
+    return fmt::format("✗ Version {} was rolled back: {}.\n", rollout.candidate, serves);
+  if (rollout.phase == RolloutPhase::kCompleted) return fmt::format("✓ The rollout is complete: {}.\n", serves);
+  const Report report = ReportOf(model);
+  return fmt::format("No rollout is under way: {}. {}\n", serves, report.why);
+}
 
 std::string RolloutView(const api::Model& model, TimePoint now, const std::string& place) {
   const bool is_judged = IsUnderWay(model.status.rollout.phase);

@@ -15,4 +15,7 @@ namespace longshore::cli::text {
 // see OffersText.
 std::string RolloutView(const api::Model& model, TimePoint now, const std::string& place);
 
+// How the rollout that is over has ended, as one line.
+std::string OutcomeText(const api::Model& model);
+
 }  // namespace longshore::cli::text
