@@ -45,6 +45,7 @@ struct NodeInfo {
 // How far the fleet is from what Ensure and Scale asked for, beyond what the nodes report themselves.
 struct Progress {
   std::string unreachable{};                 // Why the addresses do not answer, if nodes are ready; "": they answer.
+  std::string unchecked{};                   // Why it is not known whether the addresses answer; "": it is known.
   std::string unfinished{};                  // Why the nodes are not yet those that were asked for; "": they are.
   std::optional<Duration> check_again_in{};  // When this changes without a call of OnChange.
 };

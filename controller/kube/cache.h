@@ -62,12 +62,22 @@ class Cache final : public Mirror {
   Status WaitUntilComplete(std::chrono::milliseconds time) const {
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, time, [this] { return complete_; })) return {};
-    return Unavailable("{}", error_.empty() ? "no complete list was received in time" : error_);
+    return Unavailable("{}", result_ ? "no complete list was received in time" : result_.error().message);
   }
 
-  std::string error() const {
+  // As WaitUntilComplete, but also returns success as soon as the server refuses the list because a right is missing.
+  Status WaitUntilCompleteOrForbidden(std::chrono::milliseconds time) const {
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, time, [this] { return complete_ || IsForbidden(); })) return {};
+    }
+    return WaitUntilComplete(std::chrono::milliseconds(0));
+  }
+
+  // Whether the last attempt to read the collection was refused because a right is missing.
+  bool is_forbidden() const {
     const std::lock_guard lock(mutex_);
-    return error_;
+    return IsForbidden();
   }
 
   void BeginList() override {
@@ -113,9 +123,12 @@ class Cache final : public Mirror {
     for (const Node& node : deleted) on_change_(node.key(), node.mapped().value);
   }
 
-  void SetError(const std::string& error) override {
-    const std::lock_guard lock(mutex_);
-    error_ = error;
+  void SetResult(const Status& result) override {
+    {
+      const std::lock_guard lock(mutex_);
+      result_ = result;
+    }
+    changed_.notify_all();
   }
 
  private:
@@ -149,6 +162,9 @@ class Cache final : public Mirror {
   }
 
   // Requires: the caller holds the mutex.
+  bool IsForbidden() const { return !result_ && result_.error().code == Code::kPermissionDenied; }
+
+  // Requires: the caller holds the mutex.
   bool IsNewer(const Name& name, uint64_t version, bool is_observed) {
     const auto known = entries_.find(name);
     if (is_observed) {
@@ -172,7 +188,7 @@ class Cache final : public Mirror {
   std::optional<std::set<Name>> listed_;  // The objects of the list in progress; nullopt: no list is in progress.
   uint64_t observed_version_ = 0;         // The newest version that a list or the watch reported.
   bool complete_ = false;
-  std::string error_;
+  Status result_{};  // Of the last attempt to read the collection.
 };
 
 }  // namespace longshore::kube

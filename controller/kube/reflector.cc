@@ -72,11 +72,11 @@ void Reflector::List(const ListPage& page) {
   if (list && (!list->is_object() || !list->contains("items") || !list->at("items").is_array()))
     list = DataLoss("{}: the answer is not a list", collection_.path);
   if (!list) {
-    ReportError(list.error().message);
+    Report(tl::make_unexpected(list.error()));
     return machine_.OnListFailed({.gone = list.error().code == Code::kOutOfRange, .retry_after = {}});
   }
   RecordAnswer();
-  ReportError("");
+  Report({});
   if (page.continue_token.empty()) mirror_.BeginList();
   for (Json& object : list->at("items")) {
     DropManagedFields(object);
@@ -104,7 +104,7 @@ void Reflector::Watch(const WatchFrom& from) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
   }
-  ReportError(failure.gone ? "" : ended.error().message);
+  Report(failure.gone ? Status() : ended);
   machine_.OnWatchFailed(failure);
 }
 
@@ -128,7 +128,7 @@ Status Reflector::HandleEvent(std::string_view line, Failure* failure) {
     return {};
   }
   newest_ = std::max(newest_, version);
-  ReportError("");
+  Report({});
   machine_.OnEvent(TextAt(object, {"metadata", "resourceVersion"}));
   if (type == "BOOKMARK") return {};
   DropManagedFields(object);
@@ -141,11 +141,12 @@ Status Reflector::HandleEvent(std::string_view line, Failure* failure) {
 }
 
 // Logs only the first failure and the recovery, not each attempt.
-void Reflector::ReportError(const std::string& error) {
+void Reflector::Report(const Status& result) {
+  const std::string error = result ? "" : result.error().message;
   if (error_.empty() && !error.empty()) spdlog::warn("cannot read {}: {}", collection_.path, error);
   if (!error_.empty() && error.empty()) spdlog::info("can read {} again", collection_.path);
   error_ = error;
-  mirror_.SetError(error);
+  mirror_.SetResult(result);
 }
 
 void Reflector::PauseFor(Duration length) {

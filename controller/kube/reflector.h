@@ -26,8 +26,8 @@ class Mirror {
   virtual void Delete(const Json& object) = 0;
   // The list is complete: objects that it did not contain, and that are not newer than it, were deleted.
   virtual void EndList(const std::string& resource_version) = 0;
-  // Reports why the last attempt failed; "" if it succeeded.
-  virtual void SetError(const std::string& error) = 0;
+  // Reports the result of the last attempt to list or watch.
+  virtual void SetResult(const Status& result) = 0;
 };
 
 struct Collection {
@@ -55,7 +55,7 @@ class Reflector {
   void List(const ListPage& page);
   void Watch(const WatchFrom& from);
   void PauseFor(Duration length);
-  void ReportError(const std::string& error);
+  void Report(const Status& result);
   Status HandleEvent(std::string_view line, Failure* failure);
   void RecordAnswer() { last_answer_at_ = clock_.Now().time_since_epoch().count(); }
 

@@ -50,6 +50,8 @@ Readiness ReadinessOf(const FleetSeen& seen, const api::ServingFleetStatus& stat
     return {false, "NodesNotAsWanted", fmt::format("{}; {}", count, seen.progress.unfinished)};
   if (!seen.progress.unreachable.empty())
     return {false, "NotReachable", fmt::format("{}; {}", count, seen.progress.unreachable)};
+  if (!seen.progress.unchecked.empty())
+    return {true, "AllNodesReady", fmt::format("{}; {}", count, seen.progress.unchecked)};
   return {true, "AllNodesReady", count};
 }
 

@@ -92,6 +92,9 @@ TEST(DescribeFleet, IsReadyOnceItsNodesAreThoseOfTheSpecAndItsAddressAnswers) {
     return ConditionOf(status, "Ready");
   };
   EXPECT_EQ(ready().reason, "AllNodesReady");
+  seen.progress.unchecked = "a right is missing";
+  EXPECT_EQ(ready().reason, "AllNodesReady");
+  EXPECT_EQ(ready().message, "2 of 2 nodes are ready; a right is missing");
   seen.progress.unreachable = "Service s has no pod";
   EXPECT_EQ(ready().reason, "NotReachable");
   EXPECT_EQ(ready().message, "2 of 2 nodes are ready; Service s has no pod");

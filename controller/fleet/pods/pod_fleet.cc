@@ -177,7 +177,8 @@ class KubePodFleet final : public PodFleet {
   Result<Addresses> EnsureNow(const api::ServingFleet& fleet, const PodSettings& settings);
   void OnChildChange(const std::string& fleet);
   void OnPodChange(const std::string& fleet, const kube::Name& name, bool exists);
-  void OnSliceChange(const EndpointSlice& slice, const kube::Name& name, bool exists);
+  void OnSliceChange(const EndpointSlice& slice, const kube::Name& name, size_t index);
+  std::string WhyUnchecked(const std::string& fleet) const;
 
   const kube::Cluster cluster_;
   const PodFleetOptions options_;
@@ -199,7 +200,6 @@ class KubePodFleet final : public PodFleet {
   std::map<std::string, Applied> applied_;                 // The key is the path of the object.
   PodSettings settings_;
   ReadySlices ready_slices_;
-  bool started_ = false;  // Whether all objects have been listed.
   // For each kind one mirror per watched namespace. Constant after Start.
   std::map<std::string, std::vector<std::unique_ptr<Mirrored<Child>>>> children_;
   std::vector<std::unique_ptr<Mirrored<Pod>>> pods_;
@@ -239,7 +239,7 @@ void KubePodFleet::MakeMirrors(size_t index) {
       }));
   slices_.push_back(std::make_unique<Mirrored<EndpointSlice>>(
       EndpointSliceFrom, [this, index](const kube::Name& name, const Result<EndpointSlice>& slice) {
-        if (slice) OnSliceChange(*slice, name, slices_[index]->cache.Get(name).has_value());
+        if (slice) OnSliceChange(*slice, name, index);
       }));
 }
 
@@ -261,11 +261,16 @@ Status KubePodFleet::WaitForLists() {
   }
   for (const auto& mirrored : pods_) RETURN_IF_ERROR(mirrored->cache.WaitUntilComplete(options_.first_list_max));
   for (const auto& mirrored : slices_) {
-    const Status complete = mirrored->cache.WaitUntilComplete(options_.first_list_max);
+    const Status complete = mirrored->cache.WaitUntilCompleteOrForbidden(options_.first_list_max);
     if (!complete) return Prefixed(complete.error(), "EndpointSlice");
   }
-  const std::lock_guard lock(mutex_);
-  started_ = true;
+  const auto& namespaces = options_.namespaces;
+  for (const std::string& each : namespaces.empty() ? std::vector<std::string>{""} : namespaces) {
+    const std::string why = WhyUnchecked(each);
+    if (why.empty()) continue;
+    spdlog::warn("a fleet is Ready as soon as its pods are: {}", why);  // One line says enough.
+    break;
+  }
   return {};
 }
 
@@ -290,19 +295,36 @@ void KubePodFleet::OnPodChange(const std::string& fleet, const kube::Name& name,
 
 // How long the endpoints of the first list have been ready is unknown. They count as old ones: otherwise a controller
 // that starts would report that no fleet can be reached.
-void KubePodFleet::OnSliceChange(const EndpointSlice& slice, const kube::Name& name, bool exists) {
+void KubePodFleet::OnSliceChange(const EndpointSlice& slice, const kube::Name& name, size_t index) {
+  const auto& cache = slices_[index]->cache;
+  const bool is_first_list = !cache.is_complete();
+  const bool exists = cache.Get(name).has_value();
   {
     const std::lock_guard lock(mutex_);
     const MonotonicPoint now = clock_.Now();
-    if (exists) ready_slices_.Update(name, slice, started_ ? now : now - kProxyDelay);
+    if (exists) ready_slices_.Update(name, slice, is_first_list ? now - kProxyDelay : now);
     if (!exists) ready_slices_.Remove(name, slice.fleet);
   }
   on_change_(slice.fleet);
 }
 
+// A controller that is updated before its rights does not have the right to list EndpointSlices.
+std::string KubePodFleet::WhyUnchecked(const std::string& fleet) const {
+  const auto& namespaces = options_.namespaces;
+  const auto index = std::ranges::find(namespaces, fleet.substr(0, fleet.find('/'))) - namespaces.begin();
+  const auto& cache = slices_[namespaces.empty() ? 0 : static_cast<size_t>(index)]->cache;
+  if (!cache.is_forbidden()) return "";
+  const std::string& lease = options_.settings.lease;
+  return fmt::format(
+      "whether its address answers is not checked, because the controller lacks the right to list endpointslices "
+      "(discovery.k8s.io), which the {} longshore-controller.{} of the chart helm/longshore grants",
+      namespaces.empty() ? "ClusterRole" : "Role", lease.substr(0, lease.find('/')));
+}
+
 Progress KubePodFleet::ProgressOf(const std::string& fleet) const {
-  Progress progress;
+  Progress progress{.unchecked = WhyUnchecked(fleet)};
   if (const auto deployment = DeploymentOfFleet(fleet)) progress.unfinished = deployment->unfinished;
+  if (!progress.unchecked.empty()) return progress;
   const std::string name = ChildName(fleet.substr(fleet.find('/') + 1));
   const auto service = ChildAt("Service", fleet, name);
   const std::lock_guard lock(mutex_);

@@ -35,7 +35,8 @@ class PodFleet : public Fleet {
   virtual std::optional<NodeTokens::Node> NodeOf(const PodName& pod) const = 0;
 };
 
-// Returns when all objects have been listed, or Unavailable with the kind that could not be listed.
+// Returns when all objects have been listed, or Unavailable with the kind that could not be listed. The right to list
+// EndpointSlices may be missing: then Progress::unchecked says so.
 Result<std::unique_ptr<PodFleet>> StartPodFleet(const kube::Cluster& cluster, const PodFleetOptions& options,
                                                 const MonotonicClock& clock, OnChange on_change);
 

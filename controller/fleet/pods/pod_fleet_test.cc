@@ -22,6 +22,21 @@ using testing::Not;
 const SteadyClock kClock;
 constexpr const char* kGroup = "/apis/longshore.dev/v1alpha1/namespaces/";
 
+// A token of a service account, without a client certificate.
+class TokenCredentials final : public kube::Credentials {
+ public:
+  TokenCredentials(std::string token, std::shared_ptr<Credentials> admin)
+      : token_(std::move(token)), admin_(std::move(admin)) {}
+  Result<std::string> Token(bool) override { return token_; }
+  Result<tls::ClientIdentity> Identity() override {
+    return tls::ClientIdentity{.server_ca = admin_->Identity()->server_ca, .certificate = {}, .key = {}};
+  }
+
+ private:
+  const std::string token_;
+  const std::shared_ptr<Credentials> admin_;
+};
+
 class PodFleetTest : public ::testing::Test {
  protected:
   PodFleetTest() {
@@ -47,13 +62,14 @@ class PodFleetTest : public ::testing::Test {
     fleet_.metadata.uid = object.at("metadata").at("uid");
   }
 
-  void Start(const std::string& image, const MonotonicClock& clock = kClock) {
+  void Start(const std::string& image, const MonotonicClock& clock = kClock,
+             const kube::Cluster& cluster = kube::ClusterForTests()) {
     pods_.reset();
     PodFleetOptions options;
     options.settings = {
         .image = image, .controller = "dns:///nodes.longshore.svc:8610", .lease = "longshore/lease", .ca = "CA\n"};
     options.namespaces = {namespace_};
-    pods_ = StartPodFleet(kube::ClusterForTests(), options, clock, [this](const std::string& fleet) {
+    pods_ = StartPodFleet(cluster, options, clock, [this](const std::string& fleet) {
               const std::lock_guard lock(mutex_);
               ++changes_[fleet];
               changed_.notify_all();
@@ -78,6 +94,8 @@ class PodFleetTest : public ::testing::Test {
   // `what`: for example "deployments/longshore-cpu".
   std::string PathIn(const std::string& what) const {
     const std::map<std::string, std::string> groups = {{"deployments", "/apis/apps/v1"},
+                                                       {"roles", "/apis/rbac.authorization.k8s.io/v1"},
+                                                       {"rolebindings", "/apis/rbac.authorization.k8s.io/v1"},
                                                        {"networkpolicies", "/apis/networking.k8s.io/v1"},
                                                        {"poddisruptionbudgets", "/apis/policy/v1"}};
     const auto group = groups.find(what.substr(0, what.find('/')));
@@ -102,6 +120,36 @@ class PodFleetTest : public ::testing::Test {
                                         {"conditions", Json::array({{{"type", "Ready"}, {"status", "True"}}})}}}});
   }
   void Patch(const std::string& what, const Json& patch) { Send("PATCH", PathIn(what), patch, kube::kMergePatch); }
+  // Sets what the service account "reader" may list and watch.
+  void LetReaderRead(const std::vector<std::pair<const char*, const char*>>& resources_of_groups) {
+    Json rules = Json::array();
+    for (const auto& [group, resource] : resources_of_groups) {
+      rules.push_back({{"apiGroups", {group}}, {"resources", {resource}}, {"verbs", {"list", "watch"}}});
+    }
+    const Json role = {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+                       {"kind", "Role"},
+                       {"metadata", {{"name", "reader"}}},
+                       {"rules", rules}};
+    Send("PATCH", PathIn("roles/reader") + "?fieldManager=test&force=true", role, kube::kApplyPatch);
+  }
+  // Returns the cluster with the credentials of the service account "reader".
+  kube::Cluster ClusterOfReader() {
+    const Json made = {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "reader"}}}};
+    Send("POST", PathIn("serviceaccounts"), made);
+    Send("POST", PathIn("rolebindings"),
+         {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "RoleBinding"},
+          {"metadata", {{"name", "reader"}}},
+          {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", "reader"}}},
+          {"subjects", Json::array({{{"kind", "ServiceAccount"}, {"name", "reader"}, {"namespace", namespace_}}})}});
+    const Json token =
+        Send("POST", PathIn("serviceaccounts/reader/token"),
+             {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", Json::object()}});
+    kube::Cluster cluster = kube::ClusterForTests();
+    cluster.credentials =
+        std::make_shared<TokenCredentials>(token.at("status").at("token").get<std::string>(), cluster.credentials);
+    return cluster;
+  }
   // Returns the fleet's objects without their status and without metadata that the server sets.
   std::map<std::string, Json> Contents() {
     std::map<std::string, Json> contents;
@@ -234,6 +282,27 @@ TEST_F(PodFleetTest, ItsAddressAnswersAMomentAfterItsServiceHasAReadyPod) {
   EXPECT_EQ(pods_->ProgressOf(Name()).unreachable, "") << "for a new controller, the pod is not new";
   Send("DELETE", PathIn("services/longshore-cpu"));
   EXPECT_TRUE(WaitUntil([&] { return pods_->ProgressOf(Name()).unreachable != ""; }));
+}
+
+// A controller that is updated before the rights of its role.
+TEST_F(PodFleetTest, WithoutTheRightToListEndpointSlicesItStartsAndSaysSo) {
+  Ensure();
+  std::vector<std::pair<const char*, const char*>> rights = {{"apps", "deployments"},
+                                                             {"", "serviceaccounts"},
+                                                             {"", "services"},
+                                                             {"", "pods"},
+                                                             {"policy", "poddisruptionbudgets"},
+                                                             {"networking.k8s.io", "networkpolicies"}};
+  LetReaderRead(rights);
+  Start("longshore/node:1", kClock, ClusterOfReader());
+  const Progress progress = pods_->ProgressOf(Name());
+  EXPECT_EQ(progress.unreachable, "");
+  EXPECT_THAT(progress.unchecked, HasSubstr("lacks the right to list endpointslices"));
+  EXPECT_THAT(progress.unchecked, HasSubstr("Role longshore-controller.longshore"));
+  rights.emplace_back("discovery.k8s.io", "endpointslices");
+  LetReaderRead(rights);
+  ASSERT_TRUE(WaitUntil([&] { return pods_->ProgressOf(Name()).unchecked.empty(); }));
+  EXPECT_THAT(pods_->ProgressOf(Name()).unreachable, HasSubstr("has not had a ready pod"));
 }
 
 TEST_F(PodFleetTest, ItsPodsAreUnfinishedUntilTheyAreThoseOfTheSpec) {
