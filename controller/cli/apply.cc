@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "controller/cli/commands.h"
-#include "controller/cli/disagreement.h"
+#include "controller/cli/host/disagreement.h"
 #include "controller/cli/manifests.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/plan.h"
@@ -67,14 +67,14 @@ Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& appli
                         {.nodes = nodes.size(), .concurrent_runs_max = fleet->spec.concurrent_runs_max});
 }
 
-Objects Before(const std::vector<Applied>& applied) {
-  Objects objects;
+host::Objects Before(const std::vector<Applied>& applied) {
+  host::Objects objects;
   for (const Applied& one : applied) objects.emplace(store::KeyOf(one.after), one.before);
   return objects;
 }
 
-Objects After(const std::vector<Applied>& applied) {
-  Objects objects;
+host::Objects After(const std::vector<Applied>& applied) {
+  host::Objects objects;
   for (const Applied& one : applied) objects.emplace(store::KeyOf(one.after), one.after);
   return objects;
 }
@@ -88,7 +88,8 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
   for (const Applied& one : applied) {
     out << api::ToString(store::KeyOf(one.after)) << " " << OutcomeOf(one) << (options.dry_run ? " (dry run)\n" : "\n");
   }
-  out << DisagreementsText(place, After(applied), options.dry_run ? ObjectsAre::kPlanned : ObjectsAre::kStored);
+  out << host::DisagreementsText(place.manifests, After(applied),
+                                 options.dry_run ? host::ObjectsAre::kPlanned : host::ObjectsAre::kStored);
   if (!options.dry_run) return {};
   for (const Applied& one : applied) {
     if (one.after.kind != api::kModelKind) continue;
@@ -109,7 +110,7 @@ Result<int> Diff(const Options& options, const Place& place, std::ostream& out) 
     out << api::ToString(store::KeyOf(one.after)) << " would be " << outcome << "\n"
         << text::DiffText(DifferencesOf(one));
   }
-  out << DisagreementsText(place, Before(applied));
+  out << host::DisagreementsText(place.manifests, Before(applied));
   return differs ? kExitDiffers : kExitOk;
 }
 

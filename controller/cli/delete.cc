@@ -8,7 +8,7 @@
 #include <ostream>
 
 #include "controller/cli/commands.h"
-#include "controller/cli/disagreement.h"
+#include "controller/cli/host/disagreement.h"
 #include "controller/cli/manifests.h"
 #include "controller/cli/select.h"
 #include "controller/store/document.h"
@@ -140,7 +140,7 @@ Status ErrorOfAll(const std::vector<Error>& failed, const std::vector<Error>& mi
 Status Delete(const Options& options, const Place& place, std::istream& in, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::vector<api::Key> keys, KeysFor(options, place));
   if (!options.yes) RETURN_IF_ERROR(ConfirmAll(options, keys, place, in, out));
-  Objects deleted_objects;
+  host::Objects deleted_objects;
   if (keys.empty()) out << "nothing to delete: no object is selected\n";
   std::vector<Error> missing;
   std::vector<Error> failed;
@@ -157,7 +157,7 @@ Status Delete(const Options& options, const Place& place, std::istream& in, std:
       missing.push_back(deleted.error());
     }
   }
-  out << DisagreementsText(place, deleted_objects);
+  out << host::DisagreementsText(place.manifests, deleted_objects);
   return ErrorOfAll(failed, missing);
 }
 

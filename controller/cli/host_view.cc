@@ -4,9 +4,9 @@
 #include <set>
 
 #include "controller/api/format.h"
+#include "controller/cli/host/manifest_reports.h"
 #include "controller/cli/text/text.h"
 #include "controller/store/document.h"
-#include "controller/store/local/manifest_files.h"
 
 namespace longshore::cli {
 namespace {
@@ -14,13 +14,6 @@ namespace {
 // The age of the last reconciliation above which the user is told that the running controller does not reconcile. A
 // controller reconciles its objects at least every second; one pass may take some seconds if the disk is slow.
 constexpr std::chrono::seconds kReconcileAgeMax{30};
-
-std::set<api::Key> KeysOf(const store::local::ManifestFile& file) {
-  std::set<api::Key> keys = file.objects;
-  keys.insert(file.refused.begin(), file.refused.end());
-  keys.insert(file.not_taken.begin(), file.not_taken.end());
-  return keys;
-}
 
 // Whether the selector of the options matches the object as it is in the store, or as the file defines it.
 bool IsSelected(const Options& options, const api::Key& key, const store::local::ManifestFile& file,
@@ -36,7 +29,7 @@ bool IsSelected(const Options& options, const api::Key& key, const store::local:
 // The objects of a manifest file that was never valid are unknown, so the file concerns all namespaces. Their labels
 // are unknown too, so it concerns no selector.
 bool Concerns(const Options& options, const store::local::ManifestFile& file, store::Store& store) {
-  const std::set<api::Key> keys = KeysOf(file);
+  const std::set<api::Key> keys = host::KeysOf(file);
   if (!options.name.empty()) return keys.contains({api::kModelKind, options.namespace_, options.name});
   const auto is_in_namespace = [&](const api::Key& key) {
     return options.all_namespaces || key.namespace_ == options.namespace_;
@@ -47,33 +40,6 @@ bool Concerns(const Options& options, const store::local::ManifestFile& file, st
   }
   if (options.all_namespaces || keys.empty()) return true;
   return std::ranges::any_of(keys, is_in_namespace);
-}
-
-std::optional<text::ManifestReport> ReportOf(const store::local::ManifestFile& file, const Path& dir) {
-  const std::string path = (dir / file.name).string();
-  if (!file.mistake.empty()) return text::ManifestReport{path, true, {text::Standing::kFailed, file.mistake}};
-  if (!file.is_taken) {
-    return text::ManifestReport{
-        path, false, {text::Standing::kUnderWay, "no controller has read the current content of this file yet"}};
-  }
-  if (file.refused.empty()) return std::nullopt;
-  return text::ManifestReport{
-      path,
-      true,
-      {text::Standing::kUnderWay, api::ToString(*file.refused.begin()) +
-                                      " could not be applied from this file; see the log of the "
-                                      "controller"}};
-}
-
-void AddReport(const store::local::ManifestFile& file, const Path& dir, text::HostSeen& seen) {
-  const std::optional<text::ManifestReport> report = ReportOf(file, dir);
-  if (!report) return;
-  const bool is_about_refused = file.is_taken && file.mistake.empty();
-  for (const api::Key& key : is_about_refused ? file.refused : KeysOf(file)) {
-    const auto [at, is_new] = seen.manifest_of.emplace(key, seen.manifests.size());
-    if (!is_new && !report->is_read) at->second = seen.manifests.size();
-  }
-  seen.manifests.push_back(*report);
 }
 
 std::string TimeText(TimePoint at, TimePoint now) {
@@ -89,10 +55,10 @@ Result<std::optional<HostView>> ReadHostView(const Options& options, const Place
   if (place.manifests.empty()) return std::nullopt;
   HostView view;
   ASSIGN_OR_RETURN(view.controller, store::local::ReadControllerLock(place.manifests));
+  std::vector<store::local::ManifestFile> files = store::local::ReadManifestFiles(place.manifests);
+  std::erase_if(files, [&](const auto& file) { return !Concerns(options, file, *place.store); });
+  view.seen = host::SeenOf(files, place.manifests);
   if (view.controller.is_running) view.seen.epoch = view.controller.epoch;
-  for (const store::local::ManifestFile& file : store::local::ReadManifestFiles(place.manifests)) {
-    if (Concerns(options, file, *place.store)) AddReport(file, place.manifests, view.seen);
-  }
   return view;
 }
 

@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "controller/api/parse.h"
-#include "controller/cli/disagreement.h"
+#include "controller/cli/host/disagreement.h"
 #include "controller/cli/input/version_edit.h"
 #include "controller/cli/select.h"
 #include "controller/kube/api.h"
@@ -67,7 +67,7 @@ Status SetVersion(const Options& options, const Place& place, std::ostream& out)
   out << fmt::format("{} version {} -> {}{}{}\n", api::ToString(key), was_latest ? "Latest" : before.dump(),
                      options.version, edit ? ", also in " + (place.manifests / edit->file.name).string() : "",
                      was_latest ? "; newer versions are no longer rolled out by themselves" : "");
-  out << DisagreementsText(place, {{key, object}});
+  out << host::DisagreementsText(place.manifests, {{key, object}});
   return {};
 }
 

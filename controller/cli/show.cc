@@ -9,7 +9,7 @@
 
 #include "controller/api/format.h"
 #include "controller/cli/controller_seen.h"
-#include "controller/cli/disagreement.h"
+#include "controller/cli/host/disagreement.h"
 #include "controller/cli/host_view.h"
 #include "controller/cli/place.h"
 #include "controller/cli/select.h"
@@ -96,15 +96,15 @@ std::string DisagreementsOf(const Options& options, const Place& place, const st
   const bool has_names =
       std::ranges::any_of(options.targets, [](const input::Target& target) { return !target.name.empty(); });
   const bool shows_all = options.selector.empty() && !has_names;
-  Objects objects;
-  for (const api::Key& key : KeysOfManifests(place)) {
+  host::Objects objects;
+  for (const api::Key& key : host::KeysOfManifests(place.manifests)) {
     const bool is_in_namespace = options.all_namespaces || key.namespace_ == options.namespace_;
     const bool is_of_kinds = std::ranges::find(kinds, key.kind) != kinds.end();
     if (shows_all && is_of_kinds && is_in_namespace) objects[key] = std::nullopt;
   }
   for (const store::Unreadable& one : listing.unreadable) objects.erase(one.key);
   for (const store::Object& one : listing.objects) objects[store::KeyOf(one)] = one;
-  return DisagreementsText(place, objects);
+  return host::DisagreementsText(place.manifests, objects);
 }
 
 // Returns the objects as the options want them, without the controller's sign of life; "" if there are none because the
