@@ -147,11 +147,15 @@ Status HostController::StartListeners() {
 // Models are served whether or not people can look at them: a console that cannot start is only logged.
 void HostController::StartConsole() {
   if (options_.console.address.empty()) return;
-  auto started = console::Console::Start(
-      {.address = options_.console.address,
-       .allowed_hosts = options_.console.allowed_hosts,
-       .version = LONGSHORE_VERSION},
-      {.store = *store_, .nodes = *nodes_, .clock = clock_, .problem = [this] { return NotReconciling(); }});
+  auto started = console::Console::Start({.address = options_.console.address,
+                                          .allowed_hosts = options_.console.allowed_hosts,
+                                          .version = LONGSHORE_VERSION},
+                                         {.store = *store_,
+                                          .nodes = *nodes_,
+                                          .clock = clock_,
+                                          .timer = timer_,
+                                          .problem = [this] { return NotReconciling(); },
+                                          .manifests = options_.manifests});
   if (!started) return spdlog::error("the web console is off (--console_port): {}", started.error().message);
   console_ = std::move(*started);
   spdlog::info("the web console listens on port {} of {}", console_->port(), options_.console.address);

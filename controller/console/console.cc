@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "common/os/log.h"
-#include "controller/store/document.h"
 
 namespace longshore::console {
 namespace {
@@ -40,6 +39,12 @@ http::Options HttpOptions(const Options& options) {
 
 }  // namespace
 
+Console::Console(const Options& options, const Sources& sources)
+    : options_(options),
+      sources_(sources),
+      snapshots_([this] { return ReadSnapshot(sources_.store, sources_.manifests, sources_.nodes.epoch()); },
+                 sources_.timer) {}
+
 Result<std::unique_ptr<Console>> Console::Start(const Options& options, const Sources& sources) {
   std::unique_ptr<Console> console(new Console(options, sources));
   ASSIGN_OR_RETURN(console->server_,
@@ -48,8 +53,7 @@ Result<std::unique_ptr<Console>> Console::Start(const Options& options, const So
                      respond(raw->Respond(request));
                    }));
   console->ticker_ = std::make_unique<Ticker>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(kSampleInterval), [raw = console.get()] { raw->Sample(); },
-      Ticker::First::kNow);
+      options.sample_interval, [raw = console.get()] { raw->Sample(); }, Ticker::First::kNow);
   return console;
 }
 
@@ -63,70 +67,46 @@ http::Response Console::Respond(const http::Request& request) const {
 }
 
 Result<Json> Console::Read(const Target& target) const {
-  switch (target.what) {
-    case What::kModel: return ReadModel(target);
-    case What::kFleet: return ReadFleet(target);
-    case What::kHistory: {
-      const std::lock_guard lock(mutex_);
-      return HistoryJson(history_.Of(target.namespace_ + "/" + target.name));
-    }
-    default: break;
+  Result<Json> json = target.what == What::kHistory ? ReadHistory(target) : ReadObjects(target);
+  if (json) (*json)["controller"] = ControllerJson({.version = options_.version, .problem = sources_.problem()});
+  return json;
+}
+
+Result<Json> Console::ReadObjects(const Target& target) const {
+  ASSIGN_OR_RETURN(const auto snapshot, snapshots_.Get());
+  const TimePoint now = sources_.clock.Now();
+  if (target.what == What::kOverview) return OverviewJson(*snapshot, now);
+  if (target.what == What::kModel) {
+    ASSIGN_OR_RETURN(const api::Model* model, FindModel(*snapshot, {api::kModelKind, target.namespace_, target.name}));
+    return ModelJson(*model, *snapshot, now);
   }
-  ASSIGN_OR_RETURN(const Objects objects, ReadObjects());
-  return OverviewJson(objects,
-                      {.version = options_.version, .epoch = sources_.nodes.epoch(), .problem = sources_.problem()});
+  ASSIGN_OR_RETURN(const api::ServingFleet* fleet,
+                   FindFleet(*snapshot, {api::kServingFleetKind, target.namespace_, target.name}));
+  return FleetJson(*fleet, sources_.nodes.Nodes(target.namespace_ + "/" + target.name), *snapshot, now);
 }
 
-Result<Json> Console::ReadModel(const Target& target) const {
-  ASSIGN_OR_RETURN(const store::Object object, sources_.store.Get({api::kModelKind, target.namespace_, target.name}));
-  ASSIGN_OR_RETURN(const api::Model model, store::ToModel(object));
-  return ModelJson(model, {.epoch = sources_.nodes.epoch()}, sources_.clock.Now());
-}
-
-Result<Json> Console::ReadFleet(const Target& target) const {
-  ASSIGN_OR_RETURN(const store::Object object,
-                   sources_.store.Get({api::kServingFleetKind, target.namespace_, target.name}));
-  ASSIGN_OR_RETURN(const api::ServingFleet fleet, store::ToFleet(object));
-  const std::string name = target.namespace_ + "/" + target.name;
-  ASSIGN_OR_RETURN(Objects objects, ReadObjects());
-  std::erase_if(objects.models,
-                [&](const api::Model& model) { return api::FleetOf(model.metadata, model.spec) != name; });
-  return FleetJson(fleet, sources_.nodes.Nodes(name), objects.models, {.epoch = sources_.nodes.epoch()});
-}
-
-Result<Objects> Console::ReadObjects() const {
-  Objects objects;
-  for (const char* kind : {api::kServingFleetKind, api::kModelKind}) {
-    ASSIGN_OR_RETURN(store::Listing listing, sources_.store.List(kind));
-    std::ranges::move(listing.unreadable, std::back_inserter(objects.unreadable));
-    const auto add = [&](const store::Object& object, auto parsed, auto& to) {
-      if (parsed) return to.push_back(std::move(*parsed));
-      objects.unreadable.push_back({store::KeyOf(object), parsed.error().message});
-    };
-    for (const store::Object& object : listing.objects) {
-      if (kind == api::kModelKind) {
-        add(object, store::ToModel(object), objects.models);
-      } else {
-        add(object, store::ToFleet(object), objects.fleets);
-      }
-    }
+Json Console::ReadHistory(const Target& target) const {
+  ModelHistory history;
+  {
+    const std::lock_guard lock(mutex_);
+    history = history_.Of(target.namespace_ + "/" + target.name);
   }
-  return objects;
+  return HistoryJson(history, sources_.clock.Now());
 }
 
 void Console::Sample() {
-  const Result<Objects> objects = ReadObjects();
-  if (!objects) {
-    spdlog::warn("the graphs of the console miss a point: {}", objects.error().message);
+  const auto snapshot = snapshots_.Get();
+  if (!snapshot) {
+    spdlog::warn("the graphs of the console miss a point: {}", snapshot.error().message);
     return;
   }
   NodesOfFleets nodes;
-  for (const api::ServingFleet& fleet : objects->fleets) {
+  for (const api::ServingFleet& fleet : (*snapshot)->fleets) {
     const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
     nodes[name] = sources_.nodes.Nodes(name);
   }
   const std::lock_guard lock(mutex_);
-  sampler_.Sample(objects->models, nodes, sources_.clock.Now(), history_);
+  sampler_.Sample((*snapshot)->models, nodes, sources_.clock.Now(), history_);
 }
 
 }  // namespace longshore::console

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
+#include "common/json/json.h"
 #include "common/net/http/testing.h"
 #include "common/os/file.h"
 #include "controller/reconcile/testing.h"
@@ -17,7 +19,16 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Each test has a store with one fleet, and a console.
+// A clock that advances by a second whenever it is read. Thread-safe.
+class TickingClock final : public Clock {
+ public:
+  TimePoint Now() const override { return TimePoint(std::chrono::hours(1000)) + std::chrono::seconds(++reads_); }
+
+ private:
+  mutable std::atomic<int> reads_ = 0;
+};
+
+// Each test has a store with one fleet and one Model, and a console that samples it all the time.
 class ConsoleTest : public ::testing::Test {
  protected:
   ConsoleTest() {
@@ -29,12 +40,29 @@ class ConsoleTest : public ::testing::Test {
     fleet.metadata.name = "cpu";
     fleet.spec = {{"replicas", {{"min", 1}, {"max", 1}}}};
     EXPECT_TRUE(store_->Apply(fleet));
-    console_ =
-        Console::Start({.address = "127.0.0.1:0"},
-                       {.store = *store_, .nodes = nodes_, .clock = clock_, .problem = [this] { return problem_; }})
-            .value();
+    store::Object model;
+    model.kind = api::kModelKind;
+    model.metadata.name = "digits";
+    model.spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///m"}}}, {"labels", {{"beta", 4}}}};
+    EXPECT_TRUE(store_->Apply(model));
+    console_ = Console::Start(OptionsOf("127.0.0.1:0"), SourcesOfTest()).value();
   }
   ~ConsoleTest() override { std::filesystem::remove_all(dir_); }
+
+  static Options OptionsOf(const std::string& address) {
+    return {.address = address, .sample_interval = std::chrono::milliseconds(1)};
+  }
+  Sources SourcesOfTest() {
+    return {.store = *store_,
+            .nodes = nodes_,
+            .clock = clock_,
+            .timer = timer_,
+            .problem = [this] { return problem_; },
+            .manifests = dir_};
+  }
+
+  // Whatever was read before is out of date.
+  void Expire() { timer_.Advance(SnapshotCache::kInterval); }
 
   std::string Get(const std::string& target, const std::string& host = "localhost") const {
     http::RawClient client(console_->port());
@@ -42,8 +70,18 @@ class ConsoleTest : public ::testing::Test {
     return client.ReadAll();
   }
 
+  // The number of points of the only version in the answer. They must be in the order of time.
+  static size_t PointsOf(const std::string& answer) {
+    const Json json = ParseJson(answer.substr(answer.find("\r\n\r\n") + 4)).value();
+    if (json.at("versions").empty()) return 0;
+    const Json& points = json.at("versions").at(0).at("points");
+    for (size_t i = 1; i < points.size(); ++i) EXPECT_GT(points[i][0], points[i - 1][0]);
+    return points.size();
+  }
+
   std::filesystem::path dir_;
-  const FakeClock clock_{TimePoint(std::chrono::hours(1000))};
+  const TickingClock clock_;
+  FakeMonotonicClock timer_;
   std::unique_ptr<store::Store> store_;
   reconcile::FakeRegistry nodes_;
   std::string problem_;
@@ -59,38 +97,56 @@ TEST_F(ConsoleTest, ServesPagesAndData) {
   EXPECT_THAT(Get("/api/v1/fleets/default/cpu"), HasSubstr(R"("replicasMax":1)"));
 }
 
-TEST_F(ConsoleTest, SaysWhyTheControllerDoesNotReconcile) {
+TEST_F(ConsoleTest, EveryAnswerSaysWhyTheControllerDoesNotReconcile) {
   problem_ = "It hangs.";
-  EXPECT_THAT(Get("/api/v1/overview"), HasSubstr(R"("problem":"It hangs.")"));
+  for (const char* path : {"/api/v1/overview", "/api/v1/models/default/digits", "/api/v1/models/default/digits/history",
+                           "/api/v1/fleets/default/cpu"}) {
+    EXPECT_THAT(Get(path), HasSubstr(R"("problem":"It hangs.")")) << path;
+  }
+}
+
+TEST_F(ConsoleTest, AManifestThatNeverBecameAnObjectIsShown) {
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "wrong.yaml", "kind: Nothing\n"));
+  Expire();
+  EXPECT_THAT(Get("/api/v1/overview"), AllOf(HasSubstr((dir_ / "wrong.yaml").string()), HasSubstr("wrong.yaml:1")));
 }
 
 TEST_F(ConsoleTest, AnswersWhatItDoesNotHaveWithAnError) {
   EXPECT_THAT(Get("/nothing"), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("no such page")));
-  EXPECT_THAT(Get("/api/v1/models/default/digits"), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("digits")));
+  EXPECT_THAT(Get("/api/v1/models/default/iris"), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("iris")));
   EXPECT_THAT(Get("/api/v1/overview", "evil.test"), StartsWith("HTTP/1.1 421"));
 }
 
 TEST_F(ConsoleTest, ADamagedObjectHidesNoOther) {
   std::filesystem::create_directories(dir_ / ".longshore/objects/Model/default");
   ASSERT_TRUE(WriteFileAtomically(dir_ / ".longshore/objects/Model/default/broken.json", "{"));
+  Expire();
   EXPECT_THAT(Get("/api/v1/overview"), AllOf(HasSubstr(R"("name":"cpu")"), HasSubstr("Model default/broken")));
   EXPECT_THAT(Get("/api/v1/models/default/broken"), StartsWith("HTTP/1.1 500"));
 }
 
-TEST_F(ConsoleTest, ReadersAndTheSamplerShareTheHistory) {
+// The thread sanitizer finds a race if the history or the snapshots are used without their mutexes: while the readers
+// read, the sampler adds points, and snapshots are replaced.
+TEST_F(ConsoleTest, ManyReadersAndTheSamplerShareTheHistoryAndTheSnapshots) {
+  const std::string history = "/api/v1/models/default/digits/history";
   std::vector<std::thread> readers;
   for (int i = 0; i < 4; ++i) {
-    readers.emplace_back([this] {
-      for (int n = 0; n < 20; ++n) EXPECT_THAT(Get("/api/v1/models/default/m/history"), HasSubstr(R"("versions":[])"));
+    readers.emplace_back([&] {
+      size_t points = 0;
+      for (int requests = 0; requests < 60 || (points < 20 && requests < 2000); ++requests) {
+        for (const char* path : {"/api/v1/overview", "/api/v1/models/default/digits", "/api/v1/fleets/default/cpu"})
+          ASSERT_THAT(Get(path), StartsWith("HTTP/1.1 200"));
+        points = PointsOf(Get(history));
+        timer_.Advance(std::chrono::milliseconds(400));
+      }
+      EXPECT_GE(points, 20u) << "the sampler works at the same time";
     });
   }
   for (std::thread& reader : readers) reader.join();
 }
 
 TEST_F(ConsoleTest, AnAddressInUseIsAnError) {
-  const auto second =
-      Console::Start({.address = "127.0.0.1:" + std::to_string(console_->port())},
-                     {.store = *store_, .nodes = nodes_, .clock = clock_, .problem = [] { return ""; }});
+  const auto second = Console::Start(OptionsOf("127.0.0.1:" + std::to_string(console_->port())), SourcesOfTest());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kFailedPrecondition);
 }

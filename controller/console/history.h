@@ -15,7 +15,7 @@
 
 namespace longshore::console {
 
-inline constexpr Duration kSampleInterval = std::chrono::seconds(5);
+inline constexpr std::chrono::milliseconds kSampleInterval{5000};
 inline constexpr Duration kHistoryAge = std::chrono::hours(1);
 
 // What one version did on all nodes between two samples.
@@ -33,10 +33,10 @@ struct EvidencePoint {
   TimePoint at;
   float error_low = 0;  // The candidate's error rate less stable's.
   float error_high = 0;
-  float error_limit = 0;
-  std::optional<float> ratio_low{};  // The candidate's median run time divided by stable's; nullopt: too few runs.
+  std::optional<float> error_limit{};  // nullopt: the test is disabled.
+  std::optional<float> ratio_low{};    // The candidate's median run time divided by stable's; nullopt: too few runs.
   std::optional<float> ratio_high{};
-  float ratio_limit = 0;
+  std::optional<float> ratio_limit{};
 };
 
 struct ModelHistory {

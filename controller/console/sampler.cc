@@ -1,8 +1,12 @@
 #include "controller/console/sampler.h"
 
+#include <limits>
+#include <set>
+
 #include "common/base/buckets.h"
 #include "controller/decide/analysis/histogram.h"
 #include "controller/decide/analysis/tolerance.h"
+#include "controller/reconcile/evidence.h"
 
 namespace longshore::console {
 namespace {
@@ -23,14 +27,31 @@ TrafficPoint PointOf(const api::ArmEvidence& counts, Duration elapsed, TimePoint
           .p90_ms = Milliseconds(run_times, 0.9)};
 }
 
+constexpr int64_t kFirstVersion = std::numeric_limits<int64_t>::min();
+
 std::string NameOf(const api::Model& model) { return model.metadata.namespace_ + "/" + model.metadata.name; }
 
 // The versions that people want to see even if they have no requests.
-std::set<int64_t> ShownVersions(const api::ModelStatus& status) {
+std::set<int64_t> ShownVersions(const api::Model& model) {
+  const api::ModelStatus& status = model.status;
   std::set<int64_t> versions = {status.stable_version};
+  for (const auto& [label, version] : model.spec.version_labels) versions.insert(version);
   if (IsUnderWay(status.rollout.phase)) versions.insert({status.rollout.stable, status.rollout.candidate});
   versions.erase(0);
   return versions;
+}
+
+// Key of the counts: served name and version.
+void AddTraffic(const api::Model& model, const std::map<std::pair<std::string, int64_t>, api::ArmEvidence>& counts,
+                Duration elapsed, TimePoint now, History& history) {
+  std::map<int64_t, api::ArmEvidence> shown;
+  for (const int64_t version : ShownVersions(model)) shown[version] = {};
+  const std::string& served_name = model.spec.served_name;
+  for (auto at = counts.lower_bound({served_name, kFirstVersion}); at != counts.end(); ++at) {
+    if (at->first.first != served_name) break;
+    if (at->second.requests > 0 || shown.contains(at->first.second)) shown[at->first.second] = at->second;
+  }
+  for (const auto& [version, since] : shown) history.Add(NameOf(model), version, PointOf(since, elapsed, now));
 }
 
 std::optional<double> NumberOf(const api::Verdict& verdict, const char* name) {
@@ -56,57 +77,59 @@ std::optional<EvidencePoint> EvidenceOf(const api::Model& model, TimePoint now) 
       .at = now,
       .error_low = static_cast<float>(*low),
       .error_high = static_cast<float>(*high),
-      .error_limit = static_cast<float>(analysis::ToleranceOf(rollout.error_rate).LimitFor(stable_rate) - stable_rate),
+      .error_limit = rollout.error_rate.enabled
+                         ? Float(analysis::ToleranceOf(rollout.error_rate).LimitFor(stable_rate) - stable_rate)
+                         : std::nullopt,
       .ratio_low = Float(NumberOf(verdict, "runTimeRatioLow")),
       .ratio_high = Float(NumberOf(verdict, "runTimeRatioHigh")),
-      .ratio_limit = static_cast<float>(1 + rollout.latency.tolerance)};
+      .ratio_limit = rollout.latency.enabled ? Float(1 + rollout.latency.tolerance) : std::nullopt};
 }
 
-void Sampler::TakeReports(const NodesOfFleets& nodes) {
-  std::set<std::pair<std::string, std::string>> present;
+// The counts between two reports of a node are those that the decisions would use. Two reports suffice, so nothing
+// accumulates here.
+void Sampler::AddCounts(const Reported& before, const Reported& now, Counts& counts) {
+  if (before.report == now.report) return;
+  reconcile::EvidenceBook book;
+  book.Take("", "", before.incarnation, *before.report);
+  book.Take("", "", now.incarnation, *now.report);
+  for (const control::VersionReport& version : now.report->versions()) {
+    const VersionName name{version.served_name(), version.version()};
+    analysis::Add(book.Past("", name.first, name.second, ""), counts[name]);
+  }
+}
+
+// Returns what each version did on the nodes of each fleet since the last call.
+std::map<std::string, Sampler::Counts> Sampler::TakeReports(const NodesOfFleets& nodes) {
+  std::map<std::string, Counts> counts;
+  decltype(reported_) reported;
   for (const auto& [fleet, views] : nodes) {
     for (const nodes::ViewPtr& view : views) {
-      const std::string& node = view->hello.node();
-      present.emplace(fleet, node);
-      if (view->report != nullptr) book_.Take(fleet, node, view->hello.incarnation(), *view->report);
+      const std::pair key(fleet, view->hello.node());
+      const auto before = reported_.find(key);
+      // A node that has started again and has not reported yet keeps the report of its earlier process.
+      if (view->report == nullptr && before == reported_.end()) continue;
+      const Reported now = view->report != nullptr ? Reported{view->hello.incarnation(), view->report} : before->second;
+      if (before != reported_.end()) AddCounts(before->second, now, counts[fleet]);
+      reported.emplace(key, now);
     }
   }
-  for (const auto& [fleet, node] : known_) {
-    if (!present.contains({fleet, node})) book_.ForgetNode(fleet, node);
-  }
-  known_ = std::move(present);
-}
-
-void Sampler::SampleVersions(const api::Model& model, Duration elapsed, TimePoint now, History& history,
-                             std::map<VersionName, api::ArmEvidence>& counted) const {
-  const std::string name = NameOf(model);
-  const std::string fleet = api::FleetOf(model.metadata, model.spec);
-  const std::set<int64_t> shown = ShownVersions(model.status);
-  std::set<int64_t> versions = shown;
-  versions.insert({model.status.rollout.stable, model.status.rollout.candidate});
-  for (const int64_t version : versions) {
-    const api::ArmEvidence now_counted = book_.Past(fleet, model.spec.served_name, version, "");
-    const auto before = counted_.find({name, version});
-    counted[{name, version}] = now_counted;
-    if (elapsed <= Duration(0)) continue;
-    const api::ArmEvidence since =
-        reconcile::Difference(now_counted, before == counted_.end() ? api::ArmEvidence() : before->second);
-    if (shown.contains(version) || since.requests > 0) history.Add(name, version, PointOf(since, elapsed, now));
-  }
+  reported_ = std::move(reported);
+  return counts;
 }
 
 void Sampler::Sample(const std::vector<api::Model>& models, const NodesOfFleets& nodes, TimePoint now,
                      History& history) {
-  TakeReports(nodes);
+  const std::map<std::string, Counts> counts = TakeReports(nodes);
   const Duration elapsed = sampled_at_ ? now - *sampled_at_ : Duration(0);
-  std::map<VersionName, api::ArmEvidence> counted;
+  const Counts none;
   for (const api::Model& model : models) {
-    SampleVersions(model, elapsed, now, history, counted);
+    const auto of_fleet = counts.find(api::FleetOf(model.metadata, model.spec));
+    const Counts& of_model = of_fleet == counts.end() ? none : of_fleet->second;
+    if (elapsed > Duration(0)) AddTraffic(model, of_model, elapsed, now, history);
     if (const auto evidence = EvidenceOf(model, now)) {
       history.Add(NameOf(model), model.status.rollout.attempt, *evidence);
     }
   }
-  counted_ = std::move(counted);
   sampled_at_ = now;
   history.Expire(now);
 }

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,30 +14,32 @@
 #include "controller/api/types.h"
 #include "controller/console/history.h"
 #include "controller/nodes/nodes.h"
-#include "controller/reconcile/evidence.h"
 
 namespace longshore::console {
 
 // Key: the fleet, "namespace/name".
 using NodesOfFleets = std::map<std::string, std::vector<nodes::ViewPtr>>;
 
-// Not thread-safe.
+// Keeps the previous report of each node, which is limited by the size of a report and by the number of nodes that a
+// controller accepts. Not thread-safe.
 class Sampler {
  public:
-  // Adds a point for each version that serves, that a rollout compares, or that had requests since the last call. The
-  // first call adds no traffic, because rates need two samples.
+  // Adds a point for each version that serves, that has a label, that a rollout compares, or that had requests since
+  // the last call. The first call adds no traffic, because rates need two samples.
   void Sample(const std::vector<api::Model>& models, const NodesOfFleets& nodes, TimePoint now, History& history);
 
  private:
-  using VersionName = std::pair<std::string, int64_t>;  // Model and version.
+  struct Reported {
+    std::string incarnation;
+    std::shared_ptr<const control::Report> report;
+  };
+  using VersionName = std::pair<std::string, int64_t>;  // Served name and version.
+  using Counts = std::map<VersionName, api::ArmEvidence>;
 
-  void TakeReports(const NodesOfFleets& nodes);
-  void SampleVersions(const api::Model& model, Duration elapsed, TimePoint now, History& history,
-                      std::map<VersionName, api::ArmEvidence>& counted) const;
+  static void AddCounts(const Reported& before, const Reported& now, Counts& counts);
+  std::map<std::string, Counts> TakeReports(const NodesOfFleets& nodes);
 
-  reconcile::EvidenceBook book_;
-  std::set<std::pair<std::string, std::string>> known_;  // Fleets and nodes.
-  std::map<VersionName, api::ArmEvidence> counted_;      // At the last call.
+  std::map<std::pair<std::string, std::string>, Reported> reported_;  // Key: fleet and node. At the last call.
   std::optional<TimePoint> sampled_at_;
 };
 

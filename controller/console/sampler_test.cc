@@ -101,6 +101,43 @@ TEST_F(SamplerTest, AVersionWithoutRequestsIsShownOnlyWhileItServesOrIsCompared)
   EXPECT_EQ(Points(4).size(), 1u);
 }
 
+TEST_F(SamplerTest, AVersionWithALabelIsShown) {
+  model_.spec.version_labels = {{"beta", 4}};
+  Sample({Node("a", 4, {0, 0})});
+  Sample({Node("a", 4, {50, 5})});
+  ASSERT_EQ(Points(4).size(), 1u);
+  EXPECT_FLOAT_EQ(Points(4)[0].requests_per_second, 10);
+  EXPECT_FLOAT_EQ(Points(4)[0].errors_per_second, 1);
+}
+
+TEST_F(SamplerTest, AnyVersionWithRequestsIsShownWhileItHasThem) {
+  Sample({Node("a", 7, {0, 0})});
+  Sample({Node("a", 7, {50, 0})});
+  Sample({Node("a", 7, {50, 0})});
+  EXPECT_EQ(Points(7).size(), 1u);
+}
+
+TEST_F(SamplerTest, ARestartedNodeCountsFromZeroEvenIfItWasSeenBeforeItsFirstReport) {
+  Sample({Node("a", 3, {100, 0})});
+  auto silent = std::make_shared<nodes::NodeView>(*Node("a", 3, {}, "second"));
+  silent->report = nullptr;
+  Sample({silent});
+  EXPECT_FLOAT_EQ(Points(3).back().requests_per_second, 0);
+  Sample({Node("a", 3, {10, 0}, "second")});
+  EXPECT_FLOAT_EQ(Points(3).back().requests_per_second, 2);
+}
+
+TEST_F(SamplerTest, ADisabledTestHasNoLimit) {
+  model_.status.rollout.phase = api::RolloutPhase::kStep;
+  model_.status.rollout.verdict.numbers = {{"errorDifferenceLow", -0.02}, {"errorDifferenceHigh", 0.03}};
+  model_.spec.rollout.error_rate.enabled = false;
+  model_.spec.rollout.latency.enabled = false;
+  const auto evidence = EvidenceOf(model_, now_);
+  ASSERT_TRUE(evidence);
+  EXPECT_EQ(evidence->error_limit, std::nullopt);
+  EXPECT_EQ(evidence->ratio_limit, std::nullopt);
+}
+
 TEST_F(SamplerTest, EvidenceOfARolloutIsSampledWithItsLimits) {
   model_.status.rollout.phase = api::RolloutPhase::kStep;
   model_.status.rollout.attempt = 2;
@@ -114,9 +151,9 @@ TEST_F(SamplerTest, EvidenceOfARolloutIsSampledWithItsLimits) {
   const EvidencePoint& point = history.evidence[0];
   EXPECT_FLOAT_EQ(point.error_low, -0.02F);
   EXPECT_FLOAT_EQ(point.error_high, 0.03F);
-  EXPECT_FLOAT_EQ(point.error_limit, 0.05F) << "half of stable's rate, because that is more than 0.01";
+  EXPECT_FLOAT_EQ(point.error_limit.value(), 0.05F) << "half of stable's rate, because that is more than 0.01";
   EXPECT_EQ(point.ratio_high, std::nullopt);
-  EXPECT_FLOAT_EQ(point.ratio_limit, 1.25F);
+  EXPECT_FLOAT_EQ(point.ratio_limit.value(), 1.25F);
   model_.status.rollout.phase = api::RolloutPhase::kCompleted;
   EXPECT_EQ(EvidenceOf(model_, now_), std::nullopt);
 }

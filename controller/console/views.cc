@@ -17,9 +17,18 @@ namespace text = cli::text;
 
 Json NameJson(const api::Metadata& metadata) { return {{"namespace", metadata.namespace_}, {"name", metadata.name}}; }
 
-void AddReport(const text::Report& report, Json& json) {
+api::Key KeyOf(const char* kind, const api::Metadata& metadata) { return {kind, metadata.namespace_, metadata.name}; }
+
+std::string DisagreementText(const cli::host::Disagreement& disagreement) {
+  return disagreement.text + ". " + cli::host::kDisagreementRemedy;
+}
+
+// How the object is, and how it differs from its manifest file.
+void AddReport(const text::Report& report, const api::Key& key, const Snapshot& snapshot, Json& json) {
   json["standing"] = text::StandingName(report.standing);
   json["why"] = report.why;
+  const auto found = std::ranges::find(snapshot.disagreements, key, &cli::host::Disagreement::key);
+  json["disagreement"] = found == snapshot.disagreements.end() ? "" : DisagreementText(*found);
 }
 
 template <typename Number>
@@ -27,10 +36,32 @@ Json OrNull(const std::optional<Number>& number) {
   return number ? Json(*number) : Json();
 }
 
+// What people want to be told when it happens: the end of a rollout, or that it needs a person. `id` identifies the
+// event. Null: nothing.
+Json NoticeJson(const api::Model& model, const text::Report& report, TimePoint now) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const auto notice = [&](const std::string& event, const std::string& text) {
+    return Json{{"id", rollout.id + " " + event}, {"text", text}};
+  };
+  if (IsUnderWay(rollout.phase) && !rollout.paused_reason.empty())
+    return notice(rollout.paused_reason + std::to_string(rollout.step_index), text::WaitReason(model, now));
+  const bool has_failed = report.standing == text::Standing::kFailed;
+  if (rollout.phase == api::RolloutPhase::kRolledBack) {
+    return notice("rolled back",
+                  fmt::format("Version {} was rolled back.{}", rollout.candidate, has_failed ? " " + report.why : ""));
+  }
+  if (has_failed) return notice("failed", report.why);
+  if (rollout.phase == api::RolloutPhase::kCompleted)
+    return notice("promoted", fmt::format("Version {} was promoted.", rollout.candidate));
+  return {};
+}
+
 // A row of a list of Models.
-Json RowOf(const api::Model& model, const HostSeen& seen) {
+Json RowOf(const api::Model& model, const Snapshot& snapshot, TimePoint now) {
   Json json = NameJson(model.metadata);
-  AddReport(text::ReportOf(model, seen), json);
+  const text::Report report = text::ReportOf(model, snapshot.seen);
+  AddReport(report, KeyOf(api::kModelKind, model.metadata), snapshot, json);
+  json["notice"] = NoticeJson(model, report, now);
   json["fleet"] = api::FleetOf(model.metadata, model.spec);
   json["stableVersion"] = model.status.stable_version;
   json["wantedVersion"] = OrNull(model.spec.version);
@@ -38,9 +69,9 @@ Json RowOf(const api::Model& model, const HostSeen& seen) {
   return json;
 }
 
-Json RowOf(const api::ServingFleet& fleet, const HostSeen& seen) {
+Json RowOf(const api::ServingFleet& fleet, const Snapshot& snapshot) {
   Json json = NameJson(fleet.metadata);
-  AddReport(text::ReportOf(fleet, seen), json);
+  AddReport(text::ReportOf(fleet, snapshot.seen), KeyOf(api::kServingFleetKind, fleet.metadata), snapshot, json);
   json["replicas"] = fleet.status.replicas;
   json["readyReplicas"] = fleet.status.ready_replicas;
   json["replicasMin"] = fleet.spec.replicas_min;
@@ -103,6 +134,19 @@ Json NodeJson(const api::FleetNodeStatus& node, const std::vector<nodes::ViewPtr
   return json;
 }
 
+// The manifest files that are not as their objects are.
+Json ManifestsJson(const Snapshot& snapshot) {
+  Json manifests = Json::array();
+  for (const text::ManifestReport& one : snapshot.seen.manifests) {
+    manifests.push_back(
+        {{"file", one.file}, {"state", text::StandingName(one.report.standing)}, {"why", one.report.why}});
+  }
+  for (const cli::host::Disagreement& one : snapshot.disagreements) {
+    manifests.push_back({{"file", one.file}, {"state", "differs"}, {"why", DisagreementText(one)}});
+  }
+  return manifests;
+}
+
 // Four digits after the point suffice for a graph, and make the answer half as long.
 Json Short(float number) { return std::round(static_cast<double>(number) * 1e4) / 1e4; }
 Json Short(std::optional<float> number) { return number ? Short(*number) : Json(); }
@@ -113,22 +157,23 @@ int64_t Milliseconds(TimePoint at) {
 
 }  // namespace
 
-Json OverviewJson(const Objects& objects, const ControllerSeen& controller) {
-  const HostSeen seen{.epoch = controller.epoch};
-  Json json{{"controller", {{"version", controller.version}, {"problem", controller.problem}}},
-            {"models", Json::array()},
-            {"fleets", Json::array()},
-            {"unreadable", Json::array()}};
-  for (const api::Model& model : objects.models) json["models"].push_back(RowOf(model, seen));
-  for (const api::ServingFleet& fleet : objects.fleets) json["fleets"].push_back(RowOf(fleet, seen));
-  for (const store::Unreadable& one : objects.unreadable) {
+Json ControllerJson(const ControllerSeen& controller) {
+  return {{"version", controller.version}, {"problem", controller.problem}};
+}
+
+Json OverviewJson(const Snapshot& snapshot, TimePoint now) {
+  Json json{{"models", Json::array()}, {"fleets", Json::array()}, {"unreadable", Json::array()}};
+  for (const api::Model& model : snapshot.models) json["models"].push_back(RowOf(model, snapshot, now));
+  for (const api::ServingFleet& fleet : snapshot.fleets) json["fleets"].push_back(RowOf(fleet, snapshot));
+  for (const store::Unreadable& one : snapshot.unreadable) {
     json["unreadable"].push_back({{"object", api::ToString(one.key)}, {"why", one.why}});
   }
+  json["manifests"] = ManifestsJson(snapshot);
   return json;
 }
 
-Json ModelJson(const api::Model& model, const HostSeen& seen, TimePoint now) {
-  Json json = RowOf(model, seen);
+Json ModelJson(const api::Model& model, const Snapshot& snapshot, TimePoint now) {
+  Json json = RowOf(model, snapshot, now);
   Json status = api::ToJson(model.status);
   Json& rollout = status["rollout"];
   rollout.erase("analysis");  // Only the code in decide/analysis may interpret it.
@@ -142,7 +187,7 @@ Json ModelJson(const api::Model& model, const HostSeen& seen, TimePoint now) {
   json["verdict"] = text::VerdictText(model);
   const auto evidence = EvidenceOf(model, now);
   json["limits"] = {{"errorDifference", evidence ? Short(evidence->error_limit) : Json()},
-                    {"runTimeRatio", 1 + model.spec.rollout.latency.tolerance}};
+                    {"runTimeRatio", evidence ? Short(evidence->ratio_limit) : Json()}};
   json["rollout"] = std::move(rollout);
   for (const char* field : {"conditions", "history", "failed", "nodes"}) json[field] = std::move(status[field]);
   json["goldenSet"] = status.contains("goldenSet") ? std::move(status["goldenSet"]) : Json();
@@ -151,9 +196,9 @@ Json ModelJson(const api::Model& model, const HostSeen& seen, TimePoint now) {
   return json;
 }
 
-Json FleetJson(const api::ServingFleet& fleet, const std::vector<nodes::ViewPtr>& nodes,
-               const std::vector<api::Model>& models, const HostSeen& seen) {
-  Json json = RowOf(fleet, seen);
+Json FleetJson(const api::ServingFleet& fleet, const std::vector<nodes::ViewPtr>& nodes, const Snapshot& snapshot,
+               TimePoint now) {
+  Json json = RowOf(fleet, snapshot);
   const Json status = api::ToJson(fleet.status);
   json["conditions"] = status["conditions"];
   json["scaling"] = Json();
@@ -163,12 +208,20 @@ Json FleetJson(const api::ServingFleet& fleet, const std::vector<nodes::ViewPtr>
   json["nodes"] = Json::array();
   for (const api::FleetNodeStatus& node : fleet.status.nodes) json["nodes"].push_back(NodeJson(node, nodes));
   json["models"] = Json::array();
-  for (const api::Model& model : models) json["models"].push_back(RowOf(model, seen));
+  const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
+  for (const api::Model& model : snapshot.models) {
+    const bool is_of_fleet = api::FleetOf(model.metadata, model.spec) == name;
+    if (is_of_fleet) json["models"].push_back(RowOf(model, snapshot, now));
+  }
   return json;
 }
 
-Json HistoryJson(const ModelHistory& history) {
-  Json json{{"versions", Json::array()}, {"evidenceAttempt", history.attempt}, {"evidence", Json::array()}};
+Json HistoryJson(const ModelHistory& history, TimePoint now) {
+  Json json{{"now", Milliseconds(now)},
+            {"intervalMs", kSampleInterval.count()},
+            {"versions", Json::array()},
+            {"evidenceAttempt", history.attempt},
+            {"evidence", Json::array()}};
   for (const auto& [version, points] : history.versions) {
     Json rows = Json::array();
     for (const TrafficPoint& point : points) {

@@ -43,8 +43,9 @@ TEST(ConsoleViews, TheOverviewSaysInWordsHowEachObjectIs) {
   api::ServingFleet fleet;
   fleet.metadata.namespace_ = "infra";
   fleet.metadata.name = "gpu";
-  const Json json = OverviewJson({{fleet}, {Digits()}, {{{api::kModelKind, "a", "b"}, "b.json is damaged"}}},
-                                 {.version = "1.2.3", .problem = "It hangs."});
+  const Json json = OverviewJson(
+      {.fleets = {fleet}, .models = {Digits()}, .unreadable = {{{api::kModelKind, "a", "b"}, "b.json is damaged"}}},
+      kNow);
   EXPECT_EQ(json["models"][0]["name"], "digits");
   EXPECT_EQ(json["models"][0]["standing"], "under way");
   EXPECT_EQ(json["models"][0]["why"], "version 4 has not begun its rollout");
@@ -52,15 +53,30 @@ TEST(ConsoleViews, TheOverviewSaysInWordsHowEachObjectIs) {
   EXPECT_EQ(json["fleets"][0]["why"], "no controller has processed this manifest yet");
   EXPECT_EQ(json["unreadable"][0]["object"], "Model a/b");
   EXPECT_EQ(json["unreadable"][0]["why"], "b.json is damaged");
-  EXPECT_EQ(json["controller"]["problem"], "It hangs.");
+  EXPECT_EQ(json["manifests"].size(), 0u);
+  EXPECT_EQ(json["models"][0]["disagreement"], "");
+}
+
+TEST(ConsoleViews, TheOverviewShowsManifestFilesThatAreNotAsTheirObjects) {
+  Snapshot snapshot{.models = {Digits()}};
+  snapshot.seen.manifests = {{"/m/x.yaml", true, {cli::text::Standing::kFailed, "x.yaml:3: no spec"}}};
+  snapshot.disagreements = {{{api::kModelKind, "vision", "digits"}, "/m/digits.yaml", "digits.yaml says version 5"}};
+  const Json json = OverviewJson(snapshot, kNow);
+  ASSERT_EQ(json["manifests"].size(), 2u);
+  EXPECT_EQ(json["manifests"][0]["file"], "/m/x.yaml");
+  EXPECT_EQ(json["manifests"][0]["state"], "failed");
+  EXPECT_EQ(json["manifests"][0]["why"], "x.yaml:3: no spec");
+  EXPECT_EQ(json["manifests"][1]["state"], "differs");
+  EXPECT_THAT(json["models"][0]["disagreement"].get<std::string>(),
+              HasSubstr("says version 5. A file is applied again"));
 }
 
 TEST(ConsoleViews, AStatusOfAnEarlierControllerIsNotTheCurrentState) {
   api::Model model = Digits();
   model.spec.version = 3;
   model.status.epoch = 6;
-  EXPECT_EQ(OverviewJson({{}, {model}, {}}, {.epoch = 6})["models"][0]["standing"], "as wanted");
-  EXPECT_EQ(OverviewJson({{}, {model}, {}}, {.epoch = 7})["models"][0]["standing"], "under way");
+  EXPECT_EQ(OverviewJson({.models = {model}, .seen = {.epoch = 6}}, kNow)["models"][0]["standing"], "as wanted");
+  EXPECT_EQ(OverviewJson({.models = {model}, .seen = {.epoch = 7}}, kNow)["models"][0]["standing"], "under way");
 }
 
 TEST(ConsoleViews, AModelShowsItsStepsItsSplitAndItsVerdict) {
@@ -88,7 +104,10 @@ TEST(ConsoleViews, AModelWithoutARolloutWaitsForNothing) {
 
 TEST(ConsoleViews, AFleetShowsWhatItsNodesReport) {
   api::ServingFleet fleet;
+  fleet.metadata.namespace_ = "infra";
   fleet.metadata.name = "gpu";
+  api::Model elsewhere = Digits();
+  elsewhere.spec.fleet = "infra/cpu";
   fleet.status.nodes = {{"a", 7, "Ready", "127.0.0.1:1"}, {"b", 8, "Starting", ""}};
   auto view = std::make_shared<nodes::NodeView>();
   view->hello.set_node("a");
@@ -102,7 +121,7 @@ TEST(ConsoleViews, AFleetShowsWhatItsNodesReport) {
   version.set_state(control::VersionReport::NOT_FOUND);
   version.set_weight_bp(2500);
   view->report = report;
-  const Json json = FleetJson(fleet, {view}, {Digits()}, {});
+  const Json json = FleetJson(fleet, {view}, {.models = {Digits(), elsewhere}}, kNow);
   EXPECT_EQ(json["nodes"][0]["connected"], true);
   EXPECT_EQ(json["nodes"][0]["problem"], "no room");
   EXPECT_EQ(json["nodes"][0]["load"]["queued"], 3);
@@ -110,7 +129,29 @@ TEST(ConsoleViews, AFleetShowsWhatItsNodesReport) {
   EXPECT_EQ(json["nodes"][0]["versions"][0]["weightPercent"], 25);
   EXPECT_EQ(json["nodes"][1]["connected"], false);
   EXPECT_TRUE(json["nodes"][1]["load"].is_null());
+  ASSERT_EQ(json["models"].size(), 1u);
   EXPECT_EQ(json["models"][0]["name"], "digits");
+}
+
+TEST(ConsoleViews, PeopleAreToldOfTheEndOfARolloutAndOfARolloutThatNeedsThem) {
+  api::Model model = InTheSecondStep();
+  model.status.rollout.id = "uid/4/1";
+  const auto notice = [&] { return ModelJson(model, {}, kNow)["notice"]; };
+  EXPECT_TRUE(notice().is_null());
+  model.status.rollout.paused_reason = "Manual";
+  EXPECT_EQ(notice()["text"], "The step waits for `longshore promote`.");
+  const Json paused = notice()["id"];
+  model.status.rollout.step_index = 2;
+  EXPECT_NE(notice()["id"], paused) << "the next step needs a person again";
+  model.status.rollout.phase = api::RolloutPhase::kRolledBack;
+  EXPECT_EQ(notice()["text"], "Version 4 was rolled back.");
+  model.status.rollout.phase = api::RolloutPhase::kCompleted;
+  EXPECT_EQ(notice()["text"], "Version 4 was promoted.");
+  EXPECT_EQ(notice()["id"], "uid/4/1 promoted");
+  model.status.conditions.push_back({"Stalled", "True", "Deadline", "too slow", 0, {}});
+  EXPECT_EQ(notice()["text"], "Deadline: too slow");
+  model.status.rollout.phase = api::RolloutPhase::kRolledBack;
+  EXPECT_EQ(notice()["text"], "Version 4 was rolled back. Deadline: too slow");
 }
 
 TEST(ConsoleViews, AHistoryIsAListOfShortNumbers) {
@@ -119,9 +160,10 @@ TEST(ConsoleViews, AHistoryIsAListOfShortNumbers) {
   history.attempt = 2;
   history.evidence.push_back(
       {.at = kNow, .error_low = -1, .error_high = 1, .error_limit = 0.005F, .ratio_limit = 1.1F});
-  EXPECT_EQ(DumpJson(HistoryJson(history)),
-            R"({"versions":[{"version":3,"points":[[3600000000,0.3333,0.0,2.0,4.0]]}],)"
-            R"("evidenceAttempt":2,"evidence":[[3600000000,-1.0,1.0,0.005,null,null,1.1]]})");
+  EXPECT_EQ(
+      DumpJson(HistoryJson(history, kNow)),
+      R"({"now":3600000000,"intervalMs":5000,"versions":[{"version":3,"points":[[3600000000,0.3333,0.0,2.0,4.0]]}],)"
+      R"("evidenceAttempt":2,"evidence":[[3600000000,-1.0,1.0,0.005,null,null,1.1]]})");
 }
 
 }  // namespace

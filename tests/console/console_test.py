@@ -1,18 +1,18 @@
 """The console in a real browser, through a whole canary: every page, every theme, without errors, cookies or foreign requests.
 
-axe-core judges the accessibility. With LONGSHORE_SCREENSHOTS=FOLDER the tests also save a picture of each page.
+axe-core judges the accessibility. With LONGSHORE_PICTURES=FOLDER the tests also save pictures of the pages (pictures.py).
 """
 
-import os
-import pathlib
+import json
 import urllib.error
 import urllib.request
 
 import pytest
 
-from canary_scene import HOSTILE_FOLDER, LONG, LONGEST_SERVED_NAME, Scene
+import pictures
+from canary_scene import HOSTILE_FOLDER, LONG, LONGEST_SERVED_NAME, MODEL, Scene
 
-PATHS = {"overview": "/", "model": "/models/default/half", "fleet": "/fleets/default/cpu", "hostile": f"/models/default/{LONG}"}
+PATHS = {"overview": "/", "model": f"/models/default/{MODEL}", "fleet": "/fleets/default/cpu", "hostile": f"/models/default/{LONG}"}
 BYTES_MAX = 200_000
 FIRST_PAINT_MS_MAX = 300
 PAINTS_MAX = 10  # Other programs of the machine make single ones slow.
@@ -29,6 +29,12 @@ def scene():
 def in_canary(scene):
     scene.begin_canary()
     return scene
+
+
+@pytest.fixture(scope="module")
+def with_hostile_objects(in_canary):
+    in_canary.add_hostile_objects()
+    return in_canary
 
 
 class Tab:
@@ -56,9 +62,20 @@ class Tab:
         if name in ("model", "hostile"):
             self.page.wait_for_selector("text=The last hour")
 
-    def save_picture(self, name):
-        if folder := os.environ.get("LONGSHORE_SCREENSHOTS"):
-            self.page.screenshot(path=pathlib.Path(folder) / f"{name}.png", full_page=True)
+    def is_shown(self, is_shown):
+        """What the page learns when another tab is in front of it."""
+        self.page.evaluate(f"window.isHidden = {json.dumps(not is_shown)}; document.dispatchEvent(new Event('visibilitychange'))")
+
+    def change_answers(self, change):
+        """Answers of the controller come as `change(path, json)` leaves them."""
+
+        def answer(route):
+            response = route.fetch()
+            data = response.json()
+            change(route.request.url.removeprefix(self.scene.url), data)
+            route.fulfill(response=response, json=data)
+
+        self.page.route("**/api/v1/**", answer)
 
 
 def violations_of(page, node_modules):
@@ -70,12 +87,18 @@ def violations_of(page, node_modules):
     return [(one["id"], one["impact"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
 
 
+def test_pictures_are_taken_during_the_canary(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        for name, picture in (("overview", "overview"), ("model", "canary"), ("fleet", "fleet")):
+            tab.open(name)
+            pictures.save(chromium, tab.page, picture)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", PATHS)
-def test_a_page_has_no_errors_and_no_violation(chromium, node_modules, in_canary, name, theme):
-    with Tab(chromium, in_canary, color_scheme=theme) as tab:
+def test_a_page_has_no_errors_and_no_violation(chromium, node_modules, with_hostile_objects, name, theme):
+    with Tab(chromium, with_hostile_objects, color_scheme=theme) as tab:
         tab.open(name)
-        tab.save_picture(f"{name}-{theme}")
         assert violations_of(tab.page, node_modules) == []
         assert tab.problems == []
         assert tab.foreign == []
@@ -85,10 +108,10 @@ def test_a_page_has_no_errors_and_no_violation(chromium, node_modules, in_canary
 def test_a_canary_is_shown_with_its_steps_its_split_and_its_interval(chromium, in_canary):
     with Tab(chromium, in_canary) as tab:
         tab.open("model")
-        assert tab.page.title() == "Model default/half – Longshore"
+        assert tab.page.title() == f"Model default/{MODEL} – Longshore"
         steps = [step.inner_text().split("\n")[:2] for step in tab.page.query_selector_all(".step")]
         assert steps == [["20 %", "done"], ["50 %", "now"], ["100 %", "later"]]
-        text = tab.page.inner_text("main")
+        text = tab.page.inner_text("main").replace("\u00a0", " ")
         for part in ("Version 1 gets 50 % of the requests, version 2 gets 50 %.", "The step waits for longshore promote.",
                      "With 95 % confidence, the candidate's error rate less stable's is between", "the limit is 0.5 points",
                      "Requests in the analysis", "Stable, version 1", "Candidate, version 2"):
@@ -107,24 +130,24 @@ def test_a_page_can_be_used_by_keyboard(chromium, in_canary):
         tab.page.keyboard.press("Enter")
         for _ in range(10):
             tab.page.keyboard.press("Tab")
-            if tab.page.evaluate("document.activeElement.textContent") == "default/half":
+            if tab.page.evaluate("document.activeElement.textContent") == f"default/{MODEL}":
                 break
         outline = tab.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert outline == "solid", "the focus is visible"
         tab.page.keyboard.press("Enter")
-        tab.page.wait_for_url("**/models/default/half")
+        tab.page.wait_for_url(f"**/models/default/{MODEL}")
 
 
-def test_a_link_to_a_filtered_overview_can_be_shared(chromium, in_canary):
-    with Tab(chromium, in_canary) as tab:
-        names = lambda: [row.inner_text() for row in tab.page.query_selector_all("main tbody th")]  # noqa: E731
+def test_a_link_to_a_filtered_overview_can_be_shared(chromium, with_hostile_objects):
+    with Tab(chromium, with_hostile_objects) as tab:
+        names = lambda: [row.inner_text() for row in tab.page.query_selector_all("[aria-label=Models] tbody th")]  # noqa: E731
         tab.open("overview")
-        tab.page.fill("input[type=search]", "HALF under")
-        assert names() == ["default/half"]
-        assert tab.page.is_visible("text=1 of 2 are shown.")
+        tab.page.fill("input[type=search]", f"{MODEL.upper()} under")
+        assert names() == [f"default/{MODEL}"]
+        assert tab.page.is_visible("text=1 of 4 are shown.")
         tab.page.goto(tab.page.url)
         tab.page.wait_for_selector("h2")
-        assert names() == ["default/half"]
+        assert names() == [f"default/{MODEL}"]
         tab.page.fill("input[type=search]", "nothing")
         assert tab.page.is_visible("text=No Model matches the filter.")
 
@@ -141,8 +164,87 @@ def test_the_chosen_colours_are_kept(chromium, in_canary):
         assert background() == dark
 
 
-def test_hostile_texts_are_only_texts(chromium, in_canary):
+def test_colours_can_be_chosen_where_the_browser_stores_nothing(chromium, in_canary):
+    with Tab(chromium, in_canary, color_scheme="light") as tab:
+        tab.page.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})")
+        tab.open("overview")
+        tab.page.select_option("select", "dark")
+        assert tab.page.evaluate("document.documentElement.dataset.theme") == "dark"
+        assert tab.problems == []
+
+
+def test_a_hidden_page_reads_nothing_and_a_shown_one_at_once(chromium, in_canary):
     with Tab(chromium, in_canary) as tab:
+        tab.page.clock.install()
+        tab.page.add_init_script("Object.defineProperty(document, 'hidden', {get: () => window.isHidden ?? false})")
+        tab.open("overview")
+        with tab.page.expect_request("**/api/v1/overview"):
+            tab.page.clock.run_for(2_000)
+        tab.page.wait_for_load_state("networkidle")
+        requests = []
+        tab.page.on("request", lambda request: requests.append(request.url))
+        tab.is_shown(False)
+        tab.page.clock.run_for(60_000)
+        assert requests == []
+        with tab.page.expect_response("**/api/v1/overview"):
+            tab.is_shown(True)
+        with tab.page.expect_request("**/api/v1/overview"):
+            tab.page.clock.run_for(3_000)
+
+
+@pytest.mark.parametrize("name", ["overview", "model", "fleet"])
+def test_every_page_says_why_the_controller_does_not_reconcile(chromium, in_canary, name):
+    with Tab(chromium, in_canary) as tab:
+        tab.change_answers(lambda _path, data: data["controller"].update(problem="The disk is full."))
+        tab.open(name)
+        assert tab.page.is_visible("div[role=alert] >> text=The disk is full.")
+
+
+def test_a_manifest_file_that_never_became_an_object_is_shown(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        tab.open("overview")
+        row = tab.page.inner_text("tr:has-text('typo.yaml')")
+        for part in ("manifests/typo.yaml", "failed", "Modell"):
+            assert part in row
+
+
+def graph(tab, title):
+    return tab.page.wait_for_selector(f"figure:has(figcaption:text('{title}'))")
+
+
+def test_a_graph_has_a_gap_where_nothing_was_measured(chromium, in_canary):
+    def change(path, data):
+        if not path.endswith("/history"):
+            return
+        now, every = data["now"], data["intervalMs"]
+        times = [now - every * i for i in range(60, 20, -1) if not 30 < i < 50]
+        data["versions"] = [{"version": 1, "points": [[at, 10, 0, 1, 2] for at in times]}]
+
+    with Tab(chromium, in_canary) as tab:
+        tab.change_answers(change)
+        tab.open("model")
+        requests = graph(tab, "Requests per second")
+        assert requests.query_selector("path.line").get_attribute("d").count("M") == 2
+        assert [label.text_content() for label in requests.query_selector_all(".axes > text")] == ["5 min ago", "now"]
+        assert "–" in tab.page.inner_text("tr:has-text('Requests per second now')"), "nothing is measured now"
+
+
+def test_a_disabled_test_has_no_limit(chromium, in_canary):
+    def change(path, data):
+        if path.endswith("/history"):
+            data["evidence"] = [[*point[:3], None, 0.9, 1.2, 1.1] for point in data["evidence"]]
+
+    with Tab(chromium, in_canary) as tab:
+        tab.change_answers(change)
+        tab.open("model")
+        errors, ratios = graph(tab, "Error rate of the candidate"), graph(tab, "Median run time of the candidate")
+        assert errors.query_selector(".line-limit") is None
+        assert ratios.query_selector(".line-limit") is not None
+        assert tab.page.is_visible("text=The manifest disables this test, so there is no limit.")
+
+
+def test_hostile_texts_are_only_texts(chromium, with_hostile_objects):
+    with Tab(chromium, with_hostile_objects) as tab:
         for name in ("overview", "fleet", "hostile"):
             tab.open(name)
             assert tab.page.query_selector("main img, main script, main iframe") is None
@@ -196,22 +298,47 @@ def test_only_reading_under_a_known_name_is_possible(scene):
     assert ask(scene, "/models/default/../../etc/passwd")[0] == 404
 
 
-def test_the_end_of_rollouts_and_of_the_controller_appear_by_themselves(chromium, node_modules, in_canary):
+# Notes what the browser shows to people outside the page.
+NOTE_NOTIFICATIONS = """window.noted = [];
+const Real = Notification;
+window.Notification = class extends Real {
+  constructor(title, options) {
+    super(title, options);
+    window.noted.push(`${title}: ${options.body}`);
+  }
+};"""
+
+
+def test_a_refused_notification_is_said(chromium, in_canary):
     with Tab(chromium, in_canary) as tab:
-        tab.open("model")
+        tab.page.add_init_script("Notification.requestPermission = async () => 'denied'")
+        tab.open("overview")
+        tab.page.click("text=Notify me")
+        tab.page.wait_for_selector("text=The browser refuses notifications of this page.")
+
+
+def test_the_end_of_rollouts_and_of_the_controller_appear_by_themselves(chromium, node_modules, in_canary):
+    with Tab(chromium, in_canary, permissions=["notifications"]) as tab, Tab(chromium, in_canary, permissions=["notifications"]) as silent:
+        for one in (tab, silent):
+            one.page.add_init_script(NOTE_NOTIFICATIONS)
+            one.open("model")
+        tab.page.click("text=Notify me")
+        tab.page.wait_for_selector("text=Notifications are on")
         in_canary.promote()
         tab.page.wait_for_selector("text=version 2 was promoted", timeout=20_000)
         assert "as wanted" in tab.page.inner_text("p[role=status]")
         tab.page.wait_for_selector("text=Evidence against the limits of the last rollout")
-        tab.save_picture("model-promoted")
         in_canary.abort_another_canary()
         tab.page.wait_for_selector("text=version 3 was rolled back", timeout=20_000)
         assert tab.page.inner_text(".step .step-state") == "ended here"
         assert not tab.page.is_visible("text=Evidence against the limits"), "that of another rollout"
         assert "Aborted" in tab.page.inner_text("section:has(> h2:text('Versions that failed'))")
-        tab.save_picture("model-rolled-back")
+        noted = [f"Model default/{MODEL}: Version 2 was promoted.",
+                 f"Model default/{MODEL}: Version 3 was rolled back. Aborted: version 3 failed: aborted by command"]
+        assert tab.page.evaluate("noted") == noted
+        assert silent.page.evaluate("noted") == [], "nobody asked for them there"
+        pictures.save(chromium, tab.page, "aborted")
         assert violations_of(tab.page, node_modules) == []
         in_canary.it.kill_controller()  # The last test: the scene has no controller any more.
         alert = tab.page.wait_for_selector("div[role=alert] p")
         assert "is not up to date" in alert.inner_text()
-        tab.save_picture("model-without-controller")

@@ -1,5 +1,6 @@
 // The JSON of the controller (docs/console.md), and how a page reads it again and again.
 import { useEffect, useState } from "preact/hooks";
+import { mayNotify } from "./notify";
 
 export type Standing = "as wanted" | "under way" | "failed";
 
@@ -8,9 +9,22 @@ export interface Named {
   name: string;
 }
 
+// What every answer of the controller has.
+export interface Answer {
+  controller: { version: string; problem: string };
+}
+
+// An event that people can be told of. `id` identifies it.
+export interface Notice {
+  id: string;
+  text: string;
+}
+
 export interface ModelRow extends Named {
   standing: Standing;
   why: string;
+  disagreement: string; // How the manifest file differs from the object; "": it does not.
+  notice: Notice | null;
   fleet: string;
   stableVersion: number;
   wantedVersion: number | null;
@@ -20,6 +34,7 @@ export interface ModelRow extends Named {
 export interface FleetRow extends Named {
   standing: Standing;
   why: string;
+  disagreement: string;
   replicas: number;
   readyReplicas: number;
   replicasMin: number;
@@ -28,11 +43,11 @@ export interface FleetRow extends Named {
   restAddress: string;
 }
 
-export interface Overview {
-  controller: { version: string; problem: string };
+export interface Overview extends Answer {
   models: ModelRow[];
   fleets: FleetRow[];
   unreadable: { object: string; why: string }[];
+  manifests: { file: string; state: Standing | "differs"; why: string }[];
 }
 
 export interface Condition {
@@ -63,7 +78,7 @@ export interface Rollout {
   verdict: { result: string; reason: string; message: string; numbers: Record<string, number> };
 }
 
-export interface Model extends ModelRow {
+export interface Model extends ModelRow, Answer {
   servedName: string;
   source: string;
   strategy: string;
@@ -71,7 +86,7 @@ export interface Model extends ModelRow {
   isUnderWay: boolean;
   waits: string;
   verdict: string; // Sentences, one per line.
-  limits: { errorDifference: number | null; runTimeRatio: number };
+  limits: { errorDifference: number | null; runTimeRatio: number | null };
   rollout: Rollout;
   conditions: Condition[];
   history: { at: string; version: number; what: string; message: string }[];
@@ -85,9 +100,12 @@ export interface Model extends ModelRow {
 // [time in ms, requests per second, errors per second, median of the run times in ms, their 90 % quantile in ms].
 export type TrafficPoint = [number, number, number, number, number];
 // [time in ms, error difference: low, high, limit; run time ratio: low, high, limit].
-export type EvidencePoint = [number, number, number, number, number | null, number | null, number];
+// A limit is null if its test is disabled.
+export type EvidencePoint = [number, number, number, number | null, number | null, number | null, number | null];
 
-export interface History {
+export interface History extends Answer {
+  now: number; // In ms, by the clock of the controller, as the times of the points.
+  intervalMs: number; // Between two points.
   versions: { version: number; points: TrafficPoint[] }[];
   evidenceAttempt: number; // The attempt of the rollout of which `evidence` is.
   evidence: EvidencePoint[];
@@ -105,7 +123,7 @@ export interface FleetNode {
   versions: { servedName: string; version: number; state: string; message: string; memoryBytes: number; weightPercent: number }[];
 }
 
-export interface Fleet extends FleetRow {
+export interface Fleet extends FleetRow, Answer {
   scaling: { desired: number; message: string } | null;
   conditions: Condition[];
   nodes: FleetNode[];
@@ -132,27 +150,42 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-// Reads the path now and `everyMs` after each answer, but not while nobody sees the page.
+// While nobody sees the page, it is read only for notifications, and less often.
+const HIDDEN_EVERY_MS = 15_000;
+
+// Reads the path now and `everyMs` after each answer. A hidden page is not read, unless it may notify, and is read at
+// once when it is shown again.
 export function useReading<T>(path: string, everyMs: number): Reading<T> {
   const [reading, setReading] = useState<Reading<T>>({ data: null, readAt: 0, error: "" });
   useEffect(() => {
     let timer = 0;
-    let ended = false;
+    let isReading = false;
+    let hasEnded = false;
     const again = async () => {
-      if (!document.hidden) {
-        try {
-          const data = await read<T>(path);
-          if (!ended) setReading({ data, readAt: Date.now(), error: "" });
-        } catch (error) {
-          if (!ended) setReading((before) => ({ ...before, error: messageOf(error) }));
-        }
+      if (isReading || hasEnded) return;
+      window.clearTimeout(timer);
+      isReading = true;
+      try {
+        const data = await read<T>(path);
+        if (!hasEnded) setReading({ data, readAt: Date.now(), error: "" });
+      } catch (error) {
+        if (!hasEnded) setReading((before) => ({ ...before, error: messageOf(error) }));
       }
-      if (!ended) timer = window.setTimeout(again, everyMs);
+      isReading = false;
+      schedule();
     };
+    const schedule = () => {
+      window.clearTimeout(timer);
+      if (hasEnded || (document.hidden && !mayNotify())) return;
+      timer = window.setTimeout(again, document.hidden ? Math.max(everyMs, HIDDEN_EVERY_MS) : everyMs);
+    };
+    const onVisibility = () => (document.hidden ? schedule() : void again());
+    document.addEventListener("visibilitychange", onVisibility);
     void again();
     return () => {
-      ended = true;
+      hasEnded = true;
       window.clearTimeout(timer);
+      document.removeEventListener("visibilitychange", onVisibility);
     };
   }, [path, everyMs]);
   return reading;

@@ -1,15 +1,36 @@
 // The page of a fleet: its nodes, and the Models that it serves.
 import { useReading, type Fleet, type FleetNode } from "./data";
-import { Announcement, Conditions, Facts, Frame, ModelsTable, Name, Section, State, Table, Text } from "./parts";
+import { Announcement, Conditions, Disagreement, Facts, Frame, ModelsTable, Name, Section, State, Table, Text } from "./parts";
+import { useNotifications } from "./notify";
 import { bytes, count, percent } from "./text";
+
+type Version = FleetNode["versions"][number];
+
+// A node that does not hold a version may still get requests for it, and forwards them.
+function stateOf(version: Version): string {
+  return version.state === "unknown" ? "not loaded" : version.state;
+}
+
+const isHeld = (version: Version) => version.state !== "unknown" || version.weightPercent > 0;
+
+// The versions that are only in the source.
+function Others({ versions }: { versions: Version[] }) {
+  if (versions.length === 0) return null;
+  const names = versions.map((version) => `${version.servedName} ${version.version}`).sort();
+  return (
+    <li class="quiet">
+      not loaded: <Text>{names.join(", ")}</Text>
+    </li>
+  );
+}
 
 function Versions({ node }: { node: FleetNode }) {
   if (node.versions.length === 0) return <>none</>;
   return (
     <ul class="versions">
-      {node.versions.map((version) => (
+      {node.versions.filter(isHeld).map((version) => (
         <li key={`${version.servedName}/${version.version}`}>
-          <Text>{version.servedName}</Text> version {version.version}: {version.state}
+          <Text>{version.servedName}</Text> version {version.version}: {stateOf(version)}
           {version.weightPercent > 0 && `, ${percent(version.weightPercent / 100)} of the requests`}
           {version.memoryBytes > 0 && `, ${bytes(version.memoryBytes)}`}
           {version.message && (
@@ -19,6 +40,7 @@ function Versions({ node }: { node: FleetNode }) {
           )}
         </li>
       ))}
+      <Others versions={node.versions.filter((version) => !isHeld(version))} />
     </ul>
   );
 }
@@ -41,6 +63,7 @@ function rowOf(node: FleetNode) {
 export function FleetPage({ namespace, name }: { namespace: string; name: string }) {
   const reading = useReading<Fleet>(`/api/v1/fleets/${namespace}/${name}`, 2000);
   const fleet = reading.data;
+  useNotifications(fleet?.models);
   return (
     <Frame title={`Fleet ${namespace}/${name}`} above={{ name: "Overview", path: "/" }} reading={reading}>
       {fleet && (
@@ -48,6 +71,7 @@ export function FleetPage({ namespace, name }: { namespace: string; name: string
           <p class="summary">
             <State standing={fleet.standing} /> <Text>{fleet.why}</Text>
           </p>
+          <Disagreement text={fleet.disagreement} />
           <Announcement>{`${fleet.standing}: ${fleet.why}`}</Announcement>
           <Facts
             facts={[

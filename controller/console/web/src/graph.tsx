@@ -16,7 +16,14 @@ export interface Band {
   points: [at: number, low: number, high: number][];
 }
 
-interface GraphProps {
+// The times of a graph, in ms.
+export interface Times {
+  now: number; // By the clock that measured the points.
+  intervalMs: number; // Between two points. A longer time is a gap: nothing was measured.
+}
+
+interface GraphProps extends Times {
+  until: number; // The right end of the graph.
   title: string;
   summary: string; // What the graph shows, for people who do not see it.
   lines: Line[];
@@ -34,6 +41,11 @@ const TOP = 10;
 const BOTTOM = 24;
 const SPAN_MS_MIN = 2 * 60 * 1000;
 const TABLE_ROWS_MAX = 12;
+const GAP_INTERVALS = 2.5; // One point may come late.
+
+export function isPresent(at: number, { now, intervalMs }: Times): boolean {
+  return now - at < GAP_INTERVALS * intervalMs;
+}
 
 // Returns a round number that is not below `value`: 1, 2 or 5 times a power of ten.
 function roundUp(value: number): number {
@@ -51,11 +63,11 @@ interface Scale {
   max: number;
 }
 
-function scaleOf({ lines, band, valuesMax, valuesMin }: GraphProps): Scale {
+function scaleOf({ lines, band, valuesMax, valuesMin, until }: GraphProps): Scale {
   const points = lines.flatMap((line) => line.points);
   const times = [...points.map((point) => point[0]), ...(band?.points ?? []).map((point) => point[0])];
   const values = [...points.map((point) => point[1]), ...(band?.points ?? []).flatMap((point) => [point[1], point[2]])];
-  const to = Math.max(...times);
+  const to = Math.max(...times, until);
   const from = Math.min(Math.min(...times), to - SPAN_MS_MIN);
   const largest = Math.min(Math.max(...values, 0), valuesMax ?? Infinity);
   const smallest = Math.max(Math.min(...values, 0), valuesMin ?? -Infinity);
@@ -72,20 +84,36 @@ function scaleOf({ lines, band, valuesMax, valuesMin }: GraphProps): Scale {
   };
 }
 
+// The parts of a series between its gaps.
+function partsOf<P extends [at: number, ...rest: number[]]>(points: P[], intervalMs: number): P[][] {
+  const parts: P[][] = [];
+  for (const point of points) {
+    const before = parts.at(-1)?.at(-1);
+    if (before && point[0] - before[0] < GAP_INTERVALS * intervalMs) parts.at(-1)?.push(point);
+    else parts.push([point]);
+  }
+  return parts;
+}
+
+// A part of one point is drawn as a dot: its line has no length, but round ends.
 function pathOf(points: Point[], scale: Scale): string {
+  if (points.length === 1) points = [...points, ...points];
   return points.map(([at, value], index) => `${index === 0 ? "M" : "L"}${scale.x(at).toFixed(1)} ${scale.y(value).toFixed(1)}`).join("");
 }
 
-function areaOf(band: Band, scale: Scale): string {
-  const upper = band.points.map(([at, , high]): Point => [at, high]);
-  const lower = band.points.map(([at, low]): Point => [at, low]).reverse();
+function areaOf(points: Band["points"], scale: Scale): string {
+  const upper = points.map(([at, , high]): Point => [at, high]);
+  const lower = points.map(([at, low]): Point => [at, low]).reverse();
   return `${pathOf(upper, scale)}${pathOf(lower, scale).replace("M", "L")}Z`;
 }
 
-function Axes({ scale, format }: { scale: Scale; format: (value: number) => string }) {
+function minutesAgo(at: number, times: Times): string {
+  return isPresent(at, times) ? "now" : `${Math.max(1, Math.round((times.now - at) / 60000))} min ago`;
+}
+
+function Axes({ scale, format, times }: { scale: Scale; format: (value: number) => string; times: Times }) {
   const values = [scale.min, (scale.min + scale.max) / 2, scale.max];
   if (scale.min < 0 && scale.max > 0 && scale.min !== -scale.max) values[1] = 0;
-  const minutes = Math.round((scale.to - scale.from) / 60000);
   return (
     <g class="axes">
       {values.map((value) => (
@@ -96,9 +124,9 @@ function Axes({ scale, format }: { scale: Scale; format: (value: number) => stri
           </text>
         </g>
       ))}
-      <text x={LEFT} y={HEIGHT - 6}>{`${minutes} min ago`}</text>
+      <text x={LEFT} y={HEIGHT - 6}>{minutesAgo(scale.from, times)}</text>
       <text x={WIDTH - RIGHT} y={HEIGHT - 6} text-anchor="end">
-        now
+        {minutesAgo(scale.to, times)}
       </text>
     </g>
   );
@@ -147,7 +175,7 @@ function Numbers({ title, lines, band, format }: GraphProps) {
 }
 
 export function Graph(props: GraphProps) {
-  const { title, summary, lines, band, format } = props;
+  const { title, summary, lines, band, format, intervalMs } = props;
   const points = lines.reduce((sum, line) => sum + line.points.length, 0) + (band?.points.length ?? 0);
   if (points < 2) {
     return (
@@ -162,10 +190,10 @@ export function Graph(props: GraphProps) {
     <figure>
       <figcaption>{title}</figcaption>
       <svg class="graph" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`${title}. ${summary}`}>
-        <Axes scale={scale} format={format} />
-        {band && <path class="band" d={areaOf(band, scale)} />}
+        <Axes scale={scale} format={format} times={props} />
+        {band && <path class="band" d={partsOf(band.points, intervalMs).map((part) => areaOf(part, scale)).join("")} />}
         {lines.map((line) => (
-          <path key={line.name} class={`line line-${line.kind}`} d={pathOf(line.points, scale)} />
+          <path key={line.name} class={`line line-${line.kind}`} d={partsOf(line.points, intervalMs).map((part) => pathOf(part, scale)).join("")} />
         ))}
       </svg>
       <ul class="legend">

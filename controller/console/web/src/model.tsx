@@ -1,8 +1,11 @@
 // The page of a Model: its rollout, and how both versions behave.
 import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
 import { useReading, type History, type Model, type TrafficPoint } from "./data";
+import { isPresent } from "./graph";
 import { EvidenceGraphs, TrafficGraphs } from "./model_graphs";
-import { Ago, Announcement, Conditions, Facts, Frame, Name, Section, State, Table, Text } from "./parts";
+import { useNotifications } from "./notify";
+import { Ago, Announcement, Conditions, Disagreement, Facts, Frame, Name, Section, State, Table, Text } from "./parts";
 import { count, duration, fleetPath, milliseconds, percent, phase, proof, rounded, version } from "./text";
 
 type StepState = "done" | "now" | "later" | "ended here";
@@ -98,11 +101,10 @@ function Rollout({ model }: { model: Model }) {
   );
 }
 
-// The newest point, unless the version had no requests any more when it was measured.
+// The newest point, unless the version had no requests any more, or nothing is measured any more.
 function latest(history: History, number: number): TrafficPoint | undefined {
-  const newest = Math.max(...history.versions.map((one) => one.points.at(-1)?.[0] ?? 0));
   const point = history.versions.find((one) => one.version === number)?.points.at(-1);
-  return point?.[0] === newest ? point : undefined;
+  return point && isPresent(point[0], history) ? point : undefined;
 }
 
 // One row for each number, with stable's value beside the candidate's.
@@ -215,6 +217,7 @@ function Details({ model, history }: { model: Model; history: History | null }) 
       <p class="summary">
         <State standing={model.standing} /> <Text>{model.why}</Text>
       </p>
+      <Disagreement text={model.disagreement} />
       <Announcement>{`${model.standing}: ${model.rolloutInShort || model.why}`}</Announcement>
       <Facts
         facts={[
@@ -249,6 +252,8 @@ export function ModelPage({ namespace, name }: { namespace: string; name: string
   const path = `/api/v1/models/${namespace}/${name}`;
   const reading = useReading<Model>(path, 2000);
   const history = useReading<History>(`${path}/history`, 5000);
+  const models = useMemo(() => (reading.data ? [reading.data] : undefined), [reading.data]);
+  useNotifications(models);
   return (
     <Frame title={`Model ${namespace}/${name}`} above={{ name: "Overview", path: "/" }} reading={reading}>
       {reading.data && <Details model={reading.data} history={history.data} />}

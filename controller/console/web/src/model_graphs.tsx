@@ -1,6 +1,6 @@
 // The graphs of a Model: what the evidence has shown against the limits, and what each version did in the last hour.
 import type { EvidencePoint, History, Model, TrafficPoint } from "./data";
-import { Graph, type Line, type Point } from "./graph";
+import { Graph, type Line, type Point, type Times } from "./graph";
 import { Section } from "./parts";
 import { milliseconds, percent, rounded } from "./text";
 
@@ -11,27 +11,41 @@ function points(percentPoints: number): string {
   return `${rounded(100 * percentPoints)} points`;
 }
 
-function ErrorInterval({ evidence }: { evidence: EvidencePoint[] }) {
+interface IntervalProps extends Times {
+  evidence: EvidencePoint[];
+  until: number;
+}
+
+// The limits, as far as the test is enabled.
+function limitsOf(points: [at: number, limit: number | null][]): Line[] {
+  const known = points.flatMap(([at, limit]): Point[] => (limit === null ? [] : [[at, limit]]));
+  return known.length === 0 ? [] : [{ name: "Limit of the manifest", kind: "limit", points: known }];
+}
+
+function verdictOf(low: number, high: number, limit: number): string {
+  if (high < limit) return "The interval is below the limit: the candidate is not worse than allowed.";
+  if (low > limit) return "The interval is above the limit: the candidate is worse than allowed.";
+  return "The limit is in the interval, so nothing is proven yet.";
+}
+
+const NO_LIMIT = "The manifest disables this test, so there is no limit.";
+
+function ErrorInterval({ evidence, ...times }: IntervalProps) {
   const last = evidence.at(-1);
   if (!last) return null;
   const [, low, high, limit] = last;
-  const shown = Math.max(LIMITS_SHOWN * limit, 1.5 * Math.min(high, 0.05));
-  const verdict =
-    high < limit
-      ? "The interval is below the limit: the candidate is not worse than allowed."
-      : low > limit
-        ? "The interval is above the limit: the candidate is worse than allowed."
-        : "The limit is in the interval, so nothing is proven yet.";
+  const shown = Math.max(LIMITS_SHOWN * (limit ?? 0), 1.5 * Math.min(high, 0.05), 0.001);
   const summary =
-    `With 95 % confidence, the candidate's error rate less stable's is between ${points(low)} and ${points(high)}; ` +
-    `the limit is ${points(limit)}. ${verdict}`;
+    `With 95 % confidence, the candidate's error rate less stable's is between ${points(low)} and ${points(high)}` +
+    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${points(limit)}. ${verdictOf(low, high, limit)}`);
   return (
     <div>
       <Graph
+        {...times}
         title="Error rate of the candidate less stable's, in percentage points"
         summary={summary}
         band={{ name: "The true difference is in this interval", points: evidence.map(([at, from, to]) => [at, from, to]) }}
-        lines={[{ name: "Limit of the manifest", kind: "limit", points: evidence.map(([at, , , max]): Point => [at, max]) }]}
+        lines={limitsOf(evidence.map(([at, , , max]) => [at, max]))}
         format={points}
         valuesMax={shown}
         valuesMin={-shown}
@@ -41,23 +55,24 @@ function ErrorInterval({ evidence }: { evidence: EvidencePoint[] }) {
   );
 }
 
-function RatioInterval({ evidence }: { evidence: EvidencePoint[] }) {
+function RatioInterval({ evidence, ...times }: IntervalProps) {
   const known = evidence.filter((point) => point[4] !== null && point[5] !== null);
   const last = known.at(-1);
   if (!last) return null;
   const change = (ratio: number) => percent(ratio - 1);
   const [low, high, limit] = [last[4] ?? 0, last[5] ?? 0, last[6]];
-  const shown = Math.max(LIMITS_SHOWN * (limit - 1), 0.2);
+  const shown = Math.max(LIMITS_SHOWN * ((limit ?? 1) - 1), 0.2);
   const summary =
-    `With 95 % confidence, the candidate's median run time differs from stable's by ${change(low)} to ${change(high)}; ` +
-    `the limit is ${change(limit)}.`;
+    `With 95 % confidence, the candidate's median run time differs from stable's by ${change(low)} to ${change(high)}` +
+    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${change(limit)}. ${verdictOf(low, high, limit)}`);
   return (
     <div>
       <Graph
+        {...times}
         title="Median run time of the candidate compared with stable's"
         summary={summary}
         band={{ name: "The true change is in this interval", points: known.map((point) => [point[0], (point[4] ?? 1) - 1, (point[5] ?? 1) - 1]) }}
-        lines={[{ name: "Limit of the manifest", kind: "limit", points: known.map((point): Point => [point[0], point[6] - 1]) }]}
+        lines={limitsOf(known.map((point) => [point[0], point[6] === null ? null : point[6] - 1]))}
         format={percent}
         valuesMax={shown}
         valuesMin={-shown}
@@ -70,11 +85,13 @@ function RatioInterval({ evidence }: { evidence: EvidencePoint[] }) {
 export function EvidenceGraphs({ model, history }: { model: Model; history: History }) {
   if (history.evidence.length === 0 || history.evidenceAttempt !== model.rollout.attempt) return null;
   const isLast = model.isUnderWay ? "" : " of the last rollout";
+  const until = model.isUnderWay ? history.now : 0;
+  const times = { now: history.now, intervalMs: history.intervalMs, until };
   return (
     <Section title={`Evidence against the limits${isLast}`}>
       <div class="graphs">
-        <ErrorInterval evidence={history.evidence} />
-        <RatioInterval evidence={history.evidence} />
+        <ErrorInterval {...times} evidence={history.evidence} />
+        <RatioInterval {...times} evidence={history.evidence} />
       </div>
     </Section>
   );
@@ -109,7 +126,8 @@ function TrafficGraph({ model, history, title, value, format }: TrafficGraphProp
       return last ? `${line.name}: ${format(last[1])} at the end.` : `${line.name}: no numbers.`;
     })
     .join(" ");
-  return <Graph title={title} summary={summary} lines={lines} format={format} />;
+  const { now, intervalMs } = history;
+  return <Graph title={title} summary={summary} lines={lines} format={format} now={now} intervalMs={intervalMs} until={now} />;
 }
 
 export function TrafficGraphs({ model, history }: { model: Model; history: History }) {

@@ -1,7 +1,8 @@
 // The page "/": all Models and fleets.
 import { useState } from "preact/hooks";
 import { useReading, type Overview } from "./data";
-import { Announcement, Frame, ModelsTable, Name, Section, State, Table, Text } from "./parts";
+import { Announcement, Frame, ModelsTable, Name, Section, State, Table, Text, Why } from "./parts";
+import { useNotifications } from "./notify";
 import { count, fleetPath } from "./text";
 
 const APPLY = "Apply a manifest: longshore apply -f FILE";
@@ -16,7 +17,7 @@ function FleetsTable({ fleets, empty }: { fleets: Overview["fleets"]; empty: str
           <Name>{`${fleet.namespace}/${fleet.name}`}</Name>
         </a>,
         <State standing={fleet.standing} />,
-        <Text>{fleet.why}</Text>,
+        <Why {...fleet} />,
         `${fleet.readyReplicas} of ${fleet.replicas}`,
         `${fleet.replicasMin} to ${fleet.replicasMax}`,
         <Name>{fleet.grpcAddress || "–"}</Name>,
@@ -59,6 +60,7 @@ export function OverviewPage() {
   const reading = useReading<Overview>("/api/v1/overview", 2000);
   const [filter, setFilter] = useFilter();
   const overview = reading.data;
+  useNotifications(overview?.models);
   const models = matching(overview?.models ?? [], filter).slice(0, ROWS_MAX);
   const fleets = matching(overview?.fleets ?? [], filter).slice(0, ROWS_MAX);
   return (
@@ -67,11 +69,6 @@ export function OverviewPage() {
         <>
           <p class="summary">{summaryOf(overview)}</p>
           <Announcement>{summaryOf(overview)}</Announcement>
-          {overview.controller.problem && (
-            <p class="warning" role="alert">
-              {overview.controller.problem}
-            </p>
-          )}
           <p>
             <label>
               Filter by name or state <input type="search" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
@@ -85,6 +82,16 @@ export function OverviewPage() {
             <FleetsTable fleets={fleets} empty={overview.fleets.length > 0 ? "No fleet matches the filter." : `There are no fleets. ${APPLY}`} />
             <Rest shown={fleets.length} all={overview.fleets.length} />
           </Section>
+          {overview.manifests.length > 0 && (
+            <Section title="Manifest files that differ from their objects">
+              <Table
+                label="Manifest files that differ from their objects"
+                columns={["File", "State", "Why"]}
+                rows={overview.manifests.map((one) => [<Text>{one.file}</Text>, <State standing={one.state} />, <Text>{one.why}</Text>])}
+                empty=""
+              />
+            </Section>
+          )}
           {overview.unreadable.length > 0 && (
             <Section title="Objects that cannot be read">
               <Table

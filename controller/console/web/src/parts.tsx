@@ -1,7 +1,9 @@
 // What all pages have in common: the frame, states, tables and texts.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Condition, ModelRow, Reading, Standing } from "./data";
+import type { Answer, Condition, ModelRow, Reading, Standing } from "./data";
+import { NotifyChoice } from "./notify";
+import { storeChoice, storedChoice } from "./storage";
 import { ago, fleetPath, modelPath, version } from "./text";
 
 // A text from outside: a name or a message. It is isolated, so that its direction of writing does not change the page.
@@ -20,13 +22,32 @@ export function Name({ children }: { children: string }) {
 }
 
 // The sign is not read aloud; the words say the same.
-const SIGNS: Record<Standing, string> = { "as wanted": "✓", "under way": "…", failed: "✕" };
+const SIGNS: Record<Standing | "differs", string> = { "as wanted": "✓", "under way": "…", failed: "✕", differs: "≠" };
 
-export function State({ standing }: { standing: Standing }) {
+export function State({ standing }: { standing: Standing | "differs" }) {
   return (
     <span class={`state state-${standing.replace(" ", "-")}`}>
       <span aria-hidden="true">{SIGNS[standing]}</span> {standing}
     </span>
+  );
+}
+
+// How the manifest file of an object differs from it.
+export function Disagreement({ text }: { text: string }) {
+  if (!text) return null;
+  return (
+    <p class="differs">
+      <Text>{text}</Text>
+    </p>
+  );
+}
+
+export function Why({ why, disagreement }: { why: string; disagreement: string }) {
+  return (
+    <>
+      <Text>{why}</Text>
+      <Disagreement text={disagreement} />
+    </>
   );
 }
 
@@ -104,7 +125,7 @@ export function ModelsTable({ models, empty }: { models: ModelRow[]; empty: stri
           <Name>{`${model.namespace}/${model.name}`}</Name>
         </a>,
         <State standing={model.standing} />,
-        <Text>{model.why}</Text>,
+        <Why {...model} />,
         version(model.stableVersion),
         model.wantedVersion === null ? "the newest" : version(model.wantedVersion),
         <a href={fleetPath(model.fleet)}>
@@ -149,7 +170,7 @@ export function Announcement({ children }: { children: string }) {
 type Theme = "system" | "light" | "dark";
 
 function storedTheme(): Theme {
-  const stored = localStorage.getItem("theme");
+  const stored = storedChoice("theme");
   return stored === "light" || stored === "dark" ? stored : "system";
 }
 
@@ -161,7 +182,7 @@ export function applyTheme(theme: Theme = storedTheme()) {
 function ThemeChoice() {
   const [theme, setTheme] = useState(storedTheme());
   const choose = (chosen: Theme) => {
-    localStorage.setItem("theme", chosen);
+    storeChoice("theme", chosen);
     applyTheme(chosen);
     setTheme(chosen);
   };
@@ -203,10 +224,15 @@ function Staleness({ reading, now }: { reading: Reading<unknown>; now: number })
   );
 }
 
+// Why the controller does not reconcile: then every page shows an old state.
+function Problem({ problem }: { problem: string }) {
+  return <div role="alert">{problem && <p class="warning"><Text>{problem}</Text></p>}</div>;
+}
+
 interface FrameProps {
   title: string;
   above?: { name: string; path: string };
-  reading: Reading<unknown>;
+  reading: Reading<Answer>;
   children: ComponentChildren;
 }
 
@@ -229,6 +255,7 @@ export function Frame({ title, above, reading, children }: FrameProps) {
             <a href={above.path}>{above.name}</a> <span aria-hidden="true">/</span> <Text>{title}</Text>
           </nav>
         )}
+        <NotifyChoice />
         <ThemeChoice />
       </header>
       <main id="content" tabIndex={-1}>
@@ -236,6 +263,7 @@ export function Frame({ title, above, reading, children }: FrameProps) {
           <Text>{title}</Text>
         </h1>
         <Staleness reading={reading} now={now} />
+        <Problem problem={reading.data?.controller.problem ?? ""} />
         {reading.data === null && (reading.error ? <p class="warning" role="alert"><Text>{reading.error}</Text></p> : <p>Loading …</p>)}
         {children}
       </main>

@@ -5,7 +5,7 @@ export function count(number: number): string {
 }
 
 export function percent(share: number): string {
-  return `${rounded(100 * share)} %`;
+  return `${rounded(100 * share)}\u00a0%`;
 }
 
 // Three digits, without an exponent.
