@@ -54,6 +54,7 @@ class Tab:
         return self
 
     def __exit__(self, *_failure):
+        self.page.unroute_all(behavior="ignoreErrors")  # An answer may be on its way to change_answers.
         self.context.close()
 
     def open(self, name):
