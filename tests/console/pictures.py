@@ -14,10 +14,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs/pictures"
 RECORD = FOLDER / "console.json"
 NAMES = [f"console-{page}-{theme}.webp" for page in ("overview", "canary", "aborted", "fleet") for theme in ("light", "dark")]
-BYTES_MAX = 400_000  # Of all pictures together.
+BYTES_MAX = 430_000  # Of all pictures together. They differ a little from run to run.
 WIDTH = 1200
 HEIGHT = 700
-HEIGHT_MAX = 1150  # What is below it is left out.
+HEIGHT_MAX = 1420  # What is below it is left out.
 QUALITY = 0.42
 # A browser can write WebP, which is a quarter of the size of its PNG.
 TO_WEBP = """async ([png, quality]) => {
