@@ -113,6 +113,7 @@ std::vector<Command> CommandsFrom(const Json& json) {
     Get(item, "step", out.step);
     Get(item, "from", out.from);
     Get(item, "to", out.to);
+    Get(item, "by", out.by);
     return out;
   });
   std::erase_if(commands, [](const Command& command) { return command.id.empty(); });
@@ -280,6 +281,7 @@ Json ToJson(const Command& command) {
   if (command.at != TimePoint{}) json["at"] = FormatTime(command.at);
   if (command.from != 0) json["from"] = command.from;
   if (command.to != 0) json["to"] = command.to;
+  if (!command.by.empty()) json["by"] = command.by;
   return json;
 }
 

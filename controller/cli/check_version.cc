@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "controller/api/parse.h"
+#include "controller/cli/command/get_or_hint.h"
 #include "controller/cli/companion.h"
 #include "controller/cli/input/source_folder.h"
 #include "controller/cli/manifests.h"
@@ -85,7 +86,7 @@ Result<std::optional<api::Model>> FindModel(const Options& options) {
   const SteadyClock timer;
   ASSIGN_OR_RETURN(const Place place, OpenPlace(options, timer));
   const std::string namespace_ = options.namespace_.empty() ? place.namespace_ : options.namespace_;
-  ASSIGN_OR_RETURN(const store::Object object, GetOrHint(*place.store, {api::kModelKind, namespace_, name}));
+  ASSIGN_OR_RETURN(const store::Object object, command::GetOrHint(*place.store, {api::kModelKind, namespace_, name}));
   return store::ToModel(object);
 }
 

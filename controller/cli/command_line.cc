@@ -208,6 +208,17 @@ void AddCheckVersion(CLI::App& app, Flags& flags) {
   check->footer(kCheckVersionFooter);
 }
 
+void AddConsole(CLI::App& app, Flags& flags) {
+  CLI::App* console =
+      app.add_subcommand("console", "Show the address of the web console; on a cluster, open a way to it");
+  console->callback([&] { flags.options.verb = Verb::kConsole; });
+  console
+      ->add_option("--port", flags.options.console_port,
+                   "On a cluster: the port of this host that leads to the console; default: 8620")
+      ->check(CLI::Range(1, 65535));
+  console->footer(kConsoleFooter);
+}
+
 void AddProfile(CLI::App& app, Flags& flags) {
   ProfileOptions& options = flags.options.profile;
   CLI::App* profile =
@@ -292,6 +303,7 @@ void AddCommandLine(CLI::App& app, Flags& flags) {
   AddImports(app, flags);
   AddCompanions(app);
   AddCheckVersion(app, flags);
+  AddConsole(app, flags);
   AddProfile(app, flags);
   AddInstallation(app, flags);
   AddCompletion(app, flags);

@@ -2,6 +2,7 @@
 
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
+#include "controller/cli/command/get_or_hint.h"
 #include "controller/cli/select.h"
 #include "controller/store/document.h"
 
@@ -34,7 +35,7 @@ std::string OutcomeOf(const Applied& applied) {
 }
 
 Status DeleteObject(store::Store& store, const api::Key& key) {
-  ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, key));
+  ASSIGN_OR_RETURN(const store::Object object, command::GetOrHint(store, key));
   return store.Delete(key, object.metadata.uid);
 }
 

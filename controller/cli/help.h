@@ -77,6 +77,14 @@ fields, elements and slices, filters, {range}...{end} and {"text"}.
   longshore get models -o jsonpath='{range .items[*]}{.metadata.name}{"\n"}{end}'
   longshore get models -w               the same as --watch)";
 
+inline constexpr const char* kConsoleFooter =
+    R"(On a host it prints the address. On a cluster it finds the controller that leads, and runs kubectl port-forward to its
+pod until you press Ctrl-C; -n is the namespace in which Longshore is installed.
+
+  longshore console --manifests /etc/longshore
+  longshore console -n longshore               http://127.0.0.1:8620 is the console of pod longshore-...
+  longshore console -n longshore --port 9000)";
+
 inline constexpr const char* kCompletionFooter =
     R"(The scripts complete commands, flags, kinds and the names of live objects.
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/path.h"
-#include "controller/cli/command_request.h"
+#include "controller/cli/command/command_request.h"
 #include "controller/cli/input/selector.h"
 #include "controller/cli/input/targets.h"
 
@@ -33,7 +33,8 @@ enum class Verb {
   kEvents,
   kRollout,
   kLint,
-  kDoctor
+  kDoctor,
+  kConsole
 };
 enum class Output { kText, kWide, kName, kJson, kYaml, kJsonPath };
 
@@ -72,15 +73,16 @@ struct Options {
                                        // For kCompletion: the shell.
   std::string namespace_;              // "": the default of the place, see OpenPlace.
   bool all_namespaces = false;
-  input::Selector selector;        // For get, describe, status and delete.
-  bool all = false;                // For delete: all objects of the kinds.
-  bool ignore_not_found = false;   // For get and delete: a missing object is not an error.
-  CommandRequest command;          // For kCommand and kValidate.
-  std::vector<std::string> files;  // Manifests, or files to import; "-" means standard input.
-  bool recursive = false;          // Read folders of manifests with their subfolders.
+  input::Selector selector;         // For get, describe, status and delete.
+  bool all = false;                 // For delete: all objects of the kinds.
+  bool ignore_not_found = false;    // For get and delete: a missing object is not an error.
+  command::CommandRequest command;  // For kCommand and kValidate.
+  std::vector<std::string> files;   // Manifests, or files to import; "-" means standard input.
+  bool recursive = false;           // Read folders of manifests with their subfolders.
   bool dry_run = false;
   bool skip_sources = false;  // For kLint.
   int64_t version = 0;        // For kSetVersion.
+  int console_port = 8620;    // For kConsole on a cluster: the port on this host.
   std::string fleet;
   std::string batching_file;
   std::string monitoring_file;

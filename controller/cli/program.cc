@@ -12,6 +12,7 @@
 #include "controller/cli/apply.h"
 #include "controller/cli/ca.h"
 #include "controller/cli/check_version.h"
+#include "controller/cli/command/send_command.h"
 #include "controller/cli/companion.h"
 #include "controller/cli/completion.h"
 #include "controller/cli/delete.h"
@@ -24,9 +25,9 @@
 #include "controller/cli/input/lint.h"
 #include "controller/cli/parse_options.h"
 #include "controller/cli/profile.h"
-#include "controller/cli/send_command.h"
 #include "controller/cli/set_version.h"
 #include "controller/cli/show.h"
+#include "controller/cli/show_console.h"
 #include "controller/cli/status.h"
 #include "controller/cli/text/color.h"
 #include "controller/cli/validate.h"
@@ -40,7 +41,8 @@ constexpr unsigned kCompletionSecondsMax = 3;
 
 Status Command(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
   const api::Key key{api::kModelKind, options.namespace_, options.name};
-  ASSIGN_OR_RETURN(const api::CommandAnswer answer, SendCommand(store, key, options.command, clock, options.timeout));
+  ASSIGN_OR_RETURN(const api::CommandAnswer answer,
+                   command::SendCommand(store, key, options.command, clock, options.timeout));
   if (answer.result != api::CommandResult::kDone) return FailedPrecondition("{}", ToString(answer));
   out << ToString(answer) << "\n";
   return {};
@@ -173,6 +175,7 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kRollout: return ShowRollout(options, place, clock, out);
     case Verb::kDoctor: return RunDoctor(options, place, clock, out);
     case Verb::kEvents: return OkAfter(Events(options, place, clock, out));
+    case Verb::kConsole: return OkAfter(ShowConsole(options, place, out));
     case Verb::kCommand: return OkAfter(Command(options, store, clock, out));
     case Verb::kImportTfServing:
     case Verb::kImportKserve:

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "controller/cli/command/get_or_hint.h"
+
 namespace longshore::cli {
 namespace {
-
-constexpr size_t kNamesInHintMax = 10;
 
 void Append(const store::Listing& from, store::Listing& to) {
   for (const store::Object& object : from.objects) {
@@ -17,23 +17,9 @@ void Append(const store::Listing& from, store::Listing& to) {
 
 }  // namespace
 
-Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
-  auto object = store.Get(key);
-  if (object || object.error().code != Code::kNotFound) return object;
-  ASSIGN_OR_RETURN(const store::Listing listing, store.List(key.kind));
-  const std::vector<store::Object>& all = listing.objects;
-  std::string names;
-  for (size_t i = 0; i < all.size() && i < kNamesInHintMax; ++i) {
-    names += (i == 0 ? "" : ", ") + all[i].metadata.name + " -n " + all[i].metadata.namespace_;
-  }
-  if (all.size() > kNamesInHintMax) names += ", ...";
-  return NotFound("{} does not exist; {}", api::ToString(key),
-                  names.empty() ? "no objects of this kind exist" : "these exist: " + names);
-}
-
 Result<store::Listing> Select(const Options& options, const std::string& kind, store::Store& store) {
   if (!options.name.empty()) {
-    ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, {kind, options.namespace_, options.name}));
+    ASSIGN_OR_RETURN(const store::Object object, command::GetOrHint(store, {kind, options.namespace_, options.name}));
     return store::Listing{{object}, {}};
   }
   ASSIGN_OR_RETURN(store::Listing listing, store.List(kind));

@@ -9,9 +9,6 @@
 
 namespace longshore::cli {
 
-// Returns the object, or NotFound, which lists the existing objects of its kind.
-Result<store::Object> GetOrHint(store::Store& store, const api::Key& key);
-
 // Returns the object that the options name, or all objects of the kind in their namespace or in all namespaces that
 // their selector matches.
 Result<store::Listing> Select(const Options& options, const std::string& kind, store::Store& store);

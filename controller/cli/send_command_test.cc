@@ -1,5 +1,5 @@
 // Gives commands through the real local store. A thread simulates the controller that executes them.
-#include "controller/cli/send_command.h"
+#include "controller/cli/command/send_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ class SendCommandTest : public StoreTest {
   bool Put(const store::Object& object, const Json& status) {
     return store_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, status).has_value();
   }
-  Result<api::CommandAnswer> Send(const CommandRequest& request, milliseconds patience = seconds(20)) {
-    return SendCommand(*store_, key_, request, clock_, patience);
+  Result<api::CommandAnswer> Send(const command::CommandRequest& request, milliseconds patience = seconds(20)) {
+    return command::SendCommand(*store_, key_, request, clock_, patience);
   }
   // Waits until a command is queued, answers all queued ones, and returns them. Returns nothing after a while.
   std::vector<api::Command> AnswerAll() {
@@ -124,7 +124,7 @@ class BusyStore final : public store::ForwardingStore {
 TEST_F(SendCommandTest, OverwritesNoConcurrentWriteOfTheController) {
   BusyStore busy(*store_);
   std::thread controller([&] { AnswerAll(); });
-  const auto answer = SendCommand(busy, key_, {.verb = "pause"}, clock_, seconds(20));
+  const auto answer = command::SendCommand(busy, key_, {.verb = "pause"}, clock_, seconds(20));
   controller.join();
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(busy.writes, 25);
@@ -134,7 +134,7 @@ TEST_F(SendCommandTest, OverwritesNoConcurrentWriteOfTheController) {
 TEST_F(SendCommandTest, EndsWithAnErrorIfTheStatusChangesAllTheTime) {
   BusyStore busy(*store_);
   busy.writes_max = std::numeric_limits<int>::max();
-  const auto never = SendCommand(busy, key_, {.verb = "pause"}, clock_, milliseconds(100));
+  const auto never = command::SendCommand(busy, key_, {.verb = "pause"}, clock_, milliseconds(100));
   ASSERT_FALSE(never);
   EXPECT_THAT(never.error().message, HasSubstr("its status changed during each of"));
 }
@@ -156,7 +156,7 @@ TEST_F(SendCommandTest, SeveralCallersGetTheirOwnAnswers) {
     callers.emplace_back([&, i] {
       const auto store = store::local::LocalStore::Open({.dir = dir_}).value();
       const std::string id = "caller-" + std::to_string(i);
-      const auto answer = SendCommand(*store, key_, {.verb = "pause", .id = id}, clock_, seconds(60));
+      const auto answer = command::SendCommand(*store, key_, {.verb = "pause", .id = id}, clock_, seconds(60));
       ASSERT_TRUE(answer) << answer.error().message;
       EXPECT_EQ(answer->message, "by " + id);
     });

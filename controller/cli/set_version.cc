@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "controller/api/parse.h"
+#include "controller/cli/command/get_or_hint.h"
 #include "controller/cli/host/disagreement.h"
 #include "controller/cli/input/version_edit.h"
 #include "controller/cli/select.h"
@@ -51,7 +52,7 @@ Status Patch(const kube::Cluster& cluster, const store::Object& object, int64_t 
 
 Status SetVersion(const Options& options, const Place& place, std::ostream& out) {
   const api::Key key{api::kModelKind, options.namespace_, options.name};
-  ASSIGN_OR_RETURN(store::Object object, GetOrHint(*place.store, key));
+  ASSIGN_OR_RETURN(store::Object object, command::GetOrHint(*place.store, key));
   ASSIGN_OR_RETURN(const std::optional<Edit> edit, EditFor(key, options.version, place));
   const Json before = object.spec.value("version", Json());
   const bool was_latest = before.is_null();

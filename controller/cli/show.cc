@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "controller/api/format.h"
+#include "controller/cli/command/get_or_hint.h"
 #include "controller/cli/controller_seen.h"
 #include "controller/cli/host/disagreement.h"
 #include "controller/cli/host_view.h"
@@ -197,7 +198,7 @@ Result<RolloutSeen> SeeRollout(const Options& options, const Place& place, const
   RolloutSeen seen;
   ASSIGN_OR_RETURN(const std::optional<HostView> host, ReadHostView(options, place));
   ASSIGN_OR_RETURN(const store::Object object,
-                   GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
+                   command::GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
   ASSIGN_OR_RETURN(seen.model, ToModel(object));
   const ControllerSeen controller = sight.See({object});
   seen.standing = text::ReportOf(seen.model, host ? host->seen : text::HostSeen{}).standing;
@@ -284,7 +285,7 @@ Status Events(const Options& options, const Place& place, const Clock& clock, st
 
 Status Explain(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   ASSIGN_OR_RETURN(const store::Object object,
-                   GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
+                   command::GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
   ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
   out << text::ExplainModel(model, clock.Now(), ArgumentsFor(options, place)) << std::flush
       << ControllerSight(place, clock).See({object}).note;

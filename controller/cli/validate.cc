@@ -2,8 +2,9 @@
 
 #include <optional>
 
+#include "controller/cli/command/get_or_hint.h"
+#include "controller/cli/command/send_command.h"
 #include "controller/cli/select.h"
-#include "controller/cli/send_command.h"
 #include "controller/cli/text/golden_run.h"
 #include "controller/cli/watch/changes.h"
 #include "controller/store/document.h"
@@ -15,7 +16,7 @@ using std::chrono::steady_clock;
 
 // Returns the request; FailedPrecondition if it was replaced.
 Result<api::GoldenRequest> RequestIn(store::Store& store, const api::Key& key, const std::string& id) {
-  ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, key));
+  ASSIGN_OR_RETURN(const store::Object object, command::GetOrHint(store, key));
   ASSIGN_OR_RETURN(const api::Model model, store::ToModel(object));
   const std::optional<api::GoldenRequest>& request = model.status.golden_set.request;
   if (request && request->id == id) return *request;
@@ -42,7 +43,8 @@ Result<api::GoldenRequest> AwaitRun(store::Store& store, const api::Key& key, co
 Result<int> Validate(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
   const auto deadline = steady_clock::now() + options.timeout;
   const api::Key key{api::kModelKind, options.namespace_, options.name};
-  ASSIGN_OR_RETURN(const api::CommandAnswer answer, SendCommand(store, key, options.command, clock, options.timeout));
+  ASSIGN_OR_RETURN(const api::CommandAnswer answer,
+                   command::SendCommand(store, key, options.command, clock, options.timeout));
   if (answer.result != api::CommandResult::kDone) return FailedPrecondition("{}", ToString(answer));
   out << ToString(answer) << std::endl;
   ASSIGN_OR_RETURN(const api::GoldenRequest request, AwaitRun(store, key, answer.id, deadline));

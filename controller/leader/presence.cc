@@ -21,6 +21,8 @@ Result<LeaseSeen> LeaseSeenFrom(const Json& json) try {
   return DataLoss("not a valid Lease: {}", error.what());
 }
 
+std::string HostOfHolder(const std::string& holder) { return holder.substr(0, holder.rfind('_')); }
+
 Life Presence::Saw(const std::optional<LeaseSeen>& lease, TimePoint now) {
   const TimePoint renewal = lease ? lease->renewed_at : TimePoint{};
   if (!since_ || renewal != renewal_) {

@@ -21,6 +21,10 @@ struct LeaseSeen {
 // Returns DataLoss if the JSON is not a Lease. Fields that are missing keep their defaults.
 Result<LeaseSeen> LeaseSeenFrom(const Json& json);
 
+// Returns the host of the holder, on a cluster the name of its pod: "longshore-0" for "longshore-0_1f2e". "" if the
+// Lease has no holder.
+std::string HostOfHolder(const std::string& holder);
+
 enum class Life { kNotKnownYet, kRunning, kAbsent };
 
 // Decides from the reads of a Lease whether its holder is running. A renewal that looks old may only show that two

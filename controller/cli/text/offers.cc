@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "controller/api/units.h"
@@ -81,18 +80,23 @@ bool IsAccepted(const api::Model& model, const std::string& verb) {
          std::ranges::count(model.status.accepted_commands, verb) > 0;
 }
 
-std::string OffersText(const api::Model& model, const std::string& place, TimePoint now) {
-  std::vector<std::pair<std::string, std::string>> lines;
+std::vector<Offer> OffersOf(const api::Model& model, TimePoint now) {
+  std::vector<Offer> offers;
   for (const std::string& verb : model.status.accepted_commands) {
     // While a rollout is under way, undo does the same as abort.
     const bool repeats = verb == "undo" && IsAccepted(model, "abort");
-    if (IsAccepted(model, verb) && !repeats)
-      lines.emplace_back(CommandLine(verb, model.metadata, place), EffectOf(verb, model, now));
+    if (IsAccepted(model, verb) && !repeats) offers.push_back({verb, EffectOf(verb, model, now)});
   }
+  return offers;
+}
+
+std::string OffersText(const api::Model& model, const std::string& place, TimePoint now) {
+  const std::vector<Offer> offers = OffersOf(model, now);
+  const auto line = [&](const Offer& offer) { return CommandLine(offer.verb, model.metadata, place); };
   size_t width = 0;
-  for (const auto& [command, _] : lines) width = std::max(width, command.size());
+  for (const Offer& offer : offers) width = std::max(width, line(offer).size());
   std::string text;
-  for (const auto& [command, effect] : lines) text += fmt::format("  {:<{}}   {}\n", command, width, effect);
+  for (const Offer& offer : offers) text += fmt::format("  {:<{}}   {}\n", line(offer), width, offer.effect);
   return text;
 }
 

@@ -1,18 +1,26 @@
-// The commands that the controller would execute now, as lines that a user can copy.
+// The commands that the controller would execute now, also as lines that a user can copy.
 //
 // Pure, like text.h.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "controller/api/types.h"
 
 namespace longshore::cli::text {
 
-// Returns one line for each command in status.accepted_commands, with what it would do; "" if no command would be
-// executed. `place`: the arguments
-// by which `longshore` finds the objects, for example " --manifests /m", or "".
+struct Offer {
+  std::string verb;
+  std::string effect;  // What the command would do: "give version 2 all requests now".
+};
+
+// Returns the commands in status.accepted_commands; none if the manifest has changed since the last decision.
+std::vector<Offer> OffersOf(const api::Model& model, TimePoint now);
+
+// Returns OffersOf as one line for each command. `place`: the arguments by which `longshore` finds the objects, for
+// example " --manifests /m", or "".
 std::string OffersText(const api::Model& model, const std::string& place, TimePoint now);
 
 // A complete command line: "longshore retry digits -n vision".

@@ -7,18 +7,17 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterval{500};
 
-// Returns nullopt if the Lease does not exist.
-Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::string& lease) {
-  const size_t slash = lease.find('/');
+}  // namespace
+
+Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::string& name) {
+  const size_t slash = name.find('/');
   const auto answer = api.Send({.target = fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
-                                                      lease.substr(0, slash), lease.substr(slash + 1))});
+                                                      name.substr(0, slash), name.substr(slash + 1))});
   if (!answer && answer.error().code == Code::kNotFound) return std::nullopt;
   if (!answer) return tl::make_unexpected(answer.error());
   ASSIGN_OR_RETURN(const Json json, ParseJson(*answer));
   return leader::LeaseSeenFrom(json).map([](const leader::LeaseSeen& seen) { return std::optional(seen); });
 }
-
-}  // namespace
 
 Result<LeaseWatched> WatchLease(kube::Api& api, const std::string& name, leader::Presence& presence,
                                 const Clock& clock) {

@@ -11,12 +11,15 @@
 
 namespace longshore::cli::watch {
 
+// `name`: "namespace/name". Returns nullopt if the Lease does not exist.
+Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::string& name);
+
 struct LeaseWatched {
   std::optional<leader::LeaseSeen> lease;  // nullopt if it does not exist.
   bool is_held = false;
 };
 
-// `name`: "namespace/name". `presence`: what earlier reads of this Lease have shown; new before the first one. Waits up to
+// `presence`: what earlier reads of this Lease have shown; new before the first one. Waits up to
 // leader::Presence::kPatience if the Lease seems to have expired since then.
 Result<LeaseWatched> WatchLease(kube::Api& api, const std::string& name, leader::Presence& presence, const Clock& clock);
 

@@ -182,6 +182,11 @@ void Answer(api::ModelStatus& status, const api::Command& command, api::CommandR
   if (status.answers.size() > api::kAnswersMax) status.answers.erase(status.answers.begin());
 }
 
+// Records who gave a command that is executed now, if that is known.
+void NoteGiver(Draft& draft, const api::Command& command) {
+  if (!command.by.empty()) draft.Record("CommandGiven", fmt::format("{}, by {}", command.verb, command.by));
+}
+
 // Puts back the commands that were not answered.
 void PutBack(Draft& draft, std::vector<api::Command>::const_iterator from,
              std::vector<api::Command>::const_iterator to) {
@@ -231,6 +236,7 @@ void TakeCommands(Draft& draft) {
       continue;
     }
     const std::string why_refused = WhyRefused(draft, *command);
+    if (why_refused.empty()) NoteGiver(draft, *command);
     const std::string message = why_refused.empty() ? HandlerOf(*command)->execute(draft, *command) : why_refused;
     Answer(draft.status(), *command, why_refused.empty() ? api::CommandResult::kDone : api::CommandResult::kRefused,
            message, draft.now());

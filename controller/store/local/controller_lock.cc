@@ -11,6 +11,7 @@
 #include <string>
 
 #include "common/json/json.h"
+#include "common/json/path.h"
 #include "common/os/file.h"
 
 namespace longshore::store::local {
@@ -41,6 +42,7 @@ void ReadDescription(const Path& path, ControllerLockState& seen) {
   if (!pid.is_number_integer() || !epoch.is_number_integer()) return;
   seen.pid = pid.get<pid_t>();
   seen.epoch = epoch.get<int64_t>();
+  seen.console = TextAt(*json, {"console"});
 }
 
 }  // namespace
@@ -60,8 +62,8 @@ Result<ControllerLock> ControllerLock::Take(const Path& dir) {
   return taken;
 }
 
-Status ControllerLock::Describe(int64_t epoch) {
-  return Write(Json{{"pid", getpid()}, {"epoch", epoch}}.dump() + "\n");
+Status ControllerLock::Describe(int64_t epoch, const std::string& console) {
+  return Write(Json{{"pid", getpid()}, {"epoch", epoch}, {"console", console}}.dump() + "\n");
 }
 
 // Replaces the text of the file and keeps its modification time. A new file gets the modification time 0 (1970),

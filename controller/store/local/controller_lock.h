@@ -2,8 +2,8 @@
 // <dir>/.longshore/controller.lock.
 //
 // The controller holds a lock on the file while it lives; the kernel releases the lock however the process ends. The
-// file's text is {"pid", "epoch"}, and its modification time is the last time at which the reconcile loop was active.
-// Readers test the lock without taking it, so they never prevent a controller from starting.
+// file's text is {"pid", "epoch", "console"}, and its modification time is the last time at which the reconcile loop
+// was active. Readers test the lock without taking it, so they never prevent a controller from starting.
 #pragma once
 
 #include <sys/types.h>
@@ -25,9 +25,10 @@ class ControllerLock {
   // Returns FailedPrecondition if another controller holds the lock of this directory.
   static Result<ControllerLock> Take(const Path& dir);
 
-  // Writes the pid of this process and the lowest epoch of the statuses that it will write. Keeps the time of the last
-  // activity, which an earlier controller recorded.
-  Status Describe(int64_t epoch);
+  // Writes the pid of this process, the lowest epoch of the statuses that it will write, and the URL of its web
+  // console,
+  // "" without one. Keeps the time of the last activity, which an earlier controller recorded.
+  Status Describe(int64_t epoch, const std::string& console = "");
 
   // Sets the time of the last activity to now.
   Status RecordActivity();
@@ -43,6 +44,7 @@ struct ControllerLockState {
   bool is_running = false;
   pid_t pid = 0;               // 0: not known.
   int64_t epoch = 0;           // Statuses with a lower epoch are older than the running controller.
+  std::string console{};       // The URL of its web console; "" without one.
   TimePoint last_active_at{};  // The last time at which a controller was active; TimePoint{}: never.
 };
 

@@ -34,6 +34,9 @@ TEST_F(ControllerLockTest, ShowsTheControllerWhileItHoldsTheLock) {
   ASSERT_TRUE(lock->Describe(7));
   EXPECT_EQ(Seen().epoch, 7);
   EXPECT_EQ(Seen().pid, getpid());
+  EXPECT_EQ(Seen().console, "");
+  ASSERT_TRUE(lock->Describe(7, "http://127.0.0.1:8620"));
+  EXPECT_EQ(Seen().console, "http://127.0.0.1:8620");
   lock.reset();
   EXPECT_FALSE(Seen().is_running);
 }

@@ -1,4 +1,4 @@
-#include "controller/cli/send_command.h"
+#include "controller/cli/command/send_command.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,11 +8,11 @@
 
 #include "common/base/doubled_wait.h"
 #include "controller/api/format.h"
-#include "controller/cli/select.h"
+#include "controller/cli/command/get_or_hint.h"
 #include "controller/cli/watch/changes.h"
 #include "controller/store/document.h"
 
-namespace longshore::cli {
+namespace longshore::cli::command {
 namespace {
 
 using std::chrono::milliseconds;
@@ -103,6 +103,13 @@ class Sent {
     command.id = id_;
     command.at = at_;
     command.to = request_.to;
+    command.by = request_.by;
+    if (request_.seen) {
+      command.generation = request_.seen->generation;
+      command.attempt = request_.seen->attempt;
+      command.step = request_.seen->step;
+      command.from = request_.seen->from;
+    }
     return command;
   }
 
@@ -198,4 +205,4 @@ Result<api::CommandAnswer> SendCommand(store::Store& store, const api::Key& key,
       request.verb, key.name, patience.count());
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::command

@@ -1,0 +1,60 @@
+#include "controller/cli/show_console.h"
+
+#include <fmt/format.h>
+
+#include "controller/cli/companion.h"
+#include "controller/cli/watch/lease.h"
+#include "controller/kube/api.h"
+#include "controller/leader/presence.h"
+#include "controller/store/local/controller_lock.h"
+
+namespace longshore::cli {
+namespace {
+
+constexpr const char* kLease = "longshore-controller";
+constexpr int kConsolePort = 8620;  // In the pods of the chart.
+
+Status ShowOnHost(const Place& place, std::ostream& out) {
+  ASSIGN_OR_RETURN(const store::local::ControllerLockState controller,
+                   store::local::ReadControllerLock(place.manifests));
+  if (!controller.is_running) {
+    return FailedPrecondition("no controller of {} is running; start longshore-controller", place.manifests.string());
+  }
+  if (controller.console.empty()) {
+    return FailedPrecondition(
+        "the controller of {} has no console: it runs with --no-console, or its log says why there is none",
+        place.manifests.string());
+  }
+  out << controller.console << "\n";
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> PortForward(const Options& options, const std::string& namespace_, const std::string& pod) {
+  std::vector<std::string> words = {"port-forward"};
+  if (!options.kubeconfig.empty()) words.push_back("--kubeconfig=" + options.kubeconfig.string());
+  if (!options.context.empty()) words.push_back("--context=" + options.context);
+  words.insert(words.end(),
+               {"--namespace=" + namespace_, "pod/" + pod, fmt::format("{}:{}", options.console_port, kConsolePort)});
+  return words;
+}
+
+Status ShowConsole(const Options& options, const Place& place, std::ostream& out) {
+  if (!place.cluster) return ShowOnHost(place, out);
+  const SteadyClock timer;
+  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(*place.cluster, {}, timer));
+  const std::string lease = fmt::format("{}/{}", options.namespace_, kLease);
+  ASSIGN_OR_RETURN(const auto seen, watch::ReadLease(*api, lease));
+  const std::string pod = seen ? leader::HostOfHolder(seen->holder) : "";
+  if (pod.empty()) {
+    return NotFound("no controller leads in namespace {} (Lease {}); name the namespace of the installation with -n",
+                    options.namespace_, lease);
+  }
+  out << fmt::format("http://127.0.0.1:{} is the console of pod {} until you press Ctrl-C.\n", options.console_port,
+                     pod)
+      << std::flush;
+  return tl::make_unexpected(RunProgram("kubectl", PortForward(options, options.namespace_, pod)));
+}
+
+}  // namespace longshore::cli
