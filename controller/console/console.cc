@@ -19,21 +19,17 @@ const char* ContentTypeOf(std::string_view name) {
   return "image/svg+xml";
 }
 
-int HttpStatusOf(Code code) {
-  if (code == Code::kNotFound) return 404;
-  return code == Code::kUnavailable ? 503 : 500;
-}
-
-http::Options HttpOptions(const Options& options) {
+http::Options HttpOptions(const Door& door, const Policy& policy) {
   http::Options http_options;
-  http_options.address = options.address;
+  http_options.address = door.address;
+  http_options.tls = door.tls;
   // A page waits for objects of the store; other pages should not wait with it.
   http_options.threads = 2;
   http_options.connections_max = kConnectionsMax;
   http_options.body_bytes_max = kBodyBytesMax;
   http_options.inflated_bytes_max = kBodyBytesMax;
   http_options.gzip_bytes_min = 1024;
-  http_options.admit = [names = options.allowed_hosts](const http::Request& head) { return Refusal(head, names); };
+  http_options.admit = [policy](const http::Request& head) { return Refusal(head, policy); };
   return http_options;
 }
 
@@ -43,27 +39,43 @@ Console::Console(const Options& options, const Sources& sources)
     : options_(options),
       sources_(sources),
       snapshots_([this] { return ReadSnapshot(sources_.store, sources_.manifests, sources_.nodes.epoch()); },
-                 sources_.timer) {}
+                 sources_.timer),
+      commands_(sources.store, sources.clock) {}
 
 Result<std::unique_ptr<Console>> Console::Start(const Options& options, const Sources& sources) {
   std::unique_ptr<Console> console(new Console(options, sources));
-  ASSIGN_OR_RETURN(console->server_,
-                   http::Server::Start(HttpOptions(options), [raw = console.get()](const http::Request& request,
-                                                                                   const http::Responder& respond) {
-                     respond(raw->Respond(request));
-                   }));
+  for (const Door& door : options.doors) RETURN_IF_ERROR(console->Open(door));
   console->ticker_ = std::make_unique<Ticker>(
       options.sample_interval, [raw = console.get()] { raw->Sample(); }, Ticker::First::kNow);
   return console;
 }
 
-http::Response Console::Respond(const http::Request& request) const {
+Status Console::Open(const Door& door) {
+  const Policy policy{options_.allowed_hosts, options_.access, door.reading_needs_token, sources_.standby};
+  ASSIGN_OR_RETURN(auto server,
+                   http::Server::Start(HttpOptions(door, policy),
+                                       [this, policy](const http::Request& request, const http::Responder& respond) {
+                                         Handle(request, policy, respond);
+                                       }));
+  servers_.push_back(std::move(server));
+  return {};
+}
+
+void Console::Handle(const http::Request& request, const Policy& policy, const http::Responder& respond) {
   const Target target = TargetOf(request.target);
+  if (target.what != What::kCommands) return respond(Respond(request, target, policy));
+  const auto person = Admit(request, policy.access, Right::kCommand, policy.reading_needs_token);
+  if (!person) return respond(ErrorAnswer(person.error()));  // The token has expired since the head was read.
+  commands_.Give(*person, {api::kModelKind, target.namespace_, target.name}, request.body, respond);
+}
+
+http::Response Console::Respond(const http::Request& request, const Target& target, const Policy& policy) const {
   if (target.what == What::kNothing) return ErrorAnswer(404, "The console has no such page.");
   if (target.what == What::kFile)
     return Answer(request, ContentTypeOf(target.file->name), std::string(target.file->bytes));
+  if (target.what == What::kAccess) return JsonAnswer(request, AccessJson(request, policy));
   const Result<Json> json = Read(target);
-  return json ? JsonAnswer(request, *json) : ErrorAnswer(HttpStatusOf(json.error().code), json.error().message);
+  return json ? JsonAnswer(request, *json) : ErrorAnswer(json.error());
 }
 
 Result<Json> Console::Read(const Target& target) const {
@@ -95,6 +107,7 @@ Json Console::ReadHistory(const Target& target) const {
 }
 
 void Console::Sample() {
+  if (sources_.standby && !sources_.standby().empty()) return;  // A standby has no nodes.
   const auto snapshot = snapshots_.Get();
   if (!snapshot) {
     spdlog::warn("the graphs of the console miss a point: {}", snapshot.error().message);

@@ -9,6 +9,7 @@
 #include "common/json/json.h"
 #include "common/net/http/testing.h"
 #include "common/os/file.h"
+#include "controller/api/format.h"
 #include "controller/reconcile/testing.h"
 #include "controller/store/local/local_store.h"
 
@@ -50,7 +51,9 @@ class ConsoleTest : public ::testing::Test {
   ~ConsoleTest() override { std::filesystem::remove_all(dir_); }
 
   static Options OptionsOf(const std::string& address) {
-    return {.address = address, .sample_interval = std::chrono::milliseconds(1)};
+    return {.doors = {{.address = address}},
+            .access = {.identify = [](std::string_view) { return Person{"anna", Right::kCommand}; }},
+            .sample_interval = std::chrono::milliseconds(1)};
   }
   Sources SourcesOfTest() {
     return {.store = *store_,
@@ -77,6 +80,15 @@ class ConsoleTest : public ::testing::Test {
     const Json& points = json.at("versions").at(0).at("points");
     for (size_t i = 1; i < points.size(); ++i) EXPECT_GT(points[i][0], points[i - 1][0]);
     return points.size();
+  }
+
+  std::string Post(const std::string& target, const std::string& body) const {
+    http::RawClient client(console_->port());
+    client.Send("POST " + target +
+                " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\nContent-Type: application/json\r\n"
+                "Content-Length: " +
+                std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body);
+    return client.ReadAll();
   }
 
   std::filesystem::path dir_;
@@ -143,6 +155,41 @@ TEST_F(ConsoleTest, ManyReadersAndTheSamplerShareTheHistoryAndTheSnapshots) {
     });
   }
   for (std::thread& reader : readers) reader.join();
+}
+
+// A thread simulates the controller that executes commands.
+TEST_F(ConsoleTest, PassesACommandToTheControllerWithItsGiverAndReturnsTheAnswer) {
+  store::Object model;
+  model.kind = api::kModelKind;
+  model.metadata.name = "digits";
+  model.spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/digits"}}}, {"version", 2}};
+  ASSERT_TRUE(store_->Apply(model));
+  const api::Key key{api::kModelKind, "default", "digits"};
+  api::Command taken;
+  std::thread controller([&] {
+    while (true) {
+      const store::Object object = store_->Get(key).value();
+      api::ModelStatus status = api::ModelStatusFromJson(object.status).value();
+      if (status.commands.empty()) continue;
+      taken = status.commands[0];
+      status.commands.clear();
+      status.answers.push_back({taken.id, taken.verb, api::CommandResult::kRefused, "it is too late", {}});
+      if (store_->PutStatus(key, object.metadata.uid, object.metadata.resource_version, api::ToJson(status))) return;
+    }
+  });
+  const std::string answer = Post("/api/v1/models/default/digits/commands",
+                                  R"({"verb":"abort","seen":{"generation":1,"attempt":4,"step":2}})");
+  controller.join();
+  EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 409"), HasSubstr("abort: refused: it is too late")));
+  EXPECT_EQ(taken.by, "anna");
+  EXPECT_EQ(taken.attempt, 4) << "as the page showed it";
+  EXPECT_EQ(taken.step, 2);
+}
+
+TEST_F(ConsoleTest, ACommandForNoModelOrWithoutMeaningIsAnError) {
+  EXPECT_THAT(Post("/api/v1/models/default/iris/commands", R"({"verb":"abort","seen":{}})"),
+              AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("iris")));
+  EXPECT_THAT(Post("/api/v1/models/default/digits/commands", "abort"), StartsWith("HTTP/1.1 400"));
 }
 
 TEST_F(ConsoleTest, AnAddressInUseIsAnError) {

@@ -52,8 +52,8 @@ Target ObjectTarget(const std::vector<std::string_view>& parts) {
     return ObjectTarget(What::kFleet, api::kServingFleetKind, parts[1], parts[2]);
   if (parts[0] != "models") return {};
   if (parts.size() == 3) return ObjectTarget(What::kModel, api::kModelKind, parts[1], parts[2]);
-  const bool is_history = parts.size() == 4 && parts[3] == "history";
-  return is_history ? ObjectTarget(What::kHistory, api::kModelKind, parts[1], parts[2]) : Target();
+  if (parts.size() != 4 || (parts[3] != "history" && parts[3] != "commands")) return {};
+  return ObjectTarget(parts[3] == "history" ? What::kHistory : What::kCommands, api::kModelKind, parts[1], parts[2]);
 }
 
 // Host without the port: "[::1]" for "[::1]:8620".
@@ -79,6 +79,32 @@ http::Headers CommonHeaders() {
           {"Cache-Control", "no-cache"}};
 }
 
+// The only writes are commands, and only if somebody may give them.
+std::optional<http::Response> RefusalOfMethod(const http::Request& head, const Target& target, const Access& access) {
+  const bool is_command = target.what == What::kCommands && access.identify;
+  const bool reads = head.method == "GET" || head.method == "HEAD";
+  if (is_command ? head.method == "POST" : reads) return std::nullopt;
+  http::Response response = ErrorAnswer(
+      405, is_command ? "A command is sent with POST." : "This can only be read: the methods are GET and HEAD.");
+  response.headers.emplace_back("Allow", is_command ? "POST" : "GET, HEAD");
+  return response;
+}
+
+int StatusOf(Code code) {
+  switch (code) {
+    case Code::kInvalidArgument: return 400;
+    case Code::kUnauthenticated: return 401;
+    case Code::kPermissionDenied: return 403;
+    case Code::kNotFound: return 404;
+    case Code::kFailedPrecondition:
+    case Code::kAborted: return 409;
+    case Code::kResourceExhausted: return 429;
+    case Code::kUnavailable: return 503;
+    case Code::kDeadlineExceeded: return 504;
+    default: return 500;
+  }
+}
+
 }  // namespace
 
 Target TargetOf(std::string_view path) {
@@ -92,6 +118,7 @@ Target TargetOf(std::string_view path) {
     return page == What::kModel || page == What::kFleet ? FileTarget(kPage) : Target();
   }
   if (parts.size() < 2 || parts[1] != "v1") return {};
+  if (parts.size() == 3 && parts[2] == "access") return {.what = What::kAccess};
   if (parts.size() == 3 && parts[2] == "overview") return {.what = What::kOverview};
   return ObjectTarget({parts.begin() + 2, parts.end()});
 }
@@ -102,16 +129,35 @@ bool IsAllowedHost(std::string_view host, const std::set<std::string>& names) {
   return name == "localhost" || IsAddress(name) || names.contains(name);
 }
 
-std::optional<http::Response> Refusal(const http::Request& head, const std::set<std::string>& names) {
-  if (!IsAllowedHost(head.Header("host"), names)) {
+std::optional<http::Response> Refusal(const http::Request& head, const Policy& policy) {
+  if (!IsAllowedHost(head.Header("host"), policy.allowed_hosts)) {
     return ErrorAnswer(421,
                        "The console does not answer for this host name. Use an address or \"localhost\", or name the "
                        "host with --console_allowed_hosts.");
   }
-  if (head.method == "GET" || head.method == "HEAD") return std::nullopt;
-  http::Response response = ErrorAnswer(405, "The console can only be read: the methods are GET and HEAD.");
-  response.headers.emplace_back("Allow", "GET, HEAD");
-  return response;
+  const Target target = TargetOf(head.target);
+  if (auto refusal = RefusalOfMethod(head, target, policy.access)) return refusal;
+  if (target.what == What::kFile || target.what == What::kNothing) return std::nullopt;
+  const bool is_command = target.what == What::kCommands;
+  if (is_command) {
+    if (const Status origin = CheckOrigin(head); !origin) return ErrorAnswer(origin.error());
+  }
+  const bool reading_needs_token = policy.reading_needs_token && target.what != What::kAccess;
+  const auto person = Admit(head, policy.access, is_command ? Right::kCommand : Right::kRead, reading_needs_token);
+  if (!person) return ErrorAnswer(person.error());
+  if (target.what == What::kAccess || !policy.standby) return std::nullopt;
+  const std::string standby = policy.standby();
+  return standby.empty() ? std::nullopt : std::optional(ErrorAnswer(503, standby));
+}
+
+Json AccessJson(const http::Request& head, const Policy& policy) {
+  const auto person = Admit(head, policy.access, Right::kRead, false);
+  const bool is_known = person && !person->name.empty();
+  return {{"canCommand", static_cast<bool>(policy.access.identify)},
+          {"readingNeedsToken", policy.reading_needs_token},
+          {"howToSignIn", policy.access.how_to_sign_in},
+          {"name", is_known ? person->name : ""},
+          {"mayCommand", is_known && person->right == Right::kCommand}};
 }
 
 http::Response Answer(const http::Request& request, std::string content_type, std::string body) {
@@ -138,6 +184,12 @@ http::Response ErrorAnswer(int status, const std::string& message) {
   response.status = status;
   response.headers = CommonHeaders();
   response.body = DumpJson({{"error", message}});
+  return response;
+}
+
+http::Response ErrorAnswer(const Error& error) {
+  http::Response response = ErrorAnswer(StatusOf(error.code), error.message);
+  if (response.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
 }
 

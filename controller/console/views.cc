@@ -6,6 +6,7 @@
 #include "common/base/lower_case.h"
 #include "controller/api/format.h"
 #include "controller/cli/text/explain.h"
+#include "controller/cli/text/offers.h"
 #include "controller/cli/text/shadow.h"
 #include "controller/cli/text/text.h"
 #include "controller/console/sampler.h"
@@ -91,6 +92,22 @@ Json StepsJson(const api::Rollout& rollout) {
                      {"waitsForPromote", step.manual_pause}});
   }
   return steps;
+}
+
+// The commands that would be executed now, each with what it does and with the state that it is for.
+Json OffersJson(const api::Model& model, TimePoint now) {
+  Json offers = Json::array();
+  for (const text::Offer& offer : text::OffersOf(model, now)) {
+    const api::Command command = api::CommandFor(offer.verb, model.metadata.generation, model.status);
+    offers.push_back({{"verb", offer.verb},
+                      {"effect", offer.effect},
+                      {"seen",
+                       {{"generation", command.generation},
+                        {"attempt", command.attempt},
+                        {"step", command.step},
+                        {"from", command.from}}}});
+  }
+  return offers;
 }
 
 Json LoadJson(const control::NodeLoad& load) {
@@ -191,6 +208,7 @@ Json ModelJson(const api::Model& model, const Snapshot& snapshot, TimePoint now)
   json["rollout"] = std::move(rollout);
   for (const char* field : {"conditions", "history", "failed", "nodes"}) json[field] = std::move(status[field]);
   json["goldenSet"] = status.contains("goldenSet") ? std::move(status["goldenSet"]) : Json();
+  json["offers"] = OffersJson(model, now);
   json["pairs"] = text::PairsText(model.status.rollout);
   json["outputs"] = text::OutputsText(model.status.rollout);
   return json;

@@ -102,24 +102,30 @@ struct Options {
 // and must not block.
 using OnChange = std::function<void(const std::string& fleet, const std::string& node)>;
 
-// Thread-safe.
-class Registry {
+// What is known about the nodes of a term, for readers. Thread-safe.
+class Views {
  public:
-  // Starts to listen for nodes.
-  static Result<std::unique_ptr<Registry>> Start(Options options, const MonotonicClock& clock, OnChange on_change);
-  virtual ~Registry() = default;  // Ends all streams.
-
-  // The port that it listens on; 0 for a unix socket.
-  virtual int port() const = 0;
+  virtual ~Views() = default;
 
   // The epoch of this controller's term; raised when a node reports a higher epoch.
   virtual int64_t epoch() const = 0;
 
+  // Returns the nodes of one fleet, ordered by name.
+  virtual std::vector<ViewPtr> Nodes(const std::string& fleet) const = 0;
+};
+
+// Thread-safe. Its destruction ends all streams.
+class Registry : public Views {
+ public:
+  // Starts to listen for nodes.
+  static Result<std::unique_ptr<Registry>> Start(Options options, const MonotonicClock& clock, OnChange on_change);
+
+  // The port that it listens on; 0 for a unix socket.
+  virtual int port() const = 0;
+
   // Ends all streams with UNAVAILABLE and stops listening. Waits up to a second until the nodes have read the end.
   virtual void Close() = 0;
 
-  // Returns the nodes of one fleet, ordered by name.
-  virtual std::vector<ViewPtr> Nodes(const std::string& fleet) const = 0;
   // Returns nullptr if the node is unknown.
   virtual ViewPtr Node(const std::string& fleet, const std::string& node) const = 0;
 

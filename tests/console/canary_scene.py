@@ -18,8 +18,10 @@ STEPS = [{"weight": 20, "hold": "6s", "proof": "Sampled"}, {"weight": 50, "pause
 class Scene:
     """Serves version 1 of MODEL under load. Call `begin_canary`, `add_hostile_objects`, `promote` and `abort_another_canary`, in this order."""
 
-    def __init__(self):
+    def __init__(self, flags=()):
+        """`flags`: more flags of the controller."""
         self.it = Installation()
+        self.flags = flags
         self.load = None
         try:
             self.begin()
@@ -28,7 +30,7 @@ class Scene:
             raise
 
     def begin(self):
-        self.it.start_controller()
+        self.it.start_controller(flags=self.flags)
         self.it.apply_fleet(nodes=2)
         self.source = half_plus(self.it.dir)
         shutil.copytree(self.source / "1", self.source / "3")

@@ -1,5 +1,6 @@
 // The JSON of the controller (docs/console.md), and how a page reads it again and again.
 import { useEffect, useState } from "preact/hooks";
+import { headersWith, token, useToken } from "./access";
 import { mayNotify } from "./notify";
 
 export type Standing = "as wanted" | "under way" | "failed";
@@ -78,6 +79,13 @@ export interface Rollout {
   verdict: { result: string; reason: string; message: string; numbers: Record<string, number> };
 }
 
+// A command that the controller would execute now.
+export interface Offer {
+  verb: string;
+  effect: string;
+  seen: { generation: number; attempt: number; step: number; from: number };
+}
+
 export interface Model extends ModelRow, Answer {
   servedName: string;
   source: string;
@@ -93,6 +101,7 @@ export interface Model extends ModelRow, Answer {
   failed: { version: number; reason: string; message: string; at: string }[];
   nodes: { node: string; state: string }[];
   goldenSet: { version: number; failures?: { node: string; at: string; message: string }[] } | null;
+  offers: Offer[];
   pairs: string;
   outputs: string;
 }
@@ -136,9 +145,18 @@ export interface Reading<T> {
   error: string; // Why the last reading failed; "": it did not.
 }
 
+// A controller on standby closes the connection after its answer 503. The next connection may lead to the leader.
+const STANDBY_ANSWERS_MAX = 10;
+const STANDBY_PAUSE_MS = 100;
+
 async function read<T>(path: string): Promise<T> {
   // "no-cache": the browser asks whether its copy is still valid, so that unchanged data is not sent again.
-  const response = await fetch(path, { cache: "no-cache", signal: AbortSignal.timeout(5000) });
+  const ask = () => fetch(path, { cache: "no-cache", headers: headersWith(token()), signal: AbortSignal.timeout(5000) });
+  let response = await ask();
+  for (let answers = 1; response.status === 503 && answers < STANDBY_ANSWERS_MAX; ++answers) {
+    await new Promise((resolve) => setTimeout(resolve, STANDBY_PAUSE_MS));
+    response = await ask();
+  }
   const json = await response.json();
   if (!response.ok) throw new Error(json.error ?? `status ${response.status}`);
   return json;
@@ -156,6 +174,7 @@ const HIDDEN_EVERY_MS = 15_000;
 // Reads the path now and `everyMs` after each answer. A hidden page is not read, unless it may notify, and is read at
 // once when it is shown again.
 export function useReading<T>(path: string, everyMs: number): Reading<T> {
+  const owner = useToken();
   const [reading, setReading] = useState<Reading<T>>({ data: null, readAt: 0, error: "" });
   useEffect(() => {
     let timer = 0;
@@ -187,6 +206,6 @@ export function useReading<T>(path: string, everyMs: number): Reading<T> {
       window.clearTimeout(timer);
       document.removeEventListener("visibilitychange", onVisibility);
     };
-  }, [path, everyMs]);
+  }, [path, everyMs, owner]);
   return reading;
 }

@@ -1,6 +1,7 @@
 // The page of a Model: its rollout, and how both versions behave.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import { Commands } from "./commands";
 import { useReading, type History, type Model, type TrafficPoint } from "./data";
 import { isPresent } from "./graph";
 import { EvidenceGraphs, TrafficGraphs } from "./model_graphs";
@@ -229,6 +230,7 @@ function Details({ model, history }: { model: Model; history: History | null }) 
         ]}
       />
       <Rollout model={model} />
+      <Commands model={model} />
       {hasTwoVersions && <Comparison model={model} history={history} />}
       {history && <EvidenceGraphs model={model} history={history} />}
       <Pairs model={model} />

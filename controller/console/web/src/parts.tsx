@@ -1,6 +1,7 @@
 // What all pages have in common: the frame, states, tables and texts.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { SignIn } from "./commands";
 import type { Answer, Condition, ModelRow, Reading, Standing } from "./data";
 import { NotifyChoice } from "./notify";
 import { storeChoice, storedChoice } from "./storage";
@@ -256,6 +257,7 @@ export function Frame({ title, above, reading, children }: FrameProps) {
           </nav>
         )}
         <NotifyChoice />
+        <SignIn />
         <ThemeChoice />
       </header>
       <main id="content" tabIndex={-1}>
@@ -268,7 +270,9 @@ export function Frame({ title, above, reading, children }: FrameProps) {
         {children}
       </main>
       <footer>
-        <p>This console only shows. Commands are given with <code>longshore</code> in a terminal.</p>
+        <p>
+          Commands are given with <code>longshore</code> in a terminal, or on the page of a Model if the console knows your token.
+        </p>
       </footer>
     </>
   );
