@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 #include <stop_token>
 #include <thread>
 
@@ -14,6 +15,7 @@
 #include "common/metrics/metrics.h"
 #include "common/os/log.h"
 #include "controller/app/admin.h"
+#include "controller/app/cluster_console.h"
 #include "controller/app/controller.h"
 #include "controller/app/node_certificates.h"
 #include "controller/app/reconcile_loop.h"
@@ -21,6 +23,7 @@
 #include "controller/fleet/pods/node_tokens.h"
 #include "controller/fleet/pods/pod_fleet.h"
 #include "controller/kube/event_writer.h"
+#include "controller/kube/issuer.h"
 #include "controller/leader/leadership.h"
 #include "controller/nodes/epoch_raises.h"
 #include "controller/store/document.h"
@@ -78,6 +81,7 @@ class CurrentQueue {
 class ClusterController final : public Controller {
  public:
   explicit ClusterController(const ClusterOptions& options) : options_(options) {}
+  ~ClusterController() override { watch_.reset(); }  // First, because it calls the console.
 
   Status Start();
   Status Run() override;
@@ -88,8 +92,11 @@ class ClusterController final : public Controller {
   Status Connect();
   const std::string& LeaseNamespace() const;
   Status StartLeadership();
+  void StartConsole();
+  std::string Holder() const;
   Status Lead(int64_t epoch);
   bool Leads() const;
+  nodes::Options NodesOptions(int64_t epoch);
   Status LeadUntilEnd(int64_t epoch);
   void QueueEverything(runtime::WorkQueue& queue);
   void WriteEvent(const reconcile::Event& event);
@@ -136,11 +143,13 @@ class ClusterController final : public Controller {
   std::unique_ptr<store::kube::OldKinds> old_kinds_;  // Reconciliations write through it.
   std::unique_ptr<store::Watch> watch_;
   std::unique_ptr<fleet::pods::PodFleet> fleet_;
+  std::unique_ptr<kube::Issuer> issuer_;
   std::unique_ptr<fleet::pods::NodeTokens> tokens_;
   std::unique_ptr<kube::EventWriter> events_;
   std::shared_ptr<tls::Identities> identities_;     // Reads `served_`, which announces a new CA to `fleet_`.
   std::unique_ptr<leader::Leadership> leadership_;  // Created and stopped under the mutex.
   std::unique_ptr<Admin> admin_;
+  std::unique_ptr<ClusterConsole> console_;  // Null until `connected_`. Last: it uses the other members.
 };
 
 Status ClusterController::Start() {
@@ -210,6 +219,7 @@ Status ClusterController::Connect() {
   // Destroys the objects of an earlier attempt, each one before the objects that it uses.
   identities_.reset();
   tokens_.reset();
+  issuer_.reset();
   fleet_.reset();
   watch_.reset();
   kube::ApiOptions api_options = options_.api;
@@ -218,7 +228,10 @@ Status ClusterController::Connect() {
   ASSIGN_OR_RETURN(store_, store::kube::KubeStore::Open(
                                cluster_, {.namespaces = options_.watch_namespaces, .api = api_options}, timer_));
   old_kinds_ = std::make_unique<store::kube::OldKinds>(*store_, timer_);
-  ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
+  ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) {
+    queue_.Add(key);
+    if (connected_) console_->Notice(key);
+  }));
   fleet::pods::PodFleetOptions fleet_options;
   fleet_options.namespaces = options_.watch_namespaces;
   fleet_options.api = api_options;
@@ -230,12 +243,14 @@ Status ClusterController::Connect() {
                    fleet::pods::StartPodFleet(cluster_, fleet_options, timer_,
                                               [this](const std::string& fleet) { queue_.Add(api::FleetKey(fleet)); }));
   ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, api_options, timer_));
-  ASSIGN_OR_RETURN(
-      tokens_, fleet::pods::NodeTokens::Start(std::move(api), clock_,
-                                              [this](const fleet::pods::PodName& pod) { return fleet_->NodeOf(pod); }));
+  ASSIGN_OR_RETURN(issuer_, kube::Issuer::Start(std::move(api), clock_));
+  tokens_ = std::make_unique<fleet::pods::NodeTokens>(
+      *issuer_, [this](const fleet::pods::PodName& pod) { return fleet_->NodeOf(pod); });
   ASSIGN_OR_RETURN(auto events_api, kube::Api::Make(cluster_, api_options, timer_));
   events_ = std::make_unique<kube::EventWriter>(std::move(events_api), kEventReporter, clock_, timer_);
-  served_ = std::make_unique<ServedIdentity>(options_.ca_cert_file, options_.ca_key_file, host_, clock_,
+  std::set<std::string> hosts = options_.console.allowed_hosts;
+  hosts.insert(host_);
+  served_ = std::make_unique<ServedIdentity>(options_.ca_cert_file, options_.ca_key_file, hosts, clock_,
                                              [this](const std::string& certificate) { UseAuthority(certificate); });
   ASSIGN_OR_RETURN(identities_,
                    tls::Identities::Start(
@@ -243,8 +258,23 @@ Status ClusterController::Connect() {
   ASSIGN_OR_RETURN(const int64_t epoch_of_statuses, EpochOfStatuses(*store_));
   RaiseFloor(epoch_of_statuses);
   RETURN_IF_ERROR(StartLeadership());
+  StartConsole();
   connected_ = true;
   return {};
+}
+
+void ClusterController::StartConsole() {
+  console_ = std::make_unique<ClusterConsole>(
+      options_, ClusterConsoleContext{*store_, *issuer_, identities_, clock_, timer_, [this] { return Holder(); }});
+  Json ports = console_->ports();
+  ports["admin"] = admin_->port();
+  const Status written = WritePorts(options_.admin.port_file, ports);
+  if (!written) spdlog::error("{}", written.error().message);
+}
+
+std::string ClusterController::Holder() const {
+  const std::lock_guard lock(mutex_);
+  return leadership_ ? leadership_->holder() : "";
 }
 
 const std::string& ClusterController::LeaseNamespace() const {
@@ -279,6 +309,31 @@ bool ClusterController::Leads() const {
   return epoch != 0 && leadership_ && leadership_->IsLeading(epoch);
 }
 
+nodes::Options ClusterController::NodesOptions(int64_t epoch) {
+  nodes::Options options;
+  options.address = options_.node_address;
+  options.tls = identities_;
+  options.identify = [this](std::string_view authorization) -> Result<nodes::Identity> {
+    ASSIGN_OR_RETURN(const auto node, tokens_->Identify(authorization));
+    return nodes::Identity{node.fleet, node.fleet_uid, node.node};
+  };
+  options.certify = [this](const nodes::Identity& node, const std::string& request) -> Result<control::Certificate> {
+    // The node was identified when its stream began. Its pod may have been deleted since then.
+    if (!HasPod(*fleet_, node)) return FailedPrecondition("pod {} does not exist any more", node.node);
+    ASSIGN_OR_RETURN(const tls::KeyPair authority,
+                     ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
+    return CertifyNode(authority, node, request);
+  };
+  options.epoch = epoch;
+  options.may_send = [this] { return Leads(); };
+  options.raise_epoch = [this, epoch](int64_t above) -> Result<int64_t> {
+    RETURN_IF_ERROR(AllowRaise(epoch));
+    RaiseFloor(above);
+    return Unavailable("a term with a higher epoch will begin soon");
+  };
+  return options;
+}
+
 Status ClusterController::LeadUntilEnd(int64_t epoch) {
   ASSIGN_OR_RETURN(const int64_t epoch_of_statuses, EpochOfStatuses(*store_));
   RaiseFloor(epoch_of_statuses);
@@ -287,29 +342,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
     return {};
   }
   runtime::WorkQueue queue;
-  nodes::Options nodes_options;
-  nodes_options.address = options_.node_address;
-  nodes_options.tls = identities_;
-  nodes_options.identify = [this](std::string_view authorization) -> Result<nodes::Identity> {
-    ASSIGN_OR_RETURN(const auto node, tokens_->Identify(authorization));
-    return nodes::Identity{node.fleet, node.fleet_uid, node.node};
-  };
-  nodes_options.certify = [this](const nodes::Identity& node,
-                                 const std::string& request) -> Result<control::Certificate> {
-    // The node was identified when its stream began. Its pod may have been deleted since then.
-    if (!HasPod(*fleet_, node)) return FailedPrecondition("pod {} does not exist any more", node.node);
-    ASSIGN_OR_RETURN(const tls::KeyPair authority,
-                     ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
-    return CertifyNode(authority, node, request);
-  };
-  nodes_options.epoch = epoch;
-  nodes_options.may_send = [this] { return Leads(); };
-  nodes_options.raise_epoch = [this, epoch](int64_t above) -> Result<int64_t> {
-    RETURN_IF_ERROR(AllowRaise(epoch));
-    RaiseFloor(above);
-    return Unavailable("a term with a higher epoch will begin soon");
-  };
-  ASSIGN_OR_RETURN(const auto nodes, nodes::Registry::Start(nodes_options, timer_,
+  ASSIGN_OR_RETURN(const auto nodes, nodes::Registry::Start(NodesOptions(epoch), timer_,
                                                             [&queue](const std::string& fleet, const std::string&) {
                                                               queue.Add(api::FleetKey(fleet), kReportBatchWindow);
                                                             }));
@@ -333,9 +366,11 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
     queue.Stop();
   });
   queue_.Set(&queue);
+  console_->Lead(nodes.get());
   QueueEverything(queue);
   loop.Run();
   queue_.Set(nullptr);
+  console_->Lead(nullptr);
   end.join();
   return {};
 }

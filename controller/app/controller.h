@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/base/path.h"
+#include "controller/console/access.h"
 #include "controller/kube/api.h"
 #include "controller/leader/election.h"
 #include "controller/signals/signals.h"
@@ -29,6 +30,13 @@ struct ConsoleOptions {
   std::set<std::string> allowed_hosts{};
 };
 
+// The listener of the console for people who reach it by a Service: with TLS, and a token for each request.
+struct ConsoleServiceOptions {
+  std::string address{};                       // "": there is none.
+  std::string audience = "longshore-console";  // Of the tokens.
+  console::Subjects subjects{};                // Also for the other listener of the console.
+};
+
 struct HostOptions {
   Path state_dir{};
   Path manifests{};
@@ -39,6 +47,7 @@ struct HostOptions {
   std::vector<std::string> node_flags{};        // "NAME=value" or "NAME"; "{node}" is replaced by the node's name.
   AdminOptions admin{};
   ConsoleOptions console{};
+  Path console_tokens{};  // The tokens of people; "": nobody can give commands in the console.
   signals::PrometheusTrust prometheus{};
   bool stop_nodes_on_exit = false;
 };
@@ -56,6 +65,8 @@ struct ClusterOptions {
   leader::Options lease{};                      // `identity` is ignored: the controller makes its own.
   kube::ApiOptions api{};                       // The options of each client of the API server.
   AdminOptions admin{};
+  ConsoleOptions console{};
+  ConsoleServiceOptions console_service{};
   signals::PrometheusTrust prometheus{};
 };
 

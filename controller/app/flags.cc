@@ -57,6 +57,9 @@ struct RawFlags {
   int console_port = 8620;
   bool no_console = false;
   std::vector<std::string> console_allowed_hosts;
+  std::string console_tokens;
+  std::vector<std::string> console_readers;
+  std::vector<std::string> console_admins;
   std::string kubeconfig;
   std::string ca_cert_file;
   std::string ca_key_file;
@@ -83,15 +86,9 @@ void AddHostFlags(CLI::App& app, RawFlags& raw, HostOptions& host) {
          "NAME=VALUE or NAME, a flag of longshore-node for the nodes that the controller starts; may be repeated, "
          "{node} is replaced by the node's name: --node_flag=tls_cert_file=/etc/node.crt "
          "--node_flag=capture_dir=/var/captures/{node}");
-  option("--console_host", raw.console_host, "Address of the web console")->capture_default_str();
-  option("--console_port", raw.console_port, "Port of the web console; 0: any free one")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 65535));
-  option("--console_allowed_hosts", raw.console_allowed_hosts,
-         "Host names under which people open the web console, separated by commas; addresses and localhost are always "
-         "allowed")
-      ->delimiter(',');
-  app.add_flag("--no-console", raw.no_console, "Serve no web console")->group(kOnHost);
+  option("--console_tokens", raw.console_tokens,
+         "File with the tokens of people, one per line: NAME TOKEN SCOPE. A token of the scope admin may give commands "
+         "in the web console. The file is read again when it changes");
   app.add_flag("--stop-nodes-on-exit", host.stop_nodes_on_exit,
                "On SIGTERM, let the nodes finish their work and stop them")
       ->group(kOnHost);
@@ -134,6 +131,35 @@ void AddClusterFlags(CLI::App& app, RawFlags& raw, ClusterOptions& cluster) {
       ->capture_default_str();
   option("--lease_retry_period", raw.lease_retry_period, "Interval at which the Lease is renewed or read")
       ->capture_default_str();
+}
+
+void AddConsoleFlags(CLI::App& app, RawFlags& raw, ClusterOptions& cluster) {
+  const auto option = [&](const char* name, auto& value, const char* what, const char* group) {
+    return app.add_option(name, value, what)->group(group);
+  };
+  option("--console_host", raw.console_host, "Address of the web console", kBoth)->capture_default_str();
+  option("--console_port", raw.console_port, "Port of the web console; 0: any free one", kBoth)
+      ->capture_default_str()
+      ->check(CLI::Range(0, 65535));
+  option("--console_allowed_hosts", raw.console_allowed_hosts,
+         "Host names under which people open the web console, separated by commas; addresses and localhost are always "
+         "allowed",
+         kBoth)
+      ->delimiter(',');
+  app.add_flag("--no-console", raw.no_console, "Serve no web console")->group(kBoth);
+  option("--console_service_address", cluster.console_service.address,
+         "Address on which the console also listens with TLS, where each request needs a token: [::]:8630", kOnCluster);
+  option("--console_audience", cluster.console_service.audience,
+         "The audience that tokens for the console must have: kubectl create token NAME --audience AUDIENCE",
+         kOnCluster)
+      ->capture_default_str();
+  option("--console_readers", raw.console_readers,
+         "Subjects whose tokens may read the console, separated by commas: system:serviceaccount:NAMESPACE:NAME",
+         kOnCluster)
+      ->delimiter(',');
+  option("--console_admins", raw.console_admins, "Subjects whose tokens may also give commands in the console",
+         kOnCluster)
+      ->delimiter(',');
 }
 
 void AddCommonFlags(CLI::App& app, RawFlags& raw, Flags& flags) {
@@ -188,6 +214,13 @@ Status ReadDuration(const char* flag, const std::string& text, Duration* to) {
   return {};
 }
 
+ConsoleOptions ConsoleFrom(const RawFlags& raw) {
+  ConsoleOptions console;
+  console.address = raw.no_console ? "" : process::HostPort(raw.console_host, raw.console_port);
+  for (const std::string& name : raw.console_allowed_hosts) console.allowed_hosts.insert(LowerCase(name));
+  return console;
+}
+
 Status FinishHost(const RawFlags& raw, Flags& flags) {
   RETURN_IF_ERROR(CheckGiven("--state_dir", raw.state_dir, "the directory of sockets and the nodes' states"));
   if (!raw.stop_fleets) RETURN_IF_ERROR(CheckGiven("--manifests", raw.manifests, "the directory of your manifests"));
@@ -195,8 +228,24 @@ Status FinishHost(const RawFlags& raw, Flags& flags) {
   flags.host.state_dir = std::filesystem::absolute(raw.state_dir);
   if (!raw.manifests.empty()) flags.host.manifests = std::filesystem::absolute(raw.manifests);
   flags.host.node_binary = std::filesystem::absolute(raw.node_binary);
-  flags.host.console.address = raw.no_console ? "" : process::HostPort(raw.console_host, raw.console_port);
-  for (const std::string& name : raw.console_allowed_hosts) flags.host.console.allowed_hosts.insert(LowerCase(name));
+  flags.host.console = ConsoleFrom(raw);
+  flags.host.console_tokens = raw.console_tokens;
+  const bool is_loopback = raw.console_host == "127.0.0.1" || raw.console_host == "::1";
+  if (raw.console_tokens.empty() || is_loopback) return {};
+  return InvalidArgument(
+      "--console_tokens needs --console_host=127.0.0.1 or ::1: the console of a host has no TLS, so others could read "
+      "the tokens");
+}
+
+Status FinishConsoleService(const RawFlags& raw, ClusterOptions& cluster) {
+  cluster.console = ConsoleFrom(raw);
+  for (const std::string& subject : raw.console_readers)
+    cluster.console_service.subjects[subject] = console::Right::kRead;
+  for (const std::string& subject : raw.console_admins)
+    cluster.console_service.subjects[subject] = console::Right::kCommand;
+  if (raw.no_console && !cluster.console_service.address.empty())
+    return InvalidArgument("--console_service_address and --no-console exclude each other");
+  if (cluster.console_service.audience.empty()) return InvalidArgument("--console_audience must not be empty");
   return {};
 }
 
@@ -210,6 +259,7 @@ Status FinishCluster(const RawFlags& raw, Flags& flags) {
   flags.verb = Flags::Verb::kCluster;
   cluster.api.burst = 2 * cluster.api.requests_per_second;
   cluster.kubeconfig = raw.kubeconfig;
+  RETURN_IF_ERROR(FinishConsoleService(raw, cluster));
   cluster.ca_cert_file = raw.ca_cert_file;
   cluster.ca_key_file = raw.ca_key_file;
   RETURN_IF_ERROR(ReadDuration("--lease_duration", raw.lease_duration, &cluster.lease.lease_duration));
@@ -242,6 +292,7 @@ Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
   app.set_version_flag("--version", "longshore-controller " LONGSHORE_VERSION);
   AddHostFlags(app, raw, flags.host);
   AddClusterFlags(app, raw, flags.cluster);
+  AddConsoleFlags(app, raw, flags.cluster);
   AddPrometheusFlags(app, raw);
   AddCommonFlags(app, raw, flags);
   try {

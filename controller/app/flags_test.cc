@@ -47,7 +47,29 @@ TEST(Flags, TheConsoleIsOnUnlessItIsTurnedOff) {
   EXPECT_EQ(with({"--console_host=::1", "--console_port=0"}).address, "[::1]:0");
   EXPECT_EQ(with({"--no-console"}).address, "");
   EXPECT_THAT(with({"--console_allowed_hosts=One.test,two.test"}).allowed_hosts, ElementsAre("one.test", "two.test"));
-  EXPECT_THAT(ErrorOf(OnClusterWith("--no-console")), HasSubstr("--no-console is for one host"));
+  EXPECT_EQ(Parse(OnClusterWith("--console_port=1")).value()->cluster.console.address, "127.0.0.1:1");
+  EXPECT_EQ(Parse(OnClusterWith("--no-console")).value()->cluster.console.address, "");
+}
+
+TEST(Flags, TokensOfTheConsoleAreNotReadOverAnUnencryptedNetwork) {
+  const std::vector<const char*> tokens = {"--state_dir=/s", "--manifests=/m", "--console_tokens=/t"};
+  EXPECT_EQ(Parse(tokens).value()->host.console_tokens, "/t");
+  std::vector<const char*> open = tokens;
+  open.push_back("--console_host=0.0.0.0");
+  EXPECT_THAT(ErrorOf(open), HasSubstr("--console_tokens needs --console_host=127.0.0.1"));
+  EXPECT_THAT(ErrorOf(OnClusterWith("--console_tokens=/t")), HasSubstr("--console_tokens is for one host"));
+}
+
+TEST(Flags, AnAdminOfTheConsoleMayAlsoReadIt) {
+  std::vector<const char*> words = OnClusterWith("--console_readers=a,b");
+  words.push_back("--console_admins=b");
+  words.push_back("--console_service_address=[::]:8630");
+  const ConsoleServiceOptions service = Parse(words).value()->cluster.console_service;
+  EXPECT_EQ(service.subjects, (console::Subjects{{"a", console::Right::kRead}, {"b", console::Right::kCommand}}));
+  EXPECT_EQ(service.address, "[::]:8630");
+  EXPECT_EQ(service.audience, "longshore-console");
+  words.push_back("--no-console");
+  EXPECT_THAT(ErrorOf(words), HasSubstr("exclude each other"));
 }
 
 TEST(Flags, ReadsTheFlagsForKubernetes) {

@@ -9,6 +9,7 @@
 
 #include "common/base/clock.h"
 #include "common/metrics/metrics.h"
+#include "common/net/auth/tokens.h"
 #include "common/os/log.h"
 #include "common/os/process/descriptors.h"
 #include "controller/app/admin.h"
@@ -58,8 +59,10 @@ class HostController final : public Controller {
   std::optional<reconcile::SourceProblem> ProblemOf(const api::Key& key) const;
   void RecordActivity();
   std::string NotReconciling() const;
-  Status StartListeners();
+  Status StartListeners(int64_t epoch);
+  Result<console::Access> ConsoleAccess() const;
   void StartConsole();
+  std::string ConsoleUrl() const;
 
   const HostOptions options_;
   const SystemClock clock_;
@@ -104,7 +107,8 @@ Status HostController::Start() {
   nodes_options.address = socket;
   nodes_options.raise_epoch = [epoch_file](int64_t above) { return NextEpoch(epoch_file, above); };
   ASSIGN_OR_RETURN(nodes_options.epoch, NextEpoch(epoch_file, epoch_of_statuses));
-  RETURN_IF_ERROR(manifests_lock_->Describe(nodes_options.epoch));
+  const int64_t first_epoch = nodes_options.epoch;
+  RETURN_IF_ERROR(manifests_lock_->Describe(first_epoch));
   const auto node_changed = [this](const std::string& fleet, const std::string&) {
     queue_.Add(api::FleetKey(fleet), kReportBatchWindow);
   };
@@ -126,7 +130,7 @@ Status HostController::Start() {
     epochs_.With({}).Set(static_cast<double>(nodes_->epoch()));
     leading_.With({}).Set(1);
   });
-  RETURN_IF_ERROR(StartListeners());
+  RETURN_IF_ERROR(StartListeners(first_epoch));
   for (const std::string& fleet : fleet_->Fleets()) queue_.Add(api::FleetKey(fleet));
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
   spdlog::info(
@@ -135,21 +139,33 @@ Status HostController::Start() {
   return {};
 }
 
-Status HostController::StartListeners() {
+// `epoch`: the lowest epoch of the statuses that this controller will write.
+Status HostController::StartListeners(int64_t epoch) {
   ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_,
                                         [this] { return std::string(working_ ? "" : "not reconciling yet"); }));
   StartConsole();
   Json ports{{"admin", admin_->port()}};
   if (console_ != nullptr) ports["console"] = console_->port();
+  RETURN_IF_ERROR(manifests_lock_->Describe(epoch, ConsoleUrl()));
   return WritePorts(options_.admin.port_file, ports);
+}
+
+Result<console::Access> HostController::ConsoleAccess() const {
+  if (options_.console_tokens.empty()) return console::Access{};
+  ASSIGN_OR_RETURN(auto tokens, auth::OpenTokens("--console_tokens", options_.console_tokens));
+  return console::Access{console::ByTokens(std::move(tokens), timer_),
+                         "The administrator of this host has the tokens (--console_tokens)."};
 }
 
 // Models are served whether or not people can look at them: a console that cannot start is only logged.
 void HostController::StartConsole() {
   if (options_.console.address.empty()) return;
-  auto started = console::Console::Start({.address = options_.console.address,
+  const auto access = ConsoleAccess();
+  if (!access) return spdlog::error("the web console is off: {}", access.error().message);
+  auto started = console::Console::Start({.doors = {{.address = options_.console.address}},
                                           .allowed_hosts = options_.console.allowed_hosts,
-                                          .version = LONGSHORE_VERSION},
+                                          .version = LONGSHORE_VERSION,
+                                          .access = *access},
                                          {.store = *store_,
                                           .nodes = *nodes_,
                                           .clock = clock_,
@@ -159,6 +175,15 @@ void HostController::StartConsole() {
   if (!started) return spdlog::error("the web console is off (--console_port): {}", started.error().message);
   console_ = std::move(*started);
   spdlog::info("the web console listens on port {} of {}", console_->port(), options_.console.address);
+}
+
+// An address that people on this host can open, also if the console listens on all addresses.
+std::string HostController::ConsoleUrl() const {
+  if (console_ == nullptr) return "";
+  const std::string& address = options_.console.address;
+  const std::string host = address.substr(0, address.rfind(':'));
+  const bool is_any = host == "0.0.0.0" || host == "[::]";
+  return fmt::format("http://{}:{}", is_any ? "localhost" : host, console_->port());
 }
 
 std::string HostController::NotReconciling() const {

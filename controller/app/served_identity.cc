@@ -81,7 +81,7 @@ void ServedIdentity::KeepOldAuthority() {
 
 Result<tls::Identity> ServedIdentity::Make(tls::KeyPair authority, TimePoint now) {
   tls::Subject subject{.name = "longshore-controller"};
-  (IsAddress(host_) ? subject.addresses : subject.dns_names).push_back(host_);
+  for (const std::string& host : hosts_) (IsAddress(host) ? subject.addresses : subject.dns_names).push_back(host);
   ASSIGN_OR_RETURN(const tls::KeyPair made, tls::Issue(authority, subject, kLifetime));
   identity_.certificate = made.certificate;
   identity_.key = made.key;

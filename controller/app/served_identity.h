@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "common/base/clock.h"
@@ -34,10 +35,11 @@ class ServedIdentity {
   static constexpr std::chrono::minutes kUseAfter{5};
 
   // Calls `on_authority` with the first CA and after each change.
-  ServedIdentity(Path cert_file, Path key_file, std::string host, const Clock& clock, OnAuthority on_authority)
+  ServedIdentity(Path cert_file, Path key_file, std::set<std::string> hosts, const Clock& clock,
+                 OnAuthority on_authority)
       : cert_file_(std::move(cert_file)),
         key_file_(std::move(key_file)),
-        host_(std::move(host)),
+        hosts_(std::move(hosts)),
         clock_(clock),
         on_authority_(std::move(on_authority)) {}
 
@@ -51,7 +53,7 @@ class ServedIdentity {
 
   const Path cert_file_;
   const Path key_file_;
-  const std::string host_;
+  const std::set<std::string> hosts_;  // The names and addresses under which clients dial the controller.
   const Clock& clock_;
   const OnAuthority on_authority_;
   std::optional<tls::KeyPair> authority_;  // The CA that signed `identity_`.

@@ -37,7 +37,7 @@ class ServedIdentityTest : public ::testing::Test {
     char name[] = "/tmp/longshore_served_XXXXXX";
     dir_ = mkdtemp(name);
     WriteAuthority();
-    served_.emplace(dir_ / "tls.crt", dir_ / "tls.key", "localhost", clock_,
+    served_.emplace(dir_ / "tls.crt", dir_ / "tls.key", std::set<std::string>{"localhost"}, clock_,
                     [this](const std::string& certificate) { announced_.push_back(certificate); });
   }
   ~ServedIdentityTest() override { std::filesystem::remove_all(dir_); }

@@ -1,22 +1,16 @@
 // Identifies nodes by the service account tokens that are projected into their pods.
 //
-// The audience of these tokens is the controller, so the API server does not accept them. Their signatures are checked
-// with the keys that the API server publishes; every service account may read these, so checking needs no permission.
+// The audience of these tokens is the controller, so the API server does not accept them.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <utility>
 
-#include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/net/auth/jwt.h"
-#include "controller/kube/api.h"
+#include "controller/kube/issuer.h"
 
 namespace longshore::fleet::pods {
 
@@ -37,31 +31,16 @@ class NodeTokens {
   // Returns the node in this pod; nullopt if no running pod of a fleet has this name and uid.
   using NodeOf = std::function<std::optional<Node>(const PodName& pod)>;
 
-  // Returns Unavailable if the keys cannot be read. Later they are read again every few minutes, and when a token names
-  // an unknown key.
-  static Result<std::unique_ptr<NodeTokens>> Start(std::unique_ptr<kube::Api> api, const Clock& clock, NodeOf node_of);
-  ~NodeTokens();
+  // `issuer` must outlive this object.
+  NodeTokens(kube::Issuer& issuer, NodeOf node_of) : issuer_(issuer), node_of_(std::move(node_of)) {}
 
   // `authorization` is the value of the header: "Bearer TOKEN". Never waits. Returns Unauthenticated, with the reason,
   // if the token does not identify a node.
-  Result<Node> Identify(std::string_view authorization);
+  Result<Node> Identify(std::string_view authorization) const;
 
  private:
-  NodeTokens(std::unique_ptr<kube::Api> api, const Clock& clock, NodeOf node_of)
-      : api_(std::move(api)), clock_(clock), node_of_(std::move(node_of)) {}
-
-  Status ReadKeys();
-  void RefreshKeys();
-
-  const std::unique_ptr<kube::Api> api_;
-  const Clock& clock_;
+  kube::Issuer& issuer_;
   const NodeOf node_of_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::shared_ptr<const auth::IssuerKeys> keys_;  // Guarded by the mutex, like the next two members.
-  bool is_refresh_wanted_ = false;                // Whether a token named a key that is not in `keys_`.
-  bool stopping_ = false;
-  std::thread thread_;
 };
 
 }  // namespace longshore::fleet::pods

@@ -405,9 +405,8 @@ TEST_F(PodFleetTest, TheTokenOfItsPodIdentifiesANode) {
   ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
   const std::string node = Staying()[0];
   const std::string uid = Get("pods/" + node).at("metadata").at("uid");
-  const auto tokens = NodeTokens::Start(kube::ConnectForTests(kClock), wall_, [&](const PodName& pod) {
-                        return pods_->NodeOf(pod);
-                      }).value();
+  const auto issuer = kube::Issuer::Start(kube::ConnectForTests(kClock), wall_).value();
+  const NodeTokens tokens(*issuer, [&](const PodName& pod) { return pods_->NodeOf(pod); });
   const auto token = [&](const char* audience, const Json& bound) {
     Json spec = {{"audiences", Json::array({audience})}, {"expirationSeconds", 3600}};
     if (!bound.is_null()) spec["boundObjectRef"] = bound;
@@ -417,18 +416,18 @@ TEST_F(PodFleetTest, TheTokenOfItsPodIdentifiesANode) {
   };
   const Json bound = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", node}, {"uid", uid}};
   const std::string own_token = token(kTokenAudience, bound);
-  const auto identity = tokens->Identify(own_token);
+  const auto identity = tokens.Identify(own_token);
   ASSERT_TRUE(identity) << identity.error().message;
   EXPECT_EQ(identity->fleet, Name());
   EXPECT_EQ(identity->fleet_uid, fleet_.metadata.uid);
   EXPECT_EQ(identity->node, node);
   const auto error_of = [&](const std::string& authorization) {
-    return tokens->Identify(authorization).error().message;
+    return tokens.Identify(authorization).error().message;
   };
   EXPECT_THAT(error_of(token("https://kubernetes.default.svc", bound)), HasSubstr("audience"));
   EXPECT_THAT(error_of(token(kTokenAudience, {})), HasSubstr("does not belong to a pod"));
   EXPECT_THAT(error_of(own_token + "x"), HasSubstr("not signed"));
-  EXPECT_THAT(error_of(""), HasSubstr("must send its token"));
+  EXPECT_THAT(error_of(""), HasSubstr("must be sent as"));
   ASSERT_TRUE(pods_->Scale(Name(), 0, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().empty() && pods_->Nodes(Name()).empty(); }));
   EXPECT_THAT(error_of(own_token), HasSubstr("not a node of a fleet")) << "the pod of this token was deleted";
