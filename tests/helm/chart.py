@@ -41,6 +41,11 @@ MODES = {
     "own Secret, without extras": {
         "certificates": {"source": "Secret", "secretName": "our-ca"}, "admissionPolicy": {"enabled": False},
         "userRoles": {"enabled": False}, "networkPolicy": {"enabled": False}},
+    "console": {
+        "console": {"audience": "console", "service": {"enabled": True, "hosts": ["console.example.com"]}, "subjects": [
+            {"subject": "system:serviceaccount:ops:anna", "scope": "admin"}, {"subject": "system:serviceaccount:ops:ben", "scope": "read"},
+            {"subject": "system:serviceaccount:ops:carl", "scope": "read"}]},
+        "networkPolicy": {"consoleFrom": [{"podSelector": {"matchLabels": {"app": "ingress"}}}]}},
     "routes": {"routes": [
         {"fleet": "cpu", "namespace": "vision", "protocol": "REST", "hosts": ["models.example.com"],
          "gateway": {"name": "public", "namespace": "infra", "sectionName": "https"}},

@@ -55,6 +55,11 @@ INVALID_VALUES = [
     ({"userRoles": False}, "/userRoles"),
     ({"networkPolicy": {"egressPorts": []}}, "/networkPolicy/egressPorts"),
     ({"networkPolicy": {"egressPorts": [0]}}, "/networkPolicy/egressPorts/0"),
+    ({"console": {"subjects": [{"subject": "anna", "scope": "admin"}]}}, "/console/subjects/0/subject"),
+    ({"console": {"subjects": [{"subject": "system:serviceaccount:a:b", "scope": "write"}]}}, "/console/subjects/0/scope"),
+    ({"console": {"service": {"enabled": True}}}, "/console/subjects"),
+    ({"console": {"enabled": False, "service": {"enabled": True}, "subjects": [{"subject": "system:serviceaccount:a:b", "scope": "read"}]}},
+     "/console/enabled"),
     ({"metrics": {"discovery": "podMonitor"}}, "/metrics/discovery"),
     ({"metrics": {"labels": {"a": 1}}}, "/metrics/labels/a"),
     ({"prometheus": {"tokenFor": "http://prometheus:9090"}}, "/prometheus/tokenFor"),
@@ -77,6 +82,13 @@ INVALID_VALUES = [
 
 # WHOLE: values that are not split into their fields. EFFECTS: for each value a change of it; a tuple has the other values that
 # the change needs, and then the change.
+SUBJECTS = [{"subject": "system:serviceaccount:a:b", "scope": "read"}]
+
+
+def console_service(more):
+    return {"console": {"subjects": SUBJECTS, "service": {"enabled": True, **more}}}
+
+
 WHOLE = ("resources", "affinity", "certificates.issuer")
 EFFECTS = {
     "replicas": {"replicas": 2},
@@ -115,6 +127,12 @@ EFFECTS = {
     "networkPolicy.enabled": {"networkPolicy": {"enabled": False}},
     "networkPolicy.metricsFrom": {"networkPolicy": {"metricsFrom": [{"podSelector": {}}]}},
     "networkPolicy.egressPorts": {"networkPolicy": {"egressPorts": [1]}},
+    "networkPolicy.consoleFrom": (console_service({}), {**console_service({}), "networkPolicy": {"consoleFrom": [{"podSelector": {}}]}}),
+    "console.enabled": {"console": {"enabled": False}},
+    "console.subjects": {"console": {"subjects": [{"subject": "system:serviceaccount:a:b", "scope": "read"}]}},
+    "console.audience": {"console": {"audience": "a"}},
+    "console.service.enabled": ({"console": {"subjects": SUBJECTS}}, console_service({})),
+    "console.service.hosts": (console_service({}), console_service({"hosts": ["a.b"]})),
     "metrics.discovery": {"metrics": {"discovery": "PodMonitor"}},
     "metrics.interval": ({"metrics": {"discovery": "PodMonitor"}}, {"metrics": {"discovery": "PodMonitor", "interval": "1m"}}),
     "metrics.labels": ({"metrics": {"discovery": "PodMonitor"}}, {"metrics": {"discovery": "PodMonitor", "labels": {"a": "b"}}}),

@@ -55,10 +55,31 @@ def test_the_controller_has_the_documented_flags(rendered):
         "--kubernetes", "--namespace=ops", "--watch_namespaces=ops,vision", f"--node_image=longshore/node:{VERSION}",
         "--node_address=[::]:8610", "--advertised_address=dns:///longshore-nodes.ops.svc:8610",
         "--ca_cert_file=/run/longshore/ca/tls.crt", "--ca_key_file=/run/longshore/ca/tls.key", "--lease_duration=15s",
-        "--lease_renew_deadline=10s", "--lease_retry_period=2s", "--api_requests_per_second=200", "--admin_host=::",
-        "--admin_port=8600", "--log_level=info"]
+        "--lease_renew_deadline=10s", "--lease_retry_period=2s", "--api_requests_per_second=200",
+        "--console_audience=longshore-console", "--admin_host=::", "--admin_port=8600", "--log_level=info"]
     assert ("Service", "longshore-nodes") in objects
     assert ("PodDisruptionBudget", "longshore-controller") in objects
+
+
+def test_without_its_service_the_console_is_only_on_the_loopback_address(rendered):
+    objects = rendered("roles")
+    [container] = objects["Deployment", "longshore-controller"]["spec"]["template"]["spec"]["containers"]
+    assert not [flag for flag in container["args"] if flag.startswith(("--console_host", "--console_service_address"))]
+    assert [port["name"] for port in container["ports"]] == ["admin", "nodes"]
+    assert ("Service", "longshore-console") not in objects
+    assert "8630" not in json.dumps(objects["NetworkPolicy", "longshore-controller"])
+
+
+def test_the_service_of_the_console_has_tls_and_lists_its_subjects(rendered):
+    objects = rendered("console")
+    [container] = objects["Deployment", "longshore-controller"]["spec"]["template"]["spec"]["containers"]
+    assert [flag for flag in container["args"] if flag.startswith("--console")] == [
+        "--console_readers=system:serviceaccount:ops:ben,system:serviceaccount:ops:carl", "--console_admins=system:serviceaccount:ops:anna",
+        "--console_audience=console", "--console_service_address=[::]:8630",
+        "--console_allowed_hosts=longshore-console.ops.svc,console.example.com"]
+    assert objects["Service", "longshore-console"]["spec"]["ports"][0]["targetPort"] == "console"
+    assert {"ports": [{"port": "console", "protocol": "TCP"}], "from": [{"podSelector": {"matchLabels": {"app": "ingress"}}}]} in \
+        objects["NetworkPolicy", "longshore-controller"]["spec"]["ingress"]
 
 
 def test_in_cluster_mode_the_controller_watches_all_namespaces(rendered):

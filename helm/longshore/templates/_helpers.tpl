@@ -8,6 +8,8 @@
 
 {{- define "longshore.nodesService" -}}{{ .Release.Name }}-nodes{{- end -}}
 
+{{- define "longshore.consoleService" -}}{{ .Release.Name }}-console{{- end -}}
+
 {{- define "longshore.selector" -}}
 app.kubernetes.io/name: longshore-controller
 app.kubernetes.io/instance: {{ .Release.Name }}
