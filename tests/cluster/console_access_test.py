@@ -41,7 +41,7 @@ class Console:
     """A controller with a console on both listeners, under any free ports."""
 
     def __init__(self, cluster, folder, **flags):
-        self.controller = Controller(cluster, folder, console_port=0, console_service_address="127.0.0.1:0", **{**SUBJECTS, **flags})
+        self.controller = Controller(cluster, folder, console_service_address="127.0.0.1:0", **{**SUBJECTS, **flags})
         ports = wait_for("the ports of the console", self.ports, WAIT_MAX_S, [self.controller.program])
         self.local = f"http://127.0.0.1:{ports['console']}"
         self.service = f"https://localhost:{ports['consoleService']}"

@@ -46,7 +46,7 @@ class Controller:
         nodes = Port("127.0.0.1")
         flags = {"kubeconfig": cluster.kubeconfig, "namespace": "default", "node_image": "longshore/node:test",
                  "node_address": f"127.0.0.1:{nodes.number}", "advertised_address": f"dns:///localhost:{nodes.number}",
-                 "ca_cert_file": authority.certificate, "ca_key_file": authority.key, "admin_port": 0,
+                 "ca_cert_file": authority.certificate, "ca_key_file": authority.key, "admin_port": 0, "console_port": 0,
                  "port_file": folder / "port", **LEASE, **flags}
         self.program = Program(folder, "controller", [
             BIN / "longshore-controller", "--kubernetes", *(f"--{name}={value}" for name, value in flags.items())])

@@ -176,7 +176,7 @@ class Scene:
             BIN / "longshore-controller", "--kubernetes", f"--kubeconfig={self.plane.kubeconfig}", "--namespace=default",
             "--node_image=longshore/node:test", "--node_address=127.0.0.1:0", "--advertised_address=dns:///localhost:1",
             f"--ca_cert_file={self.plane.authority.certificate}", f"--ca_key_file={self.plane.authority.key}",
-            "--lease_duration=3s", "--lease_renew_deadline=2s", "--lease_retry_period=500ms", "--admin_port=0",
+            "--lease_duration=3s", "--lease_renew_deadline=2s", "--lease_retry_period=500ms", "--admin_port=0", "--console_port=0",
             f"--port_file={port_file}"])
         self.controllers[name] = program
         self.cleanup.callback(program.end)
