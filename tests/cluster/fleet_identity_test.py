@@ -116,7 +116,8 @@ class Fleet:
         self.controller = Program(self.folder, "controller", [
             self.programs / "longshore-controller", "--kubernetes", f"--kubeconfig={self.cluster.kubeconfig}", "--namespace=default",
             f"--node_address=127.0.0.1:{self.port.number}", f"--advertised_address={self.controller_address}",
-            "--admin_port=0", "--console_port=0", f"--port_file={self.folder}/controller.json", "--node_image=longshore/node:1",
+            "--admin_port=0", f"--port_file={self.folder}/controller.json", "--node_image=longshore/node:1",
+            *(["--console_port=0"] if self.programs == BIN else []),  # The previous release has no console.
             "--lease_duration=3s", "--lease_renew_deadline=2s", "--lease_retry_period=200ms",
             f"--ca_cert_file={self.mounted['crt']}", f"--ca_key_file={self.mounted['key']}"])
 

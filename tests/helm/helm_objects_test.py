@@ -82,6 +82,12 @@ def test_the_service_of_the_console_has_tls_and_lists_its_subjects(rendered):
         objects["NetworkPolicy", "longshore-controller"]["spec"]["ingress"]
 
 
+def test_the_controller_may_patch_statuses_only_if_a_subject_may_give_commands_in_the_console(rendered):
+    patch = {"apiGroups": ["longshore.dev"], "resources": ["models/status"], "verbs": ["patch"]}
+    assert patch not in rendered("roles")["Role", "longshore-controller.ops"]["rules"]
+    assert rendered("console")["Role", "longshore-controller.ops"]["rules"].count(patch) == 1
+
+
 def test_in_cluster_mode_the_controller_watches_all_namespaces(rendered):
     objects = rendered("cluster")
     [container] = objects["Deployment", "longshore-controller"]["spec"]["template"]["spec"]["containers"]

@@ -22,9 +22,7 @@ LEASES = {"coordination.k8s.io/leases": {"create"}}
 # Rights that Kubernetes gives to every account.
 RIGHTS_OF_ALL = {"authorization.k8s.io/selfsubjectaccessreviews": {"create"}, "authorization.k8s.io/selfsubjectrulesreviews": {"create"},
                  "authentication.k8s.io/selfsubjectreviews": {"create"}}
-MODES = {"roles": {"watchNamespaces": ["vision"]}, "cluster": {"clusterWide": True},
-         "roles, with commands in the console": {"watchNamespaces": ["vision"], "console": {"subjects": [
-             {"subject": "system:serviceaccount:ops:anna", "scope": "admin"}, {"subject": "system:serviceaccount:ops:ben", "scope": "read"}]}}}
+MODES = {"roles": {"watchNamespaces": ["vision"]}, "cluster": {"clusterWide": True}}
 
 
 @pytest.fixture(scope="module", params=MODES)
@@ -67,10 +65,9 @@ def rights_of_account(api, resources, namespace, account=ACCOUNT):
 
 
 def test_the_account_has_exactly_the_rights_of_the_table(api, resources, mode):
-    rights = RIGHTS | ({"longshore.dev/models/status": {"update", "patch"}} if "console" in mode else {})
-    assert rights_of_account(api, resources, "ops") == RIGHTS_OF_ALL | rights | LEASES
-    assert rights_of_account(api, resources, "vision") == RIGHTS_OF_ALL | rights
-    assert rights_of_account(api, resources, "other") == RIGHTS_OF_ALL | (rights if mode == "cluster" else {})
+    assert rights_of_account(api, resources, "ops") == RIGHTS_OF_ALL | RIGHTS | LEASES
+    assert rights_of_account(api, resources, "vision") == RIGHTS_OF_ALL | RIGHTS
+    assert rights_of_account(api, resources, "other") == RIGHTS_OF_ALL | (RIGHTS if mode == "cluster" else {})
 
 
 def test_the_account_may_use_only_its_own_lease(api, mode):
