@@ -6,12 +6,16 @@
 #include <mutex>
 
 #include "common/base/text.h"
+#include "common/os/log_file.h"
 
 namespace longshore {
 namespace {
 
-// Writes to standard error, within the limits of log.h.
+// Writes to standard error or to the file, within the limits of log.h.
 class LimitedSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit LimitedSink(std::unique_ptr<LogFile> file) : file_(std::move(file)) {}
+
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     const auto second = std::chrono::floor<std::chrono::seconds>(message.time);
@@ -31,11 +35,36 @@ class LimitedSink final : public spdlog::sinks::base_sink<std::mutex> {
     const std::string text =
         fmt::format("{} lines were dropped: the limit is {} per second", dropped_, kLogLinesPerSecondMax);
     dropped_ = 0;
-    spdlog::details::log_msg report(now.time, {}, now.logger_name, spdlog::level::warn, text);
-    Write(report);
+    Write(WarningAt(now, text));
+  }
+
+  static spdlog::details::log_msg WarningAt(const spdlog::details::log_msg& now, const std::string& text) {
+    return {now.time, {}, now.logger_name, spdlog::level::warn, text};
   }
 
   void Write(const spdlog::details::log_msg& message) {
+    const std::string line = LineOf(message);
+    if (file_ == nullptr) {
+      std::fwrite(line.data(), 1, line.size(), stderr);
+      return;
+    }
+    Status written = ReportLostLines(message);
+    if (written) written = file_->Write(line);
+    if (written) return;
+    ++lost_;
+    why_lost_ = written.error().message;
+  }
+
+  Status ReportLostLines(const spdlog::details::log_msg& now) {
+    if (lost_ == 0) return {};
+    const std::string text = fmt::format("{} lines are lost: {}", lost_, why_lost_);
+    // The first byte ends a line that was written in part.
+    RETURN_IF_ERROR(file_->Write("\n" + LineOf(WarningAt(now, text))));
+    lost_ = 0;
+    return {};
+  }
+
+  std::string LineOf(const spdlog::details::log_msg& message) {
     constexpr std::string_view kCut = "...\n";
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
@@ -43,12 +72,15 @@ class LimitedSink final : public spdlog::sinks::base_sink<std::mutex> {
       line.resize(Utf8Prefix({line.data(), line.size()}, kLogLineBytesMax - kCut.size()).size());
       line.append(kCut.data(), kCut.data() + kCut.size());
     }
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    return {line.data(), line.size()};
   }
 
+  const std::unique_ptr<LogFile> file_;  // nullptr: standard error.
   std::chrono::sys_seconds second_{};
   int lines_ = 0;  // The number of lines in the current second.
   int64_t dropped_ = 0;
+  int64_t lost_ = 0;  // The number of lines that could not be written since the last one that could.
+  std::string why_lost_;
 };
 
 Result<spdlog::level::level_enum> ParseLevel(const std::string& level) {
@@ -59,10 +91,12 @@ Result<spdlog::level::level_enum> ParseLevel(const std::string& level) {
 
 }  // namespace
 
-Status InitLog(const std::string& program, const std::string& level) {
+Status InitLog(const std::string& program, const std::string& level) { return InitLogInFile(program, level, nullptr); }
+
+Status InitLogInFile(const std::string& program, const std::string& level, std::unique_ptr<LogFile> file) {
   ASSIGN_OR_RETURN(const auto parsed, ParseLevel(level));
-  auto logger = std::make_shared<spdlog::logger>(program, std::make_shared<LimitedSink>());
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %L %n: %v");
+  auto logger = std::make_shared<spdlog::logger>(program, std::make_shared<LimitedSink>(std::move(file)));
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %L %n: %v", spdlog::pattern_time_type::utc);
   logger->set_level(parsed);
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));

@@ -108,7 +108,7 @@ Status HostController::Start() {
   nodes_options.raise_epoch = [epoch_file](int64_t above) { return NextEpoch(epoch_file, above); };
   ASSIGN_OR_RETURN(nodes_options.epoch, NextEpoch(epoch_file, epoch_of_statuses));
   const int64_t first_epoch = nodes_options.epoch;
-  RETURN_IF_ERROR(manifests_lock_->Describe(first_epoch));
+  RETURN_IF_ERROR(manifests_lock_->Describe(first_epoch, options_.state_dir));
   const auto node_changed = [this](const std::string& fleet, const std::string&) {
     queue_.Add(api::FleetKey(fleet), kReportBatchWindow);
   };
@@ -146,7 +146,7 @@ Status HostController::StartListeners(int64_t epoch) {
   StartConsole();
   Json ports{{"admin", admin_->port()}};
   if (console_ != nullptr) ports["console"] = console_->port();
-  RETURN_IF_ERROR(manifests_lock_->Describe(epoch, ConsoleUrl()));
+  RETURN_IF_ERROR(manifests_lock_->Describe(epoch, options_.state_dir, ConsoleUrl()));
   return WritePorts(options_.admin.port_file, ports);
 }
 

@@ -1,5 +1,7 @@
 #include "controller/cli/command_line.h"
 
+#include <limits>
+
 #include "controller/cli/help.h"
 
 namespace longshore::cli {
@@ -235,6 +237,20 @@ void AddProfile(CLI::App& app, Flags& flags) {
   profile->footer(kProfileFooter);
 }
 
+void AddLogs(CLI::App& app, Flags& flags) {
+  LogsOptions& options = flags.options.logs;
+  CLI::App* logs = app.add_subcommand("logs", "Print the log of a node, of all nodes of a fleet, or of the controller");
+  logs->callback([&] { flags.options.verb = Verb::kLogs; });
+  logs->add_option("node", options.of, "NODE, fleet/NAME or controller")->required();
+  logs->add_flag("-f,--follow", options.wanted.follow, "Go on with new lines until interrupted");
+  logs->add_flag("-p,--previous", options.wanted.previous, "The log of the process before the last restart");
+  logs->add_option("--tail", flags.tail,
+                   "Number of the last lines; -1 for all; default: all, and 10 of each node of a fleet")
+      ->check(CLI::Range(int64_t{-1}, std::numeric_limits<int64_t>::max()));
+  logs->add_option("--since", flags.since, "Only lines that are not older, for example 90s, 5m or 2h");
+  logs->footer(kLogsFooter);
+}
+
 CLI::App* AddImport(CLI::App& imports, const char* name, const char* about, Verb verb, Flags& flags) {
   CLI::App* import = imports.add_subcommand(name, about)->callback([&flags, verb] { flags.options.verb = verb; });
   import->add_option("files", flags.options.files, "Files to convert; - for standard input")->required();
@@ -305,6 +321,7 @@ void AddCommandLine(CLI::App& app, Flags& flags) {
   AddCheckVersion(app, flags);
   AddConsole(app, flags);
   AddProfile(app, flags);
+  AddLogs(app, flags);
   AddInstallation(app, flags);
   AddCompletion(app, flags);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct Flags {
   std::string selector;
   std::string output = "text";
   std::string timeout;  // "": the default of the verb.
+  std::optional<int64_t> tail;
+  std::string since;  // "": not set.
 };
 
 // Adds all commands and flags to the parser. Parsing then fills in `flags`, which must outlive the parser.

@@ -9,6 +9,7 @@
 
 #include "controller/cli/command_line.h"
 #include "controller/cli/completion_scripts.h"
+#include "controller/cli/logs/logs.h"
 #include "controller/store/document.h"
 
 namespace longshore::cli {
@@ -92,6 +93,14 @@ void AddNames(const Context& context, const std::string& kind, const std::string
     const std::string name = prefix + object.metadata.name;
     if (std::ranges::find(context.arguments, name) == context.arguments.end()) candidates.about[name] = "";
   }
+}
+
+void AddLogs(const Context& context, const PlaceOpener& open, Candidates& candidates) {
+  const Result<Place> place = open(context.options);
+  if (!place) return;
+  const std::string& wanted = context.options.namespace_.empty() ? place->namespace_ : context.options.namespace_;
+  for (const std::string& known : logs::Known(*place->store, wanted).value_or(std::vector<std::string>()))
+    candidates.about[known] = "";
 }
 
 void AddNamespaces(Context context, const PlaceOpener& open, Candidates& candidates) {
@@ -178,6 +187,7 @@ void AddArguments(const Context& context, const std::string& last, const PlaceOp
   if (name == "model" || name == "golden") return AddOfCompanion(context, name, candidates);
   if (kOfFiles.contains(name)) candidates.files = true;
   if (name == "completion" && has_argument("shell")) candidates.about = {{"bash", ""}, {"fish", ""}, {"zsh", ""}};
+  if (has_argument("node")) AddLogs(context, open, candidates);
   if (has_argument("name")) AddNames(context, api::kModelKind, "", open, candidates);
 }
 

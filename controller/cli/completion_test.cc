@@ -64,6 +64,7 @@ TEST_F(Completion, CompletesKindsAndNamesOfLiveObjects) {
   EXPECT_EQ(There({"delete", "fleet/"}), "fleet/main\n:4\n");
   EXPECT_EQ(There({"get", "fleets", "-n", "vision", ""}), "gpu\n:4\n");
   EXPECT_EQ(There({"promote", "d"}), "digits\n:4\n");
+  EXPECT_EQ(There({"logs", "-f", ""}), "controller\nfleet/main\n:4\n");
   EXPECT_EQ(There({"promote", "digits", ""}), ":4\n");
   EXPECT_EQ(There({"status", "-n", ""}), "default\nvision\n:4\n");
 }

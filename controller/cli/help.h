@@ -20,6 +20,7 @@ inline constexpr const char* kAbout = R"(Show models and fleets, change them, an
   longshore check-version DIR --model digits   whether this version would pass its rehearsal, offline
   longshore golden from-csv FILE        make a golden set; golden from-log, from-model, show and check
   longshore profile localhost:8502      record how long each op takes on a live node, for Perfetto or Chrome
+  longshore logs default.main-0 -f       the log of a node, live; logs fleet/main, logs controller
   longshore promote digits              go to the next step of the rollout now
   longshore abort digits                end the rollout: send all traffic back to the stable version now
   longshore undo digits                 return to the version that served before the last rollout
@@ -222,6 +223,19 @@ contains names, shapes, sizes and times, but no values.
 Open the file at https://ui.perfetto.dev or in chrome://tracing; both read it in the browser and do not upload it.
 Exit codes: 0 the trace was written, 1 refused or failed (for example, another recording is in progress), 2 wrong
 usage, 3 the node does not know the model, 4 no run happened in time.)";
+
+inline constexpr const char* kLogsFooter =
+    R"(Prints the log of a node, that of each node of a fleet with the node's name in front of each line, or that of the
+controller. `longshore describe fleet NAME` lists the nodes. With --follow, the nodes are those that the fleet has now.
+On a cluster this needs the verb get on the resource pods/log.
+
+  longshore logs default.main-0                    all that the node keeps
+  longshore logs default.main-0 --previous         why did it restart? (the same as -p)
+  longshore logs fleet/main --since 5m
+  longshore logs fleet/main --follow --tail 20     -f is the same as --follow
+  longshore logs controller --tail 100
+
+Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 no such node or no log.)";
 
 inline constexpr const char* kImportTfServingFooter =
     R"(  longshore import tfserving models.config --fleet main > models.yaml

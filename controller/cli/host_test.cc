@@ -48,7 +48,7 @@ class Host : public testing::Test {
 
   void StartController(int64_t epoch) {
     lock_ = store::local::ControllerLock::Take(dir_).value();
-    ASSERT_TRUE(lock_->Describe(epoch));
+    ASSERT_TRUE(lock_->Describe(epoch, "/state"));
     ASSERT_TRUE(lock_->RecordActivity());
   }
   // Simulates a controller that has read the manifests and serves the version that they name.

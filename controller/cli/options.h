@@ -10,6 +10,7 @@
 #include "controller/cli/command/command_request.h"
 #include "controller/cli/input/selector.h"
 #include "controller/cli/input/targets.h"
+#include "controller/cli/logs/lines.h"
 
 namespace longshore::cli {
 
@@ -34,7 +35,8 @@ enum class Verb {
   kRollout,
   kLint,
   kDoctor,
-  kConsole
+  kConsole,
+  kLogs
 };
 enum class Output { kText, kWide, kName, kJson, kYaml, kJsonPath };
 
@@ -59,6 +61,12 @@ struct CheckVersionOptions {
   std::optional<double> relative_tolerance;
   int rows = 5;
   bool json = false;
+};
+
+// The options of kLogs.
+struct LogsOptions {
+  std::string of;  // A node, "fleet/NAME" or "controller".
+  logs::Wanted wanted;
 };
 
 struct Options {
@@ -88,6 +96,7 @@ struct Options {
   std::string monitoring_file;
   std::string secret;  // For kEnsureCa.
   ProfileOptions profile;
+  LogsOptions logs;
   CheckVersionOptions check_version;
   Output output = Output::kText;
   std::string json_path;    // The template of kJsonPath.

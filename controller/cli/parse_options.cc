@@ -22,6 +22,8 @@ constexpr auto kDoctorTimeout = std::chrono::seconds(5);
 constexpr auto kCommandTimeout = std::chrono::seconds(10);
 constexpr auto kStatusTimeout = std::chrono::minutes(10);
 constexpr auto kValidateTimeout = std::chrono::minutes(10);
+// kubectl prints so many lines of each pod if a selector names the pods.
+constexpr int64_t kFleetTail = 10;
 constexpr std::string_view kJsonPathPrefix = "jsonpath=";
 constexpr std::array kOutputs = {std::pair{"text", Output::kText}, std::pair{"wide", Output::kWide},
                                  std::pair{"name", Output::kName}, std::pair{"json", Output::kJson},
@@ -203,6 +205,23 @@ Status CheckHasRules(const Options& options) {
   return InvalidArgument("check-version needs rules: use --model NAME, -f FILE or --golden FILE");
 }
 
+Status ReadLogs(const Flags& flags, logs::Wanted& wanted) {
+  if (!flags.since.empty()) {
+    const auto since = api::ParseDuration(flags.since);
+    if (!since) return Prefixed(since.error(), "--since");
+    wanted.since = *since;
+  }
+  const bool is_fleet = flags.options.logs.of.find('/') != std::string::npos;
+  if (flags.tail) {
+    if (*flags.tail >= 0) wanted.tail = flags.tail;
+  } else if (is_fleet && flags.since.empty()) {
+    wanted.tail = kFleetTail;
+  }
+  if (wanted.follow && wanted.previous)
+    return InvalidArgument("the log of the process before the last restart does not grow: omit --follow");
+  return {};
+}
+
 Result<Options> Resolve(Flags flags, bool has_manifests_flag) {
   Options& options = flags.options;
   ASSIGN_OR_RETURN(options.targets, input::ParseTargets(flags.words));
@@ -223,6 +242,7 @@ Result<Options> Resolve(Flags flags, bool has_manifests_flag) {
   RETURN_IF_ERROR(CheckHasRules(options));
   RETURN_IF_ERROR(ReadPlace(has_manifests_flag, options));
   RETURN_IF_ERROR(ReadOutput(flags.output, options));
+  RETURN_IF_ERROR(ReadLogs(flags, options.logs.wanted));
   ASSIGN_OR_RETURN(options.timeout, TimeoutOf(flags));
   return options;
 }

@@ -23,6 +23,7 @@
 #include "controller/cli/import_files.h"
 #include "controller/cli/input/files.h"
 #include "controller/cli/input/lint.h"
+#include "controller/cli/logs/logs.h"
 #include "controller/cli/parse_options.h"
 #include "controller/cli/profile.h"
 #include "controller/cli/set_version.h"
@@ -177,6 +178,9 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kEvents: return OkAfter(Events(options, place, clock, out));
     case Verb::kConsole: return OkAfter(ShowConsole(options, place, out));
     case Verb::kCommand: return OkAfter(Command(options, store, clock, out));
+    case Verb::kLogs:
+      return OkAfter(logs::PrintLogs({store, place.manifests, place.cluster},
+                                     {options.logs.of, options.namespace_, options.logs.wanted}, clock, out));
     case Verb::kImportTfServing:
     case Verb::kImportKserve:
     case Verb::kProfile:

@@ -130,17 +130,24 @@ Result<std::string> Api::Send(const Call& call) {
 
 Status Api::Watch(const std::string& target, const std::function<Status(std::string_view line)>& on_line,
                   std::optional<Refusal>* refusal) {
+  LineSplitter lines(kLineBytesMax);
+  const auto on_piece = [&](std::string_view piece) { return lines.Feed(piece, on_line); };
+  RETURN_IF_ERROR(Stream(target, "watch", on_piece, refusal));
+  return lines.End();
+}
+
+Status Api::Stream(const std::string& target, const std::string& verb,
+                   const std::function<Status(std::string_view piece)>& on_piece, std::optional<Refusal>* refusal) {
   const Call call{.target = target};
-  const std::string what = "watch " + target.substr(0, target.find('?'));
+  const std::string what = verb + " " + target.substr(0, target.find('?'));
   for (const bool was_rejected : {false, true}) {
     RETURN_IF_ERROR(WaitForRateLimit());
     ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, was_rejected));
-    LineSplitter lines(kLineBytesMax);
-    const auto response =
-        watches_->Stream(request, {.on_head = [](const http_client::Response& head) { return head.status == 200; },
-                                   .on_piece = [&](std::string_view piece) { return lines.Feed(piece, on_line); }});
+    const auto response = watches_->Stream(
+        request,
+        {.on_head = [](const http_client::Response& head) { return head.status == 200; }, .on_piece = on_piece});
     if (!response) return Prefixed(response.error(), what);
-    if (response->status == 200) return lines.End();
+    if (response->status == 200) return {};
     if (response->status == kUnauthorized && !was_rejected) continue;
     *refusal = RefusalOf(*response);
     NoteRefusal(**refusal);

@@ -67,6 +67,10 @@ class Api {
   Status Watch(const std::string& target, const std::function<Status(std::string_view line)>& on_line,
                std::optional<Refusal>* refusal);
 
+  // The same for an answer that is not made of lines. `verb` is for messages: "watch", "read".
+  Status Stream(const std::string& target, const std::string& verb,
+                const std::function<Status(std::string_view piece)>& on_piece, std::optional<Refusal>* refusal);
+
   // Ends all current and later requests with Cancelled.
   void Cancel();
 

@@ -2,6 +2,7 @@
 #include <absl/synchronization/mutex.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 
 #include "common/os/allocator.h"
 #include "common/os/log.h"
+#include "common/os/log_file.h"
 #include "serving-node/app/flags/flags.h"
 #include "serving-node/app/node.h"
 #include "serving-node/engine/cpu/cpu.h"
@@ -34,11 +36,21 @@ sigset_t BlockSignals() {
   return signals;
 }
 
+// The output of a crash goes to the same file as the log.
+Status StartLog(const flags::ObserveFlags& flags) {
+  if (flags.log_file.path.empty()) return InitLog("longshore-node", flags.log_level);
+  LogFile::Options options = flags.log_file;
+  options.descriptors = {STDOUT_FILENO, STDERR_FILENO};
+  auto file = LogFile::Open(options);
+  if (!file) return Prefixed(file.error(), "--log_file");
+  return InitLogInFile("longshore-node", flags.log_level, std::move(*file));
+}
+
 Status Serve(const flags::Flags& flags, const std::vector<std::string>& notes) {
   // Debian's Abseil checks for deadlocks at every lock that gRPC takes, which costs about 5 % of a short request.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const sigset_t signals = BlockSignals();
-  RETURN_IF_ERROR(InitLog("longshore-node", flags.observe.log_level));
+  RETURN_IF_ERROR(StartLog(flags.observe));
   if (flags.limits.gpu_memory_fraction > 0)
     spdlog::warn("--per_process_gpu_memory_fraction has no effect: the engine runs on the CPU");
   for (const std::string& note : notes) spdlog::warn("{}", ForLog(note));

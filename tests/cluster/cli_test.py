@@ -218,6 +218,25 @@ def test_delete_counts_the_models_of_all_namespaces_that_a_fleet_serves(cluster)
     longshore(cluster, "delete", "model", "afar", "-n", "vision")
 
 
+def test_logs_names_the_right_that_is_missing_and_the_nearest_node(cluster, ready_model):
+    node = {"name": "cpu-abcde", "pid": 0, "state": "Ready", "adminAddress": ""}
+    cluster.kubectl("patch", "servingfleets.longshore.dev", "cpu", "--subresource=status", "--type=merge", "-p",
+                    json.dumps({"status": {"nodes": [node]}}))
+    assert "did you mean cpu-abcde?" in longshore(cluster, "logs", "cpu-abcd", code=3)
+    assert 'pods "cpu-abcde" not found' in longshore(cluster, "logs", "cpu-abcde", code=3)
+    renew(cluster, holder="controller-0_0123456789abcdef")
+    assert 'pods "controller-0" not found' in longshore(cluster, "logs", "controller", code=3)
+    for verb in (("clusterrole", "no-logs", "--verb=get,list,watch", "--resource=models.longshore.dev,servingfleets.longshore.dev"),
+                 ("clusterrolebinding", "no-logs", "--clusterrole=no-logs", "--user=reader")):
+        cluster.kubectl("create", *verb)
+    try:
+        environment = {**cluster.environment(), "KUBECONFIG": str(cluster.user("reader"))}
+        refused = longshore(cluster, "logs", "fleet/cpu", code=1, environment=environment)
+    finally:
+        cluster.kubectl("delete", "clusterrolebinding,clusterrole", "no-logs")
+    assert "you may not read the log of pod cpu-abcde: this needs the verb get on the resource pods/log in namespace default" in refused
+
+
 def test_set_version_changes_and_owns_only_the_version(cluster):
     cluster.kubectl("apply", "--server-side", "--field-manager=flux", "-f", "-",
                     input=model_named("owned").replace("version: 1}", "version: 1, batching: {mode: Auto}}"))

@@ -17,6 +17,7 @@ from cluster import Cluster, cgroups_of
 from image_archive import write_image
 from program import Failure, find_binaries, wait_for
 
+BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", HERE.parents[1] / "build/dev/bin")).resolve()
 IMAGE = "longshore.test/hello:1"
 # As restricted as Longshore's pods: a non-root user, a read-only root, limits, and a token for one audience.
 HELLO = """apiVersion: v1
@@ -43,6 +44,24 @@ metadata: {name: hello}
 spec:
   selector: {app: hello}
   ports: [{port: 80, targetPort: 8080}]
+"""
+# A pod like that of a node. It writes lines when it starts, and its probe fails, so it is restarted again and again.
+NODE = """apiVersion: longshore.dev/v1alpha1
+kind: ServingFleet
+metadata: {name: cpu}
+spec: {replicas: {min: 1}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: cpu-abcde}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: node
+    image: longshore.test/hello:1
+    imagePullPolicy: Never
+    env: [{name: GODEBUG, value: inittrace=1}]
+    livenessProbe: {tcpSocket: {port: 9}, initialDelaySeconds: 5, periodSeconds: 1, failureThreshold: 1}
 """
 FETCH = """import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=2).read().decode())"""
 
@@ -93,6 +112,22 @@ class ClusterTest(unittest.TestCase):
                 wait_for(f"an answer from {name}", lambda name=name: self.fetch(f"http://{name}") == "hello from hello", 20)
         self.assertIn("audience", self.cluster.kubectl("get", "pod", "hello", "-o", "yaml"))
         self.assertEqual(self.cluster.kubectl("logs", "hello"), "")
+
+    def test_longshore_prints_follows_and_finds_again_the_log_of_a_node(self):
+        self.cluster.kubectl("apply", "--server-side", "-f", str(HERE.parents[1] / "crds"))
+        self.cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/servingfleets.longshore.dev")
+        self.cluster.kubectl("apply", "-f", "-", input=NODE)
+        self.cluster.kubectl("patch", "servingfleet", "cpu", "--subresource=status", "--type=merge", "-p", json.dumps(
+            {"status": {"nodes": [{"name": "cpu-abcde", "pid": 0, "state": "Ready", "adminAddress": ""}]}}))
+        wait_for("the log of the node", lambda: "init runtime" in self.longshore("logs", "cpu-abcde"), 60)
+        self.assertEqual(len(self.longshore("logs", "cpu-abcde", "--tail=1").splitlines()), 1)
+        self.assertRegex(self.longshore("logs", "fleet/cpu", "--tail=-1"), r"(?m)^\[cpu-abcde\] init runtime")
+        self.assertIn("init runtime", self.longshore("logs", "cpu-abcde", "--follow"))  # The probe ends the container.
+        wait_for("the log before the restart", lambda: "init runtime" in self.longshore("logs", "cpu-abcde", "-p"), 60)
+
+    def longshore(self, *words):
+        return self.cluster.run_inside([BIN / "longshore", *words], capture_output=True, text=True, timeout=120,
+                                       check=False).stdout
 
     def fetch(self, url):
         return self.cluster.run_inside([sys.executable, "-c", FETCH, url], capture_output=True, text=True, timeout=10,

@@ -4,6 +4,7 @@
 
 #include "common/base/doubled_wait.h"
 #include "common/os/log.h"
+#include "common/os/log_file.h"
 
 namespace longshore::fleet::processes {
 namespace {
@@ -38,7 +39,8 @@ process::SpawnOptions CommandOf(const ProcessOptions& options, const Spec& spec,
                   "--peers=unix:" + NodePaths(options.state_dir, "*").peer_socket.string(),
                   "--admin_port=0",
                   "--port_file=" + paths.ports.string(),
-                  "--log_level=" + options.node_log_level};
+                  "--log_level=" + options.node_log_level,
+                  "--log_file=" + paths.log.string()};
   for (const std::string& flag : options.node_flags) command.argv.push_back("--" + ExpandNodeName(node.node, flag));
   command.env = options.node_environment;
   command.descriptors = {{3, sockets.grpc.get()}, {4, sockets.rest.get()}};
@@ -115,6 +117,7 @@ Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& socke
   // Writes the record, without a pid, before it starts the process. A process without a recorded pid is found by its
   // argument.
   RETURN_IF_ERROR(WriteRecord(paths, {node.fleet, name, 0, 0, false}));
+  if (const Status kept = KeepLogOfLastRun(LogPaths(paths.log)); !kept) spdlog::error("{}", kept.error().message);
   ASSIGN_OR_RETURN(process::Process started, process::Spawn(CommandOf(options, spec, sockets, node.info)));
   node.info.pid = started.pid();
   node.info.state = NodeState::kRunning;

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -17,7 +18,7 @@
 namespace longshore::store::local {
 namespace {
 
-constexpr size_t kTextBytesMax = 4096;
+constexpr size_t kTextBytesMax = 16 << 10;  // More than the longest path.
 
 Path LockPath(const Path& dir) { return dir / ".longshore" / "controller.lock"; }
 
@@ -30,16 +31,18 @@ struct flock WholeFile(int type) {
   return lock;
 }
 
-// Reads the pid and the epoch from the text of the file. While a controller starts, the text contains neither. The
-// epoch is then the maximum, because the running controller has not written any status yet.
+// Reads the text of the file. While a controller starts, the text has no pid and no epoch. The epoch is then the
+// maximum, because the running controller has not written any status yet. The state directory is also known if no
+// controller is running: its nodes may still serve.
 void ReadDescription(const Path& path, ControllerLockState& seen) {
-  seen.epoch = std::numeric_limits<int64_t>::max();
+  if (seen.is_running) seen.epoch = std::numeric_limits<int64_t>::max();
   const auto text = ReadFile(path, kTextBytesMax);
   const Result<Json> json = text ? ParseJson(*text) : tl::make_unexpected(text.error());
   if (!json || !json->is_object()) return;
+  seen.state_dir = TextAt(*json, {"state_dir"});
   const Json pid = json->value("pid", Json());
   const Json epoch = json->value("epoch", Json());
-  if (!pid.is_number_integer() || !epoch.is_number_integer()) return;
+  if (!seen.is_running || !pid.is_number_integer() || !epoch.is_number_integer()) return;
   seen.pid = pid.get<pid_t>();
   seen.epoch = epoch.get<int64_t>();
   seen.console = TextAt(*json, {"console"});
@@ -62,8 +65,10 @@ Result<ControllerLock> ControllerLock::Take(const Path& dir) {
   return taken;
 }
 
-Status ControllerLock::Describe(int64_t epoch, const std::string& console) {
-  return Write(Json{{"pid", getpid()}, {"epoch", epoch}, {"console", console}}.dump() + "\n");
+Status ControllerLock::Describe(int64_t epoch, const Path& state_dir, const std::string& console) {
+  const std::string absolute = std::filesystem::absolute(state_dir).lexically_normal();
+  return Write(
+      DumpJson({{"pid", getpid()}, {"epoch", epoch}, {"state_dir", absolute}, {"console", console}}) + "\n");
 }
 
 // Replaces the text of the file and keeps its modification time. A new file gets the modification time 0 (1970),
@@ -98,7 +103,7 @@ Result<ControllerLockState> ReadControllerLock(const Path& dir) {
   ControllerLockState seen{.is_running = lock.l_type != F_UNLCK};
   const auto since_1970 = std::chrono::seconds(info.st_mtim.tv_sec) + std::chrono::nanoseconds(info.st_mtim.tv_nsec);
   if (info.st_size > 0) seen.last_active_at = TimePoint(std::chrono::floor<Duration>(since_1970));
-  if (seen.is_running) ReadDescription(path, seen);
+  ReadDescription(path, seen);
   return seen;
 }
 

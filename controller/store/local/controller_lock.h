@@ -2,7 +2,7 @@
 // <dir>/.longshore/controller.lock.
 //
 // The controller holds a lock on the file while it lives; the kernel releases the lock however the process ends. The
-// file's text is {"pid", "epoch", "console"}, and its modification time is the last time at which the reconcile loop
+// file's text is {"pid", "epoch", "state_dir", "console"}, and its modification time is the last time at which the reconcile loop
 // was active. Readers test the lock without taking it, so they never prevent a controller from starting.
 #pragma once
 
@@ -25,10 +25,10 @@ class ControllerLock {
   // Returns FailedPrecondition if another controller holds the lock of this directory.
   static Result<ControllerLock> Take(const Path& dir);
 
-  // Writes the pid of this process, the lowest epoch of the statuses that it will write, and the URL of its web
-  // console,
-  // "" without one. Keeps the time of the last activity, which an earlier controller recorded.
-  Status Describe(int64_t epoch, const std::string& console = "");
+  // Writes the pid of this process, the lowest epoch of the statuses that it will write, the directory with the logs of
+  // its nodes, and the URL of its web console, "" without one. Keeps the time of the last activity, which an earlier
+  // controller recorded.
+  Status Describe(int64_t epoch, const Path& state_dir, const std::string& console = "");
 
   // Sets the time of the last activity to now.
   Status RecordActivity();
@@ -45,6 +45,7 @@ struct ControllerLockState {
   pid_t pid = 0;               // 0: not known.
   int64_t epoch = 0;           // Statuses with a lower epoch are older than the running controller.
   std::string console{};       // The URL of its web console; "" without one.
+  Path state_dir{};            // That of the newest controller; "": not known.
   TimePoint last_active_at{};  // The last time at which a controller was active; TimePoint{}: never.
 };
 

@@ -31,19 +31,21 @@ TEST_F(ControllerLockTest, ShowsTheControllerWhileItHoldsTheLock) {
   std::optional<ControllerLock> lock(ControllerLock::Take(dir_).value());
   EXPECT_TRUE(Seen().is_running);
   EXPECT_GT(Seen().epoch, int64_t{1} << 60) << "the controller has not described itself, so no status is its own";
-  ASSERT_TRUE(lock->Describe(7));
+  ASSERT_TRUE(lock->Describe(7, "/state"));
   EXPECT_EQ(Seen().epoch, 7);
   EXPECT_EQ(Seen().pid, getpid());
+  EXPECT_EQ(Seen().state_dir, "/state");
   EXPECT_EQ(Seen().console, "");
-  ASSERT_TRUE(lock->Describe(7, "http://127.0.0.1:8620"));
+  ASSERT_TRUE(lock->Describe(7, "/state", "http://127.0.0.1:8620"));
   EXPECT_EQ(Seen().console, "http://127.0.0.1:8620");
   lock.reset();
   EXPECT_FALSE(Seen().is_running);
+  EXPECT_EQ(Seen().state_dir, "/state") << "nodes of a controller that has ended may still serve";
 }
 
 TEST_F(ControllerLockTest, KeepsTheTimeOfTheLastActivityWhenTheNextControllerStarts) {
   std::optional<ControllerLock> lock(ControllerLock::Take(dir_).value());
-  ASSERT_TRUE(lock->Describe(1));
+  ASSERT_TRUE(lock->Describe(1, "/state"));
   EXPECT_EQ(Seen().last_active_at, TimePoint{}) << "it has not been active yet";
   const TimePoint before = SystemClock().Now() - std::chrono::seconds(1);  // File times are coarser than this clock.
   ASSERT_TRUE(lock->RecordActivity());
@@ -52,7 +54,7 @@ TEST_F(ControllerLockTest, KeepsTheTimeOfTheLastActivityWhenTheNextControllerSta
   lock.reset();
   EXPECT_EQ(Seen().last_active_at, at);
   lock = ControllerLock::Take(dir_).value();
-  ASSERT_TRUE(lock->Describe(2));
+  ASSERT_TRUE(lock->Describe(2, "/state"));
   EXPECT_EQ(Seen().last_active_at, at);
 }
 

@@ -10,6 +10,13 @@ void ObserveFlags::AddTo(CLI::App& app) {
   const std::string group = "Observability";
   app.add_option("--log_level", log_level, "debug, info, warning or error; POST /debug/log_level changes it [info]")
       ->group(group);
+  app.add_option("--log_file", log_file.path,
+                 "write the log and all other output to this file instead of standard error; a full file becomes "
+                 "FILE.1 and replaces the one before")
+      ->group(group);
+  app.add_option("--log_file_bytes_max", log_file.bytes_max, "bytes of --log_file, and of FILE.1 [8388608]")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
   app.add_flag(
          "--enable_profiler{true}", enable_profiler,
          "ProfilerService on the gRPC port, by which clients such as TensorBoard record what the runs of the next "

@@ -5,6 +5,7 @@
 
 #include "common/base/error.h"
 #include "common/base/path.h"
+#include "common/os/log_file.h"
 #include "serving-node/observe/replay/capture.h"
 #include "serving-node/observe/requestlog/request_log.h"
 
@@ -16,6 +17,7 @@ namespace longshore::app::flags {
 
 struct ObserveFlags {
   std::string log_level = "info";
+  LogFile::Options log_file;  // An empty path: standard error.
   Path monitoring_config_file;
   std::string metrics_path;  // The path of metrics on the REST port, set from that file; "": no metrics there.
   // The request log of the one model that --model_name and --model_base_path name.

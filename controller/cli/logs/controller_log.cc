@@ -1,0 +1,66 @@
+#include "controller/cli/logs/controller_log.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "common/json/json.h"
+#include "controller/cli/logs/file_log.h"
+#include "controller/cli/logs/pod_log.h"
+#include "controller/kube/api.h"
+#include "controller/leader/presence.h"
+#include "controller/store/local/controller_lock.h"
+
+namespace longshore::cli::logs {
+namespace {
+
+constexpr const char* kControllerContainer = "controller";
+
+Result<leader::LeaseSeen> ReadLease(const kube::Cluster& cluster, const std::string& namespace_,
+                                    const std::string& name) {
+  const SteadyClock timer;
+  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, timer));
+  ASSIGN_OR_RETURN(
+      const std::string answer,
+      api->Send({.target = fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}", namespace_, name)}));
+  ASSIGN_OR_RETURN(const Json json, ParseJson(answer));
+  return leader::LeaseSeenFrom(json);
+}
+
+}  // namespace
+
+Status PrintHostController(const Path& manifests, const Wanted& wanted, TimePoint now, Printer& printer) {
+  if (wanted.previous)
+    return FailedPrecondition("the controller of a host keeps no previous log: look where its standard error goes");
+  ASSIGN_OR_RETURN(const store::local::ControllerLockState controller, store::local::ReadControllerLock(manifests));
+  if (!controller.is_running || controller.pid == 0)
+    return FailedPrecondition("no controller is running: look for its log where its standard error went");
+  std::error_code error;
+  const Path output = std::filesystem::read_symlink(fmt::format("/proc/{}/fd/2", controller.pid), error);
+  if (error) {
+    return PermissionDenied("cannot find the log of the controller, process {}: {}; run the command as its user",
+                            controller.pid, error.message());
+  }
+  if (std::filesystem::is_regular_file(output, error)) return PrintFileLog(output, wanted, now, printer);
+  return FailedPrecondition(
+      "the controller, process {}, does not write its log to a file, but to {}; if systemd runs it, use journalctl "
+      "_PID={}",
+      controller.pid, output.string(), controller.pid);
+}
+
+Status PrintClusterController(const kube::Cluster& cluster, const std::vector<api::ServingFleet>& fleets,
+                              const Wanted& wanted, Printer& printer) {
+  const auto found = std::ranges::find_if(
+      fleets, [](const api::ServingFleet& fleet) { return !fleet.status.controller_lease.empty(); });
+  if (found == fleets.end())
+    return FailedPrecondition("no fleet of this namespace names the Lease of its controller: use kubectl logs");
+  const std::string& lease = found->status.controller_lease;
+  const size_t slash = lease.find('/');
+  const std::string namespace_ = lease.substr(0, slash);
+  ASSIGN_OR_RETURN(const leader::LeaseSeen seen, ReadLease(cluster, namespace_, lease.substr(slash + 1)));
+  if (seen.holder.empty()) return FailedPrecondition("no controller holds the Lease {}", lease);
+  // A controller's identity is the name of its pod, an underscore and a random number.
+  const std::string pod = seen.holder.substr(0, seen.holder.rfind('_'));
+  return PrintPodLog(cluster, {namespace_, pod, kControllerContainer}, wanted, printer);
+}
+
+}  // namespace longshore::cli::logs
