@@ -73,7 +73,7 @@ set(LONGSHORE_THREADED
   serving-node/golden_set serving-node/identity serving-node/models serving-node/rehearsal serving-node/routing serving-node/sources
   serving-node/engine serving-node/engine/cpu serving-node/engine/cpu/steps serving-node/engine/host serving-node/engine/kernels/base
   serving-node/observe/profiling serving-node/observe/replay serving-node/observe/requestlog serving-node/tracing serving-node/tracing/otlp
-  controller/api controller/app controller/cli controller/cli/doctor/observe controller/console controller/kube controller/leader controller/nodes
+  controller/api controller/app controller/cli controller/cli/doctor/observe controller/cli/logs controller/console controller/kube controller/leader controller/nodes
   controller/runtime controller/signals
   controller/fleet/pods controller/fleet/processes controller/store/kube controller/store/local
   tests/load)
