@@ -14,10 +14,11 @@ Result<std::unique_ptr<Admin>> Admin::Start(const AdminOptions& options, metrics
   http_options.address = options.address;
   // Two threads, so that a probe need not wait for /metrics, which takes a second with very many objects.
   http_options.threads = 2;
-  ASSIGN_OR_RETURN(admin->server_, http::Server::Start(http_options, [raw = admin.get()](http::Request request,
-                                                                                         http::Responder respond) {
-                     raw->Answer(request, respond);
-                   }));
+  auto server = http::Server::Start(http_options, [raw = admin.get()](http::Request request, http::Responder respond) {
+    raw->Answer(request, respond);
+  });
+  if (!server) return Prefixed(server.error(), "--admin_port");
+  admin->server_ = std::move(*server);
   return admin;
 }
 

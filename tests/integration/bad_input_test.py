@@ -9,7 +9,7 @@ import subprocess
 import unittest
 import urllib.error
 
-from harness import MODELS, Installation, read_images, wait_for
+from harness import BIN, MODELS, Installation, read_images, wait_for
 from local_test import Load, half_plus
 
 TWO = {"instances": [2.0]}
@@ -154,6 +154,26 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.it.predict("half", TWO), {"predictions": [3.0]})
         other.close()
         wait_for("the port to be taken", lambda: self.it.status("late", "ServingFleet").get("readyReplicas") == 1)
+
+    def test_a_port_of_longshore_itself_is_named_with_the_field_to_change(self):
+        self.serve()
+        fleet_port = int(self.it.fleet_status()["restAddress"].rsplit(":", 1)[1])
+        taken = {"fleet default/cpu": fleet_port,
+                 "node default.cpu-0 of fleet default/cpu": int(self.it.fleet_status()["nodes"][0]["adminAddress"].rsplit(":", 1)[1]),
+                 "the controller (--admin_port or --console_port)": int(self.it.console_url().rsplit(":", 1)[1])}
+        fleet = (self.it.manifests / "fleet.yaml").read_text()
+        for number, (holder, port) in enumerate(taken.items()):
+            for field in ("grpc", "rest"):
+                name = f"late{number}{field}"
+                self.it.write_manifest(f"{name}.yaml", fleet.replace("name: cpu", f"name: {name}").replace(f"{field}: 0", f"{field}: {port}"))
+                wait_for(f"a condition that names {holder}", lambda: self.it.condition("ServingFleet", name, "Listening").get("message"))
+                message = self.it.condition("ServingFleet", name, "Listening")["message"]
+                self.assertTrue(message.startswith(f"spec.ports.{field}: port {port} on 127.0.0.1 is in use by "), message)
+                self.assertIn(holder, message)
+        again = subprocess.run([BIN / "longshore-node", "--model_name=half", f"--model_base_path={self.it.dir}", "--host=127.0.0.1",
+                                f"--port={fleet_port}"], capture_output=True, text=True, timeout=40)
+        self.assertNotEqual(again.returncode, 0)
+        self.assertRegex(again.stderr, rf"--port={fleet_port}: port {fleet_port} on 127.0.0.1 is in use by \S+ .*\(process \d+\)")
 
     def test_a_full_disk_of_a_node_is_named_and_serving_continues(self):
         disk = self.it.state / "nodes/default.cpu-0"

@@ -17,6 +17,8 @@
 #include <cstring>
 #include <memory>
 
+#include "common/os/process/port_holder.h"
+
 namespace longshore::process {
 namespace {
 
@@ -72,7 +74,8 @@ Result<int> ListenTcp(const std::string& host, int port) {
   setsockopt(socket_fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   if (found->ai_family == AF_INET6) setsockopt(socket_fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
   if (bind(socket_fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(socket_fd.get(), kBacklog) != 0) {
-    if (errno == EADDRINUSE) return FailedPrecondition("port {} on {} is in use by another program", port, host);
+    if (errno == EADDRINUSE)
+      return FailedPrecondition("port {} on {} is in use by {}", port, host, HolderOf(port).text);
     return Unavailable("cannot listen on {}: {}", HostPort(host, port), std::strerror(errno));
   }
   return socket_fd.Release();

@@ -94,7 +94,7 @@ TEST_F(ProcessTest, NamesThePortThatIsInUse) {
   const int port = LocalPort(first.get()).value();
   const auto second = ListenTcp("127.0.0.1", port);
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().message, fmt::format("port {} on 127.0.0.1 is in use by another program", port));
+  EXPECT_EQ(second.error().message, fmt::format("port {} on 127.0.0.1 is in use by this process", port));
   EXPECT_EQ(ListenTcp("not an address", 0).error().code, Code::kInvalidArgument);
   EXPECT_EQ(Listen(fmt::format("127.0.0.1:{}", port)).error(), second.error());
   for (const char* address : {"", "nonsense", "127.0.0.1:http!", "127.0.0.1:", "127.0.0.1:99999", "unix:"}) {

@@ -2,13 +2,28 @@
 
 #include <unistd.h>
 
+#include "common/os/process/port_holder.h"
+
 namespace longshore::fleet::processes {
 
+namespace {
+
+// A port that this process itself has is not one of a fleet: ProcessNodes::CheckPorts compares those.
+Result<process::Descriptor> Bind(const std::string& host, int port, const char* field) {
+  const Result<int> bound = process::ListenTcp(host, port);
+  if (bound) return process::Descriptor(*bound);
+  if (bound.error().code != Code::kFailedPrecondition) return Prefixed(bound.error(), field);
+  const bool is_own = process::HolderOf(port).pid == getpid();
+  return FailedPrecondition("{}: {}{}; choose another port there", field, bound.error().message,
+                            is_own ? ", the controller (--admin_port or --console_port)" : "");
+}
+
+}  // namespace
+
 Result<Sockets> BindSockets(const std::string& host, const Spec& spec) {
-  ASSIGN_OR_RETURN(const int grpc, process::ListenTcp(host, spec.grpc_port));
-  process::Descriptor grpc_socket(grpc);
-  ASSIGN_OR_RETURN(const int rest, process::ListenTcp(host, spec.rest_port));
-  return Sockets{std::move(grpc_socket), process::Descriptor(rest)};
+  ASSIGN_OR_RETURN(process::Descriptor grpc, Bind(host, spec.grpc_port, "spec.ports.grpc"));
+  ASSIGN_OR_RETURN(process::Descriptor rest, Bind(host, spec.rest_port, "spec.ports.rest"));
+  return Sockets{std::move(grpc), std::move(rest)};
 }
 
 Result<Sockets> ReceiveSockets(const NodePaths& paths, int timeout_ms) {

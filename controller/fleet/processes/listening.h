@@ -17,7 +17,8 @@ struct Sockets {
   process::Descriptor rest;
 };
 
-// Binds new sockets. Returns FailedPrecondition, which names the port, if a port is in use.
+// Binds new sockets. Returns FailedPrecondition, which names the port, its field in the spec, and the process that has
+// the port, if a port is in use.
 Result<Sockets> BindSockets(const std::string& host, const Spec& spec);
 
 // Receives the sockets from a node that uses them. Returns Unavailable if it does not answer with two sockets in time.

@@ -117,8 +117,8 @@ Status ProcessNodes::CheckPorts(const Spec& spec) const {
     for (const int fd : {group.sockets->grpc.get(), group.sockets->rest.get()}) {
       const int port = process::LocalPort(fd).value_or(0);
       if (port == 0 || (port != spec.grpc_port && port != spec.rest_port)) continue;
-      return FailedPrecondition("port {} on {} is in use by fleet {}: choose another one in spec.ports", port,
-                                options_.host, fleet);
+      return FailedPrecondition("spec.ports.{}: port {} on {} is in use by fleet {}; choose another port there",
+                                port == spec.grpc_port ? "grpc" : "rest", port, options_.host, fleet);
     }
   }
   return {};

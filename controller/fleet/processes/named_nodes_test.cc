@@ -136,7 +136,11 @@ TEST_F(NamedNodesTest, TheErrorNamesAPortInUse) {
   const int port = process::LocalPort(other.get()).value();
   const auto listening = fleet_->EnsureListening({.fleet = kFleet, .grpc_port = port, .connection_age_max = {}});
   ASSERT_FALSE(listening);
-  EXPECT_EQ(listening.error().message, fmt::format("port {} on 127.0.0.1 is in use by another program", port));
+  EXPECT_EQ(
+      listening.error().message,
+      fmt::format("spec.ports.grpc: port {} on 127.0.0.1 is in use by this process, the controller (--admin_port or "
+                  "--console_port); choose another port there",
+                  port));
   EXPECT_EQ(fleet_->Start(kFleet, "a").error().code, Code::kFailedPrecondition);
 }
 
@@ -147,7 +151,8 @@ TEST_F(NamedNodesTest, TheErrorNamesTheFleetThatUsesAPort) {
       fleet_->EnsureListening({.fleet = "default/other", .rest_port = port, .connection_age_max = {}});
   ASSERT_FALSE(listening);
   EXPECT_EQ(listening.error().message,
-            fmt::format("port {} on 127.0.0.1 is in use by fleet {}: choose another one in spec.ports", port, kFleet));
+            fmt::format("spec.ports.rest: port {} on 127.0.0.1 is in use by fleet {}; choose another port there", port,
+                        kFleet));
 }
 
 TEST_F(NamedNodesTest, AKilledNodeIsRestartedAndCountedAsACrash) {
