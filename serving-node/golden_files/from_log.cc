@@ -2,8 +2,10 @@
 
 #include <fmt/ranges.h>
 
+#include <memory>
 #include <ostream>
 #include <set>
+#include <span>
 
 #include "common/base/sha256.h"
 #include "common/binary_proto/binary_proto.h"
@@ -12,6 +14,7 @@
 #include "serving-node/golden_files/reservoir.h"
 #include "serving-node/golden_set/records.h"
 #include "serving-node/saved_model/tfrecord.h"
+#include "serving-node/sources/gunzip.h"
 
 namespace longshore::golden_files {
 namespace {
@@ -51,13 +54,30 @@ Sha256Bytes DigestOf(const engine::RunRequest& request) {
   return digest.Finish();
 }
 
+// TensorFlow's TFRecordWriter compresses the whole file if its option is GZIP.
+Result<saved_model::TfRecordReader> OpenLog(const Path& path) {
+  constexpr size_t kBeginning = 12;
+  std::string beginning(kBeginning, '\0');
+  ASSIGN_OR_RETURN(process::SteadyReader peeked, process::SteadyReader::Open(path));
+  ASSIGN_OR_RETURN(const size_t read, peeked.Read(beginning));
+  if (!saved_model::IsGzip(beginning.substr(0, read))) return saved_model::TfRecordReader::Open(path);
+  ASSIGN_OR_RETURN(process::SteadyReader file, process::SteadyReader::Open(path));
+  const auto shared = std::make_shared<process::SteadyReader>(std::move(file));
+  const auto gunzipped = sources::Gunzipped([shared](std::span<char> bytes) { return shared->Read(bytes); });
+  return saved_model::TfRecordReader(path, [path, gunzipped](std::span<char> bytes) -> Result<size_t> {
+    const auto count = gunzipped(bytes);
+    if (!count) return Prefixed(count.error(), path.string());
+    return count;
+  });
+}
+
 class LogReader {
  public:
   LogReader(const Options& options, std::ostream& notes)
       : options_(options), notes_(notes), progress_("read", notes), drawn_(options.log.sample, options.log.seed) {}
 
   Status ReadFile(const Path& file) {
-    ASSIGN_OR_RETURN(auto reader, saved_model::TfRecordReader::Open(file));
+    ASSIGN_OR_RETURN(auto reader, OpenLog(file));
     for (size_t index = 0;; ++index) {
       const uint64_t offset = reader.offset();
       const auto bytes = reader.Next();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -61,12 +62,11 @@ bool IsBeginning(std::string_view rest) {
 
 }  // namespace
 
-TfRecordReader::TfRecordReader(Path path, process::SteadyReader file)
-    : path_(std::move(path)), file_(std::move(file)) {}
-
 Result<TfRecordReader> TfRecordReader::Open(const Path& path) {
   ASSIGN_OR_RETURN(process::SteadyReader file, process::SteadyReader::Open(path));
-  return TfRecordReader(path, std::move(file));
+  return TfRecordReader(path, [file = std::make_shared<process::SteadyReader>(std::move(file))](std::span<char> bytes) {
+    return file->Read(bytes);
+  });
 }
 
 // Appends the next `count` bytes of the file, fewer at its end. Memory is taken in pieces, because a damaged record may
@@ -76,7 +76,7 @@ Status TfRecordReader::Append(size_t count, std::string* bytes) {
     const size_t piece = std::min(count, process::SteadyReader::kPieceBytes);
     const size_t before = bytes->size();
     bytes->resize(before + piece);
-    ASSIGN_OR_RETURN(const size_t read, file_.Read(std::span(*bytes).subspan(before)));
+    ASSIGN_OR_RETURN(const size_t read, source_(std::span(*bytes).subspan(before)));
     bytes->resize(before + read);
     if (read < piece) return {};
     count -= piece;
@@ -91,6 +91,8 @@ Result<std::optional<std::string>> TfRecordReader::Next() {
   if (const auto length = LengthOf(bytes)) RETURN_IF_ERROR(Append(*length + kFooterBytes, &bytes));
   const auto payload = Payload(bytes);
   is_cut_ = !payload && IsBeginning(bytes);
+  if (!payload && index_ == 0 && IsGzip(bytes))
+    return DataLoss("{}: the file is compressed with gzip: decompress it with gunzip", path_.string());
   if (!payload)
     return Prefixed(payload.error(), fmt::format("{}: record {} at byte {}", path_.string(), index_, offset_));
   offset_ += bytes.size();
@@ -119,6 +121,10 @@ WholeRecords CountTfRecords(std::string_view bytes) {
   }
   whole.is_cut = IsBeginning(bytes.substr(whole.bytes));
   return whole;
+}
+
+bool IsGzip(std::string_view beginning) {
+  return beginning.starts_with("\x1f\x8b") && beginning.size() >= kHeaderBytes && !LengthOf(beginning);
 }
 
 std::string EncodeTfRecord(std::string_view payload) {

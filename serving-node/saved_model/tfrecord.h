@@ -5,9 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -22,11 +25,17 @@ inline constexpr size_t kRecordBytesMax = size_t{1} << 30;
 // are still those of the file that was opened. Not thread-safe.
 class TfRecordReader {
  public:
+  // Fills the span with the next bytes, and returns their number, which is smaller only at the end.
+  using Source = std::function<Result<size_t>(std::span<char> bytes)>;
+
   // NotFound if the file does not exist.
   static Result<TfRecordReader> Open(const Path& path);
+  // Reads the records of the source. `path` is for messages.
+  TfRecordReader(Path path, Source source) : path_(std::move(path)), source_(std::move(source)) {}
 
   // Returns the payload of the next record, and nullopt at the end of the file. DataLoss for a truncated or damaged
-  // record: the message names the file, the index of the record (from 0) and its offset.
+  // record: the message names the file, the index of the record (from 0) and its offset, and says if the file is
+  // compressed.
   Result<std::optional<std::string>> Next();
 
   // The offset of the record that Next returns next. After an error, that of the damaged record.
@@ -35,11 +44,10 @@ class TfRecordReader {
   bool is_cut() const { return is_cut_; }
 
  private:
-  TfRecordReader(Path path, process::SteadyReader file);
   Status Append(size_t count, std::string* bytes);
 
   Path path_;
-  process::SteadyReader file_;
+  Source source_;
   uint64_t offset_ = 0;  // Of the next record.
   size_t index_ = 0;
   bool is_cut_ = false;
@@ -56,6 +64,9 @@ struct WholeRecords {
   bool is_cut = false;  // Whether the rest is an incomplete record. If not, it is empty or damaged.
 };
 WholeRecords CountTfRecords(std::string_view bytes);
+
+// Whether a file that begins with these bytes, at least 12, is a gzip file and not one of records.
+bool IsGzip(std::string_view beginning);
 
 // Encodes one record so that it can be appended to a file.
 std::string EncodeTfRecord(std::string_view payload);

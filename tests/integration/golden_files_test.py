@@ -157,6 +157,19 @@ def test_from_log_reads_what_tensorflow_writes(tmp_path):
     assert checked.returncode == 0, checked.stdout
 
 
+def test_from_log_reads_a_file_that_tensorflow_has_compressed(tmp_path):
+    logs = [half_log([2.0], [3.0]), half_log([4.0], [4.0])]
+    with tf.io.TFRecordWriter(str(tmp_path / "log"), tf.io.TFRecordOptions(compression_type="GZIP")) as writer:
+        for log in logs:
+            writer.write(log.SerializeToString())
+    records = made("from-log", tmp_path / "log", "--out", tmp_path / "out")
+    assert [input_of(record, "x").tolist() for record in records] == [[2.0], [4.0]]
+    (tmp_path / "cut").write_bytes((tmp_path / "log").read_bytes()[:-9])
+    assert f"{tmp_path / 'cut'}: the gzip file is incomplete" in longshore("golden", "from-log", tmp_path / "cut", "--out", tmp_path / "x").stderr
+    shown = longshore("golden", "show", tmp_path / "log")
+    assert "the file is compressed with gzip: decompress it with gunzip" in shown.stderr, shown
+
+
 def test_from_model_answers_warm_up_requests_of_all_methods(tmp_path):
     example = tf.train.Example()
     example.features.feature["x"].float_list.value.append(2.0)
