@@ -15,32 +15,37 @@ Result<EndpointSlice> EndpointSliceFrom(const Json& json) {
                       .service_uid = TextAt(metadata, {"ownerReferences", "0", "uid"})};
   for (const Json& endpoint : At(json, {"endpoints"})) {
     // The API defines a missing condition as ready.
-    if (At(endpoint, {"conditions", "ready"}) != Json(false)) slice.has_ready = true;
+    if (At(endpoint, {"conditions", "ready"}) != Json(false)) ++slice.ready;
+    ++slice.endpoints;
   }
   return slice;
 }
 
-void ReadySlices::Update(const kube::Name& name, const EndpointSlice& slice, MonotonicPoint since) {
-  if (!slice.has_ready) return Remove(name, slice.fleet);
-  Entry& entry = by_fleet_[slice.fleet].try_emplace(name, slice.service_uid, since).first->second;
-  if (entry.service_uid != slice.service_uid) entry = {slice.service_uid, since};
+void Slices::Update(const kube::Name& name, const EndpointSlice& slice, MonotonicPoint now) {
+  Entry& entry = by_fleet_[slice.fleet][name];
+  const bool was_ready = entry.slice.service_uid == slice.service_uid && entry.slice.ready > 0;
+  entry = {slice, was_ready ? entry.ready_since : now};
 }
 
-void ReadySlices::Remove(const kube::Name& name, const std::string& fleet) {
+void Slices::Remove(const kube::Name& name, const std::string& fleet) {
   const auto slices = by_fleet_.find(fleet);
   if (slices == by_fleet_.end()) return;
   slices->second.erase(name);
   if (slices->second.empty()) by_fleet_.erase(slices);
 }
 
-std::optional<MonotonicPoint> ReadySlices::Since(const std::string& fleet, const std::string& service_uid) const {
-  std::optional<MonotonicPoint> since;
+EndpointsSeen Slices::Of(const std::string& fleet, const std::string& service_uid) const {
+  EndpointsSeen seen;
   const auto slices = by_fleet_.find(fleet);
-  if (slices == by_fleet_.end()) return since;
+  if (slices == by_fleet_.end()) return seen;
   for (const auto& [_, entry] : slices->second) {
-    if (entry.service_uid == service_uid) since = std::min(since.value_or(entry.since), entry.since);
+    if (entry.slice.service_uid != service_uid) continue;
+    seen.endpoints += entry.slice.endpoints;
+    seen.ready += entry.slice.ready;
+    if (entry.slice.ready > 0)
+      seen.ready_since = std::min(seen.ready_since.value_or(entry.ready_since), entry.ready_since);
   }
-  return since;
+  return seen;
 }
 
 }  // namespace longshore::fleet::pods

@@ -1,4 +1,4 @@
-// Since when the Services of fleets have had a ready pod, from their EndpointSlices. Pure.
+// How many pods of the Services of fleets are ready, and since when one is, from their EndpointSlices. Pure.
 //
 // Kubernetes copies the labels of a Service to its EndpointSlices, so they can be listed by the labels of the fleet.
 #pragma once
@@ -17,27 +17,35 @@ namespace longshore::fleet::pods {
 struct EndpointSlice {
   std::string fleet;        // "namespace/name".
   std::string service_uid;  // The uid of the Service that owns it.
-  bool has_ready = false;   // Whether one of its endpoints gets the connections of clients.
+  int endpoints = 0;
+  int ready = 0;  // The number of its endpoints that get connections of clients.
 };
 
 // Returns DataLoss if the slice does not belong to a fleet.
 Result<EndpointSlice> EndpointSliceFrom(const Json& json);
 
-// The EndpointSlices that have a ready endpoint. Not thread-safe.
-class ReadySlices {
+// The endpoints of a Service.
+struct EndpointsSeen {
+  int endpoints = 0;
+  int ready = 0;
+  std::optional<MonotonicPoint> ready_since{};  // Since when at least one has been ready; nullopt: none is.
+};
+
+// The EndpointSlices of fleets. Not thread-safe.
+class Slices {
  public:
-  // `since`: when the slice got a ready endpoint, if it had none before.
-  void Update(const kube::Name& name, const EndpointSlice& slice, MonotonicPoint since);
+  // `now`: when the slice got a ready endpoint, if it had none before.
+  void Update(const kube::Name& name, const EndpointSlice& slice, MonotonicPoint now);
   void Remove(const kube::Name& name, const std::string& fleet);
 
-  // Since when the Service with this uid has had a ready endpoint; nullopt if it has none. The uid matters because the
-  // slices of a deleted Service remain for a moment.
-  std::optional<MonotonicPoint> Since(const std::string& fleet, const std::string& service_uid) const;
+  // The endpoints of the Service with this uid. The uid matters because the slices of a deleted Service remain for a
+  // moment.
+  EndpointsSeen Of(const std::string& fleet, const std::string& service_uid) const;
 
  private:
   struct Entry {
-    std::string service_uid;
-    MonotonicPoint since;
+    EndpointSlice slice;
+    MonotonicPoint ready_since;  // Only if an endpoint is ready.
   };
   std::map<std::string, std::map<kube::Name, Entry>> by_fleet_;
 };

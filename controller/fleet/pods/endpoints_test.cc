@@ -7,8 +7,8 @@ namespace {
 
 const MonotonicPoint kFirst{std::chrono::seconds(10)};
 const MonotonicPoint kLater{std::chrono::seconds(20)};
-const EndpointSlice kReady{.fleet = "vision/cpu", .service_uid = "s1", .has_ready = true};
-const EndpointSlice kNotReady{.fleet = "vision/cpu", .service_uid = "s1"};
+const EndpointSlice kReady{.fleet = "vision/cpu", .service_uid = "s1", .endpoints = 2, .ready = 1};
+const EndpointSlice kNotReady{.fleet = "vision/cpu", .service_uid = "s1", .endpoints = 1};
 
 Json SliceOf(const Json& conditions) {
   return {{"metadata",
@@ -19,38 +19,49 @@ Json SliceOf(const Json& conditions) {
 }
 
 TEST(EndpointSliceFrom, AnEndpointIsReadyUnlessItSaysOtherwise) {
-  EXPECT_TRUE(EndpointSliceFrom(SliceOf({{"ready", true}}))->has_ready);
-  EXPECT_TRUE(EndpointSliceFrom(SliceOf(Json::object()))->has_ready);
-  EXPECT_FALSE(EndpointSliceFrom(SliceOf({{"ready", false}, {"serving", true}}))->has_ready);
+  EXPECT_EQ(EndpointSliceFrom(SliceOf({{"ready", true}}))->ready, 1);
+  EXPECT_EQ(EndpointSliceFrom(SliceOf(Json::object()))->ready, 1);
+  EXPECT_EQ(EndpointSliceFrom(SliceOf({{"ready", false}, {"serving", true}}))->ready, 0);
+  EXPECT_EQ(EndpointSliceFrom(SliceOf({{"ready", false}}))->endpoints, 1);
   Json empty = SliceOf({});
   empty["endpoints"] = nullptr;
   const auto slice = EndpointSliceFrom(empty);
-  EXPECT_FALSE(slice->has_ready);
+  EXPECT_EQ(slice->ready, 0);
+  EXPECT_EQ(slice->endpoints, 0);
   EXPECT_EQ(slice->fleet, "vision/cpu");
   EXPECT_EQ(slice->service_uid, "s1");
   EXPECT_FALSE(EndpointSliceFrom({{"metadata", {{"namespace", "vision"}}}}));
 }
 
-TEST(ReadySlices, KnowSinceWhenTheFirstEndpointHasBeenReady) {
-  ReadySlices slices;
-  EXPECT_EQ(slices.Since("vision/cpu", "s1"), std::nullopt);
+TEST(Slices, KnowSinceWhenTheFirstEndpointHasBeenReady) {
+  Slices slices;
+  EXPECT_EQ(slices.Of("vision/cpu", "s1").ready_since, std::nullopt);
   slices.Update({"vision", "a"}, kReady, kFirst);
   slices.Update({"vision", "a"}, kReady, kLater);
   slices.Update({"vision", "b"}, kReady, kLater);
-  EXPECT_EQ(slices.Since("vision/cpu", "s1"), kFirst);
+  EXPECT_EQ(slices.Of("vision/cpu", "s1").ready_since, kFirst);
   slices.Update({"vision", "a"}, kNotReady, kLater);
-  EXPECT_EQ(slices.Since("vision/cpu", "s1"), kLater);
+  EXPECT_EQ(slices.Of("vision/cpu", "s1").ready_since, kLater);
   slices.Remove({"vision", "b"}, "vision/cpu");
-  EXPECT_EQ(slices.Since("vision/cpu", "s1"), std::nullopt);
+  EXPECT_EQ(slices.Of("vision/cpu", "s1").ready_since, std::nullopt);
 }
 
-TEST(ReadySlices, ASliceOfADeletedServiceDoesNotCount) {
-  ReadySlices slices;
+TEST(Slices, CountTheEndpointsOfAService) {
+  Slices slices;
   slices.Update({"vision", "a"}, kReady, kFirst);
-  EXPECT_EQ(slices.Since("vision/cpu", "s2"), std::nullopt);
-  EXPECT_EQ(slices.Since("vision/gpu", "s1"), std::nullopt);
-  slices.Update({"vision", "a"}, {.fleet = "vision/cpu", .service_uid = "s2", .has_ready = true}, kLater);
-  EXPECT_EQ(slices.Since("vision/cpu", "s2"), kLater);
+  slices.Update({"vision", "b"}, kNotReady, kFirst);
+  EXPECT_EQ(slices.Of("vision/cpu", "s1").endpoints, 3);
+  EXPECT_EQ(slices.Of("vision/cpu", "s1").ready, 1);
+  EXPECT_EQ(slices.Of("vision/cpu", "s2").endpoints, 0);
+}
+
+TEST(Slices, ASliceOfADeletedServiceDoesNotCount) {
+  Slices slices;
+  slices.Update({"vision", "a"}, kReady, kFirst);
+  EXPECT_EQ(slices.Of("vision/cpu", "s2").ready_since, std::nullopt);
+  EXPECT_EQ(slices.Of("vision/gpu", "s1").ready_since, std::nullopt);
+  slices.Update({"vision", "a"}, {.fleet = "vision/cpu", .service_uid = "s2", .endpoints = 2, .ready = 1}, kLater);
+  EXPECT_EQ(slices.Of("vision/cpu", "s2").ready_since, kLater);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "common/base/sha256.h"
 #include "common/json/path.h"
 #include "common/os/log.h"
+#include "controller/api/units.h"
 #include "controller/fleet/pods/endpoints.h"
 #include "controller/fleet/pods/pod.h"
 #include "controller/kube/cache.h"
@@ -123,6 +124,17 @@ std::string CollectionPath(const ChildKind& kind, const std::string& namespace_)
   return path;
 }
 
+// The text stays the same while the counts do, because it is part of a status.
+std::string WhyNoneIsReady(const std::string& fleet, const std::string& service, const EndpointsSeen& seen,
+                           TimePoint since) {
+  const size_t slash = fleet.find('/');
+  return fmt::format(
+      "Service {} has {} of {} endpoints ready since {} or before, so its address refuses connections; check the "
+      "readiness of the pods: kubectl -n {} describe pods -l {}={}",
+      service, seen.ready, seen.endpoints, api::FormatTime(since), fleet.substr(0, slash), kFleetLabel,
+      fleet.substr(slash + 1));
+}
+
 template <typename Value>
 struct Mirrored {
   Mirrored(typename kube::Cache<Value>::Decode decode, typename kube::Cache<Value>::OnChange on_change)
@@ -193,13 +205,15 @@ class KubePodFleet final : public PodFleet {
 
   std::unique_ptr<kube::Api> api_;
   mutable std::mutex mutex_;
-  // The number of changes of children, by fleet. Guarded by the mutex, as are the next six.
+  // The number of changes of children, by fleet. Guarded by the mutex, as are the next seven.
   std::map<std::string, uint64_t> changes_;
   std::map<std::string, Ensured> ensured_;                 // The key is the fleet.
   std::map<std::string, std::set<kube::Name>> pod_names_;  // The key is the fleet.
   std::map<std::string, Applied> applied_;                 // The key is the path of the object.
   PodSettings settings_;
-  ReadySlices ready_slices_;
+  Slices slices_seen_;
+  // When this controller found that no client can reach the fleet; the key is the fleet.
+  mutable std::map<std::string, TimePoint> unreachable_since_;
   // For each kind one mirror per watched namespace. Constant after Start.
   std::map<std::string, std::vector<std::unique_ptr<Mirrored<Child>>>> children_;
   std::vector<std::unique_ptr<Mirrored<Pod>>> pods_;
@@ -302,8 +316,8 @@ void KubePodFleet::OnSliceChange(const EndpointSlice& slice, const kube::Name& n
   {
     const std::lock_guard lock(mutex_);
     const MonotonicPoint now = clock_.Now();
-    if (exists) ready_slices_.Update(name, slice, is_first_list ? now - kProxyDelay : now);
-    if (!exists) ready_slices_.Remove(name, slice.fleet);
+    if (exists) slices_seen_.Update(name, slice, is_first_list ? now - kProxyDelay : now);
+    if (!exists) slices_seen_.Remove(name, slice.fleet);
   }
   on_change_(slice.fleet);
 }
@@ -328,11 +342,20 @@ Progress KubePodFleet::ProgressOf(const std::string& fleet) const {
   const std::string name = ChildName(fleet.substr(fleet.find('/') + 1));
   const auto service = ChildAt("Service", fleet, name);
   const std::lock_guard lock(mutex_);
-  const auto since = service ? ready_slices_.Since(fleet, service->uid) : std::nullopt;
-  const Duration left = since ? *since + kProxyDelay - clock_.Now() : Duration(0);
-  if (!since || left > Duration(0))
-    progress.unreachable = fmt::format("Service {} has not had a ready pod for {} ms yet", name, kProxyDelay.count());
-  if (left > Duration(0)) progress.check_again_in = left;
+  const EndpointsSeen seen = service ? slices_seen_.Of(fleet, service->uid) : EndpointsSeen{};
+  if (seen.ready_since) {
+    unreachable_since_.erase(fleet);
+    const Duration left = *seen.ready_since + kProxyDelay - clock_.Now();
+    if (left <= Duration(0)) return progress;
+    progress.check_again_in = left;
+    progress.unreachable =
+        fmt::format("Service {} has had a ready endpoint for less than {} ms: kube-proxy may not know it yet", name,
+                    kProxyDelay.count());
+    return progress;
+  }
+  const TimePoint since = unreachable_since_.try_emplace(fleet, SystemClock().Now()).first->second;
+  progress.unreachable =
+      service ? WhyNoneIsReady(fleet, name, seen, since) : fmt::format("Service {} does not exist yet", name);
   return progress;
 }
 

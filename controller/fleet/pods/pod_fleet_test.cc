@@ -15,6 +15,7 @@
 namespace longshore::fleet::pods {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -270,18 +271,22 @@ TEST_F(PodFleetTest, ItsAddressAnswersAMomentAfterItsServiceHasAReadyPod) {
   Ensure();
   ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
-  EXPECT_THAT(pods_->ProgressOf(Name()).unreachable, HasSubstr("Service longshore-cpu has not had a ready pod"));
+  EXPECT_THAT(pods_->ProgressOf(Name()).unreachable,
+              AllOf(HasSubstr("Service longshore-cpu has 0 of "), HasSubstr("Z or before"),
+                    HasSubstr("kubectl -n " + namespace_ + " describe pods -l longshore.dev/fleet=cpu")));
+  EXPECT_EQ(pods_->ProgressOf(Name()).unreachable, pods_->ProgressOf(Name()).unreachable) << "it is part of a status";
   EXPECT_FALSE(pods_->ProgressOf(Name()).check_again_in) << "it waits for a call of OnChange";
   MakeReady(Staying()[0], "10.1.2.3");
   ASSERT_TRUE(WaitUntil([&] { return pods_->ProgressOf(Name()).check_again_in.has_value(); }));
-  EXPECT_NE(pods_->ProgressOf(Name()).unreachable, "") << "kube-proxy may not know the pod yet";
+  EXPECT_THAT(pods_->ProgressOf(Name()).unreachable, HasSubstr("kube-proxy may not know it yet"));
   stopped_clock_.Advance(*pods_->ProgressOf(Name()).check_again_in);
   EXPECT_EQ(pods_->ProgressOf(Name()).unreachable, "");
   EXPECT_FALSE(pods_->ProgressOf(Name()).check_again_in);
   Start("longshore/node:1", stopped_clock_);
   EXPECT_EQ(pods_->ProgressOf(Name()).unreachable, "") << "for a new controller, the pod is not new";
   Send("DELETE", PathIn("services/longshore-cpu"));
-  EXPECT_TRUE(WaitUntil([&] { return pods_->ProgressOf(Name()).unreachable != ""; }));
+  EXPECT_TRUE(
+      WaitUntil([&] { return pods_->ProgressOf(Name()).unreachable == "Service longshore-cpu does not exist yet"; }));
 }
 
 // A controller that is updated before the rights of its role.
@@ -302,7 +307,7 @@ TEST_F(PodFleetTest, WithoutTheRightToListEndpointSlicesItStartsAndSaysSo) {
   rights.emplace_back("discovery.k8s.io", "endpointslices");
   LetReaderRead(rights);
   ASSERT_TRUE(WaitUntil([&] { return pods_->ProgressOf(Name()).unchecked.empty(); }));
-  EXPECT_THAT(pods_->ProgressOf(Name()).unreachable, HasSubstr("has not had a ready pod"));
+  EXPECT_THAT(pods_->ProgressOf(Name()).unreachable, HasSubstr("Service longshore-cpu has 0 of "));
 }
 
 TEST_F(PodFleetTest, ItsPodsAreUnfinishedUntilTheyAreThoseOfTheSpec) {
