@@ -66,7 +66,8 @@ class Fleet {
 
   // Sets up the fleet as its object specifies, except for the number of nodes, and makes it reachable by clients. Does
   // nothing if it is set up already. Reads metadata, spec and the image in the status. Returns FailedPrecondition,
-  // which names the port, if a port is in use.
+  // which names the port, if a port is in use. Returns AlreadyExists, and does nothing, if the name of the fleet is
+  // reserved: its objects would replace those of the controller.
   virtual Result<Addresses> Ensure(const api::ServingFleet& fleet) = 0;
 
   // Sets the number of nodes. If there are too many, those in `leave_first` leave first, in this order, then others;

@@ -30,6 +30,8 @@ Duration PauseOf(size_t nodes) {
 
 Outcome CheckAgainIn(const api::ServingFleet& fleet, const Result<fleet::Addresses>& addresses,
                      const fleet::Progress& progress) {
+  // Only another object can have another name.
+  if (!addresses && addresses.error().code == Code::kAlreadyExists) return std::nullopt;
   // The port is in use, or the sockets are being handed over. Both can end at any moment.
   const bool may_listen_soon = !addresses && (addresses.error().code == Code::kFailedPrecondition ||
                                               addresses.error().code == Code::kUnavailable);

@@ -356,6 +356,14 @@ TEST_F(AutoscaledFleet, WithoutAutoscalingInItsSpecTheDecisionIsClearedAndTheSou
 
 class ReachableFleet : public ReconcilerTest {};
 
+TEST_F(ReachableFleet, AReservedNameStartsNoNodesAndIsNotTriedAgain) {
+  processes_.addresses = AlreadyExists("the name is reserved");
+  Settle();
+  EXPECT_EQ(ConditionOf("Ready"), "False: ReservedName: the name is reserved");
+  EXPECT_TRUE(processes_.nodes.empty());
+  EXPECT_EQ(reconciler_->Reconcile(kFleetKey).value(), std::nullopt);
+}
+
 TEST_F(ReachableFleet, ReadyMeansThatItsAddressAnswers) {
   const auto ready = [&] {
     const auto conditions = StatusOf("m").conditions;

@@ -30,6 +30,10 @@ std::string ScalingTrouble(const FleetSeen& seen) {
   return api::JoinSentences(troubles);
 }
 
+bool HasReservedName(const FleetSeen& seen) {
+  return !seen.addresses && seen.addresses.error().code == Code::kAlreadyExists;
+}
+
 struct Readiness {
   bool ready = false;
   std::string reason;
@@ -40,6 +44,7 @@ struct Readiness {
 // it cannot be ready only because a change has not reached the nodes yet.
 Readiness ReadinessOf(const FleetSeen& seen, const api::ServingFleetStatus& status,
                       const std::vector<api::Sentence>& troubles) {
+  if (HasReservedName(seen)) return {false, "ReservedName", seen.addresses.error().message};
   const int nodes = std::max(status.replicas, seen.wanted);
   const std::string count = fmt::format("{} of {} nodes are ready", status.ready_replicas, nodes);
   if (status.ready_replicas == 0 || status.ready_replicas < nodes) {
@@ -94,7 +99,10 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
   const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
     SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation, now});
   };
-  set("Listening", seen.addresses.has_value(), seen.addresses ? "Listening" : "CannotListen",
+  set("Listening", seen.addresses.has_value(),
+      HasReservedName(seen) ? "ReservedName"
+      : seen.addresses      ? "Listening"
+                            : "CannotListen",
       seen.addresses ? "" : seen.addresses.error().message);
   const auto [ready, reason, message] = ReadinessOf(seen, status, troubles);
   set("Ready", ready, reason, message);
@@ -107,7 +115,11 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
                        : "VersionsMove",
       scaling.empty() ? departing : scaling);
   const bool stalled = !seen.addresses || !scaling.empty();
-  set("Stalled", stalled, stalled ? "NeedsHelp" : "None", seen.addresses ? scaling : seen.addresses.error().message);
+  set("Stalled", stalled,
+      HasReservedName(seen) ? "ReservedName"
+      : stalled             ? "NeedsHelp"
+                            : "None",
+      seen.addresses ? scaling : seen.addresses.error().message);
   const bool leave = status.replicas > seen.wanted;
   const std::string progress = !ready || (scaled && !leave) ? reason : scaled ? "NodesLeave" : "VersionsMove";
   set("Reconciling", !stalled && !(ready && scaled && !leave), progress, "");

@@ -44,6 +44,18 @@ const api::Condition& ConditionOf(const api::ServingFleetStatus& status, const s
   return *std::ranges::find(status.conditions, type, &api::Condition::type);
 }
 
+TEST(DescribeFleet, AReservedNameIsTheReasonOfAllThatIsFalse) {
+  const std::map<std::string, KnownNode> no_nodes;
+  const FleetSeen seen{.nodes = &no_nodes, .addresses = AlreadyExists("the name \"nodes\" is reserved"), .wanted = 1};
+  const api::ServingFleetStatus status = DescribeFleet({}, seen, TimePoint(std::chrono::seconds(1)));
+  for (const char* type : {"Listening", "Ready", "Stalled"}) {
+    EXPECT_EQ(ConditionOf(status, type).reason, "ReservedName") << type;
+    EXPECT_EQ(ConditionOf(status, type).message, "the name \"nodes\" is reserved") << type;
+  }
+  EXPECT_EQ(ConditionOf(status, "Stalled").status, "True");
+  EXPECT_EQ(ConditionOf(status, "Reconciling").status, "False");
+}
+
 TEST(DescribeFleet, LimitsTheMessagesOfAFleetWith130FailingPods) {
   const std::map<std::string, KnownNode> no_nodes;
   FleetSeen seen{.nodes = &no_nodes};

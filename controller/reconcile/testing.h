@@ -103,7 +103,7 @@ class FakeRegistry final : public nodes::Registry {
 
 class FakeFleet final : public fleet::Fleet {
  public:
-  Result<fleet::Addresses> Ensure(const api::ServingFleet&) override { return fleet::Addresses{"grpc", "rest"}; }
+  Result<fleet::Addresses> Ensure(const api::ServingFleet&) override { return addresses; }
   Status Scale(const std::string&, int wanted, const std::vector<std::string>& leave_first) override {
     if (wanted != Wanted("")) on_change();
     for (int i = 0; Wanted("") < wanted; ++i) {
@@ -138,6 +138,7 @@ class FakeFleet final : public fleet::Fleet {
   Status Remove(const std::string& fleet) override { return Scale(fleet, 0, {}); }
 
   std::function<void()> on_change;
+  Result<fleet::Addresses> addresses = fleet::Addresses{"grpc", "rest"};
   fleet::Progress progress;
   Status starting;
   int not_created = 0;  // Wanted nodes that do not exist yet, like pods above a quota.

@@ -282,6 +282,21 @@ Json CaOf(const api::ServingFleet& fleet, const PodSettings& settings) {
 
 std::string ChildName(const std::string& fleet_name) { return "longshore-" + fleet_name; }
 
+Status CheckName(const api::Metadata& fleet, const PodSettings& settings) {
+  const std::string child = ChildName(fleet.name);
+  const size_t slash = settings.lease.find('/');
+  const std::string controller = settings.lease.substr(slash + 1);
+  // The chart's names; the Service to which nodes connect is named after the release.
+  std::string objects;
+  if (child == controller) objects = "Deployment, ServiceAccount, NetworkPolicy and PodDisruptionBudget";
+  if (child == controller + "-metrics" || settings.controller.starts_with("dns:///" + child + ".")) objects = "Service";
+  if (objects.empty() || fleet.namespace_ != settings.lease.substr(0, slash)) return {};
+  return AlreadyExists(
+      "the name \"{}\" is reserved in namespace {}: the fleet's objects would replace the {} {} of the controller; "
+      "delete this fleet, and create it with another name or in another namespace",
+      fleet.name, fleet.namespace_, objects, child);
+}
+
 Json DeploymentOf(const api::ServingFleet& fleet, const PodSettings& settings) {
   const int surge = fleet.spec.pods.surge;
   Json deployment = Object("apps/v1", "Deployment", fleet);

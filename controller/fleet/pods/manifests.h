@@ -40,6 +40,10 @@ inline constexpr const char* kTokenAudience = "longshore-controller";
 // Returns "longshore-NAME".
 std::string ChildName(const std::string& fleet_name);
 
+// Returns AlreadyExists, which names the objects, if objects of a fleet with this name would replace those of the
+// controller itself, which are in its own namespace.
+Status CheckName(const api::Metadata& fleet, const PodSettings& settings);
+
 // Returns the Deployment without `replicas`, which has another field manager
 // (docs/decisions/0007-scale-writes-the-least.md). Requires that status.image is set.
 Json DeploymentOf(const api::ServingFleet& fleet, const PodSettings& settings);

@@ -23,5 +23,29 @@ TEST(Manifests, AnotherPodTemplateHasAnotherForm) {
       << "the pod template has changed: increment kForm, and write the new digest here";
 }
 
+TEST(Manifests, NamesAreReservedOnlyWhereTheirObjectsWouldReplaceThoseOfTheController) {
+  const PodSettings settings{.image = "longshore/node:1",
+                             .controller = "dns:///longshore-nodes.longshore.svc:8610",
+                             .lease = "longshore/longshore-controller",
+                             .ca = "CA\n"};
+  const auto check = [&](const char* namespace_, const char* name) {
+    api::Metadata fleet;
+    fleet.name = name;
+    fleet.namespace_ = namespace_;
+    return CheckName(fleet, settings);
+  };
+  for (const char* name : {"nodes", "controller", "controller-metrics"}) {
+    const Status reserved = check("longshore", name);
+    ASSERT_FALSE(reserved) << name;
+    EXPECT_EQ(reserved.error().code, Code::kAlreadyExists);
+    EXPECT_TRUE(check("vision", name)) << name;
+  }
+  EXPECT_EQ(check("longshore", "nodes").error().message,
+            "the name \"nodes\" is reserved in namespace longshore: the fleet's objects would replace the Service "
+            "longshore-nodes of the controller; delete this fleet, and create it with another name or in another "
+            "namespace");
+  for (const char* name : {"cpu", "node", "nodes-2", "controllers"}) EXPECT_TRUE(check("longshore", name)) << name;
+}
+
 }  // namespace
 }  // namespace longshore::fleet::pods

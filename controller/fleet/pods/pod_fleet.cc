@@ -399,7 +399,11 @@ Status KubePodFleet::ApplyWhereNeeded(const Json& object) {
                                   .target = fmt::format("{}?fieldManager={}&force=true", path, kManager),
                                   .body = DumpJson(object),
                                   .content_type = kube::kApplyPatch});
-  if (!answer) return Prefixed(answer.error(), fmt::format("{} {}", kind, DumpJson(object.at("metadata").at("name"))));
+  if (!answer) {
+    Error error = answer.error();
+    if (error.code == Code::kAlreadyExists) error.code = Code::kAborted;  // Created by another client at the same time.
+    return Prefixed(error, fmt::format("{} {}", kind, DumpJson(object.at("metadata").at("name"))));
+  }
   ASSIGN_OR_RETURN(const Json made, ParseJson(*answer));
   ASSIGN_OR_RETURN(const Child child, ChildFrom(made));
   CacheOwnWrite(kind, made);
@@ -421,6 +425,7 @@ PodSettings KubePodFleet::Settings() {
 Result<Addresses> KubePodFleet::Ensure(const api::ServingFleet& fleet) {
   const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
   const PodSettings settings = Settings();
+  RETURN_IF_ERROR(CheckName(fleet.metadata, settings));
   Ensured now;
   now.inputs = fmt::format("{} {} {} {} {} {} {}", fleet.metadata.uid, fleet.metadata.generation, fleet.status.image,
                            fleet.status.image_from_spec, settings.image, settings.controller, settings.ca);
