@@ -2,7 +2,9 @@
 
 #include <optional>
 #include <ostream>
+#include <thread>
 
+#include "common/base/doubled_wait.h"
 #include "controller/api/parse.h"
 #include "controller/cli/command/get_or_hint.h"
 #include "controller/cli/host/disagreement.h"
@@ -14,6 +16,11 @@
 
 namespace longshore::cli {
 namespace {
+
+// How often a patch is sent if the Model changes at the same moment, and the pauses between.
+constexpr int kPatchesMax = 6;
+constexpr std::chrono::milliseconds kPatchPauseFirst{10};
+constexpr std::chrono::milliseconds kPatchPauseLongest{200};
 
 struct Edit {
   store::local::ManifestFile file;
@@ -32,20 +39,27 @@ Result<std::optional<Edit>> EditFor(const api::Key& model, int64_t version, cons
   return std::nullopt;
 }
 
-// Changes nothing but the version, and only if the Model is still the one that was read.
+// Changes nothing but the version, and only if the Model is still the one that was read. The patch names no
+// resourceVersion, because a controller writes the status at any time. The server merges a patch several times itself
+// before it reports a conflict.
 Status Patch(const kube::Cluster& cluster, const store::Object& object, int64_t version) {
   const SteadyClock timer;
   ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, timer));
   const api::Metadata& metadata = object.metadata;
-  const Json patch = {{"metadata", {{"uid", metadata.uid}, {"resourceVersion", metadata.resource_version}}},
+  const Json patch = {{"metadata", {{"uid", metadata.uid}}},
                       {"spec", {{"version", version}, {"versionPolicy", nullptr}}}};
-  const auto sent = api->Send(
-      {.method = "PATCH",
-       .target = fmt::format("/apis/longshore.dev/v1alpha1/namespaces/{}/models/{}?fieldManager=longshore-set-version",
-                             metadata.namespace_, metadata.name),
-       .body = DumpJson(patch),
-       .content_type = kube::kMergePatch});
-  return sent ? Status() : tl::make_unexpected(sent.error());
+  const kube::Call call{
+      .method = "PATCH",
+      .target = fmt::format("/apis/longshore.dev/v1alpha1/namespaces/{}/models/{}?fieldManager=longshore-set-version",
+                            metadata.namespace_, metadata.name),
+      .body = DumpJson(patch),
+      .content_type = kube::kMergePatch};
+  for (int attempt = 1;; ++attempt) {
+    const auto sent = api->Send(call);
+    if (sent) return {};
+    if (sent.error().code != Code::kAborted || attempt == kPatchesMax) return tl::make_unexpected(sent.error());
+    std::this_thread::sleep_for(DoubledWait(kPatchPauseFirst, kPatchPauseLongest, attempt - 1));
+  }
 }
 
 }  // namespace
