@@ -1,5 +1,8 @@
 #include "controller/cli/command_line.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <limits>
 
 #include "controller/cli/help.h"
@@ -22,6 +25,16 @@ CLI::Option* AddFiles(CLI::App& verb, Flags& flags) {
 
 void AddTimeout(CLI::App& verb, Flags& flags, const std::string& about) {
   verb.add_option("--timeout", flags.timeout, about);
+}
+
+CLI::Validator VersionNumber() {
+  const auto check = [](const std::string& word) -> std::string {
+    int64_t version = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), version);
+    if (error == std::errc() && end == word.data() + word.size() && version > 0) return "";
+    return fmt::format("\"{}\" is not a version: a version is a whole number from 1", word);
+  };
+  return {check, "VERSION"};
 }
 
 void AddStatus(CLI::App& app, Flags& flags) {
@@ -86,7 +99,7 @@ void AddSet(CLI::App& app, Flags& flags) {
   CLI::App* version = set->add_subcommand("version", "Set the version that a model should serve");
   version->callback([&] { flags.options.verb = Verb::kSetVersion; });
   version->add_option("name", flags.options.name, "Name of the model")->required();
-  version->add_option("version", flags.options.version, "The version")->required()->check(CLI::PositiveNumber);
+  version->add_option("version", flags.options.version, "The version")->required()->check(VersionNumber());
   version->footer(kSetVersionFooter);
 }
 
@@ -153,7 +166,7 @@ void AddCommands(CLI::App& app, Flags& flags) {
   CLI::App* undo = AddCommand(
       app, "undo", "Send all traffic back to the version that served before; at once while it is kept loaded", flags);
   undo->add_option("--to", flags.options.command.to, "Version to return to; default: the one that served before")
-      ->check(CLI::PositiveNumber);
+      ->check(VersionNumber());
   undo->footer(kUndoFooter);
   CLI::App* validate = AddCommand(
       app, "validate", "Run the golden set of the version that serves on its nodes now, and show the results", flags);
@@ -311,6 +324,9 @@ void AddCommandLine(CLI::App& app, Flags& flags) {
   app.add_option("-n,--namespace", flags.options.namespace_, "Namespace of the objects; default: that of the context");
   app.add_flag("-A,--all-namespaces", flags.options.all_namespaces,
                "All namespaces: for get, describe, status, events, delete");
+  // As in kubectl, so that an alias with a namespace may be followed by another one.
+  for (const char* flag : {"--manifests", "--kubeconfig", "--context", "--namespace"})
+    app.get_option(flag)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   AddStatus(app, flags);
   AddReading(app, flags);
   AddDoctor(app, flags);

@@ -215,6 +215,39 @@ TEST(Options, AMisspeltCommandOrFlagIsAnErrorWithASuggestion) {
   EXPECT_THAT(Refused({"undo", "digits", "--timeuot", "3s"}), HasSubstr("did you mean --timeout?"));
 }
 
+TEST(Options, AnErrorNamesTheHelpOfItsCommand) {
+  EXPECT_EQ(Refused({"explain"}), "name is required (see longshore explain --help)");
+  EXPECT_EQ(Refused({"set", "version", "digits"}), "version is required (see longshore set version --help)");
+  EXPECT_THAT(Refused({"prommote"}), HasSubstr("(see longshore --help)"));
+}
+
+TEST(Options, AMisspeltSubcommandIsAnErrorWithASuggestion) {
+  EXPECT_EQ(Refused({"set", "versoin", "digits", "3"}),
+            "\"set versoin\" is not a command; did you mean set version? (see longshore set --help)");
+  EXPECT_THAT(Refused({"import", "nagios"}), HasSubstr("is not a command; use one of: tfserving, kserve"));
+  EXPECT_THAT(Refused({"import"}), HasSubstr("import needs one of: tfserving, kserve"));
+}
+
+TEST(Options, AFlagOfOneLetterThatTheCommandDoesNotHaveIsAnErrorWithASuggestion) {
+  EXPECT_THAT(Refused({"status", "-w"}), HasSubstr("-w is not a flag of this command; did you mean --wait?"));
+  EXPECT_THAT(Refused({"status", "-x"}), HasSubstr("-x is not a flag of this command (see longshore status --help)"));
+}
+
+TEST(Options, TheLastOfARepeatedGlobalFlagCounts) {
+  EXPECT_EQ(Parsed({"-n", "a", "get", "-n", "b"}).namespace_, "b");
+  EXPECT_EQ(Parsed({"--manifests=/a", "get", "--manifests=/b"}).manifests, "/b");
+  EXPECT_EQ(Parsed({"--context=a", "--kubeconfig=/a", "get", "--context=b", "--kubeconfig=/b"}).context, "b");
+}
+
+TEST(Options, AVersionIsAWholeNumber) {
+  for (const char* word : {"two", "0", "-1", "1.5", "99999999999999999999"}) {
+    const std::string wrong = fmt::format("\"{}\" is not a version: a version is a whole number from 1", word);
+    EXPECT_THAT(Refused({"set", "version", "digits", "--", word}), HasSubstr(wrong));
+    EXPECT_THAT(Refused({"undo", "digits", fmt::format("--to={}", word).c_str()}), HasSubstr(wrong));
+  }
+  EXPECT_EQ(Parsed({"set", "version", "digits", "12"}).version, 12);
+}
+
 TEST(Options, WithoutADirectoryOrAClusterTheErrorNamesTheFlagsForThem) {
   for (const char* name : {"LONGSHORE_MANIFESTS", "KUBECONFIG", "HOME", "KUBERNETES_SERVICE_HOST"}) ::unsetenv(name);
   const char* get[] = {"longshore", "get", "models"};

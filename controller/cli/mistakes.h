@@ -1,0 +1,22 @@
+// What to say about a command line that is not valid.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace longshore::cli {
+
+// Returns the command line that describes the command of the words: "longshore set version --help"; "longshore --help"
+// if they name no command. `app` has parsed the words.
+std::string HelpFor(const CLI::App& app);
+
+// Returns a message about the word in the place of a subcommand that is none, with the nearest one or a list of them;
+// "" if no subcommand is missing.
+std::string UnknownSubcommand(const CLI::App& app, const std::vector<std::string>& words);
+
+// Returns a message about the first flag of one letter, such as -w, that the command does not have, with a long flag
+// that begins with this letter; "" if there is no such flag.
+std::string UnknownLetter(const CLI::App& app, const std::vector<std::string>& words);
+
+}  // namespace longshore::cli
