@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 
+#include "common/base/nearest_word.h"
 #include "serving-node/app/flags/refused_flags.h"
 
 namespace longshore::app::flags {
@@ -266,12 +267,23 @@ bool IsEmptyText(const std::string& argument) {
   return std::ranges::any_of(kMayBeEmpty, [&](const char* name) { return argument == fmt::format("--{}=", name); });
 }
 
-tl::unexpected<Error> Explain(const CLI::ParseError& error) {
+// Returns "; did you mean --port?" if the argument resembles a flag.
+std::string Suggestion(const std::string& argument, const CLI::App& app) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const auto nearest = NearestWord(argument.substr(0, argument.find('=')), known);
+  return nearest ? fmt::format("; did you mean {}?", *nearest) : ".";
+}
+
+tl::unexpected<Error> Explain(const CLI::ParseError& error, const CLI::App& app) {
   const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
   if (extras == nullptr) return InvalidArgument("{}. See --help", error.what());
   const std::string text = error.what();  // "The following argument was not expected: --x"
   const size_t colon = text.rfind(": ");
-  return InvalidArgument("unknown argument: {}. See --help", colon == text.npos ? text : text.substr(colon + 2));
+  const std::string argument = colon == text.npos ? text : text.substr(colon + 2);
+  return InvalidArgument("unknown argument: {}{} See --help", argument, Suggestion(argument, app));
 }
 
 // Returns the number that the text begins with; 0 if it does not begin with one, as TensorFlow does.
@@ -340,7 +352,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
     parsed.print = app.help();
     return parsed;
   } catch (const CLI::ParseError& error) {
-    return Explain(error);
+    return Explain(error, app);
   }
   if (version) {
     // Two lines, as tensorflow_model_server prints them.

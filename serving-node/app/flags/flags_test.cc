@@ -162,7 +162,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, WrongFlags,
     testing::Values(
         Wrong{{}, "--model_base_path is missing"},
-        Wrong{{"--model_base_path=/m", "--prot=1"}, "unknown argument: --prot=1. See --help"},
+        Wrong{{"--model_base_path=/m", "--prot=1"}, "unknown argument: --prot=1; did you mean --port? See --help"},
+        Wrong{{"--model_base_path=/m", "--colour=red"}, "unknown argument: --colour=red. See --help"},
         Wrong{{"--model_base_path=/m", "--tls_cert_file=/x"},
               "--tls_cert_file and --tls_key_file must be given together"},
         Wrong{{"--model_base_path=/m", "--peer_tokens_file=/x"}, "--peer_tokens_file needs --peer_address"},
