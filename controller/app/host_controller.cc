@@ -174,7 +174,8 @@ void HostController::StartConsole() {
                                           .manifests = options_.manifests});
   if (!started) return spdlog::error("the web console is off (--console_port): {}", started.error().message);
   console_ = std::move(*started);
-  spdlog::info("the web console listens on port {} of {}", console_->port(), options_.console.address);
+  spdlog::info("the web console listens on {}:{}",
+               options_.console.address.substr(0, options_.console.address.rfind(':')), console_->port());
 }
 
 // An address that people on this host can open, also if the console listens on all addresses.
