@@ -25,6 +25,8 @@ constexpr std::chrono::seconds kGrace{15};
 constexpr size_t kTraceBytesMax = size_t{512} << 20;
 constexpr const char* kProfile = "/debug/profile";
 constexpr const char* kState = "/debug/profile/state";
+// In the message of the HTTP client if the server closes the connection without an answer, as a gRPC listener does.
+constexpr const char* kNotHttp = "HTTP status line";
 
 Code CodeOf(int status) {
   switch (status) {
@@ -54,18 +56,10 @@ class Admin {
   }
 
   Result<std::string> Send(const std::string& method, const std::string& target, const std::string& body = "") const {
-    ASSIGN_OR_RETURN(http_client::Response response, client_->Send({method, target, headers_, body}));
-    if (response.status == 200) return std::move(response.body);
-    if (response.status == 404 && response.body.starts_with("<")) {
-      return FailedPrecondition(
-          "{}: this is not the administration listener of a node, whose port is 8502 by default; `longshore describe "
-          "fleet NAME` lists it under ADMIN",
-          address_);
-    }
-    std::string reason = response.body.substr(0, response.body.find('\n'));
-    if (response.status == 401) reason += ": use --token-file";
-    return Fail(CodeOf(response.status), "{}: {}", address_,
-                reason.empty() ? fmt::format("HTTP status {}", response.status) : reason);
+    auto response = client_->Send({method, target, headers_, body});
+    if (!response && response.error().message.find(kNotHttp) != std::string::npos) return NotAdmin();
+    if (!response) return tl::make_unexpected(response.error());
+    return BodyOf(*std::move(response));
   }
 
   Result<Json> State() const {
@@ -74,6 +68,22 @@ class Admin {
   }
 
  private:
+  tl::unexpected<Error> NotAdmin() const {
+    return FailedPrecondition(
+        "{}: this is not the administration listener of a node, whose port is 8502 by default; `longshore describe "
+        "fleet NAME` lists it under ADMIN",
+        address_);
+  }
+
+  Result<std::string> BodyOf(http_client::Response response) const {
+    if (response.status == 200) return std::move(response.body);
+    if (response.status == 404 && response.body.starts_with("<")) return NotAdmin();
+    std::string reason = response.body.substr(0, response.body.find('\n'));
+    if (response.status == 401) reason += ": use --token-file";
+    return Fail(CodeOf(response.status), "{}: {}", address_,
+                reason.empty() ? fmt::format("HTTP status {}", response.status) : reason);
+  }
+
   std::string address_;
   std::unique_ptr<http_client::Client> client_;
   std::map<std::string, std::string> headers_;

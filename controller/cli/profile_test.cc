@@ -10,6 +10,7 @@
 
 #include "common/json/json.h"
 #include "common/net/http/server.h"
+#include "common/net/http_client/testing.h"
 #include "common/os/file.h"
 
 namespace longshore::cli {
@@ -119,6 +120,15 @@ TEST_F(Profile, SaysThatAnotherListenerAnswered) {
   EXPECT_THAT(Refusal(), HasSubstr("this is not the administration listener of a node"));
   refusal_ = "model \"x\" is not known";
   EXPECT_THAT(Refusal(), HasSubstr("model \"x\" is not known"));
+}
+
+TEST_F(Profile, SaysThatAListenerForGrpcAnswered) {
+  const http_client::RawServer grpc([](const std::string&, const http_client::RawServer::Peer& peer) {
+    peer.Send(std::string_view("\0\0\0\4\0\0\0\0\0", 9));  // The settings of HTTP/2.
+    return false;
+  });
+  options_.address = grpc.url();
+  EXPECT_THAT(Refusal(), HasSubstr("this is not the administration listener of a node"));
 }
 
 TEST_F(Profile, DoesNotStartARecordingThatCannotBeWritten) {
