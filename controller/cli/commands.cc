@@ -24,9 +24,19 @@ Result<std::vector<Applied>> ApplyObjects(store::Store& store, const std::vector
   return applied;
 }
 
+store::Object WithDefaults(store::Object object) {
+  if (object.kind == api::kModelKind) {
+    if (const auto spec = api::ModelSpecFromJson(object.spec, object.metadata.name)) object.spec = api::ToJson(*spec);
+  } else if (const auto spec = api::ServingFleetSpecFromJson(object.spec)) {
+    object.spec = api::ToJson(*spec);
+  }
+  return object;
+}
+
 std::vector<text::Difference> DifferencesOf(const Applied& applied) {
-  return text::Differences(applied.before ? store::ToDocument(*applied.before) : Json(),
-                           store::ToDocument(applied.after));
+  if (!applied.before) return text::Differences(Json(), store::ToDocument(applied.after));
+  return text::Differences(store::ToDocument(WithDefaults(*applied.before)),
+                           store::ToDocument(WithDefaults(applied.after)));
 }
 
 std::string OutcomeOf(const Applied& applied) {

@@ -47,6 +47,19 @@ TEST_F(Commands, ApplySaysWhetherEachObjectWasCreatedChangedOrUnchanged) {
   EXPECT_EQ(Applied(other), "changed");
 }
 
+TEST_F(Commands, AnotherFormOfAValueOrAWrittenDefaultIsNoDifference) {
+  store::Object kubectls;
+  kubectls.kind = api::kModelKind;
+  kubectls.metadata.name = "digits";
+  kubectls.spec = {{"fleet", "cpu"},
+                   {"source", {{"uri", "file:///models/digits"}}},
+                   {"version", 1},
+                   {"rollout", {{"progressDeadline", "10m"}}}};
+  ASSERT_TRUE(store_->Apply(kubectls));
+  EXPECT_EQ(Applied(kManifest, ApplyMode::kDryRun), "unchanged");
+  EXPECT_EQ(Applied(std::string(kManifest) + "  rollout: {progressDeadline: 11m}\n", ApplyMode::kDryRun), "changed");
+}
+
 TEST_F(Commands, ADryRunPredictsEachResultAndRefusesWhatApplyRefuses) {
   EXPECT_EQ(Applied(kManifest, ApplyMode::kDryRun), "created");
   EXPECT_TRUE(store_->List(api::kModelKind)->objects.empty());

@@ -4,21 +4,12 @@
 #include <vector>
 
 #include "controller/api/format.h"
+#include "controller/cli/commands.h"
 #include "controller/cli/text/diff.h"
 #include "controller/store/document.h"
 
 namespace longshore::cli::host {
 namespace {
-
-// A stored spec may lack fields that a later release added. Parsing it and writing it again adds their defaults.
-store::Object WithDefaults(store::Object object) {
-  if (object.kind == api::kModelKind) {
-    if (const auto spec = api::ModelSpecFromJson(object.spec, object.metadata.name)) object.spec = api::ToJson(*spec);
-  } else if (const auto spec = api::ServingFleetSpecFromJson(object.spec)) {
-    object.spec = api::ToJson(*spec);
-  }
-  return object;
-}
 
 // For example "spec.version" -> "version".
 std::string FieldText(const std::string& path) { return path.starts_with("spec.") ? path.substr(5) : path; }
