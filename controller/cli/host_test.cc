@@ -214,6 +214,27 @@ TEST_F(Host, StatusOfASelectionIgnoresTheManifestsOfOtherObjects) {
   EXPECT_EQ(status("app=x").code, kExitFailed) << "the object of the store has the label";
 }
 
+TEST_F(Host, StatusReportsASecondFileWithTheSameObjectAsFailed) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  Write("x.yml", Manifest(1));
+  Serve(1);
+  const Outcome all = RunStatus("", true);
+  EXPECT_EQ(all.code, kExitFailed) << all.text;
+  EXPECT_THAT(all.text, HasSubstr("x.yml   failed   -        Model default/iris is already defined in iris.yaml"));
+}
+
+TEST_F(Host, StatusMentionsAFileWithoutObjects) {
+  Write("iris.yaml", Manifest(1));
+  Write("none.yaml", "# Later.\n");
+  StartController(1);
+  Serve(1);
+  const Outcome all = RunStatus("", true);
+  EXPECT_EQ(all.code, kExitOk) << all.text;
+  EXPECT_THAT(all.text, HasSubstr("it defines no object"));
+}
+
 TEST_F(Host, ApplyGetAndDiffPrintDifferencesBetweenAManifestAndItsObject) {
   Write("iris.yaml", Manifest(1));
   StartController(1);

@@ -31,6 +31,11 @@ bool IsSelected(const Options& options, const api::Key& key, const store::local:
 bool Concerns(const Options& options, const store::local::ManifestFile& file, store::Store& store) {
   const std::set<api::Key> keys = host::KeysOf(file);
   if (!options.name.empty()) return keys.contains({api::kModelKind, options.namespace_, options.name});
+  if (!options.targets.empty()) {
+    return std::ranges::any_of(options.targets, [&](const input::Target& target) {
+      return keys.contains({target.kind, options.namespace_, target.name});
+    });
+  }
   const auto is_in_namespace = [&](const api::Key& key) {
     return options.all_namespaces || key.namespace_ == options.namespace_;
   };
@@ -55,9 +60,8 @@ Result<std::optional<HostView>> ReadHostView(const Options& options, const Place
   if (place.manifests.empty()) return std::nullopt;
   HostView view;
   ASSIGN_OR_RETURN(view.controller, store::local::ReadControllerLock(place.manifests));
-  std::vector<store::local::ManifestFile> files = store::local::ReadManifestFiles(place.manifests);
-  std::erase_if(files, [&](const auto& file) { return !Concerns(options, file, *place.store); });
-  view.seen = host::SeenOf(files, place.manifests);
+  view.seen = host::SeenOf(store::local::ReadManifestFiles(place.manifests), place.manifests,
+                           [&](const auto& file) { return Concerns(options, file, *place.store); });
   if (view.controller.is_running) view.seen.epoch = view.controller.epoch;
   return view;
 }

@@ -1,29 +1,53 @@
 #include "controller/cli/host/manifest_reports.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
 namespace longshore::cli::host {
 namespace {
 
-std::optional<text::ManifestReport> ReportOf(const store::local::ManifestFile& file, const Path& dir) {
+using Files = std::vector<store::local::ManifestFile>;
+
+// Returns the other file that defines the object; nullptr if there is none.
+const store::local::ManifestFile* OtherOwner(const api::Key& key, const store::local::ManifestFile& file,
+                                             const Files& files) {
+  const auto owner = std::ranges::find_if(files, [&](const store::local::ManifestFile& other) {
+    return other.name != file.name && other.objects.contains(key);
+  });
+  return owner == files.end() ? nullptr : &*owner;
+}
+
+// The report about a file with objects that the controller could not apply. It applies no object that another file
+// defines, until a person removes one of the two.
+text::ManifestReport RefusedReport(const store::local::ManifestFile& file, const Files& files,
+                                   const std::string& path) {
+  for (const api::Key& key : file.refused) {
+    if (const auto* owner = OtherOwner(key, file, files))
+      return {path, true, {text::Standing::kFailed, api::ToString(key) + " is already defined in " + owner->name}};
+  }
+  return {path,
+          true,
+          {text::Standing::kUnderWay, api::ToString(*file.refused.begin()) +
+                                          " could not be applied from this file; see the log of the "
+                                          "controller"}};
+}
+
+std::optional<text::ManifestReport> ReportOf(const store::local::ManifestFile& file, const Files& files,
+                                             const Path& dir) {
   const std::string path = (dir / file.name).string();
   if (!file.mistake.empty()) return text::ManifestReport{path, true, {text::Standing::kFailed, file.mistake}};
   if (!file.is_taken) {
     return text::ManifestReport{
         path, false, {text::Standing::kUnderWay, "no controller has read the current content of this file yet"}};
   }
-  if (file.refused.empty()) return std::nullopt;
-  return text::ManifestReport{
-      path,
-      true,
-      {text::Standing::kUnderWay, api::ToString(*file.refused.begin()) +
-                                      " could not be applied from this file; see the log of the "
-                                      "controller"}};
+  if (!file.refused.empty()) return RefusedReport(file, files, path);
+  if (!file.objects.empty()) return std::nullopt;
+  return text::ManifestReport{path, true, {text::Standing::kAsWanted, "it defines no object"}};
 }
 
-void AddReport(const store::local::ManifestFile& file, const Path& dir, text::HostSeen& seen) {
-  const std::optional<text::ManifestReport> report = ReportOf(file, dir);
+void AddReport(const store::local::ManifestFile& file, const Files& files, const Path& dir, text::HostSeen& seen) {
+  const std::optional<text::ManifestReport> report = ReportOf(file, files, dir);
   if (!report) return;
   const bool is_about_refused = file.is_taken && file.mistake.empty();
   for (const api::Key& key : is_about_refused ? file.refused : KeysOf(file)) {
@@ -42,9 +66,12 @@ std::set<api::Key> KeysOf(const store::local::ManifestFile& file) {
   return keys;
 }
 
-text::HostSeen SeenOf(const std::vector<store::local::ManifestFile>& files, const Path& dir) {
+text::HostSeen SeenOf(const std::vector<store::local::ManifestFile>& files, const Path& dir,
+                      const std::function<bool(const store::local::ManifestFile&)>& is_wanted) {
   text::HostSeen seen;
-  for (const store::local::ManifestFile& file : files) AddReport(file, dir, seen);
+  for (const store::local::ManifestFile& file : files) {
+    if (!is_wanted || is_wanted(file)) AddReport(file, files, dir, seen);
+  }
   return seen;
 }
 

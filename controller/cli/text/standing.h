@@ -22,7 +22,7 @@ struct Report {
   std::string why;  // Contains no times, so that it changes only when the state changes.
 };
 
-// The report about a manifest file whose current content has not been applied. Its standing is never kAsWanted.
+// The report about a manifest file whose current content has not been applied, or which defines no object (kAsWanted).
 struct ManifestReport {
   std::string file;
   // Whether the controller has read the current content. If not, the statuses of the file's objects are about an older
