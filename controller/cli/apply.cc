@@ -5,6 +5,7 @@
 
 #include "controller/cli/commands.h"
 #include "controller/cli/host/disagreement.h"
+#include "controller/cli/input/source_check.h"
 #include "controller/cli/manifests.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/plan.h"
@@ -48,19 +49,27 @@ std::optional<int64_t> NewestOf(const api::Model& model) {
   return IsUnderWay(rollout.phase) ? rollout.candidate : model.status.stable_version + 1;
 }
 
-Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& applied, store::Store& store,
+// Returns why the rollout would fail on this host; "" if nothing points there, or on a cluster.
+std::string ProblemHere(const api::ModelSpec& spec, const Place& place) {
+  if (place.manifests.empty()) return "";
+  const std::vector<input::FieldProblem> problems = input::SourceProblems(spec);
+  return problems.empty() ? "" : input::ToString(problems.front());
+}
+
+Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& applied, const Place& place,
                            TimePoint now) {
   ASSIGN_OR_RETURN(api::Model model, ToModel(one.after));
   if (one.before) {  // The object that a dry run returns may lack the status.
     ASSIGN_OR_RETURN(model.status, api::ModelStatusFromJson(one.before->status));
   }
-  ASSIGN_OR_RETURN(const std::optional<api::ServingFleet> fleet, FleetOf(model, applied, store));
+  ASSIGN_OR_RETURN(const std::optional<api::ServingFleet> fleet, FleetOf(model, applied, *place.store));
   const std::string name = api::FleetOf(model.metadata, model.spec);
   rollout::Preview no_rollout;
   if (!fleet) no_rollout.no_rollout_reason = fmt::format("ServingFleet {} does not exist", name);
   if (fleet && !api::Allows(*fleet, model.metadata.namespace_))
     no_rollout.no_rollout_reason =
         fmt::format("fleet {} does not serve Models of namespace {}", name, model.metadata.namespace_);
+  if (fleet && no_rollout.no_rollout_reason.empty()) no_rollout.no_rollout_reason = ProblemHere(model.spec, place);
   if (!no_rollout.no_rollout_reason.empty()) return text::PlanText(model, no_rollout, {});
   const std::vector<std::string> nodes = NodeNamesOf(*fleet);
   return text::PlanText(model, rollout::PredictRollout(model, nodes, NewestOf(model), now),
@@ -93,7 +102,7 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
   if (!options.dry_run) return {};
   for (const Applied& one : applied) {
     if (one.after.kind != api::kModelKind) continue;
-    ASSIGN_OR_RETURN(const std::string plan, PlanOf(one, applied, *place.store, clock.Now()));
+    ASSIGN_OR_RETURN(const std::string plan, PlanOf(one, applied, place, clock.Now()));
     out << "\n" << plan;
   }
   return {};

@@ -345,6 +345,32 @@ TEST_F(Host, SetVersionSaysThatLatestEnds) {
   EXPECT_EQ(ReadFile(dir_ / "iris.yaml").value(), Manifest(2));
 }
 
+TEST_F(Host, AMissingVersionOrGoldenSetIsKnownBeforeTheRollout) {
+  const Path models = dir_ / "models";
+  std::filesystem::create_directories(models / "1");
+  ASSERT_TRUE(WriteFileAtomically(models / "1/saved_model.pb", ""));
+  const auto manifest = [&](int version) {
+    std::string text = Manifest(version);
+    return text.replace(text.find("/models/iris"), 12, models.string());
+  };
+  const std::string fleet = "---\napiVersion: longshore.dev/v1alpha1\nkind: ServingFleet\nmetadata: {name: cpu}\n";
+  EXPECT_THAT(RunFile(Verb::kApply, manifest(1) + fleet, true).text, HasSubstr("no version yet -> version 1"));
+  const std::string missing = models.string() + " has no version 44; the newest is 1";
+  EXPECT_THAT(RunFile(Verb::kApply, manifest(44) + fleet, true).text,
+              HasSubstr("Model default/iris: no rollout: spec.version: " + missing));
+  const std::string golden = manifest(1) + "  validation: {goldenSet: {path: none.tfrecord}}\n";
+  EXPECT_THAT(RunFile(Verb::kApply, golden + fleet, true).text,
+              HasSubstr("no rollout: spec.validation.goldenSet.path: " + (models / "none.tfrecord").string()));
+  Write("iris.yaml", manifest(1));
+  StartController(1);
+  Serve(1);
+  Options options;
+  options.verb = Verb::kSetVersion;
+  options.name = "iris";
+  options.version = 44;
+  EXPECT_THAT(Run(options).text, HasSubstr("\nbut " + missing + "\n"));
+}
+
 TEST(ControllerNote, SaysHowOldTheStateIs) {
   const TimePoint at{std::chrono::seconds(1'800'000'000)};  // 2027-01-15T08:00:00Z
   const auto note = [&](bool is_running, std::chrono::seconds ago) {

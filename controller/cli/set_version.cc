@@ -8,6 +8,7 @@
 #include "controller/api/parse.h"
 #include "controller/cli/command/get_or_hint.h"
 #include "controller/cli/host/disagreement.h"
+#include "controller/cli/input/source_check.h"
 #include "controller/cli/input/version_edit.h"
 #include "controller/cli/select.h"
 #include "controller/kube/api.h"
@@ -72,7 +73,7 @@ Status SetVersion(const Options& options, const Place& place, std::ostream& out)
   const bool was_latest = before.is_null();
   object.spec["version"] = options.version;
   object.spec.erase("versionPolicy");
-  RETURN_IF_ERROR(api::ModelSpecFromJson(object.spec, options.name, place.home));
+  ASSIGN_OR_RETURN(const api::ModelSpec spec, api::ModelSpecFromJson(object.spec, options.name, place.home));
   if (edit) RETURN_IF_ERROR(store::local::ReplaceText(place.manifests, edit->file, edit->text));
   if (place.cluster) {
     RETURN_IF_ERROR(Patch(*place.cluster, object, options.version));
@@ -83,6 +84,10 @@ Status SetVersion(const Options& options, const Place& place, std::ostream& out)
                      options.version, edit ? ", also in " + (place.manifests / edit->file.name).string() : "",
                      was_latest ? "; newer versions are no longer rolled out by themselves" : "");
   out << host::DisagreementsText(place.manifests, {{key, object}});
+  if (place.cluster) return {};
+  for (const input::FieldProblem& problem : input::SourceProblems(spec)) {
+    if (problem.path == "spec.version") out << "but " << problem.why << "\n";
+  }
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Checks manifests without a controller: their fields, and whether their source folders and versions exist here.
+// Checks manifests without a controller: their fields, and whether their source folders, versions and golden sets exist here.
 #pragma once
 
 #include <string>
@@ -17,8 +17,9 @@ struct Checked {
   std::vector<std::string> notes;     // The same for what could not be checked.
 };
 
-// Goes on after a problem. kCheck: a file:// source must be a folder of versions on this host, with the wanted version.
-// A folder whose parent is not on this host either is a folder of another host, for example of a node of a cluster.
+// Goes on after a problem. kCheck: a file:// source must be a folder of versions on this host, with the wanted version
+// and the golden set. A folder whose parent is not on this host either is a folder of another host, for example of a
+// node of a cluster.
 Checked Lint(const std::vector<File>& files, const std::string& namespace_, Sources sources);
 
 }  // namespace longshore::cli::input

@@ -49,13 +49,17 @@ TEST_F(LintTest, AGoodManifestHasNoProblem) {
 }
 
 TEST_F(LintTest, NamesWhatIsMissingOnThisHost) {
-  EXPECT_THAT(Problems(Manifest(dir_ / "x")), ElementsAre("m.yaml:1: spec.source.uri: folder " + (dir_ / "x").string() +
+  EXPECT_THAT(Problems(Manifest(dir_ / "x")), ElementsAre("m.yaml:6: spec.source.uri: folder " + (dir_ / "x").string() +
                                                           " does not exist on this host"));
   EXPECT_THAT(Problems(Manifest(dir_ / "m/2")),
               ElementsAre(HasSubstr("is one version of a model; name its parent folder " + (dir_ / "m").string())));
   EXPECT_THAT(Problems(Manifest(dir_ / "none")), ElementsAre(HasSubstr("has no version: no file")));
   EXPECT_THAT(Problems(Manifest(dir_ / "m", "  version: 3\n")),
-              ElementsAre(HasSubstr("has no version 3; the newest is 10")));
+              ElementsAre(HasSubstr("m.yaml:7: spec.version: " + (dir_ / "m").string() +
+                                    " has no version 3; the newest is 10")));
+  EXPECT_THAT(Problems(Manifest(dir_ / "m", "  validation:\n    goldenSet:\n      path: g.tfrecord\n")),
+              ElementsAre("m.yaml:9: spec.validation.goldenSet.path: " + (dir_ / "m/g.tfrecord").string() +
+                          " does not exist on this host"));
   EXPECT_THAT(Problems(Manifest(dir_ / "x"), Sources::kSkip), IsEmpty());
 }
 

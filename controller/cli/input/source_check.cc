@@ -1,0 +1,79 @@
+#include "controller/cli/input/source_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "common/base/path.h"
+#include "controller/cli/input/source_folder.h"
+
+namespace longshore::cli::input {
+namespace {
+
+constexpr const char* kModelFile = "saved_model.pb";
+
+bool IsVersion(const Path& folder) {
+  std::error_code error;
+  return std::filesystem::exists(folder / kModelFile, error);
+}
+
+bool IsNumber(const std::string& name) {
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Returns the versions that the folder has, smallest first.
+std::vector<int64_t> VersionsIn(const Path& folder) {
+  constexpr size_t kDigitsMax = 18;  // More do not fit into int64_t.
+  std::vector<int64_t> versions;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (IsNumber(name) && name.size() <= kDigitsMax && IsVersion(at->path())) versions.push_back(std::stoll(name));
+  }
+  std::ranges::sort(versions);
+  return versions;
+}
+
+// Returns the problem of the folder or of the version in it.
+std::vector<FieldProblem> FolderProblem(const Path& folder, const std::optional<int64_t>& version) {
+  const std::string uri = "spec.source.uri";
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error))
+    return {{uri, fmt::format("folder {} does not exist on this host", folder.string())}};
+  if (IsVersion(folder))
+    return {{uri, fmt::format("{} is one version of a model; name its parent folder {}", folder.string(),
+                              folder.parent_path().string())}};
+  const std::vector<int64_t> versions = VersionsIn(folder);
+  if (versions.empty())
+    return {{uri, fmt::format("{} has no version: no file {}/VERSION/{}", folder.string(), folder.string(), kModelFile)}};
+  if (!version || std::ranges::find(versions, *version) != versions.end()) return {};
+  return {{"spec.version",
+           fmt::format("{} has no version {}; the newest is {}", folder.string(), *version, versions.back())}};
+}
+
+}  // namespace
+
+std::string ToString(const FieldProblem& problem) { return problem.path + ": " + problem.why; }
+
+bool IsElsewhere(const api::ModelSpec& spec) {
+  const std::optional<Path> folder = SourceFolder(spec.source_uri);
+  std::error_code error;
+  return folder && !std::filesystem::exists(*folder, error) &&
+         !std::filesystem::exists(folder->lexically_normal().parent_path(), error);
+}
+
+std::vector<FieldProblem> SourceProblems(const api::ModelSpec& spec) {
+  const std::optional<Path> source = SourceFolder(spec.source_uri);
+  if (!source) return {};
+  const Path& folder = *source;
+  std::vector<FieldProblem> problems = FolderProblem(folder, spec.version);
+  std::error_code error;
+  if (spec.validation.golden_set.empty() || !std::filesystem::is_directory(folder, error)) return problems;
+  const Path golden = folder / spec.validation.golden_set;
+  if (!std::filesystem::exists(golden, error))
+    problems.push_back({"spec.validation.goldenSet.path", golden.string() + " does not exist on this host"});
+  return problems;
+}
+
+}  // namespace longshore::cli::input
