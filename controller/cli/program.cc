@@ -9,6 +9,7 @@
 
 #include "common/base/lower_case.h"
 #include "common/net/http_client/client.h"
+#include "controller/cli/absent.h"
 #include "controller/cli/apply.h"
 #include "controller/cli/ca.h"
 #include "controller/cli/check_version.h"
@@ -158,10 +159,7 @@ void PrintCompletion(int argc, char** argv) {
                         [&](const Options& options) { return OpenPlace(options, timer); });
 }
 
-}  // namespace
-
-Result<int> Run(Options options, const Place& place, const Clock& clock, std::ostream& out) {
-  if (options.namespace_.empty()) options.namespace_ = place.namespace_;
+Result<int> Dispatch(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   store::Store& store = *place.store;
   switch (options.verb) {
     case Verb::kGet: return OkAfter(Get(options, place, clock, out));
@@ -190,6 +188,15 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kEnsureCa: break;  // The function Do executes these verbs, because they use no store.
   }
   return kExitOk;
+}
+
+}  // namespace
+
+Result<int> Run(Options options, const Place& place, const Clock& clock, std::ostream& out) {
+  if (options.namespace_.empty()) options.namespace_ = place.namespace_;
+  Result<int> code = Dispatch(options, place, clock, out);
+  if (!code && code.error().code == Code::kNotFound) code.error().message += ElsewhereText(options, place);
+  return code;
 }
 
 int Main(int argc, char** argv) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "controller/api/format.h"
+#include "controller/cli/absent.h"
 #include "controller/cli/command/get_or_hint.h"
 #include "controller/cli/controller_seen.h"
 #include "controller/cli/host/disagreement.h"
@@ -84,7 +85,6 @@ Result<std::string> TableOf(const Options& options, const std::vector<store::Obj
   if (kinds.size() == 1) {
     return kinds[0] == api::kModelKind ? text::ModelsTable(models, now, style) : text::FleetsTable(fleets, style);
   }
-  if (objects.empty()) return std::string("No models and no fleets. Apply a manifest: longshore apply -f FILE\n");
   std::string text = models.empty() ? "" : text::ModelsTable(models, now, style);
   if (!fleets.empty()) text += (text.empty() ? "" : "\n") + text::FleetsTable(fleets, style);
   return text;
@@ -114,7 +114,8 @@ Result<std::string> TextOf(const Options& options, const Place& place, const Sel
   const std::vector<store::Object>& objects = selected.listing.objects;
   if (objects.empty() && (!selected.missing.empty() || options.ignore_not_found)) return std::string();
   if (!IsText(options.output)) return MachineText(options, objects);
-  ASSIGN_OR_RETURN(const std::string table, TableOf(options, objects, clock.Now()));
+  ASSIGN_OR_RETURN(const std::string table, objects.empty() ? NothingText(options, place, KindsOf(options.targets))
+                                                            : TableOf(options, objects, clock.Now()));
   return (options.has_colors ? text::Colored(table) : table) + DisagreementsOf(options, place, selected.listing);
 }
 
@@ -279,7 +280,7 @@ Status Events(const Options& options, const Place& place, const Clock& clock, st
   for (const store::Object& object : listing.objects) {
     ASSIGN_OR_RETURN(models.emplace_back(), ToModel(object));
   }
-  out << text::EventsTable(models, clock.Now());
+  out << (models.empty() ? NothingText(options, place, {api::kModelKind}) : text::EventsTable(models, clock.Now()));
   return CheckReadable(listing);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/cli/absent.h"
 #include "controller/cli/controller_seen.h"
 #include "controller/cli/host_view.h"
 #include "controller/cli/select.h"
@@ -139,8 +140,13 @@ Result<int> ShowStatus(const Options& options, const Place& place, const Clock& 
                    options.wait ? Wait(options, place, clock, out) : Observe(options, place, clock, sight));
   const text::HostSeen host = seen.from_host();
   const bool is_of_one = !options.name.empty() && !seen.models.empty();
-  out << (is_of_one ? text::StatusOfModel(seen.models[0], clock.Now(), host)
-                    : text::StatusTable(seen.fleets, seen.models, host));
+  if (seen.fleets.empty() && seen.models.empty() && host.manifests.empty()) {
+    out << NothingText(options, place, KindsOf(options.targets));
+  } else if (is_of_one) {
+    out << text::StatusOfModel(seen.models[0], clock.Now(), host);
+  } else {
+    out << text::StatusTable(seen.fleets, seen.models, host);
+  }
   out << seen.controller.note;
   return seen.controller.is_absent ? kExitNoController : ExitCodeFor(seen.standing());
 }

@@ -20,8 +20,9 @@ Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
     names += (i == 0 ? "" : ", ") + all[i].metadata.name + " -n " + all[i].metadata.namespace_;
   }
   if (all.size() > kNamesInHintMax) names += ", ...";
-  return NotFound("{} does not exist; {}", api::ToString(key),
-                  names.empty() ? "no objects of this kind exist" : "these exist: " + names);
+  const std::string none = fmt::format("there are no {} in namespace {}",
+                                       key.kind == api::kModelKind ? "models" : "fleets", key.namespace_);
+  return NotFound("{} does not exist; {}", api::ToString(key), names.empty() ? none : "these exist: " + names);
 }
 
 }  // namespace longshore::cli::command

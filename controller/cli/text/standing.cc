@@ -145,7 +145,7 @@ std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std:
     table.Add({"model", model.metadata.namespace_ + "/" + model.metadata.name, StandingName(report.standing),
                stable == 0 ? "-" : std::to_string(stable), report.why});
   }
-  return table.empty() ? "No fleets and no models. Apply a manifest: longshore apply -f FILE\n" : table.Text();
+  return table.Text();
 }
 
 std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen& seen) {

@@ -166,7 +166,6 @@ std::string RolloutInShort(const api::Model& model) {
 }
 
 std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now, const TableStyle& style) {
-  if (models.empty()) return "No models. Apply a manifest: longshore apply -f model.yaml\n";
   std::vector<std::string> header = {"NAMESPACE", "NAME",   "FLEET",   "READY", "REASON",
                                      "STABLE",    "WANTED", "ROLLOUT", "NOTE"};
   if (style.wide) header.insert(header.end(), {"SERVED NAME", "SOURCE", "LABELS"});
@@ -190,7 +189,6 @@ std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now, co
 }
 
 std::string FleetsTable(const std::vector<api::ServingFleet>& fleets, const TableStyle& style) {
-  if (fleets.empty()) return "No fleets. Apply a manifest: longshore apply -f fleet.yaml\n";
   std::vector<std::string> header = {"NAMESPACE",   "NAME",   "READY", "REASON", "NODES",
                                      "READY-NODES", "WANTED", "WHY",   "GRPC",   "REST"};
   if (style.wide) header.insert(header.end(), {"NODE NAMES", "LABELS"});

@@ -17,7 +17,7 @@ struct TableStyle {
   bool with_kind = false;  // Names as "model/digits", because the output has tables of several kinds.
 };
 
-// Returns a table with one row per object, or, without objects, a hint how to create one.
+// Returns a table with one row per object.
 std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now, const TableStyle& style = {});
 std::string FleetsTable(const std::vector<api::ServingFleet>& fleets, const TableStyle& style = {});
 

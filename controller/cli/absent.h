@@ -1,0 +1,20 @@
+// What to say about objects that do not exist.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/cli/options.h"
+#include "controller/cli/place.h"
+
+namespace longshore::cli {
+
+// Returns one line for an answer without objects: names the namespace, and says so if it does not exist. `kinds`: those
+// that the user asked for.
+std::string NothingText(const Options& options, const Place& place, const std::vector<std::string>& kinds);
+
+// Returns where on the cluster there are objects with the names of the options, for the end of an error message: "; there
+// is one in namespace vision"; "" if there are none, if this user may not list them, or on a host.
+std::string ElsewhereText(const Options& options, const Place& place);
+
+}  // namespace longshore::cli

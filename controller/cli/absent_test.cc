@@ -1,0 +1,85 @@
+// What the commands say about objects that do not exist on a cluster, against a fake API server.
+#include "controller/cli/absent.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "controller/cli/program.h"
+#include "controller/cli/testing_cluster.h"
+#include "controller/store/kube/kube_store.h"
+
+namespace longshore::cli {
+namespace {
+
+using testing::HasSubstr;
+
+// The only namespace is "default", and it has no objects. Namespace "vision" has the Model "digits".
+http::Response Answer(const http::Request& request) {
+  static const std::string kModels = "/apis/longshore.dev/v1alpha1/models?";
+  if (request.target == "/api/v1/namespaces/default") return {.body = "{}"};
+  if (request.target.starts_with(kModels))
+    return {.body = R"({"items": [{"apiVersion": "longshore.dev/v1alpha1", "metadata":
+                       {"name": "digits", "namespace": "vision", "uid": "u", "resourceVersion": "1"}, "spec": {}}]})"};
+  if (request.target.find('?') != std::string::npos) return {.body = R"({"items": []})"};
+  return {.status = 404, .body = R"({"kind": "Status", "reason": "NotFound", "message": "not found"})"};
+}
+
+class Absent : public testing::Test {
+ protected:
+  Absent() {
+    place_.home = api::Home::kCluster;
+    place_.cluster = api_server_.cluster();
+    options_.namespace_ = "default";
+  }
+  Result<int> Run(Options options) {
+    place_.store =
+        store::kube::KubeStore::Open(*place_.cluster, {.namespaces = {options.namespace_}}, timer_).value();
+    out_.str("");
+    return cli::Run(std::move(options), place_, SystemClock(), out_);
+  }
+  std::string TextOf(const Options& options) {
+    EXPECT_EQ(Run(options).value(), kExitOk);
+    return out_.str();
+  }
+
+  const SteadyClock timer_;
+  FakeCluster api_server_{Answer};
+  Place place_;
+  Options options_;
+  std::ostringstream out_;
+};
+
+TEST_F(Absent, AnAnswerWithoutObjectsNamesTheNamespace) {
+  options_.verb = Verb::kGet;
+  EXPECT_THAT(TextOf(options_), HasSubstr("No models and no fleets in namespace default. Apply a manifest"));
+  options_.targets = {{api::kModelKind, ""}};
+  EXPECT_THAT(TextOf(options_), HasSubstr("No models in namespace default."));
+  options_.namespace_ = "defualt";
+  EXPECT_EQ(TextOf(options_), "Namespace defualt does not exist.\n");
+}
+
+TEST_F(Absent, StatusAndEventsNameTheNamespaceToo) {
+  options_.verb = Verb::kStatus;
+  EXPECT_THAT(TextOf(options_), HasSubstr("No models and no fleets in namespace default."));
+  options_.verb = Verb::kEvents;
+  EXPECT_THAT(TextOf(options_), HasSubstr("No models in namespace default."));
+  options_.namespace_ = "defualt";
+  EXPECT_EQ(TextOf(options_), "Namespace defualt does not exist.\n");
+}
+
+TEST_F(Absent, AnErrorSaysInWhichNamespaceThereIsAnObjectOfThisName) {
+  options_.verb = Verb::kExplain;
+  options_.name = "digits";
+  const auto explained = Run(options_);
+  ASSERT_FALSE(explained);
+  EXPECT_EQ(explained.error().message,
+            "Model default/digits does not exist; there are no models in namespace default; there is one in namespace "
+            "vision");
+  options_.name = "words";
+  EXPECT_EQ(Run(options_).error().message,
+            "Model default/words does not exist; there are no models in namespace default");
+}
+
+}  // namespace
+}  // namespace longshore::cli
