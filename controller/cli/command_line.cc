@@ -303,6 +303,7 @@ void AddCompletion(CLI::App& app, Flags& flags) {
 void AddInstallation(CLI::App& app, Flags& flags) {
   CLI::App* ca = app.add_subcommand("ca", "Manage the certificate authority of an installation in a cluster");
   ca->require_subcommand(1);
+  ca->group("");  // Not in the list of commands: only the chart's Job uses it.
   CLI::App* ensure = ca->add_subcommand(
       "ensure", "Create the certificate authority if its Secret is empty; the chart's Job does this");
   ensure->callback([&] { flags.options.verb = Verb::kEnsureCa; });
