@@ -40,7 +40,7 @@ CLI::Validator VersionNumber() {
 void AddStatus(CLI::App& app, Flags& flags) {
   CLI::App* status = app.add_subcommand("status", "Show whether models and fleets are as wanted, under way or failed");
   status->callback([&] { flags.options.verb = Verb::kStatus; });
-  status->add_option("name", flags.options.name, "Name of the model; default: all models and fleets");
+  status->add_option("name", flags.words, "NAME... of models, or KIND/NAME...; default: all models and fleets");
   status->add_option("-l,--selector", flags.selector, "Only objects with these labels, for example app=x,tier!=test");
   status->add_flag("--wait", flags.options.wait, "Wait until no object is under way, or one has failed");
   AddTimeout(*status, flags, "How long --wait waits, for example 90s; default: 10m");

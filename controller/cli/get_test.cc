@@ -15,6 +15,7 @@
 namespace longshore::cli {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -111,6 +112,12 @@ TEST_F(Get, SelectsByLabels) {
             "model.longshore.dev/digits\nservingfleet.longshore.dev/cpu\n");
   EXPECT_EQ(Run({"get", "models", "-l", "app in (y, z),tier!=web", "-o", "name"}).text, "model.longshore.dev/words\n");
   EXPECT_THAT(Run({"status", "-l", "app=y"}).text, Not(HasSubstr("digits")));
+}
+
+TEST_F(Get, StatusShowsTheNamedObjects) {
+  EXPECT_THAT(Run({"status", "fleet/cpu", "digits"}).text,
+              AllOf(HasSubstr("default/cpu"), HasSubstr("default/digits"), Not(HasSubstr("default/words"))));
+  EXPECT_THAT(Run({"status", "digits", "nope"}).error, HasSubstr("Model default/nope does not exist"));
 }
 
 TEST_F(Get, WideAddsColumnsAndNoHeadersRemovesTheFirstLine) {

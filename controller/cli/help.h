@@ -140,6 +140,7 @@ the timeout); 5 no controller is running (with --wait: none for 5 s). A manifest
 no controller has read yet counts as under way.
 
   longshore status digits
+  longshore status fleet/main model/digits
   longshore status -l app=x             models and fleets with this label; the same as --selector
   longshore apply -f digits.yaml && longshore status digits --wait --timeout 30m)";
 

@@ -76,7 +76,7 @@ struct Options {
   Path manifests;
   Path kubeconfig;
   std::string context;                 // A context of the kubeconfig; "": its current one.
-  std::vector<input::Target> targets;  // For get, describe and delete.
+  std::vector<input::Target> targets;  // For get, describe, delete, and for status of several.
   std::string name;                    // For all other commands: the model; "" means all models and fleets.
                                        // For kCompletion: the shell.
   std::string namespace_;              // "": the default of the place, see OpenPlace.

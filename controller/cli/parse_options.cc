@@ -159,6 +159,19 @@ Result<std::string> ModelName(const std::string& word) {
   return targets[0].name;
 }
 
+// `status` takes names of models without a kind, and else the forms of get. One model is in `name`.
+Status ReadStatusTargets(std::vector<std::string> words, Options& options) {
+  const bool begins_with_kind = words.size() > 1 && input::ParseTargets({words[0]});
+  if (!begins_with_kind || words[0].find('/') != std::string::npos) {
+    for (std::string& word : words) word = word.find('/') == std::string::npos ? "model/" + word : word;
+  }
+  ASSIGN_OR_RETURN(options.targets, input::ParseTargets(words));
+  if (options.targets.size() != 1 || options.targets[0].kind != api::kModelKind) return {};
+  options.name = options.targets[0].name;
+  options.targets.clear();
+  return {};
+}
+
 Status CheckDelete(const Options& options) {
   const bool selects = options.all || !options.selector.empty();
   if (!options.files.empty()) {
@@ -225,7 +238,11 @@ Status ReadLogs(const Flags& flags, logs::Wanted& wanted) {
 
 Result<Options> Resolve(Flags flags, bool has_manifests_flag) {
   Options& options = flags.options;
-  ASSIGN_OR_RETURN(options.targets, input::ParseTargets(flags.words));
+  if (options.verb == Verb::kStatus) {
+    RETURN_IF_ERROR(ReadStatusTargets(flags.words, options));
+  } else {
+    ASSIGN_OR_RETURN(options.targets, input::ParseTargets(flags.words));
+  }
   if (auto selector = input::ParseSelector(flags.selector); selector) {
     options.selector = *std::move(selector);
   } else {

@@ -248,6 +248,16 @@ TEST(Options, AVersionIsAWholeNumber) {
   EXPECT_EQ(Parsed({"set", "version", "digits", "12"}).version, 12);
 }
 
+TEST(Options, StatusTakesNamesOfModelsAndTheFormsOfGet) {
+  EXPECT_EQ(Parsed({"status", "digits"}).name, "digits");
+  EXPECT_EQ(Parsed({"status", "model/digits"}).name, "digits");
+  EXPECT_THAT(Parsed({"status", "a", "fleet/b"}).targets,
+              ElementsAre(Target{api::kModelKind, "a"}, Target{api::kServingFleetKind, "b"}));
+  EXPECT_THAT(Parsed({"status", "fleet/b"}).targets, ElementsAre(Target{api::kServingFleetKind, "b"}));
+  EXPECT_THAT(Parsed({"status", "fleet", "b"}).targets, ElementsAre(Target{api::kServingFleetKind, "b"}));
+  EXPECT_THAT(Refused({"status", "a", "b", "-A"}), HasSubstr("use -n instead of -A"));
+}
+
 TEST(Options, WithoutADirectoryOrAClusterTheErrorNamesTheFlagsForThem) {
   for (const char* name : {"LONGSHORE_MANIFESTS", "KUBECONFIG", "HOME", "KUBERNETES_SERVICE_HOST"}) ::unsetenv(name);
   const char* get[] = {"longshore", "get", "models"};

@@ -31,24 +31,16 @@ struct Seen {
   text::Standing standing() const { return text::StandingOf(fleets, models, from_host()); }
 };
 
-// A missing object is not an error while the controller has not yet read the manifest that defines it.
-bool IsExpected(const Options& options, const Seen& seen, const Error& error) {
-  return error.code == Code::kNotFound && !options.name.empty() && !seen.from_host().manifests.empty();
-}
-
 Result<Seen> Observe(const Options& options, const Place& place, const Clock& clock, ControllerSight& sight) {
   Seen seen;
   ASSIGN_OR_RETURN(seen.host, ReadHostView(options, place));
-  std::vector<store::Object> shown;
-  const auto select = [&](const std::string& kind) -> Status {
-    ASSIGN_OR_RETURN(const store::Listing listing, Select(options, kind, *place.store));
-    RETURN_IF_ERROR(CheckReadable(listing));
-    shown.insert(shown.end(), listing.objects.begin(), listing.objects.end());
-    return {};
-  };
-  const Status models = select(api::kModelKind);
-  if (!models && !IsExpected(options, seen, models.error())) return tl::make_unexpected(models.error());
-  if (options.name.empty()) RETURN_IF_ERROR(select(api::kServingFleetKind));
+  Options wanted = options;
+  if (!options.name.empty()) wanted.targets = {{api::kModelKind, options.name}};
+  ASSIGN_OR_RETURN(const Selected selected, SelectTargets(wanted, *place.store));
+  RETURN_IF_ERROR(CheckReadable(selected.listing));
+  // A missing object is not an error while the controller has not yet read the manifest that defines it.
+  if (seen.from_host().manifests.empty()) RETURN_IF_ERROR(CheckFound(selected.missing));
+  const std::vector<store::Object>& shown = selected.listing.objects;
   for (const store::Object& object : shown) {
     if (object.kind == api::kModelKind) {
       ASSIGN_OR_RETURN(seen.models.emplace_back(), ToModel(object));
