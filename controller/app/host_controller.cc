@@ -21,6 +21,7 @@
 #include "controller/fleet/processes/process_fleet.h"
 #include "controller/store/local/controller_lock.h"
 #include "controller/store/local/local_store.h"
+#include "controller/store/local/manifest_index.h"
 
 namespace longshore::app {
 namespace {
@@ -44,6 +45,24 @@ Result<process::Descriptor> LockStateDir(const Path& state_dir) {
     return FailedPrecondition("another longshore-controller uses the state directory {}", state_dir.string());
   }
   return lock;
+}
+
+// Makes the directory of manifests if only its last part is missing, and says so: its name may be a typing mistake.
+Status FindManifests(const Path& manifests) {
+  std::error_code error;
+  const Path parent = (manifests / "").lexically_normal().parent_path().parent_path();
+  if (std::filesystem::is_directory(manifests, error)) {
+    if (store::local::ManifestNames(manifests).empty())
+      spdlog::info("--manifests: {} contains no manifest (*.yaml, *.yml) yet", manifests.string());
+    return {};
+  }
+  if (!std::filesystem::is_directory(parent, error))
+    return NotFound("--manifests: {} does not exist, and neither does the folder {}", manifests.string(),
+                    parent.string());
+  if (!std::filesystem::create_directory(manifests, error))
+    return Unavailable("--manifests: cannot create {}: {}", manifests.string(), error.message());
+  spdlog::warn("--manifests: {} did not exist and was created; it contains no manifest", manifests.string());
+  return {};
 }
 
 class HostController final : public Controller {
@@ -91,6 +110,7 @@ class HostController final : public Controller {
 };
 
 Status HostController::Start() {
+  RETURN_IF_ERROR(FindManifests(options_.manifests));
   ASSIGN_OR_RETURN(lock_, LockStateDir(options_.state_dir));
   ASSIGN_OR_RETURN(failpoint_, runtime::Failpoint::FromEnvironment());
   ASSIGN_OR_RETURN(store_, store::local::LocalStore::Open({.dir = options_.manifests, .read_manifests = true}));

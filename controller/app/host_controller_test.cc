@@ -37,5 +37,21 @@ TEST_F(HostControllerTest, StartsDespiteAStatusWhoseEpochIsNotANumber) {
   EXPECT_EQ(ReadFile(dir_ / "state/epoch").value(), "8\n") << "it is above the epoch of b";
 }
 
+TEST_F(HostControllerTest, CreatesTheFolderOfManifestsOnlyIfItsParentExists) {
+  HostOptions options{.state_dir = dir_ / "state",
+                      .manifests = dir_ / "tpyo/manifests",
+                      .node_binary = "/bin/true",
+                      .admin = {.address = "127.0.0.1:0"},
+                      .console = {.address = ""}};
+  const auto refused = StartOnHost(options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "--manifests: " + (dir_ / "tpyo/manifests").string() +
+                                         " does not exist, and neither does the folder " + (dir_ / "tpyo").string());
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "state")) << "nothing was created";
+  options.manifests = dir_ / "manifests/";
+  EXPECT_TRUE(StartOnHost(options));
+  EXPECT_TRUE(std::filesystem::is_directory(dir_ / "manifests"));
+}
+
 }  // namespace
 }  // namespace longshore::app
