@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "controller/decide/analysis/pairs.h"
+#include "controller/decide/analysis/seen.h"
+#include "controller/decide/analysis/texts.h"
 
 namespace longshore::analysis {
 namespace {
@@ -91,6 +93,20 @@ TEST(EvidenceNeeded, GrowsWithTheLogarithmOfTheEValueAndIsUnknownWhileItHasHardl
   EXPECT_NEAR(*EvidenceNeeded(10, 1000), 3, 1e-9);
   EXPECT_LE(*EvidenceNeeded(1000, 1000), 1);
   EXPECT_EQ(EvidenceNeeded(1.2, 1000), std::nullopt);
+}
+
+TEST(DifferenceText, DoesNotShowAnIntervalThatContainsEveryDifference) {
+  const Analysis analysis;
+  const StepFacts step{};
+  api::ModelSpec spec;
+  Seen seen = SeenIn(analysis, spec, step);
+  seen.error_difference = {-1, 1};
+  seen.run_time_ratio = {0, 0};
+  EXPECT_EQ(DifferenceText(seen, spec), "there are too few requests yet to say how far it differs from stable");
+  seen.error_difference = {-0.5, 1};
+  EXPECT_EQ(DifferenceText(seen, spec).find("its error rate is 50 percentage points lower to 100"), 0u);
+  spec.rollout.error_rate.enabled = spec.rollout.latency.enabled = false;
+  EXPECT_EQ(DifferenceText(seen, spec), "no test is enabled");
 }
 
 TEST(TwoDigits, HaveNoExponent) {

@@ -148,16 +148,21 @@ std::string LatencyMessage(const Seen& seen, const LatencyComparison& comparison
 }
 
 std::string DifferenceText(const Seen& seen, const api::ModelSpec& spec) {
+  const api::Rollout& rollout = spec.rollout;
+  const bool is_bounded = seen.error_difference.low > -1 || seen.error_difference.high < 1;
   std::string text;
-  if (spec.rollout.error_rate.enabled) {
+  if (rollout.error_rate.enabled && is_bounded) {
     text = fmt::format("its error rate is {} to {} than stable's", PointsText(seen.error_difference.low),
                        PointsText(seen.error_difference.high));
   }
-  if (spec.rollout.latency.enabled && seen.run_time_ratio.high > 0) {
+  if (rollout.latency.enabled && seen.run_time_ratio.high > 0) {
     text += fmt::format("{}its median run time is {} to {}", text.empty() ? "" : ", ",
                         RatioText(seen.run_time_ratio.low), RatioText(seen.run_time_ratio.high));
   }
-  if (text.empty()) return "no test is enabled";
+  if (text.empty())
+    return rollout.error_rate.enabled || rollout.latency.enabled
+               ? "there are too few requests yet to say how far it differs from stable"
+               : "no test is enabled";
   text += " (95 % confidence)";
   if (spec.rollout.error_rate.enabled && seen.error_detectable < 1) {
     text += fmt::format("; the smallest increase of the error rate that so much evidence finds is {} percentage points",

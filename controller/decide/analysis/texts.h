@@ -23,7 +23,7 @@ std::string LatencyMessage(const Seen& seen, const LatencyComparison& comparison
 double DriftMean(const Seen& seen);
 
 // How far the candidate differs from stable, with intervals: "its error rate is 0.21 percentage points lower to 0.38
-// higher than stable's, ...".
+// higher than stable's, ...". Leaves out an interval that contains every difference.
 std::string DifferenceText(const Seen& seen, const api::ModelSpec& spec);
 
 }  // namespace longshore::analysis
