@@ -108,14 +108,16 @@ void Emit(YAML::Emitter& out, const Json& value) {
 
 std::string Origin::At(const std::string& path) const {
   const std::string shown = path.empty() ? "" : path + ": ";
-  if (file.empty()) return shown;
+  return file.empty() ? shown : fmt::format("{}:{}: {}", file, LineOf(path), shown);
+}
+
+int Origin::LineOf(const std::string& path) const {
   for (std::string above = path;; above = above.substr(0, above.find_last_of(".["))) {
-    if (const auto line = lines.find(above); line != lines.end())
-      return fmt::format("{}:{}: {}", file, line->second, shown);
+    if (const auto line = lines.find(above); line != lines.end()) return line->second;
     if (above.find_last_of(".[") == std::string::npos) break;
   }
   const auto root = lines.find("");
-  return fmt::format("{}:{}: {}", file, root == lines.end() ? 1 : root->second, shown);
+  return root == lines.end() ? 1 : root->second;
 }
 
 Result<std::vector<YamlDocument>> LoadYaml(std::string_view file, std::string_view text, size_t documents_max) {

@@ -19,6 +19,8 @@ struct Origin {
   // Returns "models/digits.yaml:14: spec.rollout: ", with the line of the nearest parent path that has one. Returns
   // only the path if `file` is empty.
   std::string At(const std::string& path) const;
+  // Returns that line; 1 if no parent path has one.
+  int LineOf(const std::string& path) const;
 };
 
 struct YamlDocument {

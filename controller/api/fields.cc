@@ -24,16 +24,27 @@ std::string Suggestion(const std::string& name, const std::vector<std::string>& 
 }  // namespace
 
 void Reader::Refuse(const std::string& path, const std::string& why) {
-  if (!error_) Replace(path, why);
+  if (!refused_) refused_ = Problem{path, why};
 }
 
-void Reader::Replace(const std::string& path, const std::string& why) {
-  error_ = Error{Code::kInvalidArgument, origin_.At(path) + why};
+void Reader::RefuseUnknown(const std::string& path, const std::string& why) {
+  if (std::ranges::find(unknown_, path, &Problem::path) == unknown_.end()) unknown_.push_back({path, why});
+}
+
+bool Reader::IsIn(const std::string& object) const {
+  const std::string& path = refused_->path;
+  const size_t end = path.find_last_of(".[");
+  return path == object || (end == std::string::npos ? "" : path.substr(0, end)) == object;
 }
 
 Status Reader::Finish() const {
-  if (error_) return tl::make_unexpected(*error_);
-  return {};
+  std::vector<Problem> problems = unknown_;
+  if (refused_) problems.push_back(*refused_);
+  if (problems.empty()) return {};
+  std::ranges::stable_sort(problems, {}, [this](const Problem& one) { return origin_.LineOf(one.path); });
+  std::string text;
+  for (const Problem& one : problems) text += (text.empty() ? "" : "\n") + origin_.At(one.path) + one.why;
+  return InvalidArgument("{}", text);
 }
 
 std::string Shown(const Json& value) {
@@ -253,12 +264,15 @@ void Fields::OnlyInCluster(const char* key, const std::string& instead) {
 }
 
 void Fields::Done() {
+  // After a wrong value, a parser may have left out the rest of its fields.
+  if (!lacks_required_ && !reader_.ok() && reader_.IsIn(path_)) return;
+  bool has_unknown = false;
   for (const auto& item : object_->items()) {
     if (std::find(known_.begin(), known_.end(), item.key()) != known_.end()) continue;
-    const std::string why = "is not a field" + Suggestion(item.key(), known_);
-    if (lacks_required_) return reader_.Replace(PathOf(item.key()), why);
-    return Refuse(item.key(), why);
+    reader_.RefuseUnknown(PathOf(item.key()), "is not a field" + Suggestion(item.key(), known_));
+    has_unknown = true;
   }
+  if (has_unknown && lacks_required_) reader_.ForgetRefusal();
 }
 
 }  // namespace longshore::api

@@ -1,5 +1,5 @@
-// Reads a JSON tree field by field, and checks types, ranges, choices and unknown names. Keeps the first error and
-// reads nothing more after it, so that a parser is a plain list of its fields:
+// Reads a JSON tree field by field, and checks types, ranges, choices and unknown names. Keeps the first wrong value, and
+// reads nothing more after it, so that a parser is a plain list of its fields; keeps all unknown names:
 //
 //   Reader reader(origin);
 //   Fields spec(reader, json, "spec");
@@ -30,16 +30,28 @@ class Reader {
   explicit Reader(const Origin& origin, Home home = Home::kAny) : origin_(origin), home_(home) {}
 
   void Refuse(const std::string& path, const std::string& why);
-  // Replaces the error that was kept. Only Fields calls it.
-  void Replace(const std::string& path, const std::string& why);
-  bool ok() const { return !error_; }
+  // Reports a field that is not known, once even if its object is read twice. Reading goes on.
+  void RefuseUnknown(const std::string& path, const std::string& why);
+  // Forgets the wrong value, because an unknown field explains it.
+  void ForgetRefusal() { refused_.reset(); }
+  // Whether no value was refused. Unknown fields do not count.
+  bool ok() const { return !refused_; }
+  // Whether the refused value is this object or a field of it, not a field of an object in it. Requires: !ok().
+  bool IsIn(const std::string& object) const;
+  // Returns InvalidArgument with one line for each unknown field and the refused value, in the order of their lines.
   Status Finish() const;
   Home home() const { return home_; }
 
  private:
   const Origin& origin_;
   const Home home_;
-  std::optional<Error> error_;
+  struct Problem {
+    std::string path;
+    std::string why;
+  };
+
+  std::optional<Problem> refused_;
+  std::vector<Problem> unknown_;
 };
 
 // Returns a value as messages show it: `"abc"`, `120`, `a list`.
@@ -110,7 +122,7 @@ class Fields {
   const Json* Take(const char* key, Need need = Need::kOptional);
 
   // Rejects fields that were not read. Call it last. If a required field is missing as well, reports only the unknown
-  // field, because that is probably the required one with a typing mistake.
+  // fields, because one of them is probably the required one with a typing mistake.
   void Done();
 
   Reader& reader() { return reader_; }

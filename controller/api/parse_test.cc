@@ -9,6 +9,8 @@ namespace longshore::api {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 using ::testing::StartsWith;
 
 constexpr const char* kFull = R"(apiVersion: longshore.dev/v1alpha1
@@ -285,7 +287,18 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
   };
   for (const auto& [text, message] : cases) {
     EXPECT_THAT(MessageOf(text), HasSubstr(message)) << text;
+    EXPECT_THAT(MessageOf(text), Not(HasSubstr("\n"))) << text;
   }
+}
+
+TEST(Parse, NamesAllUnknownFieldsInTheOrderOfTheirLines) {
+  EXPECT_EQ(MessageOf(WithSpec("  versoin: 3\n  rolout: {}\n  validation:\n    goldenSet: {pth: g}")),
+            "m.yaml:5: spec.versoin: is not a field; did you mean version?\n"
+            "m.yaml:6: spec.rolout: is not a field; did you mean rollout?\n"
+            "m.yaml:8: spec.validation.goldenSet.pth: is not a field; did you mean path?");
+  EXPECT_THAT(MessageOf(WithSpec("  versoin: 3\n  rollout: {strategy: Canery}")),
+              StartsWith("m.yaml:5: spec.versoin: is not a field; did you mean version?\n"
+                         "m.yaml:6: spec.rollout.strategy: \"Canery\" is not one of"));
 }
 
 TEST(Parse, DocumentThatIsNotAMappingIsRefusedWithItsLine) {

@@ -5,6 +5,7 @@
 
 #include "common/os/file.h"
 #include "controller/store/document.h"
+#include "controller/store/local/manifest_problem.h"
 
 namespace longshore::store::local {
 namespace {
@@ -25,7 +26,7 @@ void ReadText(const Path& dir, ManifestFile& file) {
   if (!text || !taken) file.mistake = text ? taken.error().message : text.error().message;
   if (file.is_taken || !file.mistake.empty()) return;
   const auto objects = ObjectsOf(file);
-  if (!objects) file.mistake = objects.error().message;
+  if (!objects) file.mistake = InOneLine(objects.error().message);
   if (!objects) return;
   for (const Object& object : *objects) file.not_taken.insert(KeyOf(object));
 }

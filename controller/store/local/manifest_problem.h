@@ -16,4 +16,10 @@ struct ManifestProblem {
   std::string message;  // Includes file, line and field if the parser reported them.
 };
 
+// Joins the lines of a parser's message: tables and conditions have one line for it.
+inline std::string InOneLine(std::string message) {
+  for (size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 2) message.replace(at, 1, "; ");
+  return message;
+}
+
 }  // namespace longshore::store::local

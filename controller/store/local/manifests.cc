@@ -89,7 +89,7 @@ void Manifests::ReadOne(const std::string& file, Store& store) {
   if (is_done && before->second.refreshed) return;
   const auto objects = api::ParseManifests(file, *text);
   if (is_done && !objects) return;  // This text was taken by an earlier release, which accepted it.
-  if (!objects) return Report(file, "Invalid", objects.error().message, ObjectsEverIn(file));
+  if (!objects) return Report(file, "Invalid", InOneLine(objects.error().message), ObjectsEverIn(file));
   if (is_new_text) TakeNewText(file, digest, *objects);
   if (!is_new_text && !before->second.refreshed) Refresh(file, *objects);
   ApplyRefused(file, *objects, store);
