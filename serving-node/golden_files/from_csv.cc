@@ -6,7 +6,9 @@
 #include <map>
 #include <ostream>
 #include <set>
+#include <sstream>
 
+#include "common/base/trimmed.h"
 #include "common/os/file.h"
 #include "serving-node/golden_files/columns.h"
 #include "serving-node/golden_files/draft.h"
@@ -22,6 +24,22 @@ namespace longshore::golden_files {
 namespace {
 
 using tensorflow::SignatureDef;
+
+constexpr size_t kClassesBytesMax = 4 << 20;
+
+// One word that is the name of a file stands for the lines of the file.
+Result<std::vector<std::string>> ClassNames(const std::vector<std::string>& words) {
+  std::error_code ignored;
+  if (words.size() != 1 || !std::filesystem::is_regular_file(words.front(), ignored)) return words;
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(words.front(), kClassesBytesMax));
+  std::vector<std::string> names;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (const std::string_view name = Trimmed(line, " \t\r"); !name.empty()) names.emplace_back(name);
+  }
+  if (names.empty()) return InvalidArgument("--classes: the file {} names no class", words.front());
+  return names;
+}
 
 using NamedColumns = std::map<std::string, std::vector<std::string>>;
 
@@ -128,7 +146,8 @@ Status WriteRecords(Table& table, TrustedVersion& version, Draft& draft, std::os
 
 }  // namespace
 
-Status FromCsv(const Options& options, const Path& version_dir, std::ostream& out, std::ostream& notes) {
+Status FromCsv(Options options, const Path& version_dir, std::ostream& out, std::ostream& notes) {
+  ASSIGN_OR_RETURN(options.csv.classes, ClassNames(options.csv.classes));
   ASSIGN_OR_RETURN(Draft draft, Draft::Open(options.out));
   ASSIGN_OR_RETURN(const auto meta, saved_model::ReadMetaGraph(version_dir, engine::LoadOptions{}.tags));
   ASSIGN_OR_RETURN(const SignatureDef* signature, inspect::FindSignature(meta.signature_def(), options.signature));

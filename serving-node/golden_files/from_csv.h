@@ -11,6 +11,6 @@ namespace longshore::golden_files {
 // `version_dir`. With labels they are the known answers, and the model does not run; without labels, the known answers
 // are those of the version. InvalidArgument for a table that does not fit the signature: the message names the file,
 // the line and the column.
-Status FromCsv(const Options& options, const Path& version_dir, std::ostream& out, std::ostream& notes);
+Status FromCsv(Options options, const Path& version_dir, std::ostream& out, std::ostream& notes);
 
 }  // namespace longshore::golden_files

@@ -29,8 +29,8 @@ inline constexpr const char* kFromCsvFooter =
 [[0,1],[2,3]]), or in the columns "x[0]", "x[1]", ...; --column names others. Each row becomes a record with one row.
 
 Without --label, the known answers are those of the version in --model. With --label, they are the values in this column.
-For an output with float scores of several classes, the label may be the number of the class, or its name in --classes:
-then use the metric top1, and the score is the accuracy.
+For an output with float scores of several classes, the label may be the number of the class, or its name in --classes,
+which may also be a file with one name per line: then use the metric top1, and the score is the accuracy.
 
   longshore golden from-csv iris.csv --model /models/iris --column x=sepal_length,sepal_width,petal_length,petal_width \
     --label species --classes setosa,versicolor,virginica --out golden.tfrecord)";
