@@ -4,6 +4,7 @@
 
 #include "serving-node/golden_files/help.h"
 #include "serving-node/golden_set/records.h"
+#include "serving-node/inspect/verbs.h"
 
 namespace longshore::golden_files {
 namespace {
@@ -64,7 +65,7 @@ void AddFromCsv(CLI::App& app, Flags& flags) {
   CLI::Option* label = verb->add_option(
       "--label", csv.labels, "The column with the known answer, as COLUMN or OUTPUT=COLUMN,...; may be repeated");
   label->allow_extra_args(false);
-  verb->add_option("--classes", csv.classes, "The names of the classes in the order of the scores, as NAME,NAME,...")
+  verb->add_option("--classes", csv.classes, "The names of the classes in the order of the scores, as NAME,NAME,..., or a file with one name per line")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->needs(label);
@@ -180,9 +181,15 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return InvalidArgument("{} (see longshore {} --help)", error.what(), argv[1]);
-    app.exit(error);
-    return std::nullopt;
+    if (error.get_exit_code() == 0) {
+      app.exit(error);
+      return std::nullopt;
+    }
+    const CLI::App& command = *app.get_subcommand(argv[1]);
+    const std::string unknown = argc > 2 ? inspect::UnknownVerb(command, argv[1], argv[2]) : "";
+    const auto verbs = command.get_subcommands();
+    return InvalidArgument("{} (see longshore {} {}--help)", unknown.empty() ? error.what() : unknown, argv[1],
+                           verbs.empty() ? "" : verbs.front()->get_name() + " ");
   }
   return Resolve(std::move(flags));
 }

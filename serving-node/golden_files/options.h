@@ -62,6 +62,7 @@ struct Options {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;  // For check-version: the version would not pass.
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNotFound = 3;  // For check-version: the version or its golden set does not exist.
 
 // Requires: argv[1] is "golden" or "check-version". Returns nullopt after printing the help; InvalidArgument, with a
 // message for the user, if the command line is not valid.

@@ -27,6 +27,17 @@ Status ExecuteWithoutModel(const Options& options, std::ostream& out, std::ostre
   return options.verb == Verb::kFromLog ? FromLog(options, out, notes) : Show(options, out, notes);
 }
 
+// A golden set that does not exist says nothing about the version.
+Status CheckGoldenSetExists(const Path& file) {
+  std::error_code ignored;
+  if (file.empty() || std::filesystem::exists(file, ignored)) return {};
+  return NotFound("golden set: {} does not exist", file.string());
+}
+
+int ExitCodeOf(const Error& error, Verb verb) {
+  return verb == Verb::kCheckVersion && error.code == Code::kNotFound ? kExitNotFound : kExitFailed;
+}
+
 Result<int> Execute(const Options& options, std::ostream& out, std::ostream& notes) {
   if (options.verb == Verb::kFromLog || options.verb == Verb::kShow) {
     RETURN_IF_ERROR(ExecuteWithoutModel(options, out, notes));
@@ -39,7 +50,9 @@ Result<int> Execute(const Options& options, std::ostream& out, std::ostream& not
     case Verb::kFromCsv: RETURN_IF_ERROR(FromCsv(options, version_dir, out, notes)); break;
     case Verb::kFromModel: RETURN_IF_ERROR(FromModel(options, version_dir, out, notes)); break;
     case Verb::kCheck: RETURN_IF_ERROR(Check(options, version_dir, out, notes)); break;
-    case Verb::kCheckVersion: return CheckVersion(options, version_dir, out, notes);
+    case Verb::kCheckVersion:
+      RETURN_IF_ERROR(CheckGoldenSetExists(options.version.validation.golden_set()));
+      return CheckVersion(options, version_dir, out, notes);
     case Verb::kFromLog:
     case Verb::kShow: break;
   }
@@ -51,7 +64,7 @@ int Execute(const Options& options, const char* verb) {
   const Result<int> code = Run(options, std::cout, std::cerr);
   if (code) return *code;
   std::cerr << "longshore " << verb << ": " << code.error().message << "\n";
-  return kExitFailed;
+  return ExitCodeOf(code.error(), options.verb);
 }
 
 // A version may crash the process that loads it, as it may in a rehearsal. So a child process executes the command, and

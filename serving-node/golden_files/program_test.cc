@@ -211,6 +211,9 @@ TEST_F(GoldenFilesTest, ALabelOfScoresIsTheNumberOrTheNameOfAClass) {
   const std::vector<std::string> names = {"--label", "digit", "--classes", "0,1,2,three,4,5,6,7,8,9"};
   EXPECT_EQ(FromCsv(Images({"three"}), kDigits, names).code, kExitOk);
   EXPECT_EQ(Records()[0].expected.at("probabilities").values<float>()[3], 1);
+  const std::string file = File("classes.txt", "0\n1\n2\n three \r\n4\n5\n6\n7\n8\n9\n\n");
+  EXPECT_EQ(FromCsv(Images({"three"}), kDigits, {"--label", "digit", "--classes", file}).code, kExitOk);
+  EXPECT_EQ(Records()[0].expected.at("probabilities").values<float>()[3], 1);
   EXPECT_THAT(FromCsv(Images({"3", "four"}), kDigits, names).notes,
               HasSubstr("table.csv: line 2: column \"digit\": \"3\" is not in --classes: 0, 1, 2, three"));
   EXPECT_THAT(
@@ -322,15 +325,28 @@ TEST_F(GoldenFilesTest, AVersionThatCannotBeRehearsedWouldNotPass) {
   EXPECT_EQ(damaged.code, kExitFailed);
   EXPECT_THAT(damaged.out, HasSubstr("would not pass"));
   EXPECT_THAT(damaged.out, HasSubstr("saved_model.pb"));
+  const Outcome bad_set = RunProgram({"check-version", kHalf, "--golden", File("set.txt", "garbage")});
+  EXPECT_EQ(bad_set.code, kExitFailed);
+  EXPECT_THAT(bad_set.out, HasSubstr("golden set: "));
+}
+
+TEST_F(GoldenFilesTest, AMissingGoldenSetIsNoJudgementOfTheVersion) {
   const Outcome no_set = RunProgram({"check-version", kHalf, "--golden", PathOf("none")});
-  EXPECT_EQ(no_set.code, kExitFailed);
-  EXPECT_THAT(no_set.out, HasSubstr("golden set: "));
+  EXPECT_EQ(no_set.out, "");
+  EXPECT_EQ(no_set.notes, "golden set: " + PathOf("none") + " does not exist");
 }
 
 TEST_F(GoldenFilesTest, AVersionThatRefusesRequestsOfTheOneThatServesWouldNotPass) {
   const Outcome outcome = RunProgram({"check-version", kHalf, "--stable", kDigits});
   EXPECT_EQ(outcome.code, kExitFailed);
   EXPECT_THAT(outcome.out, HasSubstr("because     SignatureChanged: "));
+}
+
+TEST_F(GoldenFilesTest, AMisspeltVerbGetsASuggestion) {
+  EXPECT_EQ(RunProgram({"golden", "shw", "x"}).notes,
+            "\"golden shw\" is not a command; did you mean golden show? (see longshore golden --help)");
+  EXPECT_THAT(RunProgram({"golden", "edit"}).notes, HasSubstr("use one of: from-log, from-csv, "));
+  EXPECT_THAT(RunProgram({"golden", "show"}).notes, HasSubstr("(see longshore golden show --help)"));
 }
 
 TEST_F(GoldenFilesTest, WrongUsageIsExplained) {

@@ -5,6 +5,7 @@
 
 #include "serving-node/graph/passes/passes.h"
 #include "serving-node/inspect/help.h"
+#include "serving-node/inspect/verbs.h"
 
 namespace longshore::inspect {
 namespace {
@@ -108,9 +109,14 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return InvalidArgument("{} (see longshore model --help)", error.what());
-    app.exit(error);
-    return std::nullopt;
+    if (error.get_exit_code() == 0) {
+      app.exit(error);
+      return std::nullopt;
+    }
+    const std::string unknown = argc > 1 ? UnknownVerb(app, "model", argv[1]) : "";
+    const auto verbs = app.get_subcommands();
+    return InvalidArgument("{} (see longshore model {}--help)", unknown.empty() ? error.what() : unknown,
+                           verbs.empty() ? "" : verbs.front()->get_name() + " ");
   }
   RETURN_IF_ERROR(CheckInputs(options));
   return options;

@@ -217,6 +217,14 @@ TEST_F(InspectTest, AnInvalidCommandLineHasItsOwnExitCode) {
   EXPECT_EQ(RunProgram({"run", "x", "--repeat", "0"}).code, kExitUsage);
 }
 
+TEST_F(InspectTest, AMisspeltVerbGetsASuggestion) {
+  const char* argv[] = {"model", "chekc", "x"};
+  const auto options = ParseOptions(3, argv);
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().message,
+            "\"model chekc\" is not a command; did you mean model check? (see longshore model --help)");
+}
+
 TEST_F(InspectTest, FailsIfTheOutputCannotBeWritten) {
   const char* argv[] = {"longshore-model", "ops"};
   const auto options = ParseOptions(2, argv);
