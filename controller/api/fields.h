@@ -1,5 +1,5 @@
-// Reads a JSON tree field by field, and checks types, ranges, choices and unknown names. Keeps the first wrong value, and
-// reads nothing more after it, so that a parser is a plain list of its fields; keeps all unknown names:
+// Reads a JSON tree field by field, and checks types, ranges, choices and unknown names. Keeps the first wrong value,
+// and reads nothing more after it, so that a parser is a plain list of its fields; keeps all unknown names:
 //
 //   Reader reader(origin);
 //   Fields spec(reader, json, "spec");

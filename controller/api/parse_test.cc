@@ -11,7 +11,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-using ::testing::StartsWith;
 
 constexpr const char* kFull = R"(apiVersion: longshore.dev/v1alpha1
 kind: Model

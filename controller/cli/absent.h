@@ -13,8 +13,8 @@ namespace longshore::cli {
 // that the user asked for.
 std::string NothingText(const Options& options, const Place& place, const std::vector<std::string>& kinds);
 
-// Returns where on the cluster there are objects with the names of the options, for the end of an error message: "; there
-// is one in namespace vision"; "" if there are none, if this user may not list them, or on a host.
+// Returns where on the cluster there are objects with the names of the options, for the end of an error message: ";
+// there is one in namespace vision"; "" if there are none, if this user may not list them, or on a host.
 std::string ElsewhereText(const Options& options, const Place& place);
 
 }  // namespace longshore::cli

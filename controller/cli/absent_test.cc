@@ -33,8 +33,7 @@ class Absent : public testing::Test {
     options_.namespace_ = "default";
   }
   Result<int> Run(Options options) {
-    place_.store =
-        store::kube::KubeStore::Open(*place_.cluster, {.namespaces = {options.namespace_}}, timer_).value();
+    place_.store = store::kube::KubeStore::Open(*place_.cluster, {.namespaces = {options.namespace_}}, timer_).value();
     out_.str("");
     return cli::Run(std::move(options), place_, SystemClock(), out_);
   }

@@ -56,8 +56,7 @@ std::string ProblemHere(const api::ModelSpec& spec, const Place& place) {
   return problems.empty() ? "" : input::ToString(problems.front());
 }
 
-Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& applied, const Place& place,
-                           TimePoint now) {
+Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& applied, const Place& place, TimePoint now) {
   ASSIGN_OR_RETURN(api::Model model, ToModel(one.after));
   if (one.before) {  // The object that a dry run returns may lack the status.
     ASSIGN_OR_RETURN(model.status, api::ModelStatusFromJson(one.before->status));

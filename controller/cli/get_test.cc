@@ -77,7 +77,8 @@ TEST_F(Get, WithoutArgumentsShowsModelsAndFleets) {
     EXPECT_THAT(text, HasSubstr("\n\nNAMESPACE"));
     EXPECT_THAT(text, HasSubstr("fleet/cpu"));
   }
-  EXPECT_EQ(Run({"get", "-n", "empty"}).text, "No models and no fleets in namespace empty. Apply a manifest: longshore apply -f FILE\n");
+  EXPECT_EQ(Run({"get", "-n", "empty"}).text,
+            "No models and no fleets in namespace empty. Apply a manifest: longshore apply -f FILE\n");
 }
 
 TEST_F(Get, ShowsTheExistingOnesOfSeveralNamesAndThenFails) {

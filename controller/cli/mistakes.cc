@@ -24,8 +24,7 @@ std::vector<std::string> SubcommandsOf(const CLI::App& command) {
 }
 
 bool HasFlag(const std::vector<const CLI::App*>& commands, const std::string& flag) {
-  return std::ranges::any_of(commands,
-                             [&](const CLI::App* one) { return one->get_option_no_throw(flag) != nullptr; });
+  return std::ranges::any_of(commands, [&](const CLI::App* one) { return one->get_option_no_throw(flag) != nullptr; });
 }
 
 }  // namespace
@@ -42,11 +41,10 @@ std::string UnknownSubcommand(const CLI::App& app, const std::vector<std::string
   if (&command == &app || names.empty()) return "";
   auto word = std::ranges::find(words, command.get_name());
   while (word != words.end() && ++word != words.end() && word->starts_with("-")) continue;
-  if (word == words.end())
-    return fmt::format("{} needs one of: {}", command.get_name(), fmt::join(names, ", "));
+  if (word == words.end()) return fmt::format("{} needs one of: {}", command.get_name(), fmt::join(names, ", "));
   if (const auto nearest = NearestWord(*word, names))
-    return fmt::format("\"{} {}\" is not a command; did you mean {} {}?", command.get_name(), *word,
-                       command.get_name(), *nearest);
+    return fmt::format("\"{} {}\" is not a command; did you mean {} {}?", command.get_name(), *word, command.get_name(),
+                       *nearest);
   return fmt::format("\"{} {}\" is not a command; use one of: {}", command.get_name(), *word, fmt::join(names, ", "));
 }
 
@@ -57,8 +55,7 @@ std::string UnknownLetter(const CLI::App& app, const std::vector<std::string>& w
     if (word.size() != 2 || word[0] != '-' || HasFlag(commands, word)) continue;
     for (const CLI::Option* option : commands.back()->get_options()) {
       for (const std::string& name : option->get_lnames()) {
-        if (name[0] == word[1])
-          return fmt::format("{} is not a flag of this command; did you mean --{}?", word, name);
+        if (name[0] == word[1]) return fmt::format("{} is not a flag of this command; did you mean --{}?", word, name);
       }
     }
     return fmt::format("{} is not a flag of this command", word);

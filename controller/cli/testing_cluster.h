@@ -15,11 +15,10 @@ class FakeCluster {
  public:
   // `answer` runs on a thread of the server.
   explicit FakeCluster(std::function<http::Response(const http::Request&)> answer)
-      : server_(http::Server::Start({.address = "127.0.0.1:0"},
-                                    [answer = std::move(answer)](const http::Request& request, const auto& respond) {
-                                      respond(answer(request));
-                                    })
-                    .value()) {}
+      : server_(http::Server::Start({.address = "127.0.0.1:0"}, [answer = std::move(answer)](
+                                                                    const http::Request& request, const auto& respond) {
+                  respond(answer(request));
+                }).value()) {}
 
   kube::Cluster cluster() const {
     return {.server = fmt::format("http://127.0.0.1:{}", server_->port()),

@@ -65,7 +65,9 @@ void AddFromCsv(CLI::App& app, Flags& flags) {
   CLI::Option* label = verb->add_option(
       "--label", csv.labels, "The column with the known answer, as COLUMN or OUTPUT=COLUMN,...; may be repeated");
   label->allow_extra_args(false);
-  verb->add_option("--classes", csv.classes, "The names of the classes in the order of the scores, as NAME,NAME,..., or a file with one name per line")
+  verb->add_option(
+          "--classes", csv.classes,
+          "The names of the classes in the order of the scores, as NAME,NAME,..., or a file with one name per line")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->needs(label);

@@ -1,4 +1,5 @@
-// Checks manifests without a controller: their fields, and whether their source folders, versions and golden sets exist here.
+// Checks manifests without a controller: their fields, and whether their source folders, versions and golden sets exist
+// here.
 #pragma once
 
 #include <string>

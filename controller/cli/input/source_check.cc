@@ -46,7 +46,8 @@ std::vector<FieldProblem> FolderProblem(const Path& folder, const std::optional<
                               folder.parent_path().string())}};
   const std::vector<int64_t> versions = VersionsIn(folder);
   if (versions.empty())
-    return {{uri, fmt::format("{} has no version: no file {}/VERSION/{}", folder.string(), folder.string(), kModelFile)}};
+    return {
+        {uri, fmt::format("{} has no version: no file {}/VERSION/{}", folder.string(), folder.string(), kModelFile)}};
   if (!version || std::ranges::find(versions, *version) != versions.end()) return {};
   return {{"spec.version",
            fmt::format("{} has no version {}; the newest is {}", folder.string(), *version, versions.back())}};

@@ -22,7 +22,8 @@ Result<Variable*> VariableOf(const Call& call) {
 Result<Tensor> ValueOf(const Call& call) {
   ASSIGN_OR_RETURN(const Variable* variable, VariableOf(call));
   Tensor value = variable->Get();
-  if (value.empty()) return FailedPrecondition(
+  if (value.empty())
+    return FailedPrecondition(
         "the variable has no value: it was not restored or initialised (tf.saved_model.save leaves the variables of a "
         "Keras 3 model out: save it with model.export)");
   return value;
