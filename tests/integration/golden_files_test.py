@@ -251,6 +251,12 @@ def test_check_version_takes_rules_and_versions_from_a_model(tmp_path):
         assert it.command("check-version", str(source / "1"), "--model", "none").returncode == 3
 
 
+def test_a_missing_version_or_golden_set_has_its_own_exit_code(tmp_path):
+    for words in ((HALF / "1", "--golden", tmp_path / "none"), (tmp_path / "none", "--golden", tmp_path / "set")):
+        ended = longshore("check-version", *words)
+        assert ended.returncode == 3 and f"{tmp_path / 'none'} does not exist" in ended.stderr, ended
+
+
 def test_a_version_that_crashes_its_process_would_not_pass(tmp_path):
     """A signal stands for a version that crashes its process. Until then the process waits for the other end of a pipe."""
     os.mkfifo(tmp_path / "set")
