@@ -217,10 +217,6 @@ TEST(Text, AFleetWithoutAutoscalingShowsNoWantedNumberOfNodes) {
   EXPECT_EQ(DescribeFleet(fleet, kNow).find("Scaling"), std::string::npos) << DescribeFleet(fleet, kNow);
   EXPECT_NE(FleetsTable({fleet}).find("  -  "), std::string::npos) << FleetsTable({fleet});
 }
-TEST(Text, WithoutObjectsAHintReplacesTheTable) {
-  EXPECT_NE(ModelsTable({}, kNow).find("longshore apply"), std::string::npos);
-  EXPECT_NE(FleetsTable({}).find("longshore apply"), std::string::npos);
-}
 TEST(Text, DescribesAModel) { ExpectGolden("describe_model", DescribeModel(Failed(), kNow)); }
 TEST(Text, DescribesAFleet) { ExpectGolden("describe_fleet", DescribeFleet(MakeFleet(), kNow)); }
 TEST(Explain, SaysWhyAStepIsHeldWithTheNumbers) { ExpectGolden("explain_step", ExplainModel(RollingOut(), kNow)); }
@@ -414,7 +410,6 @@ TEST(Standing, TableHasOneRowPerObjectAndTheWorstDecides) {
   EXPECT_EQ(StandingOf({}, {MakeAsWanted()}), Standing::kAsWanted);
   EXPECT_EQ(StandingOf({fleet}, {MakeAsWanted()}), Standing::kUnderWay);
   EXPECT_EQ(StandingOf({fleet}, {Stalled(), MakeAsWanted()}), Standing::kFailed);
-  EXPECT_NE(StatusTable({}, {}).find("longshore apply"), std::string::npos);
 }
 
 TEST(Standing, AModelIsAsWantedWithoutABadNodeAndTheTroubleIsShown) {
