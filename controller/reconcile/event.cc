@@ -22,9 +22,7 @@ std::vector<Event> EventsOf(const api::Model& before, const api::ModelStatus& no
                             const std::vector<rollout::Event>& decided) {
   const api::Key key{api::kModelKind, before.metadata.namespace_, before.metadata.name};
   std::vector<Event> events;
-  const bool is_first = now.rollout.stable == 0;
   for (const rollout::Event& event : decided) {
-    if (is_first && !event.warning && &event != &decided.back()) continue;
     events.push_back({key, before.metadata.uid, event.warning, event.reason, event.message});
   }
   const api::Condition* stalled = StallThatBegins(before.status.conditions, now.conditions);

@@ -18,8 +18,7 @@ struct Event {
 };
 
 // Returns an event for each event of `decided`, plus a warning if the Model becomes Stalled and `decided` has no
-// warning (for example because the fleet refuses the Model). For the first version of a Model, only the warnings and
-// the last event of `decided` are returned, because users do not need the intermediate steps.
+// warning (for example because the fleet refuses the Model).
 std::vector<Event> EventsOf(const api::Model& before, const api::ModelStatus& now,
                             const std::vector<rollout::Event>& decided);
 

@@ -293,8 +293,9 @@ TEST_F(ReconcilerTest, ShortFirstRolloutIsWrittenOnce) {
   EXPECT_EQ(disk_->writes[ModelKey("a")], 1);
   EXPECT_EQ(StatusOf("a").stable_version, 1);
   EXPECT_EQ(StatusOf("a").history.size(), 3U) << "started, validated, promoted";
-  ASSERT_EQ(events_.size(), 1U);
-  EXPECT_EQ(events_[0].reason, "Promoted");
+  std::vector<std::string> reasons;
+  for (const Event& event : events_) reasons.push_back(event.reason);
+  EXPECT_EQ(reasons, (std::vector<std::string>{"Started", "Validated", "Promoted"}));
 }
 
 TEST_F(ReconcilerTest, LongFirstRolloutIsWrittenAfterADelayAndContinuesFromThere) {
