@@ -1,4 +1,5 @@
 // The part of the rehearsal that runs in the child process.
+#include "common/node_contract/rehearsal.h"
 #include "common/os/log.h"
 #include "serving-node/golden_set/records.h"
 #include "serving-node/golden_set/score.h"
@@ -47,7 +48,7 @@ Result<control::GoldenResult> Judge(engine::Engine& engine, const RehearsalOptio
   }
   control::GoldenResult without_set;
   if (const std::string change = SignatureChangeSince(options.stable_dir, *model); !change.empty()) {
-    without_set.set_message("SignatureChanged: " + change);
+    without_set.set_message(fmt::format("{}: {}", node_contract::kSignatureChanged, change));
     return without_set;
   }
   without_set.set_ok(true);

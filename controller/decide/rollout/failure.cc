@@ -1,5 +1,9 @@
 #include "controller/decide/rollout/failure.h"
 
+#include <utility>
+
+#include "common/node_contract/rehearsal.h"
+
 namespace longshore::rollout {
 namespace {
 
@@ -10,6 +14,15 @@ const VersionSeen* SeenOn(const NodeSeen& node, int64_t version) {
   return found == node.versions.end() ? nullptr : &found->second;
 }
 
+// The reason and the message of a rehearsal that has failed. It compares the signatures before it runs the golden set.
+std::pair<std::string, std::string> RehearsalFailure(const GoldenSeen& golden) {
+  const std::string changed = std::string(node_contract::kSignatureChanged) + ": ";
+  if (golden.message.starts_with(changed))
+    return {node_contract::kSignatureChanged, golden.message.substr(changed.size())};
+  if (golden.records == 0) return {"GoldenSet", golden.message};
+  return {"GoldenSet", fmt::format("{} of {} records passed: {}", golden.passed, golden.records, golden.message)};
+}
+
 }  // namespace
 
 std::optional<Failure> FailureOn(const NodeSeen& node, int64_t version) {
@@ -18,10 +31,8 @@ std::optional<Failure> FailureOn(const NodeSeen& node, int64_t version) {
   const auto said = [&](const std::string& message) { return fmt::format("node {}: {}", node.name, message); };
   if (seen->guard) return Failure{seen->guard->reason, said(seen->guard->message), node.name};
   if (seen->golden && !seen->golden->ok) {
-    return Failure{"GoldenSet",
-                   said(fmt::format("{} of {} records passed: {}", seen->golden->passed, seen->golden->records,
-                                    seen->golden->message)),
-                   node.name};
+    const auto [reason, message] = RehearsalFailure(*seen->golden);
+    return Failure{reason, said(message), node.name};
   }
   if (seen->state == NodeState::kFailed) return Failure{kLoadFailed, said(seen->message), node.name};
   if (seen->state == NodeState::kQuarantined) return Failure{kCrashed, said(seen->message), node.name};
