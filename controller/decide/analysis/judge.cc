@@ -16,8 +16,7 @@ constexpr int64_t kDriftPairsMin = 30;
 std::pair<std::string, std::string> FailureOfOutputs(const Seen& seen, const Alphas& alphas) {
   for (const OutputSeen& output : seen.outputs) {
     if (output.worse < 1 / alphas.outputs) continue;
-    return {"OutputDiffers",
-            fmt::format("{}: e-value {:.3g}, limit {:.0f}", ToText(*output.test), output.worse, 1 / alphas.outputs)};
+    return {"OutputDiffers", fmt::format("{}: {}", ToText(*output.test), EValueText(output.worse, 1 / alphas.outputs))};
   }
   return {};
 }

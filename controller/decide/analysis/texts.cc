@@ -64,6 +64,11 @@ void AddDriftNumbers(const Seen& seen, std::map<std::string, double>& numbers) {
 
 }  // namespace
 
+std::string EValueText(double e, double limit) {
+  const std::string shown = e > kShownMax ? fmt::format("above {:.0e}", kShownMax) : fmt::format("{:.3g}", e);
+  return fmt::format("e-value {}, limit {:.0f}", shown, limit);
+}
+
 double DriftMean(const Seen& seen) {
   const api::DriftEvidence& drift = seen.candidate.drift;
   return drift.pairs == 0 ? 0 : drift.difference_sum / static_cast<double>(drift.pairs);
@@ -124,7 +129,7 @@ std::string ErrorsMessage(const Seen& seen, double alpha) {
         fmt::format("; of {} inputs that both versions ran, {} failed only on the candidate and {} only on stable",
                     pairs.pairs, pairs.candidate_failed, pairs.stable_failed);
   }
-  return message + fmt::format(": e-value {:.3g}, limit {:.0f}", seen.errors, LimitOf(alpha));
+  return message + ": " + EValueText(seen.errors, LimitOf(alpha));
 }
 
 std::string LatencyMessage(const Seen& seen, const LatencyComparison& comparison, const api::ModelSpec& spec) {
@@ -134,17 +139,16 @@ std::string LatencyMessage(const Seen& seen, const LatencyComparison& comparison
         ratio.high > 0 ? fmt::format(": its median run time is {} to {}", RatioText(ratio.low), RatioText(ratio.high))
                        : "";
     return fmt::format(
-        "in pairs, the candidate runs longer than {} on the same inputs{} (tolerance {:.0f}%, {} pairs): "
-        "e-value {:.3g}, limit {:.0f}",
-        comparison.than, known, 100 * spec.rollout.latency.tolerance, seen.candidate.pairs.pairs, comparison.e,
-        comparison.limit);
+        "in pairs, the candidate runs longer than {} on the same inputs{} (tolerance {:.0f}%, {} pairs): {}",
+        comparison.than, known, 100 * spec.rollout.latency.tolerance, seen.candidate.pairs.pairs,
+        EValueText(comparison.e, comparison.limit));
   }
   return fmt::format(
       "the candidate runs longer than {}: median {:.3g} ms against {:.3g} ms, p99 {:.3g} ms against {:.3g} ms "
-      "(tolerance {:.0f}%): e-value {:.3g}, limit {:.0f}",
+      "(tolerance {:.0f}%): {}",
       comparison.than, QuantileMs(seen.candidate, 0.5), QuantileMs(comparison.other, 0.5),
       QuantileMs(seen.candidate, 0.99), QuantileMs(comparison.other, 0.99), 100 * spec.rollout.latency.tolerance,
-      comparison.e, comparison.limit);
+      EValueText(comparison.e, comparison.limit));
 }
 
 std::string DifferenceText(const Seen& seen, const api::ModelSpec& spec) {

@@ -10,6 +10,9 @@ namespace longshore::analysis {
 
 std::map<std::string, double> Numbers(const Seen& seen, const Analysis& analysis, const Alphas& alphas);
 
+// "e-value 8.4e+07, limit 222". A value above the largest one in Numbers is "above 1e+12".
+std::string EValueText(double e, double limit);
+
 // Why a test failed.
 std::string ErrorsMessage(const Seen& seen, double alpha);
 // `other`: the run times with which the candidate is compared; `than`: whose they are.
