@@ -97,6 +97,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   seen.wanted = replicas;
   seen.progress = progress;
   next.status = DescribeFleet(next, seen, shared_.deps.clock.Now());
+  seen.returning = ReturningNodes(memory);
   const MonotonicPoint now = shared_.deps.timer.Now();
   const MonotonicPoint may_write_at = memory.status_at + PauseOf(node_infos.size());
   Reconciliation reconciliation;
@@ -107,7 +108,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
     memory.status_at = now;
     reconciliation.write = {key, wanted.metadata.uid, wanted.metadata.resource_version, api::ToJson(next.status)};
   }
-  if (waits) shared_.deps.queue(key, kAwaitAgain);
+  if (waits || !seen.returning.empty()) shared_.deps.queue(key, kAwaitAgain);
   reconciliation.finish = [this, wanted, status = next.status, addresses, scaled = scaling.done, progress,
                            &memory](const Status& written) -> Outcome {
     RETURN_IF_ERROR(written);
@@ -298,6 +299,17 @@ void FleetReconciler::MakePart(const api::ServingFleet& object, FleetMemory& mem
   for (const control::Peer& peer : state.peers()) names.push_back(peer.node());
   memory.part = nodes::MakeFleetPart(std::move(state));
   memory.part_at = now;
+// The nodes that this controller cannot judge yet, because it has just started: they have not connected again, or have
+// not answered to their state.
+std::set<std::string> FleetReconciler::ReturningNodes(const FleetMemory& memory) const {
+  if (shared_.deps.timer.Now() - shared_.began >= shared_.options.adoption_grace) return {};
+  std::set<std::string> nodes = memory.awaited;
+  for (const auto& [name, node] : memory.book.nodes()) {
+    if (!node.view->sent) nodes.insert(name);
+  }
+  return nodes;
+}
+
   const auto before = std::exchange(memory.peers, rollout::MakeNodeNames(std::move(names)));
   if (before->names == memory.peers->names) return;
   for (const auto& [_, models] : memory.models) {

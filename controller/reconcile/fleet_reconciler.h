@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,7 @@ class FleetReconciler final : public KindReconciler {
   void QueueChangedModels(FleetMemory& memory, const std::string& object_seen, const std::string& unreachable);
   void WriteTargets();
   bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) const;
+  std::set<std::string> ReturningNodes(const FleetMemory& memory) const;
 
   Shared& shared_;
   std::map<std::string, std::pair<signals::Query, std::unique_ptr<signals::Source>>> sources_;

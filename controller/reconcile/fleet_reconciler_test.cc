@@ -389,5 +389,31 @@ TEST_F(ReachableFleet, ReadyMeansThatItsAddressAnswers) {
   EXPECT_EQ(ready().status, "False");
 }
 
+TEST_F(ReachableFleet, StaysReadyWhileItsNodesConnectToANewController) {
+  ApplyModel("m");
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  Settle();
+  Settle();
+  const std::string ready = "True: AllNodesReady: 1 of 1 nodes are ready";
+  ASSERT_EQ(ConditionOf("Ready"), ready);
+  nodes_.views.clear();
+  adoption_grace_ = std::chrono::seconds(5);
+  Restart();
+  due_.insert(ModelKey("m"));
+  ASSERT_TRUE(reconciler_->Reconcile(kFleetKey));
+  EXPECT_EQ(ConditionOf("Ready"), ready) << "the node has not connected yet";
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  ASSERT_TRUE(reconciler_->Reconcile(kFleetKey));
+  EXPECT_EQ(ConditionOf("Ready"), ready) << "the node has not got its state yet";
+  Settle();
+  EXPECT_EQ(ConditionOf("Ready"), ready);
+  nodes_.views.clear();
+  Restart();
+  timer_.Advance(adoption_grace_);
+  Settle();
+  EXPECT_EQ(ConditionOf("Ready"), "False: NodesNotReady: 0 of 1 nodes are ready");
+}
+
 }  // namespace
 }  // namespace longshore::reconcile

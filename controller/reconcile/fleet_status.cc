@@ -1,6 +1,7 @@
 #include "controller/reconcile/fleet_status.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace longshore::reconcile {
 namespace {
@@ -9,6 +10,24 @@ std::string StateOf(const fleet::NodeInfo& process, const KnownNode* node) {
   if (process.state == fleet::NodeState::kBackingOff) return "Restarting";
   if (IsLeaving(process) || (node != nullptr && IsDraining(*node))) return "Draining";
   return node != nullptr && node->attached && node->ready ? "Ready" : "Starting";
+}
+
+// The node as in the status of before; nullopt if it was not there or was another process.
+std::optional<api::FleetNodeStatus> FormerEntry(const api::ServingFleetStatus& before, const fleet::NodeInfo& process) {
+  const auto found = std::ranges::find(before.nodes, process.node, &api::FleetNodeStatus::name);
+  if (found != before.nodes.end()) return found->pid == process.pid ? std::optional(*found) : std::nullopt;
+  // A long list leaves out nodes that are ready (LimitNodes).
+  if (before.nodes.size() < api::kNodesMax) return std::nullopt;
+  return api::FleetNodeStatus{process.node, process.pid, "Ready", ""};
+}
+
+api::FleetNodeStatus EntryOf(const FleetSeen& seen, const api::ServingFleetStatus& before,
+                             const fleet::NodeInfo& process, const KnownNode* node) {
+  const std::string state = StateOf(process, node);
+  if (state == "Starting" && seen.returning.contains(process.node)) {
+    if (const auto former = FormerEntry(before, process)) return *former;
+  }
+  return {process.node, process.pid, state, node == nullptr ? "" : node->view->hello.admin_address()};
 }
 
 // Adds to `troubles` the error of the last exit of a node, and the error with which the node refused its state.
@@ -80,10 +99,8 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
   for (const fleet::NodeInfo& process : seen.processes) {
     const auto known = seen.nodes->find(process.node);
     const KnownNode* node = known == seen.nodes->end() ? nullptr : &known->second;
-    const std::string state = StateOf(process, node);
-    AddTroubles(process, node, state, troubles);
-    status.nodes.push_back(
-        {process.node, process.pid, state, node == nullptr ? "" : node->view->hello.admin_address()});
+    status.nodes.push_back(EntryOf(seen, before.status, process, node));
+    AddTroubles(process, node, status.nodes.back().state, troubles);
   }
   status.ready_replicas = static_cast<int>(std::ranges::count(status.nodes, "Ready", &api::FleetNodeStatus::state));
   LimitNodes(status.nodes);

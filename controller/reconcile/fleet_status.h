@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,12 @@ struct FleetSeen {
   int64_t epoch = 0;
   std::vector<fleet::NodeInfo> processes{};
   const std::map<std::string, KnownNode>* nodes = nullptr;  // Key: node.
-  Result<fleet::Addresses> addresses{};                     // The addresses of the fleet, or why it cannot listen.
-  int wanted = 0;                                           // The number of nodes that the fleet should have.
-  fleet::Progress progress{};                               // What the fleet knows about its address and its nodes.
-  Status scaled{};                                          // An error if nodes could not be started or removed.
+  // Nodes that a new controller cannot judge yet. They are as the status of before says.
+  std::set<std::string> returning{};
+  Result<fleet::Addresses> addresses{};  // The addresses of the fleet, or why it cannot listen.
+  int wanted = 0;                        // The number of nodes that the fleet should have.
+  fleet::Progress progress{};            // What the fleet knows about its address and its nodes.
+  Status scaled{};                       // An error if nodes could not be started or removed.
   std::optional<SourceProblem> manifest{};
   std::vector<api::Sentence> departing{};   // Nodes that wait until other nodes have their versions, and for which.
   std::vector<api::Sentence> unreadable{};  // Unreadable Models in the namespaces that the fleet serves, and why.

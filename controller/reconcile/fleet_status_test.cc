@@ -115,6 +115,33 @@ TEST(DescribeFleet, IsReadyOnceItsNodesAreThoseOfTheSpecAndItsAddressAnswers) {
   EXPECT_EQ(ready().message, "2 of 2 nodes are ready; 1 of 2 pods are of the newest spec");
 }
 
+TEST(DescribeFleet, ANodeThatReturnsToANewControllerIsAsItWasBefore) {
+  const std::map<std::string, KnownNode> none;
+  FleetSeen seen{.nodes = &none, .returning = {"cpu-000", "cpu-001", "cpu-002"}, .addresses = fleet::Addresses{}};
+  seen.wanted = 3;
+  for (int i = 0; i < 3; ++i) seen.processes.push_back(Pod(i, ""));
+  api::ServingFleet before;
+  before.status.nodes = {{"cpu-000", 0, "Ready", "a:1"}, {"cpu-001", 7, "Ready", "b:1"}};
+  const auto status = DescribeFleet(before, seen, TimePoint());
+  EXPECT_EQ(status.nodes[0], before.status.nodes[0]);
+  EXPECT_EQ(status.nodes[1].state, "Starting") << "another process";
+  EXPECT_EQ(status.nodes[2].state, "Starting") << "it is new";
+  seen.processes[0].state = fleet::NodeState::kBackingOff;
+  EXPECT_EQ(DescribeFleet(before, seen, TimePoint()).nodes[0].state, "Restarting");
+  seen.processes[0].state = fleet::NodeState::kRunning;
+  seen.returning.clear();
+  EXPECT_EQ(DescribeFleet(before, seen, TimePoint()).ready_replicas, 0);
+}
+
+TEST(DescribeFleet, ANodeThatALongStatusLeavesOutWasReady) {
+  const std::map<std::string, KnownNode> none;
+  FleetSeen seen{.nodes = &none, .returning = {"cpu-100"}, .addresses = fleet::Addresses{}};
+  seen.processes = {Pod(100, "")};
+  api::ServingFleet before;
+  for (int i = 0; i < 100; ++i) before.status.nodes.push_back({Pod(i, "").node, 0, "Ready", ""});
+  EXPECT_EQ(DescribeFleet(before, seen, TimePoint()).ready_replicas, 1);
+}
+
 TEST(DescribeFleet, ReconcilesWhileNodesLeave) {
   const auto nodes = ReadyNodes(3);
   const api::ServingFleetStatus status = DescribeFleet({}, SeenReady(nodes, 2), TimePoint());

@@ -211,7 +211,7 @@ class ReconcilerTest : public ::testing::Test {
                 ended_.push_back(ToString(key) + ": " + std::string(api::RolloutPhaseName(rollout.phase)));
               }};
     reconciler_ =
-        std::make_unique<Reconciler>(std::move(deps), Options{.adoption_grace = Duration(0),
+        std::make_unique<Reconciler>(std::move(deps), Options{.adoption_grace = adoption_grace_,
                                                               .unwritten_max = unwritten_max,
                                                               .evidence_unwritten_min = evidence_unwritten_min});
   }
@@ -279,6 +279,7 @@ class ReconcilerTest : public ::testing::Test {
   FakeFleet processes_;
   std::set<api::Key> due_;
   std::vector<Event> events_;
+  Duration adoption_grace_{0};
   std::vector<signals::Query> queries_;  // The queries for which a source of metrics was requested.
   bool has_source_ = true;               // Whether such a request succeeds.
   autoscale::FleetMetrics metrics_;      // The metrics that each source returns.
