@@ -76,6 +76,7 @@ class ServingNode final : public Node {
     if (standalone_) standalone_->Leave();
     if (const auto agent = GetAgent()) agent->SetDraining();
     drain_ = std::thread([this] {
+    if (flags_.managed()) components_->router->SetLeaving();
       Drain();
       left_ = true;
     });

@@ -139,6 +139,13 @@ TEST_F(HomeSearchTest, AModelThatNoHomeKnowsIsNotFound) {
   EXPECT_EQ(LoadOf(a_).forwarded(), 1);
 }
 
+TEST_F(HomeSearchTest, ANodeThatLeavesDoesNotSayThatAModelDoesNotExist) {
+  SetState(a_, "a", kUnknownHere);
+  a_.router.SetLeaving();
+  EXPECT_EQ(ErrorOf(DigitsCall(0)),
+            (Error{Code::kUnavailable, "this node is shutting down and does not have Latest(digits)"}));
+}
+
 TEST_F(HomeSearchTest, AHomeThatDoesNotKnowTheModelAsksNoOtherHome) {
   c_.Hold({1});
   SetState(b_, "bc", kUnknownHere);

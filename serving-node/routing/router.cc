@@ -95,6 +95,7 @@ struct Router::Shared {
   void Forward(const RequestPtr& request, const std::string& peer);
   void Forwarded(const RequestPtr& request, Result<Pieces> reply);
   void FallBack(const RequestPtr& request);
+  Error NotHere(const std::string& servable) const;
 
   // The number of requests in flight. Each request shares the counter, because the last one may still notify it after
   // this object has been destroyed.
@@ -108,6 +109,7 @@ struct Router::Shared {
   HomeSearch home_search;
   std::mutex build_mutex;  // Held while a table is built, so that only one thread builds one.
   RoutingTable::Reused reused;
+  std::atomic<bool> leaving = false;
   mutable std::mutex mutex;  // Guards `current`. Held only while the pointer is copied.
   std::shared_ptr<const RoutingTable> current;
 };
@@ -125,6 +127,8 @@ void Router::SetState(std::shared_ptr<const control::DesiredState> state) {
   const std::lock_guard lock(shared_->mutex);
   shared_->current.swap(table);
 }
+
+void Router::SetLeaving() { shared_->leaving = true; }
 
 void Router::Predict(PredictCall call, PredictDone done) {
   if (auto spec = CheckModelSpec(call.request); !spec) return done(tl::make_unexpected(spec.error()));
@@ -187,6 +191,12 @@ Status Router::Shared::Identify(const RequestPtr& request) const {
   return {};
 }
 
+// The error for a model or version that the desired state lacks.
+Error Router::Shared::NotHere(const std::string& servable) const {
+  if (leaving) return {Code::kUnavailable, fmt::format("this node is shutting down and does not have {}", servable)};
+  return {Code::kNotFound, "Servable not found for request: " + servable};
+}
+
 // Forwards the request to a home node of its model. If no home node knows the model, the model does not exist, and the
 // request gets NotFound with TensorFlow Serving's text.
 void Router::Shared::AskHomes(const RequestPtr& request) {
@@ -194,12 +204,12 @@ void Router::Shared::AskHomes(const RequestPtr& request) {
   HomeQuestion question{model, request->table->fleet(), request->table->peers().HomesOf(model)};
   if (Status known = Identify(request); !known) return request->done(tl::make_unexpected(std::move(known.error())));
   if (!question.homes.empty()) deps.recorder.CountForwarded();
-  home_search.Ask(std::move(question), HomeCall(*request), [request](Result<Pieces> reply) {
+  home_search.Ask(std::move(question), HomeCall(*request), [this, request](Result<Pieces> reply) {
     const auto& spec = request->call.request.model_spec();
     if (reply) return request->done(AnswerOf(spec, std::move(*reply)));
     const bool unknown = reply.error().code == kHopUnknown;
-    request->done(unknown ? NotFound("Servable not found for request: Latest({})", spec.name())
-                          : tl::make_unexpected(std::move(reply.error())));
+    request->done(
+        tl::make_unexpected(unknown ? NotHere(fmt::format("Latest({})", spec.name())) : std::move(reply.error())));
   });
 }
 
@@ -322,7 +332,7 @@ void Router::Shared::FallBack(const RequestPtr& request) {
     return Dispatch(request);
   }
   if (request->choice.entry == nullptr) {
-    return request->done(NotFound("Servable not found for request: Specific({}, {})", request->model_name(), version));
+    return request->done(tl::make_unexpected(NotHere(fmt::format("Specific({}, {})", request->model_name(), version))));
   }
   request->done(Unavailable("model \"{}\" version {}: no node of the fleet {} has it ready", request->model_name(),
                             version, request->table->fleet()));

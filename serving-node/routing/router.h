@@ -47,6 +47,10 @@ class Router final : public Predictor {
   // Sets the desired state for requests that arrive from now on. Does not block requests.
   void SetState(std::shared_ptr<const control::DesiredState> state);
 
+  // From now on, clients that ask for a model or version which the node does not have get UNAVAILABLE instead of
+  // NOT_FOUND: this node is about to end and has not heard of newer models, so its clients should ask another one.
+  void SetLeaving();
+
   void Predict(PredictCall call, PredictDone done) override;
 
   // The weight that this node applies to requests that name no version, in hundredths of a percent: the weight in the
