@@ -237,6 +237,12 @@ Status CheckStandalone(const CLI::App& app, const Flags& flags) {
   return {};
 }
 
+Status CheckPorts(const Flags& flags) {
+  const bool is_same = flags.port > 0 && flags.port == flags.rest_api_port;
+  if (is_same) return InvalidArgument("--port and --rest_api_port are both {}: choose two ports", flags.port);
+  return {};
+}
+
 Status CheckChannelArguments(const Flags& flags) {
   for (const std::string& argument : flags.grpc_channel_arguments) {
     if (argument.find('=') == std::string::npos || argument.front() == '=') {
@@ -373,6 +379,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   RETURN_IF_ERROR(flags.auth.Check(!flags.peer_address.empty()));
   RETURN_IF_ERROR(flags.observe.Check(!flags.managed() && flags.model_config_file.empty()));
   if (auto traces = flags.traces.Options(); !traces) return tl::make_unexpected(traces.error());
+  RETURN_IF_ERROR(CheckPorts(flags));
   RETURN_IF_ERROR(CheckChannelArguments(flags));
   if (!flags.managed()) RETURN_IF_ERROR(CheckStandalone(app, flags));
   return parsed;

@@ -189,6 +189,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--enable_batching"},
               "each Model configures its batching"},
         Wrong{{"--model_base_path=/m", "--port=0"}, "leave nothing to serve on"},
+        Wrong{{"--model_base_path=/m", "--port=8510", "--rest_api_port=8510"},
+              "--port and --rest_api_port are both 8510: choose two ports"},
         Wrong{{"--model_base_path=/m", "--fleet=a/b"}, "--fleet needs --controller"},
         Wrong{{"--model_base_path=/m", "--cache_dir=/c"}, "--cache_dir needs --controller"},
         Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--cache_bytes_max=0"}, "--cache_bytes_max"},
