@@ -79,13 +79,15 @@ def test_kubectl_shows_columns_and_accepts_short_names(control_plane, api, fleet
         "stableVersion": 2, "rollout": {"phase": "Step", "candidate": 3, "weight": 12.5}, "conditions": [ready]})
     write_status(api, "ServingFleet", "cpu", {
         "replicas": 3, "readyReplicas": 2, "grpcAddress": "longshore-cpu.default:8500", "restAddress": "longshore-cpu.default:8501",
-        "autoscale": {"desired": 3, "reason": "QueueDelay"}, "conditions": [{**ready, "status": "False", "reason": "NodesNotReady"}]})
+        "autoscale": {"desired": 3, "reason": "QueueDelay"}, "conditions": [{**ready, "status": "False", "reason": "NodesNotReady"}, {
+            **ready, "type": "Stalled", "reason": "NeedsHelp", "message": "PodsPending"}]})
     assert [row[:-1] for row in rows(control_plane.kubectl("get", "lsm"))] == [
         ["NAME", "FLEET", "READY", "REASON", "STABLE", "WANTED", "ROLLOUT", "CANDIDATE", "WEIGHT"],
         ["digits", "cpu", "True", "Serving", "2", "3", "Step", "3", "12.5"]]
-    assert [row[:-1] for row in rows(control_plane.kubectl("get", "lsf"))] == [
-        ["NAME", "READY", "REASON", "NODES", "READY-NODES", "WANTED", "WHY", "GRPC", "REST"],
-        ["cpu", "False", "NodesNotReady", "3", "2", "3", "QueueDelay", "longshore-cpu.default:8500", "longshore-cpu.default:8501"]]
+    assert [row[:9] + row[10:] for row in rows(control_plane.kubectl("get", "lsf"))] == [
+        ["NAME", "READY", "REASON", "NODES", "READY-NODES", "WANTED", "SIGNAL", "GRPC", "REST", "WHY"],
+        ["cpu", "False", "NodesNotReady", "3", "2", "3", "QueueDelay", "longshore-cpu.default:8500", "longshore-cpu.default:8501",
+         "PodsPending"]]
     assert control_plane.kubectl("get", "longshore", "-o", "name").split() == [
         "model.longshore.dev/digits", "servingfleet.longshore.dev/cpu"]
     control_plane.kubectl("wait", "--for=condition=Ready", "--timeout=10s", "model/digits")
@@ -104,6 +106,12 @@ def test_scale_changes_only_the_minimum_number_of_nodes(control_plane, api, flee
     assert scale["status"] == {"replicas": 1, "selector": "longshore.dev/fleet=cpu"}
     now = api.request("GET", f"{GROUP}/servingfleets/cpu")
     assert now["spec"] == {**fleet["spec"], "replicas": {"min": 4}}
+
+
+def test_a_maximum_below_the_minimum_is_one_mistake(api):
+    with pytest.raises(ApiError, match="max is below min") as error:
+        api.apply(manifest("ServingFleet", "cpu", {"spec.replicas": {"min": 5, "max": 2}}))
+    assert "has no effect" not in str(error.value)
 
 
 def test_an_invalid_scale_is_rejected(control_plane, api, fleet):

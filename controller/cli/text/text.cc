@@ -97,10 +97,19 @@ std::string LabelsText(const std::map<std::string, std::string>& labels) {
   return text.empty() ? "-" : text;
 }
 
+// Why the fleet needs help.
+std::string HelpText(const std::vector<api::Condition>& conditions) {
+  constexpr size_t kBytesMax = 100;
+  const api::Condition* stalled = Find(conditions, "Stalled");
+  return stalled == nullptr || stalled->status != "True" ? "-" : CutText(stalled->message, kBytesMax);
+}
+
 std::string NodeNamesText(const std::vector<api::FleetNodeStatus>& nodes) {
   constexpr size_t kShownMax = 5;
   std::string text;
-  for (size_t i = 0; i < nodes.size() && i < kShownMax; ++i) text += (i == 0 ? "" : ",") + nodes[i].name;
+  for (size_t i = 0; i < nodes.size() && i < kShownMax; ++i) {
+    text += fmt::format("{}{}{}", i == 0 ? "" : ",", nodes[i].name, nodes[i].state == "Draining" ? " (draining)" : "");
+  }
   if (nodes.size() > kShownMax) text += fmt::format(" and {} more", nodes.size() - kShownMax);
   return text.empty() ? "-" : text;
 }
@@ -189,8 +198,8 @@ std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now, co
 }
 
 std::string FleetsTable(const std::vector<api::ServingFleet>& fleets, const TableStyle& style) {
-  std::vector<std::string> header = {"NAMESPACE",   "NAME",   "READY", "REASON", "NODES",
-                                     "READY-NODES", "WANTED", "WHY",   "GRPC",   "REST"};
+  std::vector<std::string> header = {"NAMESPACE", "NAME",   "READY", "REASON", "NODES", "READY-NODES",
+                                     "WANTED",    "SIGNAL", "GRPC",  "REST",   "WHY"};
   if (style.wide) header.insert(header.end(), {"NODE NAMES", "LABELS"});
   Table table(header);
   for (const api::ServingFleet& fleet : fleets) {
@@ -206,7 +215,8 @@ std::string FleetsTable(const std::vector<api::ServingFleet>& fleets, const Tabl
                                     scaled ? std::to_string(status.autoscale.desired) : "-",
                                     scaled ? status.autoscale.reason : "-",
                                     status.grpc_address,
-                                    status.rest_address};
+                                    status.rest_address,
+                                    HelpText(status.conditions)};
     if (style.wide) row.insert(row.end(), {NodeNamesText(status.nodes), LabelsText(fleet.metadata.labels)});
     table.Add(row);
   }

@@ -533,6 +533,17 @@ TEST(Plan, SaysHowLongAProofTakesAtTheLastTraffic) {
   expect(Plan(with_step + one_of_four_nodes, 2, busy), "pairs, so about 7 h");
 }
 
+TEST(FleetsTable, ShowsWhyAFleetNeedsHelpAndWhichNodesLeave) {
+  api::ServingFleet fleet;
+  fleet.metadata.name = "cpu";
+  fleet.metadata.namespace_ = "vision";
+  fleet.status.conditions = {{"Stalled", "True", "NeedsHelp", "cpu-1: the disk is full", 4, Ago(3)}};
+  fleet.status.nodes = {{"cpu-0", 1, "Draining", ""}, {"cpu-1", 2, "Ready", ""}};
+  const std::string table = FleetsTable({fleet}, {.wide = true});
+  EXPECT_THAT(table, HasSubstr("cpu-1: the disk is full"));
+  EXPECT_THAT(table, HasSubstr("cpu-0 (draining),cpu-1 "));
+}
+
 TEST(Diff, NamesEveryFieldThatIsAddedRemovedOrChanged) {
   const auto before = ParseJson(R"({"metadata": {"labels": {"a.b/c": "1"}, "uid": "u"}, "status": {"x": 1},
     "spec": {"steps": [{"weight": 5.0}, {"weight": 25}], "gone": "x", "same": {"a": 1, "b": []}}})");
