@@ -50,7 +50,9 @@ TEST(ConsoleViews, TheOverviewSaysInWordsHowEachObjectIs) {
   EXPECT_EQ(json["models"][0]["standing"], "under way");
   EXPECT_EQ(json["models"][0]["why"], "version 4 has not begun its rollout");
   EXPECT_EQ(json["models"][0]["rolloutInShort"], "");
-  EXPECT_EQ(json["fleets"][0]["why"], "no controller has processed this manifest yet");
+  EXPECT_EQ(json["fleets"][0]["why"],
+            "no controller has processed this manifest yet; on a cluster, is namespace infra one that the controller "
+            "watches (watchNamespaces)?");
   EXPECT_EQ(json["unreadable"][0]["object"], "Model a/b");
   EXPECT_EQ(json["unreadable"][0]["why"], "b.json is damaged");
   EXPECT_EQ(json["manifests"].size(), 0u);

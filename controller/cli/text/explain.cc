@@ -58,7 +58,11 @@ std::string AskedText(const api::Model& model, const std::string& place, TimePoi
   std::string text = model.spec.version ? Line(fmt::format("Version {}.", wanted))
                                         : Line("The newest version that the nodes find: the manifest names none.");
   if (model.status.observed_generation < model.metadata.generation)
-    return text + Line("The controller has not processed this manifest yet. Is longshore-controller running?");
+    return text + Line("The controller has not processed this manifest yet. Is longshore-controller running?") +
+           (model.status.observed_generation > 0
+                ? ""
+                : Line(fmt::format("On a cluster, does it watch the namespace {} (watchNamespaces)?",
+                                   model.metadata.namespace_)));
   const api::FailedVersion* failed = FailureOf(model, wanted);
   if (failed == nullptr || IsRolledOut(model, wanted)) return text;
   return text + FailureText(model, *failed, place, now);

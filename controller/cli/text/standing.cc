@@ -35,6 +35,15 @@ bool IsTrouble(const api::Condition& condition) {
   return IsGoldenTrouble(condition) || (condition.status == "False" && !kOthers.contains(condition.type));
 }
 
+// Why an object waits for a controller. One of a cluster that no controller has ever processed may be in a namespace
+// that the controller does not watch.
+std::string NotProcessed(const api::Metadata& metadata, int64_t observed_generation, const HostSeen& seen) {
+  const std::string text = "no controller has processed this manifest yet";
+  if (observed_generation > 0 || seen.epoch > 0) return text;
+  return fmt::format("{}; on a cluster, is namespace {} one that the controller watches (watchNamespaces)?", text,
+                     metadata.namespace_);
+}
+
 // The report that follows from the conditions that Models and ServingFleets have in common.
 template <typename ObjectStatus>
 Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, const HostSeen& seen) {
@@ -45,7 +54,7 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   };
   const api::Condition ready = find("Ready");
   if (status.observed_generation < metadata.generation || ready.type.empty())
-    return {Standing::kUnderWay, "no controller has processed this manifest yet"};
+    return {Standing::kUnderWay, NotProcessed(metadata, status.observed_generation, seen)};
   if (status.epoch < seen.epoch)
     return {Standing::kUnderWay, "the controller has started but has not reconciled this object yet"};
   const api::Condition stalled = find("Stalled");

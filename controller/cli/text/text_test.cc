@@ -533,6 +533,16 @@ TEST(Plan, SaysHowLongAProofTakesAtTheLastTraffic) {
   expect(Plan(with_step + one_of_four_nodes, 2, busy), "pairs, so about 7 h");
 }
 
+TEST(StatusTable, NamesTheLikelyCauseIfNoControllerEverSawAModel) {
+  api::Model model = MakeModel();
+  const auto why = [&](const HostSeen& seen) { return ReportOf(model, seen).why; };
+  model.status = {};
+  EXPECT_THAT(why({}), HasSubstr("is namespace vision one that the controller watches (watchNamespaces)?"));
+  EXPECT_EQ(why({.epoch = 3}), "no controller has processed this manifest yet") << "on a host";
+  model.status.observed_generation = 3;
+  EXPECT_EQ(why({}), "no controller has processed this manifest yet");
+}
+
 TEST(FleetsTable, ShowsWhyAFleetNeedsHelpAndWhichNodesLeave) {
   api::ServingFleet fleet;
   fleet.metadata.name = "cpu";
