@@ -167,6 +167,7 @@ void AddCommands(CLI::App& app, Flags& flags) {
       app, "undo", "Send all traffic back to the version that served before; at once while it is kept loaded", flags);
   undo->add_option("--to", flags.options.command.to, "Version to return to; default: the one that served before")
       ->check(VersionNumber());
+  undo->add_flag("-y,--yes", flags.options.yes, "Do not ask if a newer version has been rolled back already");
   undo->footer(kUndoFooter);
   CLI::App* validate = AddCommand(
       app, "validate", "Run the golden set of the version that serves on its nodes now, and show the results", flags);

@@ -179,7 +179,8 @@ inline constexpr const char* kUndoFooter =
     R"(A version that another one has replaced stays loaded for spec.rollout.keepWarm, 10 minutes by default. During this
 time undo sends all requests back to it at once, on all nodes, whatever the strategy is. After it, undo begins a rollout
 to that version: it skips the steps, but not the rehearsal and the golden set. The answer says which of the two happens.
-While a rollout is under way, undo ends it, as abort does.
+While a rollout is under way, undo ends it, as abort does. If a version was rolled back by itself, the one before serves
+still: an undo would leave that one, so on a terminal longshore asks before.
 
 The version that is left counts as failed, with the reason Undone: it is not rolled out again until its files or the
 manifest change, or until `longshore retry`. A second undo does not go forward to it again, unless --to names it.

@@ -101,7 +101,7 @@ struct Options {
   Output output = Output::kText;
   std::string json_path;    // The template of kJsonPath.
   bool no_headers = false;  // Print tables without their first line.
-  bool yes = false;         // For delete: asks no question.
+  bool yes = false;         // For delete and undo: ask no question.
   // Set by the program: whether the output is a terminal, whether it shows colours and other characters than ASCII, and
   // whether a person can answer questions.
   bool is_terminal = false;

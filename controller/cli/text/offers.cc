@@ -70,6 +70,15 @@ std::string EffectOf(const std::string& verb, const api::Model& model, TimePoint
 
 }  // namespace
 
+std::string UndoWarning(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const std::optional<int64_t> previous = rollout::PreviousOf(model.status);
+  if (rollout.phase != api::RolloutPhase::kRolledBack || rollout.verdict.reason == "Undone" || !previous) return "";
+  return fmt::format(
+      "version {} has been rolled back already; undo would replace version {}, which serves, by version {}",
+      rollout.candidate, model.status.stable_version, *previous);
+}
+
 std::string CommandLine(const std::string& verb, const api::Metadata& metadata, const std::string& place) {
   const std::string namespace_ = metadata.namespace_ == "default" ? "" : " -n " + metadata.namespace_;
   return "longshore " + verb + " " + metadata.name + namespace_ + place;

@@ -23,6 +23,10 @@ std::vector<Offer> OffersOf(const api::Model& model, TimePoint now);
 // example " --manifests /m", or "".
 std::string OffersText(const api::Model& model, const std::string& place, TimePoint now);
 
+// What a person may not expect of undo: that it leaves a good version, because a newer one has been rolled back
+// already. "" if this is not so.
+std::string UndoWarning(const api::Model& model);
+
 // A complete command line: "longshore retry digits -n vision".
 std::string CommandLine(const std::string& verb, const api::Metadata& metadata, const std::string& place);
 

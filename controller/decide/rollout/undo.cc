@@ -79,6 +79,16 @@ bool IsKept(const Draft& draft, int64_t version) {
   return (warm && warm->version == version) || draft.IsLabelled(version);
 }
 
+// A person who gives undo because of a version that was rolled back may not want to leave the version that serves.
+std::string RolledBackBefore(const Draft& draft, const api::Command& command) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  const bool may_surprise =
+      command.to == 0 && rollout.phase == RolloutPhase::kRolledBack && rollout.verdict.reason != kUndone;
+  return may_surprise ? fmt::format("version {} had been rolled back already, so undo left version {}; ",
+                                    rollout.candidate, draft.status().stable_version)
+                      : "";
+}
+
 std::string ReturnAtOnce(Draft& draft, int64_t to) {
   api::RolloutStatus& rollout = draft.rollout();
   const int64_t left = draft.status().stable_version;
@@ -179,12 +189,13 @@ std::string WhyNoUndo(const Draft& draft, const api::Command& command) { return 
 std::string Undo(Draft& draft, const api::Command& command) {
   const UndoPlan plan = PlanUndo(draft, command);
   CHECK(plan.refused.empty());
+  const std::string before = RolledBackBefore(draft, command);
   switch (plan.how) {
     case UndoPlan::How::kEndRollout: return EndRollout(draft, command);
-    case UndoPlan::How::kAtOnce: return ReturnAtOnce(draft, plan.to);
+    case UndoPlan::How::kAtOnce: return before + ReturnAtOnce(draft, plan.to);
     case UndoPlan::How::kByRollout: break;
   }
-  return ReturnByRollout(draft, plan.to);
+  return before + ReturnByRollout(draft, plan.to);
 }
 
 }  // namespace longshore::rollout
