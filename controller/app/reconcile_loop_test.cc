@@ -46,6 +46,7 @@ class NoFleets final : public fleet::Fleet {
   fleet::Progress ProgressOf(const std::string&) const override { return {}; }
   std::vector<std::string> Fleets() const override { return {}; }
   Status Remove(const std::string&) override { return {}; }
+  Status StopListening(const std::string&) override { return {}; }
 };
 
 // A store that calls `answer` before each status write; if `answer` returns an error, the write fails with it.

@@ -89,6 +89,10 @@ class Fleet {
   // Makes all nodes finish their work and leave, and after that stops listening for clients. Does nothing if the fleet
   // does not exist. Call it again until Fleets() no longer contains the fleet.
   virtual Status Remove(const std::string& fleet) = 0;
+
+  // Refuses new connections of clients from now on, also while nodes of the fleet finish their work, until the next
+  // Ensure. Does nothing if they are refused already. Requires an earlier Remove.
+  virtual Status StopListening(const std::string& fleet) = 0;
 };
 
 }  // namespace longshore::fleet

@@ -18,6 +18,8 @@ namespace {
 constexpr Duration kMetricsInterval = std::chrono::seconds(1);
 constexpr Duration kListenAgain = std::chrono::milliseconds(500);
 constexpr Duration kAwaitAgain = std::chrono::milliseconds(100);
+// How long new connections of a deleted fleet wait: if it is created again within this time, none is lost.
+constexpr Duration kListensAfterRemoval = std::chrono::seconds(1);
 
 // Minimum time between two messages to all nodes of a fleet, and between two writes of its status, so that several
 // joining and leaving nodes cause one message. 0 for a small fleet.
@@ -74,6 +76,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   }
   if (!*memory.object) return tl::make_unexpected(memory.object->error());
   const api::ServingFleet& wanted = **memory.object;
+  memory.removal.reset();
 
   const Result<fleet::Addresses> addresses = shared_.deps.fleet.Ensure(wanted);
   std::vector<fleet::NodeInfo> node_infos = shared_.deps.fleet.Nodes(fleet);
@@ -94,10 +97,10 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   }
   // The status comes last, so that a failing status write does not block the steps above.
   FleetSeen seen = FleetSeenOf(wanted, node_infos, addresses, scaling);
+  seen.returning = ReturningNodes(memory);
   seen.wanted = replicas;
   seen.progress = progress;
   next.status = DescribeFleet(next, seen, shared_.deps.clock.Now());
-  seen.returning = ReturningNodes(memory);
   const MonotonicPoint now = shared_.deps.timer.Now();
   const MonotonicPoint may_write_at = memory.status_at + PauseOf(node_infos.size());
   Reconciliation reconciliation;
@@ -201,18 +204,36 @@ void FleetReconciler::QueueChangedModels(FleetMemory& memory, const std::string&
   }
 }
 
-// The nodes of a deleted fleet finish their requests before they stop.
+// The nodes of a deleted fleet finish their requests before they stop. New connections are refused, also while nodes
+// finish their work.
 Outcome FleetReconciler::RemoveFleet(const std::string& fleet) {
   sources_.erase(fleet);
   FleetMemory& memory = shared_.FleetOf(fleet);
+  const MonotonicPoint now = shared_.deps.timer.Now();
+  if (!memory.removal) memory.removal = Removal{now};
   shared_.ReadNodes(fleet, memory, shared_.deps.fleet.Nodes(fleet));
   memory.awaited.clear();
   QueueChangedModels(memory, "gone", shared_.deps.fleet.ProgressOf(fleet).unreachable);
   // As long as nodes remain, `fleet` reports each exit of a node, which causes another call of RemoveFleet.
   const Status removed = shared_.deps.fleet.Remove(fleet);
+  EndConnections(fleet, *memory.removal);
   WriteTargets();
+  const bool has_nodes = !shared_.deps.fleet.Nodes(fleet).empty();
+  const Duration listens = memory.removal->since + kListensAfterRemoval - now;
+  if (has_nodes && listens <= Duration(0)) RETURN_IF_ERROR(shared_.deps.fleet.StopListening(fleet));
   RETURN_IF_ERROR(removed);
-  return std::nullopt;
+  return has_nodes && listens > Duration(0) ? std::optional(listens) : std::nullopt;
+}
+
+// Makes the nodes ask their clients to connect elsewhere. A node that only leaves its fleet lets the connections reach
+// their age.
+void FleetReconciler::EndConnections(const std::string& fleet, Removal& removal) const {
+  for (const nodes::ViewPtr& view : shared_.deps.nodes.Nodes(fleet)) {
+    if (!view->connected || removal.told.contains(view->hello.node())) continue;
+    control::FromController message;
+    message.mutable_drain()->set_fleet_is_gone(true);
+    if (shared_.deps.nodes.Send(fleet, view->hello.node(), std::move(message))) removal.told.insert(view->hello.node());
+  }
 }
 
 // Returns the latency objectives of the Models that have a stable version. Other Models get no requests, so their
@@ -278,6 +299,17 @@ bool FleetReconciler::IsWaitingForNodes(FleetMemory& memory, const std::vector<f
   return !memory.awaited.empty();
 }
 
+// The nodes that this controller cannot judge yet, because it has just started: they have not connected again, or have
+// not answered to their state.
+std::set<std::string> FleetReconciler::ReturningNodes(const FleetMemory& memory) const {
+  if (shared_.deps.timer.Now() - shared_.began >= shared_.options.adoption_grace) return {};
+  std::set<std::string> nodes = memory.awaited;
+  for (const auto& [name, node] : memory.book.nodes()) {
+    if (!node.view->sent) nodes.insert(name);
+  }
+  return nodes;
+}
+
 // Makes the part of the desired state that all nodes share, such as the list of peers. Between two changes it waits for
 // PauseOf, so that nodes that join at the same time are announced in one message.
 void FleetReconciler::MakePart(const api::ServingFleet& object, FleetMemory& memory) {
@@ -299,17 +331,6 @@ void FleetReconciler::MakePart(const api::ServingFleet& object, FleetMemory& mem
   for (const control::Peer& peer : state.peers()) names.push_back(peer.node());
   memory.part = nodes::MakeFleetPart(std::move(state));
   memory.part_at = now;
-// The nodes that this controller cannot judge yet, because it has just started: they have not connected again, or have
-// not answered to their state.
-std::set<std::string> FleetReconciler::ReturningNodes(const FleetMemory& memory) const {
-  if (shared_.deps.timer.Now() - shared_.began >= shared_.options.adoption_grace) return {};
-  std::set<std::string> nodes = memory.awaited;
-  for (const auto& [name, node] : memory.book.nodes()) {
-    if (!node.view->sent) nodes.insert(name);
-  }
-  return nodes;
-}
-
   const auto before = std::exchange(memory.peers, rollout::MakeNodeNames(std::move(names)));
   if (before->names == memory.peers->names) return;
   for (const auto& [_, models] : memory.models) {

@@ -31,6 +31,7 @@ class FleetReconciler final : public KindReconciler {
   Departures DepartingNodes(const FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos, int count) const;
   Result<Reconciliation> ReconcileFleet(const api::Key& key, FleetMemory& memory);
   Outcome RemoveFleet(const std::string& fleet);
+  void EndConnections(const std::string& fleet, Removal& removal) const;
   std::vector<signals::LatencyObjective> ObjectivesOf(const FleetMemory& memory) const;
   api::AutoscaleStatus Autoscale(const api::ServingFleet& object, FleetMemory& memory);
   void MakePart(const api::ServingFleet& object, FleetMemory& memory);
@@ -42,8 +43,8 @@ class FleetReconciler final : public KindReconciler {
                         const Result<fleet::Addresses>& addresses, const Scaling& scaling) const;
   void QueueChangedModels(FleetMemory& memory, const std::string& object_seen, const std::string& unreachable);
   void WriteTargets();
-  bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) const;
   std::set<std::string> ReturningNodes(const FleetMemory& memory) const;
+  bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) const;
 
   Shared& shared_;
   std::map<std::string, std::pair<signals::Query, std::unique_ptr<signals::Source>>> sources_;

@@ -389,6 +389,33 @@ TEST_F(ReachableFleet, ReadyMeansThatItsAddressAnswers) {
   EXPECT_EQ(ready().status, "False");
 }
 
+TEST_F(ReachableFleet, ADeletedFleetEndsConnectionsAtOnceAndRefusesNewOnesSoon) {
+  ApplyModel("m");
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  Settle();
+  Settle();
+  const auto ready = [&] {
+    const auto conditions = StatusOf("m").conditions;
+    return *std::ranges::find(conditions, "Ready", &api::Condition::type);
+  };
+  ASSERT_EQ(ready().status, "True");
+  processes_.stops_late = true;
+  ASSERT_TRUE(disk_->Delete(kFleetKey, disk_->Get(kFleetKey)->metadata.uid));
+  const auto again = reconciler_->Reconcile(kFleetKey).value();
+  EXPECT_TRUE(nodes_.messages["default.cpu-0"].back().drain().fleet_is_gone());
+  EXPECT_FALSE(processes_.refuses) << "a fleet that is created again loses no connection";
+  const size_t messages = nodes_.messages["default.cpu-0"].size();
+  Settle();
+  EXPECT_EQ(nodes_.messages["default.cpu-0"].size(), messages) << "each node is told once";
+  EXPECT_EQ(ready().status, "False");
+  EXPECT_EQ(ready().reason, "NoFleet");
+  EXPECT_EQ(ready().message, "ServingFleet default/cpu does not exist");
+  timer_.Advance(again.value());
+  Settle();
+  EXPECT_TRUE(processes_.refuses);
+}
+
 TEST_F(ReachableFleet, StaysReadyWhileItsNodesConnectToANewController) {
   ApplyModel("m");
   Settle();

@@ -375,12 +375,20 @@ std::string ModelReconciler::ConflictOf(const api::Key& key, const ModelMemory& 
   return "";
 }
 
+// Returns that the fleet does not exist; "" if it does, or may exist.
+std::string ModelReconciler::WhyNoFleet(const std::string& fleet) const {
+  const Result<api::ServingFleet>& object = shared_.ObjectOf(fleet);
+  if (object || object.error().code != Code::kNotFound) return "";
+  return fmt::format("ServingFleet {} does not exist", fleet);
+}
+
 // Collects what the nodes report about the model. Whether a report is fresh depends on the last message that was sent
 // to the node. This is read from the registry, because the view in the FleetBook may be from before that message.
 rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelMemory& memory) const {
   const FleetMemory& fleet = shared_.fleets.at(memory.fleet);
   rollout::Observed observed;
   observed.fleet = fleet.book.staying();
+  observed.no_fleet = WhyNoFleet(memory.fleet);
   observed.unreachable = shared_.WhyUnreachable(memory.fleet);
   if (const FleetBook::ReportsByNode* reports = fleet.book.ReportsFor(memory.served_name); reports != nullptr) {
     for (const auto& [name, said] : *reports) {
@@ -447,11 +455,8 @@ void ModelReconciler::ReportProblems(const api::Model& model, const std::string&
   const auto problem = shared_.deps.problem_of({api::kModelKind, model.metadata.namespace_, model.metadata.name});
   set("ManifestAccepted", !problem, problem ? problem->reason : "Applied", problem ? problem->message : "");
   set("NameAccepted", conflict.empty(), conflict.empty() ? "Unique" : "Conflict", conflict);
-  const std::string fleet = api::FleetOf(model.metadata, model.spec);
-  const Result<api::ServingFleet>& object = shared_.ObjectOf(fleet);
-  const bool has_fleet = object || object.error().code != Code::kNotFound;
-  set("FleetFound", has_fleet, has_fleet ? "Found" : "NotFound",
-      has_fleet ? "" : fmt::format("ServingFleet {} does not exist", fleet));
+  const std::string no_fleet = WhyNoFleet(api::FleetOf(model.metadata, model.spec));
+  set("FleetFound", no_fleet.empty(), no_fleet.empty() ? "Found" : "NotFound", no_fleet);
 }
 
 }  // namespace longshore::reconcile

@@ -44,6 +44,7 @@ class ModelReconciler final : public KindReconciler {
   void RemoveModel(const api::Key& key);
   std::string ConflictOf(const api::Key& key, const ModelMemory& memory) const;
   Result<std::optional<Refusal>> RefusalByFleet(const api::Model& model, const std::string& fleet);
+  std::string WhyNoFleet(const std::string& fleet) const;
   rollout::Observed Observe(const api::Model& model, const ModelMemory& memory) const;
   void Send(const api::Key& key, const plan::SendModel& send, const std::string& fleet);
   std::vector<plan::NodeHolds> HoldsOf(const ModelMemory& memory, const std::set<std::string>& recipients) const;

@@ -98,6 +98,12 @@ struct ModelMemory {
   std::unique_ptr<Unwritten> unwritten{};
 };
 
+// The removal of a fleet whose object was deleted and that still has nodes.
+struct Removal {
+  MonotonicPoint since;
+  std::set<std::string> told{};  // Nodes that were told to end the connections of their clients.
+};
+
 // State of one fleet between reconciliations. It exists also if the object of the fleet does not exist.
 struct FleetMemory {
   explicit FleetMemory(Duration reconnect_grace) : book(reconnect_grace) {}
@@ -109,6 +115,7 @@ struct FleetMemory {
   std::set<std::string> awaited{};  // Nodes started before this controller that have not reported yet.
   FleetBook book;
   bool nodes_were_read = false;
+  std::optional<Removal> removal{};
   std::set<std::string> released{};                     // Nodes that the fleet was told to stop, and that still exist.
   Changes changes{};                                    // Changes for which the affected Models are not scheduled yet.
   std::map<std::string, std::set<api::Key>> models{};   // Key: served name. Includes refused Models.

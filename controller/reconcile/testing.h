@@ -46,7 +46,8 @@ class FakeRegistry final : public nodes::Registry {
               std::shared_ptr<const nodes::FleetPart> part) override {
     nodes::NodeView& view = views.at(node);
     if (!view.connected) return NotFound("node {} is not attached", node);
-    if (!message.has_snapshot() && !view.sent) return FailedPrecondition("node {} has no snapshot yet", node);
+    if (!message.has_snapshot() && !message.has_drain() && !view.sent)
+      return FailedPrecondition("node {} has no snapshot yet", node);
     message.set_epoch(1);
     message.set_revision(++revision_);
     nodes::ApplyMessage(message, part, nodes::Unshared(view.sent));
@@ -136,10 +137,15 @@ class FakeFleet final : public fleet::Fleet {
   fleet::Progress ProgressOf(const std::string&) const override { return progress; }
   std::vector<std::string> Fleets() const override { return {kFleet}; }
   Status Remove(const std::string& fleet) override { return Scale(fleet, 0, {}); }
+  Status StopListening(const std::string&) override {
+    refuses = true;
+    return {};
+  }
 
   std::function<void()> on_change;
   Result<fleet::Addresses> addresses = fleet::Addresses{"grpc", "rest"};
   fleet::Progress progress;
+  bool refuses = false;  // Whether StopListening was called.
   Status starting;
   int not_created = 0;  // Wanted nodes that do not exist yet, like pods above a quota.
   int surplus = 0;      // Nodes that exist although they are not wanted, like the new pod during an update of the pods.
@@ -273,13 +279,13 @@ class ReconcilerTest : public ::testing::Test {
   Path dir_;
   FakeClock clock_{TimePoint(std::chrono::hours(1))};
   FakeMonotonicClock timer_;
+  Duration adoption_grace_{0};
   std::unique_ptr<store::local::LocalStore> local_;
   std::unique_ptr<FullDisk> disk_;
   FakeRegistry nodes_;
   FakeFleet processes_;
   std::set<api::Key> due_;
   std::vector<Event> events_;
-  Duration adoption_grace_{0};
   std::vector<signals::Query> queries_;  // The queries for which a source of metrics was requested.
   bool has_source_ = true;               // Whether such a request succeeds.
   autoscale::FleetMetrics metrics_;      // The metrics that each source returns.

@@ -179,6 +179,12 @@ void ClientListeners::Drain() {
   if (retire_.joinable()) retire_.join();
 }
 
+void ClientListeners::EndConnectionsAtOnce() {
+  for (const Servers* each : {&servers_, &retired_}) {
+    if (each->grpc) each->grpc->EndConnectionsAtOnce();
+  }
+}
+
 void ClientListeners::Servers::Drain() {
   std::thread rest_drain([this] {
     if (rest) rest->Drain();

@@ -45,6 +45,9 @@ class ClientListeners {
   // Accepts no further connections, answers the requests in flight, and returns when no connection is left. May run on
   // any thread; meanwhile the main loop must not call other functions of this object.
   void Drain();
+  // Makes Drain ask all clients to connect elsewhere at once, whatever the age of their connections. May be called
+  // while Drain is running.
+  void EndConnectionsAtOnce();
 
  private:
   struct Servers {

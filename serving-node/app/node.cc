@@ -59,6 +59,7 @@ class ServingNode final : public Node {
     admin_->Beat();
     connections_ = static_cast<int64_t>(client_listeners_->connections());
     if (leave_asked_) Leave();
+    if (leaving_ && fleet_is_gone_.exchange(false)) client_listeners_->EndConnectionsAtOnce();
     if (leaving_) return {};
     RETURN_IF_ERROR(OpenToPeers());
     const bool able = WhyUnable().empty();
@@ -75,8 +76,8 @@ class ServingNode final : public Node {
     if (components_->gate) components_->gate->Stop();
     if (standalone_) standalone_->Leave();
     if (const auto agent = GetAgent()) agent->SetDraining();
-    drain_ = std::thread([this] {
     if (flags_.managed()) components_->router->SetLeaving();
+    drain_ = std::thread([this] {
       Drain();
       left_ = true;
     });
@@ -97,6 +98,8 @@ class ServingNode final : public Node {
     if (const auto agent = GetAgent()) agent->Wake();
     if (standalone_) standalone_->OnChange();
   }
+
+  void OnDrain(const control::DrainNode& drain) { (drain.fleet_is_gone() ? fleet_is_gone_ : leave_asked_) = true; }
 
   // Releases the lock before the caller uses the agent, because the agent may call back into this class.
   std::shared_ptr<control::Agent> GetAgent() const {
@@ -171,7 +174,7 @@ class ServingNode final : public Node {
             .journal = *components_->journal,
             .forwarder = *components_->forwarder,
             .clock = components_->clock,
-            .drain = [this] { leave_asked_ = true; },
+            .drain = [this](const control::DrainNode& drain) { OnDrain(drain); },
             .connections = [this] { return connections_.load(); },
             .on_fleet =
                 [this](const control::FleetState& fleet) {
@@ -237,6 +240,7 @@ class ServingNode final : public Node {
   Security security_;                           // Set by Begin.
   std::atomic<int64_t> connection_age_max_ms_;  // From the fleet's state; until there is one, from the flags.
   std::atomic<bool> leave_asked_ = false;
+  std::atomic<bool> fleet_is_gone_ = false;  // When the node leaves, it ends its connections at once.
   std::atomic<bool> leaving_ = false;
   std::atomic<bool> left_ = false;
   std::atomic<int64_t> connections_ = 0;

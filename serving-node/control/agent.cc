@@ -267,7 +267,7 @@ class AgentThreads final : public Agent {
     ack.set_revision(message.revision());
     if (message.has_drain()) {
       SetDraining();
-      if (deps_.drain) deps_.drain();
+      if (deps_.drain) deps_.drain(message.drain());
     } else if (const auto taken = held_.Receive(message); !taken) {
       spdlog::warn("the desired state of epoch {} revision {} was refused: {}", message.epoch(), message.revision(),
                    ToString(taken.error()));

@@ -29,7 +29,8 @@ struct AgentDeps {
   rehearsal::Journal& journal;
   routing::Forwarder& forwarder;  // Asks peers for the desired state.
   const Clock& clock;
-  std::function<void()> drain;           // Called for a DrainNode message; begins to drain and returns immediately.
+  // Called for a DrainNode message. Begins to drain, unless the fleet is gone, and returns immediately.
+  std::function<void(const control::DrainNode&)> drain;
   std::function<int64_t()> connections;  // Returns the number of open client connections, for the report.
   std::function<void(const FleetState&)>
       on_fleet;  // Called when the peers or the limits (such as the connection age) may have changed.

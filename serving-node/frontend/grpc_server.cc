@@ -94,6 +94,7 @@ class Server final : public GrpcServer {
     if (profiler_) profiler_->Drain();
     server_->Drain(drain_timeout_);
   }
+  void EndConnectionsAtOnce() override { server_->EndConnectionsAtOnce(); }
 
  private:
   const milliseconds drain_timeout_;

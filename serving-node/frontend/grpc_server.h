@@ -79,6 +79,9 @@ class GrpcServer {
   // Stops accepting connections, asks all clients to reconnect, and returns when all connections have ended; those that
   // are left after drain_timeout are closed. Does not change the health status.
   virtual void Drain() = 0;
+  // Makes a Drain that is running or begins later ask all clients at once to connect elsewhere, whatever the age of
+  // their connections.
+  virtual void EndConnectionsAtOnce() = 0;
 };
 
 }  // namespace longshore::frontend

@@ -154,14 +154,14 @@ exec {shlex.quote(str(real))} "$@"
         temporary.write_text(text)
         temporary.rename(self.manifests / name)
 
-    def apply_fleet(self, nodes=1, grpc=0, rest=0):
+    def apply_fleet(self, nodes=1, grpc=0, rest=0, connection_age_max="2s"):
         self.write_manifest("fleet.yaml", f"""apiVersion: longshore.dev/v1alpha1
 kind: ServingFleet
 metadata: {{name: cpu}}
 spec:
   replicas: {{min: {nodes}, max: {max(nodes, 1)}}}
   ports: {{grpc: {grpc}, rest: {rest}}}
-  connectionAgeMax: 2s
+  connectionAgeMax: {connection_age_max}
 """)
 
     def apply_model(self, name, source, version, rollout=None, extra=""):

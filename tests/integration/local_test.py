@@ -4,10 +4,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import threading
 import unittest
 import urllib.error
 
+import pytest
 from harness import MODELS, Installation, read_images, wait_for
 
 
@@ -17,6 +19,16 @@ def half_plus(directory):
     shutil.copytree(MODELS / "half_plus_two_tf2/1", source / "1")
     shutil.copytree(MODELS / "half_plus_three_tf2/1", source / "2")
     return source
+
+
+def answers(address):
+    """Whether somebody accepts connections there, or they wait."""
+    host, port = address.split(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=1).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 class Load:
@@ -142,6 +154,7 @@ class Local(unittest.TestCase):
     def test_a_restarted_controller_takes_over_the_nodes_and_no_request_is_lost(self):
         self.serve_first(nodes=2)
         pids, address = self.it.node_pids(), self.it.fleet_status()["restAddress"]
+        ready = self.it.condition("ServingFleet", "cpu", "Ready")
         with Load(self.it, "half") as load:
             for _ in range(2):
                 epoch = self.it.status("half")["epoch"]
@@ -154,6 +167,24 @@ class Local(unittest.TestCase):
         self.assertEqual(load.errors, [])
         self.assertEqual(self.it.node_pids(), pids)
         self.assertEqual(self.it.fleet_status()["restAddress"], address)
+        self.assertEqual(self.it.condition("ServingFleet", "cpu", "Ready"), ready, "it was Ready all the time")
+
+    def test_a_deleted_fleet_refuses_connections_although_a_client_is_connected(self):
+        grpc = pytest.importorskip("grpc")
+        self.it.apply_fleet(connection_age_max="10m")
+        self.it.apply_model("half", self.source, 1)
+        self.it.start_controller()
+        self.it.wait_for_stable("half", 1)
+        self.it.wait_for_answers("half", {"instances": [2.0]})
+        address = self.it.fleet_status()["grpcAddress"]
+        with grpc.insecure_channel(address) as channel:
+            grpc.channel_ready_future(channel).result(timeout=20)
+            self.it.command("delete", "fleet", "cpu")
+            wait_for("the port to be closed", lambda: not answers(address), timeout_s=10)
+            wait_for("the condition", lambda: self.it.condition("Model", "half", "Ready").get("reason") == "NoFleet")
+        self.assertEqual(self.it.condition("Model", "half", "Ready")["status"], "False")
+        self.it.apply_fleet(nodes=2)
+        self.it.wait_for_answers("half", {"instances": [2.0]})
 
     def test_a_second_controller_on_the_same_state_refuses_to_start(self):
         self.serve_first()

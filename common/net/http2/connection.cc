@@ -95,6 +95,10 @@ void Connection::End(TimePoint until) {
              }));
 }
 
+void Connection::EndAtOnce(TimePoint until) {
+  asio::post(strand_, Guarded([until](Connection& self) { self.Announce(until); }));
+}
+
 void Connection::Cut() { asio::post(strand_, Guarded(&Connection::Close)); }
 
 void Connection::CheckTime(TimePoint now) {

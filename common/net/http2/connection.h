@@ -51,7 +51,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Asks the client to open no further streams, when the connection reaches its maximum age, or now if it has none.
   // Closes the connection when the last stream has ended, at the latest at `until`.
   void End(TimePoint until);
-  void Cut();  // Closes the connection now.
+  void EndAtOnce(TimePoint until);  // As End, but asks now in any case.
+  void Cut();                       // Closes the connection now.
   // Acts if a time limit of the connection has passed. The server calls it periodically.
   void CheckTime(TimePoint now);
 

@@ -1,6 +1,7 @@
 #include "common/net/http2/server.h"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <thread>
 #include <vector>
@@ -60,12 +61,20 @@ class AsioServer final : public Server {
   void Drain(milliseconds grace) override {
     StopAccepting();
     const auto until = Clock::now() + grace;
-    for (const auto& connection : Connections()) connection->End(until);
+    for (const auto& connection : Connections()) ends_at_once_ ? connection->EndAtOnce(until) : connection->End(until);
     std::unique_lock lock(server_->mutex);
     const auto none_left = [this] { return server_->connections.empty(); };
     while (!server_->no_connections.wait_for(lock, kDrainLog, none_left)) {
       spdlog::info("draining: {} HTTP/2 connections are left", server_->connections.size());
     }
+  }
+
+  void EndConnectionsAtOnce() override {
+    ends_at_once_ = true;
+    if (listen_fd() >= 0) return;
+    // Drain accepts no more connections, so these are all, or Drain has seen that ends_at_once_ is set.
+    const auto until = Clock::now() + server_->options.connection_age_grace;
+    for (const auto& connection : Connections()) connection->EndAtOnce(until);
   }
 
  private:
@@ -116,6 +125,7 @@ class AsioServer final : public Server {
   const std::shared_ptr<ServerState> server_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   const int port_;
+  std::atomic<bool> ends_at_once_ = false;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::thread> threads_;
   Ticker clock_{kClockTick, [this] { CheckTime(); }};  // The last member, because it uses the others.

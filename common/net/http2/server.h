@@ -35,6 +35,8 @@ class Server {
   // at once, and none that has just connected. Connections with open streams are closed when `grace` has passed. Must
   // not be called from a stream.
   virtual void Drain(milliseconds grace) = 0;
+  // Makes a Drain that is running or begins later ask all clients at once, whatever the age of their connections.
+  virtual void EndConnectionsAtOnce() = 0;
 };
 
 }  // namespace longshore::http2

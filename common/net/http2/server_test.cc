@@ -448,6 +448,22 @@ TEST(Http2Server, DrainLetsConnectionsReachTheirAge) {
   EXPECT_EQ(server->connections(), 0) << "closed when the time of the drain had passed";
 }
 
+TEST(Http2Server, DrainEndsConnectionsBeforeTheirAgeIfAsked) {
+  for (const bool asked_before : {false, true}) {
+    const auto server = StartServer({.connection_age_max = kLong, .connection_age_grace = kLong});
+    SocketClient client(server->port());
+    EXPECT_EQ(client.Ask(), "aaaaa");
+    if (asked_before) server->EndConnectionsAtOnce();
+    EXPECT_EQ(client.Ask(), "aaaaa") << "nothing ends before Drain";
+    std::thread drain([&] { server->Drain(kLong); });
+    while (server->listen_fd() >= 0) std::this_thread::yield();
+    if (!asked_before) server->EndConnectionsAtOnce();
+    EXPECT_TRUE(client.AwaitClosed());
+    EXPECT_EQ(client.client.goaways.front(), NGHTTP2_NO_ERROR);
+    drain.join();
+  }
+}
+
 TEST(Http2Server, DrainDoesNotWaitForAClientThatDoesNotAnswer) {
   auto server = StartServer({});
   SocketClient client(server->port());

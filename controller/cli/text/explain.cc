@@ -86,11 +86,12 @@ std::string ServesText(const api::Model& model, TimePoint now) {
   const std::string readiness = ready == nullptr ? "" : Line(Sentence(ready->message));
   if (status.stable_version == 0) return Line("No version serves yet.") + readiness;
   const double weight = IsUnderWay(status.rollout.phase) ? status.rollout.weight_percent : 0;
-  std::string text = Line(weight == 0 ? fmt::format("Version {} gets all requests.", status.stable_version)
-                                      : fmt::format("Version {} gets {} of the requests, and version {} gets {}.",
-                                                    status.stable_version, Percent(100 - weight),
-                                                    status.rollout.candidate, Percent(weight))) +
-                     readiness;
+  const char* gets = ready != nullptr && ready->status == "False" ? "is to get" : "gets";
+  std::string text =
+      Line(weight == 0 ? fmt::format("Version {} {} all requests.", status.stable_version, gets)
+                       : fmt::format("Version {} {} {} of the requests, and version {} {} {}.", status.stable_version,
+                                     gets, Percent(100 - weight), status.rollout.candidate, gets, Percent(weight))) +
+      readiness;
   if (const api::HistoryEntry* began = BeganToServe(status))
     text += Line(fmt::format("It began to serve {} ago ({}): {}", Age(began->at, now), began->what, began->message));
   return text;

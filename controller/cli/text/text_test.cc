@@ -533,6 +533,14 @@ TEST(Plan, SaysHowLongAProofTakesAtTheLastTraffic) {
   expect(Plan(with_step + one_of_four_nodes, 2, busy), "pairs, so about 7 h");
 }
 
+TEST(Explain, SaysOfAModelWithoutAFleetThatNoRequestArrives) {
+  api::Model model = MakeModel();
+  model.status.rollout.phase = RolloutPhase::kCompleted;
+  model.status.conditions = {{"Ready", "False", "NoFleet", "ServingFleet vision/cpu does not exist", 4, Ago(3)}};
+  EXPECT_THAT(ExplainModel(model, kNow, ""),
+              HasSubstr("  Version 2 is to get all requests.\n  ServingFleet vision/cpu does not exist.\n"));
+}
+
 TEST(StatusTable, NamesTheLikelyCauseIfNoControllerEverSawAModel) {
   api::Model model = MakeModel();
   const auto why = [&](const HostSeen& seen) { return ReportOf(model, seen).why; };

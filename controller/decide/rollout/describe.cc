@@ -82,17 +82,20 @@ void SetCondition(Draft& draft, const std::string& type, const std::string& valu
 }
 
 void DescribeReady(Draft& draft) {
+  const std::string& no_fleet = draft.observed().no_fleet;
+  if (!no_fleet.empty()) return SetCondition(draft, "Ready", "False", "NoFleet", no_fleet);
   const int64_t stable = draft.status().stable_version;
   const size_t ready = stable == 0 ? 0 : draft.Answering(stable).size();
   if (ready > 0) {
     const std::string message =
-        fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes());
+        draft.NodesCount() == 0
+            ? fmt::format("version {} is ready only on nodes that leave", stable)
+            : fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes());
     const std::string& unreachable = draft.observed().unreachable;
     if (unreachable.empty()) return SetCondition(draft, "Ready", "True", "Serving", message);
     return SetCondition(draft, "Ready", "False", "NotReachable", fmt::format("{}; {}", message, unreachable));
   }
-  if (draft.NodesCount() == 0)
-    return SetCondition(draft, "Ready", "False", "NoNodes", fmt::format("fleet {} has no nodes", draft.spec().fleet));
+  if (draft.NodesCount() == 0) return SetCondition(draft, "Ready", "False", "NoNodes", draft.WhyNoNodes());
   if (!draft.Target()) {
     const auto source = draft.FindSourceProblem();
     return SetCondition(draft, "Ready", "False", "NoVersion",

@@ -89,5 +89,27 @@ TEST(Describe, CutsALongMessageOfOneNode) {
   EXPECT_LE(BytesOf(ToJson(status)), 120'000U);
 }
 
+TEST(Describe, SaysOfAModelWithoutNodesWhatIsMissing) {
+  api::Model model = LoadingVersion2();
+  model.status.rollout = {};
+  Observed observed;
+  observed.nodes.resize(1);
+  observed.nodes[0].name = "a";
+  observed.nodes[0].draining = true;
+  observed.nodes[0].versions[1] = Seen(NodeState::kReady, "");
+  observed.fleet = MakeNodeNames({});
+  const auto ready = [&] {
+    const api::ModelStatus status = Decide(model, observed, kStart).status;
+    const api::Condition& found = *std::ranges::find(status.conditions, "Ready", &api::Condition::type);
+    return found.status + " " + found.reason + " " + found.message;
+  };
+  EXPECT_EQ(ready(), "True Serving version 1 is ready only on nodes that leave");
+  observed.no_fleet = "ServingFleet vision/cpu does not exist";
+  EXPECT_EQ(ready(), "False NoFleet ServingFleet vision/cpu does not exist");
+  observed.no_fleet.clear();
+  observed.nodes.clear();
+  EXPECT_EQ(ready(), "False NoNodes no node of fleet cpu is connected");
+}
+
 }  // namespace
 }  // namespace longshore::rollout

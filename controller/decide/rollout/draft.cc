@@ -53,6 +53,12 @@ Draft::Draft(const api::Model& model, const Observed& observed, TimePoint now)
 
 std::optional<int64_t> Draft::Target() const { return spec().version ? spec().version : observed_.latest_version; }
 
+// Nodes that have not connected may exist, for example as pods that are pending.
+std::string Draft::WhyNoNodes() const {
+  if (!observed_.no_fleet.empty()) return observed_.no_fleet;
+  return fmt::format("no node of fleet {} is connected", model_.spec.fleet);
+}
+
 std::vector<std::string> Draft::NodesIn(int64_t version, NodeState state) const {
   std::vector<std::string> names;
   for (const NodeSeen* node : nodes_) {

@@ -29,6 +29,7 @@ class Draft {
   const std::vector<const NodeSeen*>& nodes() const { return nodes_; }
   // Number of nodes of the fleet that are not draining or departing.
   int NodesCount() const { return static_cast<int>(fleet_->names.size()); }
+  std::string WhyNoNodes() const;  // Requires: NodesCount() == 0.
   std::vector<std::string> NodesIn(int64_t version, NodeState state) const;
   // The nodes that can answer with the version: those on which it is ready, or if there are none, the departing and
   // draining ones on which it is.

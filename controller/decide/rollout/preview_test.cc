@@ -107,7 +107,8 @@ TEST(Preview, ContinuesARolloutThatIsUnderWayOrStartsAnotherOneIfTheSpecChanged)
 TEST(Preview, SaysWhyThereIsNoRollout) {
   EXPECT_EQ(Of(MakeModel(2)).no_rollout_reason, "version 2 serves already");
   EXPECT_TRUE(Of(MakeModel(2)).moments.empty());
-  EXPECT_EQ(PredictRollout(MakeModel(1), {}, std::nullopt, kNow).no_rollout_reason, "fleet cpu has no nodes");
+  EXPECT_EQ(PredictRollout(MakeModel(1), {}, std::nullopt, kNow).no_rollout_reason,
+            "no node of fleet cpu is connected");
   api::Model failed = MakeModel(1);
   failed.status.failed = {{2, "", 2, "GoldenSet", "0 of 3 passed", kNow}};
   EXPECT_THAT(Of(failed).no_rollout_reason, HasSubstr("version 2 failed (GoldenSet: 0 of 3 passed)"));

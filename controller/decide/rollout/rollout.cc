@@ -22,7 +22,7 @@ std::string WhyNone(const Draft& draft) {
   if (!target)
     return "no version has been found under " + draft.spec().source_uri + (source ? "; " + source->message : "");
   if (*target == draft.status().stable_version) return fmt::format("version {} serves already", *target);
-  if (draft.NodesCount() == 0) return fmt::format("fleet {} has no nodes", draft.spec().fleet);
+  if (draft.NodesCount() == 0) return draft.WhyNoNodes();
   if (source && source->is_on_no_node) return source->message;
   const api::FailedVersion* failed = draft.FailureOf(*target);
   if (failed == nullptr) return "";

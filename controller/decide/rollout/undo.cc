@@ -111,7 +111,7 @@ std::string ReturnAtOnce(Draft& draft, int64_t to) {
 
 UndoPlan PlanRollout(const Draft& draft, int64_t to) {
   if (draft.policy().paused) return Refused("spec.rollout.paused is true: change the manifest");
-  if (draft.NodesCount() == 0) return Refused(fmt::format("fleet {} has no nodes", draft.spec().fleet));
+  if (draft.NodesCount() == 0) return Refused(draft.WhyNoNodes());
   if (!draft.status().sources.contains(to) && !draft.spec().source_sha256.empty()) {
     return Refused(fmt::format(
         "the archive of version {} is not known any more; name it in the manifest: source and version", to));

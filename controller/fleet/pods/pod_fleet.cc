@@ -164,6 +164,7 @@ class KubePodFleet final : public PodFleet {
   Progress ProgressOf(const std::string& fleet) const override;
   std::vector<std::string> Fleets() const override;
   Status Remove(const std::string& fleet) override;
+  Status StopListening(const std::string&) override { return {}; }  // Remove has deleted the Service.
   void UseAuthority(const std::string& certificate) override;
   std::optional<NodeTokens::Node> NodeOf(const PodName& pod) const override;
 

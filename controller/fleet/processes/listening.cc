@@ -1,5 +1,6 @@
 #include "controller/fleet/processes/listening.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/os/process/port_holder.h"
@@ -33,6 +34,11 @@ Result<Sockets> ReceiveSockets(const NodePaths& paths, int timeout_ms) {
   if (received.size() == 2) return Sockets{process::Descriptor(received[0]), process::Descriptor(received[1])};
   for (const int fd : received) close(fd);
   return Unavailable("received {} sockets instead of 2", received.size());
+}
+
+void RefuseConnections(const Sockets& sockets) {
+  shutdown(sockets.grpc.get(), SHUT_RDWR);
+  shutdown(sockets.rest.get(), SHUT_RDWR);
 }
 
 Result<Addresses> AddressesOf(const Sockets& sockets, const std::string& host, const Spec& spec) {

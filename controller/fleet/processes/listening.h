@@ -24,6 +24,10 @@ Result<Sockets> BindSockets(const std::string& host, const Spec& spec);
 // Receives the sockets from a node that uses them. Returns Unavailable if it does not answer with two sockets in time.
 Result<Sockets> ReceiveSockets(const NodePaths& paths, int timeout_ms);
 
+// Refuses new connections at these sockets from now on, in all processes that have them. Closing them would not: the
+// connections would wait until the last process has closed its copy.
+void RefuseConnections(const Sockets& sockets);
+
 // Returns FailedPrecondition if the ports in the spec differ from those of the sockets.
 Result<Addresses> AddressesOf(const Sockets& sockets, const std::string& host, const Spec& spec);
 

@@ -27,6 +27,7 @@ constexpr size_t kSocketPathMax = 107;
 struct Group {
   Spec spec;
   std::optional<Sockets> sockets;
+  bool refuses = false;  // Whether StopListening was called.
 };
 
 class ProcessNodes final : public NamedNodes {
@@ -57,10 +58,12 @@ class ProcessNodes final : public NamedNodes {
   Status Stop(const std::string& fleet, const std::string& node) override;
   std::vector<NodeInfo> Nodes(const std::string& fleet) const override;
   std::vector<std::string> Fleets() const override;
+  Status StopListening(const std::string& fleet) override;
   Status Forget(const std::string& fleet) override;
 
  private:
   Result<Sockets> SocketsOf(const Spec& spec) const;
+  Result<std::optional<Sockets>> SocketsFromNodes(const std::string& fleet, bool leaving) const;
   Status CheckPorts(const Spec& spec) const;
 
   void Watch();
@@ -87,6 +90,7 @@ Result<Addresses> ProcessNodes::EnsureListening(const Spec& spec) {
     ASSIGN_OR_RETURN(group.sockets, SocketsOf(spec));
   }
   group.spec = spec;
+  group.refuses = false;
   ASSIGN_OR_RETURN(Addresses addresses, AddressesOf(*group.sockets, options_.host, spec));
   Wake();  // Nodes may be waiting for the sockets.
   return addresses;
@@ -94,20 +98,27 @@ Result<Addresses> ProcessNodes::EnsureListening(const Spec& spec) {
 
 // Returns the sockets of a running node, or new ones if no node of the fleet runs.
 Result<Sockets> ProcessNodes::SocketsOf(const Spec& spec) const {
+  ASSIGN_OR_RETURN(std::optional<Sockets> sockets, SocketsFromNodes(spec.fleet, false));
+  if (sockets) return std::move(*sockets);
+  return BindSockets(options_.host, spec);
+}
+
+// Returns the sockets of a node that is leaving, or of one that is not; nullopt if there is no such node.
+Result<std::optional<Sockets>> ProcessNodes::SocketsFromNodes(const std::string& fleet, bool leaving) const {
   std::string error;
   for (const auto& [name, node] : nodes_) {
-    if (node.fleet != spec.fleet || IsLeaving(node.info) || !node.process) continue;
+    if (node.fleet != fleet || IsLeaving(node.info) != leaving || !node.process) continue;
     Result<Sockets> sockets = ReceiveSockets(NodePaths(options_.state_dir, name), options_.handover_timeout_ms);
     if (!sockets) {
       error = fmt::format("cannot get the listening sockets from node {} yet: {}", name, sockets.error().message);
       continue;
     }
-    spdlog::info("received the listening sockets of fleet {} from node {}", spec.fleet, name);
-    return sockets;
+    spdlog::info("received the listening sockets of fleet {} from node {}", fleet, name);
+    return std::move(*sockets);
   }
   // A node that has just started cannot pass its sockets on yet. Waiting for them is better than binding new ones.
   if (!error.empty()) return Unavailable("{}", error);
-  return BindSockets(options_.host, spec);
+  return std::nullopt;
 }
 
 // Returns FailedPrecondition if another fleet listens on one of the ports.
@@ -187,6 +198,21 @@ std::vector<std::string> ProcessNodes::Fleets() const {
   std::vector<std::string> fleets;
   for (const auto& [fleet, _] : groups_) fleets.push_back(fleet);
   return fleets;
+}
+
+Status ProcessNodes::StopListening(const std::string& fleet) {
+  const std::scoped_lock lock(mutex_);
+  const auto group = groups_.find(fleet);
+  if (group == groups_.end() || group->second.refuses) return {};
+  std::optional<Sockets>& sockets = group->second.sockets;
+  if (!sockets) {  // They were handed to the leaving nodes by an earlier controller.
+    ASSIGN_OR_RETURN(sockets, SocketsFromNodes(fleet, true));
+  }
+  if (sockets) RefuseConnections(*sockets);
+  sockets.reset();
+  group->second.refuses = true;
+  spdlog::info("fleet {} refuses new connections", fleet);
+  return {};
 }
 
 Status ProcessNodes::Forget(const std::string& fleet) {

@@ -37,6 +37,10 @@ class NamedNodes {
   virtual std::vector<NodeInfo> Nodes(const std::string& fleet) const = 0;
   virtual std::vector<std::string> Fleets() const = 0;
 
+  // Refuses new connections from now on, although leaving nodes still have the listening sockets. Requires that all
+  // nodes of the fleet are leaving.
+  virtual Status StopListening(const std::string& fleet) = 0;
+
   // Stops listening for the fleet. Returns FailedPrecondition if the fleet still has nodes.
   virtual Status Forget(const std::string& fleet) = 0;
 };

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +45,17 @@ while True:
         pass
     peer.close()
 )";
+
+int PortOf(const std::string& address) { return std::stoi(address.substr(address.find(':') + 1)); }
+
+bool Connects(int port) {
+  const process::Descriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return connect(client.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+}
 
 class NamedNodesTest : public ::testing::Test {
  protected:
@@ -202,6 +215,34 @@ TEST_F(NamedNodesTest, AStoppedNodeIsNotRestarted) {
   ASSERT_TRUE(WaitUntil([](const auto& nodes) { return nodes.empty(); }));
   EXPECT_TRUE(fleet_->Forget(kFleet));
   EXPECT_TRUE(fleet_->Fleets().empty());
+}
+
+// The connections would wait for the leaving nodes, which have copies of the sockets but accept none.
+TEST_F(NamedNodesTest, AFleetRefusesConnectionsAlthoughALeavingNodeHasItsSockets) {
+  const int port = PortOf(fleet_->EnsureListening(spec_)->grpc);
+  StartNode("a");
+  kill(PidOf("a"), SIGSTOP);  // It does not end.
+  ASSERT_TRUE(fleet_->Stop(kFleet, "a"));
+  ASSERT_TRUE(Connects(port));
+  ASSERT_TRUE(fleet_->StopListening(kFleet));
+  EXPECT_FALSE(Connects(port));
+  EXPECT_TRUE(fleet_->EnsureListening({.fleet = kFleet, .grpc_port = port, .connection_age_max = {}}));
+  EXPECT_TRUE(Connects(port)) << "the fleet was created again";
+  kill(PidOf("a"), SIGCONT);
+  EXPECT_TRUE(WaitUntil([](const auto& nodes) { return nodes.empty(); }));
+}
+
+TEST_F(NamedNodesTest, TheNextControllerCanRefuseConnectionsToo) {
+  const int port = PortOf(fleet_->EnsureListening(spec_)->grpc);
+  StartNode("a");
+  NodeRecord record = ReadRecords(dir_).at(0);
+  record.stopping = true;
+  fleet_.reset();
+  ASSERT_TRUE(WriteRecord(NodePaths(dir_, "a"), record));
+  fleet_ = StartFleet();
+  ASSERT_TRUE(Connects(port));
+  ASSERT_TRUE(fleet_->StopListening(kFleet));
+  EXPECT_FALSE(Connects(port));
 }
 
 TEST_F(NamedNodesTest, ANodeIsStoppedEvenIfItsRecordCannotBeWritten) {

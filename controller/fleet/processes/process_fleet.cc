@@ -58,6 +58,8 @@ class ProcessFleet final : public Fleet {
     return std::find(fleets.begin(), fleets.end(), fleet) == fleets.end() ? Status() : nodes_->Forget(fleet);
   }
 
+  Status StopListening(const std::string& fleet) override { return nodes_->StopListening(fleet); }
+
  private:
   Status StartMissing(const std::string& fleet, int missing, const std::vector<NodeInfo>& nodes) {
     std::set<std::string> names;

@@ -36,6 +36,7 @@ class FakeNodes final : public NamedNodes {
   std::vector<std::string> Fleets() const override {
     return listening.empty() ? std::vector<std::string>{} : std::vector<std::string>{listening};
   }
+  Status StopListening(const std::string&) override { return {}; }
   Status Forget(const std::string&) override {
     listening.clear();
     return {};
