@@ -152,8 +152,9 @@ class AgentTest : public testing::Test {
     options.backoff_max = std::chrono::milliseconds(20);
     auto agent =
         Agent::Start(options, {node_.store, *sources_, node_.admission, node_.router, *node_.guards, node_.recorder,
-                               *gate_, *journal_, *node_.forwarder, wall_, [this] { drained_.set_value(); }, nullptr,
-                               nullptr, [this] { return peer_address_ ? std::string("10.0.0.1:8503") : ""; },
+                               *gate_, *journal_, *node_.forwarder, wall_,
+                               [this](const control::DrainNode& drain) { drained_.set_value(drain.fleet_is_gone()); },
+                               nullptr, nullptr, [this] { return peer_address_ ? std::string("10.0.0.1:8503") : ""; },
                                identity_.get(), &golden_runs_});
     ASSERT_TRUE(agent) << ToString(agent.error());
     agent_ = std::move(*agent);
@@ -176,7 +177,7 @@ class AgentTest : public testing::Test {
   std::vector<std::string> peers_;
   std::chrono::milliseconds report_again_{100};
   std::chrono::milliseconds stream_silence_max_{20000};
-  std::promise<void> drained_;
+  std::promise<bool> drained_;
   FakeClock wall_{SystemClock().Now()};
   std::unique_ptr<rehearsal::Journal> journal_;
   std::unique_ptr<rehearsal::Gate> gate_;
@@ -587,8 +588,8 @@ TEST_F(AgentTest, DrainsWhenTheControllerRequestsIt) {
   StartController();
   StartAgent();
   controller_->AwaitHello();
-  controller_->Send("epoch: 1 revision: 1 drain {}");
-  drained_.get_future().wait();
+  controller_->Send("epoch: 1 revision: 1 drain {fleet_is_gone: true}");
+  EXPECT_TRUE(drained_.get_future().get()) << "that the fleet is gone";
   EXPECT_TRUE(controller_->AwaitReport([](const Report& r) { return r.draining(); }).draining());
 }
 

@@ -175,6 +175,7 @@ class Local(unittest.TestCase):
         self.it.apply_model("half", self.source, 1)
         self.it.start_controller()
         self.it.wait_for_stable("half", 1)
+        self.it.wait_for_ready_nodes(1)
         self.it.wait_for_answers("half", {"instances": [2.0]})
         address = self.it.fleet_status()["grpcAddress"]
         with grpc.insecure_channel(address) as channel:
@@ -184,6 +185,7 @@ class Local(unittest.TestCase):
             wait_for("the condition", lambda: self.it.condition("Model", "half", "Ready").get("reason") == "NoFleet")
         self.assertEqual(self.it.condition("Model", "half", "Ready")["status"], "False")
         self.it.apply_fleet(nodes=2)
+        self.it.wait_for_ready_nodes(2)
         self.it.wait_for_answers("half", {"instances": [2.0]})
 
     def test_a_second_controller_on_the_same_state_refuses_to_start(self):
