@@ -187,6 +187,7 @@ manifest change, or until `longshore retry`. A second undo does not go forward t
 
   longshore undo digits                 return to the version that served before
   longshore undo digits --to 4          return to version 4, which served at some time before
+  longshore undo digits --yes           ask no question
   longshore undo digits --timeout 30s --id deploy-42)";
 
 inline constexpr const char* kValidateFooter =

@@ -86,12 +86,11 @@ class Fleet {
   // Returns the fleets that have nodes or are reachable, including those whose object was deleted; ordered.
   virtual std::vector<std::string> Fleets() const = 0;
 
-  // Makes all nodes finish their work and leave, and after that stops listening for clients. Does nothing if the fleet
-  // does not exist. Call it again until Fleets() no longer contains the fleet.
+  // Makes all nodes finish their work and leave. Does nothing if the fleet does not exist.
   virtual Status Remove(const std::string& fleet) = 0;
 
   // Refuses new connections of clients from now on, also while nodes of the fleet finish their work, until the next
-  // Ensure. Does nothing if they are refused already. Requires an earlier Remove.
+  // Ensure. Requires an earlier Remove. Call both again until Fleets() no longer contains the fleet.
   virtual Status StopListening(const std::string& fleet) = 0;
 };
 

@@ -218,11 +218,10 @@ Outcome FleetReconciler::RemoveFleet(const std::string& fleet) {
   const Status removed = shared_.deps.fleet.Remove(fleet);
   EndConnections(fleet, *memory.removal);
   WriteTargets();
-  const bool has_nodes = !shared_.deps.fleet.Nodes(fleet).empty();
   const Duration listens = memory.removal->since + kListensAfterRemoval - now;
-  if (has_nodes && listens <= Duration(0)) RETURN_IF_ERROR(shared_.deps.fleet.StopListening(fleet));
+  if (listens <= Duration(0)) RETURN_IF_ERROR(shared_.deps.fleet.StopListening(fleet));
   RETURN_IF_ERROR(removed);
-  return has_nodes && listens > Duration(0) ? std::optional(listens) : std::nullopt;
+  return listens > Duration(0) ? std::optional(listens) : std::nullopt;
 }
 
 // Makes the nodes ask their clients to connect elsewhere. A node that only leaves its fleet lets the connections reach

@@ -51,14 +51,11 @@ class ProcessFleet final : public Fleet {
   Progress ProgressOf(const std::string&) const override { return {}; }
   std::vector<std::string> Fleets() const override { return nodes_->Fleets(); }
 
-  Status Remove(const std::string& fleet) override {
-    const std::vector<NodeInfo> nodes = nodes_->Nodes(fleet);
-    if (!nodes.empty()) return StopAll(fleet, nodes);
-    const auto fleets = nodes_->Fleets();
-    return std::find(fleets.begin(), fleets.end(), fleet) == fleets.end() ? Status() : nodes_->Forget(fleet);
-  }
+  Status Remove(const std::string& fleet) override { return StopAll(fleet, nodes_->Nodes(fleet)); }
 
-  Status StopListening(const std::string& fleet) override { return nodes_->StopListening(fleet); }
+  Status StopListening(const std::string& fleet) override {
+    return nodes_->Nodes(fleet).empty() ? nodes_->Forget(fleet) : nodes_->StopListening(fleet);
+  }
 
  private:
   Status StartMissing(const std::string& fleet, int missing, const std::vector<NodeInfo>& nodes) {

@@ -97,16 +97,18 @@ TEST_F(ProcessFleetTest, ANodeThatCannotBeStoppedDoesNotBlockTheOthers) {
   EXPECT_THAT(Staying(), ElementsAre("vision.cpu-0", "vision.cpu-3"));
 }
 
-TEST_F(ProcessFleetTest, ListensUntilTheLastNodeOfARemovedFleetHasLeft) {
+TEST_F(ProcessFleetTest, ARemovedFleetGoesOnListeningUntilItIsToStop) {
   nodes_->listening = kFleet;
   ASSERT_TRUE(fleet_->Scale(kFleet, 2, {}));
   ASSERT_TRUE(fleet_->Remove(kFleet));
   EXPECT_TRUE(Staying().empty());
-  EXPECT_THAT(fleet_->Fleets(), ElementsAre(kFleet));
+  ASSERT_TRUE(fleet_->StopListening(kFleet));
+  EXPECT_THAT(fleet_->Fleets(), ElementsAre(kFleet)) << "it has nodes";
   nodes_->nodes.clear();
   ASSERT_TRUE(fleet_->Remove(kFleet));
+  EXPECT_THAT(fleet_->Fleets(), ElementsAre(kFleet)) << "connections wait for nodes of a new fleet";
+  ASSERT_TRUE(fleet_->StopListening(kFleet));
   EXPECT_TRUE(fleet_->Fleets().empty());
-  EXPECT_TRUE(fleet_->Remove(kFleet));
 }
 
 }  // namespace
