@@ -32,7 +32,7 @@ class LogFile {
  public:
   struct Options {
     Path path{};
-    size_t bytes_max = size_t{8} << 20;  // Of each of the two files.
+    size_t bytes_max = size_t{8} << 20;  // The limit of each of the two files.
     std::vector<int> descriptors{};      // These descriptors then write to the file too, for example standard error.
   };
 

@@ -12,7 +12,7 @@ namespace longshore::app {
 // Thread-safe. While there is no term, there are no nodes and the epoch is 0.
 class CurrentNodes final : public nodes::Views {
  public:
-  // nullptr: the term is over. Returns when nobody reads the previous registry any more.
+  // nullptr: the term is over. Returns after the last reader of the previous registry.
   void Set(const nodes::Views* registry) {
     const std::lock_guard lock(mutex_);
     registry_ = registry;

@@ -73,11 +73,10 @@ TEST_F(Absent, AnErrorSaysInWhichNamespaceThereIsAnObjectOfThisName) {
   const auto explained = Run(options_);
   ASSERT_FALSE(explained);
   EXPECT_EQ(explained.error().message,
-            "Model default/digits does not exist; there are no models in namespace default; there is one in namespace "
+            "Model default/digits does not exist; namespace default has no models; there is one in namespace "
             "vision");
   options_.name = "words";
-  EXPECT_EQ(Run(options_).error().message,
-            "Model default/words does not exist; there are no models in namespace default");
+  EXPECT_EQ(Run(options_).error().message, "Model default/words does not exist; namespace default has no models");
 }
 
 }  // namespace

@@ -24,19 +24,10 @@ Result<std::vector<Applied>> ApplyObjects(store::Store& store, const std::vector
   return applied;
 }
 
-store::Object WithDefaults(store::Object object) {
-  if (object.kind == api::kModelKind) {
-    if (const auto spec = api::ModelSpecFromJson(object.spec, object.metadata.name)) object.spec = api::ToJson(*spec);
-  } else if (const auto spec = api::ServingFleetSpecFromJson(object.spec)) {
-    object.spec = api::ToJson(*spec);
-  }
-  return object;
-}
-
 std::vector<text::Difference> DifferencesOf(const Applied& applied) {
   if (!applied.before) return text::Differences(Json(), store::ToDocument(applied.after));
-  return text::Differences(store::ToDocument(WithDefaults(*applied.before)),
-                           store::ToDocument(WithDefaults(applied.after)));
+  return text::Differences(store::ToDocument(store::WithDefaults(*applied.before)),
+                           store::ToDocument(store::WithDefaults(applied.after)));
 }
 
 std::string OutcomeOf(const Applied& applied) {

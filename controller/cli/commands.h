@@ -23,10 +23,6 @@ struct Applied {
 Result<std::vector<Applied>> ApplyObjects(store::Store& store, const std::vector<api::ParsedObject>& objects,
                                           ApplyMode mode);
 
-// Returns the object with its spec as this release writes it: with the default of each field that it leaves out, and
-// with one form of each value ("10m" and "600s" are the same). Returns it unchanged if its spec is not valid.
-store::Object WithDefaults(store::Object object);
-
 // The differences between the object before and after, in labels, annotations and spec. Not a difference: another form
 // of the same value, or a field whose default is written out.
 std::vector<text::Difference> DifferencesOf(const Applied& applied);

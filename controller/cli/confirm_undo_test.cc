@@ -1,4 +1,4 @@
-#include "controller/cli/confirm_undo.h"
+#include "controller/cli/command/confirm_undo.h"
 
 #include <gmock/gmock.h>
 
@@ -22,13 +22,13 @@ class ConfirmUndoTest : public StoreTest {
     status_.rollout.verdict.reason = "GoldenSet";
   }
 
-  // Returns the question; "" if there is none.
+  // Returns the question; "" if it asked nothing.
   std::string Asked(const std::string& answer, bool confirmed) {
     const store::Object object = store_->Get(key_).value();
     EXPECT_TRUE(store_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(status_)));
     std::istringstream in(answer);
     std::ostringstream out;
-    EXPECT_EQ(ConfirmUndo(*store_, key_, in, out).has_value(), confirmed);
+    EXPECT_EQ(command::ConfirmUndo(*store_, key_, in, out).has_value(), confirmed);
     return out.str();
   }
 

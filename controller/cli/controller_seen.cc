@@ -10,7 +10,7 @@
 namespace longshore::cli {
 namespace {
 
-constexpr std::chrono::seconds kRenewalInterval{2};       // leader::Options::retry_period.
+constexpr std::chrono::seconds kRenewalInterval{2};  // leader::Options::retry_period.
 // A controller that ended longer ago is not restarting.
 constexpr std::chrono::minutes kRestartMax{1};
 constexpr size_t kFleetsReadMax = 3;

@@ -13,7 +13,7 @@
 #include "controller/cli/command_line.h"
 #include "controller/cli/help.h"
 #include "controller/cli/input/habits.h"
-#include "controller/cli/mistakes.h"
+#include "controller/cli/input/mistakes.h"
 #include "controller/cli/text/json_path.h"
 
 namespace longshore::cli {
@@ -295,10 +295,10 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
     }
     std::string why = HabitMessage(app, words);
     if (why.empty()) why = UnknownCommand(app, words);
-    if (why.empty()) why = UnknownSubcommand(app, words);
+    if (why.empty()) why = input::UnknownSubcommand(app, words);
     if (why.empty()) why = UnknownFlag(app, words);
-    if (why.empty()) why = UnknownLetter(app, words);
-    return InvalidArgument("{} (see {})", why.empty() ? error.what() : why, HelpFor(app));
+    if (why.empty()) why = input::UnknownLetter(app, words);
+    return InvalidArgument("{} (see {})", why.empty() ? error.what() : why, input::HelpFor(app));
   }
   const bool has_manifests_flag = std::ranges::any_of(
       words, [](const std::string& word) { return word == "--manifests" || word.starts_with("--manifests="); });

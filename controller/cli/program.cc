@@ -13,10 +13,10 @@
 #include "controller/cli/apply.h"
 #include "controller/cli/ca.h"
 #include "controller/cli/check_version.h"
+#include "controller/cli/command/confirm_undo.h"
 #include "controller/cli/command/send_command.h"
 #include "controller/cli/companion.h"
 #include "controller/cli/completion.h"
-#include "controller/cli/confirm_undo.h"
 #include "controller/cli/delete.h"
 #include "controller/cli/doctor/observe/cluster.h"
 #include "controller/cli/doctor/observe/host.h"
@@ -45,7 +45,7 @@ constexpr unsigned kCompletionSecondsMax = 3;
 Status Command(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
   const api::Key key{api::kModelKind, options.namespace_, options.name};
   const bool asks = options.command.verb == "undo" && options.command.to == 0 && options.can_ask && !options.yes;
-  if (asks) RETURN_IF_ERROR(ConfirmUndo(store, key, std::cin, out));
+  if (asks) RETURN_IF_ERROR(command::ConfirmUndo(store, key, std::cin, out));
   ASSIGN_OR_RETURN(const api::CommandAnswer answer,
                    command::SendCommand(store, key, options.command, clock, options.timeout));
   if (answer.result != api::CommandResult::kDone) return FailedPrecondition("{}", ToString(answer));

@@ -194,8 +194,7 @@ struct RolloutSeen {
   std::string view;
 };
 
-Result<RolloutSeen> SeeRollout(const Options& options, const Place& place, const Clock& clock,
-                               ControllerSight& sight) {
+Result<RolloutSeen> SeeRollout(const Options& options, const Place& place, const Clock& clock, ControllerSight& sight) {
   RolloutSeen seen;
   ASSIGN_OR_RETURN(const std::optional<HostView> host, ReadHostView(options, place));
   ASSIGN_OR_RETURN(const store::Object object,

@@ -22,7 +22,7 @@ Status ShowOnHost(const Place& place, std::ostream& out) {
   }
   if (controller.console.empty()) {
     return FailedPrecondition(
-        "the controller of {} has no console: it runs with --no-console, or its log says why there is none",
+        "the controller of {} has no console: it runs with --no-console, or its log says why the console is off",
         place.manifests.string());
   }
   out << controller.console << "\n";

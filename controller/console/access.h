@@ -36,7 +36,7 @@ struct Person {
 using Identify = std::function<Result<Person>(std::string_view authorization)>;
 
 struct Access {
-  Identify identify{};           // Empty: no token is known, so nobody can give commands.
+  Identify identify{};           // Empty: no token is known, so all commands are refused.
   std::string how_to_sign_in{};  // A sentence for people: where they get a token.
 };
 

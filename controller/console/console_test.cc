@@ -52,7 +52,10 @@ class ConsoleTest : public ::testing::Test {
 
   static Options OptionsOf(const std::string& address) {
     return {.doors = {{.address = address}},
-            .access = {.identify = [](std::string_view) { return Person{"anna", Right::kCommand}; }},
+            .access = {.identify =
+                           [](std::string_view) {
+                             return Person{"anna", Right::kCommand};
+                           }},
             .sample_interval = std::chrono::milliseconds(1)};
   }
   Sources SourcesOfTest() {

@@ -22,7 +22,7 @@ namespace longshore::kube {
 // Thread-safe.
 class Issuer {
  public:
-  // Whose tokens are accepted. kAnyName: tokens that a key of the API server has signed. kItsName: their claim "iss"
+  // Which tokens are accepted. kAnyName: tokens that a key of the API server has signed. kItsName: their claim "iss"
   // must also be the issuer that the API server names, so a token with an earlier name of the issuer is refused.
   enum class Accepted { kAnyName, kItsName };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "controller/api/format.h"
 #include "controller/api/parse.h"
 
 namespace longshore::store {
@@ -64,6 +65,15 @@ Result<Object> FromDocument(const Json& document) {
   } catch (const Json::exception& error) {  // A field is missing or has the wrong type.
     return InvalidArgument("not an object of {}: {}", api::kApiVersion, error.what());
   }
+}
+
+Object WithDefaults(Object object) {
+  if (object.kind == api::kModelKind) {
+    if (const auto spec = api::ModelSpecFromJson(object.spec, object.metadata.name)) object.spec = api::ToJson(*spec);
+  } else if (const auto spec = api::ServingFleetSpecFromJson(object.spec)) {
+    object.spec = api::ToJson(*spec);
+  }
+  return object;
 }
 
 Status CheckKey(const api::Key& key) {

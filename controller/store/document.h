@@ -20,6 +20,10 @@ Result<Object> FromDocument(const Json& document);
 Result<api::Model> ToModel(const Object& object);
 Result<api::ServingFleet> ToFleet(const Object& object);
 
+// Returns the object with its spec as this release writes it: with the default of each field that it leaves out, and
+// with one form of each value ("10m" and "600s" are the same). Returns it unchanged if its spec is not valid.
+Object WithDefaults(Object object);
+
 // Returns InvalidArgument unless the kind is known, and the namespace and the name are DNS names (RFC 1123, at most 253
 // characters, lower case), which are also safe as file names.
 Status CheckKey(const api::Key& key);

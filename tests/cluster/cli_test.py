@@ -65,7 +65,7 @@ def test_applies_shows_and_deletes(cluster):
     assert json.loads(longshore(cluster, "get", "models", "digits", "-o", "json"))["spec"]["version"] == 2
     assert "digits" in longshore(cluster, "describe", "model", "digits")
     assert longshore(cluster, "delete", "model", "digits") == "Model default/digits deleted\n"
-    assert "there are no models in namespace default" in longshore(cluster, "delete", "model", "digits", code=3)
+    assert "namespace default has no models" in longshore(cluster, "delete", "model", "digits", code=3)
 
 
 def test_uses_the_namespace_of_the_flag_the_object_or_the_context(cluster):

@@ -20,8 +20,8 @@ Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
     names += (i == 0 ? "" : ", ") + all[i].metadata.name + " -n " + all[i].metadata.namespace_;
   }
   if (all.size() > kNamesInHintMax) names += ", ...";
-  const std::string none = fmt::format("there are no {} in namespace {}",
-                                       key.kind == api::kModelKind ? "models" : "fleets", key.namespace_);
+  const std::string none =
+      fmt::format("namespace {} has no {}", key.namespace_, key.kind == api::kModelKind ? "models" : "fleets");
   return NotFound("{} does not exist; {}", api::ToString(key), names.empty() ? none : "these exist: " + names);
 }
 

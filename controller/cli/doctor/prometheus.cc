@@ -37,7 +37,7 @@ std::vector<std::string> MissingIn(const Json& results) {
   return missing;
 }
 
-// The value of the first result, a time in seconds; nullopt if there is none.
+// The value of the first result, a time in seconds; nullopt without a result.
 std::optional<TimePoint> TimeIn(const Json& results) {
   if (results.empty() || !results[0].contains("value")) return std::nullopt;
   const double seconds = std::strtod(results[0].at("value").at(1).get<std::string>().c_str(), nullptr);

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "controller/api/format.h"
-#include "controller/cli/commands.h"
 #include "controller/cli/text/diff.h"
 #include "controller/store/document.h"
 
@@ -37,7 +36,7 @@ std::string SentenceOf(const std::string& file, const store::Object& wanted, con
   const api::Key key = store::KeyOf(wanted);
   if (!object) return fmt::format("{} defines {}, which `longshore delete` deleted", file, api::ToString(key));
   const std::vector<text::Difference> differences =
-      text::Differences(store::ToDocument(WithDefaults(*object)), store::ToDocument(wanted));
+      text::Differences(store::ToDocument(store::WithDefaults(*object)), store::ToDocument(wanted));
   return differences.empty() ? "" : SentenceOf(file, key, differences, are);
 }
 

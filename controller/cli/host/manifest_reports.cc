@@ -9,7 +9,7 @@ namespace {
 
 using Files = std::vector<store::local::ManifestFile>;
 
-// Returns the other file that defines the object; nullptr if there is none.
+// Returns the other file that defines the object; nullptr if no other file does.
 const store::local::ManifestFile* OtherOwner(const api::Key& key, const store::local::ManifestFile& file,
                                              const Files& files) {
   const auto owner = std::ranges::find_if(files, [&](const store::local::ManifestFile& other) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "common/json/json.h"
 #include "controller/cli/logs/file_log.h"
 #include "controller/cli/logs/pod_log.h"
+#include "controller/cli/watch/lease.h"
 #include "controller/kube/api.h"
 #include "controller/leader/presence.h"
 #include "controller/store/local/controller_lock.h"
@@ -14,17 +14,6 @@ namespace longshore::cli::logs {
 namespace {
 
 constexpr const char* kControllerContainer = "controller";
-
-Result<leader::LeaseSeen> ReadLease(const kube::Cluster& cluster, const std::string& namespace_,
-                                    const std::string& name) {
-  const SteadyClock timer;
-  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, timer));
-  ASSIGN_OR_RETURN(
-      const std::string answer,
-      api->Send({.target = fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}", namespace_, name)}));
-  ASSIGN_OR_RETURN(const Json json, ParseJson(answer));
-  return leader::LeaseSeenFrom(json);
-}
 
 }  // namespace
 
@@ -54,12 +43,12 @@ Status PrintClusterController(const kube::Cluster& cluster, const std::vector<ap
   if (found == fleets.end())
     return FailedPrecondition("no fleet of this namespace names the Lease of its controller: use kubectl logs");
   const std::string& lease = found->status.controller_lease;
-  const size_t slash = lease.find('/');
-  const std::string namespace_ = lease.substr(0, slash);
-  ASSIGN_OR_RETURN(const leader::LeaseSeen seen, ReadLease(cluster, namespace_, lease.substr(slash + 1)));
-  if (seen.holder.empty()) return FailedPrecondition("no controller holds the Lease {}", lease);
-  // A controller's identity is the name of its pod, an underscore and a random number.
-  const std::string pod = seen.holder.substr(0, seen.holder.rfind('_'));
+  const std::string namespace_ = lease.substr(0, lease.find('/'));
+  const SteadyClock timer;
+  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, timer));
+  ASSIGN_OR_RETURN(const auto seen, watch::ReadLease(*api, lease));
+  const std::string pod = seen ? leader::HostOfHolder(seen->holder) : "";
+  if (pod.empty()) return FailedPrecondition("no controller holds the Lease {}", lease);
   return PrintPodLog(cluster, {namespace_, pod, kControllerContainer}, wanted, printer);
 }
 

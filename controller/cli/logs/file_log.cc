@@ -61,7 +61,7 @@ class GrowingFile {
   process::Descriptor descriptor_;
 };
 
-// The part before `log`; "" if there is none.
+// The part before `log`; "" if `log` is the first one.
 Result<std::string> OlderPart(const Path& path) {
   auto file = GrowingFile::Open(path);
   if (!file && file.error().code == Code::kNotFound) return std::string();

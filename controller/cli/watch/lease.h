@@ -21,6 +21,7 @@ struct LeaseWatched {
 
 // `presence`: what earlier reads of this Lease have shown; new before the first one. Waits up to
 // leader::Presence::kPatience if the Lease seems to have expired since then.
-Result<LeaseWatched> WatchLease(kube::Api& api, const std::string& name, leader::Presence& presence, const Clock& clock);
+Result<LeaseWatched> WatchLease(kube::Api& api, const std::string& name, leader::Presence& presence,
+                                const Clock& clock);
 
 }  // namespace longshore::cli::watch

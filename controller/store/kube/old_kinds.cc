@@ -14,7 +14,7 @@ constexpr size_t kFieldsNamedMax = 5;
 // order the server may change.
 void AddDropped(const Json& wanted, const Json& stored, const std::string& path, std::set<std::string>& dropped) {
   for (const auto& [name, value] : wanted.items()) {
-    if (value.is_null()) continue;  // Means that there is no such field.
+    if (value.is_null()) continue;  // Means that the field is absent.
     if (!stored.contains(name)) {
       dropped.insert(path + name);
     } else if (value.is_object() && stored.at(name).is_object()) {

@@ -67,8 +67,7 @@ Result<ControllerLock> ControllerLock::Take(const Path& dir) {
 
 Status ControllerLock::Describe(int64_t epoch, const Path& state_dir, const std::string& console) {
   const std::string absolute = std::filesystem::absolute(state_dir).lexically_normal();
-  return Write(
-      DumpJson({{"pid", getpid()}, {"epoch", epoch}, {"state_dir", absolute}, {"console", console}}) + "\n");
+  return Write(DumpJson({{"pid", getpid()}, {"epoch", epoch}, {"state_dir", absolute}, {"console", console}}) + "\n");
 }
 
 // Replaces the text of the file and keeps its modification time. A new file gets the modification time 0 (1970),

@@ -2,8 +2,8 @@
 // <dir>/.longshore/controller.lock.
 //
 // The controller holds a lock on the file while it lives; the kernel releases the lock however the process ends. The
-// file's text is {"pid", "epoch", "state_dir", "console"}, and its modification time is the last time at which the reconcile loop
-// was active. Readers test the lock without taking it, so they never prevent a controller from starting.
+// file's text is {"pid", "epoch", "state_dir", "console"}, and its modification time is the last time at which the
+// reconcile loop was active. Readers test the lock without taking it, so they never prevent a controller from starting.
 #pragma once
 
 #include <sys/types.h>

@@ -301,7 +301,7 @@ class Cluster {
   std::deque<Answer> answers_;  // A deque: the reads keep references to its elements.
   Server server_;
   Stored stored_;
-  std::deque<Json> crds_;  // Of this release.
+  std::deque<Json> crds_;  // Those of this release.
   std::vector<const Answer*> stored_crds_;
   const Answer* controllers_ = nullptr;
   const Answer* pods_ = nullptr;

@@ -28,7 +28,7 @@ constexpr const char* kFileScheme = "file://";
 
 struct Host {
   store::local::ControllerLockState lock;
-  ProgramFlags flags;  // Of the running controller; empty if none runs.
+  ProgramFlags flags;  // The state of the running controller; empty if no controller runs.
   Stored stored;
 };
 

@@ -15,7 +15,7 @@ namespace longshore::cli::doctor::observe {
 // What is examined, and how, in both places.
 struct Examination {
   std::string namespace_;   // Only fleets and models of this namespace.
-  std::string own_version;  // Of this command line.
+  std::string own_version;  // The version of this command line.
   std::string place;        // Arguments by which other commands find this place: " --manifests /m".
   Limit limit{5000};        // For each read.
   const Clock& clock;

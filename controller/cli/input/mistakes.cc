@@ -1,4 +1,4 @@
-#include "controller/cli/mistakes.h"
+#include "controller/cli/input/mistakes.h"
 
 #include <fmt/ranges.h>
 
@@ -6,7 +6,7 @@
 
 #include "common/base/nearest_word.h"
 
-namespace longshore::cli {
+namespace longshore::cli::input {
 namespace {
 
 // The program, and the commands that the words name, from the outermost to the innermost.
@@ -63,4 +63,4 @@ std::string UnknownLetter(const CLI::App& app, const std::vector<std::string>& w
   return "";
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::input

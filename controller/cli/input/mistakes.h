@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace longshore::cli {
+namespace longshore::cli::input {
 
 // Returns the command line that describes the command of the words: "longshore set version --help"; "longshore --help"
 // if they name no command. `app` has parsed the words.
@@ -19,4 +19,4 @@ std::string UnknownSubcommand(const CLI::App& app, const std::vector<std::string
 // that begins with this letter; "" if there is no such flag.
 std::string UnknownLetter(const CLI::App& app, const std::vector<std::string>& words);
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::input

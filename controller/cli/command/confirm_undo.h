@@ -7,10 +7,10 @@
 #include "controller/api/types.h"
 #include "controller/store/store.h"
 
-namespace longshore::cli {
+namespace longshore::cli::command {
 
 // Asks if the newest version of the Model has been rolled back already, so that undo would leave a version that serves
 // well. Returns FailedPrecondition unless the answer is "y" or "yes".
 Status ConfirmUndo(store::Store& store, const api::Key& model, std::istream& in, std::ostream& out);
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::command

@@ -1,14 +1,14 @@
-#include "controller/cli/confirm_undo.h"
+#include "controller/cli/command/confirm_undo.h"
 
 #include <istream>
 #include <ostream>
 #include <string>
 
-#include "controller/cli/select.h"
+#include "controller/cli/command/get_or_hint.h"
 #include "controller/cli/text/offers.h"
 #include "controller/store/document.h"
 
-namespace longshore::cli {
+namespace longshore::cli::command {
 
 Status ConfirmUndo(store::Store& store, const api::Key& key, std::istream& in, std::ostream& out) {
   ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, key));
@@ -22,4 +22,4 @@ Status ConfirmUndo(store::Store& store, const api::Key& key, std::istream& in, s
   return FailedPrecondition("nothing was done");
 }
 
-}  // namespace longshore::cli
+}  // namespace longshore::cli::command
