@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <initializer_list>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -20,17 +19,17 @@ using input::Target;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<std::optional<Options>> Parse(std::initializer_list<const char*> words) {
+Result<std::optional<Options>> Parse(const std::vector<const char*>& words) {
   std::vector<const char*> argv = {"longshore"};
-  argv.insert(argv.end(), words);
+  argv.insert(argv.end(), words.begin(), words.end());
   return ParseOptions(static_cast<int>(argv.size()), argv.data());
 }
-Options Parsed(std::initializer_list<const char*> words) {
+Options Parsed(const std::vector<const char*>& words) {
   const auto options = Parse(words);
   EXPECT_TRUE(options) << options.error().message;
   return options && *options ? **options : Options();
 }
-std::string Refused(std::initializer_list<const char*> words) {
+std::string Refused(const std::vector<const char*>& words) {
   const auto options = Parse(words);
   if (options) return "accepted";
   EXPECT_EQ(ExitCodeOf(options.error()), kExitUsage);
@@ -38,7 +37,7 @@ std::string Refused(std::initializer_list<const char*> words) {
 }
 
 TEST(Options, HabitsOfKubectlAndArgoRolloutsGetAnAnswerThatSaysWhatToUse) {
-  const std::pair<std::initializer_list<const char*>, const char*> rows[] = {
+  const std::pair<std::vector<const char*>, const char*> rows[] = {
       {{"get", "pods"}, "longshore describe fleet NAME lists the nodes"},
       {{"get", "rollout", "digits", "-w"}, "longshore rollout NAME"},
       {{"argo", "rollouts", "get", "rollout", "digits", "-w"}, "longshore rollout NAME --watch"},

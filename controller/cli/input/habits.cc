@@ -71,8 +71,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kFlags =
 
 // Commands for one model take its name alone; kubectl's take a kind before it.
 std::string AdviceForKind(const std::vector<std::string>& words) {
-  static constexpr std::array<std::string_view, 11> kOfOneModel = {
-      "status", "explain", "rollout", "events", "promote", "abort", "pause", "resume", "retry", "undo", "validate"};
+  static constexpr std::array<std::string_view, 10> kOfOneModel = {
+      "explain", "rollout", "events", "promote", "abort", "pause", "resume", "retry", "undo", "validate"};
   if (words.size() != 3 || std::ranges::find(kOfOneModel, words[0]) == kOfOneModel.end()) return "";
   const auto targets = ParseTargets({words[1]});
   if (!targets || targets->front().kind != api::kModelKind) return "";

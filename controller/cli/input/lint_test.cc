@@ -67,7 +67,7 @@ TEST_F(LintTest, DoesNotCheckAFolderOfAnotherHost) {
   const Checked checked = Lint({Manifest("/none-of-this-host/digits", "  version: 3\n")}, "default", Sources::kCheck);
   EXPECT_THAT(checked.problems, IsEmpty());
   EXPECT_THAT(checked.notes,
-              ElementsAre("m.yaml:1: spec.source.uri: not checked: file:///none-of-this-host/digits is not "
+              ElementsAre("m.yaml:6: spec.source.uri: not checked: file:///none-of-this-host/digits is not "
                           "on this host, and neither is its parent folder"));
 }
 
