@@ -20,7 +20,7 @@ ModelStatus FullModelStatus() {
   status.digests[3] = "abc";
   status.sources[3] = {"https://h/m.tar", "0123"};
   status.command = Command{"promote", 7, 1};
-  status.commands.push_back({"undo", 7, 1, "a-1", kThen, 2, 4, 3});
+  status.commands.push_back({"undo", 7, 1, "a-1", kThen, 2, 4, 3, "anna"});
   status.answers.push_back({"a-0", "retry", CommandResult::kRefused, "m", kThen});
   status.accepted_commands = {"pause", "abort"};
   status.traffic = {kThen, std::chrono::hours(1), 12.5, 0.01};

@@ -221,6 +221,13 @@ ConsoleOptions ConsoleFrom(const RawFlags& raw) {
   return console;
 }
 
+// The listener of --console_host has no TLS.
+Status CheckLoopback(const char* flag, const RawFlags& raw) {
+  if (raw.console_host == "127.0.0.1" || raw.console_host == "::1") return {};
+  return InvalidArgument(
+      "{} needs --console_host=127.0.0.1 or ::1: the console there has no TLS, so others could read the tokens", flag);
+}
+
 Status FinishHost(const RawFlags& raw, Flags& flags) {
   RETURN_IF_ERROR(CheckGiven("--state_dir", raw.state_dir, "the directory of sockets and the nodes' states"));
   if (!raw.stop_fleets) RETURN_IF_ERROR(CheckGiven("--manifests", raw.manifests, "the directory of your manifests"));
@@ -230,11 +237,7 @@ Status FinishHost(const RawFlags& raw, Flags& flags) {
   flags.host.node_binary = std::filesystem::absolute(raw.node_binary);
   flags.host.console = ConsoleFrom(raw);
   flags.host.console_tokens = raw.console_tokens;
-  const bool is_loopback = raw.console_host == "127.0.0.1" || raw.console_host == "::1";
-  if (raw.console_tokens.empty() || is_loopback) return {};
-  return InvalidArgument(
-      "--console_tokens needs --console_host=127.0.0.1 or ::1: the console of a host has no TLS, so others could read "
-      "the tokens");
+  return raw.console_tokens.empty() ? Status() : CheckLoopback("--console_tokens", raw);
 }
 
 Status FinishConsoleService(const RawFlags& raw, ClusterOptions& cluster) {
@@ -246,7 +249,9 @@ Status FinishConsoleService(const RawFlags& raw, ClusterOptions& cluster) {
   if (raw.no_console && !cluster.console_service.address.empty())
     return InvalidArgument("--console_service_address and --no-console exclude each other");
   if (cluster.console_service.audience.empty()) return InvalidArgument("--console_audience must not be empty");
-  return {};
+  if (!cluster.console_service.address.empty() && cluster.console_service.subjects.empty())
+    return InvalidArgument("--console_service_address needs --console_readers or --console_admins");
+  return raw.console_admins.empty() || raw.no_console ? Status() : CheckLoopback("--console_admins", raw);
 }
 
 Status FinishCluster(const RawFlags& raw, Flags& flags) {

@@ -9,6 +9,7 @@
 
 #include "controller/cli/commands.h"
 #include "controller/cli/host/disagreement.h"
+#include "controller/cli/input/ask.h"
 #include "controller/cli/manifests.h"
 #include "controller/cli/select.h"
 #include "controller/store/document.h"
@@ -97,10 +98,7 @@ std::string EffectOf(const api::ServingFleet& fleet, const ModelsSeen& seen, con
 
 Status Confirm(const Options& options, const std::string& effect, std::istream& in, std::ostream& out) {
   if (!options.can_ask) return FailedPrecondition("nothing was deleted: {}; use --yes to delete it", effect);
-  out << effect << ". Delete it? [y/N] " << std::flush;
-  std::string answer;
-  std::getline(in, answer);
-  if (answer == "y" || answer == "yes") return {};
+  if (input::AskYes(effect + ". Delete it?", in, out)) return {};
   return FailedPrecondition("nothing was deleted");
 }
 

@@ -45,9 +45,11 @@ constexpr unsigned kCompletionSecondsMax = 3;
 Status Command(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
   const api::Key key{api::kModelKind, options.namespace_, options.name};
   const bool asks = options.command.verb == "undo" && options.command.to == 0 && options.can_ask && !options.yes;
-  if (asks) RETURN_IF_ERROR(command::ConfirmUndo(store, key, std::cin, out));
-  ASSIGN_OR_RETURN(const api::CommandAnswer answer,
-                   command::SendCommand(store, key, options.command, clock, options.timeout));
+  command::CommandRequest request = options.command;
+  if (asks) {
+    ASSIGN_OR_RETURN(request.seen, command::ConfirmUndo(store, key, std::cin, out));
+  }
+  ASSIGN_OR_RETURN(const api::CommandAnswer answer, command::SendCommand(store, key, request, clock, options.timeout));
   if (answer.result != api::CommandResult::kDone) return FailedPrecondition("{}", ToString(answer));
   out << ToString(answer) << "\n";
   return {};

@@ -147,7 +147,10 @@ std::optional<http::Response> Refusal(const http::Request& head, const Policy& p
   if (!person) return ErrorAnswer(person.error());
   if (target.what == What::kAccess || !policy.standby) return std::nullopt;
   const std::string standby = policy.standby();
-  return standby.empty() ? std::nullopt : std::optional(ErrorAnswer(503, standby));
+  if (standby.empty()) return std::nullopt;
+  http::Response refusal = ErrorAnswer(503, standby);
+  refusal.headers.emplace_back("X-Longshore-Standby", "1");  // The page asks again: nothing was executed.
+  return refusal;
 }
 
 Json AccessJson(const http::Request& head, const Policy& policy) {

@@ -101,6 +101,7 @@ Json OffersJson(const api::Model& model, TimePoint now) {
     const api::Command command = api::CommandFor(offer.verb, model.metadata.generation, model.status);
     offers.push_back({{"verb", offer.verb},
                       {"effect", offer.effect},
+                      {"warning", offer.warning},
                       {"seen",
                        {{"generation", command.generation},
                         {"attempt", command.attempt},

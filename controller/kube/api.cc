@@ -5,6 +5,7 @@
 
 #include "common/base/text.h"
 #include "common/json/path.h"
+#include "controller/api/apply_crds.h"
 #include "controller/kube/line_splitter.h"
 
 namespace longshore::kube {
@@ -71,7 +72,8 @@ Error ErrorOf(const Refusal& refusal, const std::string& what) {
     return {Code::kFailedPrecondition,
             what +
                 ": the cluster does not have the custom resources of Longshore; install the chart "
-                "(helm install longshore helm/longshore), or only them: kubectl apply --server-side -f crds/"};
+                "(helm install longshore CHART), or only them: " +
+                api::kApplyCrds};
   }
   return {CodeOf(refusal), fmt::format("{}: status {}: {}", what, refusal.status, refusal.message)};
 }

@@ -38,8 +38,9 @@ Status Issuer::Read() {
   const auto described = api_->Send({.target = "/.well-known/openid-configuration"}).and_then(ParseJson);
   if (!described) spdlog::warn("cannot read the name of the tokens' issuer: {}", described.error().message);
   const std::lock_guard lock(mutex_);
+  std::string known = published_ ? published_->name : "";
   published_ = std::make_shared<const Published>(
-      Published{std::move(keys), described ? TextAt(*described, {"issuer"}) : std::string()});
+      Published{std::move(keys), described ? TextAt(*described, {"issuer"}) : std::move(known)});
   return {};
 }
 

@@ -144,7 +144,7 @@ TEST(Api, SaysThatTheCustomResourcesAreNotInstalled) {
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(answer.error().message, HasSubstr("does not have the custom resources of Longshore"));
-  EXPECT_THAT(answer.error().message, HasSubstr("kubectl apply --server-side -f crds/"));
+  EXPECT_THAT(answer.error().message, HasSubstr("helm show crds CHART | kubectl apply"));
 }
 
 TEST(Api, ShowsTheStartOfAnErrorAnswerThatIsNotAStatus) {

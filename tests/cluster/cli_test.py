@@ -89,7 +89,7 @@ def test_diff_and_dry_run_use_the_defaults_and_the_rules_of_the_server(cluster):
     assert longshore(cluster, "diff", "-f", "-", stdin=model_named("seven")) == ""
     changed = model_named("seven").replace("version: 1}", "version: 2, batching: {mode: Auto}}")
     assert longshore(cluster, "diff", "-f", "-", stdin=changed, code=1) == (
-        "Model default/seven would be changed\n  ~ spec.batching.maxBatchSize: 1 -> 16\n  ~ spec.version: 1 -> 2\n")
+        "Model default/seven would be changed\n  ~ spec.version: 1 -> 2\n  ~ spec.batching.maxBatchSize: 1 -> 16\n")
     long_name = FLEET.replace("name: cpu", "name: " + "c" * 45)  # Only the server checks this rule.
     for command in (("diff",), ("apply", "--dry-run")):
         assert "at most 44" in longshore(cluster, *command, "-f", "-", stdin=long_name, code=2)

@@ -6,17 +6,25 @@ import urllib.request
 
 import pytest
 
-from canary_scene import Scene
+from canary_scene import MODEL, Scene
 from console_test import Tab, violations_of
+from harness import wait_for
 
 ADMIN, READER = "annas-token-is-long-enough", "bens-token-is-long-enough-too"
-MODEL = "/api/v1/models/default/half"
+OTHER_ADMIN = "carlas-token-is-long-enough"
+PATH = f"/api/v1/models/default/{MODEL}"
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory):
+def tokens(tmp_path_factory):
+    """The file with the tokens."""
     tokens = tmp_path_factory.mktemp("tokens") / "tokens"
     tokens.write_text(f"anna {ADMIN} admin\nben {READER} predict\n")
+    return tokens
+
+
+@pytest.fixture(scope="module")
+def scene(tokens):
     scene = Scene([f"--console_tokens={tokens}"])
     scene.begin_canary()
     yield scene
@@ -41,7 +49,7 @@ def send(scene, path, body, token=ADMIN, **headers):
 
 
 def abort_of(scene):
-    [offer] = [one for one in scene.read(MODEL)["offers"] if one["verb"] == "abort"]
+    [offer] = [one for one in scene.read(PATH)["offers"] if one["verb"] == "abort"]
     return {"verb": "abort", "seen": offer["seen"]}
 
 
@@ -72,23 +80,72 @@ def test_a_reader_sees_no_buttons(chromium, scene):
 
 def test_only_an_admin_gives_commands_and_only_from_the_page_itself(scene):
     body = abort_of(scene)
-    path = f"{MODEL}/commands"
+    path = f"{PATH}/commands"
     assert send(scene, path, body, token="")[0] == 401
     assert send(scene, path, body, token=READER)[0] == 403
     assert send(scene, path, body, Origin="http://evil.test")[0] == 403
     assert send(scene, path, body, Host="evil.test")[0] == 421
     assert send(scene, path, body, **{"Content-Type": "text/plain"})[0] == 400
-    assert send(scene, MODEL, body)[0] == 405
+    assert send(scene, PATH, body)[0] == 405
     assert send(scene, path, {"verb": "abort"})[0] == 400
-    assert scene.it.phase("half") == "Paused"
+    assert scene.it.phase(MODEL) == "Paused"
 
 
 def test_a_command_for_a_state_that_is_over_is_refused_with_the_reason(scene):
     body = abort_of(scene)
     body["seen"]["attempt"] -= 1
-    status, answer = send(scene, f"{MODEL}/commands", body)
+    status, answer = send(scene, f"{PATH}/commands", body)
     assert status == 409 and "the command was for rollout 1 of this Model, but the last one is rollout 2" in answer["error"]
-    assert scene.it.phase("half") == "Paused"
+    assert scene.it.phase(MODEL) == "Paused"
+
+
+def test_the_dialog_shows_the_warning_of_a_command(chromium, scene):
+    def change(path, data):
+        if path == PATH:
+            data["offers"][0]["warning"] = "The candidate is not proven."
+
+    with Tab(chromium, scene) as tab:
+        tab.change_answers(change)
+        tab.open("model")
+        sign_in(tab.page, ADMIN)
+        tab.page.click(".commands button:text('promote')")
+        assert tab.page.inner_text("dialog p.warning") == "The candidate is not proven."
+
+
+def test_a_command_that_a_standby_refuses_is_sent_again(chromium, scene):
+    sent = []
+
+    def answer(route):
+        sent.append(route.request.post_data)
+        if len(sent) == 1:
+            route.fulfill(status=503, headers={"X-Longshore-Standby": "1"}, json={"error": "Pod b leads."})
+        else:
+            route.fulfill(status=503, json={"error": "The store is full."})
+
+    with Tab(chromium, scene) as tab:
+        tab.page.route("**/commands", answer)
+        tab.open("model")
+        sign_in(tab.page, ADMIN)
+        tab.page.click(".commands button:text('pause')")
+        tab.page.click("dialog button:text('Yes, pause')")
+        tab.page.wait_for_selector("section p[role=status]:has-text('The store is full.')")
+        assert len(sent) == 2 and sent[0] == sent[1], "only the refusal of the standby is repeated"
+
+
+def test_a_page_learns_who_may_give_commands_after_a_failure(chromium, scene):
+    failures = []
+
+    def answer(route):
+        if failures:
+            return route.fallback()
+        failures.append(route.request.url)
+        return route.abort()
+
+    with Tab(chromium, scene) as tab:
+        tab.page.route("**/api/v1/access", answer)
+        tab.open("model")
+        tab.page.wait_for_selector("header button:text('Sign in')")
+        assert len(failures) == 1
 
 
 def test_an_admin_promotes_by_keyboard_and_the_events_name_them(chromium, node_modules, scene):
@@ -104,23 +161,21 @@ def test_an_admin_promotes_by_keyboard_and_the_events_name_them(chromium, node_m
         names = [button.inner_text() for button in page.query_selector_all(".commands button")]
         assert names == ["promote", "pause", "abort"], "as in longshore explain"
         assert violations_of(page, node_modules) == []
-        tab.save_picture("model-commands")
         page.focus(".commands button:text('promote')")
         page.keyboard.press("Enter")
         page.wait_for_selector("dialog")
         assert page.inner_text("dialog p").startswith("This will give version 2 all requests now.")
         assert violations_of(page, node_modules) == []
-        tab.save_picture("model-confirm")
         page.keyboard.press("Escape")
         page.wait_for_selector("dialog", state="detached")
         assert page.evaluate("document.activeElement.textContent") == "promote", "the focus is back"
-        assert scene.it.phase("half") == "Paused"
+        assert scene.it.phase(MODEL) == "Paused"
         page.keyboard.press("Enter")
         page.wait_for_selector("dialog")
         page.keyboard.press("Enter")
         page.wait_for_selector("section p[role=status]:has-text('promote: done')")
         page.wait_for_selector("text=promote, by anna")
-        scene.it.wait_for_stable("half", 2)
+        scene.it.wait_for_stable(MODEL, 2)
         assert tab.problems == []
         assert tab.context.cookies() == []
         page.click("header button:text('Sign out')")
@@ -128,9 +183,41 @@ def test_an_admin_promotes_by_keyboard_and_the_events_name_them(chromium, node_m
         assert page.evaluate("sessionStorage.length") == 0
 
 
+def wait_for_manual_step(scene, version):
+    def is_there():
+        rollout = scene.it.status(MODEL)["rollout"]
+        return rollout.get("candidate") == version and rollout.get("pausedReason") == "Manual"
+
+    wait_for("the second step", is_there)
+
+
+def test_a_page_forgets_a_token_that_is_no_longer_valid_and_locks_nobody_out(chromium, scene, tokens):
+    scene.apply(3)
+    wait_for_manual_step(scene, 3)
+    refused = []
+    with Tab(chromium, scene) as tab:
+        page = tab.page
+        page.on("response", lambda response: refused.append(response.url) if response.status == 401 else None)
+        tab.open("model")
+        sign_in(page, ADMIN)
+        page.wait_for_selector("header >> text=anna")
+        tokens.write_text(f"carla {OTHER_ADMIN} admin\n")
+        page.wait_for_selector("header button:text('Sign in')")
+        assert page.evaluate("sessionStorage.length") == 0
+        for _ in range(2):
+            page.wait_for_event("response", lambda response: response.url.endswith(PATH) and response.ok)
+        assert 1 <= len(refused) <= 2, "one request for the Model, and one for its history if it was on its way"
+        sign_in(page, OTHER_ADMIN)
+        page.wait_for_selector("header >> text=carla")
+        page.click(".commands button:text('abort')")
+        page.click("dialog button:text('Yes, abort')")
+        page.wait_for_selector("section p[role=status]:has-text('abort: done')")
+        page.wait_for_selector("text=abort, by carla")
+
+
 def test_after_ten_wrong_tokens_no_token_is_accepted(scene):
     """The last test, because no token is accepted for a minute."""
-    statuses = {send(scene, f"{MODEL}/commands", {}, token=f"guess-number-{number:06}")[0] for number in range(11)}
+    statuses = {send(scene, f"{PATH}/commands", {}, token=f"guess-number-{number:06}")[0] for number in range(11)}
     assert statuses == {401, 429}
-    assert send(scene, f"{MODEL}/commands", {})[0] == 429
+    assert send(scene, f"{PATH}/commands", {})[0] == 429
     assert scene.read("/api/v1/overview")["models"], "reading needs no token"

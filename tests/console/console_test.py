@@ -11,6 +11,7 @@ import pytest
 
 import pictures
 from canary_scene import HOSTILE_FOLDER, LONG, LONGEST_SERVED_NAME, MODEL, Scene
+from harness import wait_for
 
 PATHS = {"overview": "/", "model": f"/models/default/{MODEL}", "fleet": "/fleets/default/cpu", "hostile": f"/models/default/{LONG}"}
 BYTES_MAX = 200_000
@@ -195,8 +196,12 @@ def test_a_hidden_page_reads_nothing_and_a_shown_one_at_once(chromium, in_canary
 
 @pytest.mark.parametrize("name", ["overview", "model", "fleet"])
 def test_every_page_says_why_the_controller_does_not_reconcile(chromium, in_canary, name):
+    def change(path, data):
+        if path != "/api/v1/access":
+            data["controller"]["problem"] = "The disk is full."
+
     with Tab(chromium, in_canary) as tab:
-        tab.change_answers(lambda _path, data: data["controller"].update(problem="The disk is full."))
+        tab.change_answers(lambda _path, data: data.get("controller", {}).update(problem="The disk is full."))
         tab.open(name)
         assert tab.page.is_visible("div[role=alert] >> text=The disk is full.")
 
@@ -316,6 +321,31 @@ def test_a_refused_notification_is_said(chromium, in_canary):
         tab.open("overview")
         tab.page.click("text=Notify me")
         tab.page.wait_for_selector("text=The browser refuses notifications of this page.")
+
+
+def test_nothing_is_notified_twice(chromium, in_canary):
+    """A Model that fails for a moment has its old notice again afterwards."""
+    promoted, failed, other = ({"id": text, "text": text} for text in ("promoted", "failed", "other"))
+    notices = {MODEL: promoted, "ranking": None}
+
+    def change(path, data):
+        if path == "/api/v1/overview":
+            for model in data["models"]:
+                model["notice"] = notices.get(model["name"])
+
+    def wait_for_noted(number):
+        wait_for(f"{number} notifications", lambda: tab.page.evaluate("noted.length") >= number)
+
+    with Tab(chromium, in_canary, permissions=["notifications"]) as tab:
+        tab.page.add_init_script(NOTE_NOTIFICATIONS)
+        tab.change_answers(change)
+        tab.open("overview")
+        tab.page.click("text=Notify me")
+        notices[MODEL] = failed
+        wait_for_noted(1)
+        notices.update({MODEL: promoted, "ranking": other})
+        wait_for_noted(2)
+        assert tab.page.evaluate("noted") == [f"Model default/{MODEL}: failed", "Model default/ranking: other"]
 
 
 def test_the_end_of_rollouts_and_of_the_controller_appear_by_themselves(chromium, node_modules, in_canary):

@@ -12,7 +12,7 @@ from debian_package import PROGRAMS
 
 BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", pathlib.Path(__file__).resolve().parents[2] / "build/dev/bin"))
 # Some commands of each program, as a page shows them.
-COMMANDS = {"longshore": ["longshore promote", "longshore model", "longshore ca ensure"], "longshore-controller": [], "longshore-load": [],
+COMMANDS = {"longshore": ["longshore promote", "longshore model", "longshore set version"], "longshore-controller": [], "longshore-load": [],
             "longshore-model": [r"longshore\-model run"], "longshore-node": [r"longshore\-node replay"]}
 DATE = datetime.date(2030, 1, 31)
 

@@ -84,7 +84,7 @@ def copy(tmp_path: pathlib.Path) -> pathlib.Path:
     root = tmp_path / "copy"
     for folder in ("deploy/release", "deploy/docker"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("dev", "cmake/setup.sh", "CMakeLists.txt"):
+    for file in ("dev", "cmake/setup.sh", "cmake/golden.sh", "CMakeLists.txt"):
         (root / file).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / file, root / file)
     (root / "CHANGELOG.md").write_text("## [Unreleased]\n- New.\n")

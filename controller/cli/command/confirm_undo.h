@@ -5,12 +5,13 @@
 
 #include "common/base/error.h"
 #include "controller/api/types.h"
+#include "controller/cli/command/command_request.h"
 #include "controller/store/store.h"
 
 namespace longshore::cli::command {
 
 // Asks if the newest version of the Model has been rolled back already, so that undo would leave a version that serves
-// well. Returns FailedPrecondition unless the answer is "y" or "yes".
-Status ConfirmUndo(store::Store& store, const api::Key& model, std::istream& in, std::ostream& out);
+// well. Returns the state that the question was about, or FailedPrecondition unless the answer is "y" or "yes".
+Result<SeenRollout> ConfirmUndo(store::Store& store, const api::Key& key, std::istream& in, std::ostream& out);
 
 }  // namespace longshore::cli::command

@@ -31,6 +31,12 @@ Finding CheckHostLife(const HostLife& life, TimePoint now) {
 }
 
 Finding CheckLeaseLife(const LeaseLife& life, TimePoint now) {
+  if (life.name.empty() && !life.pods) {
+    return Life(Verdict::kNotKnown,
+                fmt::format("no fleet names a controller's Lease, and the pods of all namespaces cannot be listed: {}.",
+                            life.pods.error().message),
+                "ask an administrator to run longshore doctor");
+  }
   if (life.name.empty()) {
     return Life(Verdict::kFailure, "no fleet names a controller's Lease, and no pod of a controller was found.",
                 "helm install longshore CHART --namespace longshore --create-namespace");

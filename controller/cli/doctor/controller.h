@@ -23,6 +23,7 @@ Finding CheckHostLife(const HostLife& life, TimePoint now);
 // What the Lease of a cluster's controller says.
 struct LeaseLife {
   std::string name;      // "longshore/longshore-controller"; "": no fleet and no pod says where it is.
+  Status pods{};         // Why the pods of controllers could not be listed.
   Status read{};         // Why the Lease could not be read; NotFound if it does not exist.
   bool is_held = false;  // Whether its holder renews it.
   std::string holder{};

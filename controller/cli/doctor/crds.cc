@@ -6,12 +6,13 @@
 #include <iterator>
 #include <vector>
 
+#include "controller/api/apply_crds.h"
+
 namespace longshore::cli::doctor {
 namespace {
 
 constexpr const char* kVersion = "v1alpha1";
 constexpr size_t kFieldsNamedMax = 3;
-constexpr const char* kCure = "helm show crds CHART | kubectl apply --server-side --force-conflicts -f -";
 
 // The depth is limited by that of the document (kYamlDepthMax; an API server also has a limit).
 void AddFields(const Json& schema, const std::string& path, std::set<std::string>& fields) {
@@ -53,7 +54,7 @@ Finding CheckCrd(const Json& ours, const Result<Json>& theirs) {
   const auto fail = [&](const std::string& cause) {
     finding.verdict = Verdict::kFailure;
     finding.cause = cause;
-    finding.cure = kCure;
+    finding.cure = api::kApplyCrds;
     return finding;
   };
   if (!theirs && theirs.error().code == Code::kNotFound) return fail("it does not exist.");

@@ -49,6 +49,7 @@ LeaseLife LeaseIn(const Json& json) {
                  .is_held = Get(json, "held", false),
                  .holder = Get<std::string>(json, "holder", ""),
                  .renewed_at = TimeAt(json, "renewedAt")};
+  if (const auto error = ErrorIn(golden::Child(json, "pods"))) life.pods = tl::make_unexpected(*error);
   if (const auto error = ErrorIn(golden::Child(json, "read"))) life.read = tl::make_unexpected(*error);
   return life;
 }

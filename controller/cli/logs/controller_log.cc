@@ -1,6 +1,5 @@
 #include "controller/cli/logs/controller_log.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "controller/cli/logs/file_log.h"
@@ -38,11 +37,9 @@ Status PrintHostController(const Path& manifests, const Wanted& wanted, TimePoin
 
 Status PrintClusterController(const kube::Cluster& cluster, const std::vector<api::ServingFleet>& fleets,
                               const Wanted& wanted, Printer& printer) {
-  const auto found = std::ranges::find_if(
-      fleets, [](const api::ServingFleet& fleet) { return !fleet.status.controller_lease.empty(); });
-  if (found == fleets.end())
+  const std::string lease = watch::LeaseOf(fleets);
+  if (lease.empty())
     return FailedPrecondition("no fleet of this namespace names the Lease of its controller: use kubectl logs");
-  const std::string& lease = found->status.controller_lease;
   const std::string namespace_ = lease.substr(0, lease.find('/'));
   const SteadyClock timer;
   ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, timer));

@@ -35,6 +35,21 @@ class GrowingFile {
     return Fail(code, "cannot open the log {}: {}", path.string(), std::strerror(errno));
   }
 
+  // Skips all but the last kShownBytesMax bytes. The first line after it may lack its beginning.
+  void SkipOld() {
+    struct stat seen {};
+    const auto limit = static_cast<off_t>(kShownBytesMax);
+    if (fstat(descriptor_.get(), &seen) == 0 && seen.st_size > limit)
+      lseek(descriptor_.get(), seen.st_size - limit, SEEK_SET);
+  }
+
+  // Reads from the beginning again if the file became shorter, as when it is rotated by copying it.
+  void Rewind() {
+    struct stat seen {};
+    if (fstat(descriptor_.get(), &seen) == 0 && seen.st_size < lseek(descriptor_.get(), 0, SEEK_CUR))
+      lseek(descriptor_.get(), 0, SEEK_SET);
+  }
+
   // The bytes that were appended since the last call.
   Result<std::string> Read() {
     std::string text;
@@ -72,6 +87,7 @@ Result<std::string> OlderPart(const Path& path) {
 Status Follow(const Path& log, GrowingFile file, Printer& printer) {
   for (;; std::this_thread::sleep_for(kPollInterval)) {
     const bool is_current = file.IsAtItsPath();
+    file.Rewind();
     ASSIGN_OR_RETURN(const std::string text, file.Read());
     printer.Print(text);
     if (is_current) continue;
@@ -92,6 +108,7 @@ Status PrintFileLog(const Path& log, const Wanted& wanted, TimePoint now, Printe
   const LogPaths paths(log);
   auto file = GrowingFile::Open(wanted.previous ? paths.previous : paths.log);
   if (!file) return tl::make_unexpected(file.error());
+  file->SkipOld();
   ASSIGN_OR_RETURN(std::string text, OlderPart(wanted.previous ? paths.previous_older : paths.older));
   ASSIGN_OR_RETURN(const std::string newest, file->Read());
   text += newest;

@@ -73,7 +73,7 @@ std::string EffectOf(const std::string& verb, const api::Model& model, TimePoint
 std::string UndoWarning(const api::Model& model) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const std::optional<int64_t> previous = rollout::PreviousOf(model.status);
-  if (rollout.phase != api::RolloutPhase::kRolledBack || rollout.verdict.reason == "Undone" || !previous) return "";
+  if (!rollout::WouldUndoLeaveAGoodVersion(model.status) || !previous) return "";
   return fmt::format(
       "version {} has been rolled back already; undo would replace version {}, which serves, by version {}",
       rollout.candidate, model.status.stable_version, *previous);
@@ -94,7 +94,8 @@ std::vector<Offer> OffersOf(const api::Model& model, TimePoint now) {
   for (const std::string& verb : model.status.accepted_commands) {
     // While a rollout is under way, undo does the same as abort.
     const bool repeats = verb == "undo" && IsAccepted(model, "abort");
-    if (IsAccepted(model, verb) && !repeats) offers.push_back({verb, EffectOf(verb, model, now)});
+    if (IsAccepted(model, verb) && !repeats)
+      offers.push_back({verb, EffectOf(verb, model, now), verb == "undo" ? UndoWarning(model) : ""});
   }
   return offers;
 }

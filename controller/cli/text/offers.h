@@ -13,7 +13,8 @@ namespace longshore::cli::text {
 
 struct Offer {
   std::string verb;
-  std::string effect;  // What the command would do: "give version 2 all requests now".
+  std::string effect;     // What the command would do: "give version 2 all requests now".
+  std::string warning{};  // What a person may not expect of it, without a full stop; "": nothing.
 };
 
 // Returns the commands in status.accepted_commands; none if the manifest has changed since the last decision.

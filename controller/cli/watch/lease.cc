@@ -9,6 +9,13 @@ constexpr std::chrono::milliseconds kInterval{500};
 
 }  // namespace
 
+std::string LeaseOf(const std::vector<api::ServingFleet>& fleets) {
+  for (const api::ServingFleet& fleet : fleets) {
+    if (!fleet.status.controller_lease.empty()) return fleet.status.controller_lease;
+  }
+  return "";
+}
+
 Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::string& name) {
   const size_t slash = name.find('/');
   const auto answer = api.Send({.target = fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",

@@ -3,13 +3,18 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "controller/api/types.h"
 #include "controller/kube/api.h"
 #include "controller/leader/presence.h"
 
 namespace longshore::cli::watch {
+
+// Returns namespace/name of the Lease that the first fleet with one names; "" if none does.
+std::string LeaseOf(const std::vector<api::ServingFleet>& fleets);
 
 // `name`: "namespace/name". Returns nullopt if the Lease does not exist.
 Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::string& name);

@@ -36,6 +36,9 @@ std::string WhyNoRollout(const api::Model& model, const Observed& observed, Time
 // The version that served before the stable one, to which the command undo returns; nullopt if none did.
 std::optional<int64_t> PreviousOf(const api::ModelStatus& status);
 
+// Whether the newest version has been rolled back already, so that undo would leave a version that serves well.
+bool WouldUndoLeaveAGoodVersion(const api::ModelStatus& status);
+
 // The placement that follows from the current status alone. Used while a new decision cannot be stored.
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
 

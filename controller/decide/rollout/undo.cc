@@ -82,11 +82,10 @@ bool IsKept(const Draft& draft, int64_t version) {
 // A person who gives undo because of a version that was rolled back may not want to leave the version that serves.
 std::string RolledBackBefore(const Draft& draft, const api::Command& command) {
   const api::RolloutStatus& rollout = draft.status().rollout;
-  const bool may_surprise =
-      command.to == 0 && rollout.phase == RolloutPhase::kRolledBack && rollout.verdict.reason != kUndone;
-  return may_surprise ? fmt::format("version {} had been rolled back already, so undo left version {}; ",
-                                    rollout.candidate, draft.status().stable_version)
-                      : "";
+  return command.to == 0 && WouldUndoLeaveAGoodVersion(draft.status())
+             ? fmt::format("version {} had been rolled back already, so undo left version {}; ", rollout.candidate,
+                           draft.status().stable_version)
+             : "";
 }
 
 std::string ReturnAtOnce(Draft& draft, int64_t to) {
@@ -159,6 +158,10 @@ UndoPlan PlanUndo(const Draft& draft, const api::Command& command) {
 }
 
 }  // namespace
+
+bool WouldUndoLeaveAGoodVersion(const api::ModelStatus& status) {
+  return status.rollout.phase == RolloutPhase::kRolledBack && status.rollout.verdict.reason != kUndone;
+}
 
 std::optional<int64_t> PreviousOf(const api::ModelStatus& status) {
   const int64_t stable = status.stable_version;

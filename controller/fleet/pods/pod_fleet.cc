@@ -326,8 +326,9 @@ void KubePodFleet::OnSliceChange(const EndpointSlice& slice, const kube::Name& n
 // A controller that is updated before its rights does not have the right to list EndpointSlices.
 std::string KubePodFleet::WhyUnchecked(const std::string& fleet) const {
   const auto& namespaces = options_.namespaces;
-  const auto index = std::ranges::find(namespaces, fleet.substr(0, fleet.find('/'))) - namespaces.begin();
-  const auto& cache = slices_[namespaces.empty() ? 0 : static_cast<size_t>(index)]->cache;
+  const auto watched = std::ranges::find(namespaces, fleet.substr(0, fleet.find('/')));
+  if (!namespaces.empty() && watched == namespaces.end()) return "";
+  const auto& cache = slices_[static_cast<size_t>(watched - namespaces.begin())]->cache;
   if (!cache.is_forbidden()) return "";
   const std::string& lease = options_.settings.lease;
   return fmt::format(
@@ -578,6 +579,10 @@ std::vector<std::string> KubePodFleet::Fleets() const {
 // Deletes a Deployment that has lost its owner, together with its pods. Kubernetes itself deletes the objects that a
 // deleted ServingFleet still owns.
 Status KubePodFleet::Remove(const std::string& fleet) {
+  {
+    const std::lock_guard lock(mutex_);
+    unreachable_since_.erase(fleet);
+  }
   const auto deployment = DeploymentOfFleet(fleet);
   if (!deployment) return {};
   const Json options = {{"propagationPolicy", "Background"}, {"preconditions", {{"uid", deployment->uid}}}};

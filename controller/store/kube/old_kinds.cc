@@ -4,6 +4,7 @@
 
 #include "common/json/json.h"
 #include "common/os/log.h"
+#include "controller/api/apply_crds.h"
 
 namespace longshore::store::kube {
 namespace {
@@ -36,8 +37,23 @@ Result<Object> OldKinds::PutStatus(const api::Key& key, const std::string& uid, 
   }
   if (is_written) return Get(key);
   auto stored = ForwardingStore::PutStatus(key, uid, resource_version, status);
-  if (stored) Note(key, status, *stored);
+  if (stored) {
+    Note(key, status, *stored);
+  } else if (stored.error().code == Code::kNotFound) {
+    Forget(key);
+  }
   return stored;
+}
+
+Result<Object> OldKinds::Get(const api::Key& key) {
+  auto object = ForwardingStore::Get(key);
+  if (!object && object.error().code == Code::kNotFound) Forget(key);
+  return object;
+}
+
+void OldKinds::Forget(const api::Key& key) {
+  const std::lock_guard lock(mutex_);
+  written_.erase(key);
 }
 
 void OldKinds::Note(const api::Key& key, const Json& wanted, const Object& stored) {
@@ -62,10 +78,8 @@ std::string OldKinds::MessageLocked() const {
   for (const auto& [_, written] : written_) all.insert(written.dropped.begin(), written.dropped.end());
   const std::string more = all.size() > kFieldsNamedMax ? ", ..." : "";
   while (all.size() > kFieldsNamedMax) all.erase(std::prev(all.end()));
-  return fmt::format(
-      "the CRDs are older than the controller, so the API server drops fields of statuses ({}{}): kubectl apply "
-      "--server-side -f crds/",
-      fmt::join(all, ", "), more);
+  return fmt::format("the CRDs are older than the controller, so the API server drops fields of statuses ({}{}): {}",
+                     fmt::join(all, ", "), more, api::kApplyCrds);
 }
 
 }  // namespace longshore::store::kube

@@ -21,6 +21,9 @@ class OldKinds final : public ForwardingStore {
   // Both must outlive this object.
   OldKinds(Store& store, const MonotonicClock& clock) : ForwardingStore(store), clock_(clock) {}
 
+  // Notices that an object was deleted.
+  Result<Object> Get(const api::Key& key) override;
+
   // Logs once which fields were dropped. Without them, the stored status differs from the wanted one at each
   // reconciliation: so a status that was written already is not written again during kPause, unless the object has
   // changed meanwhile.
@@ -38,6 +41,7 @@ class OldKinds final : public ForwardingStore {
     MonotonicPoint at;
   };
   void Note(const api::Key& key, const Json& wanted, const Object& stored);
+  void Forget(const api::Key& key);
   std::string MessageLocked() const;
 
   const MonotonicClock& clock_;

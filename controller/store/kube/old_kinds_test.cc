@@ -18,7 +18,10 @@ class TestTimer final : public MonotonicClock {
 // Behaves as an API server that knows only some fields: a write that changes nothing keeps the resource version.
 class OldServer final : public Store {
  public:
-  Result<Object> Get(const api::Key&) override { return object; }
+  Result<Object> Get(const api::Key&) override {
+    if (is_deleted) return NotFound("it was deleted");
+    return object;
+  }
   Result<std::vector<api::Key>> Keys(const std::string&) override { return std::vector<api::Key>(); }
   Result<Listing> List(const std::string&) override { return Listing(); }
   Result<Object> Apply(const Object& wanted) override { return wanted; }
@@ -41,6 +44,7 @@ class OldServer final : public Store {
   int version = 0;
   int writes = 0;
   bool drops = true;
+  bool is_deleted = false;
 };
 
 class OldKindsTest : public testing::Test {
@@ -62,7 +66,7 @@ TEST_F(OldKindsTest, NamesTheFieldsThatTheServerDrops) {
   EXPECT_EQ(store_.problem(), "");
   Reconcile(status_);
   EXPECT_THAT(store_.problem(), HasSubstr("the CRDs are older than the controller"));
-  EXPECT_THAT(store_.problem(), HasSubstr("(Model status.acceptedCommands): kubectl apply --server-side -f crds/"));
+  EXPECT_THAT(store_.problem(), HasSubstr("(Model status.acceptedCommands): helm show crds CHART | kubectl apply"));
 }
 
 TEST_F(OldKindsTest, DoesNotWriteTheSameStatusAgain) {
@@ -81,6 +85,13 @@ TEST_F(OldKindsTest, WritesAllFieldsSoonAfterTheKindsWereUpgraded) {
   timer_.now += OldKinds::kPause;
   Reconcile(status_);
   EXPECT_EQ(server_.object.status, status_);
+  EXPECT_EQ(store_.problem(), "");
+}
+
+TEST_F(OldKindsTest, ForgetsADeletedObject) {
+  Reconcile(status_);
+  server_.is_deleted = true;
+  EXPECT_FALSE(store_.Get(key_));
   EXPECT_EQ(store_.problem(), "");
 }
 

@@ -166,9 +166,8 @@ class Cluster {
 
   // The Lease is named by a fleet; without one, it is beside the controller's pod.
   void FindLease() {
-    for (const api::ServingFleet& fleet : stored_.fleets) {
-      if (lease_.name.empty()) lease_.name = fleet.status.controller_lease;
-    }
+    lease_.name = watch::LeaseOf(stored_.fleets);
+    if (!controllers_->json) lease_.pods = tl::make_unexpected(controllers_->json.error());
     if (!lease_.name.empty() || !controllers_->json) return;
     for (const Json& pod : controllers_->json->value("items", Json::array())) {
       if (lease_.name.empty()) lease_.name = pod.at("metadata").at("namespace").get<std::string>() + "/" + kLease;

@@ -1,8 +1,8 @@
-// The token of the person who uses the page, and what the console says about it.
-//
-// The token is kept for this tab only (sessionStorage), and sent in a header: there is no cookie, so that a page of
-// another site can give no command.
-import { useEffect, useState } from "preact/hooks";
+// What the console says about the token of the page.
+import { createContext } from "preact";
+import { useContext, useEffect, useState } from "preact/hooks";
+import { Refused, send } from "./request";
+import { forgetToken, useToken } from "./token";
 
 export interface Access {
   canCommand: boolean; // Whether the console knows any token.
@@ -12,54 +12,46 @@ export interface Access {
   mayCommand: boolean;
 }
 
-const KEY = "longshore-token";
-const CHANGED = "longshore-token-changed";
+const TIMEOUT_MS = 5000;
+const RETRY_MS = 2000;
 
-export function token(): string {
-  return sessionStorage.getItem(KEY) ?? "";
+export function fetchAccess(text: string): Promise<Access> {
+  return send("/api/v1/access", { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) }, text);
 }
 
-export function setToken(text: string) {
-  if (text === "") sessionStorage.removeItem(KEY);
-  else sessionStorage.setItem(KEY, text);
-  window.dispatchEvent(new Event(CHANGED));
+// A token that may not use this console is useless, too.
+function isUseless(error: unknown): boolean {
+  return error instanceof Refused && (error.status === 401 || error.status === 403);
 }
 
-export function headersWith(text: string): Record<string, string> {
-  return text === "" ? {} : { Authorization: `Bearer ${text}` };
-}
-
-class NotAccepted extends Error {}
-
-export async function fetchAccess(text: string): Promise<Access> {
-  const response = await fetch("/api/v1/access", { cache: "no-store", headers: headersWith(text) });
-  const json = await response.json();
-  if (response.status === 401 || response.status === 403) throw new NotAccepted(json.error);
-  if (!response.ok) throw new Error(json.error ?? `status ${response.status}`);
-  return json;
-}
-
-export function useToken(): string {
-  const [value, setValue] = useState(token());
-  useEffect(() => {
-    const update = () => setValue(token());
-    window.addEventListener(CHANGED, update);
-    return () => window.removeEventListener(CHANGED, update);
-  }, []);
-  return value;
-}
-
-// null: not known yet, or the console does not answer. A token that has become invalid is forgotten.
-export function useAccess(): Access | null {
+// Reads the access again for each token, and until the console answers. For the whole page, which gives the result to
+// its parts by AccessOfPage. null: not known yet.
+export function useAccessReading(): Access | null {
   const current = useToken();
   const [access, setAccess] = useState<Access | null>(null);
   useEffect(() => {
-    let ended = false;
-    const forget = (error: unknown) => error instanceof NotAccepted && !ended && setToken("");
-    fetchAccess(current).then((seen) => !ended && setAccess(seen), forget);
+    let timer = 0;
+    let hasEnded = false;
+    const again = async () => {
+      try {
+        const seen = await fetchAccess(current);
+        if (!hasEnded) setAccess(seen);
+      } catch (error) {
+        if (isUseless(error)) forgetToken(current);
+        if (!hasEnded) timer = window.setTimeout(again, RETRY_MS);
+      }
+    };
+    void again();
     return () => {
-      ended = true;
+      hasEnded = true;
+      window.clearTimeout(timer);
     };
   }, [current]);
   return access;
+}
+
+export const AccessOfPage = createContext<Access | null>(null);
+
+export function useAccess(): Access | null {
+  return useContext(AccessOfPage);
 }

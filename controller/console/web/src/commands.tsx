@@ -1,8 +1,10 @@
 // Signing in, and the commands of a Model.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { fetchAccess, headersWith, setToken, token, useAccess } from "./access";
+import { fetchAccess, useAccess } from "./access";
 import type { Model, Offer } from "./data";
 import { Section, Text } from "./parts";
+import { messageOf, send } from "./request";
+import { setToken } from "./token";
 
 interface DialogProps {
   title: string;
@@ -20,11 +22,6 @@ function Dialog({ title, children, close }: DialogProps) {
       {children}
     </dialog>
   );
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof TypeError) return "The controller cannot be reached.";
-  return error instanceof Error ? error.message : String(error);
 }
 
 function SignInDialog({ hint, close }: { hint: string; close: () => void }) {
@@ -86,16 +83,18 @@ export function SignIn() {
   );
 }
 
+const COMMAND_TIMEOUT_MS = 60_000;
+
 // Returns the answer of the controller, or why it refused the command.
 async function give(model: Model, offer: Offer): Promise<string> {
   try {
-    const response = await fetch(`/api/v1/models/${model.namespace}/${model.name}/commands`, {
+    const { answer } = await send<{ answer: string }>(`/api/v1/models/${model.namespace}/${model.name}/commands`, {
       method: "POST",
-      headers: { "Content-Type": "application/json", ...headersWith(token()) },
+      headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ verb: offer.verb, seen: offer.seen }),
+      signal: AbortSignal.timeout(COMMAND_TIMEOUT_MS),
     });
-    const json = await response.json();
-    return json.answer ?? json.error;
+    return answer;
   } catch (error) {
     return messageOf(error);
   }
@@ -112,6 +111,11 @@ function ConfirmDialog({ model, offer, close }: { model: Model; offer: Offer; cl
       <p>
         This will <Text>{offer.effect}</Text>.
       </p>
+      {offer.warning && (
+        <p class="warning">
+          <Text>{offer.warning}</Text>
+        </p>
+      )}
       <p class="buttons">
         <button disabled={isSent} onClick={confirm}>
           {isSent ? "Waiting for the controller …" : `Yes, ${offer.verb}`}

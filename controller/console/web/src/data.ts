@@ -1,7 +1,8 @@
 // The JSON of the controller (docs/console.md), and how a page reads it again and again.
 import { useEffect, useState } from "preact/hooks";
-import { headersWith, token, useToken } from "./access";
 import { mayNotify } from "./notify";
+import { messageOf, send } from "./request";
+import { useToken } from "./token";
 
 export type Standing = "as wanted" | "under way" | "failed";
 
@@ -83,6 +84,7 @@ export interface Rollout {
 export interface Offer {
   verb: string;
   effect: string;
+  warning: string; // What a person should know before; "": nothing.
   seen: { generation: number; attempt: number; step: number; from: number };
 }
 
@@ -145,27 +147,11 @@ export interface Reading<T> {
   error: string; // Why the last reading failed; "": it did not.
 }
 
-// A controller on standby closes the connection after its answer 503. The next connection may lead to the leader.
-const STANDBY_ANSWERS_MAX = 10;
-const STANDBY_PAUSE_MS = 100;
+const TIMEOUT_MS = 5000;
 
-async function read<T>(path: string): Promise<T> {
-  // "no-cache": the browser asks whether its copy is still valid, so that unchanged data is not sent again.
-  const ask = () => fetch(path, { cache: "no-cache", headers: headersWith(token()), signal: AbortSignal.timeout(5000) });
-  let response = await ask();
-  for (let answers = 1; response.status === 503 && answers < STANDBY_ANSWERS_MAX; ++answers) {
-    await new Promise((resolve) => setTimeout(resolve, STANDBY_PAUSE_MS));
-    response = await ask();
-  }
-  const json = await response.json();
-  if (!response.ok) throw new Error(json.error ?? `status ${response.status}`);
-  return json;
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof TypeError) return "The controller cannot be reached.";
-  if (error instanceof DOMException) return "The controller did not answer within five seconds.";
-  return error instanceof Error ? error.message : String(error);
+// "no-cache": the browser asks whether its copy is still valid, so that unchanged data is not sent again.
+function read<T>(path: string): Promise<T> {
+  return send(path, { cache: "no-cache", signal: AbortSignal.timeout(TIMEOUT_MS) });
 }
 
 // While nobody sees the page, it is read only for notifications, and less often.

@@ -18,17 +18,27 @@ function notify(model: ModelRow, text: string, id: string) {
   notification.onclick = () => window.focus();
 }
 
-// Notifies of what has happened to the Models since the reading before. What the first reading contains is not new.
+const SEEN_MAX = 100; // Notices that are remembered of a Model.
+
+// Returns the ids with `id` as the last one.
+function withLast(ids: string[], id: string): string[] {
+  return ids.at(-1) === id ? ids : [...ids.filter((one) => one !== id), id].slice(-SEEN_MAX);
+}
+
+// Notifies of what has happened to the Models since the reading before. What the first reading contains is not new, and
+// neither is what the page has seen at any time: a Model that fails for a moment has its old notice again afterwards.
 export function useNotifications(models: ModelRow[] | undefined) {
-  const known = useRef<Map<string, string> | null>(null);
+  const seen = useRef(new Map<string, string[]>()); // The ids of notices by Model, the latest one last.
   useEffect(() => {
     if (!models) return;
-    const before = known.current;
-    known.current = new Map(models.map((model) => [`${model.namespace}/${model.name}`, model.notice?.id ?? ""]));
-    if (!before || !mayNotify()) return;
+    const before = seen.current;
+    seen.current = new Map();
     for (const model of models) {
-      const id = before.get(`${model.namespace}/${model.name}`);
-      if (model.notice && id !== undefined && id !== model.notice.id) notify(model, model.notice.text, model.notice.id);
+      const name = `${model.namespace}/${model.name}`;
+      const ids = before.get(name);
+      const notice = model.notice;
+      if (notice && ids && !ids.includes(notice.id) && mayNotify()) notify(model, notice.text, notice.id);
+      seen.current.set(name, notice ? withLast(ids ?? [], notice.id) : (ids ?? []));
     }
   }, [models]);
 }
