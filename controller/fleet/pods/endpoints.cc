@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/json/path.h"
+#include "controller/api/units.h"
 #include "controller/fleet/pods/manifests.h"
 
 namespace longshore::fleet::pods {
@@ -46,6 +47,16 @@ EndpointsSeen Slices::Of(const std::string& fleet, const std::string& service_ui
       seen.ready_since = std::min(seen.ready_since.value_or(entry.ready_since), entry.ready_since);
   }
   return seen;
+}
+
+std::string WhyNoneIsReady(const std::string& fleet, const std::string& service, const EndpointsSeen& seen,
+                           TimePoint since) {
+  const size_t slash = fleet.find('/');
+  return fmt::format(
+      "Service {} has {} of {} endpoints ready since {} or before, so its address refuses connections; check the "
+      "readiness of the pods: kubectl -n {} describe pods -l {}={}",
+      service, seen.ready, seen.endpoints, api::FormatTime(since), fleet.substr(0, slash), kFleetLabel,
+      fleet.substr(slash + 1));
 }
 
 }  // namespace longshore::fleet::pods

@@ -50,4 +50,9 @@ class Slices {
   std::map<std::string, std::map<kube::Name, Entry>> by_fleet_;
 };
 
+// Why the address of a fleet refuses connections, and what to check. `service`: its name. The text stays the same while
+// the counts do, because it is part of a status.
+std::string WhyNoneIsReady(const std::string& fleet, const std::string& service, const EndpointsSeen& seen,
+                           TimePoint since);
+
 }  // namespace longshore::fleet::pods

@@ -55,6 +55,13 @@ TEST(Slices, CountTheEndpointsOfAService) {
   EXPECT_EQ(slices.Of("vision/cpu", "s2").endpoints, 0);
 }
 
+TEST(WhyNoneIsReady, NamesTheServiceTheCountsAndWhatToCheck) {
+  EXPECT_EQ(WhyNoneIsReady("vision/cpu", "longshore-cpu", {.endpoints = 2}, TimePoint{}),
+            "Service longshore-cpu has 0 of 2 endpoints ready since 1970-01-01T00:00:00.000Z or before, so its address "
+            "refuses connections; check the readiness of the pods: kubectl -n vision describe pods -l "
+            "longshore.dev/fleet=cpu");
+}
+
 TEST(Slices, ASliceOfADeletedServiceDoesNotCount) {
   Slices slices;
   slices.Update({"vision", "a"}, kReady, kFirst);

@@ -11,7 +11,6 @@
 #include "common/base/sha256.h"
 #include "common/json/path.h"
 #include "common/os/log.h"
-#include "controller/api/units.h"
 #include "controller/fleet/pods/endpoints.h"
 #include "controller/fleet/pods/pod.h"
 #include "controller/kube/cache.h"
@@ -122,17 +121,6 @@ std::string CollectionPath(const ChildKind& kind, const std::string& namespace_)
   path.pop_back();
   if (namespace_.empty()) path.erase(path.find("/namespaces/-"), std::string("/namespaces/-").size());
   return path;
-}
-
-// The text stays the same while the counts do, because it is part of a status.
-std::string WhyNoneIsReady(const std::string& fleet, const std::string& service, const EndpointsSeen& seen,
-                           TimePoint since) {
-  const size_t slash = fleet.find('/');
-  return fmt::format(
-      "Service {} has {} of {} endpoints ready since {} or before, so its address refuses connections; check the "
-      "readiness of the pods: kubectl -n {} describe pods -l {}={}",
-      service, seen.ready, seen.endpoints, api::FormatTime(since), fleet.substr(0, slash), kFleetLabel,
-      fleet.substr(slash + 1));
 }
 
 template <typename Value>
