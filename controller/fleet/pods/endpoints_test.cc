@@ -56,8 +56,8 @@ TEST(Slices, CountTheEndpointsOfAService) {
 }
 
 TEST(WhyNoneIsReady, NamesTheServiceTheCountsAndWhatToCheck) {
-  EXPECT_EQ(WhyNoneIsReady("vision/cpu", "longshore-cpu", {.endpoints = 2}, TimePoint{}),
-            "Service longshore-cpu has 0 of 2 endpoints ready since 1970-01-01T00:00:00.000Z or before, so its address "
+  EXPECT_EQ(WhyNoneIsReady("vision/cpu", "longshore-cpu", {.endpoints = 2}, TimePoint(std::chrono::hours(1))),
+            "Service longshore-cpu has 0 of 2 endpoints ready since 1970-01-01T01:00:00.000Z or before, so its address "
             "refuses connections; check the readiness of the pods: kubectl -n vision describe pods -l "
             "longshore.dev/fleet=cpu");
 }
