@@ -44,6 +44,14 @@ class RolloutView(unittest.TestCase):
         return started, main
 
     @staticmethod
+    def read_until(main, *wanted):
+        """A terminal waits for ever for a rollout that has ended before it looked."""
+        seen = b""
+        while not any(text in seen for text in wanted):
+            seen += os.read(main, 65536)
+        return seen
+
+    @staticmethod
     def rest_of(main):
         text = b""
         while True:
@@ -81,10 +89,9 @@ class RolloutView(unittest.TestCase):
 
     def test_a_terminal_waits_for_a_rollout_and_shows_it_in_its_size(self):
         watching, main = self.watch(columns=50, rows=12)
-        seen = b""
-        while b"waits for one" not in seen and b"more lines" not in seen:
-            seen += os.read(main, 65536)
+        seen = self.read_until(main, b"waits for one", b"more lines")
         self.begin_and_pause()
+        seen += self.read_until(main, b"It has been in step", b"gets 50")
         self.assertEqual(self.it.command("promote", "half").returncode, 0)
         shown = seen.decode() + self.rest_of(main)
         self.assertEqual(watching.wait(timeout=20), 0, shown[-500:])
@@ -97,9 +104,11 @@ class RolloutView(unittest.TestCase):
 
     def test_no_color_and_a_plain_locale_are_respected(self):
         watching, main = self.watch(columns=150, rows=60, NO_COLOR="1", LC_ALL="C")
+        shown = self.read_until(main, b"waits for one").decode()
         self.begin_and_pause()
+        shown += self.read_until(main, b"gets 50").decode()
         self.assertEqual(self.it.command("promote", "half").returncode, 0)
-        shown = self.rest_of(main)
+        shown += self.rest_of(main)
         self.assertEqual(watching.wait(timeout=20), 0)
         self.assertNotIn("\x1b[1m", shown)
         self.assertTrue(shown.isascii(), [character for character in shown if not character.isascii()][:5])
