@@ -6,7 +6,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -16,28 +15,34 @@ namespace {
 
 constexpr const char* kListening = "0A";
 
-// Adds the links by which the descriptors of a listening socket can be found, such as "socket:[81234]". A line of
-// /proc/net/tcp has the number, the local and the remote address, and the state; the tenth word is the inode.
-void AddSockets(const char* table, int port, std::set<std::string>& links) {
+// From the link by which the descriptors of a listening socket can be found, such as "socket:[81234]", to its port.
+using Sockets = std::map<std::string, int>;
+
+// A line of /proc/net/tcp has the number, the local and the remote address, and the state; the tenth word is the inode.
+void AddSockets(const char* table, const std::set<int>& ports, Sockets& sockets) {
   std::ifstream file(table);
   std::string line;
   std::getline(file, line);  // The names of the columns.
-  const std::string wanted = fmt::format(":{:04X}", port);
   while (std::getline(file, line)) {
     std::istringstream text(line);
     std::vector<std::string> words(10);
     for (std::string& word : words) text >> word;
-    if (words[1].ends_with(wanted) && words[3] == kListening) links.insert("socket:[" + words[9] + "]");
+    if (words[3] != kListening) continue;
+    const std::string& local = words[1];
+    int port = 0;
+    std::from_chars(local.data() + local.rfind(':') + 1, local.data() + local.size(), port, 16);
+    if (ports.contains(port)) sockets["socket:[" + words[9] + "]"] = port;
   }
 }
 
-bool HasOneOf(const std::filesystem::path& process, const std::set<std::string>& links) {
+void AddListener(const std::filesystem::path& process, pid_t pid, const Sockets& sockets,
+                 std::map<int, std::set<pid_t>>& listeners) {
   std::error_code error;
   for (std::filesystem::directory_iterator at(process / "fd", error), end; !error && at != end; at.increment(error)) {
     std::error_code unreadable;
-    if (links.contains(std::filesystem::read_symlink(at->path(), unreadable).string())) return true;
+    const auto found = sockets.find(std::filesystem::read_symlink(at->path(), unreadable).string());
+    if (found != sockets.end()) listeners[found->second].insert(pid);
   }
-  return false;
 }
 
 std::vector<std::string> ArgumentsOf(const std::filesystem::path& process) {
@@ -63,21 +68,32 @@ std::string TextOf(const std::filesystem::path& process, pid_t pid) {
 
 }  // namespace
 
-PortHolder HolderOf(int port) {
-  std::set<std::string> links;
-  AddSockets("/proc/net/tcp", port, links);
-  AddSockets("/proc/net/tcp6", port, links);
-  if (links.empty()) return {};
+std::map<int, std::set<pid_t>> ListenersOn(const std::set<int>& ports) {
+  Sockets sockets;
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) AddSockets(table, ports, sockets);
+  std::map<int, std::set<pid_t>> listeners;
+  if (sockets.empty()) return listeners;
   std::error_code error;
-  // The own process first: it may share the socket with the processes that it has started.
-  if (HasOneOf("/proc/self", links)) return {getpid(), "this process"};
   for (std::filesystem::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename();
     pid_t pid = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) continue;
-    if (HasOneOf(at->path(), links)) return {pid, TextOf(at->path(), pid)};
+    AddListener(at->path(), pid, sockets, listeners);
   }
-  return {};
+  for (const auto& [_, port] : sockets) {
+    if (!listeners.contains(port)) listeners[port].insert(0);
+  }
+  return listeners;
+}
+
+PortHolder HolderOf(int port) {
+  const auto listeners = ListenersOn({port});
+  if (listeners.empty()) return {};
+  const std::set<pid_t>& pids = listeners.begin()->second;
+  if (pids.contains(getpid())) return {getpid(), "this process"};
+  const pid_t pid = *pids.begin();
+  if (pid == 0) return {};
+  return {pid, TextOf(fmt::format("/proc/{}", pid), pid)};
 }
 
 }  // namespace longshore::process

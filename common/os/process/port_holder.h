@@ -1,11 +1,18 @@
-// Which process listens on a port, for messages about a port that is in use.
+// Which processes listen on a port, for messages about ports in use.
 #pragma once
 
 #include <sys/types.h>
 
+#include <map>
+#include <set>
 #include <string>
 
 namespace longshore::process {
+
+// Returns for each of the TCP ports the processes that listen on it, on any address; 0 if all of them belong to other
+// users. Ports without a listener are absent. Searches all processes that this user may examine, which takes some
+// milliseconds.
+std::map<int, std::set<pid_t>> ListenersOn(const std::set<int>& ports);
 
 struct PortHolder {
   pid_t pid = 0;  // 0: not known, for example because the process belongs to another user.
@@ -14,7 +21,7 @@ struct PortHolder {
   std::string text = "another program";
 };
 
-// Searches all processes that this user may examine, which takes some milliseconds.
+// As ListenersOn. This process comes first: it may share the socket with the processes that it has started.
 PortHolder HolderOf(int port);
 
 }  // namespace longshore::process

@@ -28,7 +28,7 @@ constexpr const char* kFileScheme = "file://";
 
 struct Host {
   store::local::ControllerLockState lock;
-  ProgramFlags flags;  // The state of the running controller; empty if no controller runs.
+  ProgramFlags flags;  // The flags of the running controller; empty if no controller runs.
   Stored stored;
 };
 
@@ -92,10 +92,10 @@ Findings ExaminePorts(const Host& host) {
   AddFleetPorts(host, ports);
   std::set<int> numbers;
   for (const Port& port : ports) numbers.insert(port.number);
-  const auto listeners = ListenersOn(numbers);
+  const auto holders = HoldersOf(numbers);
   Findings findings;
   for (Port& port : ports) {
-    if (const auto found = listeners.find(port.number); found != listeners.end()) port.holders = found->second;
+    if (const auto found = holders.find(port.number); found != holders.end()) port.holders = found->second;
     findings.push_back(CheckPort(port));
   }
   return findings;
@@ -137,7 +137,7 @@ Findings ExamineFolders(const Host& host, const Path& manifests) {
   return findings;
 }
 
-// The certificates that the controller passes to its nodes by --node_flag=tls_cert_file=FILE, and its own.
+// The certificates that the controller passes to its nodes by --node_flag=tls_cert_file=FILE.
 Findings ExamineCertificates(const Host& host, TimePoint now) {
   constexpr std::string_view kOfNodes = "tls_cert_file=";
   std::set<std::string> files;

@@ -29,10 +29,10 @@ TEST(Processes, FlagsHaveBothForms) {
 TEST(Processes, FindsTheProcessThatListensOnAPort) {
   const auto server =
       http::Server::Start({.address = "127.0.0.1:0"}, [](const http::Request&, const http::Responder&) {}).value();
-  const auto listeners = ListenersOn({server->port()});
+  const auto listeners = HoldersOf({server->port()});
   ASSERT_TRUE(listeners.contains(server->port()));
   EXPECT_EQ(listeners.at(server->port()).begin()->pid, getpid());
-  EXPECT_THAT(ListenersOn({}), testing::IsEmpty());
+  EXPECT_THAT(HoldersOf({}), testing::IsEmpty());
 }
 
 TEST(Asked, FindsTheVersionInTheMetrics) {

@@ -22,6 +22,6 @@ std::string FlagOf(const ProgramFlags& flags, const std::string& name, const std
 
 // Returns for each of the TCP ports the processes that listen on it, on any address. Ports without a listener are
 // absent.
-std::map<int, std::set<Holder>> ListenersOn(const std::set<int>& ports);
+std::map<int, std::set<Holder>> HoldersOf(const std::set<int>& ports);
 
 }  // namespace longshore::cli::doctor::observe
