@@ -33,7 +33,6 @@
 namespace longshore::app {
 namespace {
 
-constexpr const char* kLeaseName = "longshore-controller";
 constexpr const char* kEventReporter = "longshore-controller";
 constexpr Duration kEvidenceUnwrittenMin = std::chrono::seconds(30);
 constexpr size_t kWritesMax = 16;  // More do not help, as measured with tests/bench/control.py.
@@ -237,7 +236,7 @@ Status ClusterController::Connect() {
   fleet_options.api = api_options;
   fleet_options.settings = {.image = options_.node_image,
                             .controller = options_.advertised_address,
-                            .lease = fmt::format("{}/{}", LeaseNamespace(), kLeaseName),
+                            .lease = fmt::format("{}/{}", LeaseNamespace(), leader::kLeaseName),
                             .ca = ""};  // `served_` sets the CA.
   ASSIGN_OR_RETURN(fleet_,
                    fleet::pods::StartPodFleet(cluster_, fleet_options, timer_,
@@ -284,8 +283,8 @@ const std::string& ClusterController::LeaseNamespace() const {
 Status ClusterController::StartLeadership() {
   leader::Options lease = options_.lease;
   lease.identity = MakeIdentity();
-  ASSIGN_OR_RETURN(auto leadership, leader::Leadership::Start(cluster_, {LeaseNamespace(), kLeaseName}, lease, timer_,
-                                                              [this] { return floor_.load(); }));
+  ASSIGN_OR_RETURN(auto leadership, leader::Leadership::Start(cluster_, {LeaseNamespace(), leader::kLeaseName}, lease,
+                                                              timer_, [this] { return floor_.load(); }));
   const std::lock_guard lock(mutex_);
   leadership_ = std::move(leadership);
   return {};

@@ -32,8 +32,8 @@ struct ConsoleOptions {
 
 // The listener of the console for people who reach it by a Service: with TLS, and a token for each request.
 struct ConsoleServiceOptions {
-  std::string address{};                       // "": there is none.
-  std::string audience = "longshore-console";  // Of the tokens.
+  std::string address{};                       // "": no Service leads to the console.
+  std::string audience = "longshore-console";  // That of accepted tokens.
   console::Subjects subjects{};                // Also for the other listener of the console.
 };
 
@@ -47,7 +47,7 @@ struct HostOptions {
   std::vector<std::string> node_flags{};        // "NAME=value" or "NAME"; "{node}" is replaced by the node's name.
   AdminOptions admin{};
   ConsoleOptions console{};
-  Path console_tokens{};  // The tokens of people; "": nobody can give commands in the console.
+  Path console_tokens{};  // The tokens of people; "": the console accepts no commands.
   signals::PrometheusTrust prometheus{};
   bool stop_nodes_on_exit = false;
 };

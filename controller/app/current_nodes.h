@@ -9,7 +9,7 @@
 
 namespace longshore::app {
 
-// Thread-safe. While there is no term, there are no nodes and the epoch is 0.
+// Thread-safe. Outside of a term, the list of nodes is empty and the epoch is 0.
 class CurrentNodes final : public nodes::Views {
  public:
   // nullptr: the term is over. Returns after the last reader of the previous registry.

@@ -164,8 +164,9 @@ Status GetAndWatch(Options options, const Place& place, const Clock& clock, std:
     if (redraws) {
       ASSIGN_OR_RETURN(const std::string text, TextOf(options, place, selected, clock));
       out << text::Frame(text + note, SizeOfTerminal()) << std::flush;  // To look for the controller may take seconds.
-      note = text.empty() ? "" : sight.See(selected.listing.objects).note;
-      out << text::Frame(text + note, SizeOfTerminal());
+      std::string seen_now = text.empty() ? "" : sight.See(selected.listing.objects).note;
+      if (seen_now != note) out << text::Frame(text + seen_now, SizeOfTerminal());
+      note = std::move(seen_now);
     } else {
       RETURN_IF_ERROR(PrintChanges(options, selected, seen, clock.Now(), out));
       options.no_headers = true;

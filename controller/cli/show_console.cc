@@ -4,7 +4,6 @@
 
 #include "controller/cli/companion.h"
 #include "controller/cli/watch/lease.h"
-#include "controller/kube/api.h"
 #include "controller/leader/presence.h"
 #include "controller/store/document.h"
 #include "controller/store/local/controller_lock.h"
@@ -12,7 +11,6 @@
 namespace longshore::cli {
 namespace {
 
-constexpr const char* kLease = "longshore-controller";
 constexpr int kConsolePort = 8620;  // In the pods of the chart.
 
 Status ShowOnHost(const Place& place, std::ostream& out) {
@@ -33,12 +31,8 @@ Status ShowOnHost(const Place& place, std::ostream& out) {
 // The Lease that a fleet of the namespace names; without one, the namespace may be that of the installation.
 Result<std::string> LeaseFor(const std::string& namespace_, store::Store& store) {
   ASSIGN_OR_RETURN(const store::Listing listing, store.List(api::kServingFleetKind));
-  std::vector<api::ServingFleet> fleets;
-  for (const store::Object& object : listing.objects) {
-    if (auto fleet = store::ToFleet(object)) fleets.push_back(std::move(*fleet));
-  }
-  const std::string lease = watch::LeaseOf(fleets);
-  return lease.empty() ? namespace_ + "/" + kLease : lease;
+  const std::string lease = watch::LeaseOf(store::FleetsOf(listing));
+  return lease.empty() ? namespace_ + "/" + leader::kLeaseName : lease;
 }
 
 }  // namespace
@@ -54,20 +48,17 @@ std::vector<std::string> PortForward(const Options& options, const std::string& 
 
 Status ShowConsole(const Options& options, const Place& place, std::ostream& out) {
   if (!place.cluster) return ShowOnHost(place, out);
-  const SteadyClock timer;
-  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(*place.cluster, {}, timer));
   ASSIGN_OR_RETURN(const std::string lease, LeaseFor(options.namespace_, *place.store));
   const std::string namespace_ = lease.substr(0, lease.find('/'));
-  ASSIGN_OR_RETURN(const auto seen, watch::ReadLease(*api, lease));
-  const std::string pod = seen ? leader::HostOfHolder(seen->holder) : "";
-  if (pod.empty()) {
-    return NotFound("no controller holds the Lease {}; name the namespace of the installation, or of a fleet, with -n",
-                    lease);
+  const auto pod = watch::PodThatLeads(*place.cluster, lease);
+  if (!pod && pod.error().code == Code::kFailedPrecondition) {
+    return NotFound("{}; name the namespace of the installation, or of a fleet, with -n", pod.error().message);
   }
+  if (!pod) return tl::make_unexpected(pod.error());
   out << fmt::format("http://127.0.0.1:{} is the console of pod {} until you press Ctrl-C.\n", options.console_port,
-                     pod)
+                     *pod)
       << std::flush;
-  return tl::make_unexpected(RunProgram("kubectl", PortForward(options, namespace_, pod)));
+  return tl::make_unexpected(RunProgram("kubectl", PortForward(options, namespace_, *pod)));
 }
 
 }  // namespace longshore::cli

@@ -11,6 +11,8 @@
 
 namespace longshore::leader {
 
+inline constexpr const char* kLeaseName = "longshore-controller";  // In the namespace of the controllers.
+
 // The fields of a Lease (coordination.k8s.io/v1) that show whether its holder is running.
 struct LeaseSeen {
   std::string holder;      // "" if the last holder has released the Lease.

@@ -67,6 +67,14 @@ Result<Object> FromDocument(const Json& document) {
   }
 }
 
+std::vector<api::ServingFleet> FleetsOf(const Listing& listing) {
+  std::vector<api::ServingFleet> fleets;
+  for (const Object& object : listing.objects) {
+    if (auto fleet = ToFleet(object)) fleets.push_back(std::move(*fleet));
+  }
+  return fleets;
+}
+
 Object WithDefaults(Object object) {
   if (object.kind == api::kModelKind) {
     if (const auto spec = api::ModelSpecFromJson(object.spec, object.metadata.name)) object.spec = api::ToJson(*spec);

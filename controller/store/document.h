@@ -20,6 +20,9 @@ Result<Object> FromDocument(const Json& document);
 Result<api::Model> ToModel(const Object& object);
 Result<api::ServingFleet> ToFleet(const Object& object);
 
+// Returns the objects of the listing that are valid fleets.
+std::vector<api::ServingFleet> FleetsOf(const Listing& listing);
+
 // Returns the object with its spec as this release writes it: with the default of each field that it leaves out, and
 // with one form of each value ("10m" and "600s" are the same). Returns it unchanged if its spec is not valid.
 Object WithDefaults(Object object);

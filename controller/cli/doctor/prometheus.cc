@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/json/path.h"
 #include "controller/api/units.h"
 #include "controller/cli/text/text.h"
 
@@ -22,14 +23,14 @@ constexpr std::array<const char*, 2> kNeeded = {"longshore_run_slots", "longshor
 
 // The list of results of an answer of /api/v1/query.
 Result<Json> ResultsIn(const Json& answer) {
-  const Json data = answer.is_object() ? answer.value("data", Json()) : Json();
-  if (!data.is_object() || !data.contains("result")) return DataLoss("it does not answer as a Prometheus does");
-  return data.at("result");
+  const Json& results = At(answer, {"data", "result"});
+  if (results.is_null()) return DataLoss("it does not answer as a Prometheus does");
+  return results;
 }
 
 std::vector<std::string> MissingIn(const Json& results) {
   std::set<std::string> names;
-  for (const Json& one : results) names.insert(one.value("metric", Json::object()).value("__name__", ""));
+  for (const Json& one : results) names.insert(TextAt(one, {"metric", "__name__"}));
   std::vector<std::string> missing;
   for (const char* name : kNeeded) {
     if (!names.contains(name)) missing.emplace_back(name);
@@ -125,7 +126,7 @@ Findings CheckMonitors(const std::vector<api::ServingFleet>& fleets, const Resul
     finding.verdict = Verdict::kNotKnown;
     finding.cause = monitors.error().message + ".";
     finding.cure = "kubectl get podmonitors -A -l app.kubernetes.io/part-of=longshore";
-  } else if (monitors->value("items", Json::array()).empty()) {
+  } else if (At(*monitors, {"items"}).empty()) {
     finding.verdict = Verdict::kWarning;
     finding.cause =
         "none has the label app.kubernetes.io/part-of=longshore, so it may be that nothing scrapes the nodes.";

@@ -11,7 +11,7 @@
 
 namespace longshore::cli::doctor {
 
-// What a Prometheus answered about the nodes of a fleet.
+// The answers of a Prometheus about the nodes of a fleet.
 struct Series {
   Result<Json> names;   // The answer to NamesQuery.
   Result<Json> oldest;  // The answer to OldestQuery.

@@ -7,12 +7,12 @@
 #include <iterator>
 #include <string_view>
 
+#include "controller/cli/text/color.h"
+
 namespace longshore::cli::doctor {
 namespace {
 
 constexpr std::array kVerdicts = {Verdict::kOk, Verdict::kWarning, Verdict::kFailure, Verdict::kNotKnown};
-constexpr std::string_view kEnd = "\x1b[0m";
-constexpr std::string_view kBold = "\x1b[1m";
 
 struct Look {
   std::string_view mark;
@@ -23,15 +23,15 @@ struct Look {
 };
 
 const Look& LookOf(Verdict verdict) {
-  static constexpr std::array<Look, 4> kLooks = {{{"✓", "ok  ", "\x1b[32m", "ok", "ok"},
-                                                  {"!", "warn", "\x1b[33m", "warning", "warning"},
-                                                  {"✗", "FAIL", "\x1b[31m", "failure", "failure"},
-                                                  {"?", "?   ", "\x1b[36m", "notKnown", "not known"}}};
+  static constexpr std::array<Look, 4> kLooks = {{{"✓", "ok  ", text::kGreen, "ok", "ok"},
+                                                  {"!", "warn", text::kYellow, "warning", "warning"},
+                                                  {"✗", "FAIL", text::kRed, "failure", "failure"},
+                                                  {"?", "?   ", text::kCyan, "notKnown", "not known"}}};
   return kLooks.at(static_cast<size_t>(verdict));
 }
 
 std::string Painted(std::string_view text, std::string_view color, const Style& style) {
-  return style.colors ? fmt::format("{}{}{}", color, text, kEnd) : std::string(text);
+  return style.colors ? text::Painted(text, color) : std::string(text);
 }
 
 std::string LineOf(const Finding& finding, const Style& style) {
@@ -71,7 +71,7 @@ std::string Text(const Findings& findings, const Style& style) {
   }
   std::string text;
   for (const std::string& group : groups) {
-    text += Painted(group, kBold, style) + "\n";
+    text += Painted(group, text::kBold, style) + "\n";
     for (const Finding& finding : findings) {
       if (finding.group == group) text += LineOf(finding, style);
     }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "common/json/path.h"
+
 namespace longshore::cli::doctor {
 namespace {
 
@@ -12,22 +14,7 @@ constexpr const char* kFleetLabel = "longshore.dev/fleet";
 constexpr int kMinorMin = 30;
 constexpr int kNodesPort = 8610;
 
-Json ItemsOf(const Json& list) { return list.is_object() ? list.value("items", Json::array()) : Json::array(); }
-
-// The value at the path of names, or null.
-Json At(const Json& json, std::initializer_list<const char*> names) {
-  Json at = json;
-  for (const char* name : names) {
-    if (!at.is_object() || !at.contains(name)) return {};
-    at = Json(at.at(name));
-  }
-  return at;
-}
-
-std::string TextAt(const Json& json, std::initializer_list<const char*> names) {
-  const Json at = At(json, names);
-  return at.is_string() ? at.get<std::string>() : "";
-}
+const Json& ItemsOf(const Json& list) { return At(list, {"items"}); }
 
 Finding NotRead(const char* group, std::string name, const Error& error, std::string cure) {
   return {group, std::move(name), Verdict::kNotKnown, error.message + ".", std::move(cure)};
@@ -61,7 +48,7 @@ bool HasReadyEndpoint(const Json& slices, const std::string& service) {
 
 bool Selects(const Json& policy, const Json& labels) {
   if (!At(policy, {"spec", "podSelector", "matchExpressions"}).is_null()) return false;  // Not evaluated: only hints.
-  const Json wanted = At(policy, {"spec", "podSelector", "matchLabels"});
+  const Json& wanted = At(policy, {"spec", "podSelector", "matchLabels"});
   for (const auto& [name, value] : wanted.items()) {
     if (!labels.contains(name) || labels.at(name) != value) return false;
   }
@@ -69,18 +56,18 @@ bool Selects(const Json& policy, const Json& labels) {
 }
 
 bool Restricts(const Json& policy, const std::string& direction) {
-  const Json types = At(policy, {"spec", "policyTypes"});
+  const Json& types = At(policy, {"spec", "policyTypes"});
   return std::ranges::any_of(types, [&](const Json& type) { return type == direction; });
 }
 
 // Whether a rule mentions the port, or any port.
 bool AllowsPort(const Json& policy, const std::string& direction) {
   for (const Json& rule : At(policy, {"spec", direction == "Egress" ? "egress" : "ingress"})) {
-    const Json ports = At(rule, {"ports"});
+    const Json& ports = At(rule, {"ports"});
     if (ports.empty()) return true;
     for (const Json& port : ports) {
-      const Json number = At(port, {"port"});
-      const Json last = At(port, {"endPort"});
+      const Json& number = At(port, {"port"});
+      const Json& last = At(port, {"endPort"});
       if (number.is_null() || number == "nodes" || number == kNodesPort) return true;
       if (number.is_number() && last.is_number() && number <= kNodesPort && kNodesPort <= last) return true;
     }
@@ -94,7 +81,7 @@ Findings CheckPods(const std::string& namespace_, const Result<Json>& pods) {
   const std::string list = fmt::format("kubectl -n {} get pods", namespace_);
   if (!pods) return {NotRead(kWorkloads, "pods of namespace " + namespace_, pods.error(), list)};
   Findings findings;
-  const Json items = ItemsOf(*pods);
+  const Json& items = ItemsOf(*pods);
   for (const Json& pod : items) {
     const std::string why = WaitOf(pod);
     const std::string name = TextAt(pod, {"metadata", "name"});

@@ -5,8 +5,6 @@
 #include "controller/cli/logs/file_log.h"
 #include "controller/cli/logs/pod_log.h"
 #include "controller/cli/watch/lease.h"
-#include "controller/kube/api.h"
-#include "controller/leader/presence.h"
 #include "controller/store/local/controller_lock.h"
 
 namespace longshore::cli::logs {
@@ -41,11 +39,7 @@ Status PrintClusterController(const kube::Cluster& cluster, const std::vector<ap
   if (lease.empty())
     return FailedPrecondition("no fleet of this namespace names the Lease of its controller: use kubectl logs");
   const std::string namespace_ = lease.substr(0, lease.find('/'));
-  const SteadyClock timer;
-  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, timer));
-  ASSIGN_OR_RETURN(const auto seen, watch::ReadLease(*api, lease));
-  const std::string pod = seen ? leader::HostOfHolder(seen->holder) : "";
-  if (pod.empty()) return FailedPrecondition("no controller holds the Lease {}", lease);
+  ASSIGN_OR_RETURN(const std::string pod, watch::PodThatLeads(cluster, lease));
   return PrintPodLog(cluster, {namespace_, pod, kControllerContainer}, wanted, printer);
 }
 

@@ -10,7 +10,8 @@
 namespace longshore::cli::logs {
 
 // Prints the lines that are wanted. With `follow`, prints later ones too, across restarts of the program, until the
-// folder of the log is removed. Returns NotFound if there is no log, and PermissionDenied if this user may not read it.
+// folder of the log is removed. Returns NotFound if the log does not exist, and PermissionDenied if this user may not
+// read it.
 Status PrintFileLog(const Path& log, const Wanted& wanted, TimePoint now, Printer& printer);
 
 }  // namespace longshore::cli::logs

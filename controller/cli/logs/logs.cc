@@ -22,11 +22,8 @@ constexpr const char* kNodeContainer = "node";
 
 Result<std::vector<api::ServingFleet>> FleetsOf(store::Store& store, const std::string& namespace_) {
   ASSIGN_OR_RETURN(const store::Listing listing, store.List(api::kServingFleetKind));
-  std::vector<api::ServingFleet> fleets;
-  for (const store::Object& object : listing.objects) {
-    auto fleet = store::ToFleet(object);
-    if (fleet && fleet->metadata.namespace_ == namespace_) fleets.push_back(std::move(*fleet));
-  }
+  std::vector<api::ServingFleet> fleets = store::FleetsOf(listing);
+  std::erase_if(fleets, [&](const api::ServingFleet& fleet) { return fleet.metadata.namespace_ != namespace_; });
   return fleets;
 }
 

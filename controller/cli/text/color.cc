@@ -1,5 +1,7 @@
 #include "controller/cli/text/color.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -7,10 +9,6 @@
 namespace longshore::cli::text {
 namespace {
 
-constexpr std::string_view kRed = "\x1b[31m";
-constexpr std::string_view kGreen = "\x1b[32m";
-constexpr std::string_view kYellow = "\x1b[33m";
-constexpr std::string_view kEnd = "\x1b[0m";
 constexpr std::string_view kGap = "   ";
 
 struct Word {
@@ -41,6 +39,10 @@ std::string_view ColorOf(std::string_view cell) {
 
 }  // namespace
 
+std::string Painted(std::string_view text, std::string_view color) {
+  return fmt::format("{}{}{}", color, text, kPlain);
+}
+
 std::string Colored(const std::string& text) {
   const std::string_view all = text;
   std::string colored;
@@ -52,7 +54,7 @@ std::string Colored(const std::string& text) {
     const size_t end = std::min({all.find(kGap, begin), all.find('\n', begin), all.size()});
     const std::string_view cell = all.substr(begin, end - begin);
     const std::string_view color = ColorOf(cell);
-    colored.append(color).append(cell).append(color.empty() ? std::string_view() : kEnd);
+    colored += color.empty() ? std::string(cell) : Painted(cell, color);
     begin = end;
   }
   return colored;

@@ -17,7 +17,7 @@ std::string Section(const std::string& title, const std::string& body);
 // rollout under way, they say how the last one ended.
 std::string RolloutText(const api::Model& model, TimePoint now);
 
-// Returns the verdict of the rollout and what would change it, as indented lines; "" if there is no verdict.
+// Returns the verdict of the rollout and what would change it, as indented lines; "" without a verdict.
 std::string VerdictText(const api::Model& model);
 
 // What the rollout in progress waits for.

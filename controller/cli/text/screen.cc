@@ -18,12 +18,6 @@ namespace {
 constexpr std::string_view kHome = "\x1b[H";
 constexpr std::string_view kEraseLine = "\x1b[K";
 constexpr std::string_view kEraseBelow = "\x1b[J";
-constexpr std::string_view kPlain = "\x1b[0m";
-constexpr std::string_view kBold = "\x1b[1m";
-constexpr std::string_view kGreen = "\x1b[32m";
-constexpr std::string_view kRed = "\x1b[31m";
-constexpr std::string_view kCyan = "\x1b[36m";
-constexpr std::string_view kDim = "\x1b[2m";
 constexpr std::string_view kBlock = "█";
 
 std::vector<std::string> LinesOf(const std::string& text) {
@@ -64,10 +58,6 @@ std::string Cut(const std::string& line, size_t columns) {
 // Rows of tables have gaps, and bars have no words.
 bool IsSentence(const std::string& line, size_t first) {
   return line.find("   ", first) == std::string::npos && line.find("──") == std::string::npos;
-}
-
-std::string Painted(const std::string& text, std::string_view color) {
-  return std::string(color) + text + std::string(kPlain);
 }
 
 std::string ColoredLine(const std::string& line) {

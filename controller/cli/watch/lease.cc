@@ -26,6 +26,15 @@ Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::st
   return leader::LeaseSeenFrom(json).map([](const leader::LeaseSeen& seen) { return std::optional(seen); });
 }
 
+Result<std::string> PodThatLeads(const kube::Cluster& cluster, const std::string& name) {
+  const SteadyClock timer;
+  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, timer));
+  ASSIGN_OR_RETURN(const auto seen, ReadLease(*api, name));
+  std::string pod = seen ? leader::HostOfHolder(seen->holder) : "";
+  if (pod.empty()) return FailedPrecondition("no controller holds the Lease {}", name);
+  return pod;
+}
+
 Result<LeaseWatched> WatchLease(kube::Api& api, const std::string& name, leader::Presence& presence,
                                 const Clock& clock) {
   for (;; std::this_thread::sleep_for(kInterval)) {

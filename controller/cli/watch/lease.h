@@ -19,6 +19,10 @@ std::string LeaseOf(const std::vector<api::ServingFleet>& fleets);
 // `name`: "namespace/name". Returns nullopt if the Lease does not exist.
 Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::string& name);
 
+// Returns the name of the pod whose controller holds the Lease; FailedPrecondition if none does. The pod is in the
+// namespace of the Lease.
+Result<std::string> PodThatLeads(const kube::Cluster& cluster, const std::string& name);
+
 struct LeaseWatched {
   std::optional<leader::LeaseSeen> lease;  // nullopt if it does not exist.
   bool is_held = false;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/base/base64.h"
+#include "common/json/path.h"
 #include "common/net/http_client/client.h"
 #include "controller/api/document.h"
 #include "controller/cli/doctor/clocks.h"
@@ -26,7 +27,7 @@ namespace {
 constexpr const char* kOfRelease = "?labelSelector=app.kubernetes.io/part-of%3Dlongshore";
 constexpr const char* kControllerPods = "?labelSelector=app.kubernetes.io/name%3Dlongshore-controller";
 constexpr const char* kOfFleets = "?labelSelector=longshore.dev/fleet";
-constexpr const char* kLease = "longshore-controller";  // Also the name of the controller's ServiceAccount.
+constexpr const char* kController = "longshore-controller";  // The name of its ServiceAccount and of its pods' label.
 constexpr const char* kReviews = "/apis/authorization.k8s.io/v1/";
 
 Error NotAsked() { return {Code::kNotFound, "it was not asked"}; }
@@ -61,7 +62,7 @@ class Cluster {
  private:
   const std::string& Namespace() const { return examination_.namespace_; }
   std::string LeaseNamespace() const { return lease_.name.substr(0, lease_.name.find('/')); }
-  std::string Account() const { return fmt::format("system:serviceaccount:{}:{}", LeaseNamespace(), kLease); }
+  std::string Account() const { return fmt::format("system:serviceaccount:{}:{}", LeaseNamespace(), kController); }
 
   Result<Json> Get(const std::string& target) {
     ASSIGN_OR_RETURN(const std::string body, api_.Send({.target = target}));
@@ -103,7 +104,7 @@ class Cluster {
     return response;
   }
 
-  // Asks whether the user, or with `account` another one, has the right in the namespace. Nothing is stored.
+  // Asks whether the user, or with `account` another one, has the right in the namespace. The server stores no object.
   Result<bool> Review(const Right& right, const std::string& account) {
     const size_t slash = right.resource.find('/');
     Json spec = {{"resourceAttributes",
@@ -119,8 +120,7 @@ class Cluster {
     ASSIGN_OR_RETURN(const std::string body,
                      api_.Send({.method = "POST", .target = kReviews + resource, .body = DumpJson(review)}));
     ASSIGN_OR_RETURN(const Json answer, ParseJson(body));
-    const Json status = answer.is_object() ? answer.value("status", Json()) : Json();
-    return status.is_object() && status.value("allowed", false);
+    return At(answer, {"status", "allowed"}) == Json(true);
   }
 
   void AskRights(const std::string& account, std::vector<AskedRight>& rights, std::vector<Read>& reads) {
@@ -169,9 +169,8 @@ class Cluster {
     lease_.name = watch::LeaseOf(stored_.fleets);
     if (!controllers_->json) lease_.pods = tl::make_unexpected(controllers_->json.error());
     if (!lease_.name.empty() || !controllers_->json) return;
-    for (const Json& pod : controllers_->json->value("items", Json::array())) {
-      if (lease_.name.empty()) lease_.name = pod.at("metadata").at("namespace").get<std::string>() + "/" + kLease;
-    }
+    const std::string namespace_ = TextAt(*controllers_->json, {"items", "0", "metadata", "namespace"});
+    if (!namespace_.empty()) lease_.name = namespace_ + "/" + leader::kLeaseName;
   }
 
   void ReadLease() {
@@ -215,8 +214,8 @@ class Cluster {
   Findings CheckProgramVersions() const {
     std::map<std::string, std::string> versions;
     if (controllers_->json) {
-      for (const Json& pod : controllers_->json->value("items", Json::array())) {
-        const std::string version = pod.at("metadata").at("labels").value("app.kubernetes.io/version", "");
+      for (const Json& pod : At(*controllers_->json, {"items"})) {
+        const std::string version = TextAt(pod, {"metadata", "labels", "app.kubernetes.io/version"});
         if (!version.empty()) versions["controller"] = version;
       }
     }
@@ -239,9 +238,9 @@ class Cluster {
                                                         "ask an administrator of the cluster for a new kubeconfig"),
                                           now));
     }
-    // Without the right to read the Secret, and with another source of the CA, nothing is said.
+    // Without the right to read the Secret, and with another source of the CA, this check is left out.
     if (ca_ == nullptr || !ca_->json) return findings;
-    const auto pem = FromBase64(ca_->json->value("data", Json::object()).value("tls.crt", ""));
+    const auto pem = FromBase64(TextAt(*ca_->json, {"data", "tls.crt"}));
     findings.push_back(CheckCertificate(
         CertificateIn("of the controller's CA, Secret " + LeaseNamespace() + "/longshore-controller-ca",
                       pem ? *pem : "", "docs/install-cluster.md says how to replace the certificate authority"),
@@ -257,7 +256,7 @@ class Cluster {
     if (fleets.size() == 1) labels["longshore.dev/fleet"] = *fleets.begin();
     if (!fleets.empty()) Append(findings, CheckNetworkPolicies(Namespace(), "Egress", labels, policies_->json));
     if (controller_policies_ != nullptr) {
-      Append(findings, CheckNetworkPolicies(LeaseNamespace(), "Ingress", {{"app.kubernetes.io/name", kLease}},
+      Append(findings, CheckNetworkPolicies(LeaseNamespace(), "Ingress", {{"app.kubernetes.io/name", kController}},
                                             controller_policies_->json));
     }
     return findings;
