@@ -24,7 +24,7 @@ struct LogPaths {
 };
 
 // Makes the log of the run that has ended the previous one, and removes the log of the run before it. Needs no space on
-// the disk. Does nothing if there is no log.
+// the disk. Does nothing without a log.
 Status KeepLogOfLastRun(const LogPaths& paths);
 
 // Not thread-safe.

@@ -252,7 +252,7 @@ struct Command {
   int attempt = 0;   // RolloutStatus::attempt; 0: not compared.
   int64_t from = 0;  // For undo: the version to leave, which is a candidate or serves; 0: not compared.
   int64_t to = 0;    // For undo: the version to return to; 0: the version that served before.
-  std::string by{};  // Who gave it, as the program that wrote it says; "" if it does not say so.
+  std::string by{};  // The name of the person, from the program that wrote the command; "": not known.
 
   friend bool operator==(const Command&, const Command&) = default;
 };

@@ -14,7 +14,7 @@ namespace longshore::cli {
 std::string NothingText(const Options& options, const Place& place, const std::vector<std::string>& kinds);
 
 // Returns where on the cluster there are objects with the names of the options, for the end of an error message: ";
-// there is one in namespace vision"; "" if there are none, if this user may not list them, or on a host.
+// there is one in namespace vision"; "" without such objects, if this user may not list them, or on a host.
 std::string ElsewhereText(const Options& options, const Place& place);
 
 }  // namespace longshore::cli

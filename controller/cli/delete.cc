@@ -103,7 +103,7 @@ Status Confirm(const Options& options, const std::string& effect, std::istream& 
 }
 
 // A selection may contain more than its author thought of. So it asks also for fleets whose models are deleted too, and
-// does not delete such a fleet without an answer. Whoever names a fleet and its models knows that both end.
+// does not delete such a fleet without an answer. A person who names a fleet and its models knows that both end.
 Status ConfirmAll(const Options& options, const std::vector<api::Key>& keys, const Place& place, std::istream& in,
                   std::ostream& out) {
   const bool is_selection = options.all || !options.selector.empty();

@@ -77,6 +77,14 @@ class Host : public testing::Test {
     options.timeout = std::chrono::milliseconds(timeout_ms);
     return Run(options);
   }
+
+  Outcome SetVersion(int64_t version) {
+    Options options;
+    options.verb = Verb::kSetVersion;
+    options.name = "iris";
+    options.version = version;
+    return Run(options);
+  }
   Outcome RunFile(Verb verb, const std::string& text, bool dry_run = false) {
     Write("other.txt", text);
     Options options;
@@ -278,11 +286,7 @@ TEST_F(Host, SetVersionChangesTheObjectAndTheNumberInItsFile) {
   Write("iris.yaml", "# Ours.\n" + Manifest(1));
   StartController(1);
   Serve(1);
-  Options options;
-  options.verb = Verb::kSetVersion;
-  options.name = "iris";
-  options.version = 2;
-  EXPECT_EQ(Run(options).text, "Model default/iris version 1 -> 2, also in " + (dir_ / "iris.yaml").string() + "\n");
+  EXPECT_EQ(SetVersion(2).text, "Model default/iris version 1 -> 2, also in " + (dir_ / "iris.yaml").string() + "\n");
   EXPECT_EQ(ReadFile(dir_ / "iris.yaml").value(), "# Ours.\n" + Manifest(2));
   EXPECT_EQ(place_.store->Get(key_)->spec.at("version"), 2);
   const int64_t generation = place_.store->Get(key_)->metadata.generation;
@@ -296,11 +300,7 @@ TEST_F(Host, SetVersionChangesNothingButTheVersion) {
   Serve(1);
   const std::string batching = "  batching: {mode: Auto}\n";
   RunFile(Verb::kApply, Manifest(1) + batching);
-  Options options;
-  options.verb = Verb::kSetVersion;
-  options.name = "iris";
-  options.version = 2;
-  EXPECT_THAT(Run(options).text, HasSubstr("iris.yaml says batching"));
+  EXPECT_THAT(SetVersion(2).text, HasSubstr("iris.yaml says batching"));
   ASSERT_TRUE(controller_->ReadManifests());
   EXPECT_EQ(place_.store->Get(key_)->spec.at("version"), 2);
   EXPECT_EQ(place_.store->Get(key_)->spec.at("batching").at("maxBatchSize"), 16) << "the file has no batching";
@@ -320,11 +320,7 @@ TEST_F(Host, SetVersionWritesThroughALinkAndKeepsTheMode) {
   std::filesystem::create_symlink(target, dir_ / "iris.yaml");
   StartController(1);
   Serve(1);
-  Options options;
-  options.verb = Verb::kSetVersion;
-  options.name = "iris";
-  options.version = 2;
-  Run(options);
+  SetVersion(2);
   EXPECT_TRUE(std::filesystem::is_symlink(dir_ / "iris.yaml"));
   EXPECT_EQ(ReadFile(target).value(), Manifest(2));
   EXPECT_EQ(std::filesystem::status(target).permissions(), std::filesystem::perms(0640));
@@ -336,12 +332,8 @@ TEST_F(Host, SetVersionSaysThatLatestEnds) {
   Write("iris.yaml", latest);
   StartController(1);
   ASSERT_TRUE(controller_->ReadManifests());
-  Options options;
-  options.verb = Verb::kSetVersion;
-  options.name = "iris";
-  options.version = 2;
-  EXPECT_EQ(Run(options).text, "Model default/iris version Latest -> 2, also in " + (dir_ / "iris.yaml").string() +
-                                   "; newer versions are no longer rolled out by themselves\n");
+  EXPECT_EQ(SetVersion(2).text, "Model default/iris version Latest -> 2, also in " + (dir_ / "iris.yaml").string() +
+                                    "; newer versions are no longer rolled out by themselves\n");
   EXPECT_EQ(ReadFile(dir_ / "iris.yaml").value(), Manifest(2));
 }
 
@@ -364,11 +356,7 @@ TEST_F(Host, AMissingVersionOrGoldenSetIsKnownBeforeTheRollout) {
   Write("iris.yaml", manifest(1));
   StartController(1);
   Serve(1);
-  Options options;
-  options.verb = Verb::kSetVersion;
-  options.name = "iris";
-  options.version = 44;
-  EXPECT_THAT(Run(options).text, HasSubstr("\nbut " + missing + "\n"));
+  EXPECT_THAT(SetVersion(44).text, HasSubstr("\nbut " + missing + "\n"));
 }
 
 TEST(ControllerNote, SaysHowOldTheStateIs) {

@@ -30,7 +30,7 @@ constexpr std::array kOutputs = {std::pair{"text", Output::kText}, std::pair{"wi
                                  std::pair{"name", Output::kName}, std::pair{"json", Output::kJson},
                                  std::pair{"yaml", Output::kYaml}};
 
-// Returns the first word such as "-n="; "" if there is none.
+// Returns the first word such as "-n="; "" without one.
 std::string FlagWithoutValue(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];

@@ -13,7 +13,7 @@ namespace longshore::cli {
 
 // On a host, prints the address of the console; FailedPrecondition if no controller is running or it has no console.
 // On a cluster, prints the address and replaces this process by `kubectl port-forward` to the pod of the controller
-// that leads. Returns an error if there is none, or kubectl could not be started.
+// that leads. Returns an error if no controller leads, or kubectl could not be started.
 Status ShowConsole(const Options& options, const Place& place, std::ostream& out);
 
 // The arguments of kubectl for a port of this host that leads to the console of the pod.

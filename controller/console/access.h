@@ -1,4 +1,4 @@
-// Who may read the console, and who may give commands in it. No I/O.
+// Decides which requests may read the console and which may give commands in it. No I/O.
 //
 //   request -> Host is known? -> path and method -> token -> right that its owner has
 //                 421                405           401, 429      403

@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cluster"))
 
 from authority import Authority
 from harness import MODELS, Installation, wait_for
-from prometheus import Prometheus, find_prometheus
+from prometheus import Prometheus, prometheus_or_skip
 
 CLIENTS = 8
 STABILIZATION_S = 2
@@ -57,9 +57,7 @@ class ScalingFleet(unittest.TestCase):
         """Returns the `tls` argument of Prometheus; None: plain HTTP."""
 
     def setUp(self):
-        program = find_prometheus()
-        if not program:
-            self.skipTest("no Prometheus: LONGSHORE_PROMETHEUS is not set and PATH has none")
+        program = prometheus_or_skip(self)
         self.it = Installation()
         self.addCleanup(self.it.__exit__, None, None, None)
         self.prometheus = Prometheus(program, self.it.dir, {"longshore": self.it.state / "prometheus/nodes.json"}, tls=self.tls())

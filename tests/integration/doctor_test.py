@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cluster"))
 from authority import openssl
 from harness import BIN, Installation, wait_for
 from local_test import half_plus
-from prometheus import Prometheus, find_prometheus, free_port
+from prometheus import Prometheus, free_port, prometheus_or_skip
 
 
 class Doctor(unittest.TestCase):
@@ -104,9 +104,7 @@ spec:
 """)
 
     def test_a_prometheus_that_does_not_answer_and_one_that_does(self):
-        program = find_prometheus()
-        if not program:
-            self.skipTest("no Prometheus: LONGSHORE_PROMETHEUS is not set and PATH has none")
+        program = prometheus_or_skip(self)
         self.scale_by(f"http://127.0.0.1:{free_port()}")
         self.it.start_controller()
         self.it.wait_for_ready_nodes(1)

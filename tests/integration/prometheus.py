@@ -19,6 +19,14 @@ def find_prometheus():
     return os.environ.get("LONGSHORE_PROMETHEUS") or shutil.which("prometheus")
 
 
+def prometheus_or_skip(case):
+    """As find_prometheus, but skips the test case without a Prometheus."""
+    program = find_prometheus()
+    if not program:
+        case.skipTest("no Prometheus: LONGSHORE_PROMETHEUS is not set and PATH has none")
+    return program
+
+
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return listener.getsockname()[1]

@@ -17,10 +17,9 @@ struct SeenRollout {
 
 struct CommandRequest {
   std::string verb;  // "promote", "abort", "pause", "resume", "retry", "undo", "validate".
-  std::string
-      id{};        // "": a random one. With the id of an earlier command, its answer is returned and nothing is given.
-  int64_t to = 0;  // For undo; 0: the version that served before.
-  std::string by{};                   // The name of the person that gives it; "": not known.
+  std::string id{};  // "": a random one. With the id of an earlier command, the answer is that of the earlier command.
+  int64_t to = 0;    // For undo; 0: the version that served before.
+  std::string by{};  // The name of the person that gives it; "": not known.
   std::optional<SeenRollout> seen{};  // nullopt: the state in the store when the command is written.
 };
 

@@ -25,7 +25,7 @@ struct Disagreement {
   std::string text;  // A sentence without its full stop; names the file and the object.
 };
 
-// What a user can do about disagreements. A sentence.
+// The remedy for disagreements, as a sentence.
 inline constexpr const char* kDisagreementRemedy =
     "A file is applied again when its content changes, or by `longshore apply -f FILE`.";
 
@@ -34,7 +34,8 @@ inline constexpr const char* kDisagreementRemedy =
 std::vector<Disagreement> DisagreementsOf(const std::vector<store::local::ManifestFile>& files, const Path& dir,
                                           const Objects& objects, ObjectsAre are = ObjectsAre::kStored);
 
-// Reads the manifest files of a directory. Returns a line for each disagreement; "" if there is none or `manifests` is
+// Reads the manifest files of a directory. Returns a line for each disagreement; "" without disagreements or if
+// `manifests` is
 // "", as for a cluster.
 std::string DisagreementsText(const Path& manifests, const Objects& objects, ObjectsAre are = ObjectsAre::kStored);
 

@@ -7,8 +7,8 @@
 
 namespace longshore::cli::input {
 
-// Returns what to use instead of the command; "" if nothing is known about it. `words`: the words after "longshore"
-// that are neither flags nor their values.
+// Returns what to use instead of the command; "" for a command without a known substitute. `words`: the words after
+// "longshore" that are neither flags nor their values.
 std::string AdviceForCommand(const std::vector<std::string>& words);
 
 // The same for a flag that the command does not have, for example "--sort-by" or "-k".

@@ -11,12 +11,13 @@ namespace longshore::cli::input {
 // if they name no command. `app` has parsed the words.
 std::string HelpFor(const CLI::App& app);
 
-// Returns a message about the word in the place of a subcommand that is none, with the nearest one or a list of them;
+// Returns a message about a word that stands in the place of a subcommand, with the nearest subcommand or a list of
+// them;
 // "" if no subcommand is missing.
 std::string UnknownSubcommand(const CLI::App& app, const std::vector<std::string>& words);
 
 // Returns a message about the first flag of one letter, such as -w, that the command does not have, with a long flag
-// that begins with this letter; "" if there is no such flag.
+// that begins with this letter; "" without such a flag.
 std::string UnknownLetter(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace longshore::cli::input

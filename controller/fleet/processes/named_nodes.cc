@@ -103,7 +103,7 @@ Result<Sockets> ProcessNodes::SocketsOf(const Spec& spec) const {
   return BindSockets(options_.host, spec);
 }
 
-// Returns the sockets of a node that is leaving, or of one that is not; nullopt if there is no such node.
+// Returns the sockets of a node that is leaving, or of one that is not; nullopt without such a node.
 Result<std::optional<Sockets>> ProcessNodes::SocketsFromNodes(const std::string& fleet, bool leaving) const {
   std::string error;
   for (const auto& [name, node] : nodes_) {

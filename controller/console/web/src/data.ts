@@ -154,7 +154,7 @@ function read<T>(path: string): Promise<T> {
   return send(path, { cache: "no-cache", signal: AbortSignal.timeout(TIMEOUT_MS) });
 }
 
-// While nobody sees the page, it is read only for notifications, and less often.
+// A hidden page is read only for notifications, and less often.
 const HIDDEN_EVERY_MS = 15_000;
 
 // Reads the path now and `everyMs` after each answer. A hidden page is not read, unless it may notify, and is read at

@@ -19,7 +19,7 @@ export interface Band {
 // The times of a graph, in ms.
 export interface Times {
   now: number; // By the clock that measured the points.
-  intervalMs: number; // Between two points. A longer time is a gap: nothing was measured.
+  intervalMs: number; // Between two points. A longer time is a gap in the measurements.
 }
 
 interface GraphProps extends Times {

@@ -102,7 +102,7 @@ function Rollout({ model }: { model: Model }) {
   );
 }
 
-// The newest point, unless the version had no requests any more, or nothing is measured any more.
+// The newest point of the version, if it is not older than the newest measurement.
 function latest(history: History, number: number): TrafficPoint | undefined {
   const point = history.versions.find((one) => one.version === number)?.points.at(-1);
   return point && isPresent(point[0], history) ? point : undefined;

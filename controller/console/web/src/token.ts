@@ -7,7 +7,7 @@ import { useEffect, useState } from "preact/hooks";
 const KEY = "longshore-token";
 const CHANGED = "longshore-token-changed";
 
-// "": nobody has signed in.
+// "": not signed in.
 export function token(): string {
   return sessionStorage.getItem(KEY) ?? "";
 }
