@@ -299,7 +299,7 @@ bool FleetReconciler::IsWaitingForNodes(FleetMemory& memory, const std::vector<f
 }
 
 // The nodes that this controller cannot judge yet, because it has just started: they have not connected again, or have
-// not answered to their state.
+// not got their state.
 std::set<std::string> FleetReconciler::ReturningNodes(const FleetMemory& memory) const {
   if (shared_.deps.timer.Now() - shared_.began >= shared_.options.adoption_grace) return {};
   std::set<std::string> nodes = memory.awaited;

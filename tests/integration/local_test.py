@@ -153,6 +153,7 @@ class Local(unittest.TestCase):
 
     def test_a_restarted_controller_takes_over_the_nodes_and_no_request_is_lost(self):
         self.serve_first(nodes=2)
+        self.it.wait_for_ready_nodes(2)
         pids, address = self.it.node_pids(), self.it.fleet_status()["restAddress"]
         ready = self.it.condition("ServingFleet", "cpu", "Ready")
         with Load(self.it, "half") as load:
@@ -162,12 +163,12 @@ class Local(unittest.TestCase):
                 self.it.start_controller()
                 wait_for("the new controller to write the status", lambda: self.it.status("half")["epoch"] > epoch)
                 self.it.wait_for_ready_nodes(2)
+                self.assertEqual(self.it.condition("ServingFleet", "cpu", "Ready"), ready, "it was Ready all the time")
             self.it.apply_model("half", self.source, 2)
             self.it.wait_for_stable("half", 2)
         self.assertEqual(load.errors, [])
         self.assertEqual(self.it.node_pids(), pids)
         self.assertEqual(self.it.fleet_status()["restAddress"], address)
-        self.assertEqual(self.it.condition("ServingFleet", "cpu", "Ready"), ready, "it was Ready all the time")
 
     def test_a_deleted_fleet_refuses_connections_although_a_client_is_connected(self):
         grpc = pytest.importorskip("grpc")
