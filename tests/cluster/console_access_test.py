@@ -191,4 +191,4 @@ def test_longshore_console_forwards_a_port_to_the_pod_that_leads(cluster, consol
     assert done.stdout.splitlines() == [f"http://127.0.0.1:9000 is the console of pod {pod} until you press Ctrl-C.",
                                         f"port-forward --namespace=default pod/{pod} 9000:8620"]
     done = run("-n", "kube-system")
-    assert done.returncode == 3 and "no controller leads in namespace kube-system" in done.stderr
+    assert done.returncode == 3 and "no controller holds the Lease kube-system/longshore-controller" in done.stderr
