@@ -236,12 +236,15 @@ Result<int> WatchRollout(const Options& options, const Place& place, const Clock
   ControllerSight sight(place, clock);
   changes->Wait();  // Returns immediately.
   bool changed = true;
-  // A terminal waits for a rollout to begin; a script must end.
+  // A terminal waits for a rollout to begin, which may also end before the view looks again; a script must end.
+  std::optional<std::string> first_rollout;
   for (bool began = !options.is_terminal; out;) {
     ASSIGN_OR_RETURN(const RolloutSeen seen, SeeRollout(options, place, clock, sight));
+    const std::string& rollout = seen.model.status.rollout.id;
+    if (!first_rollout) first_rollout = rollout;
     const bool is_under_way =
         seen.standing == text::Standing::kUnderWay || api::IsUnderWay(seen.model.status.rollout.phase);
-    began = began || is_under_way;
+    began = began || is_under_way || rollout != *first_rollout;
     const bool is_over = (began && !is_under_way) || (seen.has_no_controller && !options.is_terminal);
     const std::string waits = is_under_way ? "" : "No rollout is under way; this view waits for one. Ctrl-C ends it.\n";
     if (options.is_terminal || changed || is_over)

@@ -4,6 +4,8 @@ import fcntl
 import os
 import pty
 import re
+import select
+import signal
 import struct
 import subprocess
 import termios
@@ -11,6 +13,9 @@ import unittest
 
 from harness import BIN, Installation, wait_for
 from local_test import half_plus
+
+READ_MAX_S = 20
+FRAMES_MAX = 100  # Without changes, the view redraws once a second.
 
 
 class RolloutView(unittest.TestCase):
@@ -44,22 +49,29 @@ class RolloutView(unittest.TestCase):
         return started, main
 
     @staticmethod
-    def read_until(main, *wanted):
-        """A terminal waits for ever for a rollout that has ended before it looked."""
-        seen = b""
-        while not any(text in seen for text in wanted):
-            seen += os.read(main, 65536)
-        return seen
+    def read(main):
+        readable, _, _ = select.select([main], [], [], READ_MAX_S)
+        assert readable, f"nothing was printed for {READ_MAX_S} s"
+        return os.read(main, 65536)
 
-    @staticmethod
-    def rest_of(main):
+    def read_until(self, main, *wanted):
+        """Fails if the view waits for another rollout, because this one ended before the view looked."""
+        seen = b""
+        for _ in range(FRAMES_MAX):
+            if any(text in seen for text in wanted):
+                return seen
+            seen += self.read(main)
+        raise AssertionError(f"{wanted} was not printed: {seen[-500:].decode()}")
+
+    def rest_of(self, main):
         text = b""
-        while True:
+        for _ in range(FRAMES_MAX):
             try:
-                text += os.read(main, 65536)
+                text += self.read(main)
             except OSError:  # The command has ended.
                 os.close(main)
                 return text.decode()
+        raise AssertionError(f"the command did not end: {text[-500:].decode()}")
 
     def test_ends_with_a_rollout_that_is_complete(self):
         self.begin_and_pause()
@@ -101,6 +113,17 @@ class RolloutView(unittest.TestCase):
             lines = re.sub(r"\x1b\[[0-9;]*[mKJ]", "", frame).split("\r\n")
             self.assertLessEqual(len(lines), 12)
             self.assertLessEqual(max(map(len, lines)), 50)
+
+    def test_a_terminal_ends_with_a_rollout_that_began_and_ended_before_the_view_looked_again(self):
+        watching, main = self.watch(columns=150, rows=60)
+        shown = self.read_until(main, b"waits for one").decode()
+        watching.send_signal(signal.SIGSTOP)
+        self.it.apply_model("half", self.source, 2, {"strategy": "Immediate"})
+        self.it.wait_for_stable("half", 2)
+        watching.send_signal(signal.SIGCONT)
+        shown += self.rest_of(main)
+        self.assertEqual(watching.wait(timeout=20), 0, shown[-500:])
+        self.assertIn("The rollout is complete: version 2 serves all requests.", shown)
 
     def test_no_color_and_a_plain_locale_are_respected(self):
         watching, main = self.watch(columns=150, rows=60, NO_COLOR="1", LC_ALL="C")
