@@ -20,6 +20,7 @@ golden() {
     models) "$PYTHON" -B tests/models/train.py ;;
     texts) golden_texts ;;
     pictures)
+      setup_console
       build release --target programs
       (LONGSHORE_PICTURES="$PWD/docs/pictures" run_pytest release "" tests/console/console_test.py) && "$PYTHON" -B tests/console/pictures.py ;;
     *) golden_ops "$1" ;;

@@ -12,6 +12,7 @@
 #include "controller/cli/program.h"
 #include "controller/cli/status.h"
 #include "controller/store/document.h"
+#include "controller/store/forwarding_store.h"
 #include "controller/store/local/controller_lock.h"
 #include "controller/store/local/local_store.h"
 
@@ -292,6 +293,29 @@ TEST_F(Host, SetVersionChangesTheObjectAndTheNumberInItsFile) {
   const int64_t generation = place_.store->Get(key_)->metadata.generation;
   Serve(1);
   EXPECT_EQ(place_.store->Get(key_)->metadata.generation, generation) << "the file agrees with the object";
+}
+
+TEST_F(Host, SetVersionSaysThatTheFileIsChangedIfTheObjectCannotBe) {
+  struct Full : store::ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    Result<store::Object> Apply(const store::Object&) override { return Internal("no space left on device"); }
+  };
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  const auto store = std::move(place_.store);
+  place_.store = std::make_unique<Full>(*store);
+  std::ostringstream out;
+  Options options;
+  options.verb = Verb::kSetVersion;
+  options.name = "iris";
+  options.version = 2;
+  const auto set = cli::Run(options, place_, SystemClock(), out);
+  ASSERT_FALSE(set.has_value());
+  EXPECT_EQ(set.error().message, (dir_ / "iris.yaml").string() +
+                                     " says version 2 now, and longshore-controller will apply it; Model default/iris "
+                                     "could not be changed: no space left on device");
+  place_.store.reset();
 }
 
 TEST_F(Host, SetVersionChangesNothingButTheVersion) {
