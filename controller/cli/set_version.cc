@@ -80,9 +80,10 @@ Status SetVersion(const Options& options, const Place& place, std::ostream& out)
   } else {
     const auto applied = place.store->Apply(object);
     if (!applied && edit)
-      return Prefixed(applied.error(),
-                      fmt::format("{} says version {} now, and longshore-controller will apply it; {} could not be changed",
-                                  (place.manifests / edit->file.name).string(), options.version, api::ToString(key)));
+      return Prefixed(
+          applied.error(),
+          fmt::format("{} says version {} now, and longshore-controller will apply it; {} could not be changed",
+                      (place.manifests / edit->file.name).string(), options.version, api::ToString(key)));
     RETURN_IF_ERROR(applied);
   }
   out << fmt::format("{} version {} -> {}{}{}\n", api::ToString(key), was_latest ? "Latest" : before.dump(),

@@ -1,7 +1,7 @@
 // Fuzzers: one file NAME_fuzz.cc each, with libFuzzer's entry and a corpus in corpus/NAME/.
 //
-// As tests they run with our driver (driver.cc): every file of the corpus, and mutations of these files, which are
-// different in every run. No input may crash the process (the sanitizers detect more errors), take longer than
+// As tests they run with our driver (driver/driver.cc): every file of the corpus, and mutations of these files, which
+// are different in every run. No input may crash the process (the sanitizers detect more errors), take longer than
 // kSecondsMax, or take more memory than kAllowance, which each fuzzer defines. `./dev fuzz NAME --seconds 600` runs a
 // fuzzer with libFuzzer.
 #pragma once
@@ -37,5 +37,12 @@ void AddReceived(size_t bytes);
 // Adds the size of the objects that protobuf made of the input. The limit is then at most what kOfRequests allows for
 // the sum of this size and the received bytes, so that the memory that our own code adds is limited as well.
 void AddParsed(size_t bytes);
+
+// What these functions have added for the current input.
+struct Added {
+  size_t received = 0;
+  size_t parsed = 0;
+};
+extern Added added;
 
 }  // namespace longshore::fuzz

@@ -1,4 +1,4 @@
-#include "tests/fuzz/measure.h"
+#include "tests/fuzz/driver/measure.h"
 
 #include <google/protobuf/stubs/logging.h>
 #include <time.h>
@@ -10,17 +10,15 @@
 #include <utility>
 
 #include "common/os/log.h"
-#include "tests/fuzz/memory.h"
+#include "tests/fuzz/driver/memory.h"
 
 #ifdef LONGSHORE_SANITIZER_ADDRESS
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-namespace longshore::fuzz {
+namespace longshore::fuzz::driver {
 namespace {
 
-size_t received_more = 0;      // Set by AddReceived for the current input.
-size_t parsed = 0;             // Set by AddParsed for the current input.
 const std::string* under_way;  // The current input, which is written to a file if the process dies.
 std::string keep_path;
 
@@ -53,9 +51,6 @@ double CpuSeconds() {
 }
 
 }  // namespace
-
-void AddReceived(size_t bytes) { received_more += bytes; }
-void AddParsed(size_t bytes) { parsed += bytes; }
 
 Measured::Measured(Fuzzer* fuzzer, std::string keep_as) : fuzzer_(fuzzer) {
   keep_path = std::move(keep_as);
@@ -92,18 +87,17 @@ void Measured::Print(const std::string& name) const {
 
 void Measured::Measure(const std::string& input) {
   under_way = &input;
-  received_more = 0;
-  parsed = 0;
+  added = {};
   ResetPeak();
   const size_t before = HeldBytes();
   const double begin = CpuSeconds();
   fuzzer_(reinterpret_cast<const uint8_t*>(input.data()), input.size());
   seconds_ = CpuSeconds() - begin;
   extra_ = PeakBytes() - before;
-  received_ = input.size() + received_more;
+  received_ = input.size() + added.received;
   limit_ = kAllowance.For(received_);
-  if (parsed > 0) limit_ = std::min(limit_, kOfRequests.For(received_ + parsed));
+  if (added.parsed > 0) limit_ = std::min(limit_, kOfRequests.For(received_ + added.parsed));
   under_way = nullptr;
 }
 
-}  // namespace longshore::fuzz
+}  // namespace longshore::fuzz::driver

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace longshore::fuzz {
+namespace longshore::fuzz::driver {
 
 // Bytes that are held now, and their maximum since the last ResetPeak; both count from CountMemory on.
 size_t HeldBytes();
@@ -13,4 +13,4 @@ void ResetPeak();
 // Starts to count. Must be called once, before the functions above.
 void CountMemory();
 
-}  // namespace longshore::fuzz
+}  // namespace longshore::fuzz::driver

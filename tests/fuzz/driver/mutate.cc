@@ -1,9 +1,9 @@
-#include "tests/fuzz/mutate.h"
+#include "tests/fuzz/driver/mutate.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace longshore::fuzz {
+namespace longshore::fuzz::driver {
 
 std::string Mutator::Next() {
   std::string input = corpus_[Below(corpus_.size())];
@@ -59,4 +59,4 @@ void Mutator::TakeFromAnother(std::string* input) {
   input->insert(Below(input->size()), other, from, 1 + Below(other.size() - from));
 }
 
-}  // namespace longshore::fuzz
+}  // namespace longshore::fuzz::driver

@@ -5,7 +5,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-namespace longshore::fuzz {
+namespace longshore::fuzz::driver {
 
 class Measured {
  public:
@@ -34,4 +34,4 @@ class Measured {
   Worst worst_;
 };
 
-}  // namespace longshore::fuzz
+}  // namespace longshore::fuzz::driver

@@ -1,4 +1,4 @@
-#include "tests/fuzz/memory.h"
+#include "tests/fuzz/driver/memory.h"
 
 #include <malloc.h>
 
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-namespace longshore::fuzz {
+namespace longshore::fuzz::driver {
 namespace {
 
 // Constant-initialised, because malloc is called before any constructor.
@@ -28,7 +28,7 @@ size_t HeldBytes() { return held; }
 size_t PeakBytes() { return peak; }
 void ResetPeak() { peak = held.load(); }
 
-}  // namespace longshore::fuzz
+}  // namespace longshore::fuzz::driver
 
 #ifdef LONGSHORE_SANITIZER_ADDRESS
 
@@ -39,7 +39,7 @@ int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile v
 size_t __sanitizer_get_allocated_size(const volatile void* block);
 }
 
-namespace longshore::fuzz {
+namespace longshore::fuzz::driver {
 
 void CountMemory() {
   __sanitizer_install_malloc_and_free_hooks(
@@ -47,7 +47,7 @@ void CountMemory() {
       [](const volatile void* block) { Give(block == nullptr ? 0 : __sanitizer_get_allocated_size(block)); });
 }
 
-}  // namespace longshore::fuzz
+}  // namespace longshore::fuzz::driver
 
 #else
 
@@ -62,7 +62,7 @@ void* __libc_memalign(size_t alignment, size_t bytes);
 void __libc_free(void* block);
 
 static void* Counted(void* block) {
-  if (block != nullptr) longshore::fuzz::Take(malloc_usable_size(block));
+  if (block != nullptr) longshore::fuzz::driver::Take(malloc_usable_size(block));
   return block;
 }
 
@@ -76,7 +76,7 @@ int posix_memalign(void** out, size_t alignment, size_t bytes) {
 }
 
 void free(void* block) {
-  if (block != nullptr) longshore::fuzz::Give(malloc_usable_size(block));
+  if (block != nullptr) longshore::fuzz::driver::Give(malloc_usable_size(block));
   __libc_free(block);
 }
 
@@ -86,14 +86,14 @@ void* realloc(void* block, size_t bytes) {
   void* moved = __libc_realloc(block, bytes);
   if (moved == nullptr && bytes > 0) return nullptr;
   Counted(moved);
-  longshore::fuzz::Give(before);
+  longshore::fuzz::driver::Give(before);
   return moved;
 }
 
 }  // extern "C"
 
-namespace longshore::fuzz {
+namespace longshore::fuzz::driver {
 void CountMemory() {}
-}  // namespace longshore::fuzz
+}  // namespace longshore::fuzz::driver
 
 #endif

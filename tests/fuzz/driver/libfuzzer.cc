@@ -3,13 +3,13 @@
 #include <cstdlib>
 #include <string>
 
-#include "tests/fuzz/measure.h"
+#include "tests/fuzz/driver/measure.h"
 
 extern "C" int __real_LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 extern "C" int __wrap_LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const char* keep = std::getenv("LONGSHORE_FUZZ_KEEP");
-  static longshore::fuzz::Measured runner(__real_LLVMFuzzerTestOneInput, keep == nullptr ? "fuzz.input" : keep);
+  static longshore::fuzz::driver::Measured runner(__real_LLVMFuzzerTestOneInput, keep == nullptr ? "fuzz.input" : keep);
   if (!runner.Run(std::string(reinterpret_cast<const char*>(data), size))) std::abort();
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace longshore::fuzz {
+namespace longshore::fuzz::driver {
 
 class Mutator {
  public:
@@ -30,4 +30,4 @@ class Mutator {
   const size_t bytes_max_;
 };
 
-}  // namespace longshore::fuzz
+}  // namespace longshore::fuzz::driver

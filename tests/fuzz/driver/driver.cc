@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "common/os/file.h"
+#include "tests/fuzz/driver/measure.h"
+#include "tests/fuzz/driver/mutate.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/measure.h"
-#include "tests/fuzz/mutate.h"
 #include "tests/seeds/seeds.h"
 
-namespace longshore::fuzz {
+namespace longshore::fuzz::driver {
 namespace {
 
 constexpr const char* kHelp =
@@ -100,6 +100,6 @@ int Main(int count, char** arguments) {
 
 }  // namespace
 
-}  // namespace longshore::fuzz
+}  // namespace longshore::fuzz::driver
 
-int main(int count, char** arguments) { return longshore::fuzz::Main(count, arguments); }
+int main(int count, char** arguments) { return longshore::fuzz::driver::Main(count, arguments); }
