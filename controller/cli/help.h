@@ -106,6 +106,7 @@ inline constexpr const char* kSetVersionFooter =
 inline constexpr const char* kLintFooter =
     R"(Needs neither a cluster nor a controller. Goes on after a mistake. Exit codes: 0 no problem, 1 problems, 2 wrong
 usage. A source folder is not checked if not even its parent folder is on this host: then it is one of a node.
+Fleets of one host must not share a port; with --skip-sources this is not checked either.
 
   longshore lint -f digits.yaml                     the same as --filename
   longshore lint -R -f manifests --skip-sources     all files of a folder and its subfolders (--recursive)

@@ -71,6 +71,32 @@ TEST_F(LintTest, DoesNotCheckAFolderOfAnotherHost) {
                           "on this host, and neither is its parent folder"));
 }
 
+File Fleet(const std::string& name, const std::string& more = "") {
+  return {name + ".yaml", "apiVersion: longshore.dev/v1alpha1\nkind: ServingFleet\nmetadata: {name: " + name +
+                              "}\nspec:\n  replicas: "
+                              "{min: 1}\n" +
+                              more};
+}
+
+TEST_F(LintTest, FindsFleetsWithTheSamePort) {
+  const auto problems = [](const std::vector<File>& files, Sources sources = Sources::kCheck) {
+    return Lint(files, "default", sources).problems;
+  };
+  const File other = Fleet("b", "  ports:\n    grpc: 8600\n    rest: 8500\n");
+  EXPECT_THAT(
+      problems({Fleet("a"), other}),
+      ElementsAre("b.yaml:8: spec.ports.rest: port 8500 is also a port of ServingFleet default/a at a.yaml:1; on "
+                  "one host each fleet needs its own ports (--skip-sources: the files are for a cluster)"));
+  EXPECT_THAT(problems({Fleet("a"), Fleet("b")}), testing::SizeIs(2));
+  EXPECT_THAT(
+      problems({Fleet("a"), Fleet("b", "  ports: {grpc: 0, rest: 0}\n"), Fleet("c", "  ports: {grpc: 0, rest: 0}\n")}),
+      IsEmpty());
+  EXPECT_THAT(problems({Fleet("a"), other}, Sources::kSkip), IsEmpty());
+  EXPECT_THAT(problems({Fleet("a"), other, Fleet("c", "  ports: {grpc: 1, rest: 2}\n  logLevel: debug\n")}), IsEmpty())
+      << "only a fleet in a cluster has logLevel";
+  EXPECT_THAT(problems({Fleet("a"), other, Manifest("/none-of-this-host/digits")}), IsEmpty());
+}
+
 TEST_F(LintTest, GoesOnAfterAProblem) {
   const Checked checked = Lint(
       {{"empty.yaml", "# nothing"}, Manifest(dir_ / "m", "  verson: 2\n"), Manifest(dir_ / "m"), Manifest(dir_ / "m")},
