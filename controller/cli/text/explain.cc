@@ -7,6 +7,7 @@
 #include "controller/cli/text/offers.h"
 #include "controller/cli/text/shadow.h"
 #include "controller/cli/text/text.h"
+#include "controller/decide/rollout/warm.h"
 
 namespace longshore::cli::text {
 namespace {
@@ -92,7 +93,7 @@ std::string ServesText(const api::Model& model, TimePoint now) {
                        : fmt::format("Version {} {} {} of the requests, and version {} {} {}.", status.stable_version,
                                      gets, Percent(100 - weight), status.rollout.candidate, gets, Percent(weight))) +
       readiness;
-  if (const api::HistoryEntry* began = BeganToServe(status))
+  if (const api::HistoryEntry* began = rollout::BeganToServe(status))
     text += Line(fmt::format("It began to serve {} ago ({}): {}", Age(began->at, now), began->what, began->message));
   return text;
 }

@@ -7,6 +7,7 @@
 #include "controller/api/units.h"
 #include "controller/cli/text/text.h"
 #include "controller/decide/rollout/rollout.h"
+#include "controller/decide/rollout/warm.h"
 
 namespace longshore::cli::text {
 namespace {
@@ -33,13 +34,12 @@ std::string AbortEffect(const api::RolloutStatus& rollout) {
 }
 
 std::string UndoEffect(const api::Model& model, TimePoint now) {
-  const api::RolloutStatus& rollout = model.status.rollout;
   const std::optional<int64_t> previous = rollout::PreviousOf(model.status);
   const std::string what = previous ? fmt::format("return to version {}", *previous) : "return to the version before";
-  const Duration left = rollout.step_started_at + model.spec.rollout.keep_warm - now;
-  const bool is_warm = rollout.phase == api::RolloutPhase::kCompleted && previous == rollout.stable;
-  if (!is_warm || left <= Duration(0)) return what + " by a rollout without steps, because it is not loaded any more";
-  return fmt::format("{} at once; it stays loaded for {} more", what, api::RoughDuration(left));
+  const std::optional<rollout::Warm> warm = rollout::WarmOf(model.spec.rollout, model.status, now);
+  if (!warm || previous != warm->version)
+    return what + " by a rollout without steps, because it is not loaded any more";
+  return fmt::format("{} at once; it stays loaded for {} more", what, api::RoughDuration(warm->until - now));
 }
 
 // The versions that the manifest names and that have failed; the newest failed one if the manifest names none.

@@ -7,6 +7,7 @@
 #include "controller/api/format.h"
 #include "controller/cli/text/shadow.h"
 #include "controller/cli/text/table.h"
+#include "controller/decide/rollout/warm.h"
 
 namespace longshore::cli::text {
 namespace {
@@ -133,7 +134,7 @@ std::string NoteText(const api::Model& model, TimePoint now) {
   const api::Condition* stalled = Find(status.conditions, "Stalled");
   if (stalled != nullptr && stalled->status == "True")
     return CutText(stalled->reason + ": " + stalled->message, kCauseBytesMax);
-  const api::HistoryEntry* began = BeganToServe(status);
+  const api::HistoryEntry* began = rollout::BeganToServe(status);
   return began == nullptr ? "-"
                           : fmt::format("version {} began to serve {} ago", status.stable_version, Age(began->at, now));
 }
@@ -144,13 +145,6 @@ std::string CauseOf(const api::Model& model) {
   const api::Condition* reconciling = Find(model.status.conditions, "Reconciling");
   const bool is_under_way = IsUnderWay(model.status.rollout.phase);
   return is_under_way && reconciling != nullptr && reconciling->status == "True" ? reconciling->message : "";
-}
-
-const api::HistoryEntry* BeganToServe(const api::ModelStatus& status) {
-  const auto found = std::find_if(status.history.rbegin(), status.history.rend(), [&](const api::HistoryEntry& entry) {
-    return entry.version == status.stable_version && (entry.what == "Promoted" || entry.what == "Undone");
-  });
-  return found == status.history.rend() ? nullptr : &*found;
 }
 
 std::string Age(TimePoint at, TimePoint now) {

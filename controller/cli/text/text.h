@@ -29,9 +29,6 @@ std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now);
 // they report nothing.
 std::string CauseOf(const api::Model& model);
 
-// The entry of the history about when the stable version got all requests; nullptr if it is not known any more.
-const api::HistoryEntry* BeganToServe(const api::ModelStatus& status);
-
 // Returns, for example, "2 -> 3, step 2 of 3 at 25 %"; "-" when no rollout is under way.
 std::string RolloutInShort(const api::Model& model);
 

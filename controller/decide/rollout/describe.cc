@@ -7,6 +7,7 @@
 #include "controller/decide/rollout/golden_set.h"
 #include "controller/decide/rollout/pairs.h"
 #include "controller/decide/rollout/phases.h"
+#include "controller/decide/rollout/warm.h"
 
 namespace longshore::rollout {
 namespace {
@@ -42,12 +43,14 @@ void DescribeNodes(Draft& draft) {
   }
 }
 
-// Pins the first reported digest of each current version, which all nodes must match. Removes the digests and sources
+// Pins the first reported digest of each current version, including the warm one, which all nodes must match. Removes the digests and sources
 // of versions that are no longer current.
 void PinDigests(Draft& draft) {
   api::ModelStatus& status = draft.status();
+  const std::optional<Warm> warm = WarmOf(draft.policy(), status, draft.now());
   const auto is_current = [&](int64_t version) {
-    return version == status.stable_version || version == status.rollout.candidate || version == status.rollout.stable;
+    return version == status.stable_version || version == status.rollout.candidate ||
+           version == status.rollout.stable || (warm && version == warm->version);
   };
   std::erase_if(status.digests, [&](const auto& entry) { return !is_current(entry.first); });
   std::erase_if(status.sources, [&](const auto& entry) { return !is_current(entry.first); });

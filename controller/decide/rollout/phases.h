@@ -19,15 +19,6 @@ bool IsUndo(const Draft& draft);
 // Marks the version as failed because the command undo replaced it by `to`.
 void NoteUndo(Draft& draft, int64_t left, int64_t to);
 
-// A version that served until another one replaced it, and that stays loaded.
-struct Warm {
-  int64_t version = 0;
-  TimePoint until;
-  TimePoint needed_until{};  // Until then it may have to serve again.
-};
-// Returns nullopt if there is none, or if its time is over.
-std::optional<Warm> WarmOf(const Draft& draft);
-
 // Whether the candidate gets all requests at once, because it is the first version, its strategy has no steps, or the
 // command undo began the rollout.
 bool SkipsSteps(const Draft& draft, const api::RolloutStatus& rollout);

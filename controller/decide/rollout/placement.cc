@@ -4,6 +4,7 @@
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/failure.h"
 #include "controller/decide/rollout/phases.h"
+#include "controller/decide/rollout/warm.h"
 
 namespace longshore::rollout {
 namespace {
@@ -11,10 +12,6 @@ namespace {
 using api::RolloutPhase;
 
 constexpr int kWhole = 10000;
-
-// A version that an undo has left stays loaded at least this long, even without keepWarm: the nodes are told before the
-// status is written, and until it is written the version may have to serve again.
-constexpr Duration kWarmAfterUndoMin = std::chrono::seconds(10);
 
 // The number of nodes that should load the candidate in this phase.
 int CandidateNodes(Draft& draft) {
@@ -79,10 +76,10 @@ void AddStable(Draft& draft, Placement& placement) {
       {.version = stable, .weight_bp = kWhole - given, .nodes = draft.Choose(stable, draft.StableNodes())});
 }
 
-// Keeps the warm version on the nodes that report it, except where it may leave and stable lacks the memory for itself.
+// Keeps the warm version on the nodes that report it, except where it may leave and another version lacks memory.
 // A node that has restarted reports it before it is ready again.
 void AddWarm(Draft& draft, Placement& placement) {
-  const std::optional<Warm> warm = WarmOf(draft);
+  const std::optional<Warm> warm = WarmOf(draft.policy(), draft.status(), draft.now());
   if (!warm || draft.IsLabelled(warm->version)) return;
   std::vector<std::string> nodes;
   bool only_leaving_nodes_have_it = !draft.Answering(warm->version).empty();
@@ -91,7 +88,9 @@ void AddWarm(Draft& draft, Placement& placement) {
     if (seen == node->versions.end() || !MayBecomeReady(seen->second.state)) continue;
     only_leaving_nodes_have_it = false;
     const bool is_needed = draft.now() < warm->needed_until;
-    if (is_needed || !MemoryLackOn(*node, draft.status().stable_version)) nodes.push_back(node->name);
+    const bool has_memory =
+        !MemoryLackOn(*node, draft.status().stable_version) && !MemoryLackOn(*node, draft.status().rollout.candidate);
+    if (is_needed || has_memory) nodes.push_back(node->name);
   }
   if (only_leaving_nodes_have_it) nodes = draft.Choose(warm->version, 1);
   if (!nodes.empty()) placement.versions.push_back({.version = warm->version, .nodes = std::move(nodes)});
@@ -108,21 +107,6 @@ void AddLabelled(Draft& draft, Placement& placement) {
 }
 
 }  // namespace
-
-std::optional<Warm> WarmOf(const Draft& draft) {
-  const api::RolloutStatus& rollout = draft.status().rollout;
-  std::optional<Warm> warm;
-  if (rollout.phase == RolloutPhase::kCompleted)
-    warm = Warm{rollout.stable, rollout.step_started_at + draft.policy().keep_warm};
-  if (rollout.phase == RolloutPhase::kRolledBack && rollout.verdict.reason == kUndone) {
-    const TimePoint needed_until = rollout.step_started_at + kWarmAfterUndoMin;
-    warm = Warm{rollout.candidate, std::max(needed_until, rollout.step_started_at + draft.policy().keep_warm),
-                needed_until};
-  }
-  const bool is_warm =
-      warm && warm->version != 0 && warm->version != draft.status().stable_version && draft.now() < warm->until;
-  return is_warm ? warm : std::nullopt;
-}
 
 Placement PlacementOf(Draft& draft) {
   Placement placement;

@@ -6,6 +6,7 @@
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/golden_set.h"
 #include "controller/decide/rollout/phases.h"
+#include "controller/decide/rollout/warm.h"
 
 namespace longshore::rollout {
 namespace {
@@ -102,8 +103,12 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
     const Duration left = rollout.step_started_at + draft.policy().progress_deadline - draft.now();
     return std::max(kDecideInterval, left + Duration(1));
   }
-  if (WhyNone(draft).empty()) return Duration(0);
-  const std::optional<Warm> warm = WarmOf(draft);
+  return WhyNone(draft).empty() ? std::optional(Duration(0)) : std::nullopt;
+}
+
+// When the warm version may leave, or is to be unloaded; nullopt if there is none.
+std::optional<Duration> WarmEndsIn(const Draft& draft) {
+  const std::optional<Warm> warm = WarmOf(draft.policy(), draft.status(), draft.now());
   if (!warm) return std::nullopt;
   return (draft.now() < warm->needed_until ? warm->needed_until : warm->until) - draft.now();
 }
@@ -195,7 +200,9 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
   decision.placement = PlacementOf(draft);
   decision.events = draft.events();
   decision.check_again_in =
-      draft.status().commands.empty() ? Sooner(CheckAgainIn(draft), CheckGoldenSetIn(draft)) : Duration(0);
+      draft.status().commands.empty()
+          ? Sooner(Sooner(CheckAgainIn(draft), WarmEndsIn(draft)), CheckGoldenSetIn(draft))
+          : Duration(0);
   decision.evidence_used = evidence_used;
   decision.status = draft.status();
   return decision;

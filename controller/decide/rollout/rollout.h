@@ -33,9 +33,6 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
 // Why Decide does not start a rollout; "" if it does, or if a rollout is under way.
 std::string WhyNoRollout(const api::Model& model, const Observed& observed, TimePoint now);
 
-// The version that served before the stable one, to which the command undo returns; nullopt if none did.
-std::optional<int64_t> PreviousOf(const api::ModelStatus& status);
-
 // Whether the newest version has been rolled back already, so that undo would leave a version that serves well.
 bool WouldUndoLeaveAGoodVersion(const api::ModelStatus& status);
 

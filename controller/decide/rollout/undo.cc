@@ -5,14 +5,12 @@
 #include "controller/decide/rollout/command.h"
 #include "controller/decide/rollout/phases.h"
 #include "controller/decide/rollout/rollout.h"
+#include "controller/decide/rollout/warm.h"
 
 namespace longshore::rollout {
 namespace {
 
 using api::RolloutPhase;
-
-// An entry of the history about a version that got all requests: by a rollout, or by an undo.
-bool IsAboutServing(const api::HistoryEntry& entry) { return entry.what == "Promoted" || entry.what == kUndone; }
 
 // Whether the version has served, as far as the status tells.
 bool HasServed(const api::ModelStatus& status, int64_t version) {
@@ -75,7 +73,7 @@ bool IsReadyOnEnoughNodes(const Draft& draft, int64_t version) {
 
 // Whether the nodes were told to keep the version. A node that was told to unload it may still report it as ready.
 bool IsKept(const Draft& draft, int64_t version) {
-  const std::optional<Warm> warm = WarmOf(draft);
+  const std::optional<Warm> warm = WarmOf(draft.policy(), draft.status(), draft.now());
   return (warm && warm->version == version) || draft.IsLabelled(version);
 }
 
@@ -161,17 +159,6 @@ UndoPlan PlanUndo(const Draft& draft, const api::Command& command) {
 
 bool WouldUndoLeaveAGoodVersion(const api::ModelStatus& status) {
   return status.rollout.phase == RolloutPhase::kRolledBack && status.rollout.verdict.reason != kUndone;
-}
-
-std::optional<int64_t> PreviousOf(const api::ModelStatus& status) {
-  const int64_t stable = status.stable_version;
-  const api::RolloutStatus& rollout = status.rollout;
-  if (rollout.phase == RolloutPhase::kCompleted && rollout.stable != stable && rollout.stable != 0)
-    return rollout.stable;
-  const auto served = std::ranges::find_if(
-      status.history.rbegin(), status.history.rend(),
-      [&](const api::HistoryEntry& entry) { return IsAboutServing(entry) && entry.version != stable; });
-  return served == status.history.rend() ? std::nullopt : std::optional(served->version);
 }
 
 bool IsUndo(const Draft& draft) {
