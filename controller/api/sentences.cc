@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "common/base/nearest_word.h"
 #include "common/base/text.h"
 
 namespace longshore::api {
@@ -61,6 +62,15 @@ std::string JoinSentences(const std::vector<Sentence>& sentences, const Sentence
     ++count;
   }
   return Join(shown, chosen) + Ending(shown.size() - count, limits.noun);
+}
+
+std::string NoFleetSentence(const Key& fleet, const std::vector<Key>& known) {
+  std::vector<std::string> names;
+  for (const Key& key : known) {
+    if (key.namespace_ == fleet.namespace_) names.push_back(key.name);
+  }
+  const auto nearest = NearestWord(fleet.name, names);
+  return fmt::format("{} does not exist{}", ToString(fleet), nearest ? "; did you mean " + *nearest + "?" : "");
 }
 
 }  // namespace longshore::api

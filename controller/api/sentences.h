@@ -1,11 +1,14 @@
-// Joins messages of many nodes to one text of limited length for the status of an object. Without the limit, the
-// message of a condition would grow with the fleet until the API server rejected the whole status.
+// Sentences for the status of an object and for the command line. Messages of many nodes are joined to one text of
+// limited length: without the limit, the message of a condition would grow with the fleet until the API server rejected
+// the whole status.
 #pragma once
 
 #include <cstddef>
 #include <limits>
 #include <string>
 #include <vector>
+
+#include "controller/api/types.h"
 
 namespace longshore::api {
 
@@ -26,5 +29,9 @@ struct SentenceLimits {
 // is cut. If not all sentences fit, those with a new text are kept before those that repeat a text, and the result ends
 // with "; and 7 more nodes". Returns "" for an empty list.
 std::string JoinSentences(const std::vector<Sentence>& sentences, const SentenceLimits& limits = {});
+
+// Says that the fleet does not exist: "ServingFleet default/mian does not exist; did you mean main?". `known`: the
+// fleets that exist.
+std::string NoFleetSentence(const Key& fleet, const std::vector<Key>& known);
 
 }  // namespace longshore::api

@@ -53,5 +53,13 @@ TEST(JoinSentences, NamesAtMostTheGivenNumber) {
   EXPECT_EQ(JoinSentences({{"a: ", "x"}, {"b: ", "x"}, {"c: ", "y"}}, two), "a: x; c: y; and 1 more Model");
 }
 
+TEST(NoFleetSentence, NamesTheFleetOfTheNamespaceThatWasProbablyMeant) {
+  const Key wanted{kServingFleetKind, "default", "mian"};
+  EXPECT_EQ(NoFleetSentence(wanted, {{kServingFleetKind, "vision", "mian"}, {kServingFleetKind, "default", "gpu"}}),
+            "ServingFleet default/mian does not exist");
+  EXPECT_EQ(NoFleetSentence(wanted, {{kServingFleetKind, "default", "gpu"}, {kServingFleetKind, "default", "main"}}),
+            "ServingFleet default/mian does not exist; did you mean main?");
+}
+
 }  // namespace
 }  // namespace longshore::api

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "controller/api/sentences.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/host/disagreement.h"
 #include "controller/cli/input/source_check.h"
@@ -18,9 +19,7 @@ namespace {
 // has it.
 Result<std::optional<api::ServingFleet>> FleetOf(const api::Model& model, const std::vector<Applied>& applied,
                                                  store::Store& store) {
-  const std::string name = api::FleetOf(model.metadata, model.spec);
-  const size_t slash = name.find('/');
-  const api::Key key{api::kServingFleetKind, name.substr(0, slash), name.substr(slash + 1)};
+  const api::Key key = api::FleetKey(api::FleetOf(model.metadata, model.spec));
   const auto written =
       std::ranges::find_if(applied, [&](const Applied& one) { return store::KeyOf(one.after) == key; });
   const auto object = written != applied.end() ? Result<store::Object>(written->after) : store.Get(key);
@@ -28,6 +27,30 @@ Result<std::optional<api::ServingFleet>> FleetOf(const api::Model& model, const 
   if (!object) return tl::make_unexpected(object.error());
   ASSIGN_OR_RETURN(api::ServingFleet fleet, ToFleet(*object));
   return fleet;
+}
+
+// For a fleet that neither the manifest nor the store has.
+std::string WhyNoFleet(const api::Model& model, const std::vector<Applied>& applied, store::Store& store) {
+  std::vector<api::Key> known = store.Keys(api::kServingFleetKind).value_or(std::vector<api::Key>{});
+  for (const Applied& one : applied) {
+    if (one.after.kind == api::kServingFleetKind) known.push_back(store::KeyOf(one.after));
+  }
+  return api::NoFleetSentence(api::FleetKey(api::FleetOf(model.metadata, model.spec)), known);
+}
+
+// One line for each Model whose fleet does not exist. A fleet that cannot be read, for example for lack of rights, may
+// exist.
+std::string WarningsText(const std::vector<Applied>& applied, store::Store& store) {
+  std::string text;
+  for (const Applied& one : applied) {
+    if (one.after.kind != api::kModelKind) continue;
+    const auto model = ToModel(one.after);
+    const auto fleet = model ? FleetOf(*model, applied, store) : tl::make_unexpected(model.error());
+    if (!fleet || *fleet) continue;
+    text += fmt::format("Warning: {} cannot be served: {}\n", api::ToString(store::KeyOf(one.after)),
+                        WhyNoFleet(*model, applied, store));
+  }
+  return text;
 }
 
 // The names of the fleet's nodes. If the fleet has fewer nodes than `replicas_min`, includes the names that the missing
@@ -64,7 +87,7 @@ Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& appli
   ASSIGN_OR_RETURN(const std::optional<api::ServingFleet> fleet, FleetOf(model, applied, *place.store));
   const std::string name = api::FleetOf(model.metadata, model.spec);
   rollout::Preview no_rollout;
-  if (!fleet) no_rollout.no_rollout_reason = fmt::format("ServingFleet {} does not exist", name);
+  if (!fleet) no_rollout.no_rollout_reason = WhyNoFleet(model, applied, *place.store);
   if (fleet && !api::Allows(*fleet, model.metadata.namespace_))
     no_rollout.no_rollout_reason =
         fmt::format("fleet {} does not serve Models of namespace {}", name, model.metadata.namespace_);
@@ -98,7 +121,10 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
   }
   out << host::DisagreementsText(place.manifests, After(applied),
                                  options.dry_run ? host::ObjectsAre::kPlanned : host::ObjectsAre::kStored);
-  if (!options.dry_run) return {};
+  if (!options.dry_run) {
+    out << WarningsText(applied, *place.store);
+    return {};
+  }
   for (const Applied& one : applied) {
     if (one.after.kind != api::kModelKind) continue;
     ASSIGN_OR_RETURN(const std::string plan, PlanOf(one, applied, place, clock.Now()));

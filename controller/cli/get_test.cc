@@ -279,5 +279,19 @@ TEST_F(Get, ApplyTakesSeveralFilesAndWritesNothingIfOneIsWrong) {
             "Model default/one created\nModel default/two created\n");
 }
 
+TEST_F(Get, ApplyWarnsOfAModelWhoseFleetDoesNotExist) {
+  const Path file = dir_ / "m.txt";
+  const std::string model =
+      "apiVersion: longshore.dev/v1alpha1\nkind: Model\nmetadata: {name: m}\nspec: {fleet: cpuu, "
+      "source: {uri: \"file:///m\"}}\n";
+  ASSERT_TRUE(WriteFileAtomically(file, model));
+  EXPECT_EQ(Run({"apply", "-f", file.c_str()}).text,
+            "Model default/m created\n"
+            "Warning: Model default/m cannot be served: ServingFleet default/cpuu does not exist; did you mean cpu?\n");
+  const std::string fleet = "---\napiVersion: longshore.dev/v1alpha1\nkind: ServingFleet\nmetadata: {name: cpuu}\n";
+  ASSERT_TRUE(WriteFileAtomically(file, model + fleet));
+  EXPECT_EQ(Run({"apply", "-f", file.c_str()}).text, "Model default/m unchanged\nServingFleet default/cpuu created\n");
+}
+
 }  // namespace
 }  // namespace longshore::cli

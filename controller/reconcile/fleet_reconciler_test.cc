@@ -416,6 +416,17 @@ TEST_F(ReachableFleet, ADeletedFleetEndsConnectionsAtOnceAndRefusesNewOnesSoon) 
   EXPECT_TRUE(processes_.refuses);
 }
 
+TEST_F(ReconcilerTest, AModelWithAMisspeltFleetNamesTheNearestOne) {
+  Apply(api::kModelKind, "m", {{"fleet", "cpuu"}, {"source", {{"uri", "file:///models/m"}}}});
+  due_.insert(ModelKey("m"));
+  Settle();
+  const auto message = [&] {
+    const auto conditions = StatusOf("m").conditions;
+    return std::ranges::find(conditions, "FleetFound", &api::Condition::type)->message;
+  };
+  EXPECT_EQ(message(), "ServingFleet default/cpuu does not exist; did you mean cpu?");
+}
+
 TEST_F(ReachableFleet, StaysReadyWhileItsNodesConnectToANewController) {
   ApplyModel("m");
   Settle();

@@ -6,6 +6,7 @@
 #include "common/os/log.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
+#include "controller/api/sentences.h"
 #include "controller/store/document.h"
 
 namespace longshore::reconcile {
@@ -375,11 +376,13 @@ std::string ModelReconciler::ConflictOf(const api::Key& key, const ModelMemory& 
   return "";
 }
 
-// Returns that the fleet does not exist; "" if it does, or may exist.
+// Returns that the fleet does not exist, with the fleet of its namespace that was probably meant; "" if it does, or may
+// exist.
 std::string ModelReconciler::WhyNoFleet(const std::string& fleet) const {
   const Result<api::ServingFleet>& object = shared_.ObjectOf(fleet);
   if (object || object.error().code != Code::kNotFound) return "";
-  return fmt::format("ServingFleet {} does not exist", fleet);
+  const auto known = shared_.deps.store.Keys(api::kServingFleetKind);
+  return api::NoFleetSentence(api::FleetKey(fleet), known ? *known : std::vector<api::Key>{});
 }
 
 // Collects what the nodes report about the model. Whether a report is fresh depends on the last message that was sent

@@ -56,11 +56,15 @@ def longshore(cluster, *arguments, stdin="", code=0, environment=None):
     return done.stdout + done.stderr
 
 
+def no_fleet(namespace):
+    return f"Warning: Model {namespace}/digits cannot be served: ServingFleet {namespace}/cpu does not exist\n"
+
+
 def test_applies_shows_and_deletes(cluster):
-    assert longshore(cluster, "apply", "-f", "-", stdin=MODEL) == "Model default/digits created\n"
-    assert longshore(cluster, "apply", "-f", "-", stdin=MODEL) == "Model default/digits unchanged\n"
+    assert longshore(cluster, "apply", "-f", "-", stdin=MODEL) == "Model default/digits created\n" + no_fleet("default")
+    assert longshore(cluster, "apply", "-f", "-", stdin=MODEL) == "Model default/digits unchanged\n" + no_fleet("default")
     assert longshore(cluster, "apply", "-f", "-", stdin=MODEL.replace("version: 1", "version: 2")) == \
-        "Model default/digits changed\n"
+        "Model default/digits changed\n" + no_fleet("default")
     assert "digits" in longshore(cluster, "get", "models")
     assert json.loads(longshore(cluster, "get", "models", "digits", "-o", "json"))["spec"]["version"] == 2
     assert "digits" in longshore(cluster, "describe", "model", "digits")
@@ -70,9 +74,9 @@ def test_applies_shows_and_deletes(cluster):
 
 def test_uses_the_namespace_of_the_flag_the_object_or_the_context(cluster):
     make_namespace(cluster, "vision")
-    assert longshore(cluster, "apply", "-n", "vision", "-f", "-", stdin=MODEL) == "Model vision/digits created\n"
+    assert longshore(cluster, "apply", "-n", "vision", "-f", "-", stdin=MODEL) == "Model vision/digits created\n" + no_fleet("vision")
     elsewhere = MODEL.replace("name: digits", "name: digits, namespace: vision")
-    assert longshore(cluster, "apply", "-f", "-", stdin=elsewhere) == "Model vision/digits unchanged\n"
+    assert longshore(cluster, "apply", "-f", "-", stdin=elsewhere) == "Model vision/digits unchanged\n" + no_fleet("vision")
     assert "digits" not in longshore(cluster, "get", "models")
     assert "digits" in longshore(cluster, "get", "models", "-n", "vision")
     assert "vision" in longshore(cluster, "get", "models", "-A")

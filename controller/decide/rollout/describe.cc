@@ -139,6 +139,8 @@ void DescribeProgress(Draft& draft) {
   // rollout up.
   SetCondition(draft, "Reconciling", resting ? "False" : "True", phase,
                resting ? "" : draft.ReportsOn(rollout.candidate));
+  if (draft.FleetIsMissedIn() == Duration(0))
+    return SetCondition(draft, "Stalled", "True", "NoFleet", draft.observed().no_fleet);
   const auto source = draft.FindSourceProblem();
   if (resting && source && (source->is_on_no_node || source->reason == "OtherSource"))
     return DescribeBlocked(draft, *source);

@@ -9,6 +9,7 @@ namespace longshore::rollout {
 namespace {
 
 using std::chrono::minutes;
+using std::chrono::seconds;
 
 const TimePoint kStart = FromUnixMillis(1'700'000'000'000);
 constexpr size_t kMessageBytesMax = 10'000;
@@ -109,6 +110,27 @@ TEST(Describe, SaysOfAModelWithoutNodesWhatIsMissing) {
   observed.no_fleet.clear();
   observed.nodes.clear();
   EXPECT_EQ(ready(), "False NoNodes no node of fleet cpu is connected");
+}
+
+TEST(Describe, AFleetThatDoesNotExistIsAMistakeAfterAWhile) {
+  api::Model model = LoadingVersion2();
+  model.status.rollout = {};
+  Observed observed;
+  observed.no_fleet = "ServingFleet vision/cpu does not exist";
+  observed.fleet = MakeNodeNames({});
+  const auto stalled = [&](Duration after) {
+    const Decision decision = Decide(model, observed, kStart + after);
+    const auto& conditions = decision.status.conditions;
+    const api::Condition& found = *std::ranges::find(conditions, "Stalled", &api::Condition::type);
+    const Duration again = decision.check_again_in.value_or(Duration(0));
+    return fmt::format("{} {} {}, again in {} s", found.status, found.reason, found.message, again / seconds(1));
+  };
+  EXPECT_EQ(stalled(Duration(0)), "False None , again in 10 s") << "it may be applied after the Model";
+  model.status.conditions = {{"FleetFound", "False", "NotFound", observed.no_fleet, 1, kStart}};
+  EXPECT_EQ(stalled(seconds(4)), "False None , again in 6 s");
+  EXPECT_EQ(stalled(seconds(10)), "True NoFleet ServingFleet vision/cpu does not exist, again in 0 s");
+  observed.no_fleet.clear();
+  EXPECT_EQ(stalled(seconds(11)), "False None , again in 0 s");
 }
 
 }  // namespace

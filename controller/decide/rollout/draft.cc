@@ -59,6 +59,14 @@ std::string Draft::WhyNoNodes() const {
   return fmt::format("no node of fleet {} is connected", model_.spec.fleet);
 }
 
+std::optional<Duration> Draft::FleetIsMissedIn() const {
+  constexpr Duration kPatience = std::chrono::seconds(10);
+  if (observed_.no_fleet.empty()) return std::nullopt;
+  const auto found = std::ranges::find(model_.status.conditions, "FleetFound", &api::Condition::type);
+  const bool known = found != model_.status.conditions.end() && found->status == "False";
+  return std::max(Duration(0), (known ? found->last_transition : now_) + kPatience - now_);
+}
+
 std::vector<std::string> Draft::NodesIn(int64_t version, NodeState state) const {
   std::vector<std::string> names;
   for (const NodeSeen* node : nodes_) {

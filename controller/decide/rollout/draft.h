@@ -30,6 +30,9 @@ class Draft {
   // Number of nodes of the fleet that are not draining or departing.
   int NodesCount() const { return static_cast<int>(fleet_->names.size()); }
   std::string WhyNoNodes() const;  // Requires: NodesCount() == 0.
+  // The time until a fleet that does not exist counts as a mistake; nullopt if the fleet exists. Until then it may be
+  // applied after the model.
+  std::optional<Duration> FleetIsMissedIn() const;
   std::vector<std::string> NodesIn(int64_t version, NodeState state) const;
   // The nodes that can answer with the version: those on which it is ready, or if there are none, the departing and
   // draining ones on which it is.

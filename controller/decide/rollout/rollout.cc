@@ -98,6 +98,7 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
     const std::optional<TimePoint> ends = PromotesAt(draft);
     return ends ? std::optional(std::max(kDecideInterval, *ends - draft.now())) : std::nullopt;
   }
+  if (const auto left = draft.FleetIsMissedIn(); left > Duration(0)) return left;
   if (IsUnderWay(rollout.phase)) {
     if (draft.NodesCount() == 0) return std::nullopt;
     const Duration left = rollout.step_started_at + draft.policy().progress_deadline - draft.now();
