@@ -36,12 +36,20 @@ Result<Path> GoldenSetOf(const api::ModelSpec& spec, const Path& dir) {
       fmt::join(places, ", "));
 }
 
-// The folder of the version that serves, if it is on this host; otherwise "".
-Path StableOf(const api::Model& model) {
-  const auto source = input::SourceFolder(model.spec.source_uri);
-  return source && Exists(*source) && model.status.stable_version > 0
-             ? *source / std::to_string(model.status.stable_version)
-             : Path();
+// Adds the folder of the version that serves, or why it cannot be given.
+void AddStable(const CheckVersionOptions& options, const std::optional<api::Model>& model,
+               std::vector<std::string>& arguments) {
+  const int64_t serves = model ? model->status.stable_version : 0;
+  const auto source = model ? input::SourceFolder(model->spec.source_uri) : std::nullopt;
+  if (!options.stable.empty()) {
+    arguments.insert(arguments.end(), {"--stable", options.stable.string()});
+  } else if (serves > 0 && source && Exists(*source)) {
+    arguments.insert(arguments.end(), {"--stable", (*source / std::to_string(serves)).string()});
+  } else if (serves > 0) {
+    arguments.insert(arguments.end(), {"--why-no-stable", fmt::format("version {} serves, but {} is not on this host; "
+                                                                      "use --stable DIR to name a copy of its folder",
+                                                                      serves, model->spec.source_uri)});
+  }
 }
 
 void AddRules(const api::Validation& rules, const CheckVersionOptions& options, std::vector<std::string>* arguments) {
@@ -109,8 +117,7 @@ Result<std::vector<std::string>> CheckVersionArguments(const CheckVersionOptions
   }
   if (!golden.empty()) add("--golden", golden.string());
   AddRules(model ? model->spec.validation : api::Validation(), options, &arguments);
-  const Path stable = options.stable.empty() && model ? StableOf(*model) : options.stable;
-  if (!stable.empty()) add("--stable", stable.string());
+  AddStable(options, model, arguments);
   if (model && !model->spec.warm_up) add("--warm-up", "false");
   add("--rules", model ? api::ToString(api::Key{api::kModelKind, model->metadata.namespace_, model->metadata.name})
                        : "the command line");

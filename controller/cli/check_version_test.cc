@@ -59,6 +59,7 @@ TEST_F(CheckVersionTest, TakesTheRulesOfTheModel) {
   EXPECT_EQ(ValueOf("--warm-up"), "false");
   EXPECT_EQ(ValueOf("--rules"), "Model vision/digits");
   EXPECT_EQ(ValueOf("--stable"), (dir_ / "digits/4").string());
+  EXPECT_EQ(ValueOf("--why-no-stable"), "");
 }
 
 TEST_F(CheckVersionTest, TheCommandLineReplacesARule) {
@@ -79,6 +80,9 @@ TEST_F(CheckVersionTest, TheGoldenSetIsInTheSourceOrNextToTheVersion) {
   model_->spec.source_uri = "https://models.example.com/digits.tar";
   EXPECT_EQ(ValueOf("--golden"), next_to_it);
   EXPECT_EQ(ValueOf("--stable"), "");
+  EXPECT_EQ(ValueOf("--why-no-stable"),
+            "version 4 serves, but https://models.example.com/digits.tar is not on this host; use --stable DIR to name "
+            "a copy of its folder");
   options_.dir = dir_ / "export";  // Its newest version is meant.
   EXPECT_EQ(ValueOf("--golden"), next_to_it);
 }

@@ -89,7 +89,7 @@ std::string RulesText(const VersionOptions& version) {
   const control::Validation& rules = version.validation;
   std::string text = fmt::format("  rules       {}\n", version.rules);
   text += fmt::format("  signatures  {}\n", version.stable.empty()
-                                                ? "not compared, because no version that serves is known"
+                                                ? "not compared, because " + version.why_no_stable
                                                 : "must accept the requests of " + version.stable.string());
   if (rules.golden_set().empty()) return text + "  golden set  none\n";
   return text + fmt::format("  golden set  {}, metric {}\n", rules.golden_set(), rules.metric());

@@ -135,6 +135,7 @@ void AddCheckVersion(CLI::App& app, Flags& flags) {
   verb->add_option("--deterministic", flags.deterministic, "Whether the same input must give the same bits [false]");
   verb->add_option("--warm-up", version.warm_up, "Whether the version is warmed up [true]");
   verb->add_option("--stable", version.stable, "The folder of the version that serves");
+  verb->add_option("--why-no-stable", version.why_no_stable, "Why --stable is not given, for people");
   verb->add_option("--rules", version.rules, "Where the rules come from, for people");
   verb->add_option("--rows", version.rows, "How many failing records to print [5]")
       ->check(CLI::Range(size_t{0}, kRowsShownMax));

@@ -38,7 +38,8 @@ struct ModelInputs {
 struct VersionOptions {
   control::Validation validation;
   bool warm_up = true;
-  Path stable;        // The folder of the version that serves; "": its signatures are not compared.
+  Path stable;  // The folder of the version that serves; "": its signatures are not compared.
+  std::string why_no_stable = "no version that serves is known";
   std::string rules;  // Where the rules come from, for people.
   size_t rows = 5;    // How many failing records to show.
 };
