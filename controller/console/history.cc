@@ -1,5 +1,7 @@
 #include "controller/console/history.h"
 
+#include <algorithm>
+
 namespace longshore::console {
 namespace {
 
@@ -31,7 +33,18 @@ void History::Add(const std::string& model, int attempt, const EvidencePoint& po
     --series_;
   }
   history.attempt = attempt;
+  history.evidence_is_complete = false;
   Append(point, history.evidence);
+}
+
+void History::AddEnd(const std::string& model, int attempt, EvidencePoint point) {
+  ModelHistory& history = models_[model];
+  if (history.attempt == attempt && history.evidence_is_complete) return;
+  // The last sample may be later than the end: it was taken of an earlier status.
+  if (history.attempt == attempt && !history.evidence.empty())
+    point.at = std::max(point.at, history.evidence.back().at);
+  Add(model, attempt, point);
+  history.evidence_is_complete = true;
 }
 
 void History::Expire(TimePoint now) {

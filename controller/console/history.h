@@ -43,6 +43,7 @@ struct ModelHistory {
   std::map<int64_t, std::deque<TrafficPoint>> versions;
   std::deque<EvidencePoint> evidence;  // The evidence of the newest rollout.
   int attempt = 0;                     // The RolloutStatus::attempt of `evidence`.
+  bool evidence_is_complete = false;   // Whether the last point of `evidence` is that of the end of the rollout.
 };
 
 struct HistoryLimits {
@@ -59,6 +60,8 @@ class History {
   void Add(const std::string& model, int64_t version, const TrafficPoint& point);
   // Evidence of an earlier rollout is removed.
   void Add(const std::string& model, int attempt, const EvidencePoint& point);
+  // Adds the point of the end of the rollout if the evidence does not have it yet.
+  void AddEnd(const std::string& model, int attempt, EvidencePoint point);
 
   // Removes points that are older than kHistoryAge, and empty series.
   void Expire(TimePoint now);

@@ -42,6 +42,19 @@ TEST(History, LimitsTheNumberOfSeries) {
   EXPECT_EQ(history.Of("a/n").versions.size(), 1u) << "an expired series makes room";
 }
 
+TEST(History, TheEndOfARolloutIsAddedOnceAndAfterAllOtherPoints) {
+  History history;
+  history.Add("a/m", 1, EvidencePoint{.at = At(seconds(10))});
+  history.AddEnd("a/m", 1, EvidencePoint{.at = At(seconds(9)), .error_low = 1});
+  history.AddEnd("a/m", 1, EvidencePoint{.at = At(seconds(9)), .error_low = 1});
+  ASSERT_EQ(history.Of("a/m").evidence.size(), 2u);
+  EXPECT_EQ(history.Of("a/m").evidence.back().at, At(seconds(10)));
+  EXPECT_EQ(history.Of("a/m").evidence.back().error_low, 1);
+  history.Add("a/m", 2, EvidencePoint{.at = At(seconds(15))});
+  history.AddEnd("a/m", 2, EvidencePoint{.at = At(seconds(16))});
+  EXPECT_EQ(history.Of("a/m").evidence.size(), 2u) << "the next rollout has its own end";
+}
+
 TEST(History, EvidenceIsOfOneRollout) {
   History history;
   history.Add("a/m", 1, EvidencePoint{.at = At(seconds(0))});

@@ -69,12 +69,12 @@ std::optional<EvidencePoint> EvidenceOf(const api::Model& model, TimePoint now) 
   const api::Verdict& verdict = model.status.rollout.verdict;
   const auto low = NumberOf(verdict, "errorDifferenceLow");
   const auto high = NumberOf(verdict, "errorDifferenceHigh");
-  if (!IsUnderWay(model.status.rollout.phase) || !low || !high) return std::nullopt;
+  if (!low || !high) return std::nullopt;
   const double requests = NumberOf(verdict, "stableRequests").value_or(0);
   const double stable_rate = requests > 0 ? NumberOf(verdict, "stableErrors").value_or(0) / requests : 0;
   const api::Rollout& rollout = model.spec.rollout;
   return EvidencePoint{
-      .at = now,
+      .at = IsUnderWay(model.status.rollout.phase) ? now : model.status.rollout.step_started_at,
       .error_low = static_cast<float>(*low),
       .error_high = static_cast<float>(*high),
       .error_limit = rollout.error_rate.enabled
@@ -84,6 +84,19 @@ std::optional<EvidencePoint> EvidenceOf(const api::Model& model, TimePoint now) 
       .ratio_high = Float(NumberOf(verdict, "runTimeRatioHigh")),
       .ratio_limit = rollout.latency.enabled ? Float(1 + rollout.latency.tolerance) : std::nullopt};
 }
+
+namespace {
+
+// A rollout that ended too long ago is not shown.
+void AddEvidence(const api::Model& model, TimePoint now, History& history) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const auto evidence = EvidenceOf(model, now);
+  if (!evidence) return;
+  if (IsUnderWay(rollout.phase)) return history.Add(NameOf(model), rollout.attempt, *evidence);
+  if (evidence->at > now - kHistoryAge) history.AddEnd(NameOf(model), rollout.attempt, *evidence);
+}
+
+}  // namespace
 
 // The counts between two reports of a node are those that the decisions would use. Two reports suffice, so nothing
 // accumulates here.
@@ -126,9 +139,7 @@ void Sampler::Sample(const std::vector<api::Model>& models, const NodesOfFleets&
     const auto of_fleet = counts.find(api::FleetOf(model.metadata, model.spec));
     const Counts& of_model = of_fleet == counts.end() ? none : of_fleet->second;
     if (elapsed > Duration(0)) AddTraffic(model, of_model, elapsed, now, history);
-    if (const auto evidence = EvidenceOf(model, now)) {
-      history.Add(NameOf(model), model.status.rollout.attempt, *evidence);
-    }
+    AddEvidence(model, now, history);
   }
   sampled_at_ = now;
   history.Expire(now);

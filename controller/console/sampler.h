@@ -25,7 +25,8 @@ using NodesOfFleets = std::map<std::string, std::vector<nodes::ViewPtr>>;
 class Sampler {
  public:
   // Adds a point for each version that serves, that has a label, that a rollout compares, or that had requests since
-  // the last call. The first call adds no traffic, because rates need two samples.
+  // the last call. The first call adds no traffic, because rates need two samples. Also adds what the evidence of each
+  // rollout shows, and once what it showed at the end.
   void Sample(const std::vector<api::Model>& models, const NodesOfFleets& nodes, TimePoint now, History& history);
 
  private:
@@ -43,7 +44,7 @@ class Sampler {
   std::optional<TimePoint> sampled_at_;
 };
 
-// What the evidence of the Model's rollout shows now; nullopt if no rollout is under way or it has no numbers yet.
+// What the evidence of the Model's rollout shows now, or showed when the rollout ended; nullopt if it has no numbers.
 std::optional<EvidencePoint> EvidenceOf(const api::Model& model, TimePoint now);
 
 }  // namespace longshore::console

@@ -154,8 +154,35 @@ TEST_F(SamplerTest, EvidenceOfARolloutIsSampledWithItsLimits) {
   EXPECT_FLOAT_EQ(point.error_limit.value(), 0.05F) << "half of stable's rate, because that is more than 0.01";
   EXPECT_EQ(point.ratio_high, std::nullopt);
   EXPECT_FLOAT_EQ(point.ratio_limit.value(), 1.25F);
+}
+
+TEST_F(SamplerTest, TheLastPointOfARolloutHasTheNumbersOfItsVerdict) {
+  api::RolloutStatus& rollout = model_.status.rollout;
+  rollout.phase = api::RolloutPhase::kStep;
+  rollout.attempt = 2;
+  rollout.verdict.numbers = {{"errorDifferenceLow", -1}, {"errorDifferenceHigh", 1}};
+  Sample({});
+  rollout.phase = api::RolloutPhase::kRolledBack;
+  rollout.step_started_at = now_ + seconds(1);
+  rollout.verdict.numbers = {{"errorDifferenceLow", -0.13},
+                             {"errorDifferenceHigh", 0.13},
+                             {"runTimeRatioLow", 15.4},
+                             {"runTimeRatioHigh", 15.9}};
+  Sample({});
+  Sample({});
+  const ModelHistory history = history_.Of("vision/digits");
+  ASSERT_EQ(history.evidence.size(), 2u) << "it is added once";
+  EXPECT_EQ(history.evidence.back().at, rollout.step_started_at);
+  EXPECT_FLOAT_EQ(history.evidence.back().error_high, 0.13F);
+  EXPECT_FLOAT_EQ(history.evidence.back().ratio_low.value(), 15.4F);
+}
+
+TEST_F(SamplerTest, ARolloutThatEndedLongAgoHasNoPoint) {
   model_.status.rollout.phase = api::RolloutPhase::kCompleted;
-  EXPECT_EQ(EvidenceOf(model_, now_), std::nullopt);
+  model_.status.rollout.step_started_at = now_ - std::chrono::hours(2);
+  model_.status.rollout.verdict.numbers = {{"errorDifferenceLow", -1}, {"errorDifferenceHigh", 1}};
+  Sample({});
+  EXPECT_TRUE(history_.Of("vision/digits").evidence.empty());
 }
 
 }  // namespace

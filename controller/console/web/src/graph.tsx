@@ -39,6 +39,7 @@ const LEFT = 72;
 const RIGHT = 12;
 const TOP = 10;
 const BOTTOM = 24;
+const BAR = 4; // The width of a band of one point.
 const SPAN_MS_MIN = 2 * 60 * 1000;
 const TABLE_ROWS_MAX = 12;
 const GAP_INTERVALS = 2.5; // One point may come late.
@@ -101,7 +102,13 @@ function pathOf(points: Point[], scale: Scale): string {
   return points.map(([at, value], index) => `${index === 0 ? "M" : "L"}${scale.x(at).toFixed(1)} ${scale.y(value).toFixed(1)}`).join("");
 }
 
+// A part of one point is drawn as a bar.
 function areaOf(points: Band["points"], scale: Scale): string {
+  const [first] = points;
+  if (first && points.length === 1) {
+    const [left, low, high] = [scale.x(first[0]) - BAR / 2, scale.y(first[1]), scale.y(first[2])];
+    return `M${left.toFixed(1)} ${high.toFixed(1)}h${BAR}V${low.toFixed(1)}h${-BAR}Z`;
+  }
   const upper = points.map(([at, , high]): Point => [at, high]);
   const lower = points.map(([at, low]): Point => [at, low]).reverse();
   return `${pathOf(upper, scale)}${pathOf(lower, scale).replace("M", "L")}Z`;

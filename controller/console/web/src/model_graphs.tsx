@@ -14,6 +14,7 @@ function points(percentPoints: number): string {
 interface IntervalProps extends Times {
   evidence: EvidencePoint[];
   until: number;
+  isOver: boolean; // Whether the rollout has ended.
 }
 
 // The limits, as far as the test is enabled.
@@ -22,22 +23,22 @@ function limitsOf(points: [at: number, limit: number | null][]): Line[] {
   return known.length === 0 ? [] : [{ name: "Limit of the manifest", kind: "limit", points: known }];
 }
 
-function verdictOf(low: number, high: number, limit: number): string {
+function verdictOf(low: number, high: number, limit: number, isOver: boolean): string {
   if (high < limit) return "The interval is below the limit: the candidate is not worse than allowed.";
   if (low > limit) return "The interval is above the limit: the candidate is worse than allowed.";
-  return "The limit is in the interval, so nothing is proven yet.";
+  return `The limit is in the interval, so this test ${isOver ? "proved nothing" : "has proved nothing yet"}.`;
 }
 
 const NO_LIMIT = "The manifest disables this test, so there is no limit.";
 
-function ErrorInterval({ evidence, ...times }: IntervalProps) {
+function ErrorInterval({ evidence, isOver, ...times }: IntervalProps) {
   const last = evidence.at(-1);
   if (!last) return null;
   const [, low, high, limit] = last;
   const shown = Math.max(LIMITS_SHOWN * (limit ?? 0), 1.5 * Math.min(high, 0.05), 0.001);
   const summary =
     `With 95 % confidence, the candidate's error rate less stable's is between ${points(low)} and ${points(high)}` +
-    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${points(limit)}. ${verdictOf(low, high, limit)}`);
+    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${points(limit)}. ${verdictOf(low, high, limit, isOver)}`);
   return (
     <div>
       <Graph
@@ -55,7 +56,7 @@ function ErrorInterval({ evidence, ...times }: IntervalProps) {
   );
 }
 
-function RatioInterval({ evidence, ...times }: IntervalProps) {
+function RatioInterval({ evidence, isOver, ...times }: IntervalProps) {
   const known = evidence.filter((point) => point[4] !== null && point[5] !== null);
   const last = known.at(-1);
   if (!last) return null;
@@ -64,7 +65,7 @@ function RatioInterval({ evidence, ...times }: IntervalProps) {
   const shown = Math.max(LIMITS_SHOWN * ((limit ?? 1) - 1), 0.2);
   const summary =
     `With 95 % confidence, the candidate's median run time differs from stable's by ${change(low)} to ${change(high)}` +
-    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${change(limit)}. ${verdictOf(low, high, limit)}`);
+    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${change(limit)}. ${verdictOf(low, high, limit, isOver)}`);
   return (
     <div>
       <Graph
@@ -86,7 +87,7 @@ export function EvidenceGraphs({ model, history }: { model: Model; history: Hist
   if (history.evidence.length === 0 || history.evidenceAttempt !== model.rollout.attempt) return null;
   const isLast = model.isUnderWay ? "" : " of the last rollout";
   const until = model.isUnderWay ? history.now : 0;
-  const times = { now: history.now, intervalMs: history.intervalMs, until };
+  const times = { now: history.now, intervalMs: history.intervalMs, until, isOver: !model.isUnderWay };
   return (
     <Section title={`Evidence against the limits${isLast}`}>
       <div class="graphs">
