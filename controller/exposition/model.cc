@@ -142,7 +142,8 @@ void ShowRollout(const api::Model& model, const Labels& labels, Exposition* out)
   out->Set(kCandidate, labels, static_cast<double>(rollout.candidate));
   out->Set(kStep, labels, rollout.step_index + 1);
   out->Set(kSince, labels, Seconds(rollout.step_started_at));
-  out->Set(kVerdict, With(labels, {{"result", rollout.verdict.result}, {"reason", rollout.verdict.reason}}), 1);
+  if (!rollout.verdict.result.empty())
+    out->Set(kVerdict, With(labels, {{"result", rollout.verdict.result}, {"reason", rollout.verdict.reason}}), 1);
   ShowNumbers(rollout.verdict.numbers, labels, out);
 }
 

@@ -241,8 +241,8 @@ std::string NoVerdict(const api::RolloutStatus& rollout) {
           ? "nothing was compared"
           : fmt::format("the last one was {} ({})", rollout.verdict.result, rollout.verdict.reason);
   if (rollout.promoted_by_command)
-    return fmt::format("None: a person promoted version {} before; {}.", rollout.candidate, last);
-  return fmt::format("None: version {} got all requests without one; {}.", rollout.candidate, last);
+    return fmt::format("No verdict: a person promoted version {} before; {}.", rollout.candidate, last);
+  return fmt::format("No verdict: version {} got all requests without one; {}.", rollout.candidate, last);
 }
 
 }  // namespace
@@ -267,11 +267,16 @@ std::string RolloutText(const api::Model& model, TimePoint now) {
 std::string VerdictText(const api::Model& model) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const api::Verdict& verdict = rollout.verdict;
+  const bool is_compared = !verdict.result.empty() && verdict.reason != "NotStarted";
+  if (rollout.stable == 0 && rollout.phase != RolloutPhase::kNone && !is_compared)
+    return Line("A first version is compared with no other one, so it has no verdict.");
   if (verdict.result.empty()) return "";
   if (rollout.phase == RolloutPhase::kCompleted && verdict.result != "Pass") return Line(NoVerdict(rollout));
   if (verdict.reason == "NotStarted")
-    return Line(fmt::format("None yet: version {} has had no requests.", rollout.candidate));
-  if (IsByAPerson(verdict.reason)) return Line("None: " + verdict.message + ".");
+    return Line(fmt::format("No verdict yet: version {} has had no requests.", rollout.candidate));
+  if (IsByAPerson(verdict.reason))
+    return Line(fmt::format("No verdict: version {} was {} by command.", rollout.candidate,
+                            verdict.reason == "Undone" ? "undone" : "aborted"));
   std::string text = verdict.result;
   if (!verdict.reason.empty()) text += " (" + verdict.reason + ")";
   if (!verdict.message.empty()) text += ": " + verdict.message;

@@ -161,7 +161,8 @@ std::string Percent(double percent) { return fmt::format("{:g} %", percent); }
 std::string RolloutInShort(const api::Model& model) {
   const api::RolloutStatus& rollout = model.status.rollout;
   if (!IsUnderWay(rollout.phase)) return "-";
-  const std::string from_to = VersionText(rollout.stable) + " -> " + VersionText(rollout.candidate);
+  const std::string from_to = rollout.stable == 0 ? fmt::format("new: {}", rollout.candidate)
+                                                  : fmt::format("{} -> {}", rollout.stable, rollout.candidate);
   const bool weighted = rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused;
   if (!weighted) return from_to + ", " + std::string(RolloutPhaseName(rollout.phase)) + PauseInShort(rollout);
   return fmt::format("{}, step {} of {} at {}{}", from_to, rollout.step_index + 1, model.spec.rollout.steps.size(),

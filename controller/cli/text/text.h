@@ -29,7 +29,8 @@ std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now);
 // they report nothing.
 std::string CauseOf(const api::Model& model);
 
-// Returns, for example, "2 -> 3, step 2 of 3 at 25 %"; "-" when no rollout is under way.
+// Returns, for example, "2 -> 3, step 2 of 3 at 25 %", or "new: 1, Loading" for a first version; "-" when no rollout is
+// under way.
 std::string RolloutInShort(const api::Model& model);
 
 // The time since `at`, as "12s", "3m", "5h" or "2d"; "-" for TimePoint{}.

@@ -210,6 +210,13 @@ TEST(Text, APreviewThatWaitsForAPersonIsNotCalledPaused) {
   EXPECT_EQ(RolloutInShort(model), "2 -> 3, Preview, paused");
 }
 
+TEST(Text, AFirstVersionReplacesNone) {
+  api::Model model;
+  model.status.rollout.phase = RolloutPhase::kValidating;
+  model.status.rollout.candidate = 1;
+  EXPECT_EQ(RolloutInShort(model), "new: 1, Validating");
+}
+
 TEST(Text, FleetsTableShowsNodesAndTheReasonForTheirNumber) { ExpectGolden("fleets", FleetsTable({MakeFleet()})); }
 TEST(Text, AFleetWithoutAutoscalingShowsNoWantedNumberOfNodes) {
   api::ServingFleet fleet = MakeFleet();
@@ -332,24 +339,30 @@ TEST(Explain, ARolloutThatComparedNothingHasNoVerdict) {
   api::Model model = MakeAsWanted();
   model.status.rollout.phase = RolloutPhase::kCompleted;
   model.status.rollout.candidate = 3;
-  model.status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
   EXPECT_THAT(ExplainModel(model, kNow),
-              AllOf(HasSubstr("The verdict\n  None: version 3 got all requests without one; nothing was compared.\n"),
-                    Not(HasSubstr("Undecided"))));
+              HasSubstr("The verdict\n  A first version is compared with no other one, so it has no verdict.\n"));
+  model.status.rollout.stable = 2;
+  model.status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
+  EXPECT_THAT(
+      ExplainModel(model, kNow),
+      AllOf(HasSubstr("The verdict\n  No verdict: version 3 got all requests without one; nothing was compared.\n"),
+            Not(HasSubstr("Undecided"))));
 }
 
 TEST(Explain, ARolloutThatAPersonEndedHasNoVerdictOfItsOwn) {
   api::Model model = RollingOut();
   model.status.rollout.phase = RolloutPhase::kCompleted;
   model.status.rollout.promoted_by_command = true;
-  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("  None: a person promoted version 3 before; the last one was "
-                                                   "Undecided (TooFewRequests).\n"));
+  EXPECT_THAT(ExplainModel(model, kNow),
+              HasSubstr("  No verdict: a person promoted version 3 before; the last one was "
+                        "Undecided (TooFewRequests).\n"));
   model = Failed();
   model.status.rollout.verdict = {"Fail", "Aborted", "aborted by command", {}};
   model.status.failed[0].reason = "Aborted";
   model.status.failed[0].message = "aborted by command";
-  EXPECT_THAT(ExplainModel(model, kNow), AllOf(HasSubstr("  A person aborted the rollout of version 3 30s ago.\n"),
-                                               HasSubstr("The verdict\n  None: aborted by command.\n")));
+  EXPECT_THAT(ExplainModel(model, kNow),
+              AllOf(HasSubstr("  A person aborted the rollout of version 3 30s ago.\n"),
+                    HasSubstr("The verdict\n  No verdict: version 3 was aborted by command.\n")));
 }
 
 TEST(Text, ATableOfModelsSaysWhyAVersionFailedAndNothingOfItOnceAnotherIsWanted) {

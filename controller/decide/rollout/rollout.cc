@@ -151,7 +151,9 @@ void Start(Draft& draft, int64_t candidate, const std::string& why) {
   status.rollout.candidate = candidate;
   status.rollout.attempt = attempt;
   status.rollout.started_at = draft.now();
-  status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
+  // A first version is compared with no other one.
+  if (status.stable_version != 0)
+    status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
   status.digests.erase(candidate);
   status.sources[candidate] = {draft.spec().source_uri, draft.spec().source_sha256};
   draft.SetPhase(RolloutPhase::kValidating);
