@@ -78,6 +78,15 @@ std::string NodesWithoutCandidate(const Draft& draft) {
                      draft.StableNodes(), Joined(failures));
 }
 
+std::optional<Duration> FirstVersionIsLateIn(const Draft& draft) {
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  if (rollout.phase != api::RolloutPhase::kCompleted || rollout.stable != 0 || draft.IsAfterDeadline())
+    return std::nullopt;
+  const int bad = static_cast<int>(BadNodesOf(draft, rollout.candidate).size());
+  if (draft.ReadyNodes(rollout.candidate) + bad >= draft.StableNodes()) return std::nullopt;
+  return rollout.step_started_at + draft.policy().progress_deadline - draft.now();
+}
+
 void DescribeBadNodes(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   std::vector<int64_t> versions;

@@ -43,8 +43,8 @@ void DescribeNodes(Draft& draft) {
   }
 }
 
-// Pins the first reported digest of each current version, including the warm one, which all nodes must match. Removes the digests and sources
-// of versions that are no longer current.
+// Pins the first reported digest of each current version, including the warm one, which all nodes must match. Removes
+// the digests and sources of versions that are no longer current.
 void PinDigests(Draft& draft) {
   api::ModelStatus& status = draft.status();
   const std::optional<Warm> warm = WarmOf(draft.policy(), status, draft.now());
@@ -124,6 +124,18 @@ void DescribeSource(Draft& draft) {
   draft.SetProblemCondition("SourceReady", source ? source->reason : "", source ? source->message : "");
 }
 
+// For tools that follow kstatus: Reconciling is True until the object matches its spec. Its message is what holds the
+// rollout up.
+void DescribeReconciling(Draft& draft, bool resting) {
+  const int64_t candidate = draft.rollout().candidate;
+  if (FirstVersionIsLateIn(draft))
+    return SetCondition(draft, "Reconciling", "True", "Loading",
+                        fmt::format("version {} is ready on {} of {} nodes", candidate, draft.ReadyNodes(candidate),
+                                    draft.StableNodes()));
+  SetCondition(draft, "Reconciling", resting ? "False" : "True", std::string(RolloutPhaseName(draft.rollout().phase)),
+               resting ? "" : draft.ReportsOn(candidate));
+}
+
 void DescribeProgress(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   const std::string phase(api::RolloutPhaseName(rollout.phase));
@@ -135,10 +147,7 @@ void DescribeProgress(Draft& draft) {
                                       : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent,
                                                     draft.ReportsFor(rollout.candidate));
   SetCondition(draft, "Progressing", resting ? "False" : "True", phase, message);
-  // For tools that follow kstatus: Reconciling is True until the object matches its spec. Its message is what holds the
-  // rollout up.
-  SetCondition(draft, "Reconciling", resting ? "False" : "True", phase,
-               resting ? "" : draft.ReportsOn(rollout.candidate));
+  DescribeReconciling(draft, resting);
   if (draft.FleetIsMissedIn() == Duration(0))
     return SetCondition(draft, "Stalled", "True", "NoFleet", draft.observed().no_fleet);
   const auto source = draft.FindSourceProblem();

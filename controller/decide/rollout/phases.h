@@ -85,6 +85,10 @@ void Promote(Draft& draft);
 // reports of the nodes. The reason is kNotEnoughMemory if the candidate does not fit into the memory of a node.
 void CheckDeadline(Draft& draft, const std::string& waiting_for);
 
+// The time until the nodes that still load a first version are late; nullopt if all nodes that can have it have it, or
+// if no first version was promoted. It serves as soon as one node has it.
+std::optional<Duration> FirstVersionIsLateIn(const Draft& draft);
+
 // Marks a labelled version as failed if it failed on a node and no other node serves or loads it. While another node
 // does, the version keeps its placement.
 void FailLabelled(Draft& draft);

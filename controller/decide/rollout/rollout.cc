@@ -104,7 +104,9 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
     const Duration left = rollout.step_started_at + draft.policy().progress_deadline - draft.now();
     return std::max(kDecideInterval, left + Duration(1));
   }
-  return WhyNone(draft).empty() ? std::optional(Duration(0)) : std::nullopt;
+  if (WhyNone(draft).empty()) return Duration(0);
+  const auto late = FirstVersionIsLateIn(draft);
+  return late ? std::optional(*late + Duration(1)) : std::nullopt;
 }
 
 // When the warm version may leave, or is to be unloaded; nullopt if there is none.
@@ -202,10 +204,9 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
                     draft.rollout().weight_percent < before.weight_percent);
   decision.placement = PlacementOf(draft);
   decision.events = draft.events();
-  decision.check_again_in =
-      draft.status().commands.empty()
-          ? Sooner(Sooner(CheckAgainIn(draft), WarmEndsIn(draft)), CheckGoldenSetIn(draft))
-          : Duration(0);
+  decision.check_again_in = draft.status().commands.empty()
+                                ? Sooner(Sooner(CheckAgainIn(draft), WarmEndsIn(draft)), CheckGoldenSetIn(draft))
+                                : Duration(0);
   decision.evidence_used = evidence_used;
   decision.status = draft.status();
   return decision;
