@@ -18,8 +18,23 @@ constexpr std::array kStateNames = {"start",     "rehearsal", "loading", "warmin
 
 const char* NameOf(models::State state) { return kStateNames[static_cast<size_t>(state)]; }
 
+// What a version does that cannot answer: "version 1 WAITS".
+const char* VerbOf(models::State state) {
+  switch (state) {
+    case models::State::kStart: return "waits to be loaded";  // For the first time, or again after an error.
+    case models::State::kRehearsal: return "is in its rehearsal";
+    case models::State::kLoading: return "is being loaded";
+    case models::State::kWarming: return "is being warmed up";
+    case models::State::kAvailable: return "is available";
+    case models::State::kUnloading: return "is being unloaded";
+    case models::State::kEnd: return "has been unloaded";
+    case models::State::kFailed: break;
+  }
+  return "could not be loaded";
+}
+
 std::string Describe(const models::VersionStatus& status) {
-  std::string text = fmt::format("version {} is {}", status.version, NameOf(status.state));
+  std::string text = fmt::format("version {} {}", status.version, VerbOf(status.state));
   if (status.error.code != Code::kOk) text += ": " + status.error.message;
   return text;
 }

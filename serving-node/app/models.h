@@ -14,8 +14,8 @@
 
 namespace longshore::app {
 
-// Returns a line like `model "digits": no version is available (version 3 is loading)` for each wanted model without an
-// available version.
+// Returns a line like `model "digits": no version is available (version 3 is being loaded)` for each wanted model
+// without an available version.
 std::vector<std::string> Unavailable(const models::ModelStore& store);
 
 Json ModelsToJson(const models::ModelStore& store);

@@ -132,5 +132,19 @@ TEST_F(NodeTest, OpensItsPortsWhileAnIncompleteVersionWaits) {
   EXPECT_TRUE(node_->open());
 }
 
+TEST_F(NodeTest, SaysInPlainWordsWhatAVersionDoesThatCannotBeLoaded) {
+  flags_.model_name = "half";
+  flags_.model_base_path = dir_ / "half";
+  std::filesystem::create_directories(flags_.model_base_path / "1");
+  ASSERT_TRUE(WriteFileAtomically(flags_.model_base_path / "1/saved_model.pb", "not a model"));
+  Start();
+  std::string said;
+  ASSERT_TRUE(TickUntil([&] {
+    said = Admin("/readyz");
+    return said.find("(version 1 ") != std::string::npos && said.find(": ", said.find("(version 1 ")) != said.npos;
+  })) << said;
+  EXPECT_THAT(said, testing::ContainsRegex("no version is available .version 1 (waits to be|could not be) loaded: "));
+}
+
 }  // namespace
 }  // namespace longshore::app
