@@ -82,7 +82,7 @@ rollout::SourceSeen SeenOf(const control::SourceReport& source) {
   const auto state = source.state() == control::SourceReport::READY    ? rollout::SourceState::kReady
                      : source.state() == control::SourceReport::FAILED ? rollout::SourceState::kFailed
                                                                        : rollout::SourceState::kFetching;
-  return {source.sha256(), state, source.message()};
+  return {source.sha256(), state, source.message(), source.uri()};
 }
 
 rollout::RulesSeen SeenOf(const control::RulesReport& rules) {

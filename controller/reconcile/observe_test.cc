@@ -103,6 +103,8 @@ TEST(Observe, ConvertsTheReportOnAnArchiveSource) {
   EXPECT_EQ(seen.sha256, "0123");
   EXPECT_EQ(seen.state, rollout::SourceState::kFailed);
   EXPECT_EQ(seen.message, "404");
+  source.set_uri("file:///models/a");
+  EXPECT_EQ(SeenOf(source).uri, "file:///models/a");
 }
 
 TEST(Observe, ANodeIsReadyIfEachVersionWithWeightIsReadyThereOrFailedThereAndReadyElsewhere) {

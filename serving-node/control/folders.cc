@@ -16,7 +16,7 @@ void FindIn(const ModelState& model, const sources::Sources& sources, FolderFind
   const auto versions = models::ListVersions(*source);
   if (!versions) return;
   const Status checked = versions->empty() ? models::CheckBasePath(*source) : Status();
-  if (!checked) findings->problems[model.served_name()] = checked.error().message;
+  if (!checked) findings->problems[model.served_name()] = {model.source_uri(), checked.error().message};
   for (auto version = versions->rbegin(); version != versions->rend(); ++version) {
     if (found.size() == FolderWatch::kFoundMax) break;
     if (std::ranges::count(model.versions(), *version, &VersionState::version) > 0) continue;
@@ -29,7 +29,8 @@ void FindIn(const ModelState& model, const sources::Sources& sources, FolderFind
 void LogNew(const FolderFindings& now, const FolderFindings& before) {
   for (const auto& [model, problem] : now.problems) {
     const auto known = before.problems.find(model);
-    if (known == before.problems.end() || known->second != problem) spdlog::warn("model \"{}\": {}", model, problem);
+    if (known == before.problems.end() || known->second != problem)
+      spdlog::warn("model \"{}\": {}", model, problem.message);
   }
 }
 

@@ -22,9 +22,17 @@ namespace longshore::control {
 // controller uses them for models that follow the newest version.
 using FoundVersions = std::map<std::string, std::vector<int64_t>>;
 
+// Why a folder cannot contain versions. `uri`: the source that was scanned; the model may have another one since.
+struct FolderProblem {
+  std::string uri;
+  std::string message;
+
+  friend bool operator==(const FolderProblem&, const FolderProblem&) = default;
+};
+
 struct FolderFindings {
   FoundVersions versions;
-  std::map<std::string, std::string> problems;  // By served name: why the folder cannot contain versions.
+  std::map<std::string, FolderProblem> problems;  // By served name.
 
   friend bool operator==(const FolderFindings&, const FolderFindings&) = default;
 };

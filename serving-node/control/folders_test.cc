@@ -75,7 +75,7 @@ TEST_F(Folders, NamesTheProblemIfTheSourceIsTheFolderOfAVersion) {
   const std::string problem = version +
                               " is the folder of a version (it contains saved_model.pb): give its parent folder, " +
                               (dir_.path() / "digits").string();
-  EXPECT_EQ(watch->found(), (FolderFindings{{{"digits", {}}}, {{"digits", problem}}}));
+  EXPECT_EQ(watch->found(), (FolderFindings{{{"digits", {}}}, {{"digits", {"file://" + version, problem}}}}));
 }
 
 TEST_F(Folders, FindsNothingWithoutAState) {

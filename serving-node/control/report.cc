@@ -65,7 +65,8 @@ void AddSources(const DesiredState& state, const FolderFindings& folders, const 
       SourceReport& entry = *report->add_sources();
       entry.set_served_name(model.served_name());
       entry.set_state(SourceReport::FAILED);
-      entry.set_message(problem->second);
+      entry.set_message(problem->second.message);
+      entry.set_uri(problem->second.uri);
     }
   }
 }

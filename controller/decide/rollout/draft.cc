@@ -154,11 +154,12 @@ std::optional<Draft::SourceProblem> Draft::FindSourceProblem() const {
   return sha256.empty() ? ProblemOfFolder() : ProblemOfArchive();
 }
 
-// Nodes report on a folder only if they cannot use it.
+// Nodes report on a folder only if they cannot use it. A report about an earlier folder of the model says nothing.
 std::optional<Draft::SourceProblem> Draft::ProblemOfFolder() const {
   std::vector<api::Sentence> without;
   for (const NodeSeen* node : nodes_) {
     if (!node->source || !node->source->sha256.empty() || node->source->state != SourceState::kFailed) continue;
+    if (!node->source->uri.empty() && node->source->uri != spec().source_uri) continue;
     without.push_back({fmt::format("node {}: ", node->name), node->source->message});
   }
   if (without.empty()) return std::nullopt;

@@ -110,7 +110,7 @@ std::optional<SourceSeen> SourceFrom(const Json& json) {
       {"Fetching", SourceState::kFetching}, {"Ready", SourceState::kReady}, {"Failed", SourceState::kFailed}};
   if (json.is_null()) return std::nullopt;
   return SourceSeen{Get<std::string>(json, "sha256", ""), kStates.at(Get<std::string>(json, "state", "")),
-                    Get<std::string>(json, "message", "")};
+                    Get<std::string>(json, "message", ""), Get<std::string>(json, "uri", "")};
 }
 
 Observed ObservedFrom(const Json& json) {

@@ -67,6 +67,7 @@ struct SourceSeen {
   std::string sha256;  // "" for a folder.
   SourceState state = SourceState::kFetching;
   std::string message;  // Progress, or the reason of the failure.
+  std::string uri{};    // Of a folder: the one that it is about; "": the node is older and does not say.
 };
 
 // What one node reports about the match rules of the model: they do not work there.
