@@ -4,6 +4,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstring>
+#include <set>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -179,18 +180,23 @@ double LargestMagnitude(const Row<T>& row) {
   return largest;
 }
 
-// See SeverityOf.
+struct Difference {
+  double relative = 0;               // As SeverityOf for WITHIN.
+  std::optional<double> absolute{};  // The largest one; nullopt if the values differ in a NaN or Inf.
+};
+
 template <typename T>
-double RelativeDifference(const Row<T>& a, const Row<T>& b) {
+Difference DifferenceOf(const Row<T>& a, const Row<T>& b) {
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     const bool same = a[i] == b[i] || (a[i] != a[i] && b[i] != b[i]);
     const double distance = same ? 0 : Distance(a[i], b[i]);
-    if (!std::isfinite(distance)) return 1;
+    if (!std::isfinite(distance)) return {.relative = 1};
     largest = std::max(largest, distance);
   }
+  if (largest == 0) return {.absolute = 0};
   const double scale = LargestMagnitude(a) + LargestMagnitude(b);
-  return std::isfinite(scale) ? largest / scale : 1;
+  return {.relative = std::isfinite(scale) ? largest / scale : 1, .absolute = largest};
 }
 
 template <typename T>
@@ -244,6 +250,32 @@ bool IsEqual(const Tensor& a, const Tensor& b, int64_t row, const OutputRule& ru
                             [&](const std::string& x, const std::string& y) {
                               return x == y || (rule.collapse_whitespace() && Collapsed(x) == Collapsed(y));
                             });
+}
+
+// Returns the share of the elements that are not equal, byte by byte. Requires: equal types and shapes.
+double ShareOfOtherElements(const Tensor& a, const Tensor& b) {
+  const auto elements = static_cast<size_t>(a.elements());
+  const size_t bytes = tensor::ElementBytes(a.type());
+  size_t others = 0;
+  for (size_t i = 0; i < elements; ++i) {
+    const bool same = a.type() == DType::kString ? a.values<std::string>()[i] == b.values<std::string>()[i]
+                                                 : std::memcmp(a.data() + i * bytes, b.data() + i * bytes, bytes) == 0;
+    others += same ? 0 : 1;
+  }
+  return static_cast<double>(others) / static_cast<double>(elements);
+}
+
+Difference DifferenceOf(const Tensor* candidate, const Tensor* stable) {
+  if (candidate == nullptr || stable == nullptr) return {.relative = 1};
+  if (candidate->type() != stable->type() || candidate->shape() != stable->shape()) return {.relative = 1};
+  if (stable->elements() == 0) return {};
+  Difference difference;
+  const bool is_real = WithElements(stable->type(), [&]<typename T>(T) {
+    difference = DifferenceOf(Row<T>(*candidate), Row<T>(*stable));
+    return true;
+  });
+  if (!is_real) difference.relative = ShareOfOtherElements(*candidate, *stable);
+  return difference;
 }
 
 // Returns the output; nullptr if there is none with this name.
@@ -327,7 +359,7 @@ double SeverityOf(const OutputRule& rule, const Tensor& candidate, const Tensor&
   double severity = 0;
   if (rule.measure() == OutputRule::WITHIN) {
     WithElements(stable.type(), [&]<typename T>(T) {
-      severity = RelativeDifference(Row<T>(candidate), Row<T>(stable));
+      severity = DifferenceOf(Row<T>(candidate), Row<T>(stable)).relative;
       return true;
     });
     return severity;
@@ -360,6 +392,26 @@ std::string Mismatch(const TensorMap& candidate, const TensorMap& stable, const 
     return fmt::format("output \"{}\": the candidate has {}, stable has {}", name, text(of_candidate), text(of_stable));
   }
   return "";
+}
+
+std::optional<OutputDifference> LargestDifference(const TensorMap& candidate, const TensorMap& stable) {
+  std::set<std::string> names;
+  for (const TensorMap* outputs : {&candidate, &stable}) {
+    for (const auto& [name, output] : *outputs) names.insert(name);
+  }
+  std::optional<OutputDifference> largest;
+  for (const std::string& name : names) {
+    const Tensor* of_candidate = Find(candidate, name);
+    const Tensor* of_stable = Find(stable, name);
+    const Difference difference = DifferenceOf(of_candidate, of_stable);
+    if (difference.relative <= (largest ? largest->relative : 0)) continue;
+    largest = {.output = name,
+               .candidate_type = of_candidate == nullptr ? "" : engine::TypeText(*of_candidate),
+               .stable_type = of_stable == nullptr ? "" : engine::TypeText(*of_stable),
+               .relative = difference.relative,
+               .absolute = difference.absolute};
+  }
+  return largest;
 }
 
 }  // namespace longshore::evidence

@@ -71,4 +71,9 @@ std::vector<OutputOutcome> CompareOutputs(const OutputRules& rules, const Answer
 std::string Mismatch(const engine::TensorMap& candidate, const engine::TensorMap& stable,
                      const tensorflow::SignatureDef& signature);
 
+// Returns the output that differs most, whatever the rules say; nullopt if all outputs are equal. The relative
+// difference is that of SeverityOf for WITHIN, the share of the elements that differ if they are not real numbers, and
+// 1 for an output that only one of them has, or of different types or shapes.
+std::optional<OutputDifference> LargestDifference(const engine::TensorMap& candidate, const engine::TensorMap& stable);
+
 }  // namespace longshore::evidence

@@ -28,6 +28,11 @@ std::optional<engine::TensorMap> TakeOutputs(Result<PairedRun>& run) {
   return run ? std::optional(std::move(run->outputs)) : std::nullopt;
 }
 
+RunOutcome OutcomeOf(const Result<PairedRun>& run) {
+  if (!run) return {.code = run.error().code};
+  return {.time = std::chrono::duration_cast<std::chrono::microseconds>(run->run_time)};
+}
+
 PairOutcome OutcomeOf(const Runs& runs, bool reject_non_finite) {
   const auto is_non_finite = [&](const auto& run) { return reject_non_finite && run && HasNonFinite(run->outputs); };
   const bool non_finite = is_non_finite(runs.candidate);
@@ -52,6 +57,7 @@ void CompareAnswers(const Runs& runs, const Pair& pair, int64_t number, PairOutc
   const engine::TensorMap& candidate = runs.candidate->outputs;
   const engine::TensorMap& stable = runs.stable->outputs;
   outcome->mismatch = Mismatch(candidate, stable, pair.signature);
+  outcome->largest = LargestDifference(candidate, stable);
   if (pair.rules == nullptr) return;
   const Answers answers{candidate, stable, runs.stable_before ? &*runs.stable_before : nullptr};
   outcome->outputs = CompareOutputs(*pair.rules, answers, Scatter64(static_cast<uint64_t>(number)));
@@ -198,6 +204,8 @@ void PairRunner::Run(const Waiting& waiting) {
       continue;
     }
     PairOutcome outcome = OutcomeOf(runs, terms.reject_non_finite);
+    outcome.candidate = OutcomeOf(runs.candidate);
+    outcome.stable = OutcomeOf(runs.stable);
     if (outcome.kind == Kind::kBothAnswered) CompareAnswers(runs, waiting.pair, terms.counters->pairs(), &outcome);
     terms.counters->CountPair(outcome);
     return waiting.pair.counted(outcome);

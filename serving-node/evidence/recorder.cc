@@ -125,6 +125,11 @@ void Counters::CountDropped(PairDrop why) {
   }
 }
 
+void Counters::NoteDifferent(const std::string& salt, control::WorstPair pair) {
+  const std::lock_guard lock(mutex_);
+  worst_.Add(salt, std::move(pair));
+}
+
 std::shared_ptr<Bins> Counters::BinsOf(const std::string& salt) {
   const std::lock_guard lock(mutex_);
   if (salt.empty()) {
@@ -154,6 +159,7 @@ control::Evidence Counters::Snapshot() const {
   *evidence.mutable_drift() = drift_;
   *evidence.mutable_pairs() = pairs_;
   for (const std::string& rule : rules_) *evidence.mutable_pairs()->add_outputs() = outputs_.at(rule);
+  worst_.CopyTo(evidence.mutable_pairs());
   if (bins_) bins_->CopyTo(evidence.mutable_bins());
   return evidence;
 }

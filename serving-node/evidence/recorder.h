@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "common/base/error.h"
 #include "longshore/control.pb.h"
 #include "serving-node/evidence/bins.h"
+#include "serving-node/evidence/worst_pairs.h"
 
 namespace longshore::evidence {
 
@@ -74,8 +76,23 @@ struct OutputOutcome {
   bool only_candidate_differs() const { return differs && !noise; }
 };
 
-// The result of running one input on both versions. `ratio`, `difference`, `outputs` and `mismatch` are only set if
-// both answered.
+// The output in which the answers of a pair differ most. It has no values.
+struct OutputDifference {
+  std::string output;          // Its name.
+  std::string candidate_type;  // See engine::TypeText; "" if the answer does not have the output.
+  std::string stable_type;
+  double relative = 0;               // From 0 to 1; see LargestDifference in agreement.h.
+  std::optional<double> absolute{};  // nullopt if the outputs are not numbers, or differ in a NaN or Inf.
+};
+
+// A run of a pair.
+struct RunOutcome {
+  Code code = Code::kOk;
+  std::chrono::microseconds time{0};  // 0 if it failed.
+};
+
+// The result of running one input on both versions. `ratio`, `difference`, `outputs`, `mismatch` and `largest` are only
+// set if both answered.
 struct PairOutcome {
   enum class Kind { kBothAnswered, kCandidateFailed, kStableFailed, kBothFailed };
   Kind kind = Kind::kBothAnswered;
@@ -83,7 +100,10 @@ struct PairOutcome {
   PairDifference difference{};
   std::vector<OutputOutcome> outputs{};  // One per output rule.
   std::string mismatch{};                // See Mismatch in agreement.h; "" if there is none.
-  bool candidate_non_finite = false;     // The candidate failed because its answer has NaN or Inf.
+  std::optional<OutputDifference> largest{};
+  RunOutcome candidate{};
+  RunOutcome stable{};
+  bool candidate_non_finite = false;  // The candidate failed because its answer has NaN or Inf.
 };
 
 // Why a sampled request was not run as a pair.
@@ -119,6 +139,8 @@ class Counters {
   // longer used are remembered, so that they never decrease when it comes back; above kRulesMax they are forgotten.
   void CountPair(const PairOutcome& outcome);
   void CountDropped(PairDrop why);
+  // Snapshot reports the pair if it is one of the worst ones of the rollout with this salt.
+  void NoteDifferent(const std::string& salt, control::WorstPair pair);
   // Returns the counters by bins of keys for this salt, which Snapshot reports until this is called with another salt.
   // With the salt "", returns nullptr, and bins are reported no longer. Takes a lock.
   std::shared_ptr<Bins> BinsOf(const std::string& salt);
@@ -143,6 +165,7 @@ class Counters {
   control::PairEvidence pairs_;                             // Without the counts of the output rules.
   std::map<std::string, control::OutputEvidence> outputs_;  // By the text of the rule.
   std::vector<std::string> rules_;                          // Of the newest pair that both answered.
+  WorstPairs worst_;
   std::shared_ptr<Bins> bins_;
 };
 

@@ -3,57 +3,63 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/node_contract/worst_pairs.h"
+
 namespace longshore::evidence {
 namespace {
 
 using ::testing::ElementsAre;
 
-control::WorstPair Pair(double severity, const std::string& what = "") {
+control::WorstPair Pair(double difference, int64_t at_unix_ms = 0) {
   control::WorstPair pair;
-  pair.set_severity(severity);
-  pair.set_what(what);
+  pair.set_relative_difference(difference);
+  pair.set_at_unix_ms(at_unix_ms);
   return pair;
 }
 
-std::vector<double> SeveritiesOf(const WorstPairs& worst) {
+control::PairEvidence Reported(const WorstPairs& worst) {
   control::PairEvidence evidence;
-  worst.CopyTo(evidence.mutable_worst());
-  std::vector<double> severities;
-  for (const control::WorstPair& pair : evidence.worst()) severities.push_back(pair.severity());
-  return severities;
+  worst.CopyTo(&evidence);
+  return evidence;
+}
+
+std::vector<double> DifferencesOf(const WorstPairs& worst) {
+  const control::PairEvidence evidence = Reported(worst);
+  std::vector<double> differences;
+  for (const control::WorstPair& pair : evidence.worst()) differences.push_back(pair.relative_difference());
+  return differences;
 }
 
 TEST(WorstPairs, KeepsTheWorstOnesWorstFirst) {
   WorstPairs worst;
-  for (const double severity : {0.3, 0.1, 0.6, 0.2, 0.5, 0.4, 0.05, 1.0}) worst.Add("a", Pair(severity));
-  EXPECT_THAT(SeveritiesOf(worst), ElementsAre(1.0, 0.6, 0.5, 0.4, 0.3));
+  for (const double difference : {0.3, 0.1, 0.6, 0.2, 0.5, 0.4, 0.05, 1.0}) worst.Add("a", Pair(difference));
+  EXPECT_THAT(DifferencesOf(worst), ElementsAre(1.0, 0.6, 0.5, 0.4, 0.3));
 }
 
 TEST(WorstPairs, OfEqualPairsKeepsTheFirst) {
   WorstPairs worst;
-  for (const char* what : {"1", "2", "3", "4", "5", "6"}) worst.Add("a", Pair(1, what));
-  control::PairEvidence evidence;
-  worst.CopyTo(evidence.mutable_worst());
-  EXPECT_EQ(evidence.worst(0).what(), "1");
-  EXPECT_EQ(evidence.worst(4).what(), "5");
+  for (int64_t at = 1; at <= 6; ++at) worst.Add("a", Pair(1, at));
+  EXPECT_EQ(Reported(worst).worst(0).at_unix_ms(), 1);
+  EXPECT_EQ(Reported(worst).worst(4).at_unix_ms(), 5);
 }
 
 TEST(WorstPairs, AnotherRolloutBeginsWithoutPairs) {
   WorstPairs worst;
   worst.Add("a", Pair(1));
   worst.Add("b", Pair(0.5));
-  EXPECT_THAT(SeveritiesOf(worst), ElementsAre(0.5));
+  EXPECT_THAT(DifferencesOf(worst), ElementsAre(0.5));
+  EXPECT_EQ(Reported(worst).worst_salt(), "b");
 }
 
-TEST(WorstPairs, LimitsTheTextsOfAPair) {
+TEST(WorstPairs, TakesFewBytesWhateverTheNamesAre) {
   WorstPairs worst;
-  control::WorstPair pair = Pair(1, std::string(10'000, '.'));
-  pair.set_inputs(std::string(10'000, '.'));
-  worst.Add("a", pair);
-  control::PairEvidence evidence;
-  worst.CopyTo(evidence.mutable_worst());
-  EXPECT_EQ(evidence.worst(0).what().size(), WorstPairs::kTextBytesMax);
-  EXPECT_EQ(evidence.worst(0).inputs().size(), WorstPairs::kTextBytesMax);
+  for (int i = 0; i < 100; ++i) {
+    control::WorstPair pair = Pair(1, i);
+    for (std::string* text : {pair.mutable_signature(), pair.mutable_output(), pair.mutable_candidate_type()})
+      *text = std::string(1'000'000, '.');
+    worst.Add("a", std::move(pair));
+  }
+  EXPECT_LT(Reported(worst).ByteSizeLong(), 5000u);
 }
 
 }  // namespace

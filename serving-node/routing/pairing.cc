@@ -11,6 +11,7 @@
 #include "serving-node/inference/inputs.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/failure.h"
+#include "serving-node/tracing/context.h"
 
 namespace longshore::routing {
 namespace {
@@ -59,6 +60,54 @@ double SeverityOf(const PairOutcome& outcome) {
   return severity;
 }
 
+// Returns why this version failed although the other one did not; "" if it did not.
+std::string ErrorOf(const evidence::RunOutcome& run, bool has_failed) {
+  if (!has_failed) return "";
+  return run.code == Code::kOk ? "NonFinite" : std::string(CodeName(run.code));
+}
+
+// Returns how the answers differ; nullopt if they do not, or if both versions failed.
+std::optional<control::WorstPair> DifferentPair(const PairOutcome& outcome) {
+  control::WorstPair pair;
+  pair.set_candidate_error(ErrorOf(outcome.candidate, outcome.kind == PairOutcome::Kind::kCandidateFailed));
+  pair.set_stable_error(ErrorOf(outcome.stable, outcome.kind == PairOutcome::Kind::kStableFailed));
+  pair.set_candidate_us(outcome.candidate.time.count());
+  pair.set_stable_us(outcome.stable.time.count());
+  if (outcome.kind == PairOutcome::Kind::kBothFailed) return std::nullopt;
+  if (outcome.kind != PairOutcome::Kind::kBothAnswered) return pair;
+  if (!outcome.largest) return std::nullopt;
+  const evidence::OutputDifference& largest = *outcome.largest;
+  pair.set_output(largest.output);
+  pair.set_candidate_type(largest.candidate_type);
+  pair.set_stable_type(largest.stable_type);
+  pair.set_relative_difference(largest.relative);
+  if (largest.absolute) pair.set_absolute_difference(*largest.absolute);
+  return pair;
+}
+
+// Returns the id that the client sent or, if it sent none, the id of the trace that this node records; "" if there is
+// neither.
+std::string TraceIdOf(const PredictCall& call) {
+  std::vector<std::string_view> sent;
+  for (const auto& [name, value] : call.headers) {
+    if (name == tracing::kTraceparent) sent.push_back(value);
+  }
+  auto context = tracing::ParseContext({.traceparents = sent, .tracestates = {}});
+  if (!context && call.trace && call.trace->context().sampled) context = call.trace->context();
+  // See FormatTraceparent: two digits of the version, then 32 of the id.
+  return context ? tracing::FormatTraceparent(*context).substr(3, 32) : "";
+}
+
+// Returns the size of the first dimension that all inputs share; 0 if they have none in common.
+int64_t RowsOf(const engine::TensorMap& inputs) {
+  std::optional<int64_t> rows;
+  for (const auto& [name, input] : inputs) {
+    if (input.rank() == 0 || (rows && *rows != input.dim(0))) return 0;
+    rows = input.dim(0);
+  }
+  return rows.value_or(0);
+}
+
 // While the candidate has no weight, the requests that a rule sends to it are those of people who try it out: one of
 // them who repeats an input would prove the candidate.
 bool IsEligible(const Request& request, const Entry& candidate, const Entry& stable) {
@@ -98,6 +147,7 @@ struct Pairing::Input {
   std::weak_ptr<const models::ReadyVersion> candidate;
   std::weak_ptr<const models::ReadyVersion> stable;
   int64_t elements_max = 0;
+  std::string trace_id;  // "" if the request has none.
 
   Result<evidence::PairedRun> Run(Side side) const {
     const models::Handle ready = (side == Side::kCandidate ? candidate : stable).lock();
@@ -150,8 +200,9 @@ evidence::PairTerms Pairing::TermsOf(const Request& request, const UsersRun& run
 }
 
 evidence::Pair Pairing::MakePair(const Request& request, const UsersRun& run, const BothVersions& both) const {
-  const auto input = std::make_shared<const Input>(
-      Input{request.call.request.Detached(), run.padded_rows, both.candidate, both.stable, deps_.budget.elements_max});
+  const auto input =
+      std::make_shared<const Input>(Input{request.call.request.Detached(), run.padded_rows, both.candidate, both.stable,
+                                          deps_.budget.elements_max, TraceIdOf(request.call)});
   const std::shared_ptr<Arm> arm = request.model->candidate()->arm;
   const PairPolicy& policy = request.model->pairs;
   return {.run = [this, input,
@@ -159,6 +210,7 @@ evidence::Pair Pairing::MakePair(const Request& request, const UsersRun& run, co
           .counted =
               [this, input, arm, policy](const PairOutcome& outcome) {
                 Counted(outcome, *arm);
+                NoteIfDifferent(outcome, *input, *arm);
                 KeepIfDifferent(outcome, *input, policy);
               },
           .rules = policy.rules,
@@ -175,6 +227,17 @@ Result<evidence::PairedRun> Pairing::RunCandidate(const Input& input, Arm& arm) 
   const bool ran = run || (run.error().code != Code::kUnavailable && run.error().code != Code::kDeadlineExceeded);
   if (is_first) first_runs_.End(arm, ran);
   return run;
+}
+
+void Pairing::NoteIfDifferent(const PairOutcome& outcome, const Input& input, const Arm& arm) const {
+  std::optional<control::WorstPair> pair = DifferentPair(outcome);
+  if (!pair) return;
+  pair->set_at_unix_ms(ToUnixMillis(deps_.clock.Now()));
+  pair->set_trace_id(input.trace_id);
+  pair->set_signature(inference::SignatureName(input.request.model_spec()));
+  const auto inputs = input.request.ReadInputs(input.elements_max, tensor::kFilledBytesMaxForRequests);
+  if (inputs) pair->set_rows(RowsOf(*inputs));
+  arm.counters->NoteDifferent(arm.guard->key().salt, std::move(*pair));
 }
 
 void Pairing::KeepIfDifferent(const PairOutcome& outcome, const Input& input, const PairPolicy& policy) const {

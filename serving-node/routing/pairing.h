@@ -47,6 +47,8 @@ class Pairing {
   evidence::Pair MakePair(const Request& request, const UsersRun& run, const BothVersions& both) const;
   Result<evidence::PairedRun> RunCandidate(const Input& input, Arm& arm) const;
   void Counted(const evidence::PairOutcome& outcome, const Arm& arm) const;
+  // Reports the pair to the controller. It keeps no values.
+  void NoteIfDifferent(const evidence::PairOutcome& outcome, const Input& input, const Arm& arm) const;
   void KeepIfDifferent(const evidence::PairOutcome& outcome, const Input& input, const PairPolicy& policy) const;
 
   const RouterDeps deps_;

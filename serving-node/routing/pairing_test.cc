@@ -273,6 +273,25 @@ TEST_F(PairingTest, DifferentOutputsAreOfferedForCaptureIfTheModelWantsIt) {
                                    R"(output "y" differs by the rule "y: Within, absolute 0.5, relative 0")"));
 }
 
+TEST_F(PairingTest, TheWorstPairsAreReportedWithoutValues) {
+  node_.Hold({1, 2});
+  node_.SetState(Shadow(2, "validation { pair_share: 1 pair_budget: 1 }"));
+  PredictCall call = RowsCall(3, 7);
+  call.headers = {{"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"}};
+  ASSERT_TRUE(Ask(node_.router, std::move(call)));
+  const auto pairs = WaitForPairs(1, 2);
+  ASSERT_EQ(pairs.worst_size(), 1);
+  EXPECT_EQ(pairs.worst_salt(), "uid/2/1");
+  control::WorstPair worst = pairs.worst(0);
+  EXPECT_EQ(worst.at_unix_ms(), ToUnixMillis(node_.clock.Now()));
+  EXPECT_NEAR(worst.relative_difference(), 1.0 / 31, 1e-3) << "16 and 15";
+  for (const char* field : {"at_unix_ms", "relative_difference", "candidate_us", "stable_us"})
+    worst.GetReflection()->ClearField(&worst, worst.GetDescriptor()->FindFieldByName(field));
+  EXPECT_EQ(worst.ShortDebugString(),
+            R"(trace_id: "4bf92f3577b34da6a3ce929d0e0e4736" signature: "serving_default" rows: 3 output: "y" )"
+            R"(candidate_type: "DT_FLOAT [3,2]" stable_type: "DT_FLOAT [3,2]" absolute_difference: 1)");
+}
+
 // The pair of the first request waits behind another pair until two users' requests of stable use the only slot.
 TEST_F(PairingTest, NoRunOfAShadowStartsWhileUsersRequestsRunOrWait) {
   TestNode node(dir_.path(), "with-one-slot", 1);
@@ -343,7 +362,12 @@ TEST_F(PairingTest, RequestsThatFailedArePairedToo) {
   const auto pairs = WaitForPairs(4, 4);
   EXPECT_EQ(pairs.pairs(), 4);
   for (int i = 0; i < 2; ++i) Ask(node_.router, DigitsCall(models::kPoison));
-  EXPECT_EQ(WaitForPairs(6, 4).both_failed(), 2) << "both versions refuse the request";
+  const auto failed = WaitForPairs(6, 4);
+  EXPECT_EQ(failed.both_failed(), 2) << "both versions refuse the request";
+  ASSERT_EQ(failed.worst_size(), 4) << "pairs that both failed do not differ";
+  EXPECT_EQ(failed.worst(0).candidate_error(), "INTERNAL");
+  EXPECT_EQ(failed.worst(0).stable_error(), "");
+  EXPECT_EQ(failed.worst(0).candidate_us(), 0);
 }
 
 TEST_F(PairingTest, ANanOnStablesRequestsTripsTheGuard) {
@@ -357,6 +381,7 @@ TEST_F(PairingTest, ANanOnStablesRequestsTripsTheGuard) {
   EXPECT_EQ(node_.guards->Trips()[0].reason, "NonFinite");
   EXPECT_THAT(node_.guards->Trips()[0].message, HasSubstr("in a pair of runs"));
   EXPECT_EQ(EvidenceOf(4).non_finite(), 1);
+  EXPECT_EQ(EvidenceOf(4).pairs().worst(0).candidate_error(), "NonFinite") << "worse than the pair that only differs";
 }
 
 TEST_F(PairingTest, PairsAboveTheBudgetAreDroppedAndCounted) {

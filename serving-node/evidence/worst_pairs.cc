@@ -1,0 +1,25 @@
+#include "serving-node/evidence/worst_pairs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/node_contract/worst_pairs.h"
+
+namespace longshore::evidence {
+
+void WorstPairs::Add(const std::string& salt, control::WorstPair pair) {
+  if (salt != salt_) pairs_.clear();
+  salt_ = salt;
+  const auto at = std::ranges::upper_bound(pairs_, pair, node_contract::IsWorse);
+  if (at == pairs_.end() && pairs_.size() == node_contract::kWorstPairsMax) return;
+  node_contract::LimitTexts(pair);
+  pairs_.insert(at, std::move(pair));
+  if (pairs_.size() > node_contract::kWorstPairsMax) pairs_.pop_back();
+}
+
+void WorstPairs::CopyTo(control::PairEvidence* evidence) const {
+  evidence->mutable_worst()->Assign(pairs_.begin(), pairs_.end());
+  evidence->set_worst_salt(salt_);
+}
+
+}  // namespace longshore::evidence
