@@ -30,7 +30,7 @@ std::optional<engine::TensorMap> TakeOutputs(Result<PairedRun>& run) {
 
 RunOutcome OutcomeOf(const Result<PairedRun>& run) {
   if (!run) return {.code = run.error().code};
-  return {.time = std::chrono::duration_cast<std::chrono::microseconds>(run->run_time)};
+  return {.time = std::chrono::ceil<std::chrono::microseconds>(run->run_time)};
 }
 
 PairOutcome OutcomeOf(const Runs& runs, bool reject_non_finite) {

@@ -96,7 +96,10 @@ class Pairs : public testing::Test {
                     order_ += side == Side::kCandidate ? 'c' : 's';
                     return answer(side);
                   },
-                  [this](const PairOutcome& outcome) { outcomes_.push_back(outcome.kind); }};
+                  [this](const PairOutcome& outcome) {
+                    outcomes_.push_back(outcome.kind);
+                    last_ = outcome;
+                  }};
     });
   }
   // Runs one pair.
@@ -110,6 +113,7 @@ class Pairs : public testing::Test {
   const std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
   std::string order_;
   std::vector<Kind> outcomes_;
+  PairOutcome last_;
 };
 
 TEST_F(Pairs, AlternateTheirOrder) {
@@ -266,6 +270,22 @@ TEST_F(Pairs, CountFailuresOfEachVersion) {
   EXPECT_THAT(outcomes_,
               ElementsAre(Kind::kCandidateFailed, Kind::kStableFailed, Kind::kBothFailed, Kind::kBothAnswered));
   EXPECT_EQ(counters_->Snapshot().drift().pairs(), 1) << "only of pairs that both answered";
+}
+
+TEST_F(Pairs, HaveTheCodesTheTimesAndTheLargestDifferenceOfTheirRuns) {
+  Run([](Side side) {
+    auto run = Took(milliseconds(1), side == Side::kCandidate ? 3 : 1);
+    run->run_time = nanoseconds(1001);
+    return run;
+  });
+  EXPECT_EQ(last_.candidate.time, std::chrono::microseconds(2)) << "rounded up, because 0 is the time of a failure";
+  ASSERT_TRUE(last_.largest);
+  EXPECT_EQ(last_.largest->absolute, 2);
+  Run([](Side side) -> Result<PairedRun> { return side == Side::kCandidate ? Internal("no") : Took(milliseconds(1)); });
+  EXPECT_EQ(last_.candidate.code, Code::kInternal);
+  EXPECT_EQ(last_.candidate.time.count(), 0);
+  EXPECT_EQ(last_.stable.code, Code::kOk);
+  EXPECT_FALSE(last_.largest);
 }
 
 TEST_F(Pairs, AnAnswerWithNanIsAFailure) {
