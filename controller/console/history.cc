@@ -47,6 +47,15 @@ void History::AddEnd(const std::string& model, int attempt, EvidencePoint point)
   history.evidence_is_complete = true;
 }
 
+void History::Add(const std::string& model, const std::string& rollout, const std::vector<NodePair>& reported) {
+  const auto found = models_.find(model);
+  if (found == models_.end()) return;
+  ModelHistory& history = found->second;
+  if (history.rollout != rollout) history.worst_pairs.clear();
+  history.rollout = rollout;
+  history.worst_pairs = WorstOf(history.worst_pairs, reported);
+}
+
 void History::Expire(TimePoint now) {
   const TimePoint oldest = now - kHistoryAge;
   series_ = 0;

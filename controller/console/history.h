@@ -1,7 +1,7 @@
 // What the versions of Models did in the last hour, for the graphs of the console.
 //
 // Pure: time is an argument. Everything is limited: points are at most kHistoryAge old, a series has at most
-// `points_max` of them, and there are at most `series_max` series.
+// `points_max` of them, and there are at most `series_max` series. Only Models with a series have pairs.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
+#include "controller/console/worst_pairs.h"
 
 namespace longshore::console {
 
@@ -44,6 +46,8 @@ struct ModelHistory {
   std::deque<EvidencePoint> evidence;  // The evidence of the newest rollout.
   int attempt = 0;                     // The RolloutStatus::attempt of `evidence`.
   bool evidence_is_complete = false;   // Whether the last point of `evidence` is that of the end of the rollout.
+  std::vector<NodePair> worst_pairs;   // Of the newest rollout; see WorstOf.
+  std::string rollout;                 // The RolloutStatus::id of `worst_pairs`.
 };
 
 struct HistoryLimits {
@@ -62,6 +66,10 @@ class History {
   void Add(const std::string& model, int attempt, const EvidencePoint& point);
   // Adds the point of the end of the rollout if the evidence does not have it yet.
   void AddEnd(const std::string& model, int attempt, EvidencePoint point);
+
+  // Keeps the worst of these pairs and of those before. Pairs of another rollout are removed, also if there are no new
+  // ones. A Model without a series gets none.
+  void Add(const std::string& model, const std::string& rollout, const std::vector<NodePair>& reported);
 
   // Removes points that are older than kHistoryAge, and empty series.
   void Expire(TimePoint now);

@@ -64,6 +64,25 @@ TEST(History, EvidenceIsOfOneRollout) {
   EXPECT_EQ(history.series(), 1u);
 }
 
+NodePair Pair(double difference) {
+  NodePair pair{.node = "a"};
+  pair.pair.set_relative_difference(difference);
+  return pair;
+}
+
+TEST(History, WorstPairsAreOfOneRolloutAndOutliveTheReportsOfThem) {
+  History history;
+  history.Add("a/m", "uid/2/1", {Pair(0.5)});
+  EXPECT_TRUE(history.Of("a/m").worst_pairs.empty()) << "without a series, nothing limits them";
+  history.Add("a/m", 1, Traffic(seconds(0)));
+  history.Add("a/m", "uid/2/1", {Pair(0.5)});
+  history.Add("a/m", "uid/2/1", {Pair(0.25)});
+  history.Add("a/m", "uid/2/1", {});
+  EXPECT_EQ(history.Of("a/m").worst_pairs.size(), 2u);
+  history.Add("a/m", "uid/3/1", {});
+  EXPECT_TRUE(history.Of("a/m").worst_pairs.empty());
+}
+
 TEST(History, AnUnknownModelHasNoPoints) { EXPECT_TRUE(History().Of("a/m").versions.empty()); }
 
 }  // namespace

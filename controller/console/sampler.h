@@ -26,7 +26,7 @@ class Sampler {
  public:
   // Adds a point for each version that serves, that has a label, that a rollout compares, or that had requests since
   // the last call. The first call adds no traffic, because rates need two samples. Also adds what the evidence of each
-  // rollout shows, and once what it showed at the end.
+  // rollout shows, once what it showed at the end, and the worst pairs of each Model's newest rollout.
   void Sample(const std::vector<api::Model>& models, const NodesOfFleets& nodes, TimePoint now, History& history);
 
  private:

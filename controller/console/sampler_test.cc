@@ -185,5 +185,22 @@ TEST_F(SamplerTest, ARolloutThatEndedLongAgoHasNoPoint) {
   EXPECT_TRUE(history_.Of("vision/digits").evidence.empty());
 }
 
+TEST_F(SamplerTest, WorstPairsOfARolloutAreKeptAfterItsCandidateIsGone) {
+  model_.status.rollout.id = "uid/4/1";
+  model_.status.rollout.candidate = 4;
+  auto view = std::make_shared<nodes::NodeView>(*Node("a", 4, {0, 0}));
+  control::Report report = *view->report;
+  control::PairEvidence& pairs = *report.mutable_versions(0)->mutable_evidence()->mutable_pairs();
+  pairs.set_worst_salt("uid/4/1");
+  pairs.add_worst()->set_output("y");
+  view->report = std::make_shared<control::Report>(report);
+  for (int i = 0; i < 2; ++i) Sample({view});
+  Sample({Node("a", 3, {0, 0})});
+  const std::vector<NodePair> worst = history_.Of("vision/digits").worst_pairs;
+  ASSERT_EQ(worst.size(), 1u);
+  EXPECT_EQ(worst[0].node, "a");
+  EXPECT_EQ(worst[0].pair.output(), "y");
+}
+
 }  // namespace
 }  // namespace longshore::console

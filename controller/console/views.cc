@@ -173,6 +173,26 @@ int64_t Milliseconds(TimePoint at) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
 }
 
+// A time in the future comes from a node whose clock is ahead.
+Json PairJson(const NodePair& one, TimePoint now) {
+  const control::WorstPair& pair = one.pair;
+  const auto milliseconds = [](int64_t us) { return static_cast<double>(us) / 1000; };
+  return {{"node", one.node},
+          {"at", std::clamp<int64_t>(pair.at_unix_ms(), 0, Milliseconds(now))},
+          {"traceId", pair.trace_id()},
+          {"signature", pair.signature()},
+          {"rows", pair.rows()},
+          {"output", pair.output()},
+          {"relativeDifference", pair.relative_difference()},
+          {"absoluteDifference", pair.has_absolute_difference() ? Json(pair.absolute_difference()) : Json()},
+          {"stable",
+           {{"type", pair.stable_type()}, {"error", pair.stable_error()}, {"ms", milliseconds(pair.stable_us())}}},
+          {"candidate",
+           {{"type", pair.candidate_type()},
+            {"error", pair.candidate_error()},
+            {"ms", milliseconds(pair.candidate_us())}}}};
+}
+
 }  // namespace
 
 Json ControllerJson(const ControllerSeen& controller) {
@@ -236,11 +256,10 @@ Json FleetJson(const api::ServingFleet& fleet, const std::vector<nodes::ViewPtr>
 }
 
 Json HistoryJson(const ModelHistory& history, TimePoint now) {
-  Json json{{"now", Milliseconds(now)},
-            {"intervalMs", kSampleInterval.count()},
-            {"versions", Json::array()},
-            {"evidenceAttempt", history.attempt},
-            {"evidence", Json::array()}};
+  Json json{{"now", Milliseconds(now)},  {"intervalMs", kSampleInterval.count()},
+            {"versions", Json::array()}, {"evidenceAttempt", history.attempt},
+            {"evidence", Json::array()}, {"worstPairs", Json::array()}};
+  for (const NodePair& pair : history.worst_pairs) json["worstPairs"].push_back(PairJson(pair, now));
   for (const auto& [version, points] : history.versions) {
     Json rows = Json::array();
     for (const TrafficPoint& point : points) {

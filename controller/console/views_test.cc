@@ -165,7 +165,35 @@ TEST(ConsoleViews, AHistoryIsAListOfShortNumbers) {
   EXPECT_EQ(
       DumpJson(HistoryJson(history, kNow)),
       R"({"now":3600000000,"intervalMs":5000,"versions":[{"version":3,"points":[[3600000000,0.3333,0.0,2.0,4.0]]}],)"
-      R"("evidenceAttempt":2,"evidence":[[3600000000,-1.0,1.0,0.005,null,null,1.1]]})");
+      R"("evidenceAttempt":2,"evidence":[[3600000000,-1.0,1.0,0.005,null,null,1.1]],"worstPairs":[]})");
+}
+
+TEST(ConsoleViews, AHistoryHasTheWorstPairsWithoutValues) {
+  NodePair one{.node = "a"};
+  control::WorstPair& pair = one.pair;
+  pair.set_at_unix_ms(5);
+  pair.set_trace_id("4bf9");
+  pair.set_signature("serving_default");
+  pair.set_rows(3);
+  pair.set_output("y");
+  pair.set_stable_type("DT_FLOAT [3]");
+  pair.set_candidate_type("DT_FLOAT [3,1]");
+  pair.set_relative_difference(0.5);
+  pair.set_stable_us(1500);
+  ModelHistory history;
+  history.worst_pairs = {one};
+  pair.set_candidate_error("INTERNAL");
+  pair.set_absolute_difference(2);
+  history.worst_pairs.push_back(one);
+  const Json pairs = HistoryJson(history, kNow)["worstPairs"];
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_EQ(
+      DumpJson(pairs[0]),
+      R"({"node":"a","at":5,"traceId":"4bf9","signature":"serving_default","rows":3,"output":"y",)"
+      R"("relativeDifference":0.5,"absoluteDifference":null,"stable":{"type":"DT_FLOAT [3]","error":"","ms":1.5},)"
+      R"("candidate":{"type":"DT_FLOAT [3,1]","error":"","ms":0.0}})");
+  EXPECT_EQ(pairs[1]["absoluteDifference"], 2);
+  EXPECT_EQ(pairs[1]["candidate"]["error"], "INTERNAL");
 }
 
 }  // namespace

@@ -250,7 +250,15 @@ def test_a_disabled_test_has_no_limit(chromium, in_canary):
 
 
 def test_hostile_texts_are_only_texts(chromium, with_hostile_objects):
+    def change(path, data):
+        if path.endswith("/history"):
+            run = {"type": HOSTILE_FOLDER, "error": "", "ms": 0}
+            data["worstPairs"] = [{"node": HOSTILE_FOLDER, "at": 0, "traceId": HOSTILE_FOLDER, "signature": LONGEST_SERVED_NAME, "rows": 1,
+                                   "output": HOSTILE_FOLDER, "relativeDifference": 1e-300, "absoluteDifference": 1e300, "stable": run,
+                                   "candidate": {**run, "error": HOSTILE_FOLDER}}]
+
     with Tab(chromium, with_hostile_objects) as tab:
+        tab.change_answers(change)
         for name in ("overview", "fleet", "hostile"):
             tab.open(name)
             assert tab.page.query_selector("main img, main script, main iframe") is None
@@ -259,6 +267,9 @@ def test_hostile_texts_are_only_texts(chromium, with_hostile_objects):
             assert width[0] <= width[1], f"{name} is wider than the window"
         text = tab.page.inner_text("main")
         assert HOSTILE_FOLDER in text
+        pair = [cell.inner_text() for cell in tab.page.query_selector_all("[aria-label='Answers that differ most'] tbody tr > *")]
+        assert pair[:3] == [HOSTILE_FOLDER, "1.00e-300", "1.00e+300"]
+        assert pair[4] == f"failed: {HOSTILE_FOLDER}"
         assert LONGEST_SERVED_NAME in text
         isolated = tab.page.evaluate("[...document.querySelectorAll('bdi')].some((one) => one.textContent.includes('\\u202e'))")
         assert isolated, "a change of the direction of writing ends with the text that has it"

@@ -114,12 +114,34 @@ export type TrafficPoint = [number, number, number, number, number];
 // A limit is null if its test is disabled.
 export type EvidencePoint = [number, number, number, number | null, number | null, number | null, number | null];
 
+// One run of a pair.
+export interface PairRun {
+  type: string; // Of the output: its type and shape; "": the answer does not have it.
+  error: string; // Why the run failed; "": it did not.
+  ms: number;
+}
+
+// A pair whose answers differ. It has no values.
+export interface WorstPair {
+  node: string;
+  at: number; // In ms.
+  traceId: string;
+  signature: string;
+  rows: number; // 0: the inputs have no number of rows in common.
+  output: string; // The one that differs most; "": a run failed.
+  relativeDifference: number; // From 0 to 1.
+  absoluteDifference: number | null; // null: there is none, for example because the outputs are texts.
+  stable: PairRun;
+  candidate: PairRun;
+}
+
 export interface History extends Answer {
   now: number; // In ms, by the clock of the controller, as the times of the points.
   intervalMs: number; // Between two points.
   versions: { version: number; points: TrafficPoint[] }[];
   evidenceAttempt: number; // The attempt of the rollout of which `evidence` is.
   evidence: EvidencePoint[];
+  worstPairs: WorstPair[]; // Of the newest rollout, the worst first.
 }
 
 export interface FleetNode {

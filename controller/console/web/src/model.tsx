@@ -2,12 +2,12 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Commands } from "./commands";
-import { useReading, type History, type Model, type TrafficPoint } from "./data";
+import { useReading, type History, type Model, type PairRun, type TrafficPoint, type WorstPair } from "./data";
 import { isPresent } from "./graph";
 import { EvidenceGraphs, TrafficGraphs } from "./model_graphs";
 import { useNotifications } from "./notify";
 import { Ago, Announcement, Conditions, Disagreement, Facts, Frame, Name, Section, State, Table, Text } from "./parts";
-import { count, duration, fleetPath, milliseconds, percent, phase, proof, rounded, version } from "./text";
+import { count, difference, duration, fleetPath, milliseconds, percent, phase, proof, rounded, version } from "./text";
 
 type StepState = "done" | "now" | "later" | "ended here";
 
@@ -211,6 +211,47 @@ function Pairs({ model }: { model: Model }) {
   );
 }
 
+function answerOf(run: PairRun): ComponentChildren {
+  if (run.error) return <>failed: <Text>{run.error}</Text></>;
+  return (
+    <>
+      <Name>{run.type || "not there"}</Name> in {milliseconds(run.ms)}
+    </>
+  );
+}
+
+function WorstPairs({ pairs }: { pairs: WorstPair[] }) {
+  if (pairs.length === 0) return null;
+  return (
+    <Section title="Answers that differ most">
+      <p>
+        In a pair, a node ran one request on both versions, one run after the other. These are the pairs of the newest rollout whose
+        answers differ most, the worst first, whatever the rules of the manifest allow. A relative difference of 1 is the largest one.
+        Values are not shown: they stay on the node.
+      </p>
+      <Table
+        label="Answers that differ most"
+        columns={["Output", "Relative difference", "Absolute difference", "Stable's answer", "Candidate's answer", "Request", "Node", "Trace", "When"]}
+        rows={pairs.map((pair) => [
+          pair.output ? <Name>{pair.output}</Name> : "–",
+          pair.output ? difference(pair.relativeDifference) : "–",
+          pair.absoluteDifference === null ? "–" : difference(pair.absoluteDifference),
+          answerOf(pair.stable),
+          answerOf(pair.candidate),
+          <>
+            <Name>{pair.signature}</Name>
+            {pair.rows > 0 && `, ${count(pair.rows)} ${pair.rows === 1 ? "row" : "rows"}`}
+          </>,
+          <Name>{pair.node}</Name>,
+          pair.traceId ? <Text>{pair.traceId}</Text> : "–",
+          <Ago at={new Date(pair.at).toISOString()} />,
+        ])}
+        empty=""
+      />
+    </Section>
+  );
+}
+
 function Details({ model, history }: { model: Model; history: History | null }) {
   const hasTwoVersions = model.rollout.stable !== 0 && model.rollout.candidate !== 0;
   return (
@@ -234,6 +275,7 @@ function Details({ model, history }: { model: Model; history: History | null }) 
       {hasTwoVersions && <Comparison model={model} history={history} />}
       {history && <EvidenceGraphs model={model} history={history} />}
       <Pairs model={model} />
+      {history && <WorstPairs pairs={history.worstPairs} />}
       {history && <TrafficGraphs model={model} history={history} />}
       <Failures model={model} />
       <Events model={model} />

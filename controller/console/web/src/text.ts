@@ -15,6 +15,11 @@ export function rounded(number: number): string {
   return Number(number.toFixed(Math.min(digits, 6))).toLocaleString("en", { maximumFractionDigits: 6 }).replace("-", "−");
 }
 
+// Differences may be very small or very large.
+export function difference(number: number): string {
+  return number === 0 || (number >= 1e-5 && number < 1e9) ? rounded(number) : number.toPrecision(3);
+}
+
 export function milliseconds(ms: number): string {
   if (ms === 0) return "–";
   return ms < 1 ? `${rounded(1000 * ms)} µs` : `${rounded(ms)} ms`;
