@@ -45,7 +45,8 @@ def shadow():
         with Load(it, "half"):
             it.apply_model("half", source, 2, rollout={"strategy": "Shadow", "shadow": {"for": "1h", "share": 1, "budget": 1}})
             scene = Shadow(it)
-            wait_for("pairs of the load", lambda: len(scene.pairs()) == 5)
+            wait_for("pairs of the load", lambda: len(scene.pairs()) == 5,
+                     seen=lambda: f"; there are {scene.pairs()}, and the status is {it.status('half')}")
             yield scene
 
 

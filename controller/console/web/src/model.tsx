@@ -227,7 +227,7 @@ function WorstPairs({ pairs }: { pairs: WorstPair[] }) {
       <p>
         In a pair, a node ran one request on both versions, one run after the other. These are the pairs of the newest rollout whose
         answers differ most, the worst first, whatever the rules of the manifest allow. A relative difference of 1 is the largest one.
-        Values are not shown: they stay on the node.
+        Values are not shown, because nodes do not report them.
       </p>
       <Table
         label="Answers that differ most"
