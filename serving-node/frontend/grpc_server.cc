@@ -86,6 +86,7 @@ class Server final : public GrpcServer {
   int port() const override { return server_->port(); }
   int listen_fd() const override { return server_->listen_fd(); }
   size_t connections() const override { return server_->connections(); }
+  std::vector<http::OpenConnection> OpenConnections() const override { return server_->OpenConnections(); }
   void SetServing(bool serving) override { health_.SetServing(serving); }
 
   void Drain() override {

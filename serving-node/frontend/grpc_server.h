@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/net/grpc_server/service.h"
+#include "common/net/http/open_connection.h"
 #include "common/net/http2/options.h"
 #include "common/net/tls/identity.h"
 #include "serving-node/frontend/catalog.h"
@@ -72,6 +73,7 @@ class GrpcServer {
   virtual int port() const = 0;       // 0 if the server listens on a unix socket.
   virtual int listen_fd() const = 0;  // -1 after Drain was called.
   virtual size_t connections() const = 0;
+  virtual std::vector<http::OpenConnection> OpenConnections() const = 0;
 
   // Sets the status that grpc.health.v1 reports for "" and for all services. Before the first call, it is NOT_SERVING.
   virtual void SetServing(bool serving) = 0;

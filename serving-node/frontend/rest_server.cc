@@ -277,6 +277,7 @@ class Rest final : public RestServer {
   int port() const override { return server_->port(); }
   int listen_fd() const override { return server_->listen_fd(); }
   size_t connections() const override { return server_->connections(); }
+  std::vector<http::OpenConnection> OpenConnections() const override { return server_->OpenConnections(); }
   void Drain() override { server_->Stop(); }
 
  private:

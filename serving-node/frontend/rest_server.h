@@ -7,10 +7,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/budget.h"
 #include "common/base/error.h"
 #include "common/net/auth/tokens.h"
+#include "common/net/http/open_connection.h"
 #include "common/net/http/types.h"
 #include "common/net/tls/identity.h"
 #include "serving-node/frontend/catalog.h"
@@ -74,6 +76,7 @@ class RestServer {
   virtual int port() const = 0;
   virtual int listen_fd() const = 0;  // -1 after Drain was called.
   virtual size_t connections() const = 0;
+  virtual std::vector<http::OpenConnection> OpenConnections() const = 0;
 
   // Stops accepting connections, answers the requests in flight, and returns when all connections have ended.
   virtual void Drain() = 0;

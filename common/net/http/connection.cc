@@ -110,6 +110,8 @@ void Connection::CloseWhenIdle() {
              }));
 }
 
+void Connection::AskToEnd() { ages_out_at_ = TimePoint::min(); }
+
 void Connection::Cut() { asio::post(strand_, Guarded(&Connection::Close)); }
 
 void Connection::CheckDeadline(TimePoint now) {
@@ -219,6 +221,7 @@ void Connection::OnHead() {
 void Connection::CallHandler() {
   auto request = reader_.Take();
   if (!request) return Refuse(std::move(request.error()));
+  requests_.Add();
   keep_alive_ = reader_.keep_alive();
   deadline_ = TimePoint::max();
   state_ = State::kHandling;
@@ -391,7 +394,8 @@ void Connection::Close() {
 }
 
 bool Connection::IsPastAgeMax() const {
-  return ages_out_at_ != TimePoint::max() && steady_clock::now() >= ages_out_at_;
+  const TimePoint ages_out_at = ages_out_at_;
+  return ages_out_at != TimePoint::max() && steady_clock::now() >= ages_out_at;
 }
 
 }  // namespace longshore::http

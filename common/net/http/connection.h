@@ -14,6 +14,7 @@
 
 #include "common/net/http/deflate.h"
 #include "common/net/http/held_bytes.h"
+#include "common/net/http/open_connection.h"
 #include "common/net/http/request_reader.h"
 #include "common/net/http/stream.h"
 #include "common/net/http/types.h"
@@ -42,8 +43,7 @@ struct ServerState {
   std::unordered_set<std::shared_ptr<Connection>> connections;  // Keeps the connections alive while a handler runs.
 };
 
-// All members must run on the strand, except Start, CloseWhenIdle, Cut, CheckDeadline and Answer, which are
-// thread-safe.
+// The public members are thread-safe. All others must run on the strand.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Protocol = Stream::Protocol;
@@ -56,7 +56,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void Start();
   void CloseWhenIdle();  // Called when the server stops: closes the connection after it was idle for stop_grace.
+  void AskToEnd();       // Closes the connection after its next answer, as at its maximum age.
   void Cut();            // Closes the connection now.
+  bool IsPastAgeMax() const;
+  double RequestsPerSecond(TimePoint now) const { return requests_.PerSecond(now); }
   // Closes the connection if its deadline has passed. The server calls it periodically.
   void CheckDeadline(TimePoint now);
   // Answers the request that the handler has. `held`: the request's share of memory, released when the answer has been
@@ -100,12 +103,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Discard(const Error& error);
   void Arm(std::chrono::milliseconds timeout);
   void Close();
-  bool IsPastAgeMax() const;
   std::chrono::milliseconds TransferTimeMax(size_t bytes) const;
 
   const std::shared_ptr<boost::asio::io_context> context_;
   const std::shared_ptr<ServerState> server_;
-  const TimePoint ages_out_at_;
+  std::atomic<TimePoint> ages_out_at_;
+  RequestRate requests_;
   RequestReader reader_;
   boost::beast::flat_buffer buffer_;  // Not parsed while a read of more bytes is in progress.
   std::string head_, body_;           // The answer that is being written.

@@ -74,6 +74,18 @@ class AsioServer final : public Server {
     return server_->connections.size();
   }
 
+  std::vector<OpenConnection> OpenConnections() const override {
+    const auto now = steady_clock::now();
+    std::vector<OpenConnection> open;
+    for (const auto& connection : Connections()) {
+      if (connection->IsPastAgeMax()) continue;
+      open.push_back({connection->RequestsPerSecond(now), [weak = std::weak_ptr(connection)] {
+                        if (const auto strong = weak.lock()) strong->AskToEnd();
+                      }});
+    }
+    return open;
+  }
+
   void Stop() override {
     server_->stops_by = steady_clock::now() + server_->options.stop_timeout;
     server_->stopping = true;

@@ -18,8 +18,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "common/base/error.h"
+#include "common/net/http/open_connection.h"
 #include "common/net/http/types.h"
 
 namespace longshore::http {
@@ -34,6 +36,9 @@ class Server {
   virtual int port() const = 0;       // 0 for a unix socket.
   virtual int listen_fd() const = 0;  // -1 after Stop was called.
   virtual size_t connections() const = 0;
+  // Returns the connections whose clients were not asked to end them yet. The server may be destroyed before they are
+  // used.
+  virtual std::vector<OpenConnection> OpenConnections() const = 0;
 
   // Stops accepting connections, answers the requests in progress with "Connection: close", closes idle connections,
   // and returns when no connection is left: at the latest stop_timeout plus stop_grace after the last handler has

@@ -460,6 +460,21 @@ TEST(HttpServer, ClosesAnOldConnectionAfterItsAnswer) {
   EXPECT_EQ(client.ReadAll(), "");
 }
 
+TEST(HttpServer, AClientThatIsAskedToMoveIsToldByItsNextAnswer) {
+  auto server = StartServer({});
+  RawClient client(server->port());
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil(";"), testing::Not(HasSubstr("Connection: close\r\n")));
+  const auto open = server->OpenConnections();
+  ASSERT_EQ(open.size(), 1u);
+  EXPECT_GT(open[0].requests_per_second, 0);
+  open[0].ask_to_move();
+  EXPECT_TRUE(server->OpenConnections().empty()) << "it was asked already";
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil(";"), HasSubstr("Connection: close\r\n"));
+  EXPECT_EQ(client.ReadAll(), "");
+}
+
 TEST(HttpServer, AnswersRequestsInProgressAndClosesIdleConnectionsWhileStopping) {
   std::promise<Responder> asked;
   auto server = StartServer({.stop_grace = milliseconds(20)},

@@ -130,8 +130,11 @@ void Connection::Open() {
   if (state_ == State::kClosed) return;
   state_ = State::kOpen;
   const auto notifications = std::make_shared<Notifications>(std::make_shared<StrandWaker>(*this));
-  session_ =
-      std::make_unique<Session>(server_->options.limits, server_->make, MakePeer(), notifications, server_->pool);
+  const auto make = [this](const std::shared_ptr<const Peer>& peer) {
+    requests_.Add();
+    return server_->make(peer);
+  };
+  session_ = std::make_unique<Session>(server_->options.limits, make, MakePeer(), notifications, server_->pool);
   if (is_ending_) AnnounceNow();
   CheckBy(Clock::now());  // Other limits hold from now on.
   Flush();
@@ -342,7 +345,7 @@ void Connection::EndBy(TimePoint until) {
 void Connection::Announce(TimePoint until) {
   if (state_ == State::kClosed) return;
   EndBy(until);
-  if (std::exchange(is_ending_, true) || state_ != State::kOpen) return;
+  if (is_ending_.exchange(true) || state_ != State::kOpen) return;
   AnnounceNow();
   Flush();
 }

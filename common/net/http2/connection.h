@@ -10,6 +10,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "common/net/http/open_connection.h"
 #include "common/net/http/stream.h"
 #include "common/net/http2/options.h"
 #include "common/net/http2/receive_buffer.h"
@@ -37,7 +38,7 @@ struct ServerState {
   std::unordered_set<std::shared_ptr<Connection>> connections;  // Guarded by the mutex.
 };
 
-// All members must run on the strand, except Start, End, Cut and CheckTime, which are thread-safe.
+// The public members are thread-safe. All others must run on the strand.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Protocol = http::Stream::Protocol;
@@ -51,8 +52,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Asks the client to open no further streams, when the connection reaches its maximum age, or now if it has none.
   // Closes the connection when the last stream has ended, at the latest at `until`.
   void End(TimePoint until);
-  void EndAtOnce(TimePoint until);  // As End, but asks now in any case.
-  void Cut();                       // Closes the connection now.
+  void EndAtOnce(TimePoint until);               // As End, but asks now in any case.
+  void Cut();                                    // Closes the connection now.
+  bool is_ending() const { return is_ending_; }  // Whether the client was asked.
+  double RequestsPerSecond(TimePoint now) const { return requests_.PerSecond(now); }
   // Acts if a time limit of the connection has passed. The server calls it periodically.
   void CheckTime(TimePoint now);
 
@@ -105,6 +108,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::shared_ptr<ServerState> server_;
   const TimePoint began_at_ = Clock::now();
   const TimePoint ages_out_at_;
+  http::RequestRate requests_;
   std::unique_ptr<Session> session_;                // Null during the handshake.
   std::shared_ptr<ReceiveBuffer> tls_buffer_ = {};  // While a TLS read is in progress.
   State state_ = State::kHandshake;
@@ -112,7 +116,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_paused_ = false;   // Nothing is read until pause_timer_ fires.
   size_t turn_bytes_ = 0;    // Read over TLS since a pause was possible.
   bool is_writing_ = false;
-  bool is_ending_ = false;  // The end was announced to the client, or will be when the connection is open.
+  std::atomic<bool> is_ending_ = false;  // The end was announced to the client, or will be when the connection is open.
   bool flushes_later_ = false;
   bool has_written_ = false;  // The socket has accepted bytes since the last read began.
   TimePoint received_at_ = began_at_;

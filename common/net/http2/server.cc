@@ -58,6 +58,19 @@ class AsioServer final : public Server {
     return server_->connections.size();
   }
 
+  std::vector<http::OpenConnection> OpenConnections() const override {
+    const auto now = Clock::now();
+    std::vector<http::OpenConnection> open;
+    for (const auto& connection : Connections()) {
+      if (connection->is_ending()) continue;
+      open.push_back({connection->RequestsPerSecond(now),
+                      [weak = std::weak_ptr(connection), until = now + server_->options.connection_age_grace] {
+                        if (const auto strong = weak.lock()) strong->EndAtOnce(until);
+                      }});
+    }
+    return open;
+  }
+
   void Drain(milliseconds grace) override {
     StopAccepting();
     const auto until = Clock::now() + grace;

@@ -11,8 +11,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "common/base/error.h"
+#include "common/net/http/open_connection.h"
 #include "common/net/http2/options.h"
 #include "common/net/http2/stream.h"
 
@@ -29,6 +31,9 @@ class Server {
   virtual int port() const = 0;       // 0 for a unix socket.
   virtual int listen_fd() const = 0;  // -1 after Drain was called.
   virtual size_t connections() const = 0;
+  // Returns the connections whose clients were not asked to end them yet. The server may be destroyed before they are
+  // used.
+  virtual std::vector<http::OpenConnection> OpenConnections() const = 0;
 
   // Stops accepting connections, asks the clients to open no further streams, and returns when every connection has
   // ended. A connection with a maximum age is asked when it reaches that age, so that not all clients connect elsewhere

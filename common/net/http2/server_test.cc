@@ -296,6 +296,21 @@ TEST(Http2Server, EndsAConnectionWithoutRequestsAtItsAge) {
   EXPECT_THAT(client.client.goaways, testing::Contains(NGHTTP2_NO_ERROR));
 }
 
+TEST(Http2Server, AClientThatIsAskedToMoveLosesNoRequest) {
+  const auto server = StartServer({});
+  SocketClient client(server->port());
+  EXPECT_EQ(client.Ask(), "aaaaa");
+  const auto open = server->OpenConnections();
+  ASSERT_EQ(open.size(), 1u);
+  EXPECT_GT(open[0].requests_per_second, 0);
+  open[0].ask_to_move();
+  EXPECT_EQ(client.Ask(), "aaaaa") << "a request that crosses with the announcement is answered";
+  EXPECT_TRUE(client.AwaitClosed());
+  EXPECT_THAT(client.client.goaways, testing::Contains(NGHTTP2_NO_ERROR));
+  EXPECT_TRUE(server->OpenConnections().empty());
+  open[0].ask_to_move();  // The connection has ended.
+}
+
 TEST(Http2Server, AConnectionWithShortCallsIsNotIdle) {
   const auto server = StartServer({.idle_timeout = milliseconds(400)});
   SocketClient client(server->port());
