@@ -48,6 +48,7 @@ void ApplyMessage(const control::FromController& message, const std::shared_ptr<
     case control::FromController::kDrain:
     case control::FromController::kHeartbeat:
     case control::FromController::kCertificate:
+    case control::FromController::kMoveConnections:
     case control::FromController::MESSAGE_NOT_SET: return;
   }
   CHECK(sent.fleet != nullptr);

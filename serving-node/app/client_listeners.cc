@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "common/os/log.h"
 #include "common/os/processors.h"
@@ -157,6 +159,17 @@ void ClientListeners::Retire(Servers servers) {
     retired_.Drain();
     retiring_ = false;
   });
+}
+
+size_t ClientListeners::MoveConnections(const ConnectionLimits& limits) const {
+  std::vector<http::OpenConnection> open;
+  if (servers_.grpc) open = servers_.grpc->OpenConnections();
+  if (servers_.rest) std::ranges::move(servers_.rest->OpenConnections(), std::back_inserter(open));
+  std::vector<double> loads;
+  for (const http::OpenConnection& each : open) loads.push_back(each.requests_per_second);
+  const std::vector<size_t> chosen = ChooseConnections(loads, limits);
+  for (const size_t i : chosen) open[i].ask_to_move();
+  return chosen.size();
 }
 
 void ClientListeners::SetServing(bool serving) {

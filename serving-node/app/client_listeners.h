@@ -9,6 +9,7 @@
 
 #include "common/base/error.h"
 #include "serving-node/app/components.h"
+#include "serving-node/app/connection_choice.h"
 #include "serving-node/app/flags/flags.h"
 #include "serving-node/app/listeners.h"
 #include "serving-node/app/security.h"
@@ -37,6 +38,10 @@ class ClientListeners {
   // the next answer. No request is aborted. Does nothing
   // while an earlier change is still in progress; call it again later. A failure is logged and changes nothing.
   void SetConnectionAge(int64_t connection_age_max_ms);
+
+  // Asks the clients of some connections to connect again, so that they may reach another node
+  // (connection_choice.h). A connection ends only after its requests. Returns how many were asked.
+  size_t MoveConnections(const ConnectionLimits& limits) const;
 
   void SetServing(bool serving);
   size_t connections() const;

@@ -1,13 +1,16 @@
 #include "serving-node/app/node.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "common/os/log.h"
 #include "common/os/process/descriptors.h"
 #include "serving-node/app/client_listeners.h"
 #include "serving-node/app/components.h"
+#include "serving-node/app/connection_choice.h"
 #include "serving-node/app/flags/config_files.h"
 #include "serving-node/app/handover.h"
 #include "serving-node/app/models.h"
@@ -67,6 +70,7 @@ class ServingNode final : public Node {
     if (opens && !client_listeners_->open()) RETURN_IF_ERROR(client_listeners_->Open(connection_age_max_ms_));
     client_listeners_->SetServing(able);
     client_listeners_->SetConnectionAge(connection_age_max_ms_);
+    MoveConnections();
     return {};
   }
 
@@ -100,6 +104,27 @@ class ServingNode final : public Node {
   }
 
   void OnDrain(const control::DrainNode& drain) { (drain.fleet_is_gone() ? fleet_is_gone_ : leave_asked_) = true; }
+
+  void OnMoveConnections(const control::MoveConnections& moves) {
+    const std::lock_guard lock(moves_mutex_);
+    moves_ = {.load_share = moves.load_share(),
+              .connections_max = static_cast<size_t>(std::max(0, moves.connections_max()))};
+  }
+
+  // Does what the newest message asks for, once.
+  void MoveConnections() {
+    const ConnectionLimits limits = TakeMoves();
+    if (limits.connections_max == 0) return;
+    const size_t asked = client_listeners_->MoveConnections(limits);
+    if (asked == 0) return;
+    spdlog::info("other nodes have too little work: asked the clients of {} of {} connections to connect again", asked,
+                 connections_.load());
+  }
+
+  ConnectionLimits TakeMoves() {
+    const std::lock_guard lock(moves_mutex_);
+    return std::exchange(moves_, {});
+  }
 
   // Releases the lock before the caller uses the agent, because the agent may call back into this class.
   std::shared_ptr<control::Agent> GetAgent() const {
@@ -175,6 +200,7 @@ class ServingNode final : public Node {
             .forwarder = *components_->forwarder,
             .clock = components_->clock,
             .drain = [this](const control::DrainNode& drain) { OnDrain(drain); },
+            .move_connections = [this](const control::MoveConnections& moves) { OnMoveConnections(moves); },
             .connections = [this] { return connections_.load(); },
             .on_fleet =
                 [this](const control::FleetState& fleet) {
@@ -244,6 +270,8 @@ class ServingNode final : public Node {
   std::atomic<bool> leaving_ = false;
   std::atomic<bool> left_ = false;
   std::atomic<int64_t> connections_ = 0;
+  std::mutex moves_mutex_;
+  ConnectionLimits moves_;          // Not carried out yet. Guarded by moves_mutex_.
   mutable std::mutex agent_mutex_;  // Guards agent_, not what it points to.
   std::shared_ptr<control::Agent> agent_;
   // Destroyed from the bottom up: listeners before the components that answer their requests.

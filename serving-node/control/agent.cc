@@ -222,6 +222,7 @@ class AgentThreads final : public Agent {
     hello.set_admin_address(options_.admin_address);
     hello.set_software_version(options_.software_version);
     hello.set_match_rules(true);
+    hello.set_moves_connections(true);
     if (const auto held = held_.get()) {
       hello.set_epoch(held->epoch());
       hello.set_revision(held->revision());
@@ -235,6 +236,10 @@ class AgentThreads final : public Agent {
     while (session.Read(&message)) {
       received();
       if (message.has_heartbeat()) continue;
+      if (message.has_move_connections()) {
+        deps_.move_connections(message.move_connections());
+        continue;
+      }
       if (message.has_certificate()) {
         TakeCertificate(message.certificate());
         continue;

@@ -31,6 +31,7 @@ struct AgentDeps {
   const Clock& clock;
   // Called for a DrainNode message. Begins to drain, unless the fleet is gone, and returns immediately.
   std::function<void(const control::DrainNode&)> drain;
+  std::function<void(const MoveConnections&)> move_connections;  // Called for each such message; returns immediately.
   std::function<int64_t()> connections;  // Returns the number of open client connections, for the report.
   std::function<void(const FleetState&)>
       on_fleet;  // Called when the peers or the limits (such as the connection age) may have changed.

@@ -154,7 +154,8 @@ class AgentTest : public testing::Test {
         Agent::Start(options, {node_.store, *sources_, node_.admission, node_.router, *node_.guards, node_.recorder,
                                *gate_, *journal_, *node_.forwarder, wall_,
                                [this](const control::DrainNode& drain) { drained_.set_value(drain.fleet_is_gone()); },
-                               nullptr, nullptr, [this] { return peer_address_ ? std::string("10.0.0.1:8503") : ""; },
+                               [this](const control::MoveConnections& moves) { moved_.set_value(moves); }, nullptr,
+                               nullptr, [this] { return peer_address_ ? std::string("10.0.0.1:8503") : ""; },
                                identity_.get(), &golden_runs_});
     ASSERT_TRUE(agent) << ToString(agent.error());
     agent_ = std::move(*agent);
@@ -178,6 +179,7 @@ class AgentTest : public testing::Test {
   std::chrono::milliseconds report_again_{100};
   std::chrono::milliseconds stream_silence_max_{20000};
   std::promise<bool> drained_;
+  std::promise<control::MoveConnections> moved_;
   FakeClock wall_{SystemClock().Now()};
   std::unique_ptr<rehearsal::Journal> journal_;
   std::unique_ptr<rehearsal::Gate> gate_;
@@ -591,6 +593,16 @@ TEST_F(AgentTest, DrainsWhenTheControllerRequestsIt) {
   controller_->Send("epoch: 1 revision: 1 drain {fleet_is_gone: true}");
   EXPECT_TRUE(drained_.get_future().get()) << "that the fleet is gone";
   EXPECT_TRUE(controller_->AwaitReport([](const Report& r) { return r.draining(); }).draining());
+}
+
+TEST_F(AgentTest, MovesConnectionsWhenTheControllerRequestsIt) {
+  StartController();
+  StartAgent();
+  EXPECT_TRUE(controller_->AwaitHello().moves_connections());
+  controller_->Write("move_connections { load_share: 0.5 connections_max: 3 }");
+  const control::MoveConnections moves = moved_.get_future().get();
+  EXPECT_EQ(moves.load_share(), 0.5);
+  EXPECT_EQ(moves.connections_max(), 3);
 }
 
 TEST_F(AgentTest, RequestsACertificateAndReconnectsWhenItsPeerAddressChanges) {

@@ -132,6 +132,7 @@ bool FakeState::Apply(const longshore::control::FromController& message) {
     case longshore::control::FromController::kDrain: return true;
     case longshore::control::FromController::kHeartbeat:
     case longshore::control::FromController::kCertificate:
+    case longshore::control::FromController::kMoveConnections:
     case longshore::control::FromController::MESSAGE_NOT_SET: return false;
   }
   epoch_ = message.epoch();
