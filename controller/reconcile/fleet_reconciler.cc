@@ -89,6 +89,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   const Scaling scaling = addresses ? Scale(fleet, memory, node_infos, replicas, waits) : Scaling{};
   if (waited && !waits) memory.object_seen.clear();  // Makes QueueChangedModels schedule all Models.
   if (!waits) SendToNodes(wanted, memory);
+  MoveConnections(fleet, memory);
   WriteTargets();
   const fleet::Progress progress = shared_.deps.fleet.ProgressOf(fleet);
   if (!waits) {
@@ -374,6 +375,30 @@ void FleetReconciler::SendToNodes(const api::ServingFleet& object, FleetMemory& 
     }
     const Status sent = shared_.deps.nodes.Send(fleet, name, std::move(message), memory.part);
     if (!sent) spdlog::debug("fleet {}: {}", fleet, sent.error().message);
+  }
+}
+
+// Lets nodes with too many requests ask clients to connect again, for a while after the fleet has grown. A busy node
+// reports several times per second, so this function runs often enough.
+void FleetReconciler::MoveConnections(const std::string& fleet, FleetMemory& memory) {
+  std::vector<balance::NodeReport> reports;
+  for (const auto& [name, node] : memory.book.nodes()) {
+    const control::Hello& hello = node.view->hello;
+    const control::NodeLoad& load = node.view->report->load();
+    reports.push_back({.node = name,
+                       .incarnation = hello.incarnation(),
+                       .serves = node.ready && node.attached && !node.leaving,
+                       .received = load.received(),
+                       .connections = load.connections(),
+                       .can_move = hello.moves_connections()});
+  }
+  for (const balance::Move& move : memory.balancer.Next(reports, shared_.deps.timer.Now())) {
+    control::FromController message;
+    message.mutable_move_connections()->set_load_share(move.load_share);
+    message.mutable_move_connections()->set_connections_max(move.connections_max);
+    const Status sent = shared_.deps.nodes.Send(fleet, move.node, std::move(message));
+    spdlog::info("fleet {}: other nodes have too little work, so {} is asked to move {:.0f} % of its requests{}", fleet,
+                 move.node, 100 * move.load_share, sent ? "" : ": " + sent.error().message);
   }
 }
 

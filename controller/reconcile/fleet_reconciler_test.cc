@@ -354,6 +354,39 @@ TEST_F(AutoscaledFleet, WithoutAutoscalingInItsSpecTheDecisionIsClearedAndTheSou
   EXPECT_EQ(queries_.size(), requests + 1) << "the source of before would have old metrics";
 }
 
+TEST_F(AutoscaledFleet, AfterItHasGrownBusyNodesMoveConnectionsUnlessTheyAreOfAnEarlierRelease) {
+  ApplyModel("free");
+  ApplyFleet(3, nullptr);
+  Settle();
+  AttachAll();
+  nodes_.views.at("default.cpu-0").hello.set_moves_connections(true);
+  Settle();
+  const auto report = [&](int64_t received) {
+    timer_.Advance(std::chrono::seconds(1));
+    for (auto& [node, view] : nodes_.views) {
+      const bool is_busy = node != "default.cpu-2";
+      nodes::Unshared(view.report).mutable_load()->set_received(is_busy ? received : 0);
+      nodes::Unshared(view.report).mutable_load()->set_connections(is_busy ? 8 : 0);
+    }
+    Settle();
+  };
+  const auto moves = [&](const std::string& node) {
+    return std::ranges::count_if(nodes_.messages[node], &control::FromController::has_move_connections);
+  };
+  report(0);
+  report(300);
+  ASSERT_EQ(moves("default.cpu-0"), 1);
+  const control::MoveConnections move = nodes_.messages["default.cpu-0"].back().move_connections();
+  EXPECT_NEAR(move.load_share(), 1.0 / 3, 1e-9);
+  EXPECT_EQ(move.connections_max(), 4);
+  EXPECT_EQ(moves("default.cpu-1"), 0) << "it does not understand the message";
+  EXPECT_EQ(moves("default.cpu-2"), 0);
+  Restart();
+  report(600);
+  report(900);
+  EXPECT_EQ(moves("default.cpu-0"), 1) << "a new controller has not made the fleet grow";
+}
+
 class ReachableFleet : public ReconcilerTest {};
 
 TEST_F(ReachableFleet, AReservedNameStartsNoNodesAndIsNotTriedAgain) {

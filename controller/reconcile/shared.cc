@@ -12,7 +12,10 @@ Shared::Shared(Deps dependencies, Options settings)
     : deps(std::move(dependencies)), options(std::move(settings)), began(deps.timer.Now()) {
   for (const std::string& fleet : deps.fleet.Fleets()) {
     for (const fleet::NodeInfo& node : deps.fleet.Nodes(fleet)) {
-      if (node.state == fleet::NodeState::kRunning) FleetOf(fleet).awaited.insert(node.node);
+      if (node.state != fleet::NodeState::kRunning) continue;
+      FleetMemory& memory = FleetOf(fleet);
+      memory.awaited.insert(node.node);
+      memory.balancer.Adopt(node.node);
     }
   }
 }

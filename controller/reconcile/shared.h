@@ -17,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/base/path.h"
 #include "controller/api/types.h"
+#include "controller/decide/balance/balance.h"
 #include "controller/decide/plan/plan.h"
 #include "controller/decide/rollout/rollout.h"
 #include "controller/decide/traffic/traffic.h"
@@ -132,6 +133,7 @@ struct FleetMemory {
   // The last decision of autoscaling if it is not stored yet, because its write failed or waits, and the uid of the
   // object. Without it, cooldowns and asked nodes would be forgotten.
   std::optional<std::pair<std::string, api::AutoscaleStatus>> unwritten_autoscale{};
+  balance::Balancer balancer{};
   MonotonicPoint reconciled_at{};
   Duration reconcile_took{0};
 };

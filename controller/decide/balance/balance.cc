@@ -1,0 +1,101 @@
+#include "controller/decide/balance/balance.h"
+
+#include <algorithm>
+#include <set>
+
+namespace longshore::balance {
+namespace {
+
+// A node with less than this part of the mean has too little work.
+constexpr double kTooLittle = 0.5;
+// A node with more than this multiple of the mean has too much, also if no node has too little.
+constexpr double kTooMuch = 1.5;
+// Limit of connections that a node moves in one round: a handshake of TLS takes about 1 ms of a processor.
+constexpr int64_t kMovesMax = 100;
+
+int64_t RequestsOf(const std::vector<NodeLoad>& nodes) {
+  int64_t requests = 0;
+  for (const NodeLoad& node : nodes) requests += node.requests;
+  return requests;
+}
+
+}  // namespace
+
+std::vector<Move> DecideMoves(const std::vector<NodeLoad>& nodes) {
+  if (nodes.size() < 2) return {};
+  const double mean = static_cast<double>(RequestsOf(nodes)) / static_cast<double>(nodes.size());
+  const bool some_lack_work = std::ranges::any_of(
+      nodes, [&](const NodeLoad& node) { return static_cast<double>(node.requests) < kTooLittle * mean; });
+  const double enough = some_lack_work ? mean : kTooMuch * mean;
+  std::vector<Move> moves;
+  for (const NodeLoad& node : nodes) {
+    const auto requests = static_cast<double>(node.requests);
+    if (requests <= enough || !node.can_move || node.connections < 2) continue;
+    moves.push_back(
+        {node.node, 1 - mean / requests, static_cast<int>(std::min<int64_t>(node.connections / 2, kMovesMax))});
+  }
+  return moves;
+}
+
+std::vector<Move> Balancer::Next(const std::vector<NodeReport>& nodes, MonotonicPoint now) {
+  if (Admit(nodes)) {
+    if (!growth_) growth_.emplace().settles_at = now;
+    growth_->ends_at = now + kWindow;
+    growth_->rounds_left = kRoundsMax;
+  }
+  if (growth_ && (now > growth_->ends_at || growth_->rounds_left == 0)) growth_.reset();
+  if (!growth_) return {};
+  if (now <= growth_->settles_at) BeginRound(nodes, now);
+  if (now - growth_->round_from < kMeasureMin) return {};
+  const std::vector<NodeLoad> loads = Measure(nodes);
+  if (RequestsOf(loads) < kRequestsMin * static_cast<int64_t>(loads.size())) return {};
+  std::vector<Move> moves = DecideMoves(loads);
+  if (moves.empty()) {
+    growth_.reset();
+    return {};
+  }
+  --growth_->rounds_left;
+  growth_->settles_at = now + kSettle;
+  BeginRound(nodes, now);
+  return moves;
+}
+
+bool Balancer::Admit(const std::vector<NodeReport>& nodes) {
+  bool has_grown = false;
+  std::set<std::string> present;
+  for (const NodeReport& node : nodes) {
+    present.insert(node.node);
+    if (!node.serves) continue;
+    const auto [at, is_new] = members_.try_emplace(node.node);
+    Member& member = at->second;
+    if (member.incarnation == node.incarnation) continue;
+    has_grown = has_grown || is_new || !member.incarnation.empty();
+    member = {node.incarnation, node.received};
+  }
+  std::erase_if(members_, [&](const auto& member) {
+    return !present.contains(member.first) && !member.second.incarnation.empty();
+  });
+  return has_grown;
+}
+
+void Balancer::BeginRound(const std::vector<NodeReport>& nodes, MonotonicPoint now) {
+  growth_->round_from = now;
+  for (const NodeReport& node : nodes) {
+    const auto member = members_.find(node.node);
+    if (member != members_.end()) member->second.received = node.received;
+  }
+}
+
+std::vector<NodeLoad> Balancer::Measure(const std::vector<NodeReport>& nodes) const {
+  std::vector<NodeLoad> loads;
+  for (const NodeReport& node : nodes) {
+    if (!node.serves) continue;
+    loads.push_back({.node = node.node,
+                     .requests = node.received - members_.at(node.node).received,
+                     .connections = node.connections,
+                     .can_move = node.can_move});
+  }
+  return loads;
+}
+
+}  // namespace longshore::balance
