@@ -353,9 +353,8 @@ TEST(Explain, ARolloutThatAPersonEndedHasNoVerdictOfItsOwn) {
   api::Model model = RollingOut();
   model.status.rollout.phase = RolloutPhase::kCompleted;
   model.status.rollout.promoted_by_command = true;
-  EXPECT_THAT(ExplainModel(model, kNow),
-              HasSubstr("  No verdict: a person promoted version 3 before; the last one was "
-                        "Undecided (TooFewRequests).\n"));
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("  No verdict: a person promoted version 3 before; the last one was "
+                                                   "Undecided (TooFewRequests).\n"));
   model = Failed();
   model.status.rollout.verdict = {"Fail", "Aborted", "aborted by command", {}};
   model.status.failed[0].reason = "Aborted";
