@@ -67,7 +67,7 @@ set(LONGSHORE_KERNEL_TESTS "^(common/base|serving-node/(saved_model|engine/(kern
 # The folders that start threads or share data between threads. Their tests have the label `threaded`: ./dev test --full runs them
 # under the thread sanitizer. ./dev check finds a folder that is missing here.
 set(LONGSHORE_THREADED
-  common/base common/metrics common/os common/os/process
+  common/base common/metrics common/os common/os/process common/storage
   common/net/auth common/net/grpc_server common/net/http common/net/http2 common/net/http_client
   serving-node/app serving-node/batching serving-node/control serving-node/evidence serving-node/frontend serving-node/frontend/oip
   serving-node/golden_set serving-node/identity serving-node/models serving-node/rehearsal serving-node/routing serving-node/sources

@@ -12,6 +12,7 @@
 #include "common/net/auth/tokens.h"
 #include "common/os/log.h"
 #include "common/os/process/descriptors.h"
+#include "common/storage/storage.h"
 #include "controller/app/admin.h"
 #include "controller/app/controller.h"
 #include "controller/app/epoch_file.h"
@@ -77,7 +78,8 @@ class HostController final : public Controller {
   Result<std::unique_ptr<fleet::Fleet>> StartFleet(const std::string& socket);
   std::optional<reconcile::SourceProblem> ProblemOf(const api::Key& key) const;
   void RecordActivity();
-  std::string NotReconciling() const;
+  std::string WhyNotWriting() const;
+  std::string Problem() const;
   Status StartListeners(int64_t epoch);
   Result<console::Access> ConsoleAccess() const;
   void StartConsole();
@@ -96,10 +98,15 @@ class HostController final : public Controller {
       metrics_.Gauges("longshore_controller_epoch", "The epoch of this controller's term.");
   metrics::Family<metrics::Gauge> leading_ =
       metrics_.Gauges("longshore_controller_leading", "Always 1: a state directory has only one controller.");
+  storage::WriteHealth objects_health_{"objects"};
+  storage::WriteHealth targets_health_{"prometheus_targets"};
   std::unique_ptr<runtime::Failpoint> failpoint_;
   std::unique_ptr<store::local::LocalStore> store_;
   std::optional<store::local::ControllerLock> manifests_lock_;
   bool is_recorded_ = true;
+  std::string problem_recorded_;
+  // Uses the store and the members whose writes it shows. Outlives the listeners, which show its metrics.
+  std::optional<storage::Storage> storage_;
   std::unique_ptr<store::Store> manifests_store_;  // Wraps `store_` with failpoints; manifests are applied through it.
   std::unique_ptr<fleet::Fleet> fleet_;
   std::unique_ptr<nodes::Registry> nodes_;
@@ -113,7 +120,14 @@ Status HostController::Start() {
   RETURN_IF_ERROR(FindManifests(options_.manifests));
   ASSIGN_OR_RETURN(lock_, LockStateDir(options_.state_dir));
   ASSIGN_OR_RETURN(failpoint_, runtime::Failpoint::FromEnvironment());
-  ASSIGN_OR_RETURN(store_, store::local::LocalStore::Open({.dir = options_.manifests, .read_manifests = true}));
+  ASSIGN_OR_RETURN(store_,
+                   store::local::LocalStore::Open(
+                       {.dir = options_.manifests, .read_manifests = true, .on_write = [this](const Status& written) {
+                          objects_health_.Report(written);
+                        }}));
+  storage_.emplace(metrics_);
+  storage_->Add(objects_health_, [this] { store_->TryToWrite(); });
+  storage_->Add(targets_health_, [] {});  // Each reconciliation of a fleet writes them.
   ASSIGN_OR_RETURN(manifests_lock_, store::local::ControllerLock::Take(options_.manifests));
   manifests_store_ = runtime::WithFailpoints(*store_, *failpoint_);
   store_->ApplyManifestsThrough(*manifests_store_);
@@ -133,19 +147,21 @@ Status HostController::Start() {
     queue_.Add(api::FleetKey(fleet), kReportBatchWindow);
   };
   ASSIGN_OR_RETURN(nodes_, nodes::Registry::Start(nodes_options, timer_, node_changed));
-  loop_ = std::make_unique<ReconcileLoop>(ReconcileLoopContext{*store_,
-                                                               *nodes_,
-                                                               *fleet_,
-                                                               queue_,
-                                                               *failpoint_,
-                                                               reconcile_metrics_,
-                                                               [this](const api::Key& key) { return ProblemOf(key); },
-                                                               {},
-                                                               options_.state_dir / "prometheus/nodes.json",
-                                                               options_.prometheus,
-                                                               1,
-                                                               Duration(0),
-                                                               [this] { RecordActivity(); }});
+  loop_ = std::make_unique<ReconcileLoop>(
+      ReconcileLoopContext{*store_,
+                           *nodes_,
+                           *fleet_,
+                           queue_,
+                           *failpoint_,
+                           reconcile_metrics_,
+                           [this](const api::Key& key) { return ProblemOf(key); },
+                           {},
+                           options_.state_dir / "prometheus/nodes.json",
+                           options_.prometheus,
+                           1,
+                           Duration(0),
+                           [this] { RecordActivity(); },
+                           [this](const Status& written) { targets_health_.Report(written); }});
   metrics_.BeforeText([this] {
     epochs_.With({}).Set(static_cast<double>(nodes_->epoch()));
     leading_.With({}).Set(1);
@@ -190,7 +206,7 @@ void HostController::StartConsole() {
                                           .nodes = *nodes_,
                                           .clock = clock_,
                                           .timer = timer_,
-                                          .problem = [this] { return NotReconciling(); },
+                                          .problem = [this] { return Problem(); },
                                           .manifests = options_.manifests});
   if (!started) return spdlog::error("the web console is off (--console_port): {}", started.error().message);
   console_ = std::move(*started);
@@ -207,11 +223,13 @@ std::string HostController::ConsoleUrl() const {
   return fmt::format("http://{}:{}", is_any ? "localhost" : host, console_->port());
 }
 
-std::string HostController::NotReconciling() const {
+std::string HostController::Problem() const {
   if (!working_) return "The controller is starting or stopping, and does not reconcile.";
   const auto silent = std::chrono::duration_cast<std::chrono::seconds>(timer_.Now() - alive_at_.load());
-  if (silent <= kSilentMax) return "";
-  return fmt::format("The controller has not reconciled anything for {} s. Its log says why.", silent.count());
+  if (silent > kSilentMax)
+    return fmt::format("The controller has not reconciled anything for {} s. Its log says why.", silent.count());
+  const std::string why = WhyNotWriting();
+  return why.empty() ? "" : fmt::format("The controller {}.", why);
 }
 
 Result<std::unique_ptr<fleet::Fleet>> HostController::StartFleet(const std::string& socket) {
@@ -234,11 +252,22 @@ std::optional<reconcile::SourceProblem> HostController::ProblemOf(const api::Key
   return reconcile::SourceProblem{problem->reason, problem->message};
 }
 
+// Why this controller cannot write its objects, as the rest of a sentence; "": it can.
+std::string HostController::WhyNotWriting() const {
+  const auto problems = objects_health_.Problems();
+  return problems.empty() ? "" : problems.begin()->second;
+}
+
 // Records that this controller is active. Logs only the first of consecutive failures, because their only effect is
 // that the command line prints an older time.
 void HostController::RecordActivity() {
   alive_at_ = timer_.Now();
-  const Status recorded = manifests_lock_->RecordActivity();
+  const std::string problem = WhyNotWriting();
+  Status recorded = manifests_lock_->RecordActivity();
+  if (problem != problem_recorded_) {
+    recorded = manifests_lock_->SetProblem(problem);
+    if (recorded) problem_recorded_ = problem;
+  }
   if (!recorded && is_recorded_) spdlog::warn("{}", recorded.error().message);
   is_recorded_ = recorded.has_value();
 }

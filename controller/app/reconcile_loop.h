@@ -47,6 +47,7 @@ struct ReconcileLoopContext {
   // Called after each reconciliation, and once a second while the queue is empty, but not while a reconciliation hangs;
   // may be empty.
   std::function<void()> is_alive{};
+  std::function<void(const Status&)> on_targets_written{};  // See reconcile::Options.
 };
 
 // Reconciles during one term of leadership, and uses only what it has observed since it was created.

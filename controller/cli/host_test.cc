@@ -395,6 +395,11 @@ TEST(ControllerNote, SaysHowOldTheStateIs) {
             "no controller is running; this is the state as of 08:00:00 UTC (12s ago)\n");
   EXPECT_EQ(note(false, std::chrono::hours(72)),
             "no controller is running; this is the state as of 2027-01-15 08:00:00 UTC (3d ago)\n");
+  const store::local::ControllerLockState stuck{
+      .is_running = true, .problem = "cannot create /m/a.json: No space left on device", .last_active_at = at};
+  EXPECT_EQ(ControllerNote(stuck, at),
+            "the controller cannot create /m/a.json: No space left on device; this is the state that it could write "
+            "last\n");
   EXPECT_EQ(ControllerNote({}, at), "no controller is running; none has reconciled these objects yet\n");
 }
 

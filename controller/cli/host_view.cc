@@ -74,6 +74,8 @@ std::string ControllerNote(const store::local::ControllerLockState& controller, 
     return fmt::format("no controller is running; this is the state as of {} ({} ago)\n", TimeText(at, now),
                        text::Age(at, now));
   }
+  if (!controller.problem.empty())
+    return fmt::format("the controller {}; this is the state that it could write last\n", controller.problem);
   if (now - at < kReconcileAgeMax) return "";
   return fmt::format("a controller is running, but it has not reconciled any object since {} ({} ago)\n",
                      TimeText(at, now), text::Age(at, now));

@@ -24,7 +24,7 @@ struct HostView {
 Result<std::optional<HostView>> ReadHostView(const Options& options, const Place& place);
 
 // Returns a line that says when a controller last reconciled the objects if no controller is running or the running one
-// has stopped reconciling; "" otherwise.
+// has stopped reconciling, or why it cannot write them; "" otherwise.
 std::string ControllerNote(const store::local::ControllerLockState& controller, TimePoint now);
 
 }  // namespace longshore::cli

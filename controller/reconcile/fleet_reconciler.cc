@@ -455,7 +455,7 @@ void FleetReconciler::WriteTargets() {
   std::error_code error;
   std::filesystem::create_directories(shared_.options.prometheus_targets.parent_path(), error);
   const Status written = WriteFileAtomically(shared_.options.prometheus_targets, text);
-  if (!written) spdlog::error("{}", written.error().message);
+  if (shared_.options.on_targets_written) shared_.options.on_targets_written(written);
   if (written) targets_written_ = text;
 }
 

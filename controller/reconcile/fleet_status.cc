@@ -39,6 +39,18 @@ void AddTroubles(const fleet::NodeInfo& process, const KnownNode* node, const st
   }
 }
 
+// Returns what nodes cannot write to their disks, and why; "" if they can write everything.
+std::string StorageTrouble(const FleetSeen& seen) {
+  std::vector<api::Sentence> troubles;
+  for (const fleet::NodeInfo& process : seen.processes) {
+    const auto node = seen.nodes->find(process.node);
+    if (node == seen.nodes->end()) continue;
+    for (const control::StorageProblem& problem : node->second.view->report->storage())
+      troubles.push_back({process.node, fmt::format(" cannot write its {}: {}", problem.what(), problem.message())});
+  }
+  return api::JoinSentences(troubles, {.noun = "trouble"});
+}
+
 // Returns why the fleet has too few or too many nodes, or may lose some; "" if there is no problem.
 std::string ScalingTrouble(const FleetSeen& seen) {
   std::vector<api::Sentence> troubles;
@@ -144,6 +156,8 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
       seen.manifest ? seen.manifest->message : "");
   set("ModelsReadable", seen.unreadable.empty(), seen.unreadable.empty() ? "Readable" : "Damaged",
       api::JoinSentences(seen.unreadable, {.noun = "Model"}));
+  const std::string storage = StorageTrouble(seen);
+  set("StorageWritable", storage.empty(), storage.empty() ? "Writable" : "CannotWrite", storage);
   return status;
 }
 

@@ -73,6 +73,24 @@ TEST(DescribeFleet, LimitsTheMessagesOfAFleetWith130FailingPods) {
   EXPECT_THAT(ConditionOf(status, "ModelsReadable").message, EndsWith(" more Models"));
 }
 
+TEST(DescribeFleet, NamesTheNodesThatCannotWriteTheirDisks) {
+  auto nodes = ReadyNodes(2);
+  FleetSeen seen = SeenReady(nodes, 2);
+  EXPECT_EQ(ConditionOf(DescribeFleet({}, seen, {}), "StorageWritable").status, "True");
+  auto view = std::make_shared<nodes::NodeView>(*nodes.at("cpu-001").view);
+  control::StorageProblem& problem = *nodes::Unshared(view->report).add_storage();
+  problem.set_what("journal");
+  problem.set_message("cannot write /s/journal.json: No space left on device");
+  nodes.at("cpu-001").view = view;
+  const api::ServingFleetStatus status = DescribeFleet({}, seen, {});
+  EXPECT_EQ(ConditionOf(status, "StorageWritable").status, "False");
+  EXPECT_EQ(ConditionOf(status, "StorageWritable").reason, "CannotWrite");
+  EXPECT_EQ(ConditionOf(status, "StorageWritable").message,
+            "cpu-001 cannot write its journal: cannot write /s/journal.json: No space left on device");
+  EXPECT_EQ(ConditionOf(status, "Ready").status, "True") << "the node serves";
+  EXPECT_EQ(ConditionOf(status, "Stalled").status, "False");
+}
+
 TEST(DescribeFleet, ANodeThatWaitsForOthersToTakeOverItsVersionsNeedsNoHelp) {
   const std::map<std::string, KnownNode> no_nodes;
   FleetSeen seen{.nodes = &no_nodes, .addresses = fleet::Addresses{}, .departing = {{"node a stays: ", "why"}}};

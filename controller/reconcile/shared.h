@@ -50,7 +50,8 @@ struct Deps {
 
 struct Options {
   Path prometheus_targets{};  // File for the admin addresses of the nodes (file_sd); empty: none.
-  Duration reconnect_grace = std::chrono::seconds(3);  // How long a disconnected node counts as connected.
+  std::function<void(const Status&)> on_targets_written{};  // Called after each write of this file; may be empty.
+  Duration reconnect_grace = std::chrono::seconds(3);       // How long a disconnected node counts as connected.
   // How long to wait for nodes that were started before this controller to connect.
   Duration adoption_grace = std::chrono::seconds(5);
   // Delay before a snapshot is sent to a node that refused a message.

@@ -122,6 +122,21 @@ void BuildCapture(const flags::Flags& flags, Components& components) {
                                                          components.clock, components.registry);
 }
 
+// Adds each part that this node keeps on disk.
+void BuildStorage(const flags::Flags& flags, Components& components) {
+  components.storage = std::make_unique<storage::Storage>(components.registry);
+  const auto add = [&](auto* part, void (*write_again)(decltype(*part))) {
+    if (part != nullptr) components.storage->Add(part->health(), [part, write_again] { write_again(*part); });
+  };
+  add(components.journal.get(), [](rehearsal::Journal& journal) { journal.WriteAgain(); });
+  add(components.identity.get(), [](identity::NodeIdentity& identity) { identity.WriteAgain(); });
+  add(components.request_log.get(), [](requestlog::RequestLog& log) { log.TryAgain(); });
+  add(components.capture.get(), [](replay::Capture& capture) { capture.TryAgain(); });
+  if (!flags.managed()) return;
+  add(components.guards.get(), [](routing::GuardBook& guards) { guards.WriteAgain(); });
+  components.storage->Add(components.desired_state_health, [] {});  // The controller sends it again.
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, const Security& security,
@@ -170,6 +185,7 @@ Result<std::unique_ptr<Components>> BuildComponents(const flags::Flags& flags, c
   components->predictor = std::make_unique<requestlog::LoggingPredictor>(*components->router, *components->request_log);
   ExportModelGauges(*components->store, *components->admission, components->registry);
   metrics::AddProcessMetrics(components->clock.Now(), flags::SoftwareVersion(), components->registry);
+  BuildStorage(flags, *components);
   return components;
 }
 

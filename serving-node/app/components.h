@@ -6,6 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/metrics/metrics.h"
+#include "common/storage/storage.h"
 #include "serving-node/app/flags/flags.h"
 #include "serving-node/app/security.h"
 #include "serving-node/app/traces.h"
@@ -48,6 +49,7 @@ struct Components {
   profiling::Recorder profiles{clock, timer};
   std::unique_ptr<batching::Admission> admission;
   evidence::Recorder recorder;
+  storage::WriteHealth desired_state_health{"desired_state"};
   std::unique_ptr<rehearsal::Journal> journal;  // Journal, gate and sources: only on a managed node.
   std::unique_ptr<rehearsal::Gate> gate;
   std::unique_ptr<sources::Sources> sources;
@@ -76,6 +78,7 @@ struct Components {
   // The Open Inference Protocol, which AddOip sets before the listeners open.
   std::unique_ptr<frontend::oip::Repository> repository;
   std::unique_ptr<frontend::oip::Methods> oip;
+  std::unique_ptr<storage::Storage> storage;  // Destroyed first: writes parts of the members above again.
 };
 
 // Creates all components. on_change is called on other threads until the components are destroyed.

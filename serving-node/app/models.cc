@@ -99,6 +99,12 @@ Json LoadToJson(const batching::Load& load) {
           {"refused", load.refused}};
 }
 
+Json ProblemsToJson(const storage::Storage& storage) {
+  Json problems = Json::object();
+  for (const storage::Problem& problem : storage.Problems()) problems[problem.what] = problem.message;
+  return problems;
+}
+
 frontend::ProfileSources ProfileSourcesOf(const models::ModelStore& store, profiling::Recorder& recorder) {
   const auto recorded = [&recorder]() -> Result<profiling::Recording> {
     if (auto recording = recorder.recording()) return std::move(*recording);

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/json/json.h"
 #include "common/metrics/metrics.h"
+#include "common/storage/storage.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/frontend/admin_server.h"
 #include "serving-node/models/model_store.h"
@@ -20,6 +21,8 @@ std::vector<std::string> Unavailable(const models::ModelStore& store);
 
 Json ModelsToJson(const models::ModelStore& store);
 Json LoadToJson(const batching::Load& load);
+// Returns the messages of all parts that cannot be written, by part.
+Json ProblemsToJson(const storage::Storage& storage);
 
 // The functions with which the admin port starts and returns profiling recordings. The start function returns NotFound
 // for an unknown model.

@@ -199,6 +199,8 @@ class ServingNode final : public Node {
             .journal = *components_->journal,
             .forwarder = *components_->forwarder,
             .clock = components_->clock,
+            .storage = *components_->storage,
+            .desired_state_health = components_->desired_state_health,
             .drain = [this](const control::DrainNode& drain) { OnDrain(drain); },
             .move_connections = [this](const control::MoveConnections& moves) { OnMoveConnections(moves); },
             .connections = [this] { return connections_.load(); },
@@ -259,7 +261,7 @@ class ServingNode final : public Node {
             {"connections", connections_.load()},
             {"load", LoadToJson(components_->admission->load())},
             {"models", ModelsToJson(*components_->store)},
-            {"request_log_problems", components_->request_log->Problems()}};
+            {"storage_problems", ProblemsToJson(*components_->storage)}};
   }
 
   const flags::Flags flags_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/storage/storage.h"
 #include "longshore/control.pb.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/golden_set/golden_runs.h"
@@ -29,6 +30,8 @@ struct AgentDeps {
   rehearsal::Journal& journal;
   routing::Forwarder& forwarder;  // Asks peers for the desired state.
   const Clock& clock;
+  const storage::Storage& storage;             // For the report.
+  storage::WriteHealth& desired_state_health;  // Whether the desired state can be written.
   // Called for a DrainNode message. Begins to drain, unless the fleet is gone, and returns immediately.
   std::function<void(const control::DrainNode&)> drain;
   std::function<void(const MoveConnections&)> move_connections;  // Called for each such message; returns immediately.

@@ -128,6 +128,7 @@ class AgentTest : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directories(state_dir_);
+    storage_.Add(desired_state_health_, [] {});
     journal_ = std::move(*rehearsal::Journal::Open(state_dir_));
     gate_ = std::make_unique<rehearsal::Gate>(rehearsal::GateOptions{}, *journal_);
     UseArchives();
@@ -152,7 +153,7 @@ class AgentTest : public testing::Test {
     options.backoff_max = std::chrono::milliseconds(20);
     auto agent =
         Agent::Start(options, {node_.store, *sources_, node_.admission, node_.router, *node_.guards, node_.recorder,
-                               *gate_, *journal_, *node_.forwarder, wall_,
+                               *gate_, *journal_, *node_.forwarder, wall_, storage_, desired_state_health_,
                                [this](const control::DrainNode& drain) { drained_.set_value(drain.fleet_is_gone()); },
                                [this](const control::MoveConnections& moves) { moved_.set_value(moves); }, nullptr,
                                nullptr, [this] { return peer_address_ ? std::string("10.0.0.1:8503") : ""; },
@@ -186,6 +187,8 @@ class AgentTest : public testing::Test {
   sources::Getter archives_ = download::Get;
   std::unique_ptr<sources::Sources> sources_;
   routing::TestNode node_{dir_.path(), "a", 4, {}, {.unload_for_memory = true, .memory_bytes_max = kMemoryBytesMax}};
+  storage::WriteHealth desired_state_health_{"desired_state"};
+  storage::Storage storage_{node_.metrics};  // Shows desired_state_health_.
   golden_set::GoldenRuns golden_runs_{node_.store, wall_, {.node = "a"}};
   std::atomic<bool> peer_address_ = false;
   SteadyClock timer_;
@@ -342,8 +345,12 @@ TEST_F(AgentTest, RefusesAStateThatItCannotWrite) {
   const Ack ack = controller_->Send(Snapshot(1, 2, kStable));
   EXPECT_THAT(ack.error(), HasSubstr("cannot write the desired state"));
   EXPECT_EQ(node_.router.AppliedWeight("digits", 1), 10000);
+  const Report report = controller_->AwaitReport([](const Report& r) { return r.storage_size() > 0; });
+  EXPECT_EQ(report.storage(0).what(), "desired_state");
+  EXPECT_THAT(report.storage(0).message(), HasSubstr("cannot create " + (state_dir_ / "desired.pb").string()));
   std::filesystem::rename(dir_.path() / "gone", state_dir_);
   EXPECT_EQ(controller_->Send(Snapshot(1, 2, kStable)).error(), "");
+  controller_->AwaitReport([](const Report& r) { return r.revision() == 2 && r.storage_size() == 0; });
 }
 
 TEST_F(AgentTest, ReportsATrippedGuardImmediately) {

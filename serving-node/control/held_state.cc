@@ -46,9 +46,9 @@ std::shared_ptr<const DesiredState> HeldState::get() const {
 }
 
 Status HeldState::WriteAndApply(DesiredState next) {
-  if (auto written = WriteFileAtomically(file_, next.SerializeAsString()); !written) {
-    return Prefixed(written.error(), "cannot write the desired state");
-  }
+  const Status written = WriteFileAtomically(file_, next.SerializeAsString());
+  deps_.desired_state_health.Report(written);
+  if (!written) return Prefixed(written.error(), "cannot write the desired state");
   ApplyAndHold(std::make_shared<const DesiredState>(std::move(next)));
   return {};
 }

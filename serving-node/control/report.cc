@@ -168,6 +168,11 @@ Report BuildReport(const DesiredState& state, const FolderFindings& folders, boo
   AddUnloading(state, deps, &report);
   AddFound(folders.versions, &report);
   AddLoad(deps, report.mutable_load());
+  for (const storage::Problem& problem : deps.storage.Problems()) {
+    StorageProblem& entry = *report.add_storage();
+    entry.set_what(problem.what);
+    entry.set_message(problem.message);
+  }
   return report;
 }
 

@@ -75,12 +75,20 @@ Status NodeIdentity::Take(const control::Certificate& answer) {
   *next.mutable_certificate() = answer;
   const std::string& authorities = held_.certificate().authorities();
   if (authorities != answer.authorities()) next.set_authorities_before(authorities);
-  RETURN_IF_ERROR(Hold(next));
+  RETURN_IF_ERROR(Hold(std::move(next)));
   request_ = {};
   authorities_at_issue_ = AuthoritiesTrusted();
-  const Status kept = WriteFileAtomically(options_.file, next.SerializeAsString(), kOwnerOnly);
-  if (!kept) spdlog::error("cannot store the certificate for peers: {}", kept.error().message);
+  Write();
   return {};
+}
+
+void NodeIdentity::Write() {
+  health_.Report(WriteFileAtomically(options_.file, held_.SerializeAsString(), kOwnerOnly));
+}
+
+void NodeIdentity::WriteAgain() {
+  const std::lock_guard lock(mutex_);
+  Write();
 }
 
 Status NodeIdentity::Hold(control::NodeIdentity next) {

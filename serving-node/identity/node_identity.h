@@ -20,6 +20,7 @@
 #include "common/base/path.h"
 #include "common/net/tls/authority.h"
 #include "common/net/tls/request.h"
+#include "common/storage/write_health.h"
 #include "longshore/control.pb.h"
 
 namespace longshore::identity {
@@ -61,16 +62,22 @@ class NodeIdentity {
   // The end of the newest certificate's validity; nullopt if there is none.
   std::optional<TimePoint> until() const;
 
+  // Whether the file could be written the last time.
+  const storage::WriteHealth& health() const { return health_; }
+  void WriteAgain();
+
  private:
   // All private functions require: mutex_ held.
   bool IsAskingDue();
   std::string AuthoritiesTrusted() const;
   Status Hold(control::NodeIdentity next);
+  void Write();
   void Show(std::shared_ptr<const PeerIdentity> next, bool is_of_another_authority);
 
   const Options options_;
   const Clock& clock_;
   const MonotonicClock& timer_;
+  storage::WriteHealth health_{"identity"};
   mutable std::mutex mutex_;  // Guards the members below.
   control::NodeIdentity held_;
   tls::Validity validity_;            // The validity of the certificate in held_.

@@ -106,6 +106,21 @@ TEST_F(NodeIdentityTest, SurvivesARestartInAFileThatOnlyItsOwnerMayRead) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
 
+TEST_F(NodeIdentityTest, IsUsedAlthoughItCannotBeStoredAndIsStoredLater) {
+  const Path aside = dir_.string() + ".aside";
+  std::filesystem::rename(dir_, aside);
+  Renew(authority_);
+  ASSERT_NE(identity_->current(), nullptr);
+  const PeerIdentity before = *identity_->current();
+  EXPECT_EQ(identity_->health().Problems().size(), 1u);
+  std::filesystem::rename(aside, dir_);
+  identity_->WriteAgain();
+  EXPECT_TRUE(identity_->health().Problems().empty());
+  Start();
+  ASSERT_NE(identity_->current(), nullptr);
+  EXPECT_EQ(*identity_->current(), before);
+}
+
 TEST_F(NodeIdentityTest, IgnoresADamagedFileAndAnExpiredCertificate) {
   Renew(authority_, hours(1));
   Pass(hours(2));

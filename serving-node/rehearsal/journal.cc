@@ -3,7 +3,6 @@
 #include "common/json/json.h"
 #include "common/os/file.h"
 #include "common/os/json_file.h"
-#include "common/os/log.h"
 
 namespace longshore::rehearsal {
 namespace {
@@ -58,7 +57,14 @@ Status Journal::Write() {
     quarantined.push_back(ToJson(what));
     quarantined.back()["reason"] = reason;
   }
-  return WriteFileAtomically(file_, Json{{"open", open}, {"quarantined", quarantined}}.dump(1));
+  Status written = WriteFileAtomically(file_, Json{{"open", open}, {"quarantined", quarantined}}.dump(1));
+  health_.Report(written);
+  return written;
+}
+
+void Journal::WriteAgain() {
+  const std::lock_guard lock(mutex_);
+  (void)Write();  // health_ has the result.
 }
 
 Status Journal::Begin(const Attempt& what, Activity activity) {
@@ -72,9 +78,9 @@ Status Journal::Begin(const Attempt& what, Activity activity) {
 void Journal::End(const Attempt& what) {
   const std::lock_guard lock(mutex_);
   if (open_.erase(what) == 0) return;
-  // If this write fails, the entry stays in the file until the next write. If the process ends before that, its next
-  // start quarantines the version wrongly. That is better than a failed request.
-  if (const auto written = Write(); !written) spdlog::warn("cannot write the journal: {}", ToString(written.error()));
+  // If this write fails, the entry stays in the file until WriteAgain succeeds. If the process ends before that, its
+  // next start quarantines the version wrongly. That is better than a failed request.
+  (void)Write();
 }
 
 std::optional<std::string> Journal::Quarantined(const Attempt& what) const {

@@ -16,6 +16,7 @@
 
 #include "common/base/error.h"
 #include "common/base/path.h"
+#include "common/storage/write_health.h"
 
 namespace longshore::rehearsal {
 
@@ -49,12 +50,17 @@ class Journal {
   std::optional<std::string> Quarantined(const Attempt& what) const;
   Status Quarantine(const Attempt& what, const std::string& reason);
 
+  // Whether the file could be written the last time.
+  const storage::WriteHealth& health() const { return health_; }
+  void WriteAgain();
+
  private:
   explicit Journal(Path file) : file_(std::move(file)) {}
   Status Read();
   Status Write();  // Requires: mutex_ held.
 
   const Path file_;
+  storage::WriteHealth health_{"journal"};
   mutable std::mutex mutex_;
   std::map<Attempt, Activity> open_;
   std::map<Attempt, std::string> quarantined_;

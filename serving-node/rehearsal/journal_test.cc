@@ -62,5 +62,21 @@ TEST_F(JournalTest, FailsIfAnEntryCannotBeWritten) {
   EXPECT_FALSE(journal->Begin(v3_, Activity::kLoading));
 }
 
+TEST_F(JournalTest, WritesAgainThatALoadHasEnded) {
+  {
+    const auto journal = Opened();
+    ASSERT_TRUE(journal->Begin(v3_, Activity::kLoading));
+    const Path aside = dir_.string() + ".aside";
+    std::filesystem::rename(dir_, aside);
+    journal->End(v3_);
+    ASSERT_EQ(journal->health().Problems().size(), 1u);
+    EXPECT_THAT(journal->health().Problems().at(""), testing::HasSubstr("cannot create " + dir_.string()));
+    std::filesystem::rename(aside, dir_);
+    journal->WriteAgain();
+    EXPECT_TRUE(journal->health().Problems().empty());
+  }
+  EXPECT_EQ(Opened()->Quarantined(v3_), std::nullopt);
+}
+
 }  // namespace
 }  // namespace longshore::rehearsal

@@ -69,9 +69,12 @@ void GuardBook::Write() {
     write_waits_ = false;
     for (const Trip& trip : trips_) json.push_back(ToJson(trip));
   }
-  if (const auto written = WriteFileAtomically(file_, json.dump(1)); !written) {
-    spdlog::warn("cannot store the tripped guards: {}", ToString(written.error()));
-  }
+  health_.Report(WriteFileAtomically(file_, json.dump(1)));
+}
+
+void GuardBook::WriteAgain() {
+  const std::lock_guard lock(mutex_);
+  WriteSoon();
 }
 
 std::shared_ptr<GuardState> GuardBook::For(const GuardKey& key) {

@@ -14,6 +14,7 @@
 #include "common/base/error.h"
 #include "common/base/path.h"
 #include "common/os/worker.h"
+#include "common/storage/write_health.h"
 #include "longshore/control.pb.h"
 #include "serving-node/routing/error_window.h"
 
@@ -66,7 +67,7 @@ class GuardBook {
   std::shared_ptr<GuardState> For(const GuardKey& key);
 
   // Trips the guard at once and calls on_trip. The trip is written to disk soon after, on another thread, so that
-  // requests do not wait for the disk. A failed write is logged and does not undo the trip. If the process crashes
+  // requests do not wait for the disk. A failed write is in health() and does not undo the trip. If the process crashes
   // before the write, the guard is untripped after the restart; by then the controller knows of the trip, or the
   // candidate trips the guard again. Returns false, without any effect, if the guard has already tripped.
   bool TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at);
@@ -79,6 +80,12 @@ class GuardBook {
   // requests arrive.
   void SetOnTrip(OnTrip on_trip);
 
+  // Whether the file could be written the last time.
+  const storage::WriteHealth& health() const { return health_; }
+  void WriteAgain();  // Does not wait for the disk.
+  // Blocks until everything that changed before this call was written, or could not be.
+  void Flush() { writer_.Flush(); }
+
  private:
   explicit GuardBook(Path file) : file_(std::move(file)) {}
   Status Read();
@@ -86,6 +93,7 @@ class GuardBook {
   void Write();      // Runs on writer_.
 
   const Path file_;
+  storage::WriteHealth health_{"guards"};
   mutable std::mutex mutex_;
   bool write_waits_ = false;
   std::map<GuardKey, std::shared_ptr<GuardState>> guards_;

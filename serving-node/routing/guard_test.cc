@@ -101,6 +101,22 @@ TEST_F(GuardBookTest, TripsEvenIfTheTripCannotBeWritten) {
   EXPECT_TRUE(book->For(kV4)->tripped());
 }
 
+TEST_F(GuardBookTest, WritesATripAgainThatCouldNotBeWritten) {
+  {
+    const auto book = *GuardBook::Open(dir_);
+    const Path aside = dir_.string() + ".aside";
+    std::filesystem::rename(dir_, aside);
+    book->TripNow(*book->For(kV4), "NonFinite", "NaN", {});
+    book->Flush();
+    EXPECT_EQ(book->health().Problems().size(), 1u);
+    std::filesystem::rename(aside, dir_);
+    book->WriteAgain();
+    book->Flush();
+    EXPECT_TRUE(book->health().Problems().empty());
+  }
+  EXPECT_TRUE((*GuardBook::Open(dir_))->For(kV4)->tripped());
+}
+
 TEST_F(GuardBookTest, DoesNotWaitForTheDisk) {
   // A named pipe in place of the temporary file: opening it for writing blocks until the test opens it for reading.
   const Path slow = dir_ / fmt::format("guards.json.{}.tmp", getpid());

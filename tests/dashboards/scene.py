@@ -379,6 +379,21 @@ class Scene:
             yield
 
     @contextlib.contextmanager
+    def unwritable_state(self):
+        """A node cannot write its desired state, because a folder has its name."""
+        kept = sorted((self.it.state / "nodes").glob("*/desired.pb"))[0]
+        kept.unlink()
+        kept.mkdir()
+        self.apply_half(2, "  batching: {maxQueue: 51}\n")
+        try:
+            yield
+        finally:
+            kept.rmdir()
+        self.apply_half(2)
+        wait_for("the node to write its state again", kept.is_file)
+        self.it.wait_for_ready_nodes(2)
+
+    @contextlib.contextmanager
     def busy_cluster(self):
         """Objects of the cluster change all the time."""
         chatter = Chatter(self.plane)
@@ -414,5 +429,5 @@ class Scene:
 
 
 FAULTS = ["new_model", "promotion", "rollback", "pause", "bad_requests", "overload", "burst", "patient_batches", "slow_engine", "no_files", "mistake",
-          "missing_golden_set", "long_golden_set", "blind_fleet", "busy_port", "stopped_node", "missing_node", "killed_nodes", "damaged_object", "lost_leader",
+          "missing_golden_set", "long_golden_set", "blind_fleet", "busy_port", "unwritable_state", "stopped_node", "missing_node", "killed_nodes", "damaged_object", "lost_leader",
           "busy_cluster", "silent_api_server", "no_controller"]

@@ -19,6 +19,9 @@ constexpr const char* kGoldenSetPasses = "GoldenSetPasses";
 // The condition that is False while pairs have too little room. The rollout goes on, only more slowly.
 constexpr const char* kPairsHaveRoom = "PairsHaveRoom";
 
+// Nodes that cannot write something to their disks serve as wanted.
+constexpr const char* kStorageWritable = "StorageWritable";
+
 // The reason of the condition ManifestAccepted of a fleet while the CRDs are older than the controller. All is served
 // as wanted, but statuses lack fields.
 constexpr const char* kOldKinds = "OldKinds";
@@ -61,15 +64,17 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   if (stalled.status == "True") return {Standing::kFailed, stalled.reason + ": " + stalled.message};
   const auto trouble = std::ranges::find_if(conditions, [](const api::Condition& condition) {
     return IsTrouble(condition) && condition.type != kNodesAvailable && condition.type != kGoldenSetPasses &&
-           condition.type != kPairsHaveRoom && condition.reason != kOldKinds;
+           condition.type != kPairsHaveRoom && condition.type != kStorageWritable && condition.reason != kOldKinds;
   });
   if (trouble != conditions.end()) return {Standing::kUnderWay, trouble->type + ": " + trouble->message};
   const bool done = ready.status == "True" && find("Reconciling").status != "True";
   if (const auto old = std::ranges::find(conditions, kOldKinds, &api::Condition::reason); old != conditions.end())
     return {done ? Standing::kAsWanted : Standing::kUnderWay, old->message};
-  const api::Condition golden = find(kGoldenSetPasses);
-  return {done ? Standing::kAsWanted : Standing::kUnderWay,
-          IsGoldenTrouble(golden) ? golden.type + ": " + golden.message : ready.message};
+  for (const api::Condition& shown : {find(kGoldenSetPasses), find(kStorageWritable)}) {
+    const bool is_trouble = IsGoldenTrouble(shown) || (shown.type == kStorageWritable && shown.status == "False");
+    if (is_trouble) return {done ? Standing::kAsWanted : Standing::kUnderWay, shown.type + ": " + shown.message};
+  }
+  return {done ? Standing::kAsWanted : Standing::kUnderWay, ready.message};
 }
 
 // If no controller has read the manifest yet, only the manifest counts, because the object's status is about an older

@@ -19,6 +19,8 @@ namespace longshore::store::local {
 namespace {
 
 constexpr size_t kTextBytesMax = 16 << 10;  // More than the longest path.
+constexpr size_t kBlockBytes = 4096;        // The text has whole blocks, which the file then has for good.
+constexpr size_t kProblemBytesMax = 1000;
 
 Path LockPath(const Path& dir) { return dir / ".longshore" / "controller.lock"; }
 
@@ -46,6 +48,7 @@ void ReadDescription(const Path& path, ControllerLockState& seen) {
   seen.pid = pid.get<pid_t>();
   seen.epoch = epoch.get<int64_t>();
   seen.console = TextAt(*json, {"console"});
+  seen.problem = TextAt(*json, {"problem"});
 }
 
 }  // namespace
@@ -61,26 +64,35 @@ Result<ControllerLock> ControllerLock::Take(const Path& dir) {
     return Unavailable("cannot lock {}: {}", path.string(), std::strerror(errno));
   }
   ControllerLock taken(std::move(file));
-  RETURN_IF_ERROR(taken.Write("{}\n"));  // Removes the pid and the epoch of an earlier controller.
+  RETURN_IF_ERROR(taken.Write());  // Removes the pid and the epoch of an earlier controller.
   return taken;
 }
 
 Status ControllerLock::Describe(int64_t epoch, const Path& state_dir, const std::string& console) {
   const std::string absolute = std::filesystem::absolute(state_dir).lexically_normal();
-  return Write(DumpJson({{"pid", getpid()}, {"epoch", epoch}, {"state_dir", absolute}, {"console", console}}) + "\n");
+  description_ = {{"pid", getpid()}, {"epoch", epoch}, {"state_dir", absolute}, {"console", console}};
+  return Write();
+}
+
+Status ControllerLock::SetProblem(const std::string& problem) {
+  description_["problem"] = problem.substr(0, kProblemBytesMax);
+  return Write();
 }
 
 // Replaces the text of the file and keeps its modification time. A new file gets the modification time 0 (1970),
 // because no controller has been active yet.
-Status ControllerLock::Write(const std::string& text) {
+Status ControllerLock::Write() {
+  std::string text = DumpJson(description_);
+  text.resize((text.size() / kBlockBytes + 1) * kBlockBytes - 1, ' ');
+  text += '\n';
   const int file = file_.get();
   struct stat before {};
   if (fstat(file, &before) != 0)
     return Unavailable("cannot read the status of the lock file: {}", std::strerror(errno));
   const timespec last_active = before.st_size == 0 ? timespec{} : before.st_mtim;
   const timespec times[2] = {last_active, last_active};
-  const bool written = ftruncate(file, 0) == 0 && pwrite(file, text.data(), text.size(), 0) == std::ssize(text) &&
-                       futimens(file, times) == 0;
+  const bool written = pwrite(file, text.data(), text.size(), 0) == std::ssize(text) &&
+                       ftruncate(file, std::ssize(text)) == 0 && futimens(file, times) == 0;
   if (!written) return Unavailable("cannot write the lock file: {}", std::strerror(errno));
   return {};
 }
@@ -103,6 +115,8 @@ Result<ControllerLockState> ReadControllerLock(const Path& dir) {
   const auto since_1970 = std::chrono::seconds(info.st_mtim.tv_sec) + std::chrono::nanoseconds(info.st_mtim.tv_nsec);
   if (info.st_size > 0) seen.last_active_at = TimePoint(std::chrono::floor<Duration>(since_1970));
   ReadDescription(path, seen);
+  if (seen.is_running && access(path.c_str(), W_OK) != 0 && errno == EROFS)
+    seen.problem = fmt::format("cannot write in {}: {}", path.parent_path().string(), std::strerror(EROFS));
   return seen;
 }
 

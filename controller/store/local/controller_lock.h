@@ -2,8 +2,10 @@
 // <dir>/.longshore/controller.lock.
 //
 // The controller holds a lock on the file while it lives; the kernel releases the lock however the process ends. The
-// file's text is {"pid", "epoch", "state_dir", "console"}, and its modification time is the last time at which the
-// reconcile loop was active. Readers test the lock without taking it, so they never prevent a controller from starting.
+// file's text is {"pid", "epoch", "state_dir", "console", "problem"}, and its modification time is the last time at
+// which the reconcile loop was active. The text is padded with spaces, and overwritten in place, so that it can be
+// changed while the disk is full. Readers test the lock without taking it, so they never prevent a controller from
+// starting.
 #pragma once
 
 #include <sys/types.h>
@@ -15,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/path.h"
+#include "common/json/json.h"
 #include "common/os/process/descriptors.h"
 
 namespace longshore::store::local {
@@ -30,14 +33,18 @@ class ControllerLock {
   // controller recorded.
   Status Describe(int64_t epoch, const Path& state_dir, const std::string& console = "");
 
+  // Adds to the description why the controller cannot write its objects; "": it can.
+  Status SetProblem(const std::string& problem);
+
   // Sets the time of the last activity to now.
   Status RecordActivity();
 
  private:
   explicit ControllerLock(process::Descriptor file) : file_(std::move(file)) {}
-  Status Write(const std::string& text);
+  Status Write();
 
   process::Descriptor file_;
+  Json description_ = Json::object();
 };
 
 struct ControllerLockState {
@@ -45,6 +52,7 @@ struct ControllerLockState {
   pid_t pid = 0;               // 0: not known.
   int64_t epoch = 0;           // Statuses with a lower epoch are older than the running controller.
   std::string console{};       // The URL of its web console; "" without one.
+  std::string problem{};       // Why it cannot write its objects; "": it can.
   Path state_dir{};            // That of the newest controller; "": not known.
   TimePoint last_active_at{};  // The last time at which a controller was active; TimePoint{}: never.
 };

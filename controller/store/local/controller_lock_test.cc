@@ -43,6 +43,20 @@ TEST_F(ControllerLockTest, ShowsTheControllerWhileItHoldsTheLock) {
   EXPECT_EQ(Seen().state_dir, "/state") << "nodes of a controller that has ended may still serve";
 }
 
+TEST_F(ControllerLockTest, ShowsAProblemWithoutNewBlocksAndUntilItIsOver) {
+  ControllerLock lock = ControllerLock::Take(dir_).value();
+  ASSERT_TRUE(lock.Describe(7, "/state"));
+  const auto bytes = std::filesystem::file_size(dir_ / ".longshore/controller.lock");
+  EXPECT_EQ(bytes % 4096, 0u) << "so that the text fits while the disk is full";
+  const std::string problem = "cannot create /a/b: " + std::string(300, 'x');
+  ASSERT_TRUE(lock.SetProblem(problem));
+  EXPECT_EQ(Seen().problem, problem);
+  EXPECT_EQ(Seen().epoch, 7);
+  EXPECT_EQ(std::filesystem::file_size(dir_ / ".longshore/controller.lock"), bytes);
+  ASSERT_TRUE(lock.SetProblem(""));
+  EXPECT_EQ(Seen().problem, "");
+}
+
 TEST_F(ControllerLockTest, KeepsTheTimeOfTheLastActivityWhenTheNextControllerStarts) {
   std::optional<ControllerLock> lock(ControllerLock::Take(dir_).value());
   ASSERT_TRUE(lock->Describe(1, "/state"));

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "common/os/log.h"
+#include "common/storage/storage.h"
 #include "controller/store/document.h"
 #include "controller/store/local/manifests.h"
 #include "controller/store/local/records.h"
@@ -33,7 +34,7 @@ class LocalStoreImpl final : public LocalStore {
       : options_(options),
         private_dir_(options.dir / ".longshore"),
         records_(private_dir_ / "objects", options.object_bytes_max),
-        manifests_(options.dir, private_dir_ / "manifests") {}
+        manifests_(options.dir, private_dir_ / "manifests", [this](const Status& written) { OnWrite(written); }) {}
 
   Result<Object> Get(const api::Key& key) override { return records_.Read(key); }
 
@@ -57,7 +58,7 @@ class LocalStoreImpl final : public LocalStore {
     RETURN_IF_ERROR(CheckKey(key));
     ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
     ASSIGN_OR_RETURN(const Applied applied, ComputeApply(object));
-    if (applied.is_changed) RETURN_IF_ERROR(records_.Write(applied.object));
+    if (applied.is_changed) RETURN_IF_ERROR(Write(applied.object));
     return applied.object;
   }
 
@@ -110,6 +111,9 @@ class LocalStoreImpl final : public LocalStore {
     return manifests_.Problems();
   }
 
+  // In the folder that a watch observes.
+  void TryToWrite() override { OnWrite(storage::TryFolder(private_dir_ / "objects")); }
+
   Status CreateFolders() const {
     std::error_code error;
     std::filesystem::create_directories(private_dir_ / "objects", error);
@@ -120,7 +124,24 @@ class LocalStoreImpl final : public LocalStore {
  private:
   class LocalWatch;
 
-  Result<process::Descriptor> Lock() const { return LockFile(private_dir_ / "lock"); }
+  void OnWrite(const Status& written) const {
+    if (options_.on_write) options_.on_write(written);
+  }
+
+  // On a disk that is read-only, the lock file may be the first one that cannot be opened.
+  Result<process::Descriptor> Lock() const {
+    auto lock = LockFile(private_dir_ / "lock");
+    if (!lock) OnWrite(tl::make_unexpected(lock.error()));
+    return lock;
+  }
+
+  // An object that is too large says nothing about the disk.
+  Status Write(const Object& object) const {
+    ASSIGN_OR_RETURN(const std::string text, records_.TextOf(object));
+    const Status written = records_.Write(KeyOf(object), text);
+    OnWrite(written);
+    return written;
+  }
 
   // Replaces the status by `change(status)`, unless they are equal.
   Result<Object> ChangeStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
@@ -136,7 +157,7 @@ class LocalStoreImpl final : public LocalStore {
     if (object.status == status) return object;
     object.status = std::move(status);
     CountWrite(object.metadata);
-    RETURN_IF_ERROR(records_.Write(object));
+    RETURN_IF_ERROR(Write(object));
     return object;
   }
 

@@ -28,6 +28,8 @@ struct LocalOptions {
   bool read_manifests = false;  // Whether to apply <dir>/*.yaml and watch them, as the controller does.
   size_t object_bytes_max = 1 << 20;
   size_t objects_max = 10000;
+  // Called with the result of each write to the disk, on any thread; may be empty.
+  std::function<void(const Status&)> on_write{};
 };
 
 // Thread-safe.
@@ -39,6 +41,10 @@ class LocalStore : public Store {
   // Makes later calls of ReadManifests apply the objects through `writer`, a wrapper of this store, which must outlive
   // every watch.
   virtual void ApplyManifestsThrough(Store& writer) = 0;
+
+  // Writes a file and removes it, and calls on_write. If that succeeds, a watch with `read_manifests` then applies
+  // again what could not be written.
+  virtual void TryToWrite() = 0;
 
   // Reads the manifests and applies their changes. A watch with `read_manifests` does this after each change of a file.
   virtual Status ReadManifests() = 0;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <mutex>
 
 #include "common/os/file.h"
 #include "controller/store/store_contract_test.h"
@@ -85,6 +86,36 @@ TEST_F(LocalStoreTest, AppliesAManifestAndItsChangesWhileWatching) {
   ASSERT_TRUE(seen.WaitFor(key_, before + 1));
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
   EXPECT_EQ(store_->Get(key_)->metadata.generation, 2);
+}
+
+TEST_F(LocalStoreTest, TellsOfEachWriteAndAppliesAgainWhatCouldNotBeWritten) {
+  std::mutex mutex;
+  std::string problem;
+  const auto store = LocalStore::Open({.dir = dir_.path(),
+                                       .read_manifests = true,
+                                       .on_write =
+                                           [&](const Status& written) {
+                                             const std::lock_guard lock(mutex);
+                                             problem = written ? "" : written.error().message;
+                                           }})
+                         .value();
+  const Path objects = dir_.path() / ".longshore/objects/Model";
+  std::ofstream(objects) << "a file where the folder should be";
+  Write("digits.yaml", Manifest("digits", 1));
+  SeenKeys seen;
+  const auto watch = store->WatchAll(seen.Receiver()).value();
+  ASSERT_TRUE(store->ReadManifests());
+  ASSERT_EQ(store->Problems().size(), 1u);
+  EXPECT_EQ(store->Problems()[0].reason, "NotApplied");
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_NE(problem, "");
+  }
+  std::filesystem::remove(objects);
+  store->TryToWrite();
+  EXPECT_TRUE(seen.WaitFor(key_, 1));
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(problem, "");
 }
 
 TEST_F(LocalStoreTest, AnEditThatChangesNoMeaningDoesNotOverrideACommand) {

@@ -63,6 +63,7 @@ void Manifests::Save(const std::string& file) {
   Taken& taken = taken_.at(file);
   const Status saved = WriteTaken(index_, file, taken);
   taken.saved = saved.has_value();
+  on_write_(saved);
   if (!saved) Report(file, "NotApplied", "cannot record what was applied: " + saved.error().message, {});
 }
 

@@ -5,6 +5,7 @@
 // overrides a later change by a command, or recreates an object that a command deleted.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,7 +23,9 @@ namespace longshore::store::local {
 // Used by one thread at a time.
 class Manifests {
  public:
-  Manifests(Path dir, Path index) : dir_(std::move(dir)), index_(std::move(index)) {}
+  // Calls `on_write` with the result of each write of the index.
+  Manifests(Path dir, Path index, std::function<void(const Status&)> on_write)
+      : dir_(std::move(dir)), index_(std::move(index)), on_write_(std::move(on_write)) {}
 
   // Applies every object whose meaning changed since it was last applied from its file. An object that cannot be
   // applied becomes a problem of its manifest and does not block the other objects.
@@ -53,6 +56,7 @@ class Manifests {
 
   Path dir_;
   Path index_;
+  std::function<void(const Status&)> on_write_;
   bool index_loaded_ = false;
   std::set<std::string> unread_;                            // Manifest files whose index file could not be read.
   std::map<std::string, Taken> taken_;                      // Key: file name.

@@ -48,13 +48,17 @@ Result<Object> Records::Read(const api::Key& key) const {
   return object;
 }
 
-Status Records::Write(const Object& object) const {
-  const Path path = PathOf(KeyOf(object));
-  const std::string text = DumpJson(ToDocument(object), 1) + "\n";
+Result<std::string> Records::TextOf(const Object& object) const {
+  std::string text = DumpJson(ToDocument(object), 1) + "\n";
   if (text.size() > object_bytes_max_) {
     return ResourceExhausted("{} has {} bytes; the limit is {}", ToString(KeyOf(object)), text.size(),
                              object_bytes_max_);
   }
+  return text;
+}
+
+Status Records::Write(const api::Key& key, const std::string& text) const {
+  const Path path = PathOf(key);
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
   if (error) return Unavailable("cannot create {}: {}", path.parent_path().string(), error.message());

@@ -27,8 +27,10 @@ class Records {
 
   Path PathOf(const api::Key& key) const;
   Result<Object> Read(const api::Key& key) const;
-  // Returns ResourceExhausted if the object is larger than the limit or the disk is full.
-  Status Write(const Object& object) const;
+  // Returns the text of an object's record; ResourceExhausted if it is larger than the limit.
+  Result<std::string> TextOf(const Object& object) const;
+  // Returns ResourceExhausted if the disk is full.
+  Status Write(const api::Key& key, const std::string& text) const;
   Status Remove(const api::Key& key) const;
 
   // Returns the stamps of all records, in the order of their keys.

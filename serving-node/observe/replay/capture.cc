@@ -10,6 +10,7 @@
 #include "common/binary_proto/binary_proto.h"
 #include "common/os/file.h"
 #include "common/os/log.h"
+#include "common/storage/storage.h"
 #include "serving-node/models/discovery.h"
 
 namespace longshore::replay {
@@ -245,6 +246,19 @@ Path Capture::NextFile(const std::string& what) {
   }
 }
 
+void Capture::TryAgain() {
+  CreateDir();
+  health_.Report(storage::TryFolder(options_.dir));
+}
+
+// If this fails, so does the write of a file into the folder.
+void Capture::CreateDir() const {
+  std::error_code error;
+  if (std::filesystem::create_directories(options_.dir, error)) {
+    std::filesystem::permissions(options_.dir, std::filesystem::perms::owner_all, error);
+  }
+}
+
 Status Capture::CheckRoom(size_t bytes, const std::vector<BundleFile>& held) const {
   if (held.size() >= options_.files_max)
     return ResourceExhausted("the limit of {} bundles is reached", options_.files_max);
@@ -274,13 +288,13 @@ Result<std::optional<std::vector<Path>>> Capture::RoomFor(const Kept& kept, size
   return tl::make_unexpected(has_room.error());
 }
 
-Status Capture::Write(const Path& file, const std::string& text, const std::vector<Path>& replaced) const {
-  std::error_code error;
-  if (std::filesystem::create_directories(options_.dir, error)) {
-    std::filesystem::permissions(options_.dir, std::filesystem::perms::owner_all, error);
-  }
-  RETURN_IF_ERROR(WriteFileAtomically(file, text));
-  for (const Path& milder : replaced) std::filesystem::remove(milder, error);
+Status Capture::Write(const Path& file, const std::string& text, const std::vector<Path>& replaced) {
+  CreateDir();
+  const Status written = WriteFileAtomically(file, text);
+  health_.Report(written);
+  RETURN_IF_ERROR(written);
+  std::error_code ignored;
+  for (const Path& milder : replaced) std::filesystem::remove(milder, ignored);
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include "common/base/path.h"
 #include "common/metrics/metrics.h"
 #include "common/os/worker.h"
+#include "common/storage/write_health.h"
 #include "longshore/capture.pb.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/observe/replay/bundle.h"
@@ -55,6 +56,10 @@ class Capture final : public routing::FailureSink {
   // Blocks until everything offered before this call is written.
   void Flush() { writer_.Flush(); }
 
+  // Whether the last bundle could be written, or the next one can be.
+  const storage::WriteHealth& health() const { return health_; }
+  void TryAgain();
+
  private:
   struct Kept;
   struct Counts;
@@ -77,9 +82,11 @@ class Capture final : public routing::FailureSink {
   Path NextFile(const std::string& what);
   Status CheckRoom(size_t bytes, const std::vector<BundleFile>& held) const;
   Result<std::optional<std::vector<Path>>> RoomFor(const Kept& kept, size_t bytes) const;
-  Status Write(const Path& file, const std::string& text, const std::vector<Path>& replaced) const;
+  void CreateDir() const;
+  Status Write(const Path& file, const std::string& text, const std::vector<Path>& replaced);
 
   const CaptureOptions options_;
+  storage::WriteHealth health_{"captures"};
   const models::ModelStore& store_;
   routing::OriginSearch& origins_;
   const Clock& clock_;

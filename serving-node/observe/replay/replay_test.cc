@@ -274,7 +274,10 @@ TEST_F(ReplayTest, PausesAfterAFailedWriteWithoutUsingTheLimit) {
   ASSERT_TRUE(WriteFileAtomically(dir_ / "captures", "a file where the folder should be"));
   replay::Capture capture({.dir = dir_ / "captures", .per_cause_max = 1}, store_, origins_, clock_, registry_);
   EXPECT_EQ(BundlesAfterFailure(capture), 0u);
+  EXPECT_EQ(capture.health().Problems().size(), 1u);
   std::filesystem::remove(dir_ / "captures");
+  capture.TryAgain();
+  EXPECT_TRUE(capture.health().Problems().empty()) << "even if no request fails any more";
   EXPECT_EQ(BundlesAfterFailure(capture), 0u);
   clock_.Advance(std::chrono::seconds(10));
   EXPECT_EQ(BundlesAfterFailure(capture), 1u);

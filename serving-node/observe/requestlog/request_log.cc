@@ -6,7 +6,7 @@
 
 #include "common/base/mix.h"
 #include "common/binary_proto/binary_proto.h"
-#include "common/os/log.h"
+#include "common/storage/storage.h"
 #include "serving-node/inference/response.h"
 #include "serving-node/tensor/wire.h"
 #include "tensorflow_serving/prediction_log.pb.h"
@@ -21,10 +21,6 @@ constexpr metrics::Name kTotal{"longshore_request_log_total",
                                "Sampled requests by outcome: written, dropped because too many were waiting, failed."};
 constexpr metrics::Name kCount{":tensorflow:serving:request_log_count",
                                "Sampled requests by the status code of writing them to the log."};
-
-constexpr metrics::Name kFailing{
-    "longshore_request_log_failing",
-    "1 while the requests of the model cannot be logged, for example because the disk is full."};
 
 enum Outcome { kWritten, kDropped, kFailed };
 constexpr std::array kOutcomes = {"written", "dropped", "failed"};
@@ -51,24 +47,15 @@ Pieces Serialized(const routing::PredictAnswer& answer) {
 struct RequestLog::Counts {
   std::mutex mutex;
   std::map<std::string, std::array<int64_t, kOutcomes.size()>> by_model;
-  std::map<std::string, std::string> problems;  // By model: why its newest record could not be written.
 
   void Add(const std::string& model, Outcome outcome) {
     const std::lock_guard lock(mutex);
     ++by_model[model][outcome];
   }
 
-  // "": the newest record was written.
-  void SetProblem(const std::string& model, const std::string& problem) {
-    const std::lock_guard lock(mutex);
-    if (problem.empty()) problems.erase(model);
-    if (!problem.empty()) problems[model] = problem;
-  }
-
   void Show(metrics::Exposition* out) {
     const std::lock_guard lock(mutex);
     for (const auto& [model, counts] : by_model) {
-      out->Set(kFailing, {{"model", model}}, problems.contains(model) ? 1 : 0);
       for (size_t i = 0; i < counts.size(); ++i) {
         const auto count = static_cast<double>(counts[i]);
         out->Count(kTotal, {{"model", model}, {"outcome", kOutcomes[i]}}, count);
@@ -122,7 +109,7 @@ void RequestLog::SetPolicies(const Policies& policies) {
     next[model] = std::move(log);
   }
   for (const auto& [model, _] : logs_) {
-    if (!next.contains(model)) counts_->SetProblem(model, "");
+    if (!next.contains(model)) health_.Forget(model);
   }
   logs_ = std::move(next);
   is_on_ = !logs_.empty();
@@ -142,9 +129,11 @@ bool RequestLog::Samples(const std::string& model) {
   return static_cast<double>(Scatter64(log->seed + number)) < log->policy.sampling_rate * 0x1p64;
 }
 
-std::map<std::string, std::string> RequestLog::Problems() const {
-  const std::lock_guard lock(counts_->mutex);
-  return counts_->problems;
+// Without this, the last failed record of a model that gets no more requests would count as a problem forever.
+void RequestLog::TryAgain() {
+  for (const auto& [model, _] : health_.Problems()) {
+    if (const auto log = Find(model)) health_.Report(storage::TryFolder(log->policy.prefix.parent_path()), model);
+  }
 }
 
 void RequestLog::Offer(Pieces request, const routing::PredictAnswer& answer) {
@@ -163,20 +152,15 @@ void RequestLog::Offer(Pieces request, const routing::PredictAnswer& answer) {
   counts_->Add(log->model, kDropped);
 }
 
-void RequestLog::Write(const Log& log, const Entry& entry) const {
+void RequestLog::Write(const Log& log, const Entry& entry) {
   Target& target = *log.target;
   if (target.failing && steady_clock::now() < target.retry_at) return counts_->Add(log.model, kFailed);
   const auto record = ToRecord(entry.request, entry.response, log.policy.sampling_rate);
   const Status written = record ? target.files.Append(*record) : tl::make_unexpected(record.error());
   counts_->Add(log.model, written ? kWritten : kFailed);
-  counts_->SetProblem(log.model, written ? "" : written.error().message);
-  const bool was_failing = std::exchange(target.failing, !written);
-  if (written && was_failing) spdlog::info("model \"{}\": the logging of its requests works again", log.model);
-  if (written) return;
-  target.retry_at = steady_clock::now() + options_.pause_on_error;
-  if (!was_failing) {
-    spdlog::error("model \"{}\": its requests cannot be logged at the moment: {}", log.model, written.error().message);
-  }
+  target.failing = !written;
+  if (target.failing) target.retry_at = steady_clock::now() + options_.pause_on_error;
+  if (Find(log.model).get() == &log) health_.Report(written, log.model);  // Otherwise its policy has changed meanwhile.
 }
 
 }  // namespace longshore::requestlog

@@ -15,6 +15,7 @@
 
 #include "common/metrics/metrics.h"
 #include "common/os/worker.h"
+#include "common/storage/write_health.h"
 #include "serving-node/observe/requestlog/record_files.h"
 #include "serving-node/routing/predict.h"
 
@@ -51,8 +52,9 @@ class RequestLog {
 
   // Logs a request (the bytes of a PredictRequest) that was answered without an error. Never blocks.
   void Offer(Pieces request, const routing::PredictAnswer& answer);
-  // By model: why its newest record could not be written. Models whose newest record was written are not in it.
-  std::map<std::string, std::string> Problems() const;
+  // Whether the newest record of each model could be written, or its next one can be.
+  const storage::WriteHealth& health() const { return health_; }
+  void TryAgain();
   // Blocks until everything offered before this call is written.
   void Flush() { writer_.Flush(); }
 
@@ -66,9 +68,10 @@ class RequestLog {
   struct Log;
   struct Counts;
   std::shared_ptr<Log> Find(const std::string& model) const;
-  void Write(const Log& log, const Entry& entry) const;
+  void Write(const Log& log, const Entry& entry);
 
   const Options options_;
+  storage::WriteHealth health_{"request_log"};
   const std::shared_ptr<Counts> counts_;  // Shared with the registry, which may outlive the log.
   std::atomic<bool> is_on_{false};
   mutable std::mutex mutex_;  // Guards logs_.
