@@ -428,6 +428,6 @@ class Scene:
         yield
 
 
-FAULTS = ["new_model", "promotion", "rollback", "pause", "bad_requests", "overload", "burst", "patient_batches", "slow_engine", "no_files", "mistake",
-          "missing_golden_set", "long_golden_set", "blind_fleet", "busy_port", "unwritable_state", "stopped_node", "missing_node", "killed_nodes", "damaged_object", "lost_leader",
-          "busy_cluster", "silent_api_server", "no_controller"]
+FAULTS = ["new_model", "promotion", "rollback", "pause", "bad_requests", "overload", "burst", "patient_batches", "slow_engine", "no_files",
+          "mistake", "missing_golden_set", "long_golden_set", "blind_fleet", "busy_port", "unwritable_state", "stopped_node", "missing_node",
+          "killed_nodes", "damaged_object", "lost_leader", "busy_cluster", "silent_api_server", "no_controller"]
