@@ -135,16 +135,15 @@ void Sampler::Sample(const std::vector<api::Model>& models, const NodesOfFleets&
   const std::map<std::string, Counts> counts = TakeReports(nodes);
   const Duration elapsed = sampled_at_ ? now - *sampled_at_ : Duration(0);
   const Counts none;
-  const std::vector<nodes::ViewPtr> no_nodes;
+  std::map<std::string, PairReports> pairs;
+  for (const auto& [fleet, views] : nodes) pairs[fleet] = PairReportsOf(views);
   for (const api::Model& model : models) {
     const std::string fleet = api::FleetOf(model.metadata, model.spec);
     const auto of_fleet = counts.find(fleet);
     const Counts& of_model = of_fleet == counts.end() ? none : of_fleet->second;
     if (elapsed > Duration(0)) AddTraffic(model, of_model, elapsed, now, history);
     AddEvidence(model, now, history);
-    const auto views = nodes.find(fleet);
-    history.Add(NameOf(model), model.status.rollout.id,
-                ReportedPairs(model, views == nodes.end() ? no_nodes : views->second));
+    history.Add(NameOf(model), model.status.rollout.id, ReportedPairs(model, pairs[fleet]));
   }
   sampled_at_ = now;
   history.Expire(now);

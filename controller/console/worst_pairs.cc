@@ -25,19 +25,28 @@ bool IsSame(const NodePair& a, const NodePair& b) { return !ComesBefore(a, b) &&
 
 }  // namespace
 
-std::vector<NodePair> ReportedPairs(const api::Model& model, const std::vector<nodes::ViewPtr>& nodes) {
-  std::vector<NodePair> pairs;
-  const api::RolloutStatus& rollout = model.status.rollout;
+PairReports PairReportsOf(const std::vector<nodes::ViewPtr>& nodes) {
+  PairReports reports;
   for (const nodes::ViewPtr& view : nodes) {
     if (view->report == nullptr) continue;
     for (const control::VersionReport& version : view->report->versions()) {
-      if (version.served_name() != model.spec.served_name || version.version() != rollout.candidate) continue;
       const control::PairEvidence& evidence = version.evidence().pairs();
-      if (evidence.worst_salt() != rollout.id) continue;
-      for (const control::WorstPair& pair : evidence.worst()) {
-        if (!IsFinite(pair)) continue;
-        node_contract::LimitTexts(pairs.emplace_back(view->hello.node(), pair).pair);
-      }
+      if (evidence.worst().empty()) continue;
+      reports[{version.served_name(), version.version()}].emplace_back(view->hello.node(), &evidence);
+    }
+  }
+  return reports;
+}
+
+std::vector<NodePair> ReportedPairs(const api::Model& model, const PairReports& reports) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const auto found = reports.find({model.spec.served_name, rollout.candidate});
+  std::vector<NodePair> pairs;
+  if (found == reports.end()) return pairs;
+  for (const auto& [node, evidence] : found->second) {
+    if (evidence->worst_salt() != rollout.id) continue;
+    for (const control::WorstPair& pair : evidence->worst()) {
+      if (IsFinite(pair)) node_contract::LimitTexts(pairs.emplace_back(node, pair).pair);
     }
   }
   return pairs;

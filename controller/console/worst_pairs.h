@@ -3,7 +3,9 @@
 // Pure. They have names, types and shapes, but no values (proto/longshore/control.proto).
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/api/types.h"
@@ -17,9 +19,16 @@ struct NodePair {
   control::WorstPair pair{};
 };
 
-// Returns the pairs of the newest rollout of the Model in the newest reports of the nodes, in any order. Their texts
-// are limited. Pairs without a finite difference are left out, because only a broken node reports them.
-std::vector<NodePair> ReportedPairs(const api::Model& model, const std::vector<nodes::ViewPtr>& nodes);
+// What nodes report of a version: the name of the node and its pairs. Key: served name and version.
+using PairReports =
+    std::map<std::pair<std::string, int64_t>, std::vector<std::pair<std::string, const control::PairEvidence*>>>;
+
+// Returns the versions with pairs in the newest reports of the nodes, to which the result points.
+PairReports PairReportsOf(const std::vector<nodes::ViewPtr>& nodes);
+
+// Returns the pairs of the newest rollout of the Model, in any order. Their texts are limited. Pairs without a finite
+// difference are left out, because only a broken node reports them.
+std::vector<NodePair> ReportedPairs(const api::Model& model, const PairReports& reports);
 
 // Returns the worst of both lists, at most node_contract::kWorstPairsMax, the worst first, and each once. The order of
 // the arguments makes no difference.

@@ -51,21 +51,25 @@ std::vector<std::string> Texts(const std::vector<NodePair>& pairs) {
   return texts;
 }
 
+std::vector<NodePair> Reported(const std::vector<nodes::ViewPtr>& nodes) {
+  return ReportedPairs(Shadowed(), PairReportsOf(nodes));
+}
+
 TEST(ConsoleWorstPairs, AreThoseThatNodesReportOfTheNewestRollout) {
-  EXPECT_THAT(Texts(ReportedPairs(Shadowed(), {Node({0.5, 0.25})})), ElementsAre("a 0.5", "a 0.25"));
-  EXPECT_THAT(ReportedPairs(Shadowed(), {Node({0.5}, "uid/4/2")}), IsEmpty()) << "another attempt";
-  EXPECT_THAT(ReportedPairs(Shadowed(), {Node({0.5}, kRollout, 3)}), IsEmpty()) << "another version";
-  EXPECT_THAT(ReportedPairs(Shadowed(), {std::make_shared<nodes::NodeView>()}), IsEmpty()) << "no report yet";
+  EXPECT_THAT(Texts(Reported({Node({0.5, 0.25})})), ElementsAre("a 0.5", "a 0.25"));
+  EXPECT_THAT(Reported({Node({0.5}, "uid/4/2")}), IsEmpty()) << "another attempt";
+  EXPECT_THAT(Reported({Node({0.5}, kRollout, 3)}), IsEmpty()) << "another version";
+  EXPECT_THAT(Reported({std::make_shared<nodes::NodeView>()}), IsEmpty()) << "no report yet";
 }
 
 TEST(ConsoleWorstPairs, ReportsOfABrokenNodeAreLimited) {
-  EXPECT_THAT(ReportedPairs(Shadowed(), {Node({std::numeric_limits<double>::quiet_NaN()})}), IsEmpty());
+  EXPECT_THAT(Reported({Node({std::numeric_limits<double>::quiet_NaN()})}), IsEmpty());
   const nodes::ViewPtr view = Node({0.5});
   control::Report report = *view->report;
   report.mutable_versions(0)->mutable_evidence()->mutable_pairs()->mutable_worst(0)->set_output(std::string(9999, '.'));
   auto hostile = std::make_shared<nodes::NodeView>(*view);
   hostile->report = std::make_shared<control::Report>(report);
-  EXPECT_EQ(ReportedPairs(Shadowed(), {hostile}).at(0).pair.output().size(), node_contract::kWorstPairTextBytesMax);
+  EXPECT_EQ(Reported({hostile}).at(0).pair.output().size(), node_contract::kWorstPairTextBytesMax);
 }
 
 TEST(ConsoleWorstPairs, OfAllNodesTheWorstAreKeptWhateverTheOrderOfTheReports) {

@@ -78,6 +78,12 @@ void AddGolden(const AgentDeps& deps, VersionReport* report) {
   if (deps.golden_runs != nullptr) deps.golden_runs->AddTo(report);
 }
 
+// The worst pairs of a rollout that is over take some kilobytes in each report, and the controller keeps them.
+void ClearWorst(control::PairEvidence* pairs) {
+  pairs->clear_worst();
+  pairs->clear_worst_salt();
+}
+
 void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, const AgentDeps& deps, Report* report) {
   const auto statuses = deps.store.Statuses(model.served_name());
   for (const VersionState& version : model.versions()) {
@@ -91,6 +97,7 @@ void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, 
     AddGolden(deps, &entry);
     AddTrip(trips, {model.served_name(), version.version(), model.assignment().salt()}, &entry);
     *entry.mutable_evidence() = deps.recorder.Snapshot(model.served_name(), version.version());
+    if (version.role() != control::CANDIDATE) ClearWorst(entry.mutable_evidence()->mutable_pairs());
   }
 }
 

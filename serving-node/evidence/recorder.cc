@@ -130,6 +130,11 @@ void Counters::NoteDifferent(const std::string& salt, control::WorstPair pair) {
   worst_.Add(salt, std::move(pair));
 }
 
+bool Counters::WantsDifferent(const std::string& salt, const control::WorstPair& pair) const {
+  const std::lock_guard lock(mutex_);
+  return worst_.Wants(salt, pair);
+}
+
 std::shared_ptr<Bins> Counters::BinsOf(const std::string& salt) {
   const std::lock_guard lock(mutex_);
   if (salt.empty()) {

@@ -141,6 +141,8 @@ class Counters {
   void CountDropped(PairDrop why);
   // Snapshot reports the pair if it is one of the worst ones of the rollout with this salt.
   void NoteDifferent(const std::string& salt, control::WorstPair pair);
+  // Whether it is one of them now.
+  bool WantsDifferent(const std::string& salt, const control::WorstPair& pair) const;
   // Returns the counters by bins of keys for this salt, which Snapshot reports until this is called with another salt.
   // With the salt "", returns nullptr, and bins are reported no longer. Takes a lock.
   std::shared_ptr<Bins> BinsOf(const std::string& salt);

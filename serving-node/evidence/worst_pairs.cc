@@ -7,13 +7,16 @@
 
 namespace longshore::evidence {
 
+bool WorstPairs::Wants(const std::string& salt, const control::WorstPair& pair) const {
+  return salt != salt_ || pairs_.size() < node_contract::kWorstPairsMax || node_contract::IsWorse(pair, pairs_.back());
+}
+
 void WorstPairs::Add(const std::string& salt, control::WorstPair pair) {
+  if (!Wants(salt, pair)) return;
   if (salt != salt_) pairs_.clear();
   salt_ = salt;
-  const auto at = std::ranges::upper_bound(pairs_, pair, node_contract::IsWorse);
-  if (at == pairs_.end() && pairs_.size() == node_contract::kWorstPairsMax) return;
   node_contract::LimitTexts(pair);
-  pairs_.insert(at, std::move(pair));
+  pairs_.insert(std::ranges::upper_bound(pairs_, pair, node_contract::IsWorse), std::move(pair));
   if (pairs_.size() > node_contract::kWorstPairsMax) pairs_.pop_back();
 }
 

@@ -36,6 +36,15 @@ TEST(WorstPairs, KeepsTheWorstOnesWorstFirst) {
   EXPECT_THAT(DifferencesOf(worst), ElementsAre(1.0, 0.6, 0.5, 0.4, 0.3));
 }
 
+TEST(WorstPairs, WantsWhatItWouldKeep) {
+  WorstPairs worst;
+  EXPECT_TRUE(worst.Wants("a", Pair(0.1)));
+  for (const double difference : {0.3, 0.4, 0.5, 0.6, 0.7}) worst.Add("a", Pair(difference));
+  EXPECT_FALSE(worst.Wants("a", Pair(0.3)));
+  EXPECT_TRUE(worst.Wants("a", Pair(0.31)));
+  EXPECT_TRUE(worst.Wants("b", Pair(0.1))) << "another rollout";
+}
+
 TEST(WorstPairs, OfEqualPairsKeepsTheFirst) {
   WorstPairs worst;
   for (int64_t at = 1; at <= 6; ++at) worst.Add("a", Pair(1, at));

@@ -231,13 +231,14 @@ Result<evidence::PairedRun> Pairing::RunCandidate(const Input& input, Arm& arm) 
 
 void Pairing::NoteIfDifferent(const PairOutcome& outcome, const Input& input, const Arm& arm) const {
   std::optional<control::WorstPair> pair = DifferentPair(outcome);
-  if (!pair) return;
+  const std::string& salt = arm.guard->key().salt;
+  if (!pair || !arm.counters->WantsDifferent(salt, *pair)) return;  // To read the inputs takes time.
   pair->set_at_unix_ms(ToUnixMillis(deps_.clock.Now()));
   pair->set_trace_id(input.trace_id);
   pair->set_signature(inference::SignatureName(input.request.model_spec()));
   const auto inputs = input.request.ReadInputs(input.elements_max, tensor::kFilledBytesMaxForRequests);
   if (inputs) pair->set_rows(RowsOf(*inputs));
-  arm.counters->NoteDifferent(arm.guard->key().salt, std::move(*pair));
+  arm.counters->NoteDifferent(salt, std::move(*pair));
 }
 
 void Pairing::KeepIfDifferent(const PairOutcome& outcome, const Input& input, const PairPolicy& policy) const {

@@ -7,6 +7,7 @@
 #include "controller/api/document.h"
 #include "controller/api/parse.h"
 #include "controller/cli/input/source_check.h"
+#include "controller/cli/input/source_folder.h"
 
 namespace longshore::cli::input {
 namespace {
@@ -40,7 +41,8 @@ class Linter {
   }
 
   Checked Take() && {
-    if (!is_of_cluster_) std::ranges::move(port_problems_, std::back_inserter(checked_.problems));
+    if (is_of_cluster_) return std::move(checked_);
+    std::ranges::move(shared_ports_, std::back_inserter(is_of_host_ ? checked_.problems : checked_.notes));
     return std::move(checked_);
   }
 
@@ -72,6 +74,7 @@ class Linter {
                                " is not on this host, and neither is its parent folder");
       return;
     }
+    is_of_host_ = is_of_host_ || SourceFolder(spec.source_uri);
     for (const FieldProblem& problem : SourceProblems(spec))
       checked_.problems.push_back(origin.At(problem.path) + problem.why);
   }
@@ -82,20 +85,22 @@ class Linter {
       if (one.port == 0) continue;
       const auto [first, is_new] = ports_.emplace(one.port, fleet);
       if (is_new || first->second == fleet) continue;
-      port_problems_.push_back(
+      shared_ports_.push_back(
           fmt::format("{}port {} is also a port of {}; on one host each fleet needs its own ports "
                       "(--skip-sources: the files are for a cluster)",
                       origin.At(one.field), one.port, first->second));
     }
   }
 
-  const std::string& namespace_;
+  const std::string namespace_;
   const Sources sources_;
   Checked checked_;
   std::map<api::Key, std::string> places_;
   std::map<int, std::string> ports_;  // Value: the first fleet that has this port, and where it is.
-  std::vector<std::string> port_problems_;
-  bool is_of_cluster_ = false;  // Whether a file is clearly for a cluster, where fleets share no ports.
+  std::vector<std::string> shared_ports_;
+  // Whether a file is clearly for a cluster, where fleets share no ports, or clearly for this host.
+  bool is_of_cluster_ = false;
+  bool is_of_host_ = false;
 };
 
 }  // namespace

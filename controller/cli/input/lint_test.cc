@@ -79,14 +79,19 @@ File Fleet(const std::string& name, const std::string& more = "") {
 }
 
 TEST_F(LintTest, FindsFleetsWithTheSamePort) {
-  const auto problems = [](const std::vector<File>& files, Sources sources = Sources::kCheck) {
-    return Lint(files, "default", sources).problems;
+  const File here = Manifest(dir_ / "m");
+  const auto lint = [](const std::vector<File>& files, Sources sources = Sources::kCheck) {
+    return Lint(files, "default", sources);
+  };
+  const auto problems = [&](std::vector<File> files, Sources sources = Sources::kCheck) {
+    files.push_back(here);
+    return lint(files, sources).problems;
   };
   const File other = Fleet("b", "  ports:\n    grpc: 8600\n    rest: 8500\n");
-  EXPECT_THAT(
-      problems({Fleet("a"), other}),
-      ElementsAre("b.yaml:8: spec.ports.rest: port 8500 is also a port of ServingFleet default/a at a.yaml:1; on "
-                  "one host each fleet needs its own ports (--skip-sources: the files are for a cluster)"));
+  const auto shared = ElementsAre(
+      "b.yaml:8: spec.ports.rest: port 8500 is also a port of ServingFleet default/a at a.yaml:1; on "
+      "one host each fleet needs its own ports (--skip-sources: the files are for a cluster)");
+  EXPECT_THAT(problems({Fleet("a"), other}), shared);
   EXPECT_THAT(problems({Fleet("a"), Fleet("b")}), testing::SizeIs(2));
   EXPECT_THAT(
       problems({Fleet("a"), Fleet("b", "  ports: {grpc: 0, rest: 0}\n"), Fleet("c", "  ports: {grpc: 0, rest: 0}\n")}),
@@ -94,7 +99,10 @@ TEST_F(LintTest, FindsFleetsWithTheSamePort) {
   EXPECT_THAT(problems({Fleet("a"), other}, Sources::kSkip), IsEmpty());
   EXPECT_THAT(problems({Fleet("a"), other, Fleet("c", "  ports: {grpc: 1, rest: 2}\n  logLevel: debug\n")}), IsEmpty())
       << "only a fleet in a cluster has logLevel";
-  EXPECT_THAT(problems({Fleet("a"), other, Manifest("/none-of-this-host/digits")}), IsEmpty());
+  EXPECT_THAT(lint({Fleet("a"), other, Manifest("/none-of-this-host/digits")}).problems, IsEmpty());
+  EXPECT_THAT(lint({Fleet("a"), other}).problems, IsEmpty())
+      << "no file shows whether they are for a host or a cluster";
+  EXPECT_THAT(lint({Fleet("a"), other}).notes, shared);
 }
 
 TEST_F(LintTest, GoesOnAfterAProblem) {
