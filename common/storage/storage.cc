@@ -13,13 +13,11 @@ constexpr metrics::Name kFailing{
 // Enough that a disk with a few free blocks does not count as one with room.
 constexpr size_t kTryBytes = 64 << 10;
 
-// A part may have a problem with each of many files: one of them is enough for a message.
-std::string MessageOf(const std::map<std::string, std::string>& problems) {
-  const std::string& first = problems.begin()->second;
-  return problems.size() == 1 ? first : fmt::format("{} (and {} more)", first, problems.size() - 1);
-}
-
 }  // namespace
+
+std::string Problem::message() const {
+  return items.size() == 1 ? items[0] : fmt::format("{} (and {} more)", items[0], items.size() - 1);
+}
 
 Storage::Storage(metrics::Registry& registry, std::chrono::milliseconds write_again_every)
     : ticker_(write_again_every, [this] { WriteAgain(); }) {
@@ -42,8 +40,9 @@ std::vector<Storage::Part> Storage::Parts() const {
 std::vector<Problem> Storage::Problems() const {
   std::vector<Problem> problems;
   for (const Part& part : Parts()) {
-    const auto of_part = part.health->Problems();
-    if (!of_part.empty()) problems.push_back({part.health->what(), MessageOf(of_part)});
+    Problem problem{.what = part.health->what()};
+    for (const auto& [item, message] : part.health->Problems()) problem.items.push_back(WithItem(item, message));
+    if (!problem.items.empty()) problems.push_back(std::move(problem));
   }
   return problems;
 }
@@ -55,6 +54,9 @@ void Storage::WriteAgain() {
 }
 
 Status TryFolder(const Path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Unavailable("cannot create {}: {}", folder.string(), error.message());
   const Path file = folder / ".longshore-try";
   RETURN_IF_ERROR(WriteFileAtomically(file, std::string(kTryBytes, '\0')));
   std::error_code ignored;

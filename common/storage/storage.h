@@ -18,8 +18,11 @@ namespace longshore::storage {
 
 // Why a part cannot be written at the moment.
 struct Problem {
-  std::string what;     // The part: "journal".
-  std::string message;  // Contains the file and the error of the system.
+  std::string what;                  // The part: "journal".
+  std::vector<std::string> items{};  // For each item of the part: its name, and the file with the error of the system.
+
+  // Returns the first item and the number of the others: a part may have a problem with each of many files.
+  std::string message() const;
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };
@@ -53,8 +56,8 @@ class Storage {
   Ticker ticker_;  // Declared last: it uses the other members.
 };
 
-// Writes a small file into the folder and removes it. For a part whose files are not kept in memory: they cannot be
-// written again, but this tells whether the next one can be written.
+// Writes a small file into the folder, which is created if need be, and removes the file. For a part whose files are
+// not kept in memory: they cannot be written again, but this tells whether the next one can be written.
 Status TryFolder(const Path& folder);
 
 }  // namespace longshore::storage

@@ -44,8 +44,8 @@ TEST_F(StorageTest, APartThatCannotBeWrittenIsShownAndWrittenAgainUntilThatSucce
   const std::string begin = "cannot create " + (folder / "journal.json").string();
   ASSERT_EQ(storage_.Problems().size(), 1u);
   EXPECT_EQ(storage_.Problems()[0].what, "journal");
-  EXPECT_THAT(storage_.Problems()[0].message, testing::StartsWith(begin));
-  EXPECT_THAT(storage_.Problems()[0].message, testing::EndsWith("Not a directory"));
+  EXPECT_THAT(storage_.Problems()[0].message(), testing::StartsWith(begin));
+  EXPECT_THAT(storage_.Problems()[0].message(), testing::EndsWith("Not a directory"));
   EXPECT_THAT(registry_.Text(), HasSubstr("longshore_storage_failing{what=\"journal\"} 1\n"));
   EXPECT_THAT(registry_.Text(), HasSubstr("longshore_storage_failing{what=\"guards\"} 0\n"));
   storage_.WriteAgain();
@@ -63,9 +63,11 @@ TEST_F(StorageTest, APartIsGoodWhenAllItsItemsAre) {
   storage_.Add(log, [] {});
   log.Report(Unavailable("no room for a"), "a");
   log.Report(Unavailable("no room for b"), "b");
-  EXPECT_THAT(storage_.Problems(), ElementsAre(Problem{"request_log", "no room for a (and 1 more)"}));
+  EXPECT_THAT(storage_.Problems(), ElementsAre(Problem{"request_log", {"a: no room for a", "b: no room for b"}}));
+  EXPECT_EQ(storage_.Problems()[0].message(), "a: no room for a (and 1 more)");
   log.Report({}, "a");
-  EXPECT_THAT(storage_.Problems(), ElementsAre(Problem{"request_log", "no room for b"}));
+  EXPECT_THAT(storage_.Problems(), ElementsAre(Problem{"request_log", {"b: no room for b"}}));
+  EXPECT_EQ(storage_.Problems()[0].message(), "b: no room for b");
   log.Forget("b");
   EXPECT_THAT(storage_.Problems(), IsEmpty());
 }

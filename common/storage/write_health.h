@@ -9,6 +9,9 @@
 
 namespace longshore::storage {
 
+// Returns "item: message", or only the message if the part has a single item, which is "".
+std::string WithItem(const std::string& item, const std::string& message);
+
 // Thread-safe.
 class WriteHealth {
  public:
@@ -16,7 +19,8 @@ class WriteHealth {
   explicit WriteHealth(std::string what) : what_(std::move(what)) {}
 
   // Call it after each write. `item` tells the files of a part apart, of which one may fail while another one can be
-  // written. Logs the first failure, and that everything can be written again.
+  // written: an item is good again only when the same file or folder was written. Logs the first failure of each item,
+  // and that it can be written again.
   void Report(const Status& written, const std::string& item = "");
 
   // Call it if the item will not be written any more.

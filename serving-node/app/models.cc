@@ -101,7 +101,7 @@ Json LoadToJson(const batching::Load& load) {
 
 Json ProblemsToJson(const storage::Storage& storage) {
   Json problems = Json::object();
-  for (const storage::Problem& problem : storage.Problems()) problems[problem.what] = problem.message;
+  for (const storage::Problem& problem : storage.Problems()) problems[problem.what] = problem.items;
   return problems;
 }
 

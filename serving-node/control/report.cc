@@ -178,7 +178,7 @@ Report BuildReport(const DesiredState& state, const FolderFindings& folders, boo
   for (const storage::Problem& problem : deps.storage.Problems()) {
     StorageProblem& entry = *report.add_storage();
     entry.set_what(problem.what);
-    entry.set_message(problem.message);
+    entry.set_message(problem.message());
   }
   return report;
 }

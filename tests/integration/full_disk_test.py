@@ -76,7 +76,7 @@ class FullDisk(unittest.TestCase):
             self.assertIn('longshore_storage_failing{what="desired_state"} 1', get(address, "/metrics"))
             problems = json.loads(get(address, "/debug/state"))["storage_problems"]
         self.assertEqual((load.errors, set(load.answers)), ([], {3.0}))
-        self.assertRegex(problems["desired_state"], rf"{disk}/desired\.pb.*: {NO_SPACE}")
+        self.assertRegex(problems["desired_state"][0], rf"{disk}/desired\.pb.*: {NO_SPACE}")
         message = self.it.condition("ServingFleet", "cpu", "StorageWritable")["message"]
         self.assertIn("default.cpu-0 cannot write its desired_state: ", message)
         self.assertIn(NO_SPACE, message)
