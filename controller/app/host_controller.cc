@@ -120,11 +120,8 @@ Status HostController::Start() {
   RETURN_IF_ERROR(FindManifests(options_.manifests));
   ASSIGN_OR_RETURN(lock_, LockStateDir(options_.state_dir));
   ASSIGN_OR_RETURN(failpoint_, runtime::Failpoint::FromEnvironment());
-  ASSIGN_OR_RETURN(store_,
-                   store::local::LocalStore::Open(
-                       {.dir = options_.manifests, .read_manifests = true, .on_write = [this](const Status& written) {
-                          objects_health_.Report(written);
-                        }}));
+  ASSIGN_OR_RETURN(store_, store::local::LocalStore::Open(
+                               {.dir = options_.manifests, .read_manifests = true, .health = &objects_health_}));
   storage_.emplace(metrics_);
   storage_->Add(objects_health_, [this] { store_->TryToWrite(); });
   storage_->Add(targets_health_, [] {});  // Each reconciliation of a fleet writes them.

@@ -1,6 +1,7 @@
 """A full disk is named by status, metrics and the admin port, stops no request, and is forgotten when it has room again."""
 
 import json
+import re
 import subprocess
 import unittest
 import urllib.request
@@ -104,7 +105,9 @@ class FullDisk(unittest.TestCase):
         self.assertRegex(self.status().stdout, rf"the controller cannot .*{self.it.manifests}/.*: {NO_SPACE}; this is the state that it could write last")
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn(NO_SPACE, refused.stderr)
-        self.assertEqual((self.it.dir / "controller.log").read_text().count("objects: cannot be written at the moment"), 1)
+        logged = re.findall(r"objects: cannot be written at the moment: (\S+): ", (self.it.dir / "controller.log").read_text())
+        self.assertIn("objects/Model/default", logged)
+        self.assertEqual(len(logged), len(set(logged)), logged)
         self.assert_recovers(self.it.manifests, address, "objects")
 
 

@@ -23,6 +23,11 @@ std::string NewUid() {
                      low & 0xffffffffffff);
 }
 
+// The parts of <dir>/.longshore, which are also items of LocalOptions::health.
+constexpr const char* kObjects = "objects";
+constexpr const char* kManifests = "manifests";
+constexpr const char* kLock = "lock";
+
 void CountWrite(api::Metadata& metadata) {
   const std::string& before = metadata.resource_version;
   metadata.resource_version = std::to_string(before.empty() ? 1 : *VersionNumber(before) + 1);
@@ -33,8 +38,9 @@ class LocalStoreImpl final : public LocalStore {
   explicit LocalStoreImpl(const LocalOptions& options)
       : options_(options),
         private_dir_(options.dir / ".longshore"),
-        records_(private_dir_ / "objects", options.object_bytes_max),
-        manifests_(options.dir, private_dir_ / "manifests", [this](const Status& written) { OnWrite(written); }) {}
+        records_(private_dir_ / kObjects, options.object_bytes_max),
+        manifests_(options.dir, private_dir_ / kManifests,
+                   [this](const Status& written) { Report(written, kManifests); }) {}
 
   Result<Object> Get(const api::Key& key) override { return records_.Read(key); }
 
@@ -111,12 +117,17 @@ class LocalStoreImpl final : public LocalStore {
     return manifests_.Problems();
   }
 
-  // In the folder that a watch observes.
-  void TryToWrite() override { OnWrite(storage::TryFolder(private_dir_ / "objects")); }
+  void TryToWrite() override {
+    for (const auto& [item, _] : options_.health->Problems()) {
+      if (item == kLock) static_cast<void>(Lock());
+      if (item != kLock && item != kObjects) Report(storage::TryFolder(private_dir_ / item), item);
+    }
+    Report(storage::TryFolder(private_dir_ / kObjects), kObjects);  // A watch sees it.
+  }
 
   Status CreateFolders() const {
     std::error_code error;
-    std::filesystem::create_directories(private_dir_ / "objects", error);
+    std::filesystem::create_directories(private_dir_ / kObjects, error);
     if (error) return Unavailable("cannot create {}: {}", private_dir_.string(), error.message());
     return {};
   }
@@ -124,22 +135,23 @@ class LocalStoreImpl final : public LocalStore {
  private:
   class LocalWatch;
 
-  void OnWrite(const Status& written) const {
-    if (options_.on_write) options_.on_write(written);
+  void Report(const Status& written, const std::string& item) const {
+    if (options_.health != nullptr) options_.health->Report(written, item);
   }
 
   // On a disk that is read-only, the lock file may be the first one that cannot be opened.
   Result<process::Descriptor> Lock() const {
-    auto lock = LockFile(private_dir_ / "lock");
-    if (!lock) OnWrite(tl::make_unexpected(lock.error()));
+    auto lock = LockFile(private_dir_ / kLock);
+    Report(lock ? Status() : tl::make_unexpected(lock.error()), kLock);
     return lock;
   }
 
   // An object that is too large says nothing about the disk.
   Status Write(const Object& object) const {
     ASSIGN_OR_RETURN(const std::string text, records_.TextOf(object));
-    const Status written = records_.Write(KeyOf(object), text);
-    OnWrite(written);
+    const api::Key key = KeyOf(object);
+    const Status written = records_.Write(key, text);
+    Report(written, (Path(kObjects) / key.kind / key.namespace_).string());
     return written;
   }
 
@@ -215,7 +227,7 @@ class LocalStoreImpl::LocalWatch final : public Watch {
     const bool manifests = store_.options_.read_manifests;
     const std::vector<Path> directories = manifests ? std::vector<Path>{store_.options_.dir} : std::vector<Path>{};
     ASSIGN_OR_RETURN(watcher_,
-                     Watcher::Start(directories, {store_.private_dir_ / "objects"}, [this] { ReportChanges(); }));
+                     Watcher::Start(directories, {store_.private_dir_ / kObjects}, [this] { ReportChanges(); }));
     return {};
   }
 

@@ -11,13 +11,13 @@
 // or was deleted, the store reports a problem and keeps the last valid object. Only Delete deletes objects.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "common/base/path.h"
+#include "common/storage/write_health.h"
 #include "controller/store/local/manifest_problem.h"
 #include "controller/store/store.h"
 
@@ -28,8 +28,9 @@ struct LocalOptions {
   bool read_manifests = false;  // Whether to apply <dir>/*.yaml and watch them, as the controller does.
   size_t object_bytes_max = 1 << 20;
   size_t objects_max = 10000;
-  // Called with the result of each write to the disk, on any thread; may be empty.
-  std::function<void(const Status&)> on_write{};
+  // Where to report each write to the disk. Its items are the folders and files below <dir>/.longshore, for example
+  // "objects/Model/default" and "lock". Null: nowhere. Must outlive the store.
+  storage::WriteHealth* health = nullptr;
 };
 
 // Thread-safe.
@@ -42,8 +43,8 @@ class LocalStore : public Store {
   // every watch.
   virtual void ApplyManifestsThrough(Store& writer) = 0;
 
-  // Writes a file and removes it, and calls on_write. If that succeeds, a watch with `read_manifests` then applies
-  // again what could not be written.
+  // Tests and reports each folder and file that could not be written. A watch with `read_manifests` then applies again
+  // what could not be written. Requires `health`.
   virtual void TryToWrite() = 0;
 
   // Reads the manifests and applies their changes. A watch with `read_manifests` does this after each change of a file.

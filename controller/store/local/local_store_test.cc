@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <mutex>
 
 #include "common/os/file.h"
 #include "controller/store/store_contract_test.h"
@@ -89,33 +88,64 @@ TEST_F(LocalStoreTest, AppliesAManifestAndItsChangesWhileWatching) {
 }
 
 TEST_F(LocalStoreTest, TellsOfEachWriteAndAppliesAgainWhatCouldNotBeWritten) {
-  std::mutex mutex;
-  std::string problem;
-  const auto store = LocalStore::Open({.dir = dir_.path(),
-                                       .read_manifests = true,
-                                       .on_write =
-                                           [&](const Status& written) {
-                                             const std::lock_guard lock(mutex);
-                                             problem = written ? "" : written.error().message;
-                                           }})
-                         .value();
+  storage::WriteHealth health("objects");
+  const auto store = LocalStore::Open({.dir = dir_.path(), .read_manifests = true, .health = &health}).value();
   const Path objects = dir_.path() / ".longshore/objects/Model";
-  std::ofstream(objects) << "a file where the folder should be";
+  std::filesystem::create_symlink(dir_.path() / "missing/folder", objects);  // Reading finds nothing; writing fails.
   Write("digits.yaml", Manifest("digits", 1));
   SeenKeys seen;
   const auto watch = store->WatchAll(seen.Receiver()).value();
   ASSERT_TRUE(store->ReadManifests());
   ASSERT_EQ(store->Problems().size(), 1u);
   EXPECT_EQ(store->Problems()[0].reason, "NotApplied");
-  {
-    const std::lock_guard lock(mutex);
-    EXPECT_NE(problem, "");
-  }
+  EXPECT_TRUE(health.Problems().contains("objects/Model/default")) << "the later write of the index succeeded";
+  store->TryToWrite();
+  EXPECT_TRUE(health.Problems().contains("objects/Model/default"));
   std::filesystem::remove(objects);
   store->TryToWrite();
   EXPECT_TRUE(seen.WaitFor(key_, 1));
-  const std::lock_guard lock(mutex);
-  EXPECT_EQ(problem, "");
+  EXPECT_TRUE(health.Problems().empty());
+}
+
+// A problem that is over for a moment at each attempt would never last as long as an alert waits.
+TEST_F(LocalStoreTest, AProblemWithOneFolderOrFileLastsUntilThatOneCanBeWritten) {
+  storage::WriteHealth health("objects");
+  const auto store = LocalStore::Open({.dir = dir_.path(), .read_manifests = true, .health = &health}).value();
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store->ReadManifests());
+  EXPECT_TRUE(health.Problems().empty());
+  const Path private_dir = dir_.path() / ".longshore";
+  const auto expect_problem = [&](const std::string& item) {
+    EXPECT_EQ(health.Problems().size(), 1u) << item;
+    EXPECT_TRUE(health.Problems().contains(item)) << item;
+  };
+  std::filesystem::remove_all(private_dir / "manifests");
+  std::ofstream(private_dir / "manifests") << "a file where the folder should be";
+  Write("digits.yaml", Manifest("digits", 2));
+  ASSERT_TRUE(store->ReadManifests());
+  EXPECT_EQ(VersionOf(store->Get(key_).value()), 2);
+  expect_problem("manifests");
+  store->TryToWrite();
+  expect_problem("manifests");
+  std::filesystem::remove(private_dir / "manifests");
+  store->TryToWrite();
+  EXPECT_TRUE(health.Problems().empty());
+  std::filesystem::remove(private_dir / "lock");
+  std::filesystem::create_directory(private_dir / "lock");
+  EXPECT_FALSE(store->Apply(store->Get(key_).value()));
+  store->TryToWrite();
+  expect_problem("lock");
+  std::filesystem::remove(private_dir / "lock");
+  store->TryToWrite();
+  EXPECT_TRUE(health.Problems().empty());
+}
+
+TEST_F(LocalStoreTest, TellsThatTheIndexCannotBeCreated) {
+  storage::WriteHealth health("objects");
+  std::ofstream(dir_.path() / ".longshore/manifests") << "a file where the folder should be";
+  const auto store = LocalStore::Open({.dir = dir_.path(), .read_manifests = true, .health = &health}).value();
+  EXPECT_FALSE(store->ReadManifests());
+  EXPECT_TRUE(health.Problems().contains("manifests"));
 }
 
 TEST_F(LocalStoreTest, AnEditThatChangesNoMeaningDoesNotOverrideACommand) {

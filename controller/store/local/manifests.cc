@@ -36,7 +36,11 @@ Status Manifests::LoadIndex() {
   if (index_loaded_) return {};
   std::error_code error;
   std::filesystem::create_directories(index_, error);
-  if (error) return Unavailable("cannot create {}: {}", index_.string(), error.message());
+  if (error) {
+    const Status created = Unavailable("cannot create {}: {}", index_.string(), error.message());
+    on_write_(created);
+    return created;
+  }
   for (const auto& entry : std::filesystem::directory_iterator(index_, error)) {
     if (entry.path().extension() == ".json") unread_.insert(entry.path().stem());
   }

@@ -23,7 +23,7 @@ namespace longshore::store::local {
 // Used by one thread at a time.
 class Manifests {
  public:
-  // Calls `on_write` with the result of each write of the index.
+  // Calls `on_write` with the result of each write in the folder of the index.
   Manifests(Path dir, Path index, std::function<void(const Status&)> on_write)
       : dir_(std::move(dir)), index_(std::move(index)), on_write_(std::move(on_write)) {}
 
