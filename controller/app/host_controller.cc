@@ -20,6 +20,7 @@
 #include "controller/console/console.h"
 #include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/process_fleet.h"
+#include "controller/reconcile/targets_file.h"
 #include "controller/store/local/controller_lock.h"
 #include "controller/store/local/local_store.h"
 #include "controller/store/local/manifest_index.h"
@@ -99,7 +100,7 @@ class HostController final : public Controller {
   metrics::Family<metrics::Gauge> leading_ =
       metrics_.Gauges("longshore_controller_leading", "Always 1: a state directory has only one controller.");
   storage::WriteHealth objects_health_{"objects"};
-  storage::WriteHealth targets_health_{"prometheus_targets"};
+  reconcile::TargetsFile targets_{options_.state_dir / "prometheus/nodes.json"};
   std::unique_ptr<runtime::Failpoint> failpoint_;
   std::unique_ptr<store::local::LocalStore> store_;
   std::optional<store::local::ControllerLock> manifests_lock_;
@@ -124,7 +125,7 @@ Status HostController::Start() {
                                {.dir = options_.manifests, .read_manifests = true, .health = &objects_health_}));
   storage_.emplace(metrics_);
   storage_->Add(objects_health_, [this] { store_->TryToWrite(); });
-  storage_->Add(targets_health_, [] {});  // Each reconciliation of a fleet writes them.
+  storage_->Add(targets_.health(), [this] { targets_.WriteAgain(); });
   ASSIGN_OR_RETURN(manifests_lock_, store::local::ControllerLock::Take(options_.manifests));
   manifests_store_ = runtime::WithFailpoints(*store_, *failpoint_);
   store_->ApplyManifestsThrough(*manifests_store_);
@@ -144,21 +145,19 @@ Status HostController::Start() {
     queue_.Add(api::FleetKey(fleet), kReportBatchWindow);
   };
   ASSIGN_OR_RETURN(nodes_, nodes::Registry::Start(nodes_options, timer_, node_changed));
-  loop_ = std::make_unique<ReconcileLoop>(
-      ReconcileLoopContext{*store_,
-                           *nodes_,
-                           *fleet_,
-                           queue_,
-                           *failpoint_,
-                           reconcile_metrics_,
-                           [this](const api::Key& key) { return ProblemOf(key); },
-                           {},
-                           options_.state_dir / "prometheus/nodes.json",
-                           options_.prometheus,
-                           1,
-                           Duration(0),
-                           [this] { RecordActivity(); },
-                           [this](const Status& written) { targets_health_.Report(written); }});
+  loop_ = std::make_unique<ReconcileLoop>(ReconcileLoopContext{*store_,
+                                                               *nodes_,
+                                                               *fleet_,
+                                                               queue_,
+                                                               *failpoint_,
+                                                               reconcile_metrics_,
+                                                               [this](const api::Key& key) { return ProblemOf(key); },
+                                                               {},
+                                                               &targets_,
+                                                               options_.prometheus,
+                                                               1,
+                                                               Duration(0),
+                                                               [this] { RecordActivity(); }});
   metrics_.BeforeText([this] {
     epochs_.With({}).Set(static_cast<double>(nodes_->epoch()));
     leading_.With({}).Set(1);

@@ -41,9 +41,7 @@ ReconcileLoop::ReconcileLoop(ReconcileLoopContext context)
            [this](const api::Key& key, const api::RolloutStatus& rollout) {
              context_.metrics.Ended(key, rollout, clock_.Now());
            }},
-          {.prometheus_targets = context_.prometheus_targets,
-           .on_targets_written = context_.on_targets_written,
-           .evidence_unwritten_min = context_.evidence_unwritten_min}) {
+          {.targets = context_.targets, .evidence_unwritten_min = context_.evidence_unwritten_min}) {
   context_.metrics.ShowObjectsOf(&context_.store);
   for (size_t i = 0; context_.writes_max > 1 && i < context_.writes_max; ++i)
     writers_.push_back(std::make_unique<Worker>());

@@ -19,6 +19,7 @@
 #include "controller/fleet/fleet.h"
 #include "controller/nodes/nodes.h"
 #include "controller/reconcile/reconciler.h"
+#include "controller/reconcile/targets_file.h"
 #include "controller/runtime/failpoint.h"
 #include "controller/runtime/work_queue.h"
 #include "controller/signals/signals.h"
@@ -40,14 +41,13 @@ struct ReconcileLoopContext {
   ReconcileMetrics& metrics;
   std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
   std::function<void(const reconcile::Event&)> on_event{};  // Called in addition to logging; may be empty.
-  Path prometheus_targets{};                                // See reconcile::Options.
+  reconcile::TargetsFile* targets = nullptr;                // See reconcile::Options.
   signals::PrometheusTrust prometheus{};                    // CAs and token for the Prometheus servers of fleets.
   size_t writes_max = 1;               // Limit of concurrent status writes; 1: writes block the loop.
   Duration evidence_unwritten_min{0};  // See reconcile::Options.
   // Called after each reconciliation, and once a second while the queue is empty, but not while a reconciliation hangs;
   // may be empty.
   std::function<void()> is_alive{};
-  std::function<void(const Status&)> on_targets_written{};  // See reconcile::Options.
 };
 
 // Reconciles during one term of leadership, and uses only what it has observed since it was created.

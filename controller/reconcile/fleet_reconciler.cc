@@ -6,7 +6,6 @@
 #include <iterator>
 #include <utility>
 
-#include "common/os/file.h"
 #include "common/os/log.h"
 #include "controller/api/format.h"
 #include "controller/decide/autoscale/autoscale.h"
@@ -437,9 +436,8 @@ std::optional<control::DesiredState> FleetReconciler::SnapshotFor(const api::Ser
   return state;
 }
 
-// Writes the file from which Prometheus discovers the nodes (file_sd_configs), if its content changed.
 void FleetReconciler::WriteTargets() {
-  if (shared_.options.prometheus_targets.empty()) return;
+  if (shared_.options.targets == nullptr) return;
   Json targets = Json::array();
   for (const std::string& fleet : shared_.deps.fleet.Fleets()) {
     std::set<std::string> there;
@@ -450,13 +448,7 @@ void FleetReconciler::WriteTargets() {
       targets.push_back({{"targets", {hello.admin_address()}}, {"labels", {{"fleet", fleet}, {"node", hello.node()}}}});
     }
   }
-  const std::string text = DumpJson(targets, 1) + "\n";
-  if (text == targets_written_) return;
-  std::error_code error;
-  std::filesystem::create_directories(shared_.options.prometheus_targets.parent_path(), error);
-  const Status written = WriteFileAtomically(shared_.options.prometheus_targets, text);
-  if (shared_.options.on_targets_written) shared_.options.on_targets_written(written);
-  if (written) targets_written_ = text;
+  shared_.options.targets->Set(DumpJson(targets, 1) + "\n");
 }
 
 }  // namespace longshore::reconcile

@@ -49,7 +49,6 @@ class FleetReconciler final : public KindReconciler {
 
   Shared& shared_;
   std::map<std::string, std::pair<signals::Query, std::unique_ptr<signals::Source>>> sources_;
-  std::string targets_written_;
 };
 
 }  // namespace longshore::reconcile

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/base/path.h"
 #include "controller/api/types.h"
 #include "controller/decide/balance/balance.h"
 #include "controller/decide/plan/plan.h"
@@ -27,6 +26,7 @@
 #include "controller/reconcile/evidence.h"
 #include "controller/reconcile/fleet_book.h"
 #include "controller/reconcile/fleet_status.h"
+#include "controller/reconcile/targets_file.h"
 #include "controller/signals/signals.h"
 #include "controller/store/store.h"
 
@@ -49,9 +49,8 @@ struct Deps {
 };
 
 struct Options {
-  Path prometheus_targets{};  // File for the admin addresses of the nodes (file_sd); empty: none.
-  std::function<void(const Status&)> on_targets_written{};  // Called after each write of this file; may be empty.
-  Duration reconnect_grace = std::chrono::seconds(3);       // How long a disconnected node counts as connected.
+  TargetsFile* targets = nullptr;                      // The file for the admin addresses of the nodes; null: none.
+  Duration reconnect_grace = std::chrono::seconds(3);  // How long a disconnected node counts as connected.
   // How long to wait for nodes that were started before this controller to connect.
   Duration adoption_grace = std::chrono::seconds(5);
   // Delay before a snapshot is sent to a node that refused a message.
