@@ -6,7 +6,7 @@ import subprocess
 import unittest
 import urllib.request
 
-from harness import Installation, wait_for
+from harness import BIN, Installation, wait_for
 from local_test import Load, half_plus
 
 TWO = {"instances": [2.0]}
@@ -109,6 +109,21 @@ class FullDisk(unittest.TestCase):
         self.assertIn("objects/Model/default", logged)
         self.assertEqual(len(logged), len(set(logged)), logged)
         self.assert_recovers(self.it.manifests, address, "objects")
+
+    def test_of_a_reader_whose_mount_is_read_only(self):
+        """A command in a container, whose mount is read-only, does not say that the controller cannot write."""
+        self.serve()
+        seen = self.it.dir / "seen"
+        seen.mkdir()
+        for options in (["--bind", self.it.manifests, seen], ["-o", "remount,bind,ro", seen]):
+            mounted = subprocess.run(["mount", *options], capture_output=True, check=False)
+            if mounted.returncode != 0:
+                self.skipTest("a folder cannot be mounted here: " + mounted.stderr.decode().strip())
+            if options[0] == "--bind":
+                self.addCleanup(subprocess.run, ["umount", "--lazy", seen], check=True)
+        shown = subprocess.run([BIN / "longshore", "status", f"--manifests={seen}"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn("half", shown.stdout)
+        self.assertNotIn("cannot write", shown.stdout + shown.stderr)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <limits>
 #include <string>
 
+#include "common/base/text.h"
 #include "common/json/json.h"
 #include "common/json/path.h"
 #include "common/os/file.h"
@@ -75,24 +77,25 @@ Status ControllerLock::Describe(int64_t epoch, const Path& state_dir, const std:
 }
 
 Status ControllerLock::SetProblem(const std::string& problem) {
-  description_["problem"] = problem.substr(0, kProblemBytesMax);
+  description_["problem"] = CutText(problem, kProblemBytesMax);
   return Write();
 }
 
-// Replaces the text of the file and keeps its modification time. A new file gets the modification time 0 (1970),
-// because no controller has been active yet.
+// Replaces the text of the file and keeps its modification time. The file never shrinks, so a reader never finds the
+// end of an older text after the new one. A new file gets the modification time 0 (1970), because no controller has
+// been active yet.
 Status ControllerLock::Write() {
-  std::string text = DumpJson(description_);
-  text.resize((text.size() / kBlockBytes + 1) * kBlockBytes - 1, ' ');
-  text += '\n';
   const int file = file_.get();
   struct stat before {};
   if (fstat(file, &before) != 0)
     return Unavailable("cannot read the status of the lock file: {}", std::strerror(errno));
+  std::string text = DumpJson(description_);
+  const size_t bytes = std::max((text.size() / kBlockBytes + 1) * kBlockBytes, static_cast<size_t>(before.st_size));
+  text.resize(bytes - 1, ' ');
+  text += '\n';
   const timespec last_active = before.st_size == 0 ? timespec{} : before.st_mtim;
   const timespec times[2] = {last_active, last_active};
-  const bool written = pwrite(file, text.data(), text.size(), 0) == std::ssize(text) &&
-                       ftruncate(file, std::ssize(text)) == 0 && futimens(file, times) == 0;
+  const bool written = pwrite(file, text.data(), text.size(), 0) == std::ssize(text) && futimens(file, times) == 0;
   if (!written) return Unavailable("cannot write the lock file: {}", std::strerror(errno));
   return {};
 }
@@ -115,8 +118,6 @@ Result<ControllerLockState> ReadControllerLock(const Path& dir) {
   const auto since_1970 = std::chrono::seconds(info.st_mtim.tv_sec) + std::chrono::nanoseconds(info.st_mtim.tv_nsec);
   if (info.st_size > 0) seen.last_active_at = TimePoint(std::chrono::floor<Duration>(since_1970));
   ReadDescription(path, seen);
-  if (seen.is_running && access(path.c_str(), W_OK) != 0 && errno == EROFS)
-    seen.problem = fmt::format("cannot write in {}: {}", path.parent_path().string(), std::strerror(EROFS));
   return seen;
 }
 

@@ -57,6 +57,25 @@ TEST_F(ControllerLockTest, ShowsAProblemWithoutNewBlocksAndUntilItIsOver) {
   EXPECT_EQ(Seen().problem, "");
 }
 
+TEST_F(ControllerLockTest, CutsALongProblemBetweenTwoCharacters) {
+  ControllerLock lock = ControllerLock::Take(dir_).value();
+  std::string problem = "x";
+  for (int i = 0; i < 600; ++i) problem += "é";
+  ASSERT_TRUE(lock.Describe(7, "/state"));
+  ASSERT_TRUE(lock.SetProblem(problem));
+  EXPECT_TRUE(Seen().problem.ends_with("é...")) << Seen().problem;
+}
+
+TEST_F(ControllerLockTest, NeverShrinksTheFile) {
+  ControllerLock lock = ControllerLock::Take(dir_).value();
+  ASSERT_TRUE(lock.Describe(7, "/" + std::string(5000, 'x')));
+  const auto bytes = std::filesystem::file_size(dir_ / ".longshore/controller.lock");
+  EXPECT_GT(bytes, 5000u);
+  ASSERT_TRUE(lock.Describe(8, "/state"));
+  EXPECT_EQ(std::filesystem::file_size(dir_ / ".longshore/controller.lock"), bytes);
+  EXPECT_EQ(Seen().epoch, 8);
+}
+
 TEST_F(ControllerLockTest, KeepsTheTimeOfTheLastActivityWhenTheNextControllerStarts) {
   std::optional<ControllerLock> lock(ControllerLock::Take(dir_).value());
   ASSERT_TRUE(lock->Describe(1, "/state"));
