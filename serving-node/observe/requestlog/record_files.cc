@@ -14,6 +14,7 @@
 
 #include "common/os/file.h"
 #include "common/os/log.h"
+#include "common/storage/storage.h"
 #include "serving-node/saved_model/tfrecord.h"
 
 namespace longshore::requestlog {
@@ -176,6 +177,11 @@ Status RecordFiles::Append(std::string_view payload) {
   RETURN_IF_ERROR(Write(record));
   if (records_ == 1) Prune();
   return {};
+}
+
+Status RecordFiles::Try() {
+  RETURN_IF_ERROR(Open(0));
+  return storage::TryFolder(own_.parent_path());
 }
 
 }  // namespace longshore::requestlog

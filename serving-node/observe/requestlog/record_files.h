@@ -35,6 +35,10 @@ class RecordFiles {
   // other errors of the file system. After an error the files contain the same records as before.
   Status Append(std::string_view payload);
 
+  // Returns whether a record can be written now: opens the file that Append would use, and tests whether its folder has
+  // room. Writes no record.
+  Status Try();
+
  private:
   Status Open(size_t record_bytes);
   Status Own();

@@ -6,7 +6,6 @@
 
 #include "common/base/mix.h"
 #include "common/binary_proto/binary_proto.h"
-#include "common/storage/storage.h"
 #include "serving-node/inference/response.h"
 #include "serving-node/tensor/wire.h"
 #include "tensorflow_serving/prediction_log.pb.h"
@@ -132,8 +131,16 @@ bool RequestLog::Samples(const std::string& model) {
 // Without this, the last failed record of a model that gets no more requests would count as a problem forever.
 void RequestLog::TryAgain() {
   for (const auto& [model, _] : health_.Problems()) {
-    if (const auto log = Find(model)) health_.Report(storage::TryFolder(log->policy.prefix.parent_path()), model);
+    if (const auto log = Find(model)) writer_.Post([this, log] { Report(*log, log->target->files.Try()); });
   }
+}
+
+// Ignores a policy that has changed meanwhile. SetPolicies, which forgets the failures of such a policy, waits for the
+// same mutex.
+void RequestLog::Report(const Log& log, const Status& written) {
+  const std::lock_guard lock(mutex_);
+  const auto found = logs_.find(log.model);
+  if (found != logs_.end() && found->second.get() == &log) health_.Report(written, log.model);
 }
 
 void RequestLog::Offer(Pieces request, const routing::PredictAnswer& answer) {
@@ -156,11 +163,12 @@ void RequestLog::Write(const Log& log, const Entry& entry) {
   Target& target = *log.target;
   if (target.failing && steady_clock::now() < target.retry_at) return counts_->Add(log.model, kFailed);
   const auto record = ToRecord(entry.request, entry.response, log.policy.sampling_rate);
-  const Status written = record ? target.files.Append(*record) : tl::make_unexpected(record.error());
+  if (!record) return counts_->Add(log.model, kFailed);  // This says nothing about the disk.
+  const Status written = target.files.Append(*record);
   counts_->Add(log.model, written ? kWritten : kFailed);
   target.failing = !written;
   if (target.failing) target.retry_at = steady_clock::now() + options_.pause_on_error;
-  if (Find(log.model).get() == &log) health_.Report(written, log.model);  // Otherwise its policy has changed meanwhile.
+  Report(log, written);
 }
 
 }  // namespace longshore::requestlog

@@ -54,6 +54,7 @@ class RequestLog {
   void Offer(Pieces request, const routing::PredictAnswer& answer);
   // Whether the newest record of each model could be written, or its next one can be.
   const storage::WriteHealth& health() const { return health_; }
+  // Tests on the thread that writes whether the records of the models whose newest one failed can be written now.
   void TryAgain();
   // Blocks until everything offered before this call is written.
   void Flush() { writer_.Flush(); }
@@ -69,6 +70,7 @@ class RequestLog {
   struct Counts;
   std::shared_ptr<Log> Find(const std::string& model) const;
   void Write(const Log& log, const Entry& entry);
+  void Report(const Log& log, const Status& written);
 
   const Options options_;
   storage::WriteHealth health_{"request_log"};

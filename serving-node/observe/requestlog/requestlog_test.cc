@@ -317,10 +317,42 @@ TEST_F(RequestLogTest, SaysWhyARecordCouldNotBeWrittenUntilOneIsWritten) {
   ask_on_full_disk();
   ASSERT_EQ(log.health().Problems().size(), 1u);
   log.TryAgain();
+  log.Flush();
   EXPECT_TRUE(log.health().Problems().empty()) << "even if the model gets no more requests";
   ask_on_full_disk();
   log.SetPolicies({});
   EXPECT_TRUE(log.health().Problems().empty()) << "nobody logs the requests of this model any more";
+}
+
+TEST_F(RequestLogTest, AFileThatCannotBeOpenedIsAProblemUntilItCan) {
+  Doubling doubling;
+  metrics::Registry registry;
+  RequestLog log({.node = "n", .pause_on_error = std::chrono::milliseconds(0)}, registry);
+  log.SetPolicies({{"digits", {dir_ / "digits", 1}}});
+  LoggingPredictor predictor(doubling, log);
+  std::filesystem::create_directory(dir_ / "digits-n.lock");
+  Ask(predictor, "digits", 1);
+  log.Flush();
+  EXPECT_TRUE(log.health().Problems().contains("digits"));
+  log.TryAgain();
+  log.Flush();
+  EXPECT_TRUE(log.health().Problems().contains("digits")) << "the folder is writable, but the file is not";
+  std::filesystem::remove(dir_ / "digits-n.lock");
+  log.TryAgain();
+  log.Flush();
+  EXPECT_TRUE(log.health().Problems().empty());
+}
+
+TEST_F(RequestLogTest, ARequestThatCannotBeConvertedIsNoProblemOfTheDisk) {
+  metrics::Registry registry;
+  RequestLog log({.node = "n"}, registry);
+  log.SetPolicies({{"digits", {dir_ / "digits", 1}}});
+  routing::PredictAnswer answer;
+  answer.model_spec.set_name("digits");
+  log.Offer(Pieces(std::string("\xff")), answer);
+  log.Flush();
+  EXPECT_THAT(registry.Text(), HasSubstr("longshore_request_log_total{model=\"digits\",outcome=\"failed\"} 1\n"));
+  EXPECT_TRUE(log.health().Problems().empty());
 }
 
 TEST_F(RequestLogTest, RemovesNoOldFileWhileTheDiskIsFull) {
