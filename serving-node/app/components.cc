@@ -134,7 +134,10 @@ void BuildStorage(const flags::Flags& flags, Components& components) {
   add(components.capture.get(), [](replay::Capture& capture) { capture.TryAgain(); });
   if (!flags.managed()) return;
   add(components.guards.get(), [](routing::GuardBook& guards) { guards.WriteAgain(); });
-  components.storage->Add(components.desired_state_health, [] {});  // The controller sends it again.
+  // The controller sends the state again. Without a controller, this tells that it could be written.
+  components.storage->Add(components.desired_state_health, [&components, folder = Path(flags.state_dir)] {
+    components.desired_state_health.Report(storage::TryFolder(folder));
+  });
 }
 
 }  // namespace
