@@ -74,7 +74,7 @@ set(LONGSHORE_THREADED
   serving-node/engine serving-node/engine/cpu serving-node/engine/cpu/steps serving-node/engine/host serving-node/engine/kernels/base
   serving-node/observe/profiling serving-node/observe/replay serving-node/observe/requestlog serving-node/tracing serving-node/tracing/otlp
   controller/api controller/app controller/cli controller/cli/doctor/observe controller/cli/logs controller/console controller/kube controller/leader controller/nodes
-  controller/runtime controller/signals
+  controller/reconcile controller/runtime controller/signals
   controller/fleet/pods controller/fleet/processes controller/store/kube controller/store/local
   tests/load)
 add_custom_target(threaded_tests)
