@@ -380,8 +380,8 @@ class Scene:
 
     @contextlib.contextmanager
     def unwritable_state(self):
-        """A node cannot write its desired state, because a folder has its name."""
-        kept = sorted((self.it.state / "nodes").glob("*/desired.pb"))[0]
+        """A node of half cannot write its desired state, because a folder has its name."""
+        kept = sorted((self.it.state / "nodes").glob("default.cpu-*/desired.pb"))[0]
         kept.unlink()
         kept.mkdir()
         self.apply_half(2, "  batching: {maxQueue: 51}\n")
