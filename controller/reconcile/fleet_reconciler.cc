@@ -88,7 +88,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   const Scaling scaling = addresses ? Scale(fleet, memory, node_infos, replicas, waits) : Scaling{};
   if (waited && !waits) memory.object_seen.clear();  // Makes QueueChangedModels schedule all Models.
   if (!waits) SendToNodes(wanted, memory);
-  MoveConnections(fleet, memory);
+  MoveConnections(fleet, memory, node_infos);
   WriteTargets();
   const fleet::Progress progress = shared_.deps.fleet.ProgressOf(fleet);
   if (!waits) {
@@ -379,7 +379,8 @@ void FleetReconciler::SendToNodes(const api::ServingFleet& object, FleetMemory& 
 
 // Lets nodes with too many requests ask clients to connect again, for a while after the fleet has grown. A busy node
 // reports several times per second, so this function runs often enough.
-void FleetReconciler::MoveConnections(const std::string& fleet, FleetMemory& memory) {
+void FleetReconciler::MoveConnections(const std::string& fleet, FleetMemory& memory,
+                                      const std::vector<fleet::NodeInfo>& node_infos) {
   std::vector<balance::NodeReport> reports;
   for (const auto& [name, node] : memory.book.nodes()) {
     const control::Hello& hello = node.view->hello;
@@ -390,6 +391,10 @@ void FleetReconciler::MoveConnections(const std::string& fleet, FleetMemory& mem
                        .received = load.received(),
                        .connections = load.connections(),
                        .can_move = hello.moves_connections()});
+  }
+  // The book forgets nodes that are disconnected. They are not new when they come back.
+  for (const fleet::NodeInfo& node_info : node_infos) {
+    if (memory.book.Find(node_info.node) == nullptr) reports.push_back({.node = node_info.node, .serves = false});
   }
   for (const balance::Move& move : memory.balancer.Next(reports, shared_.deps.timer.Now())) {
     control::FromController message;

@@ -39,7 +39,7 @@ class FleetReconciler final : public KindReconciler {
   void SendToNodes(const api::ServingFleet& object, FleetMemory& memory);
   std::optional<control::DesiredState> SnapshotFor(const api::ServingFleet& object, const FleetMemory& memory,
                                                    const nodes::NodeView& view) const;
-  void MoveConnections(const std::string& fleet, FleetMemory& memory);
+  void MoveConnections(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos);
   FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& node_infos,
                         const Result<fleet::Addresses>& addresses, const Scaling& scaling) const;
   void QueueChangedModels(FleetMemory& memory, const std::string& object_seen, const std::string& unreachable);

@@ -387,6 +387,41 @@ TEST_F(AutoscaledFleet, AfterItHasGrownBusyNodesMoveConnectionsUnlessTheyAreOfAn
   EXPECT_EQ(moves("default.cpu-0"), 1) << "a new controller has not made the fleet grow";
 }
 
+TEST_F(AutoscaledFleet, ANodeThatWasNotConnectedForAWhileIsNotNew) {
+  ApplyModel("free");
+  ApplyFleet(2, nullptr);
+  Settle();
+  AttachAll();
+  Settle();
+  int64_t received = 0;
+  const auto report = [&](Duration pause) {
+    timer_.Advance(pause);
+    received += 1000;
+    for (auto& [node, view] : nodes_.views) {
+      view.hello.set_moves_connections(true);
+      const bool is_busy = node == "default.cpu-0";
+      nodes::Unshared(view.report).mutable_load()->set_received(is_busy ? received : 0);
+      nodes::Unshared(view.report).mutable_load()->set_connections(8);
+    }
+    Settle();
+  };
+  const auto moves = [&] {
+    return std::ranges::count_if(nodes_.messages["default.cpu-0"], &control::FromController::has_move_connections);
+  };
+  report(std::chrono::seconds(1));
+  report(std::chrono::seconds(1));
+  ASSERT_EQ(moves(), 1);
+  report(2 * balance::Balancer::kWindow);
+  nodes_.views.at("default.cpu-1").connected = false;
+  report(std::chrono::seconds(1));
+  report(std::chrono::seconds(60));
+  nodes_.views.at("default.cpu-1").connected = true;
+  report(std::chrono::seconds(1));
+  report(std::chrono::seconds(1));
+  report(std::chrono::seconds(1));
+  EXPECT_EQ(moves(), 1);
+}
+
 class ReachableFleet : public ReconcilerTest {};
 
 TEST_F(ReachableFleet, AReservedNameStartsNoNodesAndIsNotTriedAgain) {

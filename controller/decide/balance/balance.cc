@@ -38,15 +38,18 @@ std::vector<Move> DecideMoves(const std::vector<NodeLoad>& nodes) {
 }
 
 std::vector<Move> Balancer::Next(const std::vector<NodeReport>& nodes, MonotonicPoint now) {
-  if (Admit(nodes)) {
+  const Admitted admitted = Admit(nodes);
+  if (admitted.has_grown) {
     if (!growth_) growth_.emplace().settles_at = now;
     growth_->ends_at = now + kWindow;
     growth_->rounds_left = kRoundsMax;
   }
   if (growth_ && (now > growth_->ends_at || growth_->rounds_left == 0)) growth_.reset();
+  SaveRounds(now);
   if (!growth_) return {};
-  if (now <= growth_->settles_at) BeginRound(nodes, now);
-  if (now - growth_->round_from < kMeasureMin) return {};
+  // A node that joins in the middle of a round would be measured for less time than the others.
+  if (now <= growth_->settles_at || admitted.has_joined) BeginRound(nodes, now);
+  if (now - growth_->round_from < kMeasureMin || saved_rounds_ == 0) return {};
   const std::vector<NodeLoad> loads = Measure(nodes);
   if (RequestsOf(loads) < kRequestsMin * static_cast<int64_t>(loads.size())) return {};
   std::vector<Move> moves = DecideMoves(loads);
@@ -55,34 +58,46 @@ std::vector<Move> Balancer::Next(const std::vector<NodeReport>& nodes, Monotonic
     return {};
   }
   --growth_->rounds_left;
+  --saved_rounds_;
   growth_->settles_at = now + kSettle;
   BeginRound(nodes, now);
   return moves;
 }
 
-bool Balancer::Admit(const std::vector<NodeReport>& nodes) {
-  bool has_grown = false;
+Balancer::Admitted Balancer::Admit(const std::vector<NodeReport>& nodes) {
+  Admitted admitted;
   std::set<std::string> present;
   for (const NodeReport& node : nodes) {
     present.insert(node.node);
-    if (!node.serves) continue;
-    const auto [at, is_new] = members_.try_emplace(node.node);
-    Member& member = at->second;
-    if (member.incarnation == node.incarnation) continue;
-    has_grown = has_grown || is_new || !member.incarnation.empty();
-    member = {node.incarnation, node.received};
+    const auto known = members_.find(node.node);
+    if (!node.serves) {
+      if (known != members_.end()) known->second.serves = false;
+      continue;
+    }
+    const bool is_new = known == members_.end();
+    Member& member = is_new ? members_[node.node] : known->second;
+    const bool is_other = member.incarnation != node.incarnation;
+    admitted.has_grown = admitted.has_grown || is_new || (is_other && !member.incarnation.empty());
+    admitted.has_joined = admitted.has_joined || is_other || !member.serves;
+    member.incarnation = node.incarnation;
+    member.serves = true;
   }
-  std::erase_if(members_, [&](const auto& member) {
-    return !present.contains(member.first) && !member.second.incarnation.empty();
-  });
-  return has_grown;
+  std::erase_if(members_, [&](const auto& member) { return !present.contains(member.first); });
+  return admitted;
+}
+
+void Balancer::SaveRounds(MonotonicPoint now) {
+  while (saved_rounds_ < kSavedRoundsMax && now - saved_at_ >= kRoundAgain) {
+    ++saved_rounds_;
+    saved_at_ += kRoundAgain;
+  }
+  if (saved_rounds_ == kSavedRoundsMax) saved_at_ = now;
 }
 
 void Balancer::BeginRound(const std::vector<NodeReport>& nodes, MonotonicPoint now) {
   growth_->round_from = now;
   for (const NodeReport& node : nodes) {
-    const auto member = members_.find(node.node);
-    if (member != members_.end()) member->second.received = node.received;
+    if (node.serves) members_.at(node.node).received = node.received;
   }
 }
 

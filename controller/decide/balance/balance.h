@@ -43,7 +43,7 @@ std::vector<Move> DecideMoves(const std::vector<NodeLoad>& nodes);
 // What is known of a node.
 struct NodeReport {
   std::string node;
-  std::string incarnation;  // Of its process; the counter starts at zero with it.
+  std::string incarnation{};  // Of its process; the counter starts at zero with it.
   bool serves = true;       // Whether it is connected, ready and not leaving. Other nodes are not compared.
   int64_t received = 0;     // Requests from clients since the process started.
   int64_t connections = 0;  // As in NodeLoad.
@@ -55,9 +55,13 @@ class Balancer {
  public:
   // How long after the fleet has grown connections are moved. After that, their maximum age spreads them.
   static constexpr Duration kWindow = std::chrono::seconds(20);
-  // Limit of rounds with moves. A round moves at most half of the connections, so each moves at most 3 times on
-  // average.
+  // Limit of rounds with moves after the fleet has grown. A round moves at most half of the connections, so each moves at
+  // most 3 times on average.
   static constexpr int kRoundsMax = 6;
+  // Limit of rounds over time, because a rolling update or a node that crashes again and again is growth without end.
+  // Two growths may follow each other at once. After them there is one round per kRoundAgain.
+  static constexpr int kSavedRoundsMax = 2 * kRoundsMax;
+  static constexpr Duration kRoundAgain = std::chrono::seconds(50);
   // A round measures at least so long, because reports are up to 200 ms old, and until there are so many requests per
   // node that chance does not decide.
   static constexpr Duration kMeasureMin = std::chrono::milliseconds(800);
@@ -68,14 +72,15 @@ class Balancer {
   // A node that was started before the controller and is not known yet: when it comes, the fleet has not grown.
   void Adopt(const std::string& node) { members_[node]; }
 
-  // Call it when nodes have reported. `nodes`: all nodes of the fleet. The fleet has grown when a node serves that was
-  // not known before, or has a new process.
+  // Call it when nodes have reported. `nodes`: all nodes of the fleet, also those that are not connected. The fleet has
+  // grown when a node serves that was not known before, or has a new process.
   std::vector<Move> Next(const std::vector<NodeReport>& nodes, MonotonicPoint now);
 
  private:
   struct Member {
     std::string incarnation{};  // "": adopted.
     int64_t received = 0;       // When the round began.
+    bool serves = false;
   };
   struct Growth {
     MonotonicPoint ends_at;
@@ -83,14 +88,20 @@ class Balancer {
     MonotonicPoint round_from;
     int rounds_left = kRoundsMax;
   };
+  struct Admitted {
+    bool has_grown = false;
+    bool has_joined = false;  // Whether a node serves that did not; it may be known.
+  };
 
-  // Returns whether the fleet has grown.
-  bool Admit(const std::vector<NodeReport>& nodes);
+  Admitted Admit(const std::vector<NodeReport>& nodes);
+  void SaveRounds(MonotonicPoint now);
   void BeginRound(const std::vector<NodeReport>& nodes, MonotonicPoint now);
   std::vector<NodeLoad> Measure(const std::vector<NodeReport>& nodes) const;
 
   std::map<std::string, Member> members_;  // Key: node.
   std::optional<Growth> growth_;           // nullopt: the requests are spread, or the time is over.
+  int saved_rounds_ = kSavedRoundsMax;
+  MonotonicPoint saved_at_;  // When the last round was added to saved_rounds_, or they were complete.
 };
 
 }  // namespace longshore::balance

@@ -29,9 +29,11 @@ struct Fleet {
   std::vector<double> rates;     // Requests per second of each connection.
   std::vector<size_t> at;        // Which node each connection is at.
   std::vector<double> received;  // By each node.
+  std::vector<int> starts;       // How often each node was started again.
   MonotonicPoint now = kStart;
   Balancer balancer;
   int moved = 0;
+  int rounds = 0;  // With moves.
 
   size_t nodes() const { return received.size(); }
   int64_t ConnectionsOf(size_t node) const { return std::ranges::count(at, node); }
@@ -63,17 +65,27 @@ struct Fleet {
   // Lets 200 ms pass. Returns the moves.
   std::vector<Move> Step() {
     now += kStep;
+    starts.resize(nodes());
     std::vector<NodeReport> reports;
     for (size_t node = 0; node < nodes(); ++node) {
       received[node] += RateOf(node) * std::chrono::duration<double>(kStep).count();
       reports.push_back({.node = std::to_string(node),
-                         .incarnation = "first",
+                         .incarnation = std::to_string(starts[node]),
                          .received = static_cast<int64_t>(received[node]),
                          .connections = ConnectionsOf(node)});
     }
     std::vector<Move> moves = balancer.Next(reports, now);
     for (const Move& move : moves) Carry(move);
+    rounds += moves.empty() ? 0 : 1;
     return moves;
+  }
+  // Starts a node again. Its clients connect to the others.
+  void Restart(size_t node) {
+    ++starts[node];
+    received[node] = 0;
+    for (size_t i = 0; i < at.size(); ++i) {
+      while (at[i] == node) Connect(i);
+    }
   }
   void StepFor(Duration time) {
     const MonotonicPoint end = now + time;
@@ -171,6 +183,43 @@ TEST(BalanceSimulation, WhereEachConnectionGoesToTheEmptiestNodeSharesAreWithinA
   }
 }
 
+// Restarts the nodes in turn, `count` times. Checks that the rounds have a limit, however long this lasts.
+void ExpectFewRounds(Fleet& fleet, size_t nodes, int count, Duration pause) {
+  const MonotonicPoint from = fleet.now;
+  fleet.rounds = 0;
+  for (int i = 0; i < count; ++i) {
+    fleet.Restart(static_cast<size_t>(i) % nodes);
+    fleet.StepFor(pause);
+  }
+  EXPECT_GE(fleet.rounds, Balancer::kSavedRoundsMax);
+  EXPECT_LE(fleet.rounds, Balancer::kSavedRoundsMax + (fleet.now - from) / Balancer::kRoundAgain);
+}
+
+TEST(BalanceSimulation, ANodeThatCrashesAgainAndAgainMovesFewConnections) {
+  Fleet fleet = GrownFleet({.connections = 64}, 1);
+  fleet.StepFor(Balancer::kWindow);
+  ExpectFewRounds(fleet, 1, 360, std::chrono::seconds(10));
+}
+
+TEST(BalanceSimulation, ARollingUpdateMovesFewConnections) {
+  Fleet fleet = GrownFleet({.nodes_before = 90, .nodes_after = 100, .connections = 800}, 1);
+  fleet.StepFor(Balancer::kWindow);
+  ExpectFewRounds(fleet, 100, 100, std::chrono::seconds(6));
+}
+
+TEST(BalanceSimulation, NodesThatAreAddedSoonAfterOthersGetWorkJustAsSoon) {
+  const uint64_t first = seeds::First(kSeeds);
+  int idle = 0;
+  for (uint64_t seed = first; seed < first + kSeeds; ++seed) {
+    Fleet fleet = GrownFleet({.nodes_before = 2, .nodes_after = 4, .connections = 64}, seed);
+    fleet.StepFor(std::chrono::seconds(8));
+    fleet.received.resize(8);
+    fleet.StepFor(std::chrono::seconds(3));
+    for (size_t node = 0; node < fleet.nodes(); ++node) idle += fleet.RateOf(node) > 0 ? 0 : 1;
+  }
+  EXPECT_LE(idle, static_cast<int>(kSeeds / 60));
+}
+
 TEST(BalanceSimulation, ASingleConnectionStaysWhereItIs) {
   Fleet fleet = GrownFleet({.connections = 1}, 1);
   fleet.StepFor(2 * Balancer::kWindow);
@@ -245,11 +294,31 @@ TEST(Balancer, ANodeThatWasNotReadyForAWhileIsNotNew) {
   EXPECT_FALSE(Moves(balancer, {.node = "b", .incarnation = "first"}, late + std::chrono::seconds(2)));
 }
 
+TEST(Balancer, ANodeThatWasNotConnectedForAWhileIsNotNew) {
+  Balancer balancer;
+  EXPECT_TRUE(Moves(balancer, {.node = "b", .incarnation = "first"}, kStart));
+  const MonotonicPoint late = kStart + 2 * Balancer::kWindow;
+  EXPECT_FALSE(Moves(balancer, {.node = "b", .serves = false}, late)) << "its process is unknown for now";
+  EXPECT_FALSE(Moves(balancer, {.node = "b", .incarnation = "first"}, late + std::chrono::seconds(2)));
+}
+
+TEST(Balancer, ANodeThatJoinsInTheMiddleOfARoundIsMeasuredAsLongAsTheOthers) {
+  Balancer balancer;
+  const auto next = [&](int ms, const std::string& incarnation, int64_t received_by_a, int64_t received_by_b) {
+    const NodeReport b{.node = "b", .incarnation = incarnation, .received = received_by_b, .connections = 8};
+    return balancer.Next(BusyAnd(b, received_by_a), kStart + std::chrono::milliseconds(ms));
+  };
+  EXPECT_TRUE(next(0, "first", 0, 0).empty());
+  EXPECT_TRUE(next(700, "second", 350, 0).empty());
+  EXPECT_TRUE(next(900, "second", 450, 100).empty()) << "\"b\" had 100 requests in 200 ms";
+  EXPECT_TRUE(next(1700, "second", 850, 500).empty()) << "both had 500 requests";
+}
+
 TEST(Balancer, NodesThatAreOlderThanTheControllerAreNotNew) {
   Balancer balancer;
   balancer.Adopt("a");
   balancer.Adopt("b");
-  balancer.Next({{.node = "a", .incarnation = "first"}}, kStart);  // "b" connects later.
+  balancer.Next(BusyAnd({.node = "b", .serves = false}, 0), kStart);  // "b" connects later.
   EXPECT_FALSE(Moves(balancer, {.node = "b", .incarnation = "first"}, kStart + std::chrono::seconds(1)));
   EXPECT_TRUE(Moves(balancer, {.node = "b", .incarnation = "second"}, kStart + std::chrono::seconds(3)));
 }
