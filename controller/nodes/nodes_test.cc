@@ -234,6 +234,23 @@ TEST_F(RegistryTest, SendsInOrderOfEpochAndRevisionAndKeepsACopyOfTheState) {
   EXPECT_TRUE(sent.models.contains("c"));
 }
 
+TEST_F(RegistryTest, AMessageToMoveConnectionsHasNoNumberAndChangesNoState) {
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot(), Part()));
+  const ViewPtr view = registry_->Nodes(kFleet)[0];
+  control::FromController message;
+  message.mutable_move_connections()->set_connections_max(4);
+  ASSERT_TRUE(registry_->Send(kFleet, "a", std::move(message)));
+  EXPECT_EQ(registry_->Nodes(kFleet)[0]->sent, view->sent) << "no copy was made";
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Change("m", true)));
+  const int64_t revision = node.Read().revision();
+  const control::FromController moves = node.Read();
+  EXPECT_EQ(moves.move_connections().connections_max(), 4);
+  EXPECT_EQ(moves.revision(), 0);
+  EXPECT_EQ(node.Read().revision(), revision + 1);
+}
+
 TEST_F(RegistryTest, ReconnectedNodeNeedsASnapshotUnlessItHoldsExactlyTheSentState) {
   auto node = std::make_unique<FakeNode>(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());

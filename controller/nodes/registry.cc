@@ -210,6 +210,10 @@ Status RegistryImpl::Send(const std::string& fleet, const std::string& node, con
     return FailedPrecondition("node {} has no snapshot yet", node);
   }
   RETURN_IF_ERROR(EndIfFull(*to.stream));
+  if (message.has_move_connections()) {  // Changes no state, so it has no number.
+    to.stream->Push(std::move(message));
+    return {};
+  }
   message.set_epoch(epoch_);
   message.set_revision(++revision_);
   if (message.has_snapshot()) {
