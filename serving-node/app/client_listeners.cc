@@ -161,13 +161,13 @@ void ClientListeners::Retire(Servers servers) {
   });
 }
 
-size_t ClientListeners::MoveConnections(const ConnectionLimits& limits) const {
+size_t ClientListeners::MoveConnections(const node_contract::ConnectionLimits& limits) const {
   std::vector<http::OpenConnection> open;
   if (servers_.grpc) open = servers_.grpc->OpenConnections();
   if (servers_.rest) std::ranges::move(servers_.rest->OpenConnections(), std::back_inserter(open));
   std::vector<double> loads;
   for (const http::OpenConnection& each : open) loads.push_back(each.requests_per_second);
-  const std::vector<size_t> chosen = ChooseConnections(loads, limits);
+  const std::vector<size_t> chosen = node_contract::ChooseConnections(loads, limits);
   for (const size_t i : chosen) open[i].ask_to_move();
   return chosen.size();
 }

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "common/base/error.h"
+#include "common/node_contract/connection_choice.h"
 #include "serving-node/app/components.h"
-#include "serving-node/app/connection_choice.h"
 #include "serving-node/app/flags/flags.h"
 #include "serving-node/app/listeners.h"
 #include "serving-node/app/security.h"
@@ -40,8 +40,8 @@ class ClientListeners {
   void SetConnectionAge(int64_t connection_age_max_ms);
 
   // Asks the clients of some connections to connect again, so that they may reach another node
-  // (connection_choice.h). A connection ends only after its requests. Returns how many were asked.
-  size_t MoveConnections(const ConnectionLimits& limits) const;
+  // (common/node_contract/connection_choice.h). A connection ends only after its requests. Returns how many were asked.
+  size_t MoveConnections(const node_contract::ConnectionLimits& limits) const;
 
   void SetServing(bool serving);
   size_t connections() const;

@@ -6,11 +6,11 @@
 #include <thread>
 #include <utility>
 
+#include "common/node_contract/connection_choice.h"
 #include "common/os/log.h"
 #include "common/os/process/descriptors.h"
 #include "serving-node/app/client_listeners.h"
 #include "serving-node/app/components.h"
-#include "serving-node/app/connection_choice.h"
 #include "serving-node/app/flags/config_files.h"
 #include "serving-node/app/handover.h"
 #include "serving-node/app/models.h"
@@ -113,7 +113,7 @@ class ServingNode final : public Node {
 
   // Does what the newest message asks for, once.
   void MoveConnections() {
-    const ConnectionLimits limits = TakeMoves();
+    const node_contract::ConnectionLimits limits = TakeMoves();
     if (limits.connections_max == 0) return;
     const size_t asked = client_listeners_->MoveConnections(limits);
     if (asked == 0) return;
@@ -121,7 +121,7 @@ class ServingNode final : public Node {
                  connections_.load());
   }
 
-  ConnectionLimits TakeMoves() {
+  node_contract::ConnectionLimits TakeMoves() {
     const std::lock_guard lock(moves_mutex_);
     return std::exchange(moves_, {});
   }
@@ -273,8 +273,8 @@ class ServingNode final : public Node {
   std::atomic<bool> left_ = false;
   std::atomic<int64_t> connections_ = 0;
   std::mutex moves_mutex_;
-  ConnectionLimits moves_;          // Not carried out yet. Guarded by moves_mutex_.
-  mutable std::mutex agent_mutex_;  // Guards agent_, not what it points to.
+  node_contract::ConnectionLimits moves_;  // Not carried out yet. Guarded by moves_mutex_.
+  mutable std::mutex agent_mutex_;         // Guards agent_, not what it points to.
   std::shared_ptr<control::Agent> agent_;
   // Destroyed from the bottom up: listeners before the components that answer their requests.
   std::unique_ptr<Components> components_;

@@ -44,10 +44,10 @@ std::vector<Move> DecideMoves(const std::vector<NodeLoad>& nodes);
 struct NodeReport {
   std::string node;
   std::string incarnation{};  // Of its process; the counter starts at zero with it.
-  bool serves = true;       // Whether it is connected, ready and not leaving. Other nodes are not compared.
-  int64_t received = 0;     // Requests from clients since the process started.
-  int64_t connections = 0;  // As in NodeLoad.
-  bool can_move = true;     // As in NodeLoad.
+  bool serves = true;         // Whether it is connected, ready and not leaving. Other nodes are not compared.
+  int64_t received = 0;       // Requests from clients since the process started.
+  int64_t connections = 0;    // As in NodeLoad.
+  bool can_move = true;       // As in NodeLoad.
 };
 
 // Measures the requests of the nodes of one fleet after it has grown, and decides once per round. Not thread-safe.
@@ -55,8 +55,8 @@ class Balancer {
  public:
   // How long after the fleet has grown connections are moved. After that, their maximum age spreads them.
   static constexpr Duration kWindow = std::chrono::seconds(20);
-  // Limit of rounds with moves after the fleet has grown. A round moves at most half of the connections, so each moves at
-  // most 3 times on average.
+  // Limit of rounds with moves after the fleet has grown. A round moves at most half of the connections, so each moves
+  // at most 3 times on average.
   static constexpr int kRoundsMax = 6;
   // Limit of rounds over time, because a rolling update or a node that crashes again and again is growth without end.
   // Two growths may follow each other at once. After them there is one round per kRoundAgain.

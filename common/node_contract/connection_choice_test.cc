@@ -1,9 +1,9 @@
-#include "serving-node/app/connection_choice.h"
+#include "common/node_contract/connection_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace longshore::app {
+namespace longshore::node_contract {
 namespace {
 
 using testing::ElementsAre;
@@ -36,4 +36,4 @@ TEST(ChooseConnections, ChoosesNoneWithoutRequests) {
 }
 
 }  // namespace
-}  // namespace longshore::app
+}  // namespace longshore::node_contract

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace longshore::app {
+namespace longshore::node_contract {
 
 struct ConnectionLimits {
   double load_share = 0;       // The share of the requests that the chosen connections should have together.
@@ -18,4 +18,4 @@ struct ConnectionLimits {
 //   ChooseConnections({40, 30, 20, 10, 0}, {.load_share = 0.5, .connections_max = 9})  // {0, 3}: 50 of 100.
 std::vector<size_t> ChooseConnections(const std::vector<double>& requests_per_second, const ConnectionLimits& limits);
 
-}  // namespace longshore::app
+}  // namespace longshore::node_contract

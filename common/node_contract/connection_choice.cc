@@ -1,9 +1,9 @@
-#include "serving-node/app/connection_choice.h"
+#include "common/node_contract/connection_choice.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace longshore::app {
+namespace longshore::node_contract {
 namespace {
 
 // How many times the wanted share a connection may have. Below 2, moving it brings the node closer to its share.
@@ -29,4 +29,4 @@ std::vector<size_t> ChooseConnections(const std::vector<double>& requests_per_se
   return chosen;
 }
 
-}  // namespace longshore::app
+}  // namespace longshore::node_contract
