@@ -140,4 +140,4 @@ def test_a_failing_disk_stops_the_log_but_not_serving(tmp_path, node_of):
             predict(node, request(node.model, x=np.array([x], np.float32)))
         node.until(lambda: Metrics(node).value(":tensorflow:serving:request_log_count", model_name=node.model,
                                                status_code="UNAVAILABLE") == 50 or None)
-        assert node.log.read_text().count("cannot be logged at the moment") == 1
+        assert node.log.read_text().count("request_log: cannot be written at the moment: ") == 1
