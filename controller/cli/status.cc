@@ -26,9 +26,9 @@ struct Seen {
   ControllerSeen controller;
   std::vector<api::ServingFleet> fleets;
   std::vector<api::Model> models;  // Does not contain models whose manifest has not been applied yet.
+  text::HostSeen beside;
 
-  text::HostSeen from_host() const { return host ? host->seen : text::HostSeen{}; }
-  text::Standing standing() const { return text::StandingOf(fleets, models, from_host()); }
+  text::Standing standing() const { return text::StandingOf(fleets, models, beside); }
 };
 
 Result<Seen> Observe(const Options& options, const Place& place, const Clock& clock, ControllerSight& sight) {
@@ -39,7 +39,8 @@ Result<Seen> Observe(const Options& options, const Place& place, const Clock& cl
   ASSIGN_OR_RETURN(const Selected selected, SelectTargets(wanted, *place.store));
   RETURN_IF_ERROR(CheckReadable(selected.listing));
   // A missing object is not an error while the controller has not yet read the manifest that defines it.
-  if (seen.from_host().manifests.empty()) RETURN_IF_ERROR(CheckFound(selected.missing));
+  if (seen.host) seen.beside = seen.host->seen;
+  if (seen.beside.manifests.empty()) RETURN_IF_ERROR(CheckFound(selected.missing));
   const std::vector<store::Object>& shown = selected.listing.objects;
   for (const store::Object& object : shown) {
     if (object.kind == api::kModelKind) {
@@ -48,6 +49,9 @@ Result<Seen> Observe(const Options& options, const Place& place, const Clock& cl
       ASSIGN_OR_RETURN(seen.fleets.emplace_back(), ToFleet(object));
     }
   }
+  // After the Models: a fleet that was deleted before them is not among them.
+  if (const auto fleets = place.store->Keys(api::kServingFleetKind))
+    seen.beside.fleets.emplace(fleets->begin(), fleets->end());
   if (seen.host) {  // Its lock was read before the objects.
     seen.controller = {!seen.host->controller.is_running, ControllerNote(seen.host->controller, clock.Now())};
   } else {
@@ -62,7 +66,7 @@ class Progress {
   explicit Progress(std::ostream& out) : out_(out) {}
 
   void Print(const Seen& seen) {
-    const text::HostSeen host = seen.from_host();
+    const text::HostSeen& host = seen.beside;
     if (seen.controller.is_absent) Print("a controller", {text::Standing::kUnderWay, "no controller is running"});
     for (const text::ManifestReport& manifest : host.manifests) Print("manifest " + manifest.file, manifest.report);
     for (const api::ServingFleet& fleet : seen.fleets)
@@ -130,7 +134,7 @@ Result<int> ShowStatus(const Options& options, const Place& place, const Clock& 
   ControllerSight sight(place, clock);
   ASSIGN_OR_RETURN(const Seen seen,
                    options.wait ? Wait(options, place, clock, out) : Observe(options, place, clock, sight));
-  const text::HostSeen host = seen.from_host();
+  const text::HostSeen& host = seen.beside;
   const bool is_of_one = !options.name.empty() && !seen.models.empty();
   if (seen.fleets.empty() && seen.models.empty() && host.manifests.empty()) {
     out << NothingText(options, place, KindsOf(options.targets));

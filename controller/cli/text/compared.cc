@@ -80,8 +80,7 @@ Bounds RunTimeBounds(const Numbers& numbers, const api::Rollout& rollout) {
 Judged JudgedRunTimes(const Numbers& numbers, const api::Rollout& rollout) {
   if (!rollout.latency.enabled) return {"not compared", ""};
   const Bounds bounds = RunTimeBounds(numbers, rollout);
-  return {HasRunTimeInterval(numbers) ? fmt::format("{} to {}", RatioText(1 + bounds.low), RatioText(1 + bounds.high))
-                                      : "not known yet",
+  return {HasRunTimeInterval(numbers) ? analysis::RatioIntervalText(1 + bounds.low, 1 + bounds.high) : "not known yet",
           fmt::format("at most {}", RatioText(1 + bounds.limit))};
 }
 
@@ -112,6 +111,16 @@ void AddPairs(const Numbers& numbers, const api::Rollout& rollout, Table& table)
   table.Add(Row("of these, failed only here", numbers.count("pairsOnlyStableFailed"),
                 numbers.count("pairsOnlyCandidateFailed"), are_judged ? JudgedErrors(numbers, rollout) : Judged{}));
   if (are_judged) table.Add(Row("run time on the same input", "", "", JudgedRunTimes(numbers, rollout)));
+}
+
+// How far the answers of pairs differ. Without a limit in the manifest, this fails no rollout, so it is told in any
+// case.
+void AddDrift(const Numbers& numbers, const api::Rollout& rollout, Table& table) {
+  if (numbers["driftPairs"] == 0) return;
+  const auto& max = rollout.drift.max;
+  table.Add(Row("mean difference of the answers to the same input", "", "",
+                {TwoDigits(numbers["driftMean"]), max ? fmt::format("at most {}", TwoDigits(*max)) : "not limited"}));
+  table.Add(Row("of these, the largest value is at another place", "", numbers.count("driftTop1Changed")));
 }
 
 // What a step or a phase counts.
@@ -179,6 +188,20 @@ std::string UntilFailure(const Test& test, const Numbers& numbers, const Counted
 
 }  // namespace
 
+std::string DriftWarning(const api::Model& model) {
+  constexpr double kShareTold = 0.01;
+  const api::Rollout& rollout = model.spec.rollout;
+  const Numbers numbers(model.status.rollout.verdict);
+  const double pairs = numbers["driftPairs"], changed = numbers["driftTop1Changed"];
+  const bool is_judged = rollout.drift.max || (rollout.shadow && !rollout.shadow->compare.empty());
+  if (is_judged || pairs == 0 || changed < kShareTold * pairs) return "";
+  return fmt::format(
+      "But the two versions answer differently: in {:.0f} of {:.0f} pairs the largest value of the answer is at "
+      "another "
+      "place. The manifest does not limit this (rollout.shadow.compare, rollout.analysis.drift.max).",
+      changed, pairs);
+}
+
 std::string ComparedText(const api::Model& model) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const Numbers numbers(rollout.verdict);
@@ -187,6 +210,7 @@ std::string ComparedText(const api::Model& model) {
                "DIFFERENCE", "ALLOWED"});
   if (numbers["candidateRequests"] > 0) AddRequests(numbers, model.spec.rollout, table);
   if (numbers["pairs"] > 0) AddPairs(numbers, model.spec.rollout, table);
+  AddDrift(numbers, model.spec.rollout, table);
   if (numbers["candidateNonFinite"] > 0)
     table.Add(Row("NaN or Inf where stable's was finite", "", numbers.count("candidateNonFinite"), {"", "none"}));
   return table.Text(2) +

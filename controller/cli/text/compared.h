@@ -14,6 +14,8 @@ namespace longshore::cli::text {
 // A table of the requests, errors and run times of both versions since the rollout began, with the intervals of their
 // differences and what the manifest allows; "" if nothing has been compared.
 std::string ComparedText(const api::Model& model);
+// Says that the answers of many pairs differ although nothing in the manifest limits it; "" if this is not so.
+std::string DriftWarning(const api::Model& model);
 
 // A difference that the table shows, as numbers: of error rates as a share, of run times as a share of stable's.
 struct NamedBounds {

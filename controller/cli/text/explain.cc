@@ -176,7 +176,10 @@ std::string PhaseSentence(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
   const auto& steps = model.spec.rollout.steps;
-  if (!rollout.paused_reason.empty()) return PauseSentence(rollout.paused_reason);
+  if (!rollout.paused_reason.empty()) {
+    const std::string warning = rollout.paused_reason == "ShadowPassed" ? DriftWarning(model) : "";
+    return PauseSentence(rollout.paused_reason) + (warning.empty() ? "" : " " + warning);
+  }
   switch (rollout.phase) {
     case RolloutPhase::kValidating:
     case RolloutPhase::kLoading:

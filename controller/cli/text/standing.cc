@@ -92,7 +92,19 @@ std::string RolloutWithCause(const api::Model& model) {
   return RolloutInShort(model) + (cause.empty() ? "" : ": " + cause);
 }
 
+// Returns the report if the status of the Model does not know yet whether its fleet exists.
+std::optional<Report> ByFleet(const api::Model& model, const HostSeen& seen) {
+  const auto found = std::ranges::find(model.status.conditions, "FleetFound", &api::Condition::type);
+  if (!seen.fleets || found == model.status.conditions.end()) return std::nullopt;
+  const bool exists = seen.fleets->contains(api::FleetKey(api::FleetOf(model.metadata, model.spec)));
+  if (exists == (found->status == "True")) return std::nullopt;
+  return Report{Standing::kUnderWay,
+                fmt::format("ServingFleet {}/{} {}, which the controller has not processed yet",
+                            model.metadata.namespace_, model.spec.fleet, exists ? "exists now" : "does not exist")};
+}
+
 Report ReportWithoutManifest(const api::Model& model, const HostSeen& seen) {
+  if (const auto report = ByFleet(model, seen)) return *report;
   Report report = ByConditions(model.metadata, model.status, seen);
   if (report.standing == Standing::kFailed) return report;
   if (IsUnderWay(model.status.rollout.phase)) return {Standing::kUnderWay, RolloutWithCause(model)};

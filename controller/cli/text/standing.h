@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,13 +33,15 @@ struct ManifestReport {
   Report report;
 };
 
-// The state of a host: its controller and its manifest files. For a cluster, which has neither, it is the default
-// value.
+// What was seen beside an object: on a host its controller and its manifest files, which a cluster does not have.
 struct HostSeen {
   // The epoch of the running controller; statuses with a lower epoch were written by an earlier controller.
   int64_t epoch = 0;
   std::vector<ManifestReport> manifests{};
   std::map<api::Key, size_t> manifest_of{};  // Object -> index in `manifests` of the report about its manifest.
+  // The fleets that exist; nullopt if they were not read. A Model's status may not know yet that its fleet is gone, or
+  // that it is there again.
+  std::optional<std::set<api::Key>> fleets{};
 };
 
 Report ReportOf(const api::Model& model, const HostSeen& seen = {});

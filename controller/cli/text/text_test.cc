@@ -175,6 +175,20 @@ TEST(Text, ExplainInThePhaseShadowSaysWhatTheOutputsHaveShown) {
   ExpectGolden("explain_shadow", ExplainModel(Shadowed(), kNow));
 }
 
+TEST(Text, ExplainAndStatusWarnOfOtherAnswersThatNothingLimits) {
+  api::Model model = Shadowed();
+  model.status.rollout.paused_reason = "ShadowPassed";
+  model.status.rollout.verdict.numbers.insert({{"driftPairs", 410}, {"driftTop1Changed", 400}, {"driftMean", 0.968}});
+  constexpr const char* kWarning = "But the two versions answer differently: in 400 of 410 pairs";
+  EXPECT_THAT(ExplainModel(model, kNow), Not(HasSubstr(kWarning))) << "spec.rollout.shadow.compare limits it";
+  model.spec.rollout.shadow->compare.clear();
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr(kWarning));
+  EXPECT_THAT(ExplainModel(model, kNow), HasSubstr("mean difference of the answers to the same input"));
+  EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr(kWarning));
+  model.status.rollout.verdict.numbers["driftTop1Changed"] = 4;
+  EXPECT_THAT(ExplainModel(model, kNow), Not(HasSubstr(kWarning))) << "below 1 %";
+}
+
 TEST(Text, ExplainSaysWhyThereAreNoPairsIfAllWereDropped) {
   api::Model model = Shadowed();
   analysis::WindowEvidence window;
@@ -461,6 +475,26 @@ TEST(Standing, IsUnderWayUntilAControllerHasSeenTheManifestAndNoConditionReports
   EXPECT_EQ(ReportOf(model).standing, Standing::kUnderWay) << "between two rollouts";
   model.spec.version.reset();
   EXPECT_EQ(ReportOf(model).standing, Standing::kAsWanted);
+}
+
+// A status is older than the deletion or the creation of the fleet until the controller has processed it.
+TEST(Standing, AModelIsUnderWayWhileItsStatusDoesNotKnowWhetherItsFleetExists) {
+  const api::Key fleet{api::kServingFleetKind, "vision", "cpu"};
+  api::Model model = MakeAsWanted();
+  model.metadata.namespace_ = fleet.namespace_;
+  model.spec.fleet = fleet.name;
+  model.status.conditions.push_back({"FleetFound", "True", "Found", "", 4, kNow});
+  EXPECT_EQ(ReportOf(model, {.fleets = {{fleet}}}).standing, Standing::kAsWanted);
+  EXPECT_EQ(ReportOf(model).standing, Standing::kAsWanted) << "the fleets were not read";
+  const Report gone = ReportOf(model, {.fleets = std::set<api::Key>()});
+  EXPECT_EQ(gone.standing, Standing::kUnderWay);
+  EXPECT_EQ(gone.why, "ServingFleet vision/cpu does not exist, which the controller has not processed yet");
+  model.status.conditions.back().status = "False";
+  model.status.conditions.push_back({"Stalled", "True", "NoFleet", "ServingFleet vision/cpu does not exist", 4, kNow});
+  EXPECT_EQ(ReportOf(model, {.fleets = std::set<api::Key>()}).standing, Standing::kFailed);
+  const Report back = ReportOf(model, {.fleets = {{fleet}}});
+  EXPECT_EQ(back.standing, Standing::kUnderWay);
+  EXPECT_EQ(back.why, "ServingFleet vision/cpu exists now, which the controller has not processed yet");
 }
 
 std::string Plan(const std::string& spec, int64_t stable, const api::Traffic& traffic = {},

@@ -96,6 +96,15 @@ std::string RatioText(double ratio) {
   return fmt::format("{} % {}", TwoDigits(100 * std::abs(ratio - 1)), ratio < 1 ? "shorter" : "longer");
 }
 
+std::string RatioIntervalText(double low, double high) {
+  const std::string most = fmt::format("more than {:.0f} times as long", kRatioTold);
+  const std::string least = fmt::format("less than 1/{:.0f} as long", kRatioTold);
+  if (low >= kRatioTold) return most;
+  if (high <= 1 / kRatioTold) return least;
+  return fmt::format("{} to {}", low <= 1 / kRatioTold ? least : RatioText(low),
+                     high >= kRatioTold ? most : RatioText(high));
+}
+
 std::optional<double> EvidenceNeeded(double e, double limit) {
   constexpr double kGrownMin = 1.5;
   return e > kGrownMin ? std::optional(std::log(limit) / std::log(e)) : std::nullopt;

@@ -54,6 +54,10 @@ double SumBound(double variance, double alpha);
 std::string TwoDigits(double number);
 // A ratio of two run times: "2.1 % shorter", "14 % longer".
 std::string RatioText(double ratio);
+// An interval of such ratios: "2.1 % shorter to 14 % longer". Ratios of pairs are counted up to 16 only
+// (common/base/buckets.h), so that a bound above kRatioTold, or below its inverse, is not told as a number.
+inline constexpr double kRatioTold = 15;
+std::string RatioIntervalText(double low, double high);
 
 // How many times the evidence so far an e-value needs to reach its limit, if it goes on growing as it has so far; at
 // most 1 if it has reached it, nullopt if it has hardly grown.

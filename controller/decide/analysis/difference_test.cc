@@ -116,5 +116,14 @@ TEST(TwoDigits, HaveNoExponent) {
   EXPECT_EQ(RatioText(0.979), "2.1 % shorter");
 }
 
+// Ratios of pairs are counted up to 16: an interval of 15.4 to 15.9 also stands for a ratio of 800.
+TEST(RatioIntervalText, TellsNoNumberBeyondWhatIsCounted) {
+  EXPECT_EQ(RatioIntervalText(0.979, 1.14), "2.1 % shorter to 14 % longer");
+  EXPECT_EQ(RatioIntervalText(15.39, 15.93), "more than 15 times as long");
+  EXPECT_EQ(RatioIntervalText(2, 15.93), "100 % longer to more than 15 times as long");
+  EXPECT_EQ(RatioIntervalText(0.06, 0.0625), "less than 1/15 as long");
+  EXPECT_EQ(RatioIntervalText(0.0625, 0.5), "less than 1/15 as long to 50 % shorter");
+}
+
 }  // namespace
 }  // namespace longshore::analysis

@@ -136,8 +136,7 @@ std::string LatencyMessage(const Seen& seen, const LatencyComparison& comparison
   if (seen.candidate.requests == 0) {
     const Interval& ratio = seen.run_time_ratio;
     const std::string known =
-        ratio.high > 0 ? fmt::format(": its median run time is {} to {}", RatioText(ratio.low), RatioText(ratio.high))
-                       : "";
+        ratio.high > 0 ? ": its median run time is " + RatioIntervalText(ratio.low, ratio.high) : "";
     return fmt::format(
         "in pairs, the candidate runs longer than {} on the same inputs{} (tolerance {:.0f}%, {} pairs): {}",
         comparison.than, known, 100 * spec.rollout.latency.tolerance, seen.candidate.pairs.pairs,
@@ -160,8 +159,8 @@ std::string DifferenceText(const Seen& seen, const api::ModelSpec& spec) {
                        PointsText(seen.error_difference.high));
   }
   if (rollout.latency.enabled && seen.run_time_ratio.high > 0) {
-    text += fmt::format("{}its median run time is {} to {}", text.empty() ? "" : ", ",
-                        RatioText(seen.run_time_ratio.low), RatioText(seen.run_time_ratio.high));
+    text += fmt::format("{}its median run time is {}", text.empty() ? "" : ", ",
+                        RatioIntervalText(seen.run_time_ratio.low, seen.run_time_ratio.high));
   }
   if (text.empty())
     return rollout.error_rate.enabled || rollout.latency.enabled
