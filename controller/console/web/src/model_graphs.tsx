@@ -56,15 +56,18 @@ function ErrorInterval({ evidence, isOver, ...times }: IntervalProps) {
   );
 }
 
+// Pairs are counted up to a ratio of 16, so an interval above this one also stands for any larger ratio.
+const RATIO_TOLD = 15;
+
 function RatioInterval({ evidence, isOver, ...times }: IntervalProps) {
   const known = evidence.filter((point) => point[4] !== null && point[5] !== null);
   const last = known.at(-1);
   if (!last) return null;
-  const change = (ratio: number) => percent(ratio - 1);
+  const change = (ratio: number) => (ratio >= RATIO_TOLD ? `more than ${percent(RATIO_TOLD - 1)}` : percent(ratio - 1));
   const [low, high, limit] = [last[4] ?? 0, last[5] ?? 0, last[6]];
   const shown = Math.max(LIMITS_SHOWN * ((limit ?? 1) - 1), 0.2);
   const summary =
-    `With 95 % confidence, the candidate's median run time differs from stable's by ${change(low)} to ${change(high)}` +
+    `With 95 % confidence, the candidate's median run time differs from stable's by ${low >= RATIO_TOLD ? change(low) : `${change(low)} to ${change(high)}`}` +
     (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${change(limit)}. ${verdictOf(low, high, limit, isOver)}`);
   return (
     <div>
