@@ -103,7 +103,11 @@ Json Console::ReadHistory(const Target& target) const {
     const std::lock_guard lock(mutex_);
     history = history_.Of(target.namespace_ + "/" + target.name);
   }
-  return HistoryJson(history, sources_.clock.Now());
+  // The Model may have begun another rollout since the last sample.
+  const auto snapshot = snapshots_.Get();
+  const auto model = snapshot ? FindModel(**snapshot, {api::kModelKind, target.namespace_, target.name})
+                              : tl::make_unexpected(snapshot.error());
+  return HistoryJson(history, model ? (*model)->status.rollout.id : "", sources_.clock.Now());
 }
 
 void Console::Sample() {

@@ -255,11 +255,13 @@ Json FleetJson(const api::ServingFleet& fleet, const std::vector<nodes::ViewPtr>
   return json;
 }
 
-Json HistoryJson(const ModelHistory& history, TimePoint now) {
+Json HistoryJson(const ModelHistory& history, const std::string& rollout, TimePoint now) {
   Json json{{"now", Milliseconds(now)},  {"intervalMs", kSampleInterval.count()},
             {"versions", Json::array()}, {"evidenceAttempt", history.attempt},
             {"evidence", Json::array()}, {"worstPairs", Json::array()}};
-  for (const NodePair& pair : history.worst_pairs) json["worstPairs"].push_back(PairJson(pair, now));
+  if (history.rollout == rollout) {
+    for (const NodePair& pair : history.worst_pairs) json["worstPairs"].push_back(PairJson(pair, now));
+  }
   for (const auto& [version, points] : history.versions) {
     Json rows = Json::array();
     for (const TrafficPoint& point : points) {

@@ -29,6 +29,7 @@ Json ModelJson(const api::Model& model, const Snapshot& snapshot, TimePoint now)
 // `nodes`: those of the fleet.
 Json FleetJson(const api::ServingFleet& fleet, const std::vector<nodes::ViewPtr>& nodes, const Snapshot& snapshot,
                TimePoint now);
-Json HistoryJson(const ModelHistory& history, TimePoint now);
+// `rollout`: the RolloutStatus::id of the Model now. Pairs of an earlier rollout are left out.
+Json HistoryJson(const ModelHistory& history, const std::string& rollout, TimePoint now);
 
 }  // namespace longshore::console

@@ -163,7 +163,7 @@ TEST(ConsoleViews, AHistoryIsAListOfShortNumbers) {
   history.evidence.push_back(
       {.at = kNow, .error_low = -1, .error_high = 1, .error_limit = 0.005F, .ratio_limit = 1.1F});
   EXPECT_EQ(
-      DumpJson(HistoryJson(history, kNow)),
+      DumpJson(HistoryJson(history, "", kNow)),
       R"({"now":3600000000,"intervalMs":5000,"versions":[{"version":3,"points":[[3600000000,0.3333,0.0,2.0,4.0]]}],)"
       R"("evidenceAttempt":2,"evidence":[[3600000000,-1.0,1.0,0.005,null,null,1.1]],"worstPairs":[]})");
 }
@@ -185,7 +185,9 @@ TEST(ConsoleViews, AHistoryHasTheWorstPairsWithoutValues) {
   pair.set_candidate_error("INTERNAL");
   pair.set_absolute_difference(2);
   history.worst_pairs.push_back(one);
-  const Json pairs = HistoryJson(history, kNow)["worstPairs"];
+  history.rollout = "uid/4/2";
+  EXPECT_TRUE(HistoryJson(history, "uid/5/3", kNow)["worstPairs"].empty()) << "another rollout has begun";
+  const Json pairs = HistoryJson(history, history.rollout, kNow)["worstPairs"];
   ASSERT_EQ(pairs.size(), 2u);
   EXPECT_EQ(
       DumpJson(pairs[0]),
