@@ -40,9 +40,10 @@ std::vector<Move> DecideMoves(const std::vector<NodeLoad>& nodes) {
 std::vector<Move> Balancer::Next(const std::vector<NodeReport>& nodes, MonotonicPoint now) {
   const Admitted admitted = Admit(nodes);
   if (admitted.has_grown) {
-    if (!growth_) growth_.emplace().settles_at = now;
-    growth_->ends_at = now + kWindow;
-    growth_->rounds_left = kRoundsMax;
+    growth_ = Growth{.ends_at = now + kWindow,
+                     .settles_at = growth_ ? growth_->settles_at : now,
+                     .round_from = growth_ ? growth_->round_from : now,
+                     .rounds_left = kRoundsMax};
   }
   if (growth_ && (now > growth_->ends_at || growth_->rounds_left == 0)) growth_.reset();
   SaveRounds(now);

@@ -86,7 +86,7 @@ class Balancer {
     MonotonicPoint ends_at;
     MonotonicPoint settles_at;  // Clients have connected again; the next round begins.
     MonotonicPoint round_from;
-    int rounds_left = kRoundsMax;
+    int rounds_left;
   };
   struct Admitted {
     bool has_grown = false;
