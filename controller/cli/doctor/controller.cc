@@ -68,7 +68,7 @@ Findings CheckVersions(const std::string& own, const std::vector<ProgramVersion>
     } else if (*one.version != own) {
       findings.push_back({kController, name, Verdict::kWarning,
                           fmt::format("it is {}, and this command line is {}.", *one.version, own),
-                          "use the programs of one release: docs/operating.md and docs/upgrade.md say how to upgrade"});
+                          "use the programs of one release: docs/install-cluster.md says how to upgrade"});
     } else {
       findings.push_back({kController, name, Verdict::kOk, *one.version + ", as this command line."});
     }
