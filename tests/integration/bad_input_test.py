@@ -11,6 +11,7 @@ import urllib.error
 
 from harness import BIN, MODELS, Installation, read_images, wait_for
 from local_test import Load, half_plus
+from small_disk import fill, mount
 
 TWO = {"instances": [2.0]}
 
@@ -177,18 +178,9 @@ class BadInput(unittest.TestCase):
 
     def test_a_full_disk_of_a_node_is_named_and_serving_continues(self):
         disk = self.it.state / "nodes/default.cpu-0"
-        disk.mkdir(parents=True)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True)
-        if mounted.returncode != 0:
-            self.skipTest("a small file system cannot be mounted here: " + mounted.stderr.decode().strip())
-        self.addCleanup(subprocess.run, ["umount", "--lazy", disk], check=True)
+        mount(self, disk, "256k")
         self.serve()
-        with open(disk / "filler", "wb", buffering=0) as filler:
-            try:
-                while True:
-                    filler.write(b"x" * 4096)
-            except OSError:
-                pass
+        fill(disk)
         self.it.apply_model("half", self.source, 2)
         wait_for("the error", lambda: "refused its state: " in self.it.condition("ServingFleet", "cpu", "Ready")["message"])
         self.assertIn("No space left on device", self.it.condition("ServingFleet", "cpu", "Ready")["message"])

@@ -8,8 +8,10 @@ import urllib.request
 
 from harness import BIN, Installation, wait_for
 from local_test import Load, half_plus
+from small_disk import fill, mount
 
 TWO = {"instances": [2.0]}
+DISK = "512k"
 NO_SPACE = "No space left on device"
 
 
@@ -26,13 +28,6 @@ class FullDisk(unittest.TestCase):
         self.addCleanup(self.it.__exit__, None, None, None)
         self.source = half_plus(self.it.dir)
 
-    def mount(self, folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", folder], capture_output=True, check=False)
-        if mounted.returncode != 0:
-            self.skipTest("a small file system cannot be mounted here: " + mounted.stderr.decode().strip())
-        self.addCleanup(subprocess.run, ["umount", "--lazy", folder], check=True)
-
     def serve(self):
         self.it.apply_fleet()
         self.it.apply_model("half", self.source, 1)
@@ -40,15 +35,6 @@ class FullDisk(unittest.TestCase):
         self.it.wait_for_stable("half", 1)
         self.it.wait_for_ready_nodes(1)
         self.it.wait_for_answers("half", TWO)
-
-    @staticmethod
-    def fill(folder):
-        with open(folder / "filler", "wb", buffering=0) as filler:
-            try:
-                while True:
-                    filler.write(b"x" * 4096)
-            except OSError:
-                pass
 
     def status(self):
         return self.it.command("status")
@@ -64,12 +50,12 @@ class FullDisk(unittest.TestCase):
 
     def test_of_a_node(self):
         disk = self.it.state / "nodes/default.cpu-0"
-        self.mount(disk)
+        mount(self, disk, DISK)
         self.serve()
         self.assertEqual(self.it.condition("ServingFleet", "cpu", "StorageWritable")["status"], "True")
         address = self.it.fleet_status()["nodes"][0]["adminAddress"]
         self.assertIn('longshore_storage_failing{what="desired_state"} 0', get(address, "/metrics"))
-        self.fill(disk)
+        fill(disk)
         with Load(self.it, "half") as load:
             self.it.apply_model("half", self.source, 2)
             wait_for("the condition", lambda: self.it.condition("ServingFleet", "cpu", "StorageWritable")["status"] == "False")
@@ -87,7 +73,7 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(self.it.condition("ServingFleet", "cpu", "StorageWritable")["status"], "True")
 
     def test_of_the_controller(self):
-        self.mount(self.it.manifests)
+        mount(self, self.it.manifests, DISK)
         self.serve()
         address = f"127.0.0.1:{json.loads((self.it.dir / 'admin.json').read_text())['admin']}"
         self.assertIn('longshore_storage_failing{what="objects"} 0', get(address, "/metrics"))
@@ -95,7 +81,7 @@ class FullDisk(unittest.TestCase):
         draft = self.it.manifests / ".draft"
         draft.write_text(manifest.read_text().replace("version: 1", "version: 2"))
         (self.it.manifests / ".before").hardlink_to(manifest)  # Keeps its space, which a write could use otherwise.
-        self.fill(self.it.manifests)
+        fill(self.it.manifests)
         with Load(self.it, "half") as load:
             draft.rename(manifest)  # Takes no space.
             wait_for("the metric", lambda: 'longshore_storage_failing{what="objects"} 1' in get(address, "/metrics"))
