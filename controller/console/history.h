@@ -46,7 +46,7 @@ struct ModelHistory {
   std::deque<EvidencePoint> evidence;  // The evidence of the newest rollout.
   int attempt = 0;                     // The RolloutStatus::attempt of `evidence`.
   bool evidence_is_complete = false;   // Whether the last point of `evidence` is that of the end of the rollout.
-  std::vector<NodePair> worst_pairs;   // Of the newest rollout; see WorstOf.
+  std::vector<NodePair> worst_pairs;   // The pairs of the newest rollout that WorstOf chose.
   std::string rollout;                 // The RolloutStatus::id of `worst_pairs`.
 };
 
@@ -67,8 +67,8 @@ class History {
   // Adds the point of the end of the rollout if the evidence does not have it yet.
   void AddEnd(const std::string& model, int attempt, EvidencePoint point);
 
-  // Keeps the worst of these pairs and of those before. Pairs of another rollout are removed, also if there are no new
-  // ones. A Model without a series gets none.
+  // Keeps the worst pairs among the new ones and the ones that it has. First removes the pairs of an earlier rollout.
+  // Does nothing for a Model that has no series.
   void Add(const std::string& model, const std::string& rollout, const std::vector<NodePair>& reported);
 
   // Removes points that are older than kHistoryAge, and empty series.

@@ -14,7 +14,7 @@ class WorstPairs {
   // Keeps the pair if it is one of the worst ones (node_contract::IsWorse). `salt` is that of the rollout: with
   // another one, the pairs before are forgotten.
   void Add(const std::string& salt, control::WorstPair pair);
-  // Whether Add would keep the pair. Its time, names and rows make no difference.
+  // Whether Add would keep the pair. Its names and rows make no difference.
   bool Wants(const std::string& salt, const control::WorstPair& pair) const;
   // Sets worst, the worst first, and worst_salt.
   void CopyTo(control::PairEvidence* evidence) const;

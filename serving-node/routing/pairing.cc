@@ -94,8 +94,7 @@ std::string TraceIdOf(const PredictCall& call) {
   }
   auto context = tracing::ParseContext({.traceparents = sent, .tracestates = {}});
   if (!context && call.trace && call.trace->context().sampled) context = call.trace->context();
-  // See FormatTraceparent: two digits of the version, then 32 of the id.
-  return context ? tracing::FormatTraceparent(*context).substr(3, 32) : "";
+  return context ? tracing::ToString(context->trace_id) : "";
 }
 
 // Returns the size of the first dimension that all inputs share; 0 if they have none in common.
@@ -231,9 +230,10 @@ Result<evidence::PairedRun> Pairing::RunCandidate(const Input& input, Arm& arm) 
 
 void Pairing::NoteIfDifferent(const PairOutcome& outcome, const Input& input, const Arm& arm) const {
   std::optional<control::WorstPair> pair = DifferentPair(outcome);
+  if (!pair) return;
   const std::string& salt = arm.guard->key().salt;
-  if (!pair || !arm.counters->WantsDifferent(salt, *pair)) return;  // To read the inputs takes time.
   pair->set_at_unix_ms(ToUnixMillis(deps_.clock.Now()));
+  if (!arm.counters->WantsDifferent(salt, *pair)) return;  // To read the inputs takes time.
   pair->set_trace_id(input.trace_id);
   pair->set_signature(inference::SignatureName(input.request.model_spec()));
   const auto inputs = input.request.ReadInputs(input.elements_max, tensor::kFilledBytesMaxForRequests);

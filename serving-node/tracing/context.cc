@@ -85,6 +85,8 @@ std::string JoinState(std::span<const std::string_view> states) {
 
 }  // namespace
 
+std::string ToString(const TraceId& id) { return fmt::format("{:016x}{:016x}", id.high, id.low); }
+
 std::optional<Context> ParseContext(const Headers& headers) {
   if (headers.traceparents.size() != 1) return std::nullopt;
   auto context = ParseTraceparent(Trimmed(headers.traceparents[0]));
@@ -93,8 +95,7 @@ std::optional<Context> ParseContext(const Headers& headers) {
 }
 
 std::string FormatTraceparent(const Context& context) {
-  return fmt::format("00-{:016x}{:016x}-{:016x}-{:02x}", context.trace_id.high, context.trace_id.low, context.span_id,
-                     context.sampled ? 1 : 0);
+  return fmt::format("00-{}-{:016x}-{:02x}", ToString(context.trace_id), context.span_id, context.sampled ? 1 : 0);
 }
 
 }  // namespace longshore::tracing

@@ -23,6 +23,7 @@ struct TraceId {
 
   friend bool operator==(const TraceId&, const TraceId&) = default;
 };
+std::string ToString(const TraceId& id);  // 32 lower-case hexadecimal digits.
 
 // A span and its trace.
 struct Context {

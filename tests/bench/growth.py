@@ -70,7 +70,7 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev bench growth", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
     parser.add_argument("--before", type=pathlib.Path, help="the folder with the programs of release 0.1.0, such as "
-                        "~/.cache/longshore/releases/0.1.0-*/bin after ./dev upgrade; without it, there is no peer")
+                        "~/.cache/longshore/releases/0.1.0-*/bin after ./dev upgrade; without this flag, the rows have no peer")
     options = parser.parse_args()
     rows = []
     for kind in (GrpcClient, RestClient):

@@ -20,8 +20,9 @@ struct Checked {
 
 // Goes on after a problem. kCheck: a file:// source must be a folder of versions on this host, with the wanted version
 // and the golden set. A folder whose parent is not on this host either is a folder of another host, for example of a
-// node of a cluster. kCheck also finds fleets with the same port, unless a file has a folder of another host or a field
-// that only fleets in a cluster have: there each fleet has its own addresses.
+// node of a cluster. kCheck also finds fleets with the same port, which is a problem if a source is a folder, else a
+// note. It does not if a file has a folder of another host or a field that only fleets in a cluster have: there each
+// fleet has its own addresses.
 Checked Lint(const std::vector<File>& files, const std::string& namespace_, Sources sources);
 
 }  // namespace longshore::cli::input

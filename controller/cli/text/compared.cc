@@ -197,8 +197,7 @@ std::string DriftWarning(const api::Model& model) {
   if (is_judged || pairs == 0 || changed < kShareTold * pairs) return "";
   return fmt::format(
       "But the two versions answer differently: in {:.0f} of {:.0f} pairs the largest value of the answer is at "
-      "another "
-      "place. The manifest does not limit this (rollout.shadow.compare, rollout.analysis.drift.max).",
+      "another place. The manifest does not limit this (rollout.shadow.compare, rollout.analysis.drift.max).",
       changed, pairs);
 }
 

@@ -18,8 +18,7 @@ constexpr const char* kNodesAvailable = "NodesAvailable";
 constexpr const char* kGoldenSetPasses = "GoldenSetPasses";
 // The condition that is False while pairs have too little room. The rollout goes on, only more slowly.
 constexpr const char* kPairsHaveRoom = "PairsHaveRoom";
-
-// Nodes that cannot write something to their disks serve as wanted.
+// The condition that is False while nodes cannot write something to their disks. They serve as wanted.
 constexpr const char* kStorageWritable = "StorageWritable";
 
 // The reason of the condition ManifestAccepted of a fleet while the CRDs are older than the controller. All is served
@@ -63,16 +62,16 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   const api::Condition stalled = find("Stalled");
   if (stalled.status == "True") return {Standing::kFailed, stalled.reason + ": " + stalled.message};
   const auto trouble = std::ranges::find_if(conditions, [](const api::Condition& condition) {
-    return IsTrouble(condition) && condition.type != kNodesAvailable && condition.type != kGoldenSetPasses &&
-           condition.type != kPairsHaveRoom && condition.type != kStorageWritable && condition.reason != kOldKinds;
+    static const std::set<std::string> kAsWantedWith = {kNodesAvailable, kGoldenSetPasses, kPairsHaveRoom,
+                                                        kStorageWritable};
+    return IsTrouble(condition) && !kAsWantedWith.contains(condition.type) && condition.reason != kOldKinds;
   });
   if (trouble != conditions.end()) return {Standing::kUnderWay, trouble->type + ": " + trouble->message};
   const bool done = ready.status == "True" && find("Reconciling").status != "True";
   if (const auto old = std::ranges::find(conditions, kOldKinds, &api::Condition::reason); old != conditions.end())
     return {done ? Standing::kAsWanted : Standing::kUnderWay, old->message};
   for (const api::Condition& shown : {find(kGoldenSetPasses), find(kStorageWritable)}) {
-    const bool is_trouble = IsGoldenTrouble(shown) || (shown.type == kStorageWritable && shown.status == "False");
-    if (is_trouble) return {done ? Standing::kAsWanted : Standing::kUnderWay, shown.type + ": " + shown.message};
+    if (IsTrouble(shown)) return {done ? Standing::kAsWanted : Standing::kUnderWay, shown.type + ": " + shown.message};
   }
   return {done ? Standing::kAsWanted : Standing::kUnderWay, ready.message};
 }
@@ -96,11 +95,11 @@ std::string RolloutWithCause(const api::Model& model) {
 std::optional<Report> ByFleet(const api::Model& model, const HostSeen& seen) {
   const auto found = std::ranges::find(model.status.conditions, "FleetFound", &api::Condition::type);
   if (!seen.fleets || found == model.status.conditions.end()) return std::nullopt;
-  const bool exists = seen.fleets->contains(api::FleetKey(api::FleetOf(model.metadata, model.spec)));
+  const api::Key fleet = api::FleetKey(api::FleetOf(model.metadata, model.spec));
+  const bool exists = seen.fleets->contains(fleet);
   if (exists == (found->status == "True")) return std::nullopt;
-  return Report{Standing::kUnderWay,
-                fmt::format("ServingFleet {}/{} {}, which the controller has not processed yet",
-                            model.metadata.namespace_, model.spec.fleet, exists ? "exists now" : "does not exist")};
+  return Report{Standing::kUnderWay, fmt::format("{} {}, which the controller has not processed yet",
+                                                 api::ToString(fleet), exists ? "exists now" : "does not exist")};
 }
 
 Report ReportWithoutManifest(const api::Model& model, const HostSeen& seen) {

@@ -22,7 +22,7 @@ namespace longshore::balance {
 struct NodeLoad {
   std::string node;
   int64_t requests = 0;     // From clients, not from other nodes.
-  int64_t connections = 0;  // Of clients, with and without requests.
+  int64_t connections = 0;  // The open connections of clients, also those that are idle.
   bool can_move = true;     // Whether it understands the message; a node of an earlier release does not.
 };
 
@@ -43,7 +43,7 @@ std::vector<Move> DecideMoves(const std::vector<NodeLoad>& nodes);
 // What is known of a node.
 struct NodeReport {
   std::string node;
-  std::string incarnation{};  // Of its process; the counter starts at zero with it.
+  std::string incarnation{};  // Another one for each process of the node. `received` starts at zero with each.
   bool serves = true;         // Whether it is connected, ready and not leaving. Other nodes are not compared.
   int64_t received = 0;       // Requests from clients since the process started.
   int64_t connections = 0;    // As in NodeLoad.

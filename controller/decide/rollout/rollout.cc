@@ -109,7 +109,7 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
   return late ? std::optional(*late + Duration(1)) : std::nullopt;
 }
 
-// When the warm version may leave, or is to be unloaded; nullopt if there is none.
+// The time until nodes may unload the warm version, or after that until they have to; nullopt if no version is warm.
 std::optional<Duration> WarmEndsIn(const Draft& draft) {
   const std::optional<Warm> warm = WarmOf(draft.policy(), draft.status(), draft.now());
   if (!warm) return std::nullopt;

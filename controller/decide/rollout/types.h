@@ -67,7 +67,7 @@ struct SourceSeen {
   std::string sha256;  // "" for a folder.
   SourceState state = SourceState::kFetching;
   std::string message;  // Progress, or the reason of the failure.
-  std::string uri{};    // Of a folder: the one that it is about; "": the node is older and does not say.
+  std::string uri{};    // The source that the node has scanned, if it is a folder; "": a node of an older release.
 };
 
 // What one node reports about the match rules of the model: they do not work there.

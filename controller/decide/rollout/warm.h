@@ -15,7 +15,7 @@ struct Warm {
   TimePoint until;
   TimePoint needed_until{};  // Until then it may have to serve again.
 };
-// Returns nullopt if there is none, if its time is over, or if it is rolled out now.
+// Returns nullopt if no version is warm: none served before, keepWarm is over, or the version is the candidate now.
 std::optional<Warm> WarmOf(const api::Rollout& policy, const api::ModelStatus& status, TimePoint now);
 
 // Whether the entry is about a version that got all requests: by a rollout, or by an undo.

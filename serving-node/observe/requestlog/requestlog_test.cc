@@ -321,7 +321,7 @@ TEST_F(RequestLogTest, SaysWhyARecordCouldNotBeWrittenUntilOneIsWritten) {
   EXPECT_TRUE(log.health().Problems().empty()) << "even if the model gets no more requests";
   ask_on_full_disk();
   log.SetPolicies({});
-  EXPECT_TRUE(log.health().Problems().empty()) << "nobody logs the requests of this model any more";
+  EXPECT_TRUE(log.health().Problems().empty()) << "the log of this model is off";
 }
 
 TEST_F(RequestLogTest, AFileThatCannotBeOpenedIsAProblemUntilItCan) {
