@@ -24,22 +24,27 @@ std::string Suggestion(const std::string& name, const std::vector<std::string>& 
 }  // namespace
 
 void Reader::Refuse(const std::string& path, const std::string& why) {
-  if (!refused_) refused_ = Problem{path, why};
+  if (std::ranges::find(refused_, path, &Problem::path) == refused_.end()) refused_.push_back({path, why});
 }
 
 void Reader::RefuseUnknown(const std::string& path, const std::string& why) {
   if (std::ranges::find(unknown_, path, &Problem::path) == unknown_.end()) unknown_.push_back({path, why});
 }
 
-bool Reader::IsIn(const std::string& object) const {
-  const std::string& path = refused_->path;
-  const size_t end = path.find_last_of(".[");
-  return path == object || (end == std::string::npos ? "" : path.substr(0, end)) == object;
+void Reader::Forget(const std::string& path) {
+  std::erase_if(refused_, [&](const Problem& one) { return one.path == path; });
+}
+
+bool Reader::HasRefused(const std::string& object) const {
+  return std::ranges::any_of(refused_, [&](const Problem& one) {
+    if (object.empty() || one.path == object) return true;
+    return one.path.starts_with(object) && (one.path[object.size()] == '.' || one.path[object.size()] == '[');
+  });
 }
 
 Status Reader::Finish() const {
   std::vector<Problem> problems = unknown_;
-  if (refused_) problems.push_back(*refused_);
+  problems.insert(problems.end(), refused_.begin(), refused_.end());
   if (problems.empty()) return {};
   std::ranges::stable_sort(problems, {}, [this](const Problem& one) { return origin_.LineOf(one.path); });
   std::string text;
@@ -64,20 +69,26 @@ Fields::Fields(Reader& reader, const Json& object, std::string path)
 const Json* Fields::Take(const char* key, Need need) {
   known_.push_back(key);
   if (Has(key)) return &(*object_)[key];
-  if (need == Need::kRequired) {
-    lacks_required_ = lacks_required_ || reader_.ok();
-    Refuse(key, "is required");
-  }
+  if (need == Need::kRequired) Require(key);
   return nullptr;
 }
 
-void Fields::Refuse(const std::string& key, const std::string& why) { reader_.Refuse(PathOf(key), why); }
+void Fields::Refuse(const std::string& key, const std::string& why) {
+  is_left_ = true;
+  if (!reader_.HasRefused(path_)) reader_.Refuse(PathOf(key), why);
+}
+
+void Fields::Require(const char* key) {
+  if (Has(key)) return;
+  missing_.push_back(PathOf(key));
+  Wrong(key, "is required");
+}
 
 void Fields::Text(const char* key, std::string& out, Need need) {
   const Json* value = Take(key, need);
   if (value == nullptr) return;
-  if (!value->is_string()) return Refuse(key, fmt::format("{} is not a text; put it in quotes", Shown(*value)));
-  if (value->get_ref<const std::string&>().empty()) return Refuse(key, "is empty");
+  if (!value->is_string()) return Wrong(key, fmt::format("{} is not a text; put it in quotes", Shown(*value)));
+  if (value->get_ref<const std::string&>().empty()) return Wrong(key, "is empty");
   out = value->get<std::string>();
 }
 
@@ -85,25 +96,25 @@ void Fields::Text(const char* key, std::string& out, const TextFormat& format, N
   std::string text;
   Text(key, text, need);
   if (!Has(key) || text.empty()) return;
-  if (!Matches(text, format)) return Refuse(key, fmt::format("{} is not {}", Shown(text), format.what));
+  if (!Matches(text, format)) return Wrong(key, fmt::format("{} is not {}", Shown(text), format.what));
   out = std::move(text);
 }
 
 void Fields::Flag(const char* key, bool& out) {
   const Json* value = Take(key);
   if (value == nullptr) return;
-  if (!value->is_boolean()) return Refuse(key, fmt::format("{} is not true or false", Shown(*value)));
+  if (!value->is_boolean()) return Wrong(key, fmt::format("{} is not true or false", Shown(*value)));
   out = value->get<bool>();
 }
 
 void Fields::Integer(const char* key, int64_t& out, int64_t min, int64_t max, Need need) {
   const Json* value = Take(key, need);
   if (value == nullptr) return;
-  if (!value->is_number_integer()) return Refuse(key, fmt::format("{} is not a whole number", Shown(*value)));
+  if (!value->is_number_integer()) return Wrong(key, fmt::format("{} is not a whole number", Shown(*value)));
   const int64_t number = value->get<int64_t>();
   if (number < min || number > max) {
-    return Refuse(key, max == INT64_MAX ? fmt::format("{} is less than {}", number, min)
-                                        : fmt::format("{} is not between {} and {}", number, min, max));
+    return Wrong(key, max == INT64_MAX ? fmt::format("{} is less than {}", number, min)
+                                       : fmt::format("{} is not between {} and {}", number, min, max));
   }
   out = number;
 }
@@ -117,10 +128,10 @@ void Fields::Integer(const char* key, int& out, int64_t min, int64_t max, Need n
 void Fields::Number(const char* key, double& out, double min, double max, Need need) {
   const Json* value = Take(key, need);
   if (value == nullptr) return;
-  if (!value->is_number()) return Refuse(key, fmt::format("{} is not a number", Shown(*value)));
+  if (!value->is_number()) return Wrong(key, fmt::format("{} is not a number", Shown(*value)));
   const double number = value->get<double>();
   if (!(number >= min && number <= max))
-    return Refuse(key, fmt::format("{} is not between {} and {}", number, min, max));
+    return Wrong(key, fmt::format("{} is not between {} and {}", number, min, max));
   out = number;
 }
 
@@ -132,7 +143,7 @@ void Fields::Share(const char* key, double& out) {
   if (value->is_string() && Matches(value->get<std::string>(), kShare)) {
     share = ParseShare(value->get<std::string>()).value_or(-1);
   }
-  if (!(share >= 0 && share <= 1)) return Refuse(key, fmt::format("{} is not {}", Shown(*value), kShare.what));
+  if (!(share >= 0 && share <= 1)) return Wrong(key, fmt::format("{} is not {}", Shown(*value), kShare.what));
   out = share;
 }
 
@@ -140,12 +151,12 @@ void Fields::Time(const char* key, Duration& out, Duration min, Duration max) {
   const Json* value = Take(key);
   if (value == nullptr) return;
   if (!value->is_string())
-    return Refuse(key, fmt::format("{} has no unit: write \"30s\", \"500ms\" or \"5m\"", Shown(*value)));
+    return Wrong(key, fmt::format("{} has no unit: write \"30s\", \"500ms\" or \"5m\"", Shown(*value)));
   const Result<Duration> duration = ParseDuration(value->get<std::string>());
-  if (!duration) return Refuse(key, duration.error().message);
+  if (!duration) return Wrong(key, duration.error().message);
   if (*duration < min || *duration > max) {
-    return Refuse(key, fmt::format("{} is not between {} and {}", FormatDuration(*duration), FormatDuration(min),
-                                   FormatDuration(max)));
+    return Wrong(key, fmt::format("{} is not between {} and {}", FormatDuration(*duration), FormatDuration(min),
+                                  FormatDuration(max)));
   }
   out = *duration;
 }
@@ -155,7 +166,7 @@ void Fields::Amount(const char* key, std::string& out, Need need) {
   if (value == nullptr) return;
   const std::string text = value->is_string() ? value->get<std::string>() : DumpJson(*value);
   if (!(value->is_string() || value->is_number_integer()) || !Matches(text, kQuantity)) {
-    return Refuse(key, fmt::format("{} is not {}", Shown(*value), kQuantity.what));
+    return Wrong(key, fmt::format("{} is not {}", Shown(*value), kQuantity.what));
   }
   out = text;
 }
@@ -180,10 +191,10 @@ void Fields::AmountMap(const char* key, size_t entries_max, std::map<std::string
 void Fields::TextMap(const char* key, std::map<std::string, std::string>& out) {
   const Json* value = Take(key);
   if (value == nullptr) return;
-  if (!value->is_object()) return Refuse(key, fmt::format("{} is not a mapping", Shown(*value)));
+  if (!value->is_object()) return Wrong(key, fmt::format("{} is not a mapping", Shown(*value)));
   for (const auto& [name, text] : value->items()) {
     if (!text.is_string())
-      return Refuse(std::string(key) + "." + name, fmt::format("{} is not a text; put it in quotes", Shown(text)));
+      return Wrong(std::string(key) + "." + name, fmt::format("{} is not a text; put it in quotes", Shown(text)));
     out[name] = text.get<std::string>();
   }
 }
@@ -192,17 +203,17 @@ void Fields::TextMap(const char* key, size_t entries_max, const TextFormat& form
                      std::map<std::string, std::string>& out) {
   TextMap(key, out);
   if (out.size() > entries_max)
-    Refuse(key, fmt::format("has {} entries, but at most {} are allowed", out.size(), entries_max));
+    Wrong(key, fmt::format("has {} entries, but at most {} are allowed", out.size(), entries_max));
   for (const auto& [name, text] : out) {
-    if (!Matches(name, kLabelName)) Refuse(key, fmt::format("{} is not {}", Shown(name), kLabelName.what));
+    if (!Matches(name, kLabelName)) Wrong(key, fmt::format("{} is not {}", Shown(name), kLabelName.what));
     if (!Matches(text, format))
-      Refuse(std::string(key) + "." + name, fmt::format("{} is not {}", Shown(text), format.what));
+      Wrong(std::string(key) + "." + name, fmt::format("{} is not {}", Shown(text), format.what));
   }
 }
 
 void Fields::VersionMap(const char* key, size_t entries_max, std::map<std::string, int64_t>& out) {
   Entries(key, entries_max, [&](Fields& labels, const std::string& name) {
-    if (name.empty() || name.size() > 128) labels.Refuse(name, "a label has 1 to 128 characters");
+    if (name.empty() || name.size() > 128) labels.Wrong(name, "a label has 1 to 128 characters");
     labels.Integer(name.c_str(), out[name], 1, INT64_MAX, Need::kRequired);
   });
 }
@@ -211,7 +222,7 @@ void Fields::Object(const char* key, const std::function<void(Fields&)>& read, N
   const Json* value = Take(key, need);
   if (value == nullptr) return;
   Fields child(reader_, *value, PathOf(key));
-  if (!reader_.ok()) return;
+  if (!value->is_object()) return;
   read(child);
   child.Done();
 }
@@ -219,7 +230,7 @@ void Fields::Object(const char* key, const std::function<void(Fields&)>& read, N
 void Fields::Objects(const char* key, size_t items_max, const std::function<void(Fields&)>& read) {
   List(key, items_max, [&](const Json& json, const std::string& path) {
     Fields item(reader_, json, path);
-    if (!reader_.ok()) return;
+    if (!json.is_object()) return;
     read(item);
     item.Done();
   });
@@ -249,30 +260,32 @@ void Fields::TextSet(const char* key, size_t items_max, const TextFormat& format
 void Fields::List(const char* key, size_t items_max, const std::function<void(const Json&, const std::string&)>& read) {
   const Json* value = Take(key);
   if (value == nullptr) return;
-  if (!value->is_array()) return Refuse(key, fmt::format("{} is not a list", Shown(*value)));
+  if (!value->is_array()) return Wrong(key, fmt::format("{} is not a list", Shown(*value)));
   if (value->size() > items_max)
-    return Refuse(key, fmt::format("has {} entries, but at most {} are allowed", value->size(), items_max));
-  for (size_t i = 0; i < value->size() && reader_.ok(); ++i) read((*value)[i], fmt::format("{}[{}]", PathOf(key), i));
+    return Wrong(key, fmt::format("has {} entries, but at most {} are allowed", value->size(), items_max));
+  for (size_t i = 0; i < value->size(); ++i) read((*value)[i], fmt::format("{}[{}]", PathOf(key), i));
 }
 
 void Fields::NotYet(const char* key, const std::string& instead) {
-  if (object_->contains(key)) Refuse(key, "is planned but not supported by this release; " + instead);
+  if (!Has(key)) return;
+  Take(key);
+  Wrong(key, "is planned but not supported by this release; " + instead);
 }
 
 void Fields::OnlyInCluster(const char* key, const std::string& instead) {
-  if (Has(key) && reader_.home() == Home::kHost) Refuse(key, "is for fleets in a cluster only; " + instead);
+  if (Has(key) && reader_.home() == Home::kHost) Wrong(key, "is for fleets in a cluster only; " + instead);
 }
 
 void Fields::Done() {
-  // After a wrong value, a parser may have left out the rest of its fields.
-  if (!lacks_required_ && !reader_.ok() && reader_.IsIn(path_)) return;
+  if (is_left_) return;
   bool has_unknown = false;
   for (const auto& item : object_->items()) {
     if (std::find(known_.begin(), known_.end(), item.key()) != known_.end()) continue;
     reader_.RefuseUnknown(PathOf(item.key()), "is not a field" + Suggestion(item.key(), known_));
     has_unknown = true;
   }
-  if (has_unknown && lacks_required_) reader_.ForgetRefusal();
+  if (!has_unknown) return;
+  for (const std::string& path : missing_) reader_.Forget(path);
 }
 
 }  // namespace longshore::api

@@ -1,5 +1,6 @@
-// Reads a JSON tree field by field, and checks types, ranges, choices and unknown names. Keeps the first wrong value,
-// and reads nothing more after it, so that a parser is a plain list of its fields; keeps all unknown names:
+// Reads a JSON tree field by field, and checks types, ranges, choices and unknown names. Keeps all wrong values and
+// unknown names, and reads on after them, so that a parser is a plain list of its fields and a person sees all mistakes
+// at once:
 //
 //   Reader reader(origin);
 //   Fields spec(reader, json, "spec");
@@ -29,16 +30,18 @@ class Reader {
  public:
   explicit Reader(const Origin& origin, Home home = Home::kAny) : origin_(origin), home_(home) {}
 
+  // Reports a value that is wrong by itself. Keeps the first report about a path.
   void Refuse(const std::string& path, const std::string& why);
-  // Reports a field that is not known, once even if its object is read twice. Reading goes on.
+  // Reports a field that is not known, once even if its object is read twice.
   void RefuseUnknown(const std::string& path, const std::string& why);
-  // Forgets the wrong value, because an unknown field explains it.
-  void ForgetRefusal() { refused_.reset(); }
+  // Forgets the report about the path, because an unknown field explains it.
+  void Forget(const std::string& path);
   // Whether no value was refused. Unknown fields do not count.
-  bool ok() const { return !refused_; }
-  // Whether the refused value is this object or a field of it, not a field of an object in it. Requires: !ok().
-  bool IsIn(const std::string& object) const;
-  // Returns InvalidArgument with one line for each unknown field and the refused value, in the order of their lines.
+  bool ok() const { return refused_.empty(); }
+  // Whether a value of the object or of an object in it was refused. It then has its default, so comparing it with
+  // other fields says nothing.
+  bool HasRefused(const std::string& object) const;
+  // Returns InvalidArgument with one line for each unknown field and refused value, in the order of their lines.
   Status Finish() const;
   Home home() const { return home_; }
 
@@ -50,7 +53,7 @@ class Reader {
     std::string why;
   };
 
-  std::optional<Problem> refused_;
+  std::vector<Problem> refused_;
   std::vector<Problem> unknown_;
 };
 
@@ -100,7 +103,7 @@ class Fields {
       }
       allowed += (allowed.empty() ? "" : ", ") + std::string(name);
     }
-    Refuse(key, fmt::format("\"{}\" is not one of {}", text, allowed));
+    Wrong(key, fmt::format("\"{}\" is not one of {}", text, allowed));
   }
 
   void Object(const char* key, const std::function<void(Fields&)>& read, Need need = Need::kOptional);
@@ -116,13 +119,17 @@ class Fields {
   void NotYet(const char* key, const std::string& instead);
   // Rejects a field that has no effect in standalone mode, where nodes are processes of one host.
   void OnlyInCluster(const char* key, const std::string& instead);
+  // Refuses a value that does not fit other fields of this object, or makes it useless to read them. Does nothing if a
+  // value of this object is wrong by itself.
   void Refuse(const std::string& key, const std::string& why);
+  // Refuses the object if it has no field `key`.
+  void Require(const char* key);
   bool Has(const char* key) const { return object_->contains(key) && !(*object_)[key].is_null(); }
   // Marks a field as known and returns its value; nullptr if it is absent. For fields that the caller checks itself.
   const Json* Take(const char* key, Need need = Need::kOptional);
 
-  // Rejects fields that were not read. Call it last. If a required field is missing as well, reports only the unknown
-  // fields, because one of them is probably the required one with a typing mistake.
+  // Rejects fields that were not read. Call it last. If required fields are missing as well, reports only the unknown
+  // fields, because they are probably the required ones with a typing mistake.
   void Done();
 
   Reader& reader() { return reader_; }
@@ -130,6 +137,7 @@ class Fields {
   std::string PathOf(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
  private:
+  void Wrong(const std::string& key, const std::string& why) { reader_.Refuse(PathOf(key), why); }
   void Entries(const char* key, size_t entries_max,
                const std::function<void(Fields& entries, const std::string& name)>& read);
 
@@ -137,7 +145,8 @@ class Fields {
   const Json* object_;
   std::string path_;
   std::vector<std::string> known_;
-  bool lacks_required_ = false;  // Whether the reader's error is that a field of this object is missing.
+  std::vector<std::string> missing_;  // The paths of required fields that are missing.
+  bool is_left_ = false;              // Whether Refuse was called: the parser may have left out the rest.
 };
 
 }  // namespace longshore::api

@@ -45,7 +45,7 @@ void ReadSlo(Fields& slo, Slo& out) {
     latency.Number("quantile", out.latency_quantile, 0.5, 0.9999);
     Duration target{0};
     latency.Time("target", target, std::chrono::microseconds(10), hours(1));
-    if (!latency.Has("target")) return latency.Refuse("target", "is required");
+    latency.Require("target");
     out.latency_target = target;
   });
   double rate = -1;
@@ -63,7 +63,7 @@ void ReadBatchSizes(Fields& batching, Batching& out) {
       return reader.Refuse(path,
                            fmt::format("{} is not above the previous size, {}", size, out.allowed_batch_sizes.back()));
     }
-    if (size > out.max_batch_size) {
+    if (size > out.max_batch_size && !reader.HasRefused(batching.PathOf("maxBatchSize"))) {
       return reader.Refuse(path, fmt::format("{} is above maxBatchSize, {}", size, out.max_batch_size));
     }
     out.allowed_batch_sizes.push_back(static_cast<int>(size));

@@ -52,7 +52,6 @@ Result<ParsedObject> ReadDocument(const YamlDocument& document, Home home, const
   RETURN_IF_ERROR(CheckHead(reader, root));
   root.Object(
       "metadata", [&](Fields& metadata) { ReadMetadata(metadata, out.metadata); }, Need::kRequired);
-  RETURN_IF_ERROR(CheckHead(reader, root));
   ReadSpec(root, out);
   if (root.Has("status")) root.Refuse("status", "is written by the controller; leave it out");
   root.Done();
@@ -70,13 +69,19 @@ Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::str
   ASSIGN_OR_RETURN(const std::vector<YamlDocument> documents, LoadYaml(file, text, kManifestDocumentsMax));
   std::vector<ParsedObject> objects;
   std::set<Key> seen;
+  std::string mistakes;
   for (const YamlDocument& document : documents) {
-    ASSIGN_OR_RETURN(ParsedObject object, ReadDocument(document, home, namespace_));
-    if (!seen.insert(KeyOf(object)).second) {
-      return InvalidArgument("{}:{}: {} is in this file twice", file, object.line, ToString(KeyOf(object)));
+    auto object = ReadDocument(document, home, namespace_);
+    if (object && !seen.insert(KeyOf(*object)).second)
+      object = InvalidArgument("{}:{}: {} is in this file twice", file, object->line, ToString(KeyOf(*object)));
+    if (!object) {
+      mistakes += (mistakes.empty() ? "" : "\n") + object.error().message;
+      continue;
     }
-    objects.push_back(std::move(object));
+    object->file = file;
+    objects.push_back(*std::move(object));
   }
+  if (!mistakes.empty()) return InvalidArgument("{}", mistakes);
   return objects;
 }
 

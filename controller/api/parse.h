@@ -27,17 +27,17 @@ struct ParsedObject {
   std::string kind;   // kModelKind or kServingFleetKind: the type of `spec`.
   Metadata metadata;  // Name, namespace, labels and annotations as written.
   std::variant<ModelSpec, ServingFleetSpec> spec;
-  int line = 0;  // Line at which the document starts.
+  std::string file{};  // As messages name it.
+  int line = 0;        // Line at which the document starts.
 };
 Key KeyOf(const ParsedObject& object);
 
 inline constexpr size_t kManifestBytesMax = 4 << 20;
 inline constexpr size_t kManifestDocumentsMax = 10000;
 
-// Parses all documents of a file and skips empty ones. Stops at the first document with an error: InvalidArgument with
-// a line for each unknown field and for the first wrong value, or ResourceExhausted if a limit is exceeded. Two
-// documents of the same kind, namespace and name are an error. `file` is only used in messages. `namespace_` is the
-// namespace of documents that name none.
+// Parses all documents of a file and skips empty ones. Returns InvalidArgument with a line for each unknown field and
+// wrong value of all documents, or ResourceExhausted if a limit is exceeded. Two documents of the same kind, namespace
+// and name are an error. `file` is only used in messages. `namespace_` is the namespace of documents that name none.
 Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::string_view text, Home home = Home::kHost,
                                                  const std::string& namespace_ = "default");
 

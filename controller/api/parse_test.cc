@@ -295,9 +295,36 @@ TEST(Parse, NamesAllUnknownFieldsInTheOrderOfTheirLines) {
             "m.yaml:5: spec.versoin: is not a field; did you mean version?\n"
             "m.yaml:6: spec.rolout: is not a field; did you mean rollout?\n"
             "m.yaml:8: spec.validation.goldenSet.pth: is not a field; did you mean path?");
-  EXPECT_THAT(MessageOf(WithSpec("  versoin: 3\n  rollout: {strategy: Canery}")),
-              StartsWith("m.yaml:5: spec.versoin: is not a field; did you mean version?\n"
-                         "m.yaml:6: spec.rollout.strategy: \"Canery\" is not one of"));
+}
+
+TEST(Parse, NamesAllMistakesOfAFileAtOnce) {
+  const std::string model = WithSpec(
+      "  versoin: 3\n  rollout:\n    strategy: Canery\n    stps: []\n    hold: 5\n  validation:\n    goldenSet: {pth: "
+      "g, "
+      "minimum: 2}\n    metric: top1");
+  EXPECT_EQ(MessageOf(model + "\n---\n" + WithFleetSpec("  prots: {}\n  replicas: {min: 0}")),
+            "m.yaml:5: spec.versoin: is not a field; did you mean version?\n"
+            "m.yaml:7: spec.rollout.strategy: \"Canery\" is not one of Canary, Immediate, Shadow, BlueGreen\n"
+            "m.yaml:8: spec.rollout.stps: is not a field; did you mean steps?\n"
+            "m.yaml:9: spec.rollout.hold: 5 has no unit: write \"30s\", \"500ms\" or \"5m\"\n"
+            "m.yaml:11: spec.validation.goldenSet.pth: is not a field; did you mean path?\n"
+            "m.yaml:11: spec.validation.goldenSet.minimum: 2 is not between 0 and 1\n"
+            "m.yaml:12: spec.validation.metric: is not a field; known fields: goldenSet, nonFinite, deterministic\n"
+            "m.yaml:21: spec.prots: is not a field; did you mean ports?\n"
+            "m.yaml:22: spec.replicas.min: 0 is not between 1 and 1000");
+}
+
+// A field whose value was wrong has its default; what this default contradicts is no mistake of the person.
+TEST(Parse, DoesNotBlameOtherFieldsForAWrongValue) {
+  for (const char* spec :
+       {"  rollout: {strategy: Immediat, steps: [{weight: 5}]}", "  rollout: {steps: [{weight: x}, {weight: 5}]}",
+        "  rollout: {strategy: BlueGren, preview: {}}",
+        "  rollout: {strategy: Shadw, shadow: {proof: Required}, analysis: {latency: {tolerance: 0}}}",
+        "  rollout: {shadow: {compare: [{output: o, measure: TopKK, k: 3}]}}",
+        "  rollout: {assignment: {by: Headr, key: x}}", "  slo: {latency: {targt: 5ms}}",
+        "  batching: {maxBatchSize: x, allowedBatchSizes: [4, 8]}"}) {
+    EXPECT_THAT(MessageOf(WithSpec(spec)), Not(HasSubstr("\n"))) << spec;
+  }
 }
 
 TEST(Parse, DocumentThatIsNotAMappingIsRefusedWithItsLine) {

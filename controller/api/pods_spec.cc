@@ -127,7 +127,7 @@ std::optional<Labels> ReadSelector(Fields& fields, const char* key) {
   Labels labels;
   fields.Object(key, [&](Fields& selector) {
     selector.TextMap("matchLabels", kLabelsMax, kLabelValue, labels);
-    if (!selector.Has("matchLabels")) selector.Refuse("matchLabels", "is required");
+    selector.Require("matchLabels");
   });
   return fields.Has(key) ? std::optional(labels) : std::nullopt;
 }

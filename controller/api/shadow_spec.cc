@@ -80,8 +80,11 @@ void ReadPreview(Fields& preview, Rollout& out) {
     preview.Refuse("header", fmt::format("\"{}\" {}", out.preview.header, why));
   preview.Time("autoPromote", out.preview.auto_promote.emplace(), seconds(1), hours(24 * 30));
   if (!preview.Has("autoPromote")) out.preview.auto_promote.reset();
-  if (out.strategy != Strategy::kBlueGreen)
-    preview.Refuse("header", "preview has no effect without `strategy: BlueGreen`");
+}
+
+void CheckPreview(Fields& rollout, const Rollout& out) {
+  if (rollout.Has("preview") && out.strategy != Strategy::kBlueGreen)
+    rollout.Refuse("preview.header", "preview has no effect without `strategy: BlueGreen`");
 }
 
 // A request with the header of the preview goes to the candidate, so the header cannot assign users, too.
@@ -127,6 +130,7 @@ void ReadShadow(Fields& rollout, Rollout& out) {
   if (out.strategy == Strategy::kShadow || rollout.Has("shadow")) out.shadow.emplace();
   rollout.Object("shadow", [&](Fields& shadow) { ReadShadowFields(shadow, *out.shadow); });
   rollout.Object("preview", [&](Fields& preview) { ReadPreview(preview, out); });
+  CheckPreview(rollout, out);
   CheckHeader(rollout, out);
   CheckShadow(rollout, out);
 }
