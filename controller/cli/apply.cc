@@ -5,6 +5,7 @@
 
 #include "controller/api/sentences.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/host/definitions.h"
 #include "controller/cli/host/disagreement.h"
 #include "controller/cli/input/source_check.h"
 #include "controller/cli/manifests.h"
@@ -144,8 +145,10 @@ Result<int> Diff(const Options& options, const Place& place, std::ostream& out) 
     out << api::ToString(store::KeyOf(one.after)) << " would be " << outcome << "\n"
         << text::DiffText(DifferencesOf(one));
   }
+  RETURN_IF_ERROR(host::CheckDefinedOnce(objects, place.manifests));
   out << host::DisagreementsText(place.manifests, Before(applied));
   return differs ? kExitDiffers : kExitOk;
 }
 
 }  // namespace longshore::cli
+  RETURN_IF_ERROR(host::CheckDefinedOnce(objects, place.manifests));

@@ -94,6 +94,16 @@ class Host : public testing::Test {
     options.dry_run = dry_run;
     return Run(options);
   }
+  // Returns the message of the error; "" if the command succeeds.
+  std::string RefusalOf(Verb verb, const std::string& file, bool dry_run = false) {
+    Options options;
+    options.verb = verb;
+    options.files = {file};
+    options.dry_run = dry_run;
+    std::ostringstream out;
+    const auto code = cli::Run(options, place_, SystemClock(), out);
+    return code ? "" : code.error().message;
+  }
   Outcome RunGet() {
     Options options;
     options.targets = {{api::kModelKind, ""}};
@@ -232,6 +242,35 @@ TEST_F(Host, StatusReportsASecondFileWithTheSameObjectAsFailed) {
   const Outcome all = RunStatus("", true);
   EXPECT_EQ(all.code, kExitFailed) << all.text;
   EXPECT_THAT(all.text, HasSubstr("x.yml   failed   -        Model default/iris is already defined in iris.yaml"));
+}
+
+TEST_F(Host, ApplyRefusesASecondFileWithTheSameObjectAndDoctorSaysWhatToDo) {
+  Write("iris.yaml", Manifest(2));
+  Write("zz.yaml", Manifest(1));
+  const std::string second = (dir_ / "zz.yaml").string();
+  const std::string why =
+      second + ":1: Model default/iris is already defined in iris.yaml: remove the object from one of the two files";
+  EXPECT_EQ(RefusalOf(Verb::kApply, second), why) << "no controller has read the files";
+  StartController(1);
+  Serve(1);
+  for (const bool dry_run : {false, true}) EXPECT_EQ(RefusalOf(Verb::kApply, second, dry_run), why);
+  EXPECT_EQ(RefusalOf(Verb::kDiff, second), why);
+  EXPECT_EQ(place_.store->Get(key_)->spec.at("version"), 2);
+  Options doctor;
+  doctor.verb = Verb::kDoctor;
+  EXPECT_THAT(Run(doctor).text, HasSubstr("zz.yaml: Model default/iris is already defined in iris.yaml.\n"
+                                          "       -> remove the object from one of the two files\n"));
+  EXPECT_EQ(RefusalOf(Verb::kApply, (dir_ / "iris.yaml").string()), "") << "the file that the controller uses";
+  EXPECT_THAT(RunFile(Verb::kApply, Manifest(1)).text, HasSubstr("iris.yaml says version 2")) << "a file elsewhere";
+}
+
+TEST_F(Host, AnObjectMayMoveToAnotherFile) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  Write("iris.yaml", "# Moved.\n");
+  Write("zz.yaml", Manifest(2));
+  EXPECT_EQ(RefusalOf(Verb::kApply, (dir_ / "zz.yaml").string()), "");
 }
 
 TEST_F(Host, StatusMentionsAFileWithoutObjects) {

@@ -118,9 +118,10 @@ Findings OfManifests(const Json& json) {
   std::vector<Manifest> manifests;
   for (const Json& one : json) {
     manifests.push_back({one.at("file"), Get<std::string>(one, "mistake", ""),
-                         Get(one, "refused", std::vector<std::string>()), Get(one, "taken", true)});
+                         Get(one, "refused", std::vector<std::string>()), Get<std::string>(one, "definedTwice", ""),
+                         Get(one, "taken", true)});
   }
-  return CheckManifests("/m", manifests);
+  return CheckManifests("/m", manifests, " --manifests /m");
 }
 
 api::ServingFleet ScalingFleet() {

@@ -20,21 +20,25 @@ std::string Space(uint64_t bytes) {
   return mebibytes < 1024 ? fmt::format("{:.0f} MiB", mebibytes) : fmt::format("{:.1f} GiB", mebibytes / 1024);
 }
 
-Finding CheckManifest(const std::string& dir, const Manifest& manifest) {
+Finding CheckManifest(const std::string& dir, const Manifest& manifest, const std::string& place) {
   const std::string path = dir + "/" + manifest.file;
   Finding finding{kManifests, manifest.file, Verdict::kOk, "", ""};
   if (!manifest.mistake.empty()) {
     finding.verdict = Verdict::kFailure;
     finding.cause = manifest.mistake + ".";
     finding.cure = "longshore lint -f " + path;
+  } else if (!manifest.defined_twice.empty()) {
+    finding.verdict = Verdict::kFailure;
+    finding.cause = manifest.defined_twice + ".";
+    finding.cure = "remove the object from one of the two files";
   } else if (!manifest.refused.empty()) {
     finding.verdict = Verdict::kFailure;
     finding.cause = fmt::format("the controller could not apply {}.", fmt::join(manifest.refused, ", "));
-    finding.cure = "longshore apply -f " + path + ", which shows the reason";
+    finding.cure = "longshore logs controller" + place + ", which has the reason";
   } else if (!manifest.is_taken) {
     finding.verdict = Verdict::kWarning;
     finding.cause = "no controller has read its current text.";
-    finding.cure = "longshore status --wait, which waits for the controller";
+    finding.cure = "longshore status --wait" + place + ", which waits for the controller";
   }
   return finding;
 }
@@ -80,10 +84,10 @@ Finding CheckFolder(const Folder& folder) {
   return finding;
 }
 
-Findings CheckManifests(const std::string& dir, const std::vector<Manifest>& manifests) {
+Findings CheckManifests(const std::string& dir, const std::vector<Manifest>& manifests, const std::string& place) {
   Findings findings;
   for (const Manifest& manifest : manifests) {
-    Finding finding = CheckManifest(dir, manifest);
+    Finding finding = CheckManifest(dir, manifest, place);
     if (finding.verdict != Verdict::kOk) findings.push_back(std::move(finding));
   }
   if (manifests.empty()) {

@@ -43,8 +43,10 @@ struct Manifest {
   std::string file;
   std::string mistake{};               // Why a controller cannot apply it.
   std::vector<std::string> refused{};  // Objects that the controller could not apply.
+  std::string defined_twice{};         // "Model default/iris is already defined in iris.yaml"; "" if no refused one is.
   bool is_taken = true;                // Whether a controller has read its current text.
 };
-Findings CheckManifests(const std::string& dir, const std::vector<Manifest>& manifests);
+// `place`: arguments by which other commands find the folder.
+Findings CheckManifests(const std::string& dir, const std::vector<Manifest>& manifests, const std::string& place);
 
 }  // namespace longshore::cli::doctor

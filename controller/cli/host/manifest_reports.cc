@@ -4,27 +4,20 @@
 #include <optional>
 #include <string>
 
+#include "controller/cli/host/definitions.h"
+
 namespace longshore::cli::host {
 namespace {
 
 using Files = std::vector<store::local::ManifestFile>;
-
-// Returns the other file that defines the object; nullptr if no other file does.
-const store::local::ManifestFile* OtherOwner(const api::Key& key, const store::local::ManifestFile& file,
-                                             const Files& files) {
-  const auto owner = std::ranges::find_if(files, [&](const store::local::ManifestFile& other) {
-    return other.name != file.name && other.objects.contains(key);
-  });
-  return owner == files.end() ? nullptr : &*owner;
-}
 
 // The report about a file with objects that the controller could not apply. It applies no object that another file
 // defines, until a person removes one of the two.
 text::ManifestReport RefusedReport(const store::local::ManifestFile& file, const Files& files,
                                    const std::string& path) {
   for (const api::Key& key : file.refused) {
-    if (const auto* owner = OtherOwner(key, file, files))
-      return {path, true, {text::Standing::kFailed, api::ToString(key) + " is already defined in " + owner->name}};
+    if (const auto* other = OtherDefinition(key, file.name, files))
+      return {path, true, {text::Standing::kFailed, AlreadyDefined(key, *other)}};
   }
   return {path,
           true,

@@ -13,6 +13,7 @@
 #include "controller/cli/doctor/observe/processes.h"
 #include "controller/cli/doctor/observe/reads.h"
 #include "controller/cli/doctor/observe/stored.h"
+#include "controller/cli/host/definitions.h"
 #include "controller/store/local/controller_lock.h"
 #include "controller/store/local/manifest_files.h"
 
@@ -101,14 +102,20 @@ Findings ExaminePorts(const Host& host) {
   return findings;
 }
 
-Findings ExamineManifests(const Path& dir) {
+Findings ExamineManifests(const Path& dir, const std::string& place) {
+  const std::vector<store::local::ManifestFile> files = store::local::ReadManifestFiles(dir);
   std::vector<Manifest> manifests;
-  for (const store::local::ManifestFile& file : store::local::ReadManifestFiles(dir)) {
+  for (const store::local::ManifestFile& file : files) {
     Manifest manifest{.file = file.name, .mistake = file.mistake, .is_taken = file.is_taken};
-    for (const api::Key& key : file.refused) manifest.refused.push_back(api::ToString(key));
+    for (const api::Key& key : file.refused) {
+      manifest.refused.push_back(api::ToString(key));
+      const auto* other = host::OtherDefinition(key, file.name, files);
+      if (other != nullptr && manifest.defined_twice.empty())
+        manifest.defined_twice = host::AlreadyDefined(key, *other);
+    }
     manifests.push_back(std::move(manifest));
   }
-  return CheckManifests(dir.string(), manifests);
+  return CheckManifests(dir.string(), manifests, place);
 }
 
 Folder ReadFolder(const std::string& what, const std::string& path) {
@@ -207,7 +214,7 @@ Findings ExamineHost(const Examination& examination, store::Store& store, const 
                                       .last_active_at = host.lock.last_active_at},
                                      now)};
   Append(findings, ExamineVersions(examination, host));
-  Append(findings, ExamineManifests(manifests));
+  Append(findings, ExamineManifests(manifests, examination.place));
   Append(findings, ExaminePorts(host));
   Append(findings, ExamineFolders(host, manifests));
   Append(findings, host.stored.problems);
