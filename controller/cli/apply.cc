@@ -7,6 +7,7 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/host/definitions.h"
 #include "controller/cli/host/disagreement.h"
+#include "controller/cli/input/ports.h"
 #include "controller/cli/input/source_check.h"
 #include "controller/cli/manifests.h"
 #include "controller/cli/select.h"
@@ -50,6 +51,35 @@ std::string WarningsText(const std::vector<Applied>& applied, store::Store& stor
     if (!fleet || *fleet) continue;
     text += fmt::format("Warning: {} cannot be served: {}\n", api::ToString(store::KeyOf(one.after)),
                         WhyNoFleet(*model, applied, store));
+  }
+  return text;
+}
+
+// Returns the fleets of a host as they are after the apply.
+input::Fleets FleetsAfter(const std::vector<Applied>& applied, store::Store& store) {
+  input::Fleets fleets = StoredFleets(store);
+  for (const Applied& one : applied) {
+    if (one.after.kind != api::kServingFleetKind) continue;
+    if (const auto fleet = ToFleet(one.after)) fleets[store::KeyOf(one.after)] = fleet->spec;
+  }
+  return fleets;
+}
+
+// One line for each port of an applied fleet that another fleet has, too. Two fleets of a cluster may have the same
+// ports.
+std::string PortsText(const std::vector<Applied>& applied, const Place& place) {
+  if (place.manifests.empty()) return "";
+  const input::Fleets fleets = FleetsAfter(applied, *place.store);
+  std::string text;
+  for (const Applied& one : applied) {
+    const auto fleet = fleets.find(store::KeyOf(one.after));
+    if (fleet == fleets.end()) continue;
+    for (const auto& [other, spec] : fleets) {
+      if (other == fleet->first) continue;
+      for (const std::string& conflict : input::SharedPorts(fleet->second, spec))
+        text += fmt::format("Warning: {}: {} of {}; on one host each fleet needs its own ports\n",
+                            api::ToString(fleet->first), conflict, api::ToString(other));
+    }
   }
   return text;
 }
@@ -115,11 +145,13 @@ host::Objects After(const std::vector<Applied>& applied) {
 
 Status Apply(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> objects, ReadManifests(options, place.home));
+  RETURN_IF_ERROR(host::CheckDefinedOnce(objects, place.manifests));
   const ApplyMode mode = options.dry_run ? ApplyMode::kDryRun : ApplyMode::kWrite;
   ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyObjects(*place.store, objects, mode));
   for (const Applied& one : applied) {
     out << api::ToString(store::KeyOf(one.after)) << " " << OutcomeOf(one) << (options.dry_run ? " (dry run)\n" : "\n");
   }
+  out << PortsText(applied, place);
   out << host::DisagreementsText(place.manifests, After(applied),
                                  options.dry_run ? host::ObjectsAre::kPlanned : host::ObjectsAre::kStored);
   if (!options.dry_run) {
@@ -136,6 +168,7 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
 
 Result<int> Diff(const Options& options, const Place& place, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> objects, ReadManifests(options, place.home));
+  RETURN_IF_ERROR(host::CheckDefinedOnce(objects, place.manifests));
   ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyObjects(*place.store, objects, ApplyMode::kDryRun));
   bool differs = false;
   for (const Applied& one : applied) {
@@ -145,10 +178,8 @@ Result<int> Diff(const Options& options, const Place& place, std::ostream& out) 
     out << api::ToString(store::KeyOf(one.after)) << " would be " << outcome << "\n"
         << text::DiffText(DifferencesOf(one));
   }
-  RETURN_IF_ERROR(host::CheckDefinedOnce(objects, place.manifests));
   out << host::DisagreementsText(place.manifests, Before(applied));
   return differs ? kExitDiffers : kExitOk;
 }
 
 }  // namespace longshore::cli
-  RETURN_IF_ERROR(host::CheckDefinedOnce(objects, place.manifests));

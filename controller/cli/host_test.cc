@@ -301,6 +301,26 @@ TEST_F(Host, ApplyGetAndDiffPrintDifferencesBetweenAManifestAndItsObject) {
   EXPECT_THAT(RunGet().text, Not(HasSubstr("says")));
 }
 
+TEST_F(Host, ApplyWarnsOfAPortThatAnotherFleetHas) {
+  const auto fleet = [](const char* name, int grpc, int rest) {
+    return fmt::format(
+        "---\napiVersion: longshore.dev/v1alpha1\nkind: ServingFleet\nmetadata: {{name: {}}}\n"
+        "spec: {{ports: {{grpc: {}, rest: {}}}}}\n",
+        name, grpc, rest);
+  };
+  EXPECT_THAT(RunFile(Verb::kApply, fleet("main", 8500, 8501)).text, Not(HasSubstr("Warning")));
+  EXPECT_THAT(RunFile(Verb::kApply, fleet("main", 8500, 8502)).text, Not(HasSubstr("Warning"))) << "it moves";
+  const std::string warning =
+      "Warning: ServingFleet default/second: spec.ports.rest: port 8500 is also a port of ServingFleet default/main; "
+      "on "
+      "one host each fleet needs its own ports\n";
+  for (const bool dry_run : {true, false})
+    EXPECT_THAT(RunFile(Verb::kApply, fleet("second", 8600, 8500), dry_run).text, HasSubstr(warning));
+  EXPECT_THAT(RunFile(Verb::kApply, fleet("main", 8700, 8701) + fleet("second", 8600, 8500)).text,
+              Not(HasSubstr("Warning")))
+      << "both are applied";
+}
+
 TEST_F(Host, GetNamesTheObjectsOfManifestsThatWereDeleted) {
   Write("iris.yaml", Manifest(1));
   StartController(1);

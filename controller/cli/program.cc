@@ -28,6 +28,7 @@
 #include "controller/cli/logs/logs.h"
 #include "controller/cli/parse_options.h"
 #include "controller/cli/profile.h"
+#include "controller/cli/select.h"
 #include "controller/cli/set_version.h"
 #include "controller/cli/show.h"
 #include "controller/cli/show_console.h"
@@ -96,11 +97,21 @@ Result<int> RunEnsureCa(const Options& options, const MonotonicClock& clock, std
   return kExitOk;
 }
 
-Result<int> RunLint(const Options& options, std::ostream& out) {
+// The fleets of this host if the options or the environment name its directory of manifests. A lint needs none.
+std::optional<input::Fleets> FleetsOfHost(const Options& options, const MonotonicClock& clock) {
+  if (options.manifests.empty()) return std::nullopt;
+  const auto place = OpenPlace(options, clock);
+  if (!place) return std::nullopt;
+  return StoredFleets(*place->store);
+}
+
+Result<int> RunLint(const Options& options, const MonotonicClock& clock, std::ostream& out) {
   const auto folders = options.recursive ? input::Folders::kWithSubfolders : input::Folders::kFilesOnly;
   ASSIGN_OR_RETURN(const std::vector<input::File> files, input::ReadFiles(options.files, folders, std::cin));
-  const input::Checked checked = input::Lint(files, options.namespace_.empty() ? "default" : options.namespace_,
-                                             options.skip_sources ? input::Sources::kSkip : input::Sources::kCheck);
+  const input::Checked checked =
+      input::Lint(files, {.namespace_ = options.namespace_.empty() ? "default" : options.namespace_,
+                          .sources = options.skip_sources ? input::Sources::kSkip : input::Sources::kCheck,
+                          .fleets = FleetsOfHost(options, clock)});
   for (const std::string& problem : checked.problems) out << problem << "\n";
   for (const std::string& note : checked.notes) out << note << "\n";
   if (!checked.problems.empty()) return kExitFailed;
@@ -150,7 +161,7 @@ Result<int> Do(Options options, std::ostream& out) {
     out << CompletionScript(options.name);
     return kExitOk;
   }
-  if (options.verb == Verb::kLint) return RunLint(options, out);
+  if (options.verb == Verb::kLint) return RunLint(options, timer, out);
   if (options.verb == Verb::kEnsureCa) return RunEnsureCa(options, timer, out);
   ASSIGN_OR_RETURN(const Place place, OpenPlace(options, timer));
   return Run(options, place, SystemClock(), out);

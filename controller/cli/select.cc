@@ -17,6 +17,14 @@ void Append(const store::Listing& from, store::Listing& to) {
 
 }  // namespace
 
+input::Fleets StoredFleets(store::Store& store) {
+  input::Fleets fleets;
+  for (const store::Object& object : store.List(api::kServingFleetKind).value_or(store::Listing{}).objects) {
+    if (const auto fleet = ToFleet(object)) fleets[store::KeyOf(object)] = fleet->spec;
+  }
+  return fleets;
+}
+
 Result<store::Listing> Select(const Options& options, const std::string& kind, store::Store& store) {
   if (!options.name.empty()) {
     ASSIGN_OR_RETURN(const store::Object object, command::GetOrHint(store, {kind, options.namespace_, options.name}));

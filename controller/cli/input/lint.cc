@@ -6,28 +6,19 @@
 
 #include "controller/api/document.h"
 #include "controller/api/parse.h"
+#include "controller/cli/input/ports.h"
 #include "controller/cli/input/source_check.h"
 #include "controller/cli/input/source_folder.h"
 
 namespace longshore::cli::input {
 namespace {
 
-// A port of a fleet that a file describes for a host.
-struct HostPort {
-  std::string field;  // "spec.ports.grpc".
-  int port;
-};
-
-std::vector<HostPort> PortsOf(const api::ServingFleetSpec& spec) {
-  return {{"spec.ports.grpc", spec.grpc_port}, {"spec.ports.rest", spec.rest_port}};
-}
-
 class Linter {
  public:
-  Linter(const std::string& of_namespace, Sources sources) : namespace_(of_namespace), sources_(sources) {}
+  explicit Linter(const LintOptions& options) : options_(options), is_of_host_(options.fleets.has_value()) {}
 
   void CheckFile(const File& file) {
-    const auto parsed = api::ParseManifests(file.name, file.text, api::Home::kAny, namespace_);
+    const auto parsed = api::ParseManifests(file.name, file.text, api::Home::kAny, options_.namespace_);
     if (!parsed) {
       checked_.problems.push_back(parsed.error().message);
       return;
@@ -36,13 +27,13 @@ class Linter {
     const auto documents = api::LoadYaml(file.name, file.text, api::kManifestDocumentsMax).value();  // It was parsed.
     for (size_t i = 0; i < parsed->size(); ++i) {
       CheckName(file, parsed->at(i));
-      if (sources_ == Sources::kCheck) CheckOnThisHost(file, parsed->at(i), documents.at(i));
+      if (options_.sources == Sources::kCheck) CheckOnThisHost(file, parsed->at(i), documents.at(i));
     }
   }
 
   Checked Take() && {
     if (is_of_cluster_) return std::move(checked_);
-    std::ranges::move(shared_ports_, std::back_inserter(is_of_host_ ? checked_.problems : checked_.notes));
+    std::ranges::move(SharedPorts(), std::back_inserter(is_of_host_ ? checked_.problems : checked_.notes));
     return std::move(checked_);
   }
 
@@ -64,7 +55,7 @@ class Linter {
     // A field that only fleets in a cluster have.
     if (!api::ServingFleetSpecFromJson(document.root.value("spec", Json::object()), api::Home::kHost))
       is_of_cluster_ = true;
-    CheckPorts(file, object, document.origin);
+    KeepPorts(file, object, document.origin);
   }
 
   void CheckSource(const api::ModelSpec& spec, const api::Origin& origin) {
@@ -79,34 +70,51 @@ class Linter {
       checked_.problems.push_back(origin.At(problem.path) + problem.why);
   }
 
-  void CheckPorts(const File& file, const api::ParsedObject& object, const api::Origin& origin) {
+  void KeepPorts(const File& file, const api::ParsedObject& object, const api::Origin& origin) {
     const std::string fleet = fmt::format("{} at {}", api::ToString(api::KeyOf(object)), PlaceOf(file, object));
-    for (const HostPort& one : PortsOf(std::get<api::ServingFleetSpec>(object.spec))) {
-      if (one.port == 0) continue;
-      const auto [first, is_new] = ports_.emplace(one.port, fleet);
-      if (is_new || first->second == fleet) continue;
-      shared_ports_.push_back(
-          fmt::format("{}port {} is also a port of {}; on one host each fleet needs its own ports "
-                      "(--skip-sources: the files are for a cluster)",
-                      origin.At(one.field), one.port, first->second));
-    }
+    for (const HostPort& one : PortsOf(std::get<api::ServingFleetSpec>(object.spec)))
+      ports_.push_back({origin.At(one.field), one.number, fleet});
   }
 
-  const std::string namespace_;
-  const Sources sources_;
+  // A file may define a fleet of the host anew: then only the ports of the file count.
+  std::vector<std::string> SharedPorts() const {
+    std::map<int, std::string> first;  // The first fleet that has the port.
+    for (const auto& [key, spec] : options_.fleets.value_or(Fleets{})) {
+      if (places_.contains(key)) continue;
+      for (const HostPort& one : PortsOf(spec)) first.emplace(one.number, api::ToString(key) + ", which is applied");
+    }
+    std::vector<std::string> shared;
+    for (const Port& port : ports_) {
+      const auto [other, is_new] = first.emplace(port.number, port.fleet);
+      if (is_new || other->second == port.fleet) continue;
+      shared.push_back(
+          fmt::format("{}port {} is also a port of {}; on one host each fleet needs its own ports "
+                      "(--skip-sources: the files are for a cluster)",
+                      port.at, port.number, other->second));
+    }
+    return shared;
+  }
+
+  // A port of a fleet that a file describes.
+  struct Port {
+    std::string at;  // "fleet.yaml:6: spec.ports.grpc: ".
+    int number;
+    std::string fleet;  // "ServingFleet default/main at fleet.yaml:1".
+  };
+
+  const LintOptions& options_;
   Checked checked_;
   std::map<api::Key, std::string> places_;
-  std::map<int, std::string> ports_;  // Value: the first fleet that has this port, and where it is.
-  std::vector<std::string> shared_ports_;
+  std::vector<Port> ports_;
   // Whether a file is clearly for a cluster, where fleets share no ports, or clearly for this host.
   bool is_of_cluster_ = false;
-  bool is_of_host_ = false;
+  bool is_of_host_;
 };
 
 }  // namespace
 
-Checked Lint(const std::vector<File>& files, const std::string& namespace_, Sources sources) {
-  Linter linter(namespace_, sources);
+Checked Lint(const std::vector<File>& files, const LintOptions& options) {
+  Linter linter(options);
   for (const File& file : files) linter.CheckFile(file);
   return std::move(linter).Take();
 }

@@ -2,11 +2,13 @@
 // here.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
 #include "controller/cli/input/files.h"
+#include "controller/cli/input/ports.h"
 
 namespace longshore::cli::input {
 
@@ -18,11 +20,18 @@ struct Checked {
   std::vector<std::string> notes;     // The same for what could not be checked.
 };
 
+struct LintOptions {
+  std::string namespace_ = "default";  // Of objects that name none.
+  Sources sources = Sources::kCheck;
+  // The fleets of the host for which the files are; nullopt if none is known.
+  std::optional<Fleets> fleets{};
+};
+
 // Goes on after a problem. kCheck: a file:// source must be a folder of versions on this host, with the wanted version
 // and the golden set. A folder whose parent is not on this host either is a folder of another host, for example of a
-// node of a cluster. kCheck also finds fleets with the same port, which is a problem if a source is a folder, else a
-// note. It does not if a file has a folder of another host or a field that only fleets in a cluster have: there each
-// fleet has its own addresses.
-Checked Lint(const std::vector<File>& files, const std::string& namespace_, Sources sources);
+// node of a cluster. kCheck also finds fleets with the same port, which is a problem if a source is a folder or
+// the host is known, else a note. It does not if a file has a folder of another host or a field that only fleets in a
+// cluster have: there each fleet has its own addresses.
+Checked Lint(const std::vector<File>& files, const LintOptions& options);
 
 }  // namespace longshore::cli::input

@@ -35,14 +35,14 @@ class LintTest : public testing::Test {
                 source.string() + "\"}\n" + more};
   }
   std::vector<std::string> Problems(const File& file, Sources sources = Sources::kCheck) {
-    return Lint({file}, "default", sources).problems;
+    return Lint({file}, {.sources = sources}).problems;
   }
 
   Path dir_;
 };
 
 TEST_F(LintTest, AGoodManifestHasNoProblem) {
-  const Checked checked = Lint({Manifest(dir_ / "m", "  version: 10\n")}, "vision", Sources::kCheck);
+  const Checked checked = Lint({Manifest(dir_ / "m", "  version: 10\n")}, {.namespace_ = "vision"});
   EXPECT_THAT(checked.problems, IsEmpty());
   EXPECT_THAT(checked.objects, ElementsAre("Model vision/m"));
   EXPECT_THAT(Problems(Manifest(dir_ / "m")), IsEmpty()) << "the newest version";
@@ -64,7 +64,7 @@ TEST_F(LintTest, NamesWhatIsMissingOnThisHost) {
 }
 
 TEST_F(LintTest, DoesNotCheckAFolderOfAnotherHost) {
-  const Checked checked = Lint({Manifest("/none-of-this-host/digits", "  version: 3\n")}, "default", Sources::kCheck);
+  const Checked checked = Lint({Manifest("/none-of-this-host/digits", "  version: 3\n")}, {});
   EXPECT_THAT(checked.problems, IsEmpty());
   EXPECT_THAT(checked.notes,
               ElementsAre("m.yaml:6: spec.source.uri: not checked: file:///none-of-this-host/digits is not "
@@ -81,7 +81,7 @@ File Fleet(const std::string& name, const std::string& more = "") {
 TEST_F(LintTest, FindsFleetsWithTheSamePort) {
   const File here = Manifest(dir_ / "m");
   const auto lint = [](const std::vector<File>& files, Sources sources = Sources::kCheck) {
-    return Lint(files, "default", sources);
+    return Lint(files, {.sources = sources});
   };
   const auto problems = [&](std::vector<File> files, Sources sources = Sources::kCheck) {
     files.push_back(here);
@@ -105,10 +105,25 @@ TEST_F(LintTest, FindsFleetsWithTheSamePort) {
   EXPECT_THAT(lint({Fleet("a"), other}).notes, shared);
 }
 
+TEST_F(LintTest, ComparesThePortsWithTheFleetsOfTheHost) {
+  const auto lint = [](const File& file) {
+    api::ServingFleetSpec applied;
+    applied.grpc_port = 8600;
+    applied.rest_port = 8501;
+    return Lint({file}, {.fleets = Fleets{{{api::kServingFleetKind, "default", "main"}, applied}}}).problems;
+  };
+  EXPECT_THAT(lint(Fleet("b", "  ports:\n    grpc: 8600\n    rest: 8700\n")),
+              ElementsAre("b.yaml:7: spec.ports.grpc: port 8600 is also a port of ServingFleet default/main, which is "
+                          "applied; on one host each fleet needs its own ports (--skip-sources: the files are for a "
+                          "cluster)"));
+  EXPECT_THAT(lint(Fleet("main", "  ports: {grpc: 8600, rest: 8501}\n")), IsEmpty()) << "the fleet itself";
+  EXPECT_THAT(lint(Fleet("b", "  ports: {grpc: 0, rest: 0}\n")), IsEmpty());
+}
+
 TEST_F(LintTest, GoesOnAfterAProblem) {
   const Checked checked = Lint(
       {{"empty.yaml", "# nothing"}, Manifest(dir_ / "m", "  verson: 2\n"), Manifest(dir_ / "m"), Manifest(dir_ / "m")},
-      "default", Sources::kCheck);
+      {});
   EXPECT_THAT(checked.problems, ElementsAre("empty.yaml: defines no object",
                                             HasSubstr("spec.verson: is not a field; did you mean version?"),
                                             "m.yaml:1: Model default/m is at m.yaml:1 too"));
