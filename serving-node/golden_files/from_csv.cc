@@ -27,10 +27,13 @@ using tensorflow::SignatureDef;
 
 constexpr size_t kClassesBytesMax = 4 << 20;
 
-// One word that is the name of a file stands for the lines of the file.
+// One word is the name of a file and stands for its lines: a choice from one class would be none.
 Result<std::vector<std::string>> ClassNames(const std::vector<std::string>& words) {
+  if (words.size() != 1) return words;
   std::error_code ignored;
-  if (words.size() != 1 || !std::filesystem::is_regular_file(words.front(), ignored)) return words;
+  if (!std::filesystem::exists(words.front(), ignored))
+    return InvalidArgument(
+        "--classes: the file {} does not exist; write NAME,NAME,..., or a file with one name per line", words.front());
   ASSIGN_OR_RETURN(const std::string text, ReadFile(words.front(), kClassesBytesMax));
   std::vector<std::string> names;
   std::istringstream lines(text);

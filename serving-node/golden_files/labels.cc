@@ -114,6 +114,10 @@ Result<std::vector<Label>> FindLabels(const CsvOptions& options, const CsvReader
     }
     labels.push_back(std::move(*label));
   }
+  const bool has_classes = std::ranges::any_of(labels, [](const Label& label) { return label.classes > 0; });
+  if (!options.classes.empty() && !has_classes)
+    return InvalidArgument("--classes has no effect: output \"{}\" is a value and not the scores of classes",
+                           labels.front().output);
   return labels;
 }
 

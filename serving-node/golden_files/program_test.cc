@@ -221,6 +221,15 @@ TEST_F(GoldenFilesTest, ALabelOfScoresIsTheNumberOrTheNameOfAClass) {
       HasSubstr("line 3: column \"digit\": \"10\" is not a class of output \"probabilities\": a number from 0 to 9"));
 }
 
+TEST_F(GoldenFilesTest, ClassesThatCannotBeUsedAreAnError) {
+  EXPECT_EQ(FromCsv(Images({"3"}), kDigits, {"--label", "digit", "--classes", "nofile.txt"}).notes,
+            "--classes: the file nofile.txt does not exist; write NAME,NAME,..., or a file with one name per line");
+  EXPECT_THAT(FromCsv("x,price\n1,2.5\n", kHalf, {"--label", "price", "--classes", "nofile.txt"}).notes,
+              HasSubstr("the file nofile.txt does not exist"));
+  EXPECT_THAT(FromCsv("x,price\n1,2.5\n", kHalf, {"--label", "price", "--classes", "a,b"}).notes,
+              HasSubstr("--classes has no effect: output \"y\" is a value and not the scores of classes"));
+}
+
 TEST_F(GoldenFilesTest, ALabelMayNameItsOutput) {
   EXPECT_EQ(FromCsv(Images({"3"}), kDigits, {"--label", "label=digit"}).code, kExitOk);
   EXPECT_THAT(Records()[0].expected.at("label").values<int64_t>(), ElementsAre(3));
