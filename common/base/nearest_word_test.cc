@@ -26,5 +26,19 @@ TEST(NearestWord, ReturnsTheNearestWordOnlyIfAMistakeIsLikely) {
   EXPECT_EQ(NearestWord("promote", {}), std::nullopt);
 }
 
+TEST(NearestWord, FindsAWordThatHasMoreParts) {
+  const std::vector<std::string> known = {"--port", "--rest_api_port_file", "--rest_api_port", "--rest_api_timeout"};
+  EXPECT_EQ(NearestWord("--rest_port", known), "--rest_api_port");
+  EXPECT_EQ(NearestWord("--REST-port", known), "--rest_api_port");
+  EXPECT_EQ(NearestWord("--port_rest", known), std::nullopt);
+  EXPECT_EQ(NearestWord("--rest", known), std::nullopt) << "one part says too little";
+}
+
+TEST(NearestWord, AnotherPartIsNoTypingMistake) {
+  EXPECT_EQ(NearestWord("--console_address", {"--node_address", "--console_port"}), std::nullopt);
+  EXPECT_EQ(NearestWord("--console_prot", {"--node_address", "--console_port"}), "--console_port");
+  EXPECT_EQ(NearestWord("--manifest_foldr", {"--manifests_folder"}), "--manifests_folder");
+}
+
 }  // namespace
 }  // namespace longshore

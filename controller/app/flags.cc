@@ -1,10 +1,10 @@
 #include "controller/app/flags.h"
 
 #include <CLI/CLI.hpp>
-#include <sstream>
 #include <utility>
 
 #include "common/base/lower_case.h"
+#include "common/command_line/mistakes.h"
 #include "common/net/http_client/client.h"
 #include "common/os/process/descriptors.h"
 #include "controller/api/parse.h"
@@ -303,9 +303,10 @@ Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    std::ostringstream text;
-    if (app.exit(error, std::cout, text) == 0) return std::nullopt;
-    return InvalidArgument("{}", text.str());
+    if (error.get_exit_code() != 0)
+      return InvalidArgument("{} (see longshore-controller --help)", command_line::Explain(error, app));
+    app.exit(error);
+    return std::nullopt;
   }
   RETURN_IF_ERROR(CheckMode(app, raw.kubernetes));
   RETURN_IF_ERROR(raw.kubernetes ? FinishCluster(raw, flags) : FinishHost(raw, flags));

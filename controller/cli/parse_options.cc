@@ -8,6 +8,7 @@
 #include <cctype>
 
 #include "common/base/nearest_word.h"
+#include "common/command_line/mistakes.h"
 #include "controller/api/parse.h"
 #include "controller/api/text_format.h"
 #include "controller/cli/command_line.h"
@@ -92,14 +93,7 @@ std::string UnknownCommand(const CLI::App& app, const std::vector<std::string>& 
 
 // Returns a message about the first flag that the parsed command does not have; "" if it has all of them.
 std::string UnknownFlag(const CLI::App& app, const std::vector<std::string>& words) {
-  std::vector<std::string> known;
-  std::vector<const CLI::App*> parsed = {&app};
-  while (!parsed.back()->get_subcommands().empty()) parsed.push_back(parsed.back()->get_subcommands().front());
-  for (const CLI::App* one : parsed) {
-    for (const CLI::Option* option : one->get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    }
-  }
+  const std::vector<std::string> known = command_line::FlagsOf(app);
   for (const std::string& word : words) {
     const std::string flag = word.substr(0, word.find('='));
     if (!flag.starts_with("--") || flag.size() == 2 || std::ranges::find(known, flag) != known.end()) continue;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/command_line/mistakes.h"
 #include "serving-node/golden_files/help.h"
 #include "serving-node/golden_set/records.h"
 #include "serving-node/inspect/verbs.h"
@@ -191,7 +192,8 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
     const CLI::App& command = *app.get_subcommand(argv[1]);
     const std::string unknown = argc > 2 ? inspect::UnknownVerb(command, argv[1], argv[2]) : "";
     const auto verbs = command.get_subcommands();
-    return InvalidArgument("{} (see longshore {} {}--help)", unknown.empty() ? error.what() : unknown, argv[1],
+    return InvalidArgument("{} (see longshore {} {}--help)",
+                           unknown.empty() ? command_line::Explain(error, app) : unknown, argv[1],
                            verbs.empty() ? "" : verbs.front()->get_name() + " ");
   }
   return Resolve(std::move(flags));

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <set>
 
+#include "common/command_line/mistakes.h"
 #include "serving-node/graph/passes/passes.h"
 #include "serving-node/inspect/help.h"
 #include "serving-node/inspect/verbs.h"
@@ -115,7 +116,8 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
     }
     const std::string unknown = argc > 1 ? UnknownVerb(app, "model", argv[1]) : "";
     const auto verbs = app.get_subcommands();
-    return InvalidArgument("{} (see longshore model {}--help)", unknown.empty() ? error.what() : unknown,
+    return InvalidArgument("{} (see longshore model {}--help)",
+                           unknown.empty() ? command_line::Explain(error, app) : unknown,
                            verbs.empty() ? "" : verbs.front()->get_name() + " ");
   }
   RETURN_IF_ERROR(CheckInputs(options));

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/command_line/mistakes.h"
+
 namespace longshore::load {
 namespace {
 
@@ -114,7 +116,8 @@ Result<std::optional<Flags>> ParseFlags(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return InvalidArgument("{} (see longshore-load --help)", error.what());
+    if (error.get_exit_code() != 0)
+      return InvalidArgument("{} (see longshore-load --help)", command_line::Explain(error, app));
     app.exit(error);
     return std::nullopt;
   }

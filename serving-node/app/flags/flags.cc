@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-#include "common/base/nearest_word.h"
+#include "common/command_line/mistakes.h"
 #include "serving-node/app/flags/refused_flags.h"
 
 namespace longshore::app::flags {
@@ -273,25 +273,6 @@ bool IsEmptyText(const std::string& argument) {
   return std::ranges::any_of(kMayBeEmpty, [&](const char* name) { return argument == fmt::format("--{}=", name); });
 }
 
-// Returns "; did you mean --port?" if the argument resembles a flag.
-std::string Suggestion(const std::string& argument, const CLI::App& app) {
-  std::vector<std::string> known;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  }
-  const auto nearest = NearestWord(argument.substr(0, argument.find('=')), known);
-  return nearest ? fmt::format("; did you mean {}?", *nearest) : ".";
-}
-
-tl::unexpected<Error> Explain(const CLI::ParseError& error, const CLI::App& app) {
-  const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
-  if (extras == nullptr) return InvalidArgument("{}. See --help", error.what());
-  const std::string text = error.what();  // "The following argument was not expected: --x"
-  const size_t colon = text.rfind(": ");
-  const std::string argument = colon == text.npos ? text : text.substr(colon + 2);
-  return InvalidArgument("unknown argument: {}{} See --help", argument, Suggestion(argument, app));
-}
-
 // Returns the number that the text begins with; 0 if it does not begin with one, as TensorFlow does.
 int LevelOf(const std::string& text) {
   int level = 0;
@@ -358,7 +339,8 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
     parsed.print = app.help();
     return parsed;
   } catch (const CLI::ParseError& error) {
-    return Explain(error, app);
+    const std::string why = command_line::Explain(error, app);
+    return InvalidArgument("{}{} See --help", why, why.ends_with('?') ? "" : ".");
   }
   if (version) {
     // Two lines, as tensorflow_model_server prints them.
