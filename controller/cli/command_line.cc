@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "controller/cli/help.h"
+#include "controller/cli/input/mistakes.h"
 
 namespace longshore::cli {
 namespace {
@@ -32,7 +33,7 @@ CLI::Validator VersionNumber() {
     int64_t version = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), version);
     if (error == std::errc() && end == word.data() + word.size() && version > 0) return "";
-    return fmt::format("\"{}\" is not a version: a version is a whole number from 1", word);
+    return input::NotAVersion(word);
   };
   return {check, "VERSION"};
 }

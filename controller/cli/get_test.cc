@@ -156,6 +156,56 @@ TEST_F(Get, AWatchPrintsTheChangedRowsOnly) {
 TEST_F(Get, AWatchOfAMissingObjectFails) { EXPECT_EQ(Run({"get", "model", "nope", "-w"}).code, kExitNotFound); }
 
 TEST_F(Get, DeleteGoesOnAfterAMissingObject) {
+TEST_F(Get, ANameOfTheOtherKindIsNamed) {
+  for (const char* command : {"status", "explain", "promote"})
+    EXPECT_EQ(Run({command, "cpu"}).error,
+              "Model default/cpu does not exist, but ServingFleet default/cpu does: longshore status fleet/cpu; these "
+              "exist: digits -n default, words -n default");
+  EXPECT_THAT(
+      Run({"describe", "fleet", "words"}).error,
+      HasSubstr("does not exist, but Model default/words does: longshore status model/words; these exist: cpu"));
+}
+
+// Calls a function at each flush, and fails after the last one.
+class FlushedBuffer : public std::stringbuf {
+ public:
+  explicit FlushedBuffer(std::vector<std::function<void()>> at_flush) : at_flush_(std::move(at_flush)) {}
+
+ private:
+  int sync() override {
+    if (next_ == at_flush_.size()) return -1;
+    at_flush_[next_++]();
+    return 0;
+  }
+
+  const std::vector<std::function<void()>> at_flush_;
+  size_t next_ = 0;
+};
+
+TEST_F(Get, AWatchPrintsNoRowOfWhichOnlyAnAgeHasChanged) {
+  const api::Key key{api::kModelKind, "default", "digits"};
+  const auto put_status = [&](int64_t evidence_used_at, int64_t stable) {
+    const store::Object object = place_.store->Get(key).value();
+    api::ModelStatus status;
+    status.stable_version = stable;
+    status.rollout.phase = api::RolloutPhase::kStep;
+    status.rollout.started_at = FromUnixMillis(5'000);
+    status.rollout.evidence_used_at = FromUnixMillis(evidence_used_at);
+    ASSERT_TRUE(
+        place_.store->PutStatus(key, object.metadata.uid, object.metadata.resource_version, api::ToJson(status)));
+  };
+  put_status(1, 1);
+  FlushedBuffer buffer({[&] { put_status(2, 1); }, [&] { put_status(3, 2); }});
+  std::ostream out(&buffer);
+  Options options;
+  options.targets = {{api::kModelKind, "digits"}};
+  options.namespace_ = "default";
+  options.watch = true;
+  ASSERT_TRUE(cli::Run(options, place_, SystemClock(), out));
+  const std::string text = buffer.str();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3) << text << "the headers, the first row, the row with version 2";
+}
+
   const Outcome deleted = Run({"delete", "model", "digits", "nope", "words"});
   EXPECT_EQ(deleted.text, "Model default/digits deleted\nModel default/words deleted\n");
   EXPECT_EQ(deleted.code, kExitNotFound);

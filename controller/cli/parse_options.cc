@@ -290,6 +290,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
     std::string why = HabitMessage(app, words);
     if (why.empty()) why = UnknownCommand(app, words);
     if (why.empty()) why = input::UnknownSubcommand(app, words);
+    if (why.empty()) why = input::NegativeVersion(app, words);
     if (why.empty()) why = UnknownFlag(app, words);
     if (why.empty()) why = input::UnknownLetter(app, words);
     return InvalidArgument("{} (see {})", why.empty() ? error.what() : why, input::HelpFor(app));

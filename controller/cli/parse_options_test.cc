@@ -232,6 +232,14 @@ TEST(Options, AFlagOfOneLetterThatTheCommandDoesNotHaveIsAnErrorWithASuggestion)
   EXPECT_THAT(Refused({"status", "-x"}), HasSubstr("-x is not a flag of this command (see longshore status --help)"));
 }
 
+TEST(Options, ANegativeNumberIsNotAVersion) {
+  for (const char* word : {"-1", "-44"}) {
+    const std::string why = fmt::format("\"{}\" is not a version: a version is a whole number from 1", word);
+    EXPECT_EQ(Refused({"set", "version", "digits", word}), why + " (see longshore set version --help)");
+    EXPECT_EQ(Refused({"undo", "digits", "--to", word}), why + " (see longshore undo --help)");
+  }
+}
+
 TEST(Options, TheLastOfARepeatedGlobalFlagCounts) {
   EXPECT_EQ(Parsed({"-n", "a", "get", "-n", "b"}).namespace_, "b");
   EXPECT_EQ(Parsed({"--manifests=/a", "get", "--manifests=/b"}).manifests, "/b");

@@ -8,6 +8,15 @@ namespace {
 
 constexpr size_t kNamesInHintMax = 10;
 
+// Says that an object of the other kind has the name; "" if none has.
+std::string OtherKindText(store::Store& store, const api::Key& key) {
+  const bool is_model = key.kind == api::kModelKind;
+  const api::Key other{is_model ? api::kServingFleetKind : api::kModelKind, key.namespace_, key.name};
+  if (!store.Get(other)) return "";
+  return fmt::format(", but {} does: longshore status {}/{}; ", api::ToString(other), is_model ? "fleet" : "model",
+                     key.name);
+}
+
 }  // namespace
 
 Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
@@ -22,7 +31,9 @@ Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
   if (all.size() > kNamesInHintMax) names += ", ...";
   const std::string none =
       fmt::format("namespace {} has no {}", key.namespace_, key.kind == api::kModelKind ? "models" : "fleets");
-  return NotFound("{} does not exist; {}", api::ToString(key), names.empty() ? none : "these exist: " + names);
+  const std::string other = OtherKindText(store, key);
+  return NotFound("{} does not exist{}{}", api::ToString(key), other.empty() ? "; " : other,
+                  names.empty() ? none : "these exist: " + names);
 }
 
 }  // namespace longshore::cli::command

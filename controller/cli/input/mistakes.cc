@@ -48,6 +48,20 @@ std::string UnknownSubcommand(const CLI::App& app, const std::vector<std::string
   return fmt::format("\"{} {}\" is not a command; use one of: {}", command.get_name(), *word, fmt::join(names, ", "));
 }
 
+std::string NotAVersion(const std::string& word) {
+  return fmt::format("\"{}\" is not a version: a version is a whole number from 1", word);
+}
+
+std::string NegativeVersion(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App& command = *ParsedCommands(app).back();
+  if (command.get_option_no_throw("version") == nullptr && command.get_option_no_throw("--to") == nullptr) return "";
+  const auto is_negative = [](const std::string& word) {
+    return word.size() > 1 && word[0] == '-' && word.find_first_not_of("0123456789", 1) == std::string::npos;
+  };
+  const auto found = std::ranges::find_if(words, is_negative);
+  return found == words.end() ? "" : NotAVersion(*found);
+}
+
 std::string UnknownLetter(const CLI::App& app, const std::vector<std::string>& words) {
   const std::vector<const CLI::App*> commands = ParsedCommands(app);
   for (const std::string& word : words) {
