@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <sstream>
 
 #include "common/os/file.h"
+#include "controller/api/format.h"
 #include "controller/cli/delete.h"
 #include "controller/cli/parse_options.h"
 #include "controller/cli/program.h"
@@ -141,7 +144,7 @@ TEST_F(Get, EventsTakesANameOrASelector) {
 }
 
 TEST_F(Get, AWatchPrintsTheChangedRowsOnly) {
-  watch::Seen seen;
+  watch::Seen seen([](const store::Object& object) { return object.metadata.resource_version; });
   const auto objects = [&] { return place_.store->List(api::kModelKind)->objects; };
   EXPECT_THAT(seen.Update(objects()).changed, SizeIs(2));
   EXPECT_THAT(seen.Update(objects()).changed, IsEmpty());
@@ -153,9 +156,6 @@ TEST_F(Get, AWatchPrintsTheChangedRowsOnly) {
   EXPECT_THAT(seen.Update(objects()).deleted, ElementsAre(api::Key{api::kModelKind, "default", "words"}));
 }
 
-TEST_F(Get, AWatchOfAMissingObjectFails) { EXPECT_EQ(Run({"get", "model", "nope", "-w"}).code, kExitNotFound); }
-
-TEST_F(Get, DeleteGoesOnAfterAMissingObject) {
 TEST_F(Get, ANameOfTheOtherKindIsNamed) {
   for (const char* command : {"status", "explain", "promote"})
     EXPECT_EQ(Run({command, "cpu"}).error,
@@ -206,6 +206,9 @@ TEST_F(Get, AWatchPrintsNoRowOfWhichOnlyAnAgeHasChanged) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 3) << text << "the headers, the first row, the row with version 2";
 }
 
+TEST_F(Get, AWatchOfAMissingObjectFails) { EXPECT_EQ(Run({"get", "model", "nope", "-w"}).code, kExitNotFound); }
+
+TEST_F(Get, DeleteGoesOnAfterAMissingObject) {
   const Outcome deleted = Run({"delete", "model", "digits", "nope", "words"});
   EXPECT_EQ(deleted.text, "Model default/digits deleted\nModel default/words deleted\n");
   EXPECT_EQ(deleted.code, kExitNotFound);

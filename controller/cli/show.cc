@@ -149,6 +149,15 @@ Status PrintChanges(const Options& options, const Selected& selected, watch::See
 }
 
 // Prints the objects again after each change. Ends only when the program is interrupted, a named object does not exist,
+// Returns how `get -w` shows an object, with the same ages whenever it is called: an age alone is no change. A row that
+// cannot be made counts as changed with each version of the object.
+std::string LookOf(Options options, const store::Object& object) {
+  if (!IsText(options.output)) return object.metadata.resource_version;
+  options.no_headers = true;
+  constexpr TimePoint kBeforeAll{};  // All ages are 0s.
+  return TableOf(options, {object}, kBeforeAll).value_or(object.metadata.resource_version);
+}
+
 // or the output cannot be written.
 Status GetAndWatch(Options options, const Place& place, const Clock& clock, std::ostream& out) {
   const std::vector<std::string> kinds = KindsOf(options.targets);
@@ -158,7 +167,8 @@ Status GetAndWatch(Options options, const Place& place, const Clock& clock, std:
   const bool redraws = options.is_terminal && IsText(options.output);
   ControllerSight sight(place, clock);
   std::string note;  // About the controller.
-  for (watch::Seen seen; out;) {
+  watch::Seen seen([&options](const store::Object& object) { return LookOf(options, object); });
+  while (out) {
     changes->Wait();
     ASSIGN_OR_RETURN(const Selected selected, SelectTargets(options, *place.store));
     if (redraws) {

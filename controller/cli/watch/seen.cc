@@ -8,18 +8,18 @@ namespace longshore::cli::watch {
 
 Seen::Difference Seen::Update(const std::vector<store::Object>& objects) {
   Difference difference;
-  std::map<api::Key, std::string> versions;
+  std::map<api::Key, std::string> looks;
   for (const store::Object& object : objects) {
     const api::Key key = store::KeyOf(object);
-    const auto before = versions_.find(key);
-    if (before == versions_.end() || before->second != object.metadata.resource_version)
-      difference.changed.push_back(object);
-    versions.emplace(key, object.metadata.resource_version);
+    std::string look = look_(object);
+    const auto before = looks_.find(key);
+    if (before == looks_.end() || before->second != look) difference.changed.push_back(object);
+    looks.emplace(key, std::move(look));
   }
-  for (const auto& [key, version] : versions_) {
-    if (!versions.contains(key)) difference.deleted.push_back(key);
+  for (const auto& [key, _] : looks_) {
+    if (!looks.contains(key)) difference.deleted.push_back(key);
   }
-  versions_ = std::move(versions);
+  looks_ = std::move(looks);
   return difference;
 }
 
