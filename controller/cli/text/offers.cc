@@ -68,6 +68,19 @@ std::string EffectOf(const std::string& verb, const api::Model& model, TimePoint
   return "";
 }
 
+// The command that returns to the version which an undo left. The console has no button for it.
+std::optional<Offer> WayBack(const api::Model& model, TimePoint now) {
+  const std::optional<int64_t> left = rollout::VersionToReturnTo(model);
+  if (!left || model.status.observed_generation < model.metadata.generation) return std::nullopt;
+  const std::optional<rollout::Warm> warm = rollout::WarmOf(model.spec.rollout, model.status, now);
+  const std::string how =
+      warm && warm->version == *left
+          ? fmt::format("at once; it stays loaded for {} more", api::RoughDuration(warm->until - now))
+          : "by a rollout without steps, because it is not loaded any more";
+  return Offer{"undo", fmt::format("go forward to version {} again, {}", *left, how), "",
+               fmt::format(" --to {}", *left)};
+}
+
 }  // namespace
 
 std::string UndoWarning(const api::Model& model) {
@@ -101,8 +114,9 @@ std::vector<Offer> OffersOf(const api::Model& model, TimePoint now) {
 }
 
 std::string OffersText(const api::Model& model, const std::string& place, TimePoint now) {
-  const std::vector<Offer> offers = OffersOf(model, now);
-  const auto line = [&](const Offer& offer) { return CommandLine(offer.verb, model.metadata, place); };
+  std::vector<Offer> offers = OffersOf(model, now);
+  if (const auto way_back = WayBack(model, now)) offers.insert(offers.begin(), *way_back);
+  const auto line = [&](const Offer& offer) { return CommandLine(offer.verb, model.metadata, offer.flag + place); };
   size_t width = 0;
   for (const Offer& offer : offers) width = std::max(width, line(offer).size());
   std::string text;

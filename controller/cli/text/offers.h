@@ -15,12 +15,14 @@ struct Offer {
   std::string verb;
   std::string effect;     // What the command would do: "give version 2 all requests now".
   std::string warning{};  // What a person may not expect of it, without a full stop; "": nothing.
+  std::string flag{};     // " --to 2"; "": none.
 };
 
 // Returns the commands in status.accepted_commands; none if the manifest has changed since the last decision.
 std::vector<Offer> OffersOf(const api::Model& model, TimePoint now);
 
-// Returns OffersOf as one line for each command. `place`: the arguments by which `longshore` finds the objects, for
+// Returns OffersOf as one line for each command, and `undo --to` if it would go forward to the version that an undo
+// left. `place`: the arguments by which `longshore` finds the objects, for
 // example " --manifests /m", or "".
 std::string OffersText(const api::Model& model, const std::string& place, TimePoint now);
 

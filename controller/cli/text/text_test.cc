@@ -388,6 +388,29 @@ TEST(Text, ATableOfModelsSaysWhyAVersionFailedAndNothingOfItOnceAnotherIsWanted)
               AllOf(HasSubstr("version 2 began to serve 15m ago\n"), Not(HasSubstr("RolledBack"))));
 }
 
+TEST(Explain, NamesTheWayBackAfterAnUndo) {
+  api::Model model = MakeModel();
+  model.status.stable_version = 2;
+  model.status.rollout.phase = RolloutPhase::kRolledBack;
+  model.status.rollout.stable = 2;
+  model.status.rollout.candidate = 3;
+  model.status.rollout.step_started_at = Ago(60);
+  model.status.rollout.verdict = {"Fail", "Undone", "version 3 was undone by command", {}};
+  model.status.history = {{Ago(600), 3, "Promoted", ""}, {Ago(60), 2, "Undone", ""}};
+  model.status.accepted_commands = {"retry"};
+  EXPECT_THAT(
+      ExplainModel(model, kNow),
+      HasSubstr("  longshore undo digits -n vision --to 3   go forward to version 3 again, at once; it stays loaded"));
+  model.spec.rollout.keep_warm = std::chrono::seconds(0);
+  EXPECT_THAT(ExplainModel(model, kNow + std::chrono::hours(9)),
+              HasSubstr("go forward to version 3 again, by a rollout without steps"));
+  model.spec.rollout.paused = true;
+  EXPECT_THAT(ExplainModel(model, kNow), Not(HasSubstr("longshore undo"))) << "it would be refused";
+  model.spec.rollout.paused = false;
+  model.status.history = {{Ago(60), 2, "Undone", ""}};
+  EXPECT_THAT(ExplainModel(model, kNow), Not(HasSubstr("longshore undo"))) << "version 3 has not served";
+}
+
 TEST(Explain, OffersUndoWhileTheVersionBeforeIsWarm) {
   api::Model model = MakeModel();
   model.status.stable_version = 3;

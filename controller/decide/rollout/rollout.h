@@ -36,6 +36,10 @@ std::string WhyNoRollout(const api::Model& model, const Observed& observed, Time
 // Whether the newest version has been rolled back already, so that undo would leave a version that serves well.
 bool WouldUndoLeaveAGoodVersion(const api::ModelStatus& status);
 
+// The version that served until the command undo left it, to which `undo --to` would return now; nullopt if there is
+// none or the command would be refused.
+std::optional<int64_t> VersionToReturnTo(const api::Model& model);
+
 // The placement that follows from the current status alone. Used while a new decision cannot be stored.
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
 

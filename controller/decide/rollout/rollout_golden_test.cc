@@ -221,14 +221,32 @@ Json Outcome(const Decision& decision) {
   return out;
 }
 
+// The version to which `undo --to` would return after the decision, and the answer to this command; "" without one.
+std::string WayBack(api::Model model, const Decision& decision, const Observed& observed, TimePoint now) {
+  model.status = decision.status;
+  for (const NodeSeen& node : observed.nodes) model.status.nodes.push_back({node.name, ""});
+  const std::optional<int64_t> left = VersionToReturnTo(model);
+  if (!left) return "";
+  api::Command command = api::CommandFor("undo", model.metadata.generation, model.status);
+  command.id = "way back";
+  command.to = *left;
+  model.status.commands = {command};
+  return fmt::format("{}: {}", *left, ToString(Decide(model, observed, now).status.answers.back()));
+}
+
 TEST(RolloutGolden, EachCaseGivesTheExpectedDecision) {
   const auto cases = golden::LoadCases("rollout");
   ASSERT_TRUE(cases) << cases.error().message;
   EXPECT_GE(cases->size(), 20u);
   for (const golden::Case& test : *cases) {
     const api::Model model = ModelFrom(test.json);
-    const Decision decision = Decide(model, ObservedFrom(test.json), golden::TimeOf(test.json, "now"));
-    const Json outcome = Outcome(decision);
+    const Observed observed = ObservedFrom(test.json);
+    const TimePoint now = golden::TimeOf(test.json, "now");
+    const Decision decision = Decide(model, observed, now);
+    Json outcome = Outcome(decision);
+    const std::string way_back = WayBack(model, decision, observed, now);
+    outcome["wayBack"] = way_back;
+    EXPECT_TRUE(way_back.empty() || way_back.find("undo: done") != std::string::npos) << test.where << way_back;
     EXPECT_FALSE(Child(test.json, "expect").empty()) << test.where;
     for (const std::string& difference : golden::Differences(Child(test.json, "expect"), outcome)) {
       ADD_FAILURE() << test.where << "\n  " << difference << "\n  verdict: " << decision.status.rollout.verdict.message;

@@ -161,6 +161,17 @@ bool WouldUndoLeaveAGoodVersion(const api::ModelStatus& status) {
   return status.rollout.phase == RolloutPhase::kRolledBack && status.rollout.verdict.reason != kUndone;
 }
 
+std::optional<int64_t> VersionToReturnTo(const api::Model& model) {
+  const api::ModelStatus& status = model.status;
+  if (IsUnderWay(status.rollout.phase) || !ServesByUndo(status)) return std::nullopt;
+  const std::optional<int64_t> left = PreviousOf(status);
+  if (!left || !HasServed(status, *left)) return std::nullopt;
+  // As in PlanRollout: a version that nodes do not keep needs a rollout.
+  const bool knows_files = status.sources.contains(*left) || model.spec.source_sha256.empty();
+  if (model.spec.rollout.paused || status.nodes.empty() || !knows_files) return std::nullopt;
+  return left;
+}
+
 bool IsUndo(const Draft& draft) {
   const api::RolloutStatus& rollout = draft.status().rollout;
   return rollout.undo_generation != 0 &&
