@@ -13,6 +13,7 @@
 #include "controller/cli/controller_seen.h"
 #include "controller/cli/host/disagreement.h"
 #include "controller/cli/host_view.h"
+#include "controller/cli/pairs/worst_pairs.h"
 #include "controller/cli/place.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/color.h"
@@ -148,7 +149,6 @@ Status PrintChanges(const Options& options, const Selected& selected, watch::See
   return {};
 }
 
-// Prints the objects again after each change. Ends only when the program is interrupted, a named object does not exist,
 // Returns how `get -w` shows an object, with the same ages whenever it is called: an age alone is no change. A row that
 // cannot be made counts as changed with each version of the object.
 std::string LookOf(Options options, const store::Object& object) {
@@ -158,6 +158,7 @@ std::string LookOf(Options options, const store::Object& object) {
   return TableOf(options, {object}, kBeforeAll).value_or(object.metadata.resource_version);
 }
 
+// Prints the objects again after each change. Ends only when the program is interrupted, a named object does not exist,
 // or the output cannot be written.
 Status GetAndWatch(Options options, const Place& place, const Clock& clock, std::ostream& out) {
   const std::vector<std::string> kinds = KindsOf(options.targets);
@@ -301,8 +302,9 @@ Status Explain(const Options& options, const Place& place, const Clock& clock, s
   ASSIGN_OR_RETURN(const store::Object object,
                    command::GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
   ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
-  out << text::ExplainModel(model, clock.Now(), ArgumentsFor(options, place)) << std::flush
-      << ControllerSight(place, clock).See({object}).note;
+  out << text::ExplainModel(model, clock.Now(), ArgumentsFor(options, place),
+                            pairs::WorstPairsText(model, place.manifests))
+      << std::flush << ControllerSight(place, clock).See({object}).note;
   return {};
 }
 

@@ -70,6 +70,12 @@ def test_the_worst_pairs_of_all_nodes_are_there_without_values(shadow):
     assert {pair["node"] for pair in pairs} <= {node["name"] for node in shadow.it.fleet_status()["nodes"]}
 
 
+def test_explain_shows_the_three_that_differ_most(shadow):
+    explained = shadow.it.command("explain", "half").stdout
+    assert explained.count("   serving_default, ") == 3, explained
+    assert "  The console shows more of these pairs: longshore console\n" in explained
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_page_shows_them_as_a_table(chromium, node_modules, shadow, theme):
     with Tab(chromium, shadow, color_scheme=theme) as tab:

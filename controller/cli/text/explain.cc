@@ -291,7 +291,8 @@ std::string WaitReason(const api::Model& model, TimePoint now) {
   return deadline.empty() ? PhaseSentence(model, now) : deadline;
 }
 
-std::string ExplainModel(const api::Model& model, TimePoint now, const std::string& place) {
+std::string ExplainModel(const api::Model& model, TimePoint now, const std::string& place,
+                         const std::string& worst_pairs) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const std::string compared = ComparedText(model);
   std::string text =
@@ -307,8 +308,9 @@ std::string ExplainModel(const api::Model& model, TimePoint now, const std::stri
   text += Section("What was compared", compared);
   // What an undo has left was compared when it was rolled out, not now.
   if (IsUnderWay(rollout.phase) || !compared.empty())
-    text += Section("The pairs", PairsText(rollout) + TextIfFalse(model.status, "PairsHaveRoom",
-                                                                  "  Pairs have too little room ({1}): {0}\n")) +
+    text += Section("The pairs",
+                    PairsText(rollout) + worst_pairs +
+                        TextIfFalse(model.status, "PairsHaveRoom", "  Pairs have too little room ({1}): {0}\n")) +
             Section("The outputs", OutputsText(rollout));
   text += Section("The verdict", VerdictText(model));
   text += Section("The golden set", GoldenSetText(model, place));

@@ -24,7 +24,9 @@ std::string VerdictText(const api::Model& model);
 std::string WaitReason(const api::Model& model, TimePoint now);
 
 // What the manifest asks for, what serves, what the rollout has compared and decided, and what a user can do now.
-// `place`: see OffersText.
-std::string ExplainModel(const api::Model& model, TimePoint now, const std::string& place = "");
+// `place`: see OffersText. `worst_pairs`: indented lines about the pairs whose answers differ most; "" if there are
+// none.
+std::string ExplainModel(const api::Model& model, TimePoint now, const std::string& place = "",
+                         const std::string& worst_pairs = "");
 
 }  // namespace longshore::cli::text
