@@ -11,12 +11,11 @@
 #include "common/os/file.h"
 #include "controller/api/format.h"
 #include "controller/api/text_format.h"
-#include "controller/cli/parse_options.h"
 #include "controller/cli/testing.h"
 #include "controller/store/document.h"
 #include "controller/store/forwarding_store.h"
 
-namespace longshore::cli {
+namespace longshore::cli::command {
 namespace {
 
 using std::chrono::milliseconds;
@@ -33,8 +32,8 @@ class SendCommandTest : public StoreTest {
   bool Put(const store::Object& object, const Json& status) {
     return store_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, status).has_value();
   }
-  Result<api::CommandAnswer> Send(const command::CommandRequest& request, milliseconds patience = seconds(20)) {
-    return command::SendCommand(*store_, key_, request, clock_, patience);
+  Result<api::CommandAnswer> Send(const CommandRequest& request, milliseconds patience = seconds(20)) {
+    return SendCommand(*store_, key_, request, clock_, patience);
   }
   // Waits until a command is queued, answers all queued ones, and returns them. Returns nothing after a while.
   std::vector<api::Command> AnswerAll() {
@@ -99,7 +98,7 @@ TEST_F(SendCommandTest, ChangesNoOtherFieldAndNoOtherCommandOfTheStatus) {
   ASSERT_TRUE(Put(Object(), before));
   const auto late = Send({.verb = "abort", .id = "mine"}, milliseconds(50));
   ASSERT_FALSE(late);
-  EXPECT_EQ(ExitCodeOf(late.error()), kExitTimeout) << late.error().message;
+  EXPECT_EQ(late.error().code, Code::kDeadlineExceeded) << late.error().message;
   EXPECT_EQ(Object().status, before) << "only the command itself was withdrawn";
 }
 
@@ -124,7 +123,7 @@ class BusyStore final : public store::ForwardingStore {
 TEST_F(SendCommandTest, OverwritesNoConcurrentWriteOfTheController) {
   BusyStore busy(*store_);
   std::thread controller([&] { AnswerAll(); });
-  const auto answer = command::SendCommand(busy, key_, {.verb = "pause"}, clock_, seconds(20));
+  const auto answer = SendCommand(busy, key_, {.verb = "pause"}, clock_, seconds(20));
   controller.join();
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(busy.writes, 25);
@@ -134,7 +133,7 @@ TEST_F(SendCommandTest, OverwritesNoConcurrentWriteOfTheController) {
 TEST_F(SendCommandTest, EndsWithAnErrorIfTheStatusChangesAllTheTime) {
   BusyStore busy(*store_);
   busy.writes_max = std::numeric_limits<int>::max();
-  const auto never = command::SendCommand(busy, key_, {.verb = "pause"}, clock_, milliseconds(100));
+  const auto never = SendCommand(busy, key_, {.verb = "pause"}, clock_, milliseconds(100));
   ASSERT_FALSE(never);
   EXPECT_THAT(never.error().message, HasSubstr("its status changed during each of"));
 }
@@ -156,7 +155,7 @@ TEST_F(SendCommandTest, SeveralCallersGetTheirOwnAnswers) {
     callers.emplace_back([&, i] {
       const auto store = store::local::LocalStore::Open({.dir = dir_}).value();
       const std::string id = "caller-" + std::to_string(i);
-      const auto answer = command::SendCommand(*store, key_, {.verb = "pause", .id = id}, clock_, seconds(60));
+      const auto answer = SendCommand(*store, key_, {.verb = "pause", .id = id}, clock_, seconds(60));
       ASSERT_TRUE(answer) << answer.error().message;
       EXPECT_EQ(answer->message, "by " + id);
     });
@@ -227,7 +226,7 @@ TEST_F(SendCommandTest, ACommandIsNotGivenToAnotherObjectOfTheSameName) {
   const auto answer = Send({.verb = "abort"});
   user.join();
   ASSERT_FALSE(answer);
-  EXPECT_EQ(ExitCodeOf(answer.error()), kExitNotFound) << answer.error().message;
+  EXPECT_EQ(answer.error().code, Code::kNotFound) << answer.error().message;
   EXPECT_TRUE(StatusNow().commands.empty());
 }
 
@@ -239,4 +238,4 @@ TEST(ToString, IsOneLineAboutTheResult) {
 }
 
 }  // namespace
-}  // namespace longshore::cli
+}  // namespace longshore::cli::command

@@ -4,10 +4,11 @@
 
 #include <sstream>
 
+#include "controller/api/format.h"
 #include "controller/api/text_format.h"
 #include "controller/cli/testing.h"
 
-namespace longshore::cli {
+namespace longshore::cli::command {
 namespace {
 
 class ConfirmUndoTest : public StoreTest {
@@ -28,7 +29,7 @@ class ConfirmUndoTest : public StoreTest {
     EXPECT_TRUE(store_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(status_)));
     std::istringstream in(answer);
     std::ostringstream out;
-    EXPECT_EQ(command::ConfirmUndo(*store_, key_, in, out).has_value(), confirmed);
+    EXPECT_EQ(ConfirmUndo(*store_, key_, in, out).has_value(), confirmed);
     return out.str();
   }
 
@@ -56,4 +57,4 @@ TEST_F(ConfirmUndoTest, DoesNotAskOtherwise) {
 }
 
 }  // namespace
-}  // namespace longshore::cli
+}  // namespace longshore::cli::command
