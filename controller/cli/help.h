@@ -87,11 +87,12 @@ pod until you press Ctrl-C; -n is the namespace in which Longshore is installed.
   longshore console -n longshore --port 9000)";
 
 inline constexpr const char* kCompletionFooter =
-    R"(The scripts complete commands, flags, kinds and the names of live objects.
+    R"(The scripts complete commands, flags, kinds and the names of live objects, and the flags of longshore-node,
+longshore-controller and longshore-load.
 
   source <(longshore completion bash)                                  in ~/.bashrc
   longshore completion zsh > "${fpath[1]}/_longshore"
-  longshore completion fish > ~/.config/fish/completions/longshore.fish
+  longshore completion fish | source                                   in ~/.config/fish/config.fish
 
 For `kubectl longshore`, put an executable file with the name kubectl_complete-longshore and these lines into the PATH:
 

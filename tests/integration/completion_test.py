@@ -75,7 +75,9 @@ class Completion(unittest.TestCase):
     def check_typing(self, shell):
         """Each row: what is typed before Tab, and what the shell adds to it."""
         for typed, added in (("longshore prom", "ote"), ("longshore get model dig", "its"), ("longshore -n default delete fleet/ma", "in"),
-                             ("longshore get --sel", "ector"), ("longshore get models --output=js", "on"), ("longshore apply -f obj", "ects.txt")):
+                             ("longshore get --sel", "ector"), ("longshore get models --output=js", "on"), ("longshore apply -f obj", "ects.txt"),
+                             ("longshore-node --rest_api_po", "rt"), ("longshore-controller --state_d", "ir"),
+                             ("longshore-load --rest_sh", "are"), ("longshore-load obj", "ects.txt")):
             with self.subTest(typed=typed):
                 shell.type(f"{typed}\t")
                 shell.read_until(typed + added)
@@ -100,7 +102,8 @@ class Completion(unittest.TestCase):
     def test_fish(self):
         script = self.script("fish")
         for typed, expected in (("longshore prom", "promote"), ("longshore get model ", "digits"), ("longshore delete fleet/", "fleet/main"),
-                                ("longshore get models --output=y", "--output=yaml"), ("longshore apply -f obj", "objects.txt")):
+                                ("longshore get models --output=y", "--output=yaml"), ("longshore apply -f obj", "objects.txt"),
+                                ("longshore-node --rest_api_po", "--rest_api_port"), ("longshore-load obj", "objects.txt")):
             with self.subTest(typed=typed):
                 command = f"source {script}; complete -C '{typed}'"
                 done = subprocess.run(["fish", "--no-config", "-c", command], cwd=self.dir, env=self.environment, capture_output=True, text=True, check=True)
