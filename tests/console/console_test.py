@@ -235,6 +235,31 @@ def test_a_graph_has_a_gap_where_nothing_was_measured(chromium, in_canary):
         assert "–" in tab.page.inner_text("tr:has-text('Requests per second now')"), "nothing is measured now"
 
 
+def test_each_version_of_a_graph_has_its_own_dashes(chromium, in_canary):
+    def change(path, data):
+        if path.endswith("/history"):
+            now, every = data["now"], data["intervalMs"]
+            times = [now - every * i for i in range(20, 0, -1)]
+            data["versions"] += [{"version": version, "points": [[at, 10, 0, 1, 2] for at in times]} for version in (40, 44, 48)]
+
+    with Tab(chromium, in_canary) as tab:
+        tab.change_answers(change)
+        tab.open("model")
+        lines = graph(tab, "Requests per second").query_selector_all(".graph path.line")
+        dashes = [line.evaluate("(line) => getComputedStyle(line).strokeDasharray") for line in lines]
+        assert len(dashes) == 5
+        assert len(set(dashes)) == 5, dashes
+
+
+def test_a_fleet_is_not_cut_in_a_window_of_1000_pixels(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        tab.page.set_viewport_size({"width": 1000, "height": 700})
+        tab.open("fleet")
+        width = tab.page.evaluate("(() => { const table = document.querySelector('[aria-label=Nodes]');"
+                                  " return [table.scrollWidth, table.clientWidth]; })()")
+        assert width[0] <= width[1], width
+
+
 def test_a_disabled_test_has_no_limit(chromium, in_canary):
     def change(path, data):
         if path.endswith("/history"):

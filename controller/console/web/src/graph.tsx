@@ -42,6 +42,7 @@ const BOTTOM = 24;
 const BAR = 4; // The width of a band of one point.
 const SPAN_MS_MIN = 2 * 60 * 1000;
 const TABLE_ROWS_MAX = 12;
+const OTHER_STYLES = 4; // .line-other-0 and so on in console.css.
 const GAP_INTERVALS = 2.5; // One point may come late.
 
 export function isPresent(at: number, { now, intervalMs }: Times): boolean {
@@ -139,10 +140,17 @@ function Axes({ scale, format, times }: { scale: Scale; format: (value: number) 
   );
 }
 
-function Sample({ kind }: { kind: Line["kind"] | "band" }) {
+// Lines of the kind "other" are told apart by their position among the shown ones: versions of any numbers may be shown.
+function classOf(line: Line, lines: Line[]): string {
+  const others = lines.filter((one) => one.kind === "other");
+  const position = line.kind === "other" ? `-${others.indexOf(line) % OTHER_STYLES}` : "";
+  return `line line-${line.kind}${position}`;
+}
+
+function Sample({ line }: { line?: string }) {
   return (
     <svg class="sample" viewBox="0 0 28 10" aria-hidden="true">
-      {kind === "band" ? <rect class="band" width="28" height="10" /> : <path class={`line line-${kind}`} d="M0 5H28" />}
+      {line ? <path class={line} d="M0 5H28" /> : <rect class="band" width="28" height="10" />}
     </svg>
   );
 }
@@ -200,18 +208,18 @@ export function Graph(props: GraphProps) {
         <Axes scale={scale} format={format} times={props} />
         {band && <path class="band" d={partsOf(band.points, intervalMs).map((part) => areaOf(part, scale)).join("")} />}
         {lines.map((line) => (
-          <path key={line.name} class={`line line-${line.kind}`} d={partsOf(line.points, intervalMs).map((part) => pathOf(part, scale)).join("")} />
+          <path key={line.name} class={classOf(line, lines)} d={partsOf(line.points, intervalMs).map((part) => pathOf(part, scale)).join("")} />
         ))}
       </svg>
       <ul class="legend">
         {band && (
           <li>
-            <Sample kind="band" /> {band.name}
+            <Sample /> {band.name}
           </li>
         )}
         {lines.map((line) => (
           <li key={line.name}>
-            <Sample kind={line.kind} /> {line.name}
+            <Sample line={classOf(line, lines)} /> {line.name}
           </li>
         ))}
       </ul>
