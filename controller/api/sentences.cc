@@ -65,6 +65,9 @@ std::string JoinSentences(const std::vector<Sentence>& sentences, const Sentence
 }
 
 std::string NoFleetSentence(const Key& fleet, const std::vector<Key>& known) {
+  // The caller's knowledge is older than `known`.
+  if (std::ranges::find(known, fleet) != known.end())
+    return fmt::format("{} exists, but the controller has not processed it yet", ToString(fleet));
   std::vector<std::string> names;
   for (const Key& key : known) {
     if (key.namespace_ == fleet.namespace_) names.push_back(key.name);

@@ -31,7 +31,7 @@ struct SentenceLimits {
 std::string JoinSentences(const std::vector<Sentence>& sentences, const SentenceLimits& limits = {});
 
 // Says that the fleet does not exist: "ServingFleet default/mian does not exist; did you mean main?". `known`: the
-// fleets that exist.
+// fleets that exist. If the fleet is one of them, because it was created a moment ago, says that instead.
 std::string NoFleetSentence(const Key& fleet, const std::vector<Key>& known);
 
 }  // namespace longshore::api

@@ -61,5 +61,11 @@ TEST(NoFleetSentence, NamesTheFleetOfTheNamespaceThatWasProbablyMeant) {
             "ServingFleet default/mian does not exist; did you mean main?");
 }
 
+TEST(NoFleetSentence, SuggestsNotTheFleetItself) {
+  const Key wanted{kServingFleetKind, "default", "cpu"};
+  EXPECT_EQ(NoFleetSentence(wanted, {{kServingFleetKind, "default", "cpu2"}, wanted}),
+            "ServingFleet default/cpu exists, but the controller has not processed it yet");
+}
+
 }  // namespace
 }  // namespace longshore::api
