@@ -23,6 +23,7 @@ ModelStatus FullModelStatus() {
   status.commands.push_back({"undo", 7, 1, "a-1", kThen, 2, 4, 3, "anna"});
   status.answers.push_back({"a-0", "retry", CommandResult::kRefused, "m", kThen});
   status.accepted_commands = {"pause", "abort"};
+  status.observed_fleet = {"u-1", 7, 3};
   status.traffic = {kThen, std::chrono::hours(1), 12.5, 0.01};
   status.golden_set = {.version = 3, .settings = "0123456789abcdef", .last_run = kThen};
   status.golden_set.failures.push_back({"n", kThen, true, "m", kThen});

@@ -141,6 +141,17 @@ CommandAnswer AnswerFrom(const Json& json) {
   return out;
 }
 
+Json ToJson(const ObservedFleet& fleet) {
+  return {{"uid", fleet.uid}, {"generation", fleet.generation}, {"nodes", fleet.nodes}};
+}
+ObservedFleet ObservedFleetFrom(const Json& json) {
+  ObservedFleet out;
+  Get(json, "uid", out.uid);
+  Get(json, "generation", out.generation);
+  Get(json, "nodes", out.nodes);
+  return out;
+}
+
 Json ToJson(const Traffic& traffic) {
   return {{"at", FormatTime(traffic.at)},
           {"over", FormatDuration(traffic.over)},
@@ -306,6 +317,7 @@ Json ToJson(const ModelStatus& status) {
   if (!status.commands.empty()) json["commands"] = ListToJson(status.commands, kItemToJson);
   if (!status.answers.empty()) json["answers"] = ListToJson(status.answers, kItemToJson);
   if (!status.accepted_commands.empty()) json["acceptedCommands"] = status.accepted_commands;
+  if (!status.observed_fleet.uid.empty()) json["observedFleet"] = ToJson(status.observed_fleet);
   if (status.traffic.over > Duration(0)) json["traffic"] = ToJson(status.traffic);
   if (status.golden_set.version != 0) json["goldenSet"] = ToJson(status.golden_set);
   return json;
@@ -335,6 +347,7 @@ Result<ModelStatus> ModelStatusFromJson(const Json& json) {
   out.answers = GetList<CommandAnswer>(json, "answers", AnswerFrom);
   out.accepted_commands = GetList<std::string>(
       json, "acceptedCommands", [](const Json& item) { return item.is_string() ? item.get<std::string>() : ""; });
+  out.observed_fleet = ObservedFleetFrom(Child(json, "observedFleet"));
   out.traffic = TrafficFrom(Child(json, "traffic"));
   out.golden_set = GoldenSetFrom(Child(json, "goldenSet"));
   return out;

@@ -96,6 +96,12 @@ Key FleetKey(const std::string& fleet) {
   return {kServingFleetKind, fleet.substr(0, slash), slash == std::string::npos ? "" : fleet.substr(slash + 1)};
 }
 
+ObservedFleet ToObserve(const ServingFleet& fleet) {
+  const bool is_scaled = fleet.spec.autoscaling.has_value();
+  return {fleet.metadata.uid, fleet.metadata.generation,
+          is_scaled ? fleet.status.autoscale.desired : fleet.spec.replicas_min};
+}
+
 bool Allows(const ServingFleet& fleet, const std::string& namespace_) {
   const AllowedNamespaces& allowed = fleet.spec.allowed_namespaces;
   return allowed.all || namespace_ == fleet.metadata.namespace_ ||

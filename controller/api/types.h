@@ -369,9 +369,20 @@ struct Traffic {
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
+// The fleet of a Model as it was when the status of the Model was computed. It tells whether the status knows the
+// newest change of the fleet.
+struct ObservedFleet {
+  std::string uid;  // "": the fleet did not exist, could not be read, or the status is from release 0.1.
+  int64_t generation = 0;
+  int nodes = 0;  // The number of nodes that the fleet should have.
+
+  friend bool operator==(const ObservedFleet&, const ObservedFleet&) = default;
+};
+
 struct ModelStatus {
   int64_t epoch = 0;
   int64_t observed_generation = 0;
+  ObservedFleet observed_fleet;
   std::vector<Condition> conditions;
   int64_t stable_version = 0;
   RolloutStatus rollout;
@@ -536,6 +547,9 @@ struct ServingFleet {
   ServingFleetSpec spec;
   ServingFleetStatus status;
 };
+
+// Returns what the status of a Model of this fleet must have observed to be about the fleet as it is now.
+ObservedFleet ToObserve(const ServingFleet& fleet);
 
 // Whether the fleet serves Models of this namespace.
 bool Allows(const ServingFleet& fleet, const std::string& namespace_);

@@ -26,11 +26,25 @@ bool IsSelected(const Options& options, const api::Key& key, const store::local:
   });
 }
 
+// Whether no controller has read the content of the file yet, and it defines the fleet of the model that the options
+// name.
+bool MayChangeTheFleet(const Options& options, const store::local::ManifestFile& file, const std::set<api::Key>& keys,
+                       store::Store& store) {
+  if (file.is_taken || !file.mistake.empty()) return false;
+  const auto object = store.Get({api::kModelKind, options.namespace_, options.name});
+  if (!object) return false;
+  const auto model = store::ToModel(*object);
+  return model && keys.contains(api::FleetKey(api::FleetOf(model->metadata, model->spec)));
+}
+
 // The objects of a manifest file that was never valid are unknown, so the file concerns all namespaces. Their labels
 // are unknown too, so it concerns no selector.
 bool Concerns(const Options& options, const store::local::ManifestFile& file, store::Store& store) {
   const std::set<api::Key> keys = host::KeysOf(file);
-  if (!options.name.empty()) return keys.contains({api::kModelKind, options.namespace_, options.name});
+  if (!options.name.empty()) {
+    return keys.contains({api::kModelKind, options.namespace_, options.name}) ||
+           MayChangeTheFleet(options, file, keys, store);
+  }
   if (!options.targets.empty()) {
     return std::ranges::any_of(options.targets, [&](const input::Target& target) {
       return keys.contains({target.kind, options.namespace_, target.name});

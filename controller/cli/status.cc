@@ -31,6 +31,16 @@ struct Seen {
   text::Standing standing() const { return text::StandingOf(fleets, models, beside); }
 };
 
+std::map<api::Key, api::ObservedFleet> FleetsToObserve(const store::Listing& fleets) {
+  std::map<api::Key, api::ObservedFleet> observed;
+  for (const store::Unreadable& one : fleets.unreadable) observed[one.key] = {};
+  for (const store::Object& object : fleets.objects) {
+    const auto fleet = ToFleet(object);
+    observed[KeyOf(object)] = fleet ? api::ToObserve(*fleet) : api::ObservedFleet{};
+  }
+  return observed;
+}
+
 Result<Seen> Observe(const Options& options, const Place& place, const Clock& clock, ControllerSight& sight) {
   Seen seen;
   ASSIGN_OR_RETURN(seen.host, ReadHostView(options, place));
@@ -49,9 +59,8 @@ Result<Seen> Observe(const Options& options, const Place& place, const Clock& cl
       ASSIGN_OR_RETURN(seen.fleets.emplace_back(), ToFleet(object));
     }
   }
-  // After the Models: a fleet that was deleted before them is not among them.
-  if (const auto fleets = place.store->Keys(api::kServingFleetKind))
-    seen.beside.fleets.emplace(fleets->begin(), fleets->end());
+  // After the Models: their statuses cannot know a newer fleet than these.
+  if (const auto fleets = place.store->List(api::kServingFleetKind)) seen.beside.fleets = FleetsToObserve(*fleets);
   if (seen.host) {  // Its lock was read before the objects.
     seen.controller = {!seen.host->controller.is_running, ControllerNote(seen.host->controller, clock.Now())};
   } else {
@@ -81,7 +90,7 @@ class Progress {
 
   void Print(const std::string& name, const text::Report& report) {
     std::string& printed = printed_[name];
-    if (report.standing != text::Standing::kUnderWay || report.why == printed) return;
+    if (report.standing == text::Standing::kAsWanted || report.why == printed) return;
     printed = report.why;
     out_ << "waiting for " << name << ": " << printed << std::endl;
   }
@@ -90,8 +99,14 @@ class Progress {
   std::map<std::string, std::string> printed_;
 };
 
-// Whether the wait is over: a controller is running, and either nothing is under way or something has failed.
-bool IsOver(const Seen& seen) { return !seen.controller.is_absent && seen.standing() != text::Standing::kUnderWay; }
+// Whether the wait is over: a controller is running, and either nothing is under way or something has failed for good.
+bool IsOver(const Seen& seen, std::chrono::steady_clock::time_point now, RetriedFailure& failure) {
+  if (seen.controller.is_absent) return false;
+  const text::Standing standing = seen.standing();
+  const bool is_retried =
+      standing == text::Standing::kFailed && !text::HasFailedForGood(seen.fleets, seen.models, seen.beside);
+  return failure.IsOver(is_retried, now) || (standing != text::Standing::kUnderWay && !is_retried);
+}
 
 // Whether the wait ends because no controller is running. `until`: until when one that was running may come back.
 bool GivesUp(const ControllerSeen& controller, std::chrono::steady_clock::time_point now,
@@ -108,12 +123,13 @@ Result<Seen> Wait(const Options& options, const Place& place, const Clock& clock
   ASSIGN_OR_RETURN(const auto changes, watch::Changes::Watch(*place.store, [](const api::Key&) { return true; }));
   Progress progress(out);
   ControllerSight sight(place, clock);
+  RetriedFailure failure(steady_clock::now());
   auto controller_until = steady_clock::now() + kControllerPatience;
   for (;;) {
     const auto now = steady_clock::now();
     ASSIGN_OR_RETURN(Seen seen, Observe(options, place, clock, sight));
     if (!seen.controller.is_absent) controller_until = now + kControllerPatience;
-    if (IsOver(seen) || now >= deadline || GivesUp(seen.controller, now, controller_until)) return seen;
+    if (IsOver(seen, now, failure) || now >= deadline || GivesUp(seen.controller, now, controller_until)) return seen;
     progress.Print(seen);
     changes->WaitUntil(std::min(deadline, now + (seen.host ? kHostInterval : kClusterInterval)));
   }

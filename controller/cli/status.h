@@ -12,7 +12,8 @@
 namespace longshore::cli {
 
 // Shows one model, or all models and fleets of a namespace, and returns the exit code: kExitOk if all are as wanted,
-// kExitFailed if one failed, kExitTimeout if one is under way (with --wait: still under way when the time is up).
+// kExitFailed if one failed, kExitTimeout if one is under way (with --wait: still under way when the time is up). With
+// --wait, a failure that the controller retries counts once it has lasted for RetriedFailure::kPatience.
 //
 // On a host, a manifest file that no controller has read yet counts as under way, and so does an object that the
 // running controller has not reconciled yet. Returns kExitNoController if no controller is running. With --wait, waits
@@ -21,5 +22,24 @@ namespace longshore::cli {
 Result<int> ShowStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out);
 
 inline constexpr std::chrono::seconds kControllerPatience{5};
+
+// Tells when a failure that the controller retries has lasted so long that a wait ends: it has been retried at least
+// once since it was first seen.
+class RetriedFailure {
+ public:
+  // Longer than the longest pause of the controller between two tries, which is 10 s.
+  static constexpr std::chrono::seconds kPatience{15};
+
+  explicit RetriedFailure(std::chrono::steady_clock::time_point now) : since_(now) {}
+
+  // `is_failed`: whether there is such a failure now.
+  bool IsOver(bool is_failed, std::chrono::steady_clock::time_point now) {
+    if (!is_failed) since_ = now;
+    return now - since_ >= kPatience;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point since_;
+};
 
 }  // namespace longshore::cli

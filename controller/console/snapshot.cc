@@ -44,6 +44,16 @@ Status ReadKind(const char* kind, store::Store& store, cli::host::Objects& of_fi
   return {};
 }
 
+std::map<api::Key, api::ObservedFleet> FleetsToObserve(const Snapshot& snapshot) {
+  std::map<api::Key, api::ObservedFleet> observed;
+  for (const store::Unreadable& one : snapshot.unreadable) {
+    if (one.key.kind == api::kServingFleetKind) observed[one.key] = {};
+  }
+  for (const api::ServingFleet& fleet : snapshot.fleets)
+    observed[{api::kServingFleetKind, fleet.metadata.namespace_, fleet.metadata.name}] = api::ToObserve(fleet);
+  return observed;
+}
+
 template <typename Object>
 Result<const Object*> Find(const std::vector<Object>& objects, const Snapshot& snapshot, const api::Key& key) {
   const auto found = std::ranges::find_if(objects, [&](const Object& object) {
@@ -65,8 +75,10 @@ Result<Snapshot> ReadSnapshot(store::Store& store, const Path& manifests, int64_
   snapshot.seen = cli::host::SeenOf(files, manifests);
   snapshot.seen.epoch = epoch;
   cli::host::Objects of_files = ObjectsOf(files);
-  for (const char* kind : {api::kServingFleetKind, api::kModelKind})
+  // The fleets are read after the Models, whose statuses cannot know a newer fleet then.
+  for (const char* kind : {api::kModelKind, api::kServingFleetKind})
     RETURN_IF_ERROR(ReadKind(kind, store, of_files, snapshot));
+  snapshot.seen.fleets = FleetsToObserve(snapshot);
   snapshot.disagreements = cli::host::DisagreementsOf(files, manifests, of_files);
   return snapshot;
 }

@@ -86,14 +86,13 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   const bool waited = !memory.awaited.empty();
   const bool waits = IsWaitingForNodes(memory, node_infos);
   const Scaling scaling = addresses ? Scale(fleet, memory, node_infos, replicas, waits) : Scaling{};
-  if (waited && !waits) memory.object_seen.clear();  // Makes QueueChangedModels schedule all Models.
+  if (waited && !waits) memory.observed.reset();  // Makes QueueChangedModels schedule all Models.
   if (!waits) SendToNodes(wanted, memory);
   MoveConnections(fleet, memory, node_infos);
   WriteTargets();
   const fleet::Progress progress = shared_.deps.fleet.ProgressOf(fleet);
   if (!waits) {
-    QueueChangedModels(memory, fmt::format("{} {}", wanted.metadata.uid, wanted.metadata.generation),
-                       progress.unreachable);
+    QueueChangedModels(memory, {wanted.metadata.uid, wanted.metadata.generation, replicas}, progress.unreachable);
   }
   // The status comes last, so that a failing status write does not block the steps above.
   FleetSeen seen = FleetSeenOf(wanted, node_infos, addresses, scaling);
@@ -181,12 +180,12 @@ FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const st
   return seen;
 }
 
-// Schedules the Models for which something changed: the fleet object, whether its address answers, the reports of
-// nodes, or the set of nodes.
-void FleetReconciler::QueueChangedModels(FleetMemory& memory, const std::string& object_seen,
+// Schedules the Models for which something changed: the fleet object, its wanted number of nodes, whether its address
+// answers, the reports of nodes, or the set of nodes.
+void FleetReconciler::QueueChangedModels(FleetMemory& memory, const api::ObservedFleet& observed,
                                          const std::string& unreachable) {
   const Changes changes = std::exchange(memory.changes, {});
-  const bool is_other_object = std::exchange(memory.object_seen, object_seen) != object_seen;
+  const bool is_other_object = std::exchange(memory.observed, observed) != observed;
   if (std::exchange(memory.unreachable, unreachable) != unreachable || is_other_object) {
     for (const auto& [_, models] : memory.models) shared_.QueueAll(models);
     return;
@@ -213,7 +212,7 @@ Outcome FleetReconciler::RemoveFleet(const std::string& fleet) {
   if (!memory.removal) memory.removal = Removal{now};
   shared_.ReadNodes(fleet, memory, shared_.deps.fleet.Nodes(fleet));
   memory.awaited.clear();
-  QueueChangedModels(memory, "gone", shared_.deps.fleet.ProgressOf(fleet).unreachable);
+  QueueChangedModels(memory, {}, shared_.deps.fleet.ProgressOf(fleet).unreachable);
   // As long as nodes remain, `fleet` reports each exit of a node, which causes another call of RemoveFleet.
   const Status removed = shared_.deps.fleet.Remove(fleet);
   EndConnections(fleet, *memory.removal);

@@ -42,7 +42,7 @@ class FleetReconciler final : public KindReconciler {
   void MoveConnections(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos);
   FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& node_infos,
                         const Result<fleet::Addresses>& addresses, const Scaling& scaling) const;
-  void QueueChangedModels(FleetMemory& memory, const std::string& object_seen, const std::string& unreachable);
+  void QueueChangedModels(FleetMemory& memory, const api::ObservedFleet& observed, const std::string& unreachable);
   void WriteTargets();
   std::set<std::string> ReturningNodes(const FleetMemory& memory) const;
   bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) const;

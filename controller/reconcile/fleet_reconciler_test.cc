@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "controller/reconcile/testing.h"
+#include "controller/store/document.h"
 
 namespace longshore::reconcile {
 namespace {
@@ -482,6 +483,35 @@ TEST_F(ReachableFleet, ADeletedFleetEndsConnectionsAtOnceAndRefusesNewOnesSoon) 
   timer_.Advance(again.value());
   Settle();
   EXPECT_TRUE(processes_.refuses);
+}
+
+// `longshore status` compares them: a status that has observed another fleet does not count.
+TEST_F(ReconcilerTest, TheStatusOfAModelSaysWhichStateOfItsFleetItIsAbout) {
+  ApplyModel("m");
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  Settle();
+  Settle();
+  const auto fleet = [&] { return api::ToObserve(*store::ToFleet(*disk_->Get(kFleetKey))); };
+  const auto condition = [&](const char* type) {
+    const auto conditions = StatusOf("m").conditions;
+    const auto found = *std::ranges::find(conditions, type, &api::Condition::type);
+    return found.status + ": " + found.message;
+  };
+  ASSERT_FALSE(fleet().uid.empty());
+  EXPECT_EQ(StatusOf("m").observed_fleet, fleet());
+  EXPECT_EQ(condition("Reconciling"), "False: ");
+  const api::ObservedFleet before = fleet();
+  Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", 3}, {"max", 3}}}});
+  EXPECT_NE(fleet(), before);
+  EXPECT_EQ(StatusOf("m").observed_fleet, before);
+  Settle();
+  EXPECT_EQ(StatusOf("m").observed_fleet, fleet());
+  EXPECT_EQ(condition("Ready"), "True: version 1 is ready on 1 of 3 nodes");
+  EXPECT_EQ(condition("Reconciling"), "True: version 1 is ready on 1 of 3 nodes");
+  ASSERT_TRUE(disk_->Delete(kFleetKey, fleet().uid));
+  Settle();
+  EXPECT_EQ(StatusOf("m").observed_fleet, api::ObservedFleet{});
 }
 
 TEST_F(ReconcilerTest, AModelWithAMisspeltFleetNamesTheNearestOne) {

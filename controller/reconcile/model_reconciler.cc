@@ -108,6 +108,7 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
     const Duration traffic_due_in = RecordTraffic(memory, decision.status);
     decision.check_again_in = std::min(decision.check_again_in.value_or(traffic_due_in), traffic_due_in);
   }
+  decision.status.observed_fleet = observed.fleet_seen;
   ReportProblems(model, conflict, refusal, decision.status);
   if (still_applies) {
     decision.events.insert(decision.events.begin(), memory.unwritten->events.begin(), memory.unwritten->events.end());
@@ -122,14 +123,16 @@ void ModelReconciler::RestoreNewFields(api::Model& model) const {
   if (fields.uid != model.metadata.uid) return;
   if (model.status.answers.empty()) model.status.answers = fields.answers;
   if (model.status.traffic == api::Traffic{}) model.status.traffic = fields.traffic;
+  if (model.status.observed_fleet.uid.empty()) model.status.observed_fleet = fields.observed_fleet;
 }
 
 // `status` is in the store, so its commands have really been answered.
 void ModelReconciler::NoteNewFields(const api::Model& model, const api::ModelStatus& status) {
   ModelMemory& memory = shared_.models.at(KeyOf(model));
   memory.new_fields.reset();
-  if (status.answers.empty() && status.traffic == api::Traffic{}) return;
-  memory.new_fields = std::make_unique<NewFields>(NewFields{model.metadata.uid, status.answers, status.traffic});
+  if (status.answers.empty() && status.traffic == api::Traffic{} && status.observed_fleet.uid.empty()) return;
+  memory.new_fields =
+      std::make_unique<NewFields>(NewFields{model.metadata.uid, status.answers, status.traffic, status.observed_fleet});
 }
 
 traffic::Counted ModelReconciler::CountRequests(const ModelMemory& memory) const {
@@ -392,6 +395,7 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
   rollout::Observed observed;
   observed.fleet = fleet.book.staying();
   observed.no_fleet = WhyNoFleet(memory.fleet);
+  observed.fleet_seen = shared_.ObservedFleetOf(memory.fleet);
   observed.unreachable = shared_.WhyUnreachable(memory.fleet);
   if (const FleetBook::ReportsByNode* reports = fleet.book.ReportsFor(memory.served_name); reports != nullptr) {
     for (const auto& [name, said] : *reports) {

@@ -39,6 +39,13 @@ const Result<api::ServingFleet>& Shared::ObjectOf(const std::string& fleet) {
   return *memory.object;
 }
 
+api::ObservedFleet Shared::ObservedFleetOf(const std::string& fleet) {
+  const Result<api::ServingFleet>& object = ObjectOf(fleet);
+  if (!object) return {};
+  const std::optional<api::ObservedFleet>& observed = FleetOf(fleet).observed;
+  return observed && observed->uid == object->metadata.uid ? *observed : api::ToObserve(*object);
+}
+
 const std::string& Shared::WhyUnreachable(const std::string& fleet) {
   FleetMemory& memory = FleetOf(fleet);
   if (!memory.unreachable) memory.unreachable = deps.fleet.ProgressOf(fleet).unreachable;

@@ -81,6 +81,7 @@ struct NewFields {
   std::string uid;
   std::vector<api::CommandAnswer> answers;
   api::Traffic traffic;
+  api::ObservedFleet observed_fleet;
 };
 
 // State of one Model between reconciliations. Keep it small: a controller may have many Models.
@@ -110,7 +111,8 @@ struct FleetMemory {
   explicit FleetMemory(Duration reconnect_grace) : book(reconnect_grace) {}
 
   std::optional<Result<api::ServingFleet>> object{};  // Result of the last read; NotFound if it does not exist.
-  std::string object_seen{};  // Uid and generation of the object for which all Models were last scheduled.
+  // The object for which all Models were last scheduled; nullopt: they are to be scheduled; without uid: it is gone.
+  std::optional<api::ObservedFleet> observed{};
   // Progress::unreachable for which all Models were last scheduled; nullopt: not known yet.
   std::optional<std::string> unreachable{};
   std::set<std::string> awaited{};  // Nodes started before this controller that have not reported yet.
@@ -146,6 +148,8 @@ struct Shared {
   // Returns the fleet's object as of the last reconciliation of the fleet; each change of the object triggers one.
   const Result<api::ServingFleet>& ObjectOf(const std::string& fleet);
   Result<api::ServingFleet> ReadFleet(const std::string& fleet) const;
+  // Returns what the status of a Model that is reconciled now observes of its fleet.
+  api::ObservedFleet ObservedFleetOf(const std::string& fleet);
   // Reads the new reports of the nodes.
   void ReadNodes(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos);
   // Returns FleetMemory::unreachable; asks the fleet if it is not known yet.

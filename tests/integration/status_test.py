@@ -1,9 +1,11 @@
 """`longshore status`, `get`, `apply` and `diff` with a real controller: they report what it has read and whether it runs."""
 
+import socket
+import subprocess
 import time
 import unittest
 
-from harness import Installation, wait_for
+from harness import BIN, Installation, wait_for
 from local_test import half_plus
 
 
@@ -34,6 +36,43 @@ class Status(unittest.TestCase):
             waited = self.it.command("status", "half", "--wait", "--timeout=40s")
             self.assertEqual(waited.returncode, 0, waited.stdout + waited.stderr)
             self.assertIn(f"serves    version {version}\n", waited.stdout)
+
+    def test_a_wait_right_after_the_fleet_is_created_again_ends_when_its_new_nodes_have_the_version(self):
+        self.serve()
+        manifest = next(path for path in self.it.manifests.glob("*.yaml") if "kind: ServingFleet" in path.read_text())
+        for is_noticed in (False, True, False, True):
+            self.assertEqual(self.it.command("delete", "fleet", "cpu", "--yes").returncode, 0)
+            if is_noticed:
+                wait_for("the condition", lambda: self.it.condition("Model", "half", "Ready").get("reason") == "NoFleet")
+            self.assertEqual(self.it.command("apply", "-f", manifest).returncode, 0)
+            waited = self.it.command("status", "half", "--wait", "--timeout=40s")
+            self.assertEqual(waited.returncode, 0, waited.stdout + waited.stderr)
+            self.assertIn("version 1 is ready on 1 of 1 nodes", waited.stdout)
+            self.assertNotIn("did you mean", waited.stdout)
+            self.assertIn("1:Ready", [node["state"] for node in self.it.status("half")["nodes"]])
+
+    def test_a_wait_right_after_the_fleet_is_scaled_ends_when_model_and_fleet_agree_on_its_nodes(self):
+        self.serve()
+        for nodes in (3, 1, 2, 1):
+            self.it.apply_fleet(nodes)
+            for words in (("status", "half"), ("status",)):
+                waited = self.it.command(*words, "--wait", "--timeout=40s")
+                self.assertEqual(waited.returncode, 0, waited.stdout + waited.stderr)
+                self.assertIn(f"version 1 is ready on {nodes} of {nodes} nodes", waited.stdout)
+            self.assertIn(f"{nodes} of {nodes} nodes are ready", waited.stdout)
+
+    def test_a_wait_goes_on_if_the_controller_retries_what_failed(self):
+        self.it.apply_model("half", self.source, 1, rollout={"strategy": "Immediate"})
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            self.it.apply_fleet(grpc=taken.getsockname()[1])
+            self.it.start_controller()
+            wait_for("the failure", lambda: self.it.condition("ServingFleet", "cpu", "Stalled").get("reason") == "NeedsHelp")
+            waiting = subprocess.Popen([BIN / "longshore", "status", "--wait", "--timeout=40s", f"--manifests={self.it.manifests}"], stdout=subprocess.PIPE, text=True)
+            self.addCleanup(waiting.kill)
+            first = waiting.stdout.readline()
+        self.assertIn("waiting for fleet default/cpu: NeedsHelp: ", first)
+        rest = waiting.communicate(timeout=50)[0]
+        self.assertEqual(waiting.returncode, 0, rest)
 
     def test_a_wait_can_begin_before_the_controller_has_read_its_manifests(self):
         self.it.apply_fleet()

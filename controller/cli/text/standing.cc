@@ -25,6 +25,10 @@ constexpr const char* kStorageWritable = "StorageWritable";
 // as wanted, but statuses lack fields.
 constexpr const char* kOldKinds = "OldKinds";
 
+// The reason of the condition Stalled of a fleet whose nodes cannot be started or whose address is taken. The
+// controller tries again until it can.
+constexpr const char* kNeedsHelp = "NeedsHelp";
+
 // Whether the condition says that the version that serves fails its golden set, or that a run of it is overdue.
 bool IsGoldenTrouble(const api::Condition& condition) {
   return condition.type == kGoldenSetPasses && (condition.status == "False" || condition.reason == "Overdue");
@@ -60,7 +64,8 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   if (status.epoch < seen.epoch)
     return {Standing::kUnderWay, "the controller has started but has not reconciled this object yet"};
   const api::Condition stalled = find("Stalled");
-  if (stalled.status == "True") return {Standing::kFailed, stalled.reason + ": " + stalled.message};
+  if (stalled.status == "True")
+    return {Standing::kFailed, stalled.reason + ": " + stalled.message, stalled.reason == kNeedsHelp};
   const auto trouble = std::ranges::find_if(conditions, [](const api::Condition& condition) {
     static const std::set<std::string> kAsWantedWith = {kNodesAvailable, kGoldenSetPasses, kPairsHaveRoom,
                                                         kStorageWritable};
@@ -91,15 +96,26 @@ std::string RolloutWithCause(const api::Model& model) {
   return RolloutInShort(model) + (cause.empty() ? "" : ": " + cause);
 }
 
-// Returns the report if the status of the Model does not know yet whether its fleet exists.
+// Returns the report if the status of the Model is not about its fleet as it is now. Whatever such a status says, it
+// may be untrue: the version may be on the nodes of a deleted fleet, or on all nodes of one that has more nodes now.
 std::optional<Report> ByFleet(const api::Model& model, const HostSeen& seen) {
+  const api::Key fleet = api::FleetKey(api::FleetOf(model.metadata, model.spec));
+  if (const auto at = seen.manifest_of.find(fleet); at != seen.manifest_of.end()) {
+    const ManifestReport& manifest = seen.manifests.at(at->second);
+    if (!manifest.is_read) return Report{Standing::kUnderWay, manifest.file + ": " + manifest.report.why};
+  }
   const auto found = std::ranges::find(model.status.conditions, "FleetFound", &api::Condition::type);
   if (!seen.fleets || found == model.status.conditions.end()) return std::nullopt;
-  const api::Key fleet = api::FleetKey(api::FleetOf(model.metadata, model.spec));
-  const bool exists = seen.fleets->contains(fleet);
-  if (exists == (found->status == "True")) return std::nullopt;
-  return Report{Standing::kUnderWay, fmt::format("{} {}, which the controller has not processed yet",
-                                                 api::ToString(fleet), exists ? "exists now" : "does not exist")};
+  const auto now = seen.fleets->find(fleet);
+  const bool exists = now != seen.fleets->end();
+  const auto report = [&](const char* what) {
+    return Report{Standing::kUnderWay,
+                  fmt::format("{} {}, which the controller has not processed yet", api::ToString(fleet), what)};
+  };
+  if (exists != (found->status == "True")) return report(exists ? "exists now" : "does not exist");
+  const api::ObservedFleet& observed = model.status.observed_fleet;
+  if (!exists || now->second.uid.empty() || observed.uid.empty() || observed == now->second) return std::nullopt;
+  return report(observed.uid != now->second.uid ? "was created again" : "has changed");
 }
 
 Report ReportWithoutManifest(const api::Model& model, const HostSeen& seen) {
@@ -111,6 +127,12 @@ Report ReportWithoutManifest(const api::Model& model, const HostSeen& seen) {
   if (report.standing == Standing::kAsWanted && !served)
     return {Standing::kUnderWay, fmt::format("version {} has not begun its rollout", *model.spec.version)};
   return report;
+}
+
+std::string ServesText(const api::Model& model) {
+  if (model.status.stable_version == 0) return "no version yet";
+  const std::string why = WhyNothingServes(model);
+  return why.empty() ? fmt::format("version {}", model.status.stable_version) : "no version: " + why;
 }
 
 std::string Line(const char* name, const std::string& text) {
@@ -154,6 +176,14 @@ Standing StandingOf(const std::vector<api::ServingFleet>& fleets, const std::vec
   return worst;
 }
 
+bool HasFailedForGood(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models,
+                      const HostSeen& seen) {
+  const auto has = [](const Report& report) { return report.standing == Standing::kFailed && !report.is_retried; };
+  return std::ranges::any_of(seen.manifests, has, &ManifestReport::report) ||
+         std::ranges::any_of(fleets, has, [&](const auto& fleet) { return ReportOf(fleet, seen); }) ||
+         std::ranges::any_of(models, has, [&](const auto& model) { return ReportOf(model, seen); });
+}
+
 std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models,
                         const HostSeen& seen) {
   Table table({"KIND", "NAME", "IS", "SERVES", "WHY"});
@@ -166,9 +196,9 @@ std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std:
   }
   for (const api::Model& model : models) {
     const Report report = ReportOf(model, seen);
-    const int64_t stable = model.status.stable_version;
+    const bool serves = model.status.stable_version != 0 && WhyNothingServes(model).empty();
     table.Add({"model", model.metadata.namespace_ + "/" + model.metadata.name, StandingName(report.standing),
-               stable == 0 ? "-" : std::to_string(stable), report.why});
+               serves ? std::to_string(model.status.stable_version) : "-", report.why});
   }
   return table.Text();
 }
@@ -179,8 +209,7 @@ std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen
   std::string text =
       fmt::format("Model {}/{}: {}\n", model.metadata.namespace_, model.metadata.name, StandingName(report.standing));
   text += Line("why", report.why);
-  text +=
-      Line("serves", status.stable_version == 0 ? "no version yet" : fmt::format("version {}", status.stable_version));
+  text += Line("serves", ServesText(model));
   text += Line("wanted", model.spec.version ? fmt::format("version {}", *model.spec.version) : "the newest version");
   if (IsUnderWay(status.rollout.phase)) text += Line("waits", WaitReason(model, now));
   text += Line("verdict", VerdictInShort(model));

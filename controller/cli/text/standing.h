@@ -22,6 +22,8 @@ const char* StandingName(Standing standing);
 struct Report {
   Standing standing = Standing::kAsWanted;
   std::string why;  // Contains no times, so that it changes only when the state changes.
+  // kFailed: whether the controller tries again by itself, so that the failure may be over soon.
+  bool is_retried = false;
 };
 
 // The report about a manifest file whose current content has not been applied, or which defines no object (kAsWanted).
@@ -39,9 +41,9 @@ struct HostSeen {
   int64_t epoch = 0;
   std::vector<ManifestReport> manifests{};
   std::map<api::Key, size_t> manifest_of{};  // Object -> index in `manifests` of the report about its manifest.
-  // The fleets that exist; nullopt if they were not read. A Model's status may not know yet that its fleet is gone, or
-  // that it is there again.
-  std::optional<std::set<api::Key>> fleets{};
+  // The fleets that exist, as the status of each of their Models must have observed them; without uid: the fleet cannot
+  // be read. nullopt: they were not read.
+  std::optional<std::map<api::Key, api::ObservedFleet>> fleets{};
 };
 
 Report ReportOf(const api::Model& model, const HostSeen& seen = {});
@@ -50,6 +52,10 @@ Report ReportOf(const api::ServingFleet& fleet, const HostSeen& seen = {});
 // Returns the worst standing: kFailed if any object or manifest has failed, else kUnderWay if any is under way.
 Standing StandingOf(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models,
                     const HostSeen& seen = {});
+
+// Whether an object or manifest has failed and the controller does not try again.
+bool HasFailedForGood(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models,
+                      const HostSeen& seen = {});
 
 // A table with one row per report about a manifest, then one row per object.
 std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models,

@@ -1,6 +1,7 @@
 #include "controller/cli/text/text.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "common/base/text.h"
@@ -134,6 +135,8 @@ std::string NoteText(const api::Model& model, TimePoint now) {
   const api::Condition* stalled = Find(status.conditions, "Stalled");
   if (stalled != nullptr && stalled->status == "True")
     return CutText(stalled->reason + ": " + stalled->message, kCauseBytesMax);
+  if (const std::string why = WhyNothingServes(model); !why.empty())
+    return CutText("no version serves: " + why, kCauseBytesMax);
   const api::HistoryEntry* began = rollout::BeganToServe(status);
   return began == nullptr ? "-"
                           : fmt::format("version {} began to serve {} ago", status.stable_version, Age(began->at, now));
@@ -145,6 +148,13 @@ std::string CauseOf(const api::Model& model) {
   const api::Condition* reconciling = Find(model.status.conditions, "Reconciling");
   const bool is_under_way = IsUnderWay(model.status.rollout.phase);
   return is_under_way && reconciling != nullptr && reconciling->status == "True" ? reconciling->message : "";
+}
+
+std::string WhyNothingServes(const api::Model& model) {
+  static const std::set<std::string> kReasons = {"NoFleet", "NoNodes", "NotLoaded"};
+  const api::Condition* ready = Find(model.status.conditions, "Ready");
+  const bool serves_nothing = ready != nullptr && ready->status == "False" && kReasons.contains(ready->reason);
+  return model.status.stable_version != 0 && serves_nothing ? ready->message : "";
 }
 
 std::string Age(TimePoint at, TimePoint now) {
@@ -224,7 +234,9 @@ std::string DescribeModel(const api::Model& model, TimePoint now) {
   std::string text = fmt::format("Model {}/{}\n", model.metadata.namespace_, model.metadata.name);
   text += fmt::format("  called         {} on fleet {}\n", spec.served_name, spec.fleet);
   text += fmt::format("  source         {}\n", spec.source_uri);
-  text += fmt::format("  serves         version {}\n", VersionText(status.stable_version));
+  const std::string why = WhyNothingServes(model);
+  text += fmt::format("  serves         {}\n",
+                      why.empty() ? "version " + VersionText(status.stable_version) : "no version: " + why);
   text += fmt::format("  wanted         version {}\n", WantedText(spec));
   text += fmt::format("  rollout        {}\n", RolloutInShort(model));
   text += fmt::format("  steps          {}\n", StepsText(spec.rollout));

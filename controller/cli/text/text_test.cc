@@ -500,24 +500,88 @@ TEST(Standing, IsUnderWayUntilAControllerHasSeenTheManifestAndNoConditionReports
   EXPECT_EQ(ReportOf(model).standing, Standing::kAsWanted);
 }
 
-// A status is older than the deletion or the creation of the fleet until the controller has processed it.
-TEST(Standing, AModelIsUnderWayWhileItsStatusDoesNotKnowWhetherItsFleetExists) {
+// A status is older than the deletion, the creation or a change of the fleet until the controller has processed it.
+TEST(Standing, AModelIsUnderWayUntilItsStatusIsAboutItsFleetAsItIsNow) {
   const api::Key fleet{api::kServingFleetKind, "vision", "cpu"};
+  const api::ObservedFleet three{"u-1", 2, 3};
+  struct Row {
+    const char* what;
+    bool found;
+    api::ObservedFleet observed;
+    std::optional<api::ObservedFleet> now;  // nullopt: the fleet does not exist.
+    const char* why;                        // "": the status counts.
+  };
+  const std::string not_processed = ", which the controller has not processed yet";
+  for (const Row& row : std::vector<Row>{
+           {"nothing has changed", true, three, three, ""},
+           {"deleted", true, three, std::nullopt, "does not exist"},
+           {"deleted, which is processed", false, {}, std::nullopt, ""},
+           {"created", false, {}, three, "exists now"},
+           {"deleted and created again", true, three, {{"u-2", 1, 3}}, "was created again"},
+           {"scaled by its manifest", true, three, {{"u-1", 3, 1}}, "has changed"},
+           {"scaled by autoscaling", true, three, {{"u-1", 2, 4}}, "has changed"},
+           {"another field has changed", true, three, {{"u-1", 3, 3}}, "has changed"},
+           {"it cannot be read", true, three, {{}}, ""},
+           {"the status is of release 0.1", true, {}, three, ""},
+       }) {
+    api::Model model = MakeAsWanted();
+    model.spec.fleet = fleet.name;
+    model.status.observed_fleet = row.observed;
+    model.status.conditions.push_back({"FleetFound", row.found ? "True" : "False", "r", "", 4, kNow});
+    HostSeen seen;
+    seen.fleets.emplace();
+    if (row.now) seen.fleets->emplace(fleet, *row.now);
+    const std::string why = *row.why == '\0' ? "" : "ServingFleet vision/cpu " + (row.why + not_processed);
+    for (const bool is_stalled : {false, true}) {
+      if (is_stalled) model.status.conditions.push_back({"Stalled", "True", "NoFleet", "gone", 4, kNow});
+      const Report report = ReportOf(model, seen);
+      if (!why.empty()) {
+        EXPECT_EQ(report.why, why) << row.what;
+      }
+      const Standing by_status = is_stalled ? Standing::kFailed : row.found ? Standing::kAsWanted : Standing::kUnderWay;
+      EXPECT_EQ(report.standing, why.empty() ? by_status : Standing::kUnderWay) << row.what << is_stalled;
+      EXPECT_EQ(ReportOf(model).standing, by_status) << "the fleets were not read";
+    }
+  }
+}
+
+TEST(Standing, AModelIsUnderWayUntilTheManifestOfItsFleetIsRead) {
   api::Model model = MakeAsWanted();
-  model.metadata.namespace_ = fleet.namespace_;
-  model.spec.fleet = fleet.name;
-  model.status.conditions.push_back({"FleetFound", "True", "Found", "", 4, kNow});
-  EXPECT_EQ(ReportOf(model, {.fleets = {{fleet}}}).standing, Standing::kAsWanted);
-  EXPECT_EQ(ReportOf(model).standing, Standing::kAsWanted) << "the fleets were not read";
-  const Report gone = ReportOf(model, {.fleets = std::set<api::Key>()});
-  EXPECT_EQ(gone.standing, Standing::kUnderWay);
-  EXPECT_EQ(gone.why, "ServingFleet vision/cpu does not exist, which the controller has not processed yet");
-  model.status.conditions.back().status = "False";
-  model.status.conditions.push_back({"Stalled", "True", "NoFleet", "ServingFleet vision/cpu does not exist", 4, kNow});
-  EXPECT_EQ(ReportOf(model, {.fleets = std::set<api::Key>()}).standing, Standing::kFailed);
-  const Report back = ReportOf(model, {.fleets = {{fleet}}});
-  EXPECT_EQ(back.standing, Standing::kUnderWay);
-  EXPECT_EQ(back.why, "ServingFleet vision/cpu exists now, which the controller has not processed yet");
+  model.spec.fleet = "cpu";
+  HostSeen seen{.manifests = {{"fleet.yaml", false, {Standing::kUnderWay, "not read"}}}};
+  EXPECT_EQ(ReportOf(model, seen).standing, Standing::kAsWanted);
+  seen.manifest_of[{api::kServingFleetKind, "vision", "cpu"}] = 0;
+  EXPECT_EQ(ReportOf(model, seen).why, "fleet.yaml: not read");
+  EXPECT_EQ(ReportOf(model, seen).standing, Standing::kUnderWay);
+  seen.manifests[0] = {"fleet.yaml", true, {Standing::kFailed, "a mistake"}};
+  EXPECT_EQ(ReportOf(model, seen).standing, Standing::kAsWanted) << "the fleet is as an earlier text says";
+}
+
+TEST(Standing, AFailureThatTheControllerRetriesIsNotForGood) {
+  api::ServingFleet fleet;
+  fleet.status.conditions = {{"Ready", "False", "NodesNotReady", "0 of 1 nodes are ready", 0, kNow},
+                             {"Stalled", "True", "NeedsHelp", "the disk is full", 0, kNow}};
+  EXPECT_EQ(ReportOf(fleet).standing, Standing::kFailed);
+  EXPECT_FALSE(HasFailedForGood({fleet}, {MakeAsWanted()}));
+  EXPECT_TRUE(HasFailedForGood({fleet}, {Stalled()})) << "a version that failed is not tried again";
+  HostSeen seen;
+  seen.manifests = {{"a.yaml", true, {Standing::kFailed, "a mistake"}}};
+  EXPECT_TRUE(HasFailedForGood({fleet}, {}, seen));
+  fleet.status.conditions.back().reason = "ReservedName";
+  EXPECT_TRUE(HasFailedForGood({fleet}, {}));
+  EXPECT_FALSE(HasFailedForGood({}, {MakeAsWanted()}));
+}
+
+TEST(Standing, SaysThatNoVersionServesWithoutAFleet) {
+  api::Model model = MakeModel();
+  const std::string missing = "ServingFleet vision/cpu does not exist";
+  model.status.conditions = {{"Ready", "False", "NoFleet", missing, 4, Ago(3)}};
+  EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("  serves    no version: " + missing + "\n"));
+  EXPECT_THAT(StatusTable({}, {model}), HasSubstr("vision/digits   under way   -        " + missing));
+  EXPECT_THAT(ModelsTable({model}, kNow), HasSubstr("no version serves: " + missing));
+  EXPECT_THAT(DescribeModel(model, kNow), HasSubstr("  serves         no version: " + missing + "\n"));
+  model.status.conditions[0].reason = "NotReachable";
+  EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr("  serves    version 2\n"));
 }
 
 std::string Plan(const std::string& spec, int64_t stable, const api::Traffic& traffic = {},

@@ -21,6 +21,17 @@ std::vector<Failure> BadNodesOf(const Draft& draft, int64_t version) {
 
 int UnavailableMax(const Draft& draft) { return draft.policy().max_unavailable.Of(draft.StableNodes()); }
 
+// Since when nodes are without the stable version. The condition Reconciling of the last decision tells whether they
+// were without it then.
+TimePoint MissingSince(const Draft& draft) {
+  const api::ModelStatus& status = draft.status();
+  const TimePoint ended = status.rollout.step_started_at;
+  const auto last = std::ranges::find(status.conditions, "Reconciling", &api::Condition::type);
+  if (status.observed_fleet != draft.observed().fleet_seen) return draft.now();
+  if (last == status.conditions.end() || last->reason == kNodesLate) return ended;
+  return last->status == "True" ? std::max(ended, last->last_transition) : draft.now();
+}
+
 std::string Joined(const std::vector<Failure>& failures) {
   std::vector<api::Sentence> sentences;
   for (const Failure& failure : failures) sentences.push_back({"", failure.message});
@@ -78,13 +89,14 @@ std::string NodesWithoutCandidate(const Draft& draft) {
                      draft.StableNodes(), Joined(failures));
 }
 
-std::optional<Duration> FirstVersionIsLateIn(const Draft& draft) {
-  const api::RolloutStatus& rollout = draft.status().rollout;
-  if (rollout.phase != api::RolloutPhase::kCompleted || rollout.stable != 0 || draft.IsAfterDeadline())
-    return std::nullopt;
-  const int bad = static_cast<int>(BadNodesOf(draft, rollout.candidate).size());
-  if (draft.ReadyNodes(rollout.candidate) + bad >= draft.StableNodes()) return std::nullopt;
-  return rollout.step_started_at + draft.policy().progress_deadline - draft.now();
+std::optional<Duration> MissingNodesAreLateIn(const Draft& draft) {
+  const api::ModelStatus& status = draft.status();
+  const bool has_fleet = draft.observed().no_fleet.empty();
+  if (status.stable_version == 0 || IsUnderWay(status.rollout.phase) || !has_fleet) return std::nullopt;
+  const int bad = static_cast<int>(BadNodesOf(draft, status.stable_version).size());
+  const int can_have_it = std::max(draft.observed().fleet_seen.nodes, draft.NodesCount()) - bad;
+  if (draft.ReadyNodes(status.stable_version) >= std::min(draft.WantedNodes(), can_have_it)) return std::nullopt;
+  return std::max(Duration(0), MissingSince(draft) + draft.policy().progress_deadline - draft.now());
 }
 
 void DescribeBadNodes(Draft& draft) {

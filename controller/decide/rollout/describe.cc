@@ -84,16 +84,22 @@ void SetCondition(Draft& draft, const std::string& type, const std::string& valu
   api::SetCondition(draft.status().conditions, {type, value, reason, message, draft.generation(), draft.now()});
 }
 
+// Counts the nodes that the fleet should have, like the status of the fleet.
+std::string ReadyCount(const Draft& draft, int64_t version) {
+  const int wanted = draft.WantedNodes();
+  return fmt::format("version {} is ready on {} of {} nodes", version, std::min(draft.ReadyNodes(version), wanted),
+                     wanted);
+}
+
 void DescribeReady(Draft& draft) {
   const std::string& no_fleet = draft.observed().no_fleet;
   if (!no_fleet.empty()) return SetCondition(draft, "Ready", "False", "NoFleet", no_fleet);
   const int64_t stable = draft.status().stable_version;
   const size_t ready = stable == 0 ? 0 : draft.Answering(stable).size();
   if (ready > 0) {
-    const std::string message =
-        draft.NodesCount() == 0
-            ? fmt::format("version {} is ready only on nodes that leave", stable)
-            : fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes());
+    const std::string message = draft.ReadyNodes(stable) == 0
+                                    ? fmt::format("version {} is ready only on nodes that leave", stable)
+                                    : ReadyCount(draft, stable);
     const std::string& unreachable = draft.observed().unreachable;
     if (unreachable.empty()) return SetCondition(draft, "Ready", "True", "Serving", message);
     return SetCondition(draft, "Ready", "False", "NotReachable", fmt::format("{}; {}", message, unreachable));
@@ -124,16 +130,16 @@ void DescribeSource(Draft& draft) {
   draft.SetProblemCondition("SourceReady", source ? source->reason : "", source ? source->message : "");
 }
 
-// For tools that follow kstatus: Reconciling is True until the object matches its spec. Its message is what holds the
-// rollout up.
+// For tools that follow kstatus: Reconciling is True until the object matches its spec, and the nodes of its fleet have
+// the version. Its message is what holds the rollout up.
 void DescribeReconciling(Draft& draft, bool resting) {
-  const int64_t candidate = draft.rollout().candidate;
-  if (FirstVersionIsLateIn(draft))
-    return SetCondition(draft, "Reconciling", "True", "Loading",
-                        fmt::format("version {} is ready on {} of {} nodes", candidate, draft.ReadyNodes(candidate),
-                                    draft.StableNodes()));
+  if (const auto late = MissingNodesAreLateIn(draft)) {
+    const bool is_late = *late == Duration(0);
+    return SetCondition(draft, "Reconciling", is_late ? "False" : "True", is_late ? kNodesLate : "Loading",
+                        ReadyCount(draft, draft.status().stable_version));
+  }
   SetCondition(draft, "Reconciling", resting ? "False" : "True", std::string(RolloutPhaseName(draft.rollout().phase)),
-               resting ? "" : draft.ReportsOn(candidate));
+               resting ? "" : draft.ReportsOn(draft.rollout().candidate));
 }
 
 void DescribeProgress(Draft& draft) {

@@ -136,6 +136,11 @@ std::vector<std::string> Draft::Choose(int64_t version, int count) const {
 
 int Draft::StableNodes() const { return std::min(spec().replicas.value_or(NodesCount()), NodesCount()); }
 
+int Draft::WantedNodes() const {
+  const int nodes = std::max(observed_.fleet_seen.nodes, NodesCount());
+  return std::min(spec().replicas.value_or(nodes), nodes);
+}
+
 int Draft::ShareOf(int nodes, double percent) {
   return std::max(1, static_cast<int>(std::ceil(percent / 100 * nodes - 1e-9)));
 }

@@ -53,6 +53,8 @@ class Draft {
   std::vector<std::string> Choose(int64_t version, int count) const;
   // Number of nodes for the stable version: all, or spec.replicas.
   int StableNodes() const;
+  // The same number once the fleet has all nodes that it should have.
+  int WantedNodes() const;
   // Whether the present phase or step has waited longer than the progress deadline.
   bool IsAfterDeadline() const { return now_ - status_.rollout.step_started_at > policy().progress_deadline; }
   // How many nodes must hold the candidate before it may get this weight: that share of StableNodes(), at least one.

@@ -85,9 +85,13 @@ void Promote(Draft& draft);
 // reports of the nodes. The reason is kNotEnoughMemory if the candidate does not fit into the memory of a node.
 void CheckDeadline(Draft& draft, const std::string& waiting_for);
 
-// The time until the nodes that still load a first version are late; nullopt if all nodes that can have it have it, or
-// if no first version was promoted. It serves as soon as one node has it.
-std::optional<Duration> FirstVersionIsLateIn(const Draft& draft);
+// The reason of the condition Reconciling if nodes have been without the stable version for so long that they are not
+// awaited any more.
+inline constexpr const char* kNodesLate = "NodesLate";
+// The time until the nodes that should have the stable version and are without it are not awaited any more; nullopt if
+// no node is awaited: all that can have it have it, or a rollout is under way. 0: they are late. They get
+// rollout.progressDeadline after a rollout has ended, the fleet has changed, or the first of them has lost the version.
+std::optional<Duration> MissingNodesAreLateIn(const Draft& draft);
 
 // Marks a labelled version as failed if it failed on a node and no other node serves or loads it. While another node
 // does, the version keeps its placement.

@@ -105,8 +105,8 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
     return std::max(kDecideInterval, left + Duration(1));
   }
   if (WhyNone(draft).empty()) return Duration(0);
-  const auto late = FirstVersionIsLateIn(draft);
-  return late ? std::optional(*late + Duration(1)) : std::nullopt;
+  const auto late = MissingNodesAreLateIn(draft);
+  return late > Duration(0) ? std::optional(*late + Duration(1)) : std::nullopt;
 }
 
 // The time until nodes may unload the warm version, or after that until they have to; nullopt if no version is warm.

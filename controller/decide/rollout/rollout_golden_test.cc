@@ -9,7 +9,8 @@
 //             {records: 9, passed: 8, at: 90s, request: id}; goldenDue: 90s
 //   draining: [b]; departing: [c]; oldNodes: [a], whose release does not know match rules; rules: {a: {refused: true,
 //             message: why}}
-//   latest:   3
+//   noFleet:  why there is no fleet
+//   latest:   3; fleetSeen: {uid: f, generation: 1, nodes: 3}, as observedFleet in the status
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
 //             stable: {...}}; each bin has these counts. candidate: {pairs: {count: 10, mismatched: 1, mismatch: why,
 //             outputs: [{rule: "o: Top1", differs: 1}], busy: 3, overBudget: 2}}: all pairs were compared, and no
@@ -132,6 +133,10 @@ Observed ObservedFrom(const Json& json) {
       node.rules = RulesSeen{Get(rules, "refused", false), Get<std::string>(rules, "message", "")};
     observed.nodes.push_back(node);
   }
+  const Json& fleet = Child(json, "fleetSeen");
+  observed.fleet_seen = {Get<std::string>(fleet, "uid", ""), Get<int64_t>(fleet, "generation", 0),
+                         Get(fleet, "nodes", 0)};
+  observed.no_fleet = Get<std::string>(json, "noFleet", "");
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
   observed.stable_past = ArmFrom(Child(json, "past"));
   observed.windows["a"] = WindowFrom(Child(json, "window"));

@@ -105,7 +105,8 @@ struct Observed {
   // All nodes of the fleet that are not draining, whether or not they report the model. Shared by all models, because
   // in a large fleet most nodes do not report a given model. nullptr stands for the nodes in `nodes`.
   std::shared_ptr<const NodeNames> fleet;
-  std::string no_fleet{};  // That the fleet does not exist; "": it does.
+  api::ObservedFleet fleet_seen{};  // Its `nodes` may not all be connected yet.
+  std::string no_fleet{};           // That the fleet does not exist; "": it does.
   // Why clients do not reach the fleet yet although nodes are ready; "": they do.
   std::string unreachable{};
   // The highest version that a node finds in the source. Used only if the spec names no version.
