@@ -50,6 +50,22 @@ bool IsUnknownPath(const Refusal& refusal) {
   return refusal.status == 404 && refusal.message.starts_with("404 page not found");
 }
 
+// Returns a sentence if an admission policy or an admission webhook denied the request; otherwise "". The messages are
+//   ... is forbidden: ValidatingAdmissionPolicy 'images' with binding 'all' denied request: use our registry
+//   admission webhook "images.example.com" denied the request: use our registry
+std::string DenialOf(const std::string& message) {
+  const size_t denied = message.find(" denied ");
+  const size_t by = std::min(message.find("ValidatingAdmissionPolicy '"), message.find("admission webhook \""));
+  constexpr std::string_view kSays = "request: ";
+  const size_t says = message.find(kSays, denied);
+  if (says == std::string::npos || by > denied) return "";
+  const std::string denier = message.substr(by, std::min(denied, message.find(" with binding", by)) - by);
+  std::string why = message.substr(says + kSays.size());
+  if (why.ends_with('.')) why.pop_back();
+  return fmt::format("the {} of the cluster forbids it: {}; change the manifest, or have the rule changed", denier,
+                     why);
+}
+
 std::string Describe(const Call& call) { return call.method + " " + call.target.substr(0, call.target.find('?')); }
 
 }  // namespace
@@ -75,6 +91,7 @@ Error ErrorOf(const Refusal& refusal, const std::string& what) {
                 "(helm install longshore CHART), or only them: " +
                 api::kApplyCrds};
   }
+  if (std::string denial = DenialOf(refusal.message); !denial.empty()) return {CodeOf(refusal), std::move(denial)};
   return {CodeOf(refusal), fmt::format("{}: status {}: {}", what, refusal.status, refusal.message)};
 }
 

@@ -109,6 +109,23 @@ TEST(Api, DoesNotWriteWhenMayWriteReturnsFalse) {
   EXPECT_EQ(requests, 2);
 }
 
+TEST(Api, ADenialByARuleOfTheClusterBecomesASentence) {
+  const auto error = [](const std::string& message) {
+    return ErrorOf({403, "Forbidden", message, std::nullopt}, "PATCH /apis/apps/v1/x").message;
+  };
+  EXPECT_EQ(
+      error("deployments.apps \"cpu-serving\" is forbidden: ValidatingAdmissionPolicy 'images' with binding 'all' "
+            "denied request: images come from our registry."),
+      "the ValidatingAdmissionPolicy 'images' of the cluster forbids it: images come from our registry; change the "
+      "manifest, or have the rule changed");
+  EXPECT_EQ(error("admission webhook \"images.example.com\" denied the request: not ours"),
+            "the admission webhook \"images.example.com\" of the cluster forbids it: not ours; change the manifest, or "
+            "have the rule changed");
+  for (const std::string message :
+       {"access denied by request: x", "the request was denied", "ValidatingAdmissionPolicy"})
+    EXPECT_EQ(error(message), "PATCH /apis/apps/v1/x: status 403: " + message);
+}
+
 TEST(Api, AnErrorAnswerBecomesAnErrorWithTheServersMessage) {
   std::atomic<int> status = 0;
   std::string reason;
