@@ -6,9 +6,14 @@ import { bytes, count, percent } from "./text";
 
 type Version = FleetNode["versions"][number];
 
-// A node that does not hold a version may still get requests for it, and forwards them.
 function stateOf(version: Version): string {
-  return version.state === "unknown" ? "not loaded" : version.state;
+  return version.state === "unknown" ? "not loaded here" : version.state;
+}
+
+// Each node gives the same share of its requests to a version. One that does not have it ready forwards them.
+function shareOf(version: Version): string {
+  const share = `${percent(version.weightPercent / 100)} of the requests`;
+  return version.state === "ready" ? share : `${share}, which it forwards to a node that has the version ready`;
 }
 
 const isHeld = (version: Version) => version.state !== "unknown" || version.weightPercent > 0;
@@ -31,7 +36,7 @@ function Versions({ node }: { node: FleetNode }) {
       {node.versions.filter(isHeld).map((version) => (
         <li key={`${version.servedName}/${version.version}`}>
           <Text>{version.servedName}</Text> version {version.version}: {stateOf(version)}
-          {version.weightPercent > 0 && `, ${percent(version.weightPercent / 100)} of the requests`}
+          {version.weightPercent > 0 && `, ${shareOf(version)}`}
           {version.memoryBytes > 0 && `, ${bytes(version.memoryBytes)}`}
           {version.message && (
             <>
