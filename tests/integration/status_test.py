@@ -67,7 +67,8 @@ class Status(unittest.TestCase):
             self.it.apply_fleet(grpc=taken.getsockname()[1])
             self.it.start_controller()
             wait_for("the failure", lambda: self.it.condition("ServingFleet", "cpu", "Stalled").get("reason") == "NeedsHelp")
-            waiting = subprocess.Popen([BIN / "longshore", "status", "--wait", "--timeout=40s", f"--manifests={self.it.manifests}"], stdout=subprocess.PIPE, text=True)
+            words = [BIN / "longshore", "status", "--wait", "--timeout=40s", f"--manifests={self.it.manifests}"]
+            waiting = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
             self.addCleanup(waiting.kill)
             first = waiting.stdout.readline()
         self.assertIn("waiting for fleet default/cpu: NeedsHelp: ", first)
