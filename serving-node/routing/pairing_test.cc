@@ -75,10 +75,11 @@ class PairingTest : public testing::Test {
     EXPECT_EQ(RanBy(*Ask(node_.router, DigitsCall(0))), 1);
   }
   // A second router of the node, which a test can destroy.
-  std::unique_ptr<Router> AnotherRouter(FailureSink* failures = nullptr) {
+  std::unique_ptr<Router> AnotherRouter(FailureSink* failures = nullptr) { return AnotherRouter(node_.clock, failures); }
+  std::unique_ptr<Router> AnotherRouter(const Clock& clock, FailureSink* failures = nullptr) {
     RouterDeps deps{node_.store,   node_.admission, node_.recorder,   node_.pairs,
                     node_.metrics, node_.runs,      node_.statistics, *node_.forwarder,
-                    *node_.guards, node_.origins,   node_.clock,      node_.journal.get()};
+                    *node_.guards, node_.origins,   clock,            node_.journal.get()};
     deps.failures = failures;
     return std::make_unique<Router>(deps, RouterOptions{.node = "b"});
   }
@@ -274,16 +275,18 @@ TEST_F(PairingTest, DifferentOutputsAreOfferedForCaptureIfTheModelWantsIt) {
 }
 
 TEST_F(PairingTest, TheWorstPairsAreReportedWithoutValues) {
+  const FakeClock clock(TimePoint{std::chrono::milliseconds(1'795'854'517'705)});
+  const auto router = AnotherRouter(clock);
   node_.Hold({1, 2});
-  node_.SetState(Shadow(2, "validation { pair_share: 1 pair_budget: 1 }"));
+  SetState(*router, Shadow(2, "validation { pair_share: 1 pair_budget: 1 }"));
   PredictCall call = RowsCall(3, 7);
   call.headers = {{"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"}};
-  ASSERT_TRUE(Ask(node_.router, std::move(call)));
+  ASSERT_TRUE(Ask(*router, std::move(call)));
   const auto pairs = WaitForPairs(1, 2);
   ASSERT_EQ(pairs.worst_size(), 1);
   EXPECT_EQ(pairs.worst_salt(), "uid/2/1");
   control::WorstPair worst = pairs.worst(0);
-  EXPECT_EQ(worst.at_unix_ms(), ToUnixMillis(node_.clock.Now()));
+  EXPECT_EQ(worst.at_unix_ms(), 1'795'854'517'705);
   EXPECT_NEAR(worst.relative_difference(), 1.0 / 31, 1e-3) << "16 and 15";
   for (const char* field : {"at_unix_ms", "relative_difference", "candidate_us", "stable_us"})
     worst.GetReflection()->ClearField(&worst, worst.GetDescriptor()->FindFieldByName(field));
