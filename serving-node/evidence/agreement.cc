@@ -4,14 +4,12 @@
 #include <cmath>
 #include <concepts>
 #include <cstring>
-#include <set>
-#include <span>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "common/node_contract/output_rules.h"
-#include "serving-node/tensor/half.h"
+#include "serving-node/evidence/distances.h"
+#include "serving-node/evidence/elements.h"
 
 namespace longshore::evidence {
 namespace {
@@ -23,84 +21,6 @@ using tensor::Tensor;
 
 // Shares and cosines may miss their limit by this much because of rounding: 0.28 * 25 is more than 7.
 constexpr double kRounding = 1e-12;
-
-struct Half {
-  uint16_t bits;
-};
-struct Bfloat16 {
-  uint16_t bits;
-};
-
-template <typename T>
-T NumberOf(T value) {
-  return value;
-}
-float NumberOf(Half value) { return tensor::HalfToFloat(value.bits); }
-float NumberOf(Bfloat16 value) { return tensor::Bfloat16ToFloat(value.bits); }
-
-// Calls f(T()), where T is the type in which the elements are stored. Returns false if they are not real numbers.
-template <typename F>
-bool WithElements(DType type, F f) {
-  switch (type) {
-    case DType::kFloat: return f(float());
-    case DType::kDouble: return f(double());
-    case DType::kHalf: return f(Half());
-    case DType::kBfloat16: return f(Bfloat16());
-    case DType::kInt8:
-    case DType::kQint8: return f(int8_t());
-    case DType::kInt16:
-    case DType::kQint16: return f(int16_t());
-    case DType::kInt32:
-    case DType::kQint32: return f(int32_t());
-    case DType::kInt64: return f(int64_t());
-    case DType::kBool:
-    case DType::kUint8:
-    case DType::kQuint8: return f(uint8_t());
-    case DType::kUint16:
-    case DType::kQuint16: return f(uint16_t());
-    case DType::kUint32: return f(uint32_t());
-    case DType::kUint64: return f(uint64_t());
-    default: return false;
-  }
-}
-
-// One row of an output, or a part of one.
-template <typename T>
-class Row {
- public:
-  using Number = decltype(NumberOf(T()));
-
-  Row(const Tensor& output, int64_t row) {
-    const auto size = static_cast<size_t>(output.elements() / RowsOf(output));
-    elements_ = {reinterpret_cast<const T*>(output.data()) + static_cast<size_t>(row) * size, size};
-  }
-  explicit Row(const Tensor& all_rows)
-      : elements_(reinterpret_cast<const T*>(all_rows.data()), static_cast<size_t>(all_rows.elements())) {}
-  Row Part(size_t begin, size_t size) const { return Row(elements_.subspan(begin, size)); }
-
-  size_t size() const { return elements_.size(); }
-  Number operator[](size_t i) const { return NumberOf(elements_[i]); }
-  bool has_nan() const {
-    if constexpr (!std::floating_point<Number>) return false;
-    return std::ranges::any_of(elements_, [](T value) { return NumberOf(value) != NumberOf(value); });
-  }
-
- private:
-  explicit Row(std::span<const T> elements) : elements_(elements) {}
-
-  std::span<const T> elements_;
-};
-
-template <typename Number>
-double Distance(Number a, Number b) {
-  if constexpr (std::floating_point<Number>) {
-    return std::abs(static_cast<double>(a) - static_cast<double>(b));
-  } else {
-    using Unsigned = std::make_unsigned_t<Number>;
-    return static_cast<double>(a > b ? static_cast<Unsigned>(static_cast<Unsigned>(a) - static_cast<Unsigned>(b))
-                                     : static_cast<Unsigned>(static_cast<Unsigned>(b) - static_cast<Unsigned>(a)));
-  }
-}
 
 template <typename Number>
 bool IsNear(Number a, Number b, const OutputRule& rule) {
@@ -180,25 +100,6 @@ double LargestMagnitude(const Row<T>& row) {
   return largest;
 }
 
-struct Difference {
-  double relative = 0;               // As SeverityOf for WITHIN.
-  std::optional<double> absolute{};  // The largest one; nullopt if the values differ in a NaN or Inf.
-};
-
-template <typename T>
-Difference DifferenceOf(const Row<T>& a, const Row<T>& b) {
-  double largest = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const bool same = a[i] == b[i] || (a[i] != a[i] && b[i] != b[i]);
-    const double distance = same ? 0 : Distance(a[i], b[i]);
-    if (!std::isfinite(distance)) return {.relative = 1};
-    largest = std::max(largest, distance);
-  }
-  if (largest == 0) return {.absolute = 0};
-  const double scale = LargestMagnitude(a) + LargestMagnitude(b);
-  return {.relative = std::isfinite(scale) ? largest / scale : 1, .absolute = largest};
-}
-
 template <typename T>
 bool HasSameValues(const Row<T>& a, const Row<T>& b) {
   for (size_t i = 0; i < a.size(); ++i) {
@@ -252,32 +153,6 @@ bool IsEqual(const Tensor& a, const Tensor& b, int64_t row, const OutputRule& ru
                             });
 }
 
-// Returns the share of the elements that are not equal, byte by byte. Requires: equal types and shapes.
-double ShareOfOtherElements(const Tensor& a, const Tensor& b) {
-  const auto elements = static_cast<size_t>(a.elements());
-  const size_t bytes = tensor::ElementBytes(a.type());
-  size_t others = 0;
-  for (size_t i = 0; i < elements; ++i) {
-    const bool same = a.type() == DType::kString ? a.values<std::string>()[i] == b.values<std::string>()[i]
-                                                 : std::memcmp(a.data() + i * bytes, b.data() + i * bytes, bytes) == 0;
-    others += same ? 0 : 1;
-  }
-  return static_cast<double>(others) / static_cast<double>(elements);
-}
-
-Difference DifferenceOf(const Tensor* candidate, const Tensor* stable) {
-  if (candidate == nullptr || stable == nullptr) return {.relative = 1};
-  if (candidate->type() != stable->type() || candidate->shape() != stable->shape()) return {.relative = 1};
-  if (stable->elements() == 0) return {};
-  Difference difference;
-  const bool is_real = WithElements(stable->type(), [&]<typename T>(T) {
-    difference = DifferenceOf(Row<T>(*candidate), Row<T>(*stable));
-    return true;
-  });
-  if (!is_real) difference.relative = ShareOfOtherElements(*candidate, *stable);
-  return difference;
-}
-
 // Returns the output; nullptr if there is none with this name.
 const Tensor* Find(const TensorMap& outputs, const std::string& name) {
   const auto found = outputs.find(name);
@@ -328,8 +203,6 @@ std::shared_ptr<const OutputRules> RulesOf(const control::Validation& validation
   return rules;
 }
 
-int64_t RowsOf(const Tensor& output) { return output.rank() == 0 ? 1 : output.dim(0); }
-
 bool AppliesTo(const OutputRule& rule, const Tensor& output) {
   const bool is_real = WithElements(output.type(), [](auto) { return true; });
   switch (rule.measure()) {
@@ -356,14 +229,8 @@ bool RowAgrees(const OutputRule& rule, const Tensor& candidate, const Tensor& st
 
 double SeverityOf(const OutputRule& rule, const Tensor& candidate, const Tensor& stable) {
   if (candidate.type() != stable.type() || candidate.shape() != stable.shape()) return 1;
+  if (rule.measure() == OutputRule::WITHIN) return DistancesOf(candidate, stable).relative();
   double severity = 0;
-  if (rule.measure() == OutputRule::WITHIN) {
-    WithElements(stable.type(), [&]<typename T>(T) {
-      severity = DifferenceOf(Row<T>(candidate), Row<T>(stable)).relative;
-      return true;
-    });
-    return severity;
-  }
   const int64_t rows = RowsOf(stable);
   for (int64_t row = 0; row < rows; ++row) severity += RowAgrees(rule, candidate, stable, row) ? 0 : 1;
   return severity / static_cast<double>(rows);
@@ -392,26 +259,6 @@ std::string Mismatch(const TensorMap& candidate, const TensorMap& stable, const 
     return fmt::format("output \"{}\": the candidate has {}, stable has {}", name, text(of_candidate), text(of_stable));
   }
   return "";
-}
-
-std::optional<OutputDifference> LargestDifference(const TensorMap& candidate, const TensorMap& stable) {
-  std::set<std::string> names;
-  for (const TensorMap* outputs : {&candidate, &stable}) {
-    for (const auto& [name, output] : *outputs) names.insert(name);
-  }
-  std::optional<OutputDifference> largest;
-  for (const std::string& name : names) {
-    const Tensor* of_candidate = Find(candidate, name);
-    const Tensor* of_stable = Find(stable, name);
-    const Difference difference = DifferenceOf(of_candidate, of_stable);
-    if (difference.relative <= (largest ? largest->relative : 0)) continue;
-    largest = {.output = name,
-               .candidate_type = of_candidate == nullptr ? "" : engine::TypeText(*of_candidate),
-               .stable_type = of_stable == nullptr ? "" : engine::TypeText(*of_stable),
-               .relative = difference.relative,
-               .absolute = difference.absolute};
-  }
-  return largest;
 }
 
 }  // namespace longshore::evidence

@@ -27,9 +27,6 @@ using OutputRules = std::vector<NamedRule>;
 // Returns the rules in their order, at most node_contract::kOutputRulesMax, without those that are equal to another.
 std::shared_ptr<const OutputRules> RulesOf(const control::Validation& validation);
 
-// Returns the number of rows: the size of the first dimension, or 1 without dimensions.
-int64_t RowsOf(const tensor::Tensor& output);
-
 // Returns false if the rule says nothing about an output like this one: EQUAL compares numbers and strings, the other
 // measures compare real numbers, and TOP1 and TOPK need at least two dimensions, because a row needs columns.
 bool AppliesTo(const control::OutputRule& rule, const tensor::Tensor& output);
@@ -70,10 +67,5 @@ std::vector<OutputOutcome> CompareOutputs(const OutputRules& rules, const Answer
 // states, except for the first. The text names the first such output and what both versions have; "" if there is none.
 std::string Mismatch(const engine::TensorMap& candidate, const engine::TensorMap& stable,
                      const tensorflow::SignatureDef& signature);
-
-// Returns the output that differs most, whatever the rules say; nullopt if all outputs are equal. The relative
-// difference is that of SeverityOf for WITHIN, the share of the elements that differ if they are not real numbers, and
-// 1 for an output that only one of them has, or of different types or shapes.
-std::optional<OutputDifference> LargestDifference(const engine::TensorMap& candidate, const engine::TensorMap& stable);
 
 }  // namespace longshore::evidence

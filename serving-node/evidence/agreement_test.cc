@@ -9,6 +9,7 @@
 #include <random>
 
 #include "common/node_contract/output_rules.h"
+#include "serving-node/evidence/elements.h"
 #include "serving-node/tensor/half.h"
 #include "tests/seeds/seeds.h"
 
@@ -363,47 +364,6 @@ TEST(SeverityOf, IsForOtherMeasuresTheShareOfTheRowsThatDiffer) {
   EXPECT_DOUBLE_EQ(SeverityOf(Equal(), one_row, stable), 0.25);
   const Tensor words = Tensor::Of<std::string>({2}, {"a", "b"}), other = Tensor::Of<std::string>({2}, {"a", "c"});
   EXPECT_DOUBLE_EQ(SeverityOf(Equal(), other, words), 0.5);
-}
-
-TEST(LargestDifference, NamesTheOutputThatDiffersMostWithBothTypesAndShapes) {
-  const TensorMap stable{{"a", Floats({2}, {1, 2})}, {"b", Floats({1, 2}, {4, 6})}, {"c", Floats({1}, {1})}};
-  EXPECT_FALSE(LargestDifference(stable, stable));
-  const TensorMap candidate{{"a", Floats({2}, {1, 2.5})}, {"b", Floats({1, 2}, {4, 2})}, {"c", Floats({1}, {1})}};
-  const auto largest = LargestDifference(candidate, stable);
-  ASSERT_TRUE(largest);
-  EXPECT_EQ(largest->output, "b");
-  EXPECT_EQ(largest->candidate_type, "DT_FLOAT [1,2]");
-  EXPECT_EQ(largest->stable_type, "DT_FLOAT [1,2]");
-  EXPECT_DOUBLE_EQ(largest->relative, 0.4);
-  EXPECT_EQ(largest->absolute, 4);
-}
-
-TEST(LargestDifference, IsOneForOutputsThatAreNotComparable) {
-  const TensorMap stable{{"a", Floats({2}, {1, 2})}};
-  const auto of = [&](const TensorMap& candidate) { return LargestDifference(candidate, stable).value(); };
-  const auto missing = of({{"b", Floats({2}, {1, 2})}});
-  EXPECT_EQ(missing.output, "a");
-  EXPECT_EQ(missing.candidate_type, "");
-  EXPECT_EQ(missing.stable_type, "DT_FLOAT [2]");
-  EXPECT_EQ(missing.relative, 1);
-  EXPECT_FALSE(missing.absolute);
-  EXPECT_EQ(of({{"a", Floats({1}, {1})}}).candidate_type, "DT_FLOAT [1]");
-  EXPECT_EQ(of({{"a", Tensor::Of<int64_t>({2}, {1, 2})}}).relative, 1);
-  EXPECT_EQ(of({{"a", Floats({2}, {1, kNan})}}).relative, 1);
-  EXPECT_FALSE(of({{"a", Floats({2}, {1, kNan})}}).absolute);
-}
-
-TEST(LargestDifference, IsForStringsTheShareOfTheValuesThatDiffer) {
-  const TensorMap stable{{"a", Tensor::Of<std::string>({4}, {"a", "b", "c", "d"})}};
-  const auto largest = LargestDifference({{"a", Tensor::Of<std::string>({4}, {"a", "b", "c", "e"})}}, stable);
-  ASSERT_TRUE(largest);
-  EXPECT_DOUBLE_EQ(largest->relative, 0.25);
-  EXPECT_FALSE(largest->absolute);
-}
-
-TEST(LargestDifference, EqualZerosAndEmptyOutputsDoNotDiffer) {
-  const TensorMap outputs{{"a", Floats({2}, {0, 0})}, {"b", Floats({0}, {})}, {"c", Floats({1}, {kNan})}};
-  EXPECT_FALSE(LargestDifference(outputs, outputs));
 }
 
 TEST(CompareOutputs, SaysHowFarAnOutputDiffersByEachRule) {

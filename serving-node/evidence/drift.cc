@@ -1,8 +1,9 @@
 #include "serving-node/evidence/drift.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
+#include "serving-node/evidence/distances.h"
 #include "serving-node/tensor/finite.h"
 
 namespace longshore::evidence {
@@ -15,17 +16,9 @@ using tensor::Tensor;
 // can be subtracted.
 constexpr double kIncomparable = 1e6;
 
-template <typename T>
-double Relative(std::span<const T> a, std::span<const T> b) {
-  double difference_max = 0;
-  double scale = 1;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    if (!std::isfinite(difference)) return kIncomparable;
-    difference_max = std::max(difference_max, difference);
-    scale = std::max(scale, std::abs(static_cast<double>(b[i])));
-  }
-  return std::min(difference_max / scale, kIncomparable);
+double DriftOf(const Distances& distances) {
+  if (distances.has_non_finite) return kIncomparable;
+  return std::min(distances.difference_max / std::max(1.0, distances.magnitude_b), kIncomparable);
 }
 
 bool Top1Changed(const Tensor& a, const Tensor& b) {
@@ -43,15 +36,50 @@ bool Top1Changed(const Tensor& a, const Tensor& b) {
   return false;
 }
 
-void CompareOne(const Tensor& a, const Tensor& b, PairDifference* difference) {
-  if (a.type() != b.type() || a.shape() != b.shape()) {
-    difference->relative = kIncomparable;
-  } else if (a.type() == DType::kFloat) {
-    difference->relative = std::max(difference->relative, Relative(a.values<float>(), b.values<float>()));
-    if (a.rank() > 0 && a.dim(a.rank() - 1) > 1 && Top1Changed(a, b)) difference->top1_changed = true;
-  } else if (a.type() == DType::kDouble) {
-    difference->relative = std::max(difference->relative, Relative(a.values<double>(), b.values<double>()));
+// Requires: equal types and shapes.
+void AddDrift(const Tensor& a, const Tensor& b, const Distances& distances, PairDifference* difference) {
+  if (a.type() != DType::kFloat && a.type() != DType::kDouble) return;
+  difference->relative = std::max(difference->relative, DriftOf(distances));
+  if (a.type() != DType::kFloat || a.rank() == 0 || a.dim(a.rank() - 1) <= 1 || distances.are_equal()) return;
+  difference->top1_changed = difference->top1_changed || Top1Changed(a, b);
+}
+
+// An output of the candidate and of stable; null if the answer has none with this name.
+struct Both {
+  const std::string& name;
+  const Tensor* candidate;
+  const Tensor* stable;
+
+  bool are_comparable() const {
+    return candidate != nullptr && stable != nullptr && candidate->type() == stable->type() &&
+           candidate->shape() == stable->shape();
   }
+};
+
+// Of two outputs with the same difference, the first one in alphabetical order is the largest.
+bool IsLarger(const Both& both, double relative, const std::optional<OutputDifference>& largest) {
+  if (!largest || relative != largest->relative) return relative > (largest ? largest->relative : 0);
+  return both.name < largest->output;
+}
+
+void CompareOne(const Both& both, PairDifference* difference) {
+  double relative = 1;
+  std::optional<double> absolute;
+  if (both.are_comparable()) {
+    const Distances distances = DistancesOf(*both.candidate, *both.stable);
+    AddDrift(*both.candidate, *both.stable, distances, difference);
+    relative = distances.relative();
+    absolute = distances.absolute();
+  } else {
+    difference->relative = kIncomparable;
+  }
+  if (!IsLarger(both, relative, difference->largest)) return;
+  const auto text = [](const Tensor* output) { return output == nullptr ? "" : engine::TypeText(*output); };
+  difference->largest = {.output = both.name,
+                         .candidate_type = text(both.candidate),
+                         .stable_type = text(both.stable),
+                         .relative = relative,
+                         .absolute = absolute};
 }
 
 }  // namespace
@@ -63,14 +91,12 @@ bool HasNonFinite(const engine::TensorMap& outputs) {
 
 PairDifference Compare(const engine::TensorMap& candidate, const engine::TensorMap& stable) {
   PairDifference difference;
-  if (candidate.size() != stable.size()) difference.relative = kIncomparable;
   for (const auto& [name, values] : candidate) {
     const auto other = stable.find(name);
-    if (other == stable.end()) {
-      difference.relative = kIncomparable;
-    } else {
-      CompareOne(values, other->second, &difference);
-    }
+    CompareOne({name, &values, other == stable.end() ? nullptr : &other->second}, &difference);
+  }
+  for (const auto& [name, values] : stable) {
+    if (!candidate.contains(name)) CompareOne({name, nullptr, &values}, &difference);
   }
   return difference;
 }

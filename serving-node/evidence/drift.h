@@ -10,7 +10,7 @@ namespace longshore::evidence {
 bool HasNonFinite(const engine::TensorMap& outputs);
 
 // Returns how much the outputs of `candidate` differ from those of `stable` (see PairDifference). If only one of them
-// has an output, that counts as the largest difference.
+// has an output, that counts as the largest difference. Reads each output once, and those that differ once more.
 PairDifference Compare(const engine::TensorMap& candidate, const engine::TensorMap& stable);
 
 }  // namespace longshore::evidence

@@ -57,7 +57,6 @@ void CompareAnswers(const Runs& runs, const Pair& pair, int64_t number, PairOutc
   const engine::TensorMap& candidate = runs.candidate->outputs;
   const engine::TensorMap& stable = runs.stable->outputs;
   outcome->mismatch = Mismatch(candidate, stable, pair.signature);
-  outcome->largest = LargestDifference(candidate, stable);
   if (pair.rules == nullptr) return;
   const Answers answers{candidate, stable, runs.stable_before ? &*runs.stable_before : nullptr};
   outcome->outputs = CompareOutputs(*pair.rules, answers, Scatter64(static_cast<uint64_t>(number)));

@@ -279,13 +279,13 @@ TEST_F(Pairs, HaveTheCodesTheTimesAndTheLargestDifferenceOfTheirRuns) {
     return run;
   });
   EXPECT_EQ(last_.candidate.time, std::chrono::microseconds(2)) << "rounded up, because 0 is the time of a failure";
-  ASSERT_TRUE(last_.largest);
-  EXPECT_EQ(last_.largest->absolute, 2);
+  ASSERT_TRUE(last_.difference.largest);
+  EXPECT_EQ(last_.difference.largest->absolute, 2);
   Run([](Side side) -> Result<PairedRun> { return side == Side::kCandidate ? Internal("no") : Took(milliseconds(1)); });
   EXPECT_EQ(last_.candidate.code, Code::kInternal);
   EXPECT_EQ(last_.candidate.time.count(), 0);
   EXPECT_EQ(last_.stable.code, Code::kOk);
-  EXPECT_FALSE(last_.largest);
+  EXPECT_FALSE(last_.difference.largest);
 }
 
 TEST_F(Pairs, AnAnswerWithNanIsAFailure) {

@@ -56,12 +56,22 @@ class RunTimes {
   std::array<std::atomic<TimeHistogram*>, kSizes> of_size_{};  // Created when needed, because most versions have few.
 };
 
+// The output in which the answers of a pair differ most. It has no values.
+struct OutputDifference {
+  std::string output;          // Its name.
+  std::string candidate_type;  // See engine::TypeText; "" if the answer does not have the output.
+  std::string stable_type;
+  double relative = 0;               // From 0 to 1; see Distances in distances.h. 1 if they are not comparable.
+  std::optional<double> absolute{};  // nullopt if the outputs are not numbers, or differ in a NaN or Inf.
+};
+
 // The difference between the answers of the candidate and of stable to the same input.
 struct PairDifference {
   // max|a-b| / max(1, max|b|) over the float outputs, where a is the candidate's and b stable's; 1e6 if not comparable.
   double relative = 0;
   // True if, in some row, the two answers have their largest values in different columns.
   bool top1_changed = false;
+  std::optional<OutputDifference> largest{};  // Whatever the rules say; nullopt if all outputs are equal.
 };
 
 // What an output rule (agreement.h) found in one pair.
@@ -76,23 +86,14 @@ struct OutputOutcome {
   bool only_candidate_differs() const { return differs && !noise; }
 };
 
-// The output in which the answers of a pair differ most. It has no values.
-struct OutputDifference {
-  std::string output;          // Its name.
-  std::string candidate_type;  // See engine::TypeText; "" if the answer does not have the output.
-  std::string stable_type;
-  double relative = 0;               // From 0 to 1; see LargestDifference in agreement.h.
-  std::optional<double> absolute{};  // nullopt if the outputs are not numbers, or differ in a NaN or Inf.
-};
-
 // A run of a pair.
 struct RunOutcome {
   Code code = Code::kOk;
   std::chrono::microseconds time{0};  // 0 if it failed.
 };
 
-// The result of running one input on both versions. `ratio`, `difference`, `outputs`, `mismatch` and `largest` are only
-// set if both answered.
+// The result of running one input on both versions. `ratio`, `difference`, `outputs` and `mismatch` are only set if
+// both answered.
 struct PairOutcome {
   enum class Kind { kBothAnswered, kCandidateFailed, kStableFailed, kBothFailed };
   Kind kind = Kind::kBothAnswered;
@@ -100,7 +101,6 @@ struct PairOutcome {
   PairDifference difference{};
   std::vector<OutputOutcome> outputs{};  // One per output rule.
   std::string mismatch{};                // See Mismatch in agreement.h; "" if there is none.
-  std::optional<OutputDifference> largest{};
   RunOutcome candidate{};
   RunOutcome stable{};
   bool candidate_non_finite = false;  // The candidate failed because its answer has NaN or Inf.

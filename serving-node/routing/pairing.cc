@@ -75,8 +75,8 @@ std::optional<control::WorstPair> DifferentPair(const PairOutcome& outcome) {
   pair.set_stable_us(outcome.stable.time.count());
   if (outcome.kind == PairOutcome::Kind::kBothFailed) return std::nullopt;
   if (outcome.kind != PairOutcome::Kind::kBothAnswered) return pair;
-  if (!outcome.largest) return std::nullopt;
-  const evidence::OutputDifference& largest = *outcome.largest;
+  if (!outcome.difference.largest) return std::nullopt;
+  const evidence::OutputDifference& largest = *outcome.difference.largest;
   pair.set_output(largest.output);
   pair.set_candidate_type(largest.candidate_type);
   pair.set_stable_type(largest.stable_type);

@@ -75,11 +75,13 @@ class PairingTest : public testing::Test {
     EXPECT_EQ(RanBy(*Ask(node_.router, DigitsCall(0))), 1);
   }
   // A second router of the node, which a test can destroy.
-  std::unique_ptr<Router> AnotherRouter(FailureSink* failures = nullptr) { return AnotherRouter(node_.clock, failures); }
+  std::unique_ptr<Router> AnotherRouter(FailureSink* failures = nullptr) {
+    return AnotherRouter(node_.clock, failures);
+  }
   std::unique_ptr<Router> AnotherRouter(const Clock& clock, FailureSink* failures = nullptr) {
-    RouterDeps deps{node_.store,   node_.admission, node_.recorder,   node_.pairs,
-                    node_.metrics, node_.runs,      node_.statistics, *node_.forwarder,
-                    *node_.guards, node_.origins,   clock,            node_.journal.get()};
+    RouterDeps deps{node_.store, node_.admission,    node_.recorder,   node_.pairs,   node_.metrics,
+                    node_.runs,  node_.statistics,   *node_.forwarder, *node_.guards, node_.origins,
+                    clock,       node_.journal.get()};
     deps.failures = failures;
     return std::make_unique<Router>(deps, RouterOptions{.node = "b"});
   }

@@ -7,6 +7,7 @@
 
 #include "common/node_contract/output_rules.h"
 #include "serving-node/evidence/agreement.h"
+#include "serving-node/evidence/elements.h"
 #include "serving-node/inference/inputs.h"
 #include "serving-node/observe/replay/bundle.h"
 #include "serving-node/saved_model/digest.h"
