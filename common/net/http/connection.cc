@@ -115,6 +115,7 @@ void Connection::AskToEnd() { ages_out_at_ = TimePoint::min(); }
 void Connection::Cut() { asio::post(strand_, Guarded(&Connection::Close)); }
 
 void Connection::CheckDeadline(TimePoint now) {
+  requests_.Forget(now);
   if (deadline_.load() <= now) asio::post(strand_, Guarded(&Connection::OnDeadline));
 }
 

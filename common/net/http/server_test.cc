@@ -475,6 +475,25 @@ TEST(HttpServer, AClientThatIsAskedToMoveIsToldByItsNextAnswer) {
   EXPECT_EQ(client.ReadAll(), "");
 }
 
+// Therefore it is not chosen to be moved.
+TEST(HttpServer, AConnectionThatWasBusyHasNoRateSecondsLater) {
+  auto server = StartServer({});
+  RawClient was_busy(server->port()), busy(server->port());
+  const auto ask = [](RawClient& client) {
+    client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    ASSERT_THAT(client.ReadUntil(";"), HasSubstr("200 OK"));
+  };
+  for (int i = 0; i < 100; ++i) ask(was_busy);
+  std::vector<double> rates;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  do {
+    ask(busy);
+    rates.clear();
+    for (const OpenConnection& one : server->OpenConnections()) rates.push_back(one.requests_per_second);
+  } while (!HasFatalFailure() && std::ranges::count(rates, 0) == 0 && std::chrono::steady_clock::now() < until);
+  EXPECT_THAT(rates, testing::UnorderedElementsAre(0, testing::Gt(0)));
+}
+
 TEST(HttpServer, AnswersRequestsInProgressAndClosesIdleConnectionsWhileStopping) {
   std::promise<Responder> asked;
   auto server = StartServer({.stop_grace = milliseconds(20)},

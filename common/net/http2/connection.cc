@@ -102,6 +102,7 @@ void Connection::EndAtOnce(TimePoint until) {
 void Connection::Cut() { asio::post(strand_, Guarded(&Connection::Close)); }
 
 void Connection::CheckTime(TimePoint now) {
+  requests_.Forget(now);
   if (check_at_.load() <= now) asio::post(strand_, Guarded([now](Connection& self) { self.Check(now); }));
 }
 

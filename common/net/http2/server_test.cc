@@ -311,6 +311,22 @@ TEST(Http2Server, AClientThatIsAskedToMoveLosesNoRequest) {
   open[0].ask_to_move();  // The connection has ended.
 }
 
+// Therefore it is not chosen to be moved.
+TEST(Http2Server, AConnectionThatWasBusyHasNoRateSecondsLater) {
+  const auto server = StartServer({});
+  SocketClient was_busy(server->port()), busy(server->port());
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(was_busy.Ask(), "aaaaa");
+  std::vector<double> rates;
+  const auto until = Clock::now() + std::chrono::seconds(20);
+  do {
+    ASSERT_EQ(busy.Ask(), "aaaaa");
+    rates.clear();
+    for (const http::OpenConnection& one : server->OpenConnections()) rates.push_back(one.requests_per_second);
+    poll(nullptr, 0, 20);
+  } while (std::ranges::count(rates, 0) == 0 && Clock::now() < until);
+  EXPECT_THAT(rates, testing::UnorderedElementsAre(0, testing::Gt(0)));
+}
+
 TEST(Http2Server, AConnectionWithShortCallsIsNotIdle) {
   const auto server = StartServer({.idle_timeout = milliseconds(400)});
   SocketClient client(server->port());
