@@ -1,7 +1,9 @@
 #include "controller/decide/analysis/texts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "common/base/buckets.h"
 #include "controller/decide/analysis/histogram.h"
@@ -22,6 +24,17 @@ double QuantileMs(const api::ArmEvidence& arm, double quantile) {
 
 double Share(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// "3.2", "320", "about 3.2 million". Nobody reads "3.2e+06" at once.
+std::string LargeText(double e) {
+  constexpr std::array<std::pair<double, const char*>, 3> kUnits{
+      {{1e9, "billion"}, {1e6, "million"}, {1e3, "thousand"}}};
+  if (e > kShownMax) return "above a trillion";
+  for (const auto& [unit, name] : kUnits) {
+    if (e >= unit) return fmt::format("about {} {}", TwoDigits(e / unit), name);
+  }
+  return fmt::format("{:.3g}", e);
 }
 
 // "0.21 percentage points lower".
@@ -64,10 +77,7 @@ void AddDriftNumbers(const Seen& seen, std::map<std::string, double>& numbers) {
 
 }  // namespace
 
-std::string EValueText(double e, double limit) {
-  const std::string shown = e > kShownMax ? fmt::format("above {:.0e}", kShownMax) : fmt::format("{:.3g}", e);
-  return fmt::format("e-value {}, limit {:.0f}", shown, limit);
-}
+std::string EValueText(double e, double limit) { return fmt::format("e-value {}, limit {:.0f}", LargeText(e), limit); }
 
 double DriftMean(const Seen& seen) {
   const api::DriftEvidence& drift = seen.candidate.drift;

@@ -10,7 +10,7 @@ namespace longshore::analysis {
 
 std::map<std::string, double> Numbers(const Seen& seen, const Analysis& analysis, const Alphas& alphas);
 
-// "e-value 8.4e+07, limit 222". A value above the largest one in Numbers is "above 1e+12".
+// "e-value about 84 million, limit 222". A value above the largest one in Numbers is "above a trillion".
 std::string EValueText(double e, double limit);
 
 // Why a test failed.
