@@ -71,6 +71,10 @@ Judged JudgedErrors(const Numbers& numbers, const api::Rollout& rollout) {
 
 bool HasRunTimeInterval(const Numbers& numbers) { return numbers.has("runTimeRatioHigh"); }
 
+// Whether the difference of the run times is that of pairs. The medians of all requests say little about it: the two
+// versions get other inputs, other batches and other neighbours.
+bool ArePairsTimed(const Numbers& numbers) { return numbers["candidateRequests"] == 0 || numbers["runTimePairs"] > 0; }
+
 Bounds RunTimeBounds(const Numbers& numbers, const api::Rollout& rollout) {
   return {.low = numbers["runTimeRatioLow"] - 1,
           .high = numbers["runTimeRatioHigh"] - 1,
@@ -84,43 +88,49 @@ Judged JudgedRunTimes(const Numbers& numbers, const api::Rollout& rollout) {
           fmt::format("at most {}", RatioText(1 + bounds.limit))};
 }
 
-std::vector<std::string> Row(std::string what, std::string stable, std::string candidate, const Judged& judged = {}) {
+using Rows = std::vector<ComparedRow>;
+
+ComparedRow Row(std::string what, std::string stable, std::string candidate, const Judged& judged = {}) {
   return {std::move(what), std::move(stable), std::move(candidate), judged.difference, judged.allowed};
 }
 
-void AddRequests(const Numbers& numbers, const api::Rollout& rollout, Table& table) {
+void AddRequests(const Numbers& numbers, const api::Rollout& rollout, Rows& rows) {
   const auto count = [&](const char* what, const char* stable, const char* candidate) {
-    table.Add(Row(what, numbers.count(stable), numbers.count(candidate)));
+    rows.push_back(Row(what, numbers.count(stable), numbers.count(candidate)));
   };
   count("requests", "stableRequests", "candidateRequests");
   count("failed requests", "stableErrors", "candidateErrors");
-  table.Add(Row("error rate", RateText(numbers["stableErrors"], numbers["stableRequests"]),
-                RateText(numbers["candidateErrors"], numbers["candidateRequests"]), JudgedErrors(numbers, rollout)));
+  rows.push_back(Row("error rate", RateText(numbers["stableErrors"], numbers["stableRequests"]),
+                     RateText(numbers["candidateErrors"], numbers["candidateRequests"]),
+                     JudgedErrors(numbers, rollout)));
   if (numbers["stableOverloaded"] + numbers["candidateOverloaded"] > 0)
     count("refused or late because of the queue", "stableOverloaded", "candidateOverloaded");
-  table.Add(Row("run time, median", MsText(numbers["stableP50Ms"]), MsText(numbers["candidateP50Ms"]),
-                JudgedRunTimes(numbers, rollout)));
-  table.Add(Row("run time, 99th percentile", MsText(numbers["stableP99Ms"]), MsText(numbers["candidateP99Ms"])));
+  rows.push_back(Row("run time, median", MsText(numbers["stableP50Ms"]), MsText(numbers["candidateP50Ms"]),
+                     ArePairsTimed(numbers) ? Judged{} : JudgedRunTimes(numbers, rollout)));
+  rows.push_back(Row("run time, 99th percentile", MsText(numbers["stableP99Ms"]), MsText(numbers["candidateP99Ms"])));
 }
 
 // Without requests, the differences are those of the pairs.
-void AddPairs(const Numbers& numbers, const api::Rollout& rollout, Table& table) {
+void AddPairs(const Numbers& numbers, const api::Rollout& rollout, Rows& rows) {
   const bool are_judged = numbers["candidateRequests"] == 0;
   const std::string pairs = numbers.count("pairs");
-  table.Add(Row("inputs that both versions ran", pairs, pairs));
-  table.Add(Row("of these, failed only here", numbers.count("pairsOnlyStableFailed"),
-                numbers.count("pairsOnlyCandidateFailed"), are_judged ? JudgedErrors(numbers, rollout) : Judged{}));
-  if (are_judged) table.Add(Row("run time on the same input", "", "", JudgedRunTimes(numbers, rollout)));
+  rows.push_back(Row("inputs that both versions ran", pairs, pairs));
+  rows.push_back(Row("of these, failed only here", numbers.count("pairsOnlyStableFailed"),
+                     numbers.count("pairsOnlyCandidateFailed"),
+                     are_judged ? JudgedErrors(numbers, rollout) : Judged{}));
+  if (ArePairsTimed(numbers))
+    rows.push_back(Row("run time on the same input", "", "", JudgedRunTimes(numbers, rollout)));
 }
 
 // How far the answers of pairs differ. Without a limit in the manifest, this fails no rollout, so it is told in any
 // case.
-void AddDrift(const Numbers& numbers, const api::Rollout& rollout, Table& table) {
+void AddDrift(const Numbers& numbers, const api::Rollout& rollout, Rows& rows) {
   if (numbers["driftPairs"] == 0) return;
   const auto& max = rollout.drift.max;
-  table.Add(Row("mean difference of the answers to the same input", "", "",
-                {TwoDigits(numbers["driftMean"]), max ? fmt::format("at most {}", TwoDigits(*max)) : "not limited"}));
-  table.Add(Row("of these, the largest value is at another place", "", numbers.count("driftTop1Changed")));
+  rows.push_back(
+      Row("mean difference of the answers to the same input", "", "",
+          {TwoDigits(numbers["driftMean"]), max ? fmt::format("at most {}", TwoDigits(*max)) : "not limited"}));
+  rows.push_back(Row("of these, the largest value is at another place", "", numbers.count("driftTop1Changed")));
 }
 
 // What a step or a phase counts.
@@ -201,17 +211,24 @@ std::string DriftWarning(const api::Model& model) {
       changed, pairs);
 }
 
+std::vector<ComparedRow> ComparedRows(const api::Model& model) {
+  const Numbers numbers(model.status.rollout.verdict);
+  Rows rows;
+  if (numbers["candidateRequests"] > 0) AddRequests(numbers, model.spec.rollout, rows);
+  if (numbers["pairs"] > 0) AddPairs(numbers, model.spec.rollout, rows);
+  if (!rows.empty()) AddDrift(numbers, model.spec.rollout, rows);
+  if (!rows.empty() && numbers["candidateNonFinite"] > 0)
+    rows.push_back(Row("NaN or Inf where stable's was finite", "", numbers.count("candidateNonFinite"), {"", "none"}));
+  return rows;
+}
+
 std::string ComparedText(const api::Model& model) {
+  const std::vector<ComparedRow> rows = ComparedRows(model);
+  if (rows.empty()) return "";
   const api::RolloutStatus& rollout = model.status.rollout;
-  const Numbers numbers(rollout.verdict);
-  if (numbers["candidateRequests"] + numbers["pairs"] == 0) return "";
   Table table({"", fmt::format("STABLE ({})", rollout.stable), fmt::format("CANDIDATE ({})", rollout.candidate),
                "DIFFERENCE", "ALLOWED"});
-  if (numbers["candidateRequests"] > 0) AddRequests(numbers, model.spec.rollout, table);
-  if (numbers["pairs"] > 0) AddPairs(numbers, model.spec.rollout, table);
-  AddDrift(numbers, model.spec.rollout, table);
-  if (numbers["candidateNonFinite"] > 0)
-    table.Add(Row("NaN or Inf where stable's was finite", "", numbers.count("candidateNonFinite"), {"", "none"}));
+  for (const ComparedRow& row : rows) table.Add({row.what, row.stable, row.candidate, row.difference, row.allowed});
   return table.Text(2) +
          "  Counted since the rollout began. The true difference is in its interval with 95 % confidence; points are "
          "percentage points.\n";

@@ -11,8 +11,18 @@
 
 namespace longshore::cli::text {
 
-// A table of the requests, errors and run times of both versions since the rollout began, with the intervals of their
-// differences and what the manifest allows; "" if nothing has been compared.
+// One comparison of the two versions, as texts; "" where there is nothing to say.
+struct ComparedRow {
+  std::string what;
+  std::string stable;
+  std::string candidate;
+  std::string difference;
+  std::string allowed;
+};
+// The requests, errors and run times of both versions since the rollout began, with the intervals of their differences
+// and what the manifest allows; empty if nothing has been compared. A row's difference is that of the row's own data.
+std::vector<ComparedRow> ComparedRows(const api::Model& model);
+// The same as a table; "" if nothing has been compared.
 std::string ComparedText(const api::Model& model);
 // Says that the answers of many pairs differ although nothing in the manifest limits it; "" if this is not so.
 std::string DriftWarning(const api::Model& model);

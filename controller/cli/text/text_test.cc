@@ -8,6 +8,7 @@
 
 #include "common/os/file.h"
 #include "controller/api/parse.h"
+#include "controller/cli/text/compared.h"
 #include "controller/cli/text/diff.h"
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/golden_run.h"
@@ -187,6 +188,24 @@ TEST(Text, ExplainAndStatusWarnOfOtherAnswersThatNothingLimits) {
   EXPECT_THAT(StatusOfModel(model, kNow), HasSubstr(kWarning));
   model.status.rollout.verdict.numbers["driftTop1Changed"] = 4;
   EXPECT_THAT(ExplainModel(model, kNow), Not(HasSubstr(kWarning))) << "below 1 %";
+}
+
+// The medians of all requests may differ by more or less than those of the pairs.
+TEST(Text, AnIntervalOfPairsIsNotInTheRowOfTheRequestsMedians) {
+  api::Model model = RollingOut();
+  const auto difference = [&](const std::string& what) {
+    for (const ComparedRow& row : ComparedRows(model)) {
+      if (row.what == what) return row.difference;
+    }
+    return std::string("no such row");
+  };
+  EXPECT_EQ(difference("run time, median"), "2.0 % shorter to 14 % longer");
+  EXPECT_EQ(difference("run time on the same input"), "no such row");
+  model.status.rollout.verdict.numbers.insert({{"pairs", 123}, {"runTimePairs", 0}});
+  EXPECT_EQ(difference("run time, median"), "2.0 % shorter to 14 % longer") << "too few pairs for an interval";
+  model.status.rollout.verdict.numbers["runTimePairs"] = 123;
+  EXPECT_EQ(difference("run time, median"), "");
+  EXPECT_EQ(difference("run time on the same input"), "2.0 % shorter to 14 % longer");
 }
 
 TEST(Text, ExplainSaysWhyThereAreNoPairsIfAllWereDropped) {

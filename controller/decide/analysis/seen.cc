@@ -84,14 +84,17 @@ int RowsOfMost(const api::ArmEvidence& candidate, const api::ArmEvidence& stable
   return best;
 }
 
-Interval RunTimeRatio(const Seen& seen) {
+// Pairs compare the versions on the same input, so their interval is preferred to that of the requests.
+void SeeRunTimes(Seen& seen) {
   const Buckets& ratios = seen.candidate.pairs.ratio_buckets;
   Interval ratio = MedianOfRatios(ratios, kConfidence);
   const int rows = RowsOfMost(seen.candidate, seen.stable);
-  if (!std::isfinite(ratio.high) && seen.candidate.run_times.contains(rows) && seen.stable.run_times.contains(rows)) {
+  if (std::isfinite(ratio.high)) {
+    seen.run_time_pairs = Total(ratios);
+  } else if (seen.candidate.run_times.contains(rows) && seen.stable.run_times.contains(rows)) {
     ratio = MedianRatio(seen.candidate.run_times.at(rows), seen.stable.run_times.at(rows), kConfidence);
   }
-  return std::isfinite(ratio.high) ? ratio : Interval{};
+  if (std::isfinite(ratio.high)) seen.run_time_ratio = ratio;
 }
 
 // The interval comes from another method than the proof. Where they differ, the proof decides.
@@ -129,7 +132,7 @@ Seen SeenIn(const Analysis& analysis, const api::ModelSpec& spec, const StepFact
         static_cast<double>(seen.stable.errors + analysis.baseline.errors) / static_cast<double>(requests);
   }
   Reconcile(analysis.tolerances.errors, seen);
-  seen.run_time_ratio = RunTimeRatio(seen);
+  SeeRunTimes(seen);
   return seen;
 }
 

@@ -32,6 +32,7 @@ struct Seen {
   double error_detectable = 1;
   // The candidate's median run time divided by stable's.
   Interval run_time_ratio{0, 0};  // Both 0: unknown.
+  int64_t run_time_pairs = 0;     // The pairs that the ratio is of; 0: it is of the requests.
 };
 
 Seen SeenIn(const Analysis& analysis, const api::ModelSpec& spec, const StepFacts& step);

@@ -113,6 +113,7 @@ std::map<std::string, double> Numbers(const Seen& seen, const Analysis& analysis
   if (seen.run_time_ratio.high > 0) {
     numbers["runTimeRatioLow"] = seen.run_time_ratio.low;
     numbers["runTimeRatioHigh"] = seen.run_time_ratio.high;
+    numbers["runTimePairs"] = static_cast<double>(seen.run_time_pairs);
   }
   AddPairNumbers(seen, numbers);
   AddOutputNumbers(seen, alphas, numbers);
@@ -169,7 +170,8 @@ std::string DifferenceText(const Seen& seen, const api::ModelSpec& spec) {
                        PointsText(seen.error_difference.high));
   }
   if (rollout.latency.enabled && seen.run_time_ratio.high > 0) {
-    text += fmt::format("{}its median run time is {}", text.empty() ? "" : ", ",
+    text += fmt::format("{}its median run time{} is {}", text.empty() ? "" : ", ",
+                        seen.run_time_pairs > 0 ? " in pairs" : "",
                         RatioIntervalText(seen.run_time_ratio.low, seen.run_time_ratio.high));
   }
   if (text.empty())
