@@ -5,11 +5,13 @@
 
 #include "common/base/lower_case.h"
 #include "controller/api/format.h"
+#include "controller/cli/text/compared.h"
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/offers.h"
 #include "controller/cli/text/shadow.h"
 #include "controller/cli/text/text.h"
 #include "controller/console/sampler.h"
+#include "controller/decide/analysis/difference.h"
 
 namespace longshore::console {
 namespace {
@@ -109,6 +111,19 @@ Json OffersJson(const api::Model& model, TimePoint now) {
                         {"from", command.from}}}});
   }
   return offers;
+}
+
+// The rows of the table of `longshore explain`.
+Json ComparedJson(const api::Model& model) {
+  Json rows = Json::array();
+  for (const text::ComparedRow& row : text::ComparedRows(model)) {
+    rows.push_back({{"what", row.what},
+                    {"stable", row.stable},
+                    {"candidate", row.candidate},
+                    {"difference", row.difference},
+                    {"allowed", row.allowed}});
+  }
+  return rows;
 }
 
 Json LoadJson(const control::NodeLoad& load) {
@@ -230,7 +245,9 @@ Json ModelJson(const api::Model& model, const Snapshot& snapshot, TimePoint now)
   for (const char* field : {"conditions", "history", "failed", "nodes"}) json[field] = std::move(status[field]);
   json["goldenSet"] = status.contains("goldenSet") ? std::move(status["goldenSet"]) : Json();
   json["offers"] = OffersJson(model, now);
-  json["pairs"] = text::PairsText(model.status.rollout);
+  json["compared"] = ComparedJson(model);
+  const std::string warning = text::DriftWarning(model);
+  json["pairs"] = text::PairsText(model.status.rollout) + (warning.empty() ? "" : "  " + warning + "\n");
   json["outputs"] = text::OutputsText(model.status.rollout);
   return json;
 }
@@ -256,9 +273,10 @@ Json FleetJson(const api::ServingFleet& fleet, const std::vector<nodes::ViewPtr>
 }
 
 Json HistoryJson(const ModelHistory& history, const std::string& rollout, TimePoint now) {
-  Json json{{"now", Milliseconds(now)},  {"intervalMs", kSampleInterval.count()},
-            {"versions", Json::array()}, {"evidenceAttempt", history.attempt},
-            {"evidence", Json::array()}, {"worstPairs", Json::array()}};
+  Json json{{"now", Milliseconds(now)},         {"intervalMs", kSampleInterval.count()},
+            {"versions", Json::array()},        {"evidenceAttempt", history.attempt},
+            {"evidence", Json::array()},        {"worstPairs", Json::array()},
+            {"ratioTold", analysis::kRatioTold}};
   if (history.rollout == rollout) {
     for (const NodePair& pair : history.worst_pairs) json["worstPairs"].push_back(PairJson(pair, now));
   }

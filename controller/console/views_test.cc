@@ -96,6 +96,32 @@ TEST(ConsoleViews, AModelShowsItsStepsItsSplitAndItsVerdict) {
   EXPECT_THAT(DumpJson(json), testing::Not(HasSubstr("secret"))) << "the state of the analysis is no number for people";
 }
 
+TEST(ConsoleViews, AShadowIsComparedByItsPairsAndItsDriftIsTold) {
+  api::Model model = InTheSecondStep();
+  model.status.rollout.verdict.numbers = {{"pairs", 410},
+                                          {"pairsOnlyCandidateFailed", 2},
+                                          {"runTimePairs", 410},
+                                          {"runTimeRatioLow", 0.98},
+                                          {"runTimeRatioHigh", 1.14},
+                                          {"driftPairs", 408},
+                                          {"driftMean", 0.968},
+                                          {"driftTop1Changed", 408}};
+  const Json json = ModelJson(model, {}, kNow);
+  const auto row = [&](const std::string& what) {
+    for (const Json& one : json["compared"]) {
+      if (one["what"] == what) return DumpJson(one);
+    }
+    return "there is no row " + what;
+  };
+  EXPECT_EQ(
+      row("inputs that both versions ran"),
+      R"({"what":"inputs that both versions ran","stable":"410","candidate":"410","difference":"","allowed":""})");
+  EXPECT_THAT(row("run time on the same input"), HasSubstr("2.0 % shorter to 14 % longer"));
+  EXPECT_THAT(row("mean difference of the answers to the same input"), HasSubstr("0.97"));
+  EXPECT_THAT(row("requests"), HasSubstr("there is no row"));
+  EXPECT_THAT(json["pairs"].get<std::string>(), HasSubstr("in 408 of 408 pairs the largest value of the answer"));
+}
+
 TEST(ConsoleViews, AModelWithoutARolloutWaitsForNothing) {
   const Json json = ModelJson(Digits(), {}, kNow);
   EXPECT_EQ(json["waits"], "");
@@ -165,7 +191,7 @@ TEST(ConsoleViews, AHistoryIsAListOfShortNumbers) {
   EXPECT_EQ(
       DumpJson(HistoryJson(history, "", kNow)),
       R"({"now":3600000000,"intervalMs":5000,"versions":[{"version":3,"points":[[3600000000,0.3333,0.0,2.0,4.0]]}],)"
-      R"("evidenceAttempt":2,"evidence":[[3600000000,-1.0,1.0,0.005,null,null,1.1]],"worstPairs":[]})");
+      R"("evidenceAttempt":2,"evidence":[[3600000000,-1.0,1.0,0.005,null,null,1.1]],"worstPairs":[],"ratioTold":15.0})");
 }
 
 TEST(ConsoleViews, AHistoryHasTheWorstPairsWithoutValues) {

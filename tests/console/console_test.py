@@ -116,7 +116,7 @@ def test_a_canary_is_shown_with_its_steps_its_split_and_its_interval(chromium, i
         text = tab.page.inner_text("main").replace("\u00a0", " ")
         for part in ("Version 1 gets 50 % of the requests, version 2 gets 50 %.", "The step waits for longshore promote.",
                      "With 95 % confidence, the candidate's error rate less stable's is between", "the limit is 0.5 points",
-                     "Requests in the analysis", "Stable, version 1", "Candidate, version 2"):
+                     "Failed requests", "Run time, median", "Difference, with 95 % confidence", "Stable, version 1", "Candidate, version 2"):
             assert part in text
         assert tab.page.query_selector("svg.graph path.band").get_attribute("d").count("L") >= 3
         assert len(tab.page.query_selector_all("svg.graph")) == 6

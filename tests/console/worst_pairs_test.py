@@ -89,6 +89,15 @@ def test_the_page_shows_them_as_a_table(chromium, node_modules, shadow, theme):
         assert tab.problems == []
 
 
+def test_both_versions_of_a_shadow_are_compared_by_their_pairs(chromium, shadow):
+    with Tab(chromium, shadow) as tab:
+        tab.page.goto(shadow.url + PATH)
+        row = tab.page.wait_for_selector("[aria-label='Both versions side by side'] tr:has-text('Inputs that both versions ran')")
+        stable, candidate = [cell.inner_text() for cell in row.query_selector_all("td")][:2]
+        assert int(stable) == int(candidate) > 0
+        assert tab.page.is_visible("[aria-label='Both versions side by side'] tr:has-text('Mean difference of the answers to the same input')")
+
+
 def test_failed_runs_are_shown_and_without_pairs_there_is_no_table(chromium, shadow):
     def change(path, data):
         if path.endswith("/history"):

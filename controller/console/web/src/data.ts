@@ -88,6 +88,15 @@ export interface Offer {
   seen: { generation: number; attempt: number; step: number; from: number };
 }
 
+// A comparison of both versions, as texts; "" where there is nothing to say.
+export interface Compared {
+  what: string;
+  stable: string;
+  candidate: string;
+  difference: string;
+  allowed: string;
+}
+
 export interface Model extends ModelRow, Answer {
   servedName: string;
   source: string;
@@ -96,6 +105,7 @@ export interface Model extends ModelRow, Answer {
   isUnderWay: boolean;
   waits: string;
   verdict: string; // Sentences, one per line.
+  compared: Compared[];
   limits: { errorDifference: number | null; runTimeRatio: number | null };
   rollout: Rollout;
   conditions: Condition[];
@@ -142,6 +152,7 @@ export interface History extends Answer {
   evidenceAttempt: number; // The attempt of the rollout of which `evidence` is.
   evidence: EvidencePoint[];
   worstPairs: WorstPair[]; // Of the newest rollout, the worst first.
+  ratioTold: number; // A larger ratio of run times stands for any larger one.
 }
 
 export interface FleetNode {

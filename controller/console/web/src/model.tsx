@@ -7,7 +7,7 @@ import { isPresent } from "./graph";
 import { EvidenceGraphs, TrafficGraphs } from "./model_graphs";
 import { useNotifications } from "./notify";
 import { Ago, Announcement, Conditions, Disagreement, Facts, Frame, Name, Section, State, Table, Text } from "./parts";
-import { count, difference, duration, fleetPath, milliseconds, percent, phase, proof, rounded, version } from "./text";
+import { capitalized, count, difference, duration, fleetPath, milliseconds, percent, phase, proof, rounded, version } from "./text";
 
 type StepState = "done" | "now" | "later" | "ended here";
 
@@ -108,42 +108,28 @@ function latest(history: History, number: number): TrafficPoint | undefined {
   return point && isPresent(point[0], history) ? point : undefined;
 }
 
-// One row for each number, with stable's value beside the candidate's.
+// The table of `longshore explain`, and what both versions do now.
 function Comparison({ model, history }: { model: Model; history: History | null }) {
-  const { numbers } = model.rollout.verdict;
-  const number = (name: string): number | undefined => numbers[name];
-  const shown = (name: string, format: (value: number) => string) => {
-    const value = number(name);
-    return value === undefined ? "–" : format(value);
-  };
-  const share = (arm: string) => {
-    const requests = number(`${arm}Requests`) ?? 0;
-    return requests === 0 ? "–" : percent((number(`${arm}Errors`) ?? 0) / requests);
-  };
-  const row = (name: string, suffix: string, format: (value: number) => string): ComponentChildren[] => [
-    name,
-    shown(`stable${suffix}`, format),
-    shown(`candidate${suffix}`, format),
-  ];
+  const { stable, candidate } = model.rollout;
   const live = (name: string, format: (point: TrafficPoint) => string): ComponentChildren[] => [
     name,
-    ...[model.rollout.stable, model.rollout.candidate].map((one) => {
+    ...[stable, candidate].map((one) => {
       const point = history && latest(history, one);
       return point ? format(point) : "–";
     }),
+    "–",
+    "–",
   ];
   return (
     <Section title="Both versions side by side">
       <Table
         label="Both versions side by side"
-        columns={["Number", `Stable, version ${model.rollout.stable}`, `Candidate, version ${model.rollout.candidate}`]}
+        columns={["Number", `Stable, version ${stable}`, `Candidate, version ${candidate}`, "Difference, with 95 % confidence", "Allowed"]}
         rows={[
-          row("Requests in the analysis", "Requests", count),
-          row("Failed requests", "Errors", count),
-          ["Share of failed requests", share("stable"), share("candidate")],
-          row("Refused or too late because of the queue", "Overloaded", count),
-          row("Median run time", "P50Ms", milliseconds),
-          row("Run time, 99 % quantile", "P99Ms", milliseconds),
+          ...model.compared.map((row) => [
+            capitalized(row.what),
+            ...[row.stable, row.candidate, row.difference, row.allowed].map((text) => text || "–"),
+          ]),
           live("Requests per second now", (point) => rounded(point[1])),
           live("Failed requests per second now", (point) => rounded(point[2])),
         ]}
@@ -227,7 +213,8 @@ function WorstPairs({ pairs }: { pairs: WorstPair[] }) {
       <p>
         In a pair, a node ran one request on both versions, one run after the other. These are the pairs of the newest rollout whose
         answers differ most, the worst first, whatever the rules of the manifest allow. A relative difference of 1 is the largest one.
-        Values are not shown, because nodes do not report them.
+        Values are not shown, because nodes do not report them. The times are those of these two runs. They are often shorter than
+        the median of the requests, because both versions ran the input once before, and nothing else runs beside a pair.
       </p>
       <Table
         label="Answers that differ most"

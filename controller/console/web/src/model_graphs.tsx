@@ -56,24 +56,27 @@ function ErrorInterval({ evidence, isOver, ...times }: IntervalProps) {
   );
 }
 
-// Pairs are counted up to a ratio of 16, so an interval above this one also stands for any larger ratio.
-const RATIO_TOLD = 15;
+interface RatioProps extends IntervalProps {
+  told: number; // A larger ratio stands for any larger one.
+  ofPairs: boolean; // Whether the interval is that of pairs, and not of requests.
+}
 
-function RatioInterval({ evidence, isOver, ...times }: IntervalProps) {
+function RatioInterval({ evidence, isOver, told, ofPairs, ...times }: RatioProps) {
   const known = evidence.filter((point) => point[4] !== null && point[5] !== null);
   const last = known.at(-1);
   if (!last) return null;
-  const change = (ratio: number) => (ratio >= RATIO_TOLD ? `more than ${percent(RATIO_TOLD - 1)}` : percent(ratio - 1));
+  const change = (ratio: number) => (ratio >= told ? `more than ${percent(told - 1)}` : percent(ratio - 1));
+  const where = ofPairs ? " in pairs" : "";
   const [low, high, limit] = [last[4] ?? 0, last[5] ?? 0, last[6]];
   const shown = Math.max(LIMITS_SHOWN * ((limit ?? 1) - 1), 0.2);
   const summary =
-    `With 95 % confidence, the candidate's median run time differs from stable's by ${low >= RATIO_TOLD ? change(low) : `${change(low)} to ${change(high)}`}` +
+    `With 95 % confidence, the candidate's median run time${where} differs from stable's by ${low >= told ? change(low) : `${change(low)} to ${change(high)}`}` +
     (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${change(limit)}. ${verdictOf(low, high, limit, isOver)}`);
   return (
     <div>
       <Graph
         {...times}
-        title="Median run time of the candidate compared with stable's"
+        title={`Median run time of the candidate${where} compared with stable's`}
         summary={summary}
         band={{ name: "The true change is in this interval", points: known.map((point) => [point[0], (point[4] ?? 1) - 1, (point[5] ?? 1) - 1]) }}
         lines={limitsOf(known.map((point) => [point[0], point[6] === null ? null : point[6] - 1]))}
@@ -90,12 +93,14 @@ export function EvidenceGraphs({ model, history }: { model: Model; history: Hist
   if (history.evidence.length === 0 || history.evidenceAttempt !== model.rollout.attempt) return null;
   const isLast = model.isUnderWay ? "" : " of the last rollout";
   const until = model.isUnderWay ? history.now : 0;
+  const { runTimePairs = 0, candidateRequests = 0 } = model.rollout.verdict.numbers;
+  const ofPairs = runTimePairs > 0 || candidateRequests === 0;
   const times = { now: history.now, intervalMs: history.intervalMs, until, isOver: !model.isUnderWay };
   return (
     <Section title={`Evidence against the limits${isLast}`}>
       <div class="graphs">
         <ErrorInterval {...times} evidence={history.evidence} />
-        <RatioInterval {...times} evidence={history.evidence} />
+        <RatioInterval {...times} evidence={history.evidence} told={history.ratioTold} ofPairs={ofPairs} />
       </div>
     </Section>
   );

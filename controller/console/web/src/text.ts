@@ -4,6 +4,10 @@ export function count(number: number): string {
   return number.toLocaleString("en");
 }
 
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 export function percent(share: number): string {
   return `${rounded(100 * share)}\u00a0%`;
 }
