@@ -50,8 +50,12 @@ class RestClient:
 
     def ask(self):
         # http.client connects again by itself after an answer with "Connection: close".
-        self.connection.request("POST", "/v1/models/half:predict", self.BODY)
-        answer = self.connection.getresponse()
+        try:
+            self.connection.request("POST", "/v1/models/half:predict", self.BODY)
+            answer = self.connection.getresponse()
+        except OSError:
+            self.connection.close()  # So that the next request connects again.
+            raise
         body = answer.read()
         assert answer.status == 200, body
         return answer.headers["x-longshore-node"]
