@@ -12,13 +12,9 @@ using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-// The number of elements that one input of a dry run may have. A dry run executes an op on zeros to find its output
-// shape. It must be cheap, because types are inferred for every new batch size.
-constexpr int64_t kDryRunInputElementsMax = int64_t{1} << 28;
-
-// The number of elements that all dry runs of one inference together may create: their zeros and their outputs. A limit
-// for each dry run is not enough, because nodes in a loop's body are inferred repeatedly.
-constexpr int64_t kDryRunElementsMax = int64_t{1} << 31;
+// The number of elements that all evaluations of one inference together may create. A limit for each of them is not
+// enough, because nodes in a loop's body are inferred repeatedly.
+constexpr int64_t kEvaluatedElementsMax = int64_t{1} << 28;
 
 // The bytes that all inferred values together may have. These are values that depend on shapes alone, such as index
 // tables and masks. Values beyond this limit are computed in each run instead.
@@ -46,21 +42,20 @@ std::vector<Type> TypesOf(std::vector<Tensor> values, bool with_values) {
   return types;
 }
 
-std::optional<Tensor> Zeros(const Type& type) {
-  const auto count = tensor::ElementCount(*type.shape);
-  if (!count || *count > kDryRunInputElementsMax || tensor::ElementBytes(type.type) == 0) return std::nullopt;
-  auto made = Tensor::Make(type.type, *type.shape);
-  if (!made) return std::nullopt;
-  std::fill_n(made->mutable_data(), made->bytes(), std::byte{0});
-  return std::move(*made);
-}
-
 Type WithoutValue(Type type) {
   type.value.reset();
   return type;
 }
 
-bool IsSame(const Type& a, const Type& b) { return a.type == b.type && a.shape == b.shape && a.element == b.element; }
+bool IsSame(const Type& a, const Type& b) {
+  return a.type == b.type && a.shape == b.shape && a.element == b.element && a.length == b.length &&
+         a.is_unset == b.is_unset;
+}
+
+std::optional<Shape> EitherElement(const Type& a, const Type& b) {
+  if (a.is_unset) return b.element;
+  return b.is_unset ? a.element : EitherShape(a.element, b.element);
+}
 
 // Returns the most specific type that covers both `a` and `b`.
 Type Either(const Type& a, const Type& b) {
@@ -68,14 +63,16 @@ Type Either(const Type& a, const Type& b) {
   return {.type = a.type,
           .shape = EitherShape(a.shape, b.shape),
           .value = std::nullopt,
-          .element = EitherShape(a.element, b.element)};
+          .element = EitherElement(a, b),
+          .length = a.length == b.length ? a.length : std::nullopt,
+          .is_unset = a.is_unset && b.is_unset};
 }
 
 // The budget that is left for the inference of a graph and all its bodies.
 struct Budget {
   size_t known_bytes = kKnownBytesMax;
   size_t nodes_of_bodies = kBodyNodesMax;
-  int64_t dry_run_elements = kDryRunElementsMax;
+  int64_t evaluated_elements = kEvaluatedElementsMax;
   int depth = 0;  // The nesting depth of the body that is being inferred.
 };
 
@@ -119,7 +116,7 @@ class Inference {
       return node.op.ends_with("While") ? TypesOfLoop(node, inputs) : TypesOfBranches(node, inputs);
     const Op& op = FindOp(node.op);
     if (auto values = ValuesOf(node, op, inputs)) return Known(std::move(*values));
-    return op.type != nullptr ? op.type(node, inputs) : ByDryRun(node, op, inputs);
+    return op.type != nullptr ? op.type(node, inputs) : std::vector<Type>();
   }
 
   std::vector<Type> Known(std::vector<Tensor> values) {
@@ -180,10 +177,10 @@ class Inference {
 
   // Computes the outputs. Returns nullopt if the op cannot be evaluated or the budget is spent.
   std::optional<std::vector<Tensor>> Evaluated(const Node& node, std::span<const Tensor> values) {
-    if (budget_.dry_run_elements <= 0) return std::nullopt;
+    if (budget_.evaluated_elements <= 0) return std::nullopt;
     auto outputs = evaluate_(node, values);
     if (!outputs) return std::nullopt;
-    for (const Tensor& output : *outputs) budget_.dry_run_elements -= output.elements();
+    for (const Tensor& output : *outputs) budget_.evaluated_elements -= output.elements();
     return outputs;
   }
 
@@ -191,27 +188,6 @@ class Inference {
   static std::optional<Tensor> Unfilled(const Type& type) {
     static std::byte nothing{};
     return Tensor::Wrap(type.type, *type.shape, &nothing, nullptr);
-  }
-
-  static bool IsMoved(const Op& op, size_t input, size_t inputs) {
-    if (op.needs_last_input && input + 1 == inputs) return false;
-    return input < 32 && ((op.moved_inputs >> input) & 1) != 0;
-  }
-
-  std::vector<Type> ByDryRun(const Node& node, const Op& op, std::span<const Type> inputs) {
-    if (op.moved_inputs == 0) return {};
-    std::vector<Tensor> values;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      std::optional<Tensor> value = inputs[i].value;
-      if (!value && IsMoved(op, i, inputs.size()) && inputs[i].is_static() && budget_.dry_run_elements > 0) {
-        value = Zeros(inputs[i]);
-        if (value) budget_.dry_run_elements -= value->elements();
-      }
-      if (!value) return {};
-      values.push_back(std::move(*value));
-    }
-    auto outputs = Evaluated(node, values);
-    return outputs ? TypesOf(std::move(*outputs), false) : std::vector<Type>();
   }
 
   const Graph& graph_;

@@ -55,35 +55,5 @@ TEST(Types, OfALoopCoverEveryStep) {
   EXPECT_EQ(ShapeOfLoop({}), "?");
 }
 
-// Returns how often a concatenation of [2, 3] with itself is computed in order to infer its shape.
-int DryRunsOfConcat(bool knows_axis) {
-  Graph graph{.nodes = {{.name = "x", .op = "Placeholder"},
-                        {.name = "axis", .op = knows_axis ? "Const" : "Placeholder"},
-                        {.name = "y", .op = "ConcatV2", .inputs = {{0, 0}, {0, 0}, {1, 0}}}},
-              .fed = {{"x", 0}},
-              .outputs = {{2, 0}},
-              .arguments = {},
-              .bodies = {}};
-  if (knows_axis) {
-    graph.nodes[1].values = {Tensor::Of<int32_t>({}, {1})};
-  } else {
-    graph.fed["axis"] = 1;
-  }
-  int runs = 0;
-  const auto count = [&](const Node&, auto) {
-    ++runs;
-    return std::optional<std::vector<Tensor>>();
-  };
-  InferTypes(graph, {},
-             {{"x", {DType::kFloat, Shape{2, 3}, std::nullopt}}, {"axis", {DType::kInt32, Shape{}, std::nullopt}}},
-             count);
-  return runs;
-}
-
-TEST(Types, AreFoundByADryRunOnlyIfTheInputsThatDetermineTheShapeAreKnown) {
-  EXPECT_EQ(DryRunsOfConcat(true), 1);
-  EXPECT_EQ(DryRunsOfConcat(false), 0) << "the axis determines the shape and must not be replaced by zero";
-}
-
 }  // namespace
 }  // namespace longshore::graph

@@ -60,19 +60,12 @@ struct Fusing {
   bool into_product() const { return part == ProductPart::kSum || part == ProductPart::kActivation; }
 };
 
-// Sets of inputs as bit masks: bit i stands for input i.
-inline constexpr uint32_t kAllInputs = ~0U;
-
 struct Op {
   std::string_view name;
-  TypeRule type = nullptr;    // nullptr: a dry run finds the types if `moved_inputs` is not 0.
+  TypeRule type = nullptr;    // nullptr: they are unknown, unless all values of the inputs are known.
   RowRule rows = nullptr;     // nullptr: rows may influence each other.
   FlopsRule flops = nullptr;  // nullptr: one operation for each element of the first output.
   int weight_input = -1;      // The input that the CPU engine may keep in a packed layout if it is a constant.
-  // A mask of the inputs whose values do not determine the output shape: for Reshape input 0, but not input 1. A dry
-  // run replaces these by zeros of the same shape. Inputs 32 and above have no bit and are not replaced.
-  uint32_t moved_inputs = 0;
-  bool needs_last_input = false;  // A dry run does not replace the last input, whatever `moved_inputs` says.
   Alias alias = Alias::kNo;
   Fusing fusing = {};
   // A scale with one factor for each index of the result's last axis can be multiplied into the weights (input 1),

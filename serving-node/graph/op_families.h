@@ -13,5 +13,6 @@ std::span<const Op> MoveOps();
 std::span<const Op> ProductOps();
 std::span<const Op> ReductionOps();
 std::span<const Op> StateOps();
+std::span<const Op> TextOps();
 
 }  // namespace longshore::graph

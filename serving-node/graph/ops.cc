@@ -11,7 +11,7 @@ namespace {
 
 std::vector<Op> JoinFamilies() {
   std::vector<Op> all;
-  for (const auto family : {ElementwiseOps, ListOps, MoveOps, ProductOps, ReductionOps, StateOps}) {
+  for (const auto family : {ElementwiseOps, ListOps, MoveOps, ProductOps, ReductionOps, StateOps, TextOps}) {
     const auto ops = family();
     all.insert(all.end(), ops.begin(), ops.end());
   }

@@ -10,8 +10,12 @@ namespace {
 using tensor::DType;
 using tensor::Shape;
 
-Type List(std::optional<Shape> element) {
-  return {.type = DType::kVariant, .shape = Shape{}, .value = std::nullopt, .element = std::move(element)};
+Type List(std::optional<Shape> element, std::optional<int64_t> length) {
+  return {.type = DType::kVariant,
+          .shape = Shape{},
+          .value = std::nullopt,
+          .element = std::move(element),
+          .length = length};
 }
 
 Type Element(const Node& node, std::optional<Shape> shape) {
@@ -21,39 +25,55 @@ Type Element(const Node& node, std::optional<Shape> shape) {
 // The shape that an input holds as its value; -1 is an unknown size. nullopt: not even the rank is known.
 std::optional<Shape> ShapeIn(const Type& input) {
   if (!input.value || input.value->rank() != 1) return std::nullopt;
-  Shape sizes;
-  if (input.value->type() == DType::kInt32) {
-    std::ranges::copy(input.value->values<int32_t>(), std::back_inserter(sizes));
-  } else if (input.value->type() == DType::kInt64) {
-    std::ranges::copy(input.value->values<int64_t>(), std::back_inserter(sizes));
-  } else {
-    return std::nullopt;
-  }
-  return sizes;
+  return IntsIn(input);
 }
+
+std::optional<int64_t> LengthOf(int64_t size) { return size < 0 ? std::nullopt : std::optional(size); }
 
 bool IsWhole(const std::optional<Shape>& shape) {
   return shape && std::ranges::none_of(*shape, [](int64_t size) { return size < 0; });
 }
 
-// The shape of an element read from the list; `expected` is the input with the shape that the reader expects.
+// The shape of an element read from the list; `expected` is the input with the shape that the reader expects. A tensor
+// that was not set has the expected shape.
 std::optional<Shape> Read(const Type& list, const Type& expected) {
-  return IsWhole(list.element) ? list.element : ShapeIn(expected);
+  const auto shape = ShapeIn(expected);
+  if (!IsWhole(list.element)) return shape;
+  return IsWhole(shape) && shape != list.element ? std::nullopt : list.element;
 }
 
 std::vector<Type> FromTensor(const Node&, std::span<const Type> inputs) {
-  if (inputs.empty() || !inputs[0].shape || inputs[0].shape->empty()) return {List(std::nullopt)};
-  return {List(Shape(inputs[0].shape->begin() + 1, inputs[0].shape->end()))};
+  if (inputs.empty() || !inputs[0].shape || inputs[0].shape->empty()) return {List(std::nullopt, std::nullopt)};
+  const Shape& rows = *inputs[0].shape;
+  return {List(Shape(rows.begin() + 1, rows.end()), LengthOf(rows.front()))};
 }
 
-std::vector<Type> Empty(const Node&, std::span<const Type> inputs) {
-  return {List(inputs.empty() ? std::nullopt : ShapeIn(inputs[0]))};
-}
-
-// The type of a list with an added or replaced item, which is the last input.
-std::vector<Type> WithItem(const Node&, std::span<const Type> inputs) {
+// An empty list, or one with places for a number of tensors.
+std::vector<Type> Unset(const Node& node, std::span<const Type> inputs) {
   if (inputs.size() < 2) return {};
-  return {List(EitherShape(inputs[0].element, inputs.back().shape))};
+  const auto count = IntsIn(inputs[1]);
+  const bool is_empty = node.op == "EmptyTensorList";
+  Type list = List(ShapeIn(inputs[0]), is_empty ? std::optional<int64_t>(0) : std::nullopt);
+  if (!is_empty && count && count->size() == 1) list.length = LengthOf(count->front());
+  list.is_unset = true;
+  return {std::move(list)};
+}
+
+// The shape of the elements of a list with another one.
+std::optional<Shape> ElementWith(const Type& list, const Type& item) {
+  return list.is_unset ? item.shape : EitherShape(list.element, item.shape);
+}
+
+std::vector<Type> WithSetItem(const Node& node, std::span<const Type> inputs) {
+  if (inputs.size() < 3) return {};
+  const bool may_grow = node.attributes.Bool("resize_if_index_out_of_bounds", false);
+  return {List(ElementWith(inputs[0], inputs[2]), may_grow ? std::nullopt : inputs[0].length)};
+}
+
+std::vector<Type> WithPushedItem(const Node&, std::span<const Type> inputs) {
+  if (inputs.size() < 2) return {};
+  const auto& length = inputs[0].length;
+  return {List(ElementWith(inputs[0], inputs[1]), length ? std::optional(*length + 1) : std::nullopt)};
 }
 
 std::vector<Type> GetItem(const Node& node, std::span<const Type> inputs) {
@@ -64,7 +84,8 @@ std::vector<Type> GetItem(const Node& node, std::span<const Type> inputs) {
 std::vector<Type> Stack(const Node& node, std::span<const Type> inputs) {
   if (inputs.size() < 2) return {};
   std::optional<Shape> shape = Read(inputs[0], inputs[1]);
-  if (shape) shape->insert(shape->begin(), node.attributes.Int("num_elements", -1));
+  const int64_t wanted = node.attributes.Int("num_elements", -1);
+  if (shape) shape->insert(shape->begin(), wanted >= 0 ? wanted : inputs[0].length.value_or(-1));
   return {Element(node, std::move(shape))};
 }
 
@@ -73,10 +94,14 @@ std::vector<Type> Length(const Node&, std::span<const Type>) {
 }
 
 constexpr Op kOps[] = {
-    {.name = "EmptyTensorList", .type = Empty},       {.name = "TensorListFromTensor", .type = FromTensor},
-    {.name = "TensorListGetItem", .type = GetItem},   {.name = "TensorListLength", .type = Length},
-    {.name = "TensorListPushBack", .type = WithItem}, {.name = "TensorListReserve", .type = Empty},
-    {.name = "TensorListSetItem", .type = WithItem},  {.name = "TensorListStack", .type = Stack},
+    {.name = "EmptyTensorList", .type = Unset},
+    {.name = "TensorListFromTensor", .type = FromTensor},
+    {.name = "TensorListGetItem", .type = GetItem},
+    {.name = "TensorListLength", .type = Length},
+    {.name = "TensorListPushBack", .type = WithPushedItem},
+    {.name = "TensorListReserve", .type = Unset},
+    {.name = "TensorListSetItem", .type = WithSetItem},
+    {.name = "TensorListStack", .type = Stack},
 };
 
 }  // namespace

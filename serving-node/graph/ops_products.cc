@@ -57,38 +57,66 @@ Direction DirectionOf(const Node& node, size_t axis) {
   return direction;
 }
 
-// Returns the type of [batch, height', width', channels] after a window of `rows` by `columns` slid over the image.
-std::vector<Type> Windowed(const Node& node, const Type& image, int64_t rows, int64_t columns, int64_t channels) {
-  if (!image.shape || image.shape->size() != 4) return {};
-  if (node.attributes.Text("data_format", "NHWC") != "NHWC") return {};
+// Returns the type of [batch, height', width', channels] after a window of `window` slid over the image; of a volume
+// with depth' before height' for a window of three sizes.
+std::vector<Type> Windowed(const Node& node, const Type& image, std::span<const int64_t> window, int64_t channels) {
+  if (!image.shape || image.shape->size() != window.size() + 2) return {};
+  const char* const format = window.size() == 3 ? "NDHWC" : "NHWC";
+  if (node.attributes.Text("data_format", format) != format) return {};
   const std::string padding = node.attributes.Text("padding", "");
   Shape shape = *image.shape;
-  const int64_t windows[] = {rows, columns};
-  for (size_t axis = 1; axis <= 2; ++axis) {
+  for (size_t axis = 1; axis <= window.size(); ++axis) {
     const Direction d = DirectionOf(node, axis);
     int64_t size = -1;
     if (shape[axis] < 0 || d.padded < 0 || __builtin_add_overflow(shape[axis], d.padded, &size)) size = -1;
-    shape[axis] = WindowPositions(size, windows[axis - 1], d.stride, d.dilation, padding);
+    shape[axis] = WindowPositions(size, window[axis - 1], d.stride, d.dilation, padding);
   }
-  shape[3] = channels;
+  shape.back() = channels;
   return One(image.type, std::move(shape));
 }
 
 std::vector<Type> Convolution(const Node& node, std::span<const Type> inputs) {
-  if (inputs.size() < 2 || !inputs[1].shape || inputs[1].shape->size() != 4) return {};
+  const size_t rank = node.op == "Conv3D" ? 5 : 4;
+  if (inputs.size() < 2 || !inputs[1].shape || inputs[1].shape->size() != rank) return {};
   const Shape& filter = *inputs[1].shape;
   const bool by_depth = node.op == "DepthwiseConv2dNative";
-  const bool known = filter[2] >= 0 && filter[3] >= 0;
-  int64_t channels = filter[3];
+  const bool known = filter[rank - 2] >= 0 && filter[rank - 1] >= 0;
+  int64_t channels = filter[rank - 1];
   if (by_depth && (!known || __builtin_mul_overflow(filter[2], filter[3], &channels))) channels = -1;
-  return Windowed(node, inputs[0], filter[0], filter[1], channels);
+  return Windowed(node, inputs[0], std::span(filter).first(rank - 2), channels);
+}
+
+// The first input holds the shape of the result, or only its height and width.
+std::vector<Type> TransposedConvolution(const Node& node, std::span<const Type> inputs) {
+  if (inputs.size() < 3) return {};
+  const size_t rank = node.op == "Conv3DBackpropInputV2" ? 5 : 4;
+  const DType type = inputs[2].type;
+  const auto sizes = IntsIn(inputs[0]);
+  const bool is_whole = sizes && std::ranges::none_of(*sizes, [](int64_t size) { return size < 0; });
+  if (!is_whole || inputs[0].value->rank() != 1) return {{type, std::nullopt, std::nullopt}};
+  if (sizes->size() == rank) return One(type, *sizes);
+  const auto& filter = inputs[1].shape;
+  const auto& places = inputs[2].shape;
+  if (sizes->size() != rank - 2 || !filter || filter->size() != rank || !places || places->size() != rank)
+    return {{type, std::nullopt, std::nullopt}};
+  Shape shape = {places->front()};
+  shape.insert(shape.end(), sizes->begin(), sizes->end());
+  shape.push_back((*filter)[rank - 2]);
+  return One(type, std::move(shape));
 }
 
 std::vector<Type> Pooling(const Node& node, std::span<const Type> inputs) {
   const auto window = node.attributes.Ints("ksize");
-  if (inputs.empty() || window.size() != 4 || window[0] != 1 || window[3] != 1) return {};
-  if (!inputs[0].shape || inputs[0].shape->size() != 4) return {};
-  return Windowed(node, inputs[0], window[1], window[2], inputs[0].shape->back());
+  const size_t rank = node.op.ends_with("3D") ? 5 : 4;
+  if (inputs.empty() || window.size() != rank || window.front() != 1 || window.back() != 1) return {};
+  if (!inputs[0].shape || inputs[0].shape->size() != rank) return {};
+  return Windowed(node, inputs[0], std::span(window).subspan(1, rank - 2), inputs[0].shape->back());
+}
+
+std::vector<Type> PoolingWithIndices(const Node& node, std::span<const Type> inputs) {
+  std::vector<Type> types = Pooling(node, inputs);
+  if (!types.empty()) types.push_back({node.attributes.Type("Targmax", DType::kInt64), types[0].shape, std::nullopt});
+  return types;
 }
 
 // All outputs of a recurrent cell have the type of its state.
@@ -217,6 +245,7 @@ constexpr Fusing kProduct{.part = ProductPart::kProduct};
 
 constexpr Op kOps[] = {
     {.name = "AvgPool", .type = Pooling, .rows = ByRowOfFirst},
+    {.name = "AvgPool3D", .type = Pooling},
     {.name = "BatchMatMul",
      .type = MatrixProduct,
      .rows = ByRowOfMatrices,
@@ -240,8 +269,9 @@ constexpr Op kOps[] = {
      .fusing = kProduct,
      .may_absorb_scale = true,
      .may_absorb_pad = true},
-    {.name = "Conv2DBackpropInput", .flops = TransposedFlops},
-    {.name = "Conv3D", .flops = ConvolutionFlops},
+    {.name = "Conv2DBackpropInput", .type = TransposedConvolution, .flops = TransposedFlops},
+    {.name = "Conv3D", .type = Convolution, .flops = ConvolutionFlops},
+    {.name = "Conv3DBackpropInputV2", .type = TransposedConvolution, .flops = TransposedFlops},
     {.name = "DepthwiseConv2dNative",
      .type = Convolution,
      .rows = ByRowOfFirst,
@@ -250,6 +280,7 @@ constexpr Op kOps[] = {
      .fusing = kProduct,
      .may_absorb_scale = true,
      .may_absorb_pad = true},
+    {.name = "DepthwiseConv2dNativeBackpropInput", .type = TransposedConvolution},
     {.name = "Einsum", .type = EinsteinSum, .rows = ByRowOfEinsum, .flops = EinsumFlops, .weight_input = 1},
     {.name = "GRUBlockCell", .type = GruCell, .flops = GruCellFlops},
     {.name = "LSTMBlockCell", .type = LstmCell, .flops = LstmCellFlops},
@@ -261,6 +292,8 @@ constexpr Op kOps[] = {
      .fusing = kProduct,
      .may_absorb_scale = true},
     {.name = "MaxPool", .type = Pooling, .rows = ByRowOfFirst},
+    {.name = "MaxPool3D", .type = Pooling},
+    {.name = "MaxPoolWithArgmax", .type = PoolingWithIndices},
 };
 
 }  // namespace

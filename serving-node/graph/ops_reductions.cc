@@ -13,11 +13,10 @@ using tensor::Shape;
 
 // Returns for each axis whether it is reduced; nullopt if `axes` is unknown or out of range.
 std::optional<std::vector<bool>> Reduced(const Type& axes, size_t rank) {
-  if (!axes.value) return std::nullopt;
+  const auto given = IntsIn(axes);
+  if (!given) return std::nullopt;
   std::vector<bool> reduced(rank);
-  for (int64_t i = 0; i < axes.value->elements(); ++i) {
-    int64_t axis = axes.value->type() == DType::kInt64 ? axes.value->values<int64_t>()[static_cast<size_t>(i)]
-                                                       : axes.value->values<int32_t>()[static_cast<size_t>(i)];
+  for (int64_t axis : *given) {
     if (axis < 0) axis += static_cast<int64_t>(rank);
     if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
     reduced[static_cast<size_t>(axis)] = true;
@@ -27,8 +26,6 @@ std::optional<std::vector<bool>> Reduced(const Type& axes, size_t rank) {
 
 std::optional<Shape> ReducedShape(std::span<const Type> inputs, bool keep) {
   if (inputs.size() != 2 || !inputs[0].shape) return std::nullopt;
-  const auto type = inputs[1].type;
-  if (type != DType::kInt32 && type != DType::kInt64) return std::nullopt;
   const Shape& in = *inputs[0].shape;
   const auto reduced = Reduced(inputs[1], in.size());
   if (!reduced) return std::nullopt;
@@ -54,6 +51,7 @@ constexpr Op kOps[] = {
     {.name = "Any", .type = Reduction, .rows = ByRowOfReduction},
     {.name = "ArgMax", .type = ArgReduction, .rows = ByRowOfReduction},
     {.name = "ArgMin", .type = ArgReduction, .rows = ByRowOfReduction},
+    {.name = "EuclideanNorm", .type = Reduction, .rows = ByRowOfReduction},
     {.name = "Max", .type = Reduction, .rows = ByRowOfReduction},
     {.name = "Mean", .type = Reduction, .rows = ByRowOfReduction},
     {.name = "Min", .type = Reduction, .rows = ByRowOfReduction},

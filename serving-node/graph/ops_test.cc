@@ -22,7 +22,6 @@ TEST(Ops, UnknownOpsGetAnEmptyRow) {
   EXPECT_EQ(op.name, "");
   EXPECT_EQ(op.type, nullptr);
   EXPECT_EQ(op.rows, nullptr);
-  EXPECT_EQ(op.moved_inputs, 0U);
   EXPECT_FALSE(op.has_effect);
 }
 

@@ -27,6 +27,23 @@ std::optional<Shape> EitherShape(const std::optional<Shape>& a, const std::optio
   return both;
 }
 
+std::optional<int64_t> Times(int64_t a, int64_t b) {
+  int64_t product = -1;
+  if (a < 0 || b < 0) return -1;
+  return __builtin_mul_overflow(a, b, &product) ? std::nullopt : std::optional(product);
+}
+
+std::optional<int64_t> Plus(int64_t a, int64_t b) {
+  int64_t sum = -1;
+  if (a < 0 || b < 0) return -1;
+  return __builtin_add_overflow(a, b, &sum) ? std::nullopt : std::optional(sum);
+}
+
+std::optional<int64_t> DividedBy(int64_t a, int64_t b) {
+  if (a < 0 || b < 1) return -1;
+  return a % b == 0 ? std::optional(a / b) : std::nullopt;
+}
+
 std::optional<BroadcastKind> BroadcastKindOf(const Shape& operand, const Shape& result) {
   if (operand.size() > result.size()) return std::nullopt;
   Shape full(result.size() - operand.size(), 1);

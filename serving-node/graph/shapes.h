@@ -14,6 +14,12 @@ std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Sha
 // Returns the most specific shape that covers both `a` and `b`: -1 where the sizes differ, nullopt if the ranks differ.
 std::optional<tensor::Shape> EitherShape(const std::optional<tensor::Shape>& a, const std::optional<tensor::Shape>& b);
 
+// Functions for sizes. Each returns -1 if an operand is -1 (unknown), and nullopt if the result overflows.
+std::optional<int64_t> Times(int64_t a, int64_t b);
+std::optional<int64_t> Plus(int64_t a, int64_t b);
+// Returns nullopt if the division leaves a remainder.
+std::optional<int64_t> DividedBy(int64_t a, int64_t b);
+
 // How an operand of an element-wise op is broadcast to the result. Examples for a result of shape [2, 3, 4, 8]:
 enum class BroadcastKind {
   kFull,      // Not broadcast: [2, 3, 4, 8].
