@@ -5,18 +5,12 @@
 #include <algorithm>
 #include <new>
 
+#include "serving-node/engine/cpu/tail.h"
 #include "serving-node/graph/ops.h"
 #include "serving-node/graph/passes/passes.h"
 
 namespace longshore::engine::cpu {
 namespace {
-
-// How many different sets of input shapes of a body get a program of their own. Later sets share one program for
-// unknown shapes, because the body is then expected to get new shapes in every call. This number is higher than the
-// number of a batcher's buckets. It is lower than kProgramsMax, so that the programs for the first shapes are not
-// evicted.
-constexpr size_t kBodyShapesMax = 24;
-static_assert(kBodyShapesMax < kProgramsMax);
 
 size_t CountNodes(const graph::Graph& graph) {
   size_t count = 0;
@@ -50,6 +44,22 @@ void MoveToPackedStore(graph::Graph* graph, Weights* weights) {
   }
 }
 
+// Returns the steps of the program and of the parts behind its cut. The steps of a part are those of its last run; before
+// the first run, its nodes are listed.
+std::vector<PlanStep> StepsOf(const Program& program) {
+  std::vector<PlanStep> steps = program.lines();
+  if (program.tail() == nullptr) return steps;
+  if (const auto newest = program.tail()->programs.Newest()) {
+    std::ranges::move(StepsOf(*newest), std::back_inserter(steps));
+    return steps;
+  }
+  for (const graph::Node& node : program.tail()->cut.tail.nodes) {
+    if (node.op == "Placeholder" || !node.values.empty()) continue;
+    steps.push_back({.node = node.name, .op = node.op, .then = {}, .shape = "?", .how = "compiled in the run"});
+  }
+  return steps;
+}
+
 // The name under which a program of a body is fed the argument at `position`.
 std::string ArgumentName(size_t position) { return fmt::format("{:04}", position); }
 
@@ -72,18 +82,22 @@ Compiled::Compiled(graph::Graph graph, ExecutionOptions options, std::shared_ptr
   MoveToPackedStore(&graph, weights_.get());
   graph_ = std::move(graph);
   passes_ = ShapePassesBut(options_.passes_off);
-  const bool may_slice = !options_.passes_off.contains(std::string(graph::passes::kSlices));
+  const auto is_on = [&](std::string_view name) { return !options_.passes_off.contains(std::string(name)); };
+  const bool may_slice = is_on(graph::passes::kSlices);
+  const int parts_max = is_on(graph::passes::kParts) ? Program::kPartsMax : 1;
   programs_ =
       std::make_unique<Programs>(graph_, graph_.bodies, *weights_,
                                  Programs::Options{.program = {.passes = passes_,
                                                                .slice_bytes = may_slice ? options_.slice_bytes : 0,
-                                                               .by_row = may_slice && options_.by_row}});
+                                                               .by_row = may_slice && options_.by_row,
+                                                               .parts_max = parts_max}});
   for (graph::Graph& body : graph_.bodies) {
     MoveToPackedStore(&body, weights_.get());
     NameArguments(&body);
     bodies_.push_back(
         std::make_unique<Programs>(body, graph_.bodies, *weights_,
-                                   Programs::Options{.program = {.passes = passes_}, .shapes_max = kBodyShapesMax}));
+                                   Programs::Options{.program = {.passes = passes_, .parts_max = parts_max},
+                                                     .shapes_max = Tail::kShapesMax}));
   }
 }
 
@@ -98,9 +112,16 @@ class Compiled::Bodies : public kernels::Bodies {
     omp_set_num_threads(compiled.options_.threads);  // Applies to the calling thread only.
   }
 
-  Result<std::vector<Tensor>> RunWith(const Program& program, const std::map<std::string, Tensor>& fed,
-                                      size_t room_bytes, const OnStep& on_step = nullptr) {
-    return program.Run(fed, context_, *compiled_.memory_, room_bytes, on_step);
+  // Runs the program and then the parts of the graph behind its cuts.
+  Result<std::vector<Tensor>> RunAll(const Program& program, const std::map<std::string, Tensor>& fed,
+                                     size_t room_bytes) {
+    ASSIGN_OR_RETURN(const auto of_head, RunPart(program, fed, room_bytes));
+    const Tail* const tail = program.tail();
+    if (tail == nullptr) return of_head;
+    const size_t left = room_bytes - std::min(room_bytes, kernels::HeldBytes(of_head));
+    const auto feeds = tail->Feeds(fed, of_head);
+    ASSIGN_OR_RETURN(const auto of_tail, RunAll(*Find(tail->programs, feeds, {}), feeds, left));
+    return tail->Outputs(of_head, of_tail);
   }
 
   // Returns the program of `programs` for the fed shapes, and notes whether it had to be made.
@@ -113,13 +134,23 @@ class Compiled::Bodies : public kernels::Bodies {
   bool planned() const { return planned_; }
 
  protected:
+  Result<std::vector<Tensor>> RunProgram(const Program& program, const std::map<std::string, Tensor>& fed,
+                                         size_t room_bytes, const OnStep& on_step = nullptr) {
+    return program.Run(fed, context_, *compiled_.memory_, room_bytes, on_step);
+  }
+
   const size_t memory_bytes_max_;  // The limit of the whole run.
 
  private:
+  // Runs a program, without the parts behind its cut.
+  virtual Result<std::vector<Tensor>> RunPart(const Program& program, const std::map<std::string, Tensor>& fed,
+                                              size_t room_bytes) {
+    return RunProgram(program, fed, room_bytes);
+  }
   // Runs the program of a body.
   virtual kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
                                    size_t room_bytes) {
-    return RunWith(program, fed, room_bytes);
+    return RunAll(program, fed, room_bytes);
   }
 
   kernels::Outputs Compute(int body, std::vector<Tensor> arguments, size_t room_bytes) override {
@@ -143,7 +174,7 @@ class Compiled::Bodies : public kernels::Bodies {
 Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                           Resources& resources, size_t memory_bytes_max, bool* planned) const {
   Bodies bodies(*this, resources, memory_bytes_max);
-  auto outputs = bodies.RunWith(*bodies.Find(*programs_, fed, wanted), fed, memory_bytes_max);
+  auto outputs = bodies.RunAll(*bodies.Find(*programs_, fed, wanted), fed, memory_bytes_max);
   if (planned != nullptr) *planned = bodies.planned();
   return outputs;
 }
@@ -153,19 +184,6 @@ class Compiled::Profiling final : public Compiled::Bodies {
  public:
   Profiling(const Compiled& compiled, Resources& resources, size_t memory_bytes_max, RunProfile* profile)
       : Bodies(compiled, resources, memory_bytes_max), profile_(profile) {}
-
-  Result<std::vector<Tensor>> RunWatched(const Program& program, const std::map<std::string, Tensor>& fed,
-                                         size_t room_bytes) {
-    // Starts with the time that earlier bodies of this step took, for example previous iterations of a loop.
-    auto steps_took = std::exchange(within_, Clock::duration(0));
-    auto outputs = RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, const StepTime& time) {
-      NoteWhereMemorySuffices(program, at, frame, time);
-      within_ = Clock::duration(0);
-      steps_took += Clock::now() - time.began;
-    });
-    within_ = steps_took;
-    return outputs;
-  }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -199,9 +217,17 @@ class Compiled::Profiling final : public Compiled::Bodies {
     profile_->Note(std::move(run));
   }
 
-  kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
-                           size_t room_bytes) override {
-    return RunWatched(program, fed, room_bytes);
+  Result<std::vector<Tensor>> RunPart(const Program& program, const std::map<std::string, Tensor>& fed,
+                                      size_t room_bytes) override {
+    // Starts with the time that earlier parts and bodies of this step took, for example previous iterations of a loop.
+    auto steps_took = std::exchange(within_, Clock::duration(0));
+    auto outputs = RunProgram(program, fed, room_bytes, [&](size_t at, const Frame& frame, const StepTime& time) {
+      NoteWhereMemorySuffices(program, at, frame, time);
+      within_ = Clock::duration(0);
+      steps_took += Clock::now() - time.began;
+    });
+    within_ = steps_took;
+    return outputs;
   }
 
   RunProfile* const profile_;
@@ -215,7 +241,7 @@ Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor
   const auto program = bodies.Find(*programs_, fed, wanted);
   profile->plan = std::chrono::steady_clock::now() - profile->began;
   profile->bytes_peak = program->run_bytes();
-  auto outputs = bodies.RunWatched(*program, fed, memory_bytes_max);
+  auto outputs = bodies.RunAll(*program, fed, memory_bytes_max);
   profile->planned = bodies.planned();
   return outputs;
 }
@@ -229,7 +255,7 @@ class Compiled::Tracing final : public Compiled::Bodies {
   // values.
   Result<std::vector<Tensor>> RunTraced(const Program& program, const std::map<std::string, Tensor>& fed,
                                         interpreter::Origins<ValueId>* origins, size_t room_bytes) {
-    return RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, auto) {
+    return RunProgram(program, fed, room_bytes, [&](size_t at, const Frame& frame, auto) {
       const std::vector<ValueId>& made = program.ValuesOf(at).made;
       const interpreter::Maker maker = MakerOf(program, at, *origins);
       for (size_t i = 0; i < made.size(); ++i) {
@@ -249,37 +275,46 @@ class Compiled::Tracing final : public Compiled::Bodies {
     return {.node = program.lines()[at].node, .op = program.lines()[at].op};
   }
 
-  kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
-                           size_t room_bytes) override {
+  // Runs a part of a body.
+  Result<std::vector<Tensor>> RunPart(const Program& program, const std::map<std::string, Tensor>& fed,
+                                      size_t room_bytes) override {
     interpreter::Origins<ValueId> origins;
     for (const auto& [name, id] : program.fed()) {
       const Tensor& value = fed.at(name);
-      const interpreter::Maker* before = across_.Of(value.data());
-      origins.Note(id, value, before == nullptr ? interpreter::Maker() : *before);
+      origins.Note(id, value, MakerAcross(value));
     }
-    std::vector<interpreter::Maker> returned = std::exchange(returned_, {});
     ASSIGN_OR_RETURN(auto outputs, RunTraced(program, fed, &origins, room_bytes));
-    const bool is_condition = outputs.size() == 1 && outputs[0].type() == DType::kBool;
-    if (is_condition) {
-      returned_ = std::move(returned);
-    } else {
-      Note(program, outputs, origins);
+    const std::vector<ValueId> ids = program.outputs();
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const interpreter::Maker* maker = origins.Of(ids[i]);
+      across_.Note(outputs[i].data(), outputs[i], maker == nullptr ? interpreter::Maker() : *maker);
     }
     return outputs;
   }
 
-  void Note(const Program& program, const std::vector<Tensor>& outputs, const interpreter::Origins<ValueId>& origins) {
-    const std::vector<ValueId> ids = program.outputs();
-    returned_.assign(ids.size(), {});
-    for (size_t i = 0; i < ids.size(); ++i) {
-      if (const interpreter::Maker* maker = origins.Of(ids[i])) returned_[i] = *maker;
-      across_.Note(outputs[i].data(), outputs[i], returned_[i]);
+  kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
+                           size_t room_bytes) override {
+    std::vector<interpreter::Maker> returned = std::exchange(returned_, {});
+    ASSIGN_OR_RETURN(auto outputs, RunAll(program, fed, room_bytes));
+    returned_.clear();
+    const bool is_condition = outputs.size() == 1 && outputs[0].type() == DType::kBool;
+    if (is_condition) {
+      returned_ = std::move(returned);
+    } else {
+      for (const Tensor& output : outputs) returned_.push_back(MakerAcross(output));
     }
+    return outputs;
+  }
+
+  // The maker of a value that a body or a part of it got or returned.
+  interpreter::Maker MakerAcross(const Tensor& value) const {
+    const interpreter::Maker* maker = across_.Of(value.data());
+    return maker == nullptr ? interpreter::Maker() : *maker;
   }
 
   // In both members, a maker has no name if no node of a body made the value non-finite.
   std::vector<interpreter::Maker> returned_;       // The makers of the outputs of the last body in this step.
-  interpreter::Origins<const std::byte*> across_;  // The makers of all values that bodies returned, by address.
+  interpreter::Origins<const std::byte*> across_;  // The makers of all values that bodies and their parts returned, by address.
 };
 
 // Fusion is off, so that errors name original nodes. Programs of bodies are shared with normal runs and stay fused.
@@ -307,7 +342,7 @@ PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<c
   omp_set_num_threads(options_.threads);
   const auto program = programs_->For(fed, wanted, resources, SIZE_MAX).program;
   PlanView view = passed_;
-  view.steps = program->lines();
+  view.steps = StepsOf(*program);
   view.run_bytes = program->run_bytes();
   if (program->slices()) view.rows_at_once = program->slices()->each;
   return view;

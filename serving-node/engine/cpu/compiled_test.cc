@@ -10,6 +10,7 @@
 #include <set>
 
 #include "serving-node/engine/cpu/cpu.h"
+#include "serving-node/engine/cpu/testing.h"
 #include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/host/host.h"
 #include "serving-node/engine/interpreter/plan.h"
@@ -85,32 +86,6 @@ TEST(Compiled, FusedOpsKeepNan) {
   }
 }
 
-bool IsNear(const Tensor& a, const Tensor& b, float tolerance = 1e-4F) {
-  if (a.shape() != b.shape()) return false;
-  const auto near = [tolerance](float x, float y) {
-    if (std::isnan(y)) return std::isnan(x);
-    return x == y || std::fabs(x - y) <= tolerance * std::max(1.0F, std::fabs(y));
-  };
-  return std::ranges::equal(a.values<float>(), b.values<float>(), near);
-}
-
-std::string Node(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
-                 const std::string& attributes = "") {
-  std::string text = fmt::format("node {{ name: \"{}\" op: \"{}\" ", name, op);
-  for (const std::string& input : inputs) text += fmt::format("input: \"{}\" ", input);
-  return text + "attr { key: \"T\" value { type: DT_FLOAT } } " + attributes + "}\n";
-}
-
-std::string Fed(const std::string& name) {
-  return Node(name, "Placeholder", {}, "attr { key: \"dtype\" value { type: DT_FLOAT } }");
-}
-
-std::string Number(const std::string& name, const std::string& value) {
-  return fmt::format(R"(node {{ name: "{}" op: "Const" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
-    attr {{ key: "value" value {{ tensor {{ dtype: DT_FLOAT tensor_shape {{ }} float_val: {} }} }} }} }})",
-                     name, value);
-}
-
 // Expects the graph to become a single step with this op, and to have the same result as the reference plan.
 void ExpectOneStep(const std::string& graph, const std::map<std::string, Tensor>& fed, const std::string& op) {
   graph::Wanted wanted{.feeds = {}, .outputs = {"y"}, .targets = {}};
@@ -150,15 +125,15 @@ Tensor ManyNumbers() {
 
 // The nodes of y = GELU(x) with Erfc, without x.
 std::string GeluOf(const std::string& x) {
-  return Number("half", "0.5") + Number("root", "0.70710678") + Node("n", "Neg", {x}) +
+  return FloatConst("half", "0.5") + FloatConst("root", "0.70710678") + Node("n", "Neg", {x}) +
          Node("d", "Mul", {"n", "root"}) + Node("e", "Erfc", {"d"}) + Node("h", "Mul", {"half", x}) +
          Node("y", "Mul", {"h", "e"});
 }
 
 // The nodes of y = GELU(x) with Tanh, without x.
 std::string GeluTanhOf(const std::string& x) {
-  return Number("half", "0.5") + Number("one", "1") + Number("three", "3") + Number("c", "0.044715") +
-         Number("root", "0.79788456") + Node("p", "Pow", {x, "three"}) + Node("q", "Mul", {"c", "p"}) +
+  return FloatConst("half", "0.5") + FloatConst("one", "1") + FloatConst("three", "3") + FloatConst("c", "0.044715") +
+         FloatConst("root", "0.79788456") + Node("p", "Pow", {x, "three"}) + Node("q", "Mul", {"c", "p"}) +
          Node("w", "AddV2", {x, "q"}) + Node("v", "Mul", {"root", "w"}) + Node("t", "Tanh", {"v"}) +
          Node("s", "AddV2", {"one", "t"}) + Node("h", "Mul", {"half", x}) + Node("y", "Mul", {"h", "s"});
 }
@@ -169,7 +144,7 @@ TEST(Compiled, AGeluIsOneStep) {
 }
 
 TEST(Compiled, ASiluIsOneStep) {
-  ExpectOneStep(Fed("x") + Number("one", "1") + Node("b", "Mul", {"one", "x"}) + Node("s", "Sigmoid", {"b"}) +
+  ExpectOneStep(Fed("x") + FloatConst("one", "1") + Node("b", "Mul", {"one", "x"}) + Node("s", "Sigmoid", {"b"}) +
                     Node("y", "Mul", {"x", "s"}),
                 {{"x", ManyNumbers()}}, "Silu");
 }
@@ -196,7 +171,7 @@ TEST(Compiled, ShortRowsThatAreBroadcastToALargeValueAreOneStep) {
   std::vector<float> row(7 * 3);
   std::iota(row.begin(), row.end(), 1.0F);
   const auto short_row = Tensor::Of<float>({3}, {2, -3, 5});
-  const std::string nodes = Fed("x") + Fed("mean") + Fed("deviation") + Number("scale", "0.5") +
+  const std::string nodes = Fed("x") + Fed("mean") + Fed("deviation") + FloatConst("scale", "0.5") +
                             Node("s", "Mul", {"scale", "x"}) + Node("m", "Sub", {"s", "mean"}) +
                             Node("y", "RealDiv", {"m", "deviation"});
   ExpectOneStep(nodes, {{"x", *image}, {"mean", short_row}, {"deviation", short_row}}, "Mul");
@@ -214,7 +189,7 @@ std::string LayerNormOf(int64_t width) {
                        name, width, values);
   };
   const std::string keep = "attr { key: \"keep_dims\" value { b: true } }";
-  return Fed("x") + row("gamma", 1) + row("beta", -2) + Number("epsilon", "1e-5") +
+  return Fed("x") + row("gamma", 1) + row("beta", -2) + FloatConst("epsilon", "1e-5") +
          R"(node { name: "axis" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: -1 } } } })" +
          Node("mean", "Mean", {"x", "axis"}, keep) + Node("squares", "SquaredDifference", {"x", "mean"}) +
@@ -247,9 +222,9 @@ TEST(Compiled, AttentionWeightsAreOneStep) {
     return *value;
   };
   const std::string placeholder = Node("mask", "Placeholder", {}, "attr { key: \"dtype\" value { type: DT_BOOL } }");
-  const std::string masked = Number("number", "-0.3") + Number("masked", "-1e9") + Node("m", "Mul", {"x", "number"}) +
+  const std::string masked = FloatConst("number", "-0.3") + FloatConst("masked", "-1e9") + Node("m", "Mul", {"x", "number"}) +
                              Node("s", "SelectV2", {"mask", "m", "masked"}) + Node("y", "Softmax", {"s"});
-  const std::string added = Number("number", "3") + Node("m", "RealDiv", {"x", "number"}) +
+  const std::string added = FloatConst("number", "3") + Node("m", "RealDiv", {"x", "number"}) +
                             Node("s", "AddV2", {"mask", "m"}) + Node("y", "Softmax", {"s"});
   for (const int64_t width : {2, 7, 16, 65, 600}) {  // 600 is enough work for two threads.
     Tensor x = fed(DType::kFloat, {2, 3, 5, width});
@@ -355,7 +330,7 @@ TEST(Compiled, AllValuesCountAgainstTheMemoryLimitOfARun) {
   };
   EXPECT_EQ(run(1000, 1000), "");
   EXPECT_EQ(run(1000, 120'000), "");  // The run holds two tensors of this size at once.
-  EXPECT_THAT(run(1000, 140'000), testing::HasSubstr("op \"AddV2\" (node \"both\")"));
+  EXPECT_THAT(run(1000, 140'000), testing::HasSubstr("a run of these shapes needs 560000 bytes"));
   EXPECT_THAT(run(1000, 300'000), testing::HasSubstr("op \"Fill\" (node \"of_value\")"));
   EXPECT_THAT(run(300'000, 1000), testing::HasSubstr("a run of these shapes needs 1200000 bytes"));
 }

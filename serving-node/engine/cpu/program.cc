@@ -4,6 +4,7 @@
 
 #include "serving-node/engine/cpu/evaluate.h"
 #include "serving-node/engine/cpu/steps/arena.h"
+#include "serving-node/engine/cpu/tail.h"
 #include "serving-node/graph/flops.h"
 #include "serving-node/graph/infer_types.h"
 #include "serving-node/graph/ops.h"
@@ -252,6 +253,10 @@ bool HaveShapes(const Graph& graph, const graph::Types& types) {
   });
 }
 
+bool AreStatic(const std::map<std::string, Type>& fed) {
+  return std::ranges::all_of(fed, [](const auto& named) { return named.second.is_static(); });
+}
+
 }  // namespace
 
 std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph> bodies,
@@ -260,6 +265,15 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph
   const auto evaluate = EvaluateByKernels(resources, bytes_max);
   const auto infer = [&](const Graph& of, const auto& types) { return InferTypes(of, bodies, types, evaluate); };
   const graph::Types all = infer(graph, fed);
+  if (options.parts_max > 1 && AreStatic(fed)) {
+    if (auto cut = CutWhereShapesEnd(graph, all)) {
+      auto program = Make(cut->head, bodies, fed, weights, resources, {.passes = options.passes}, bytes_max);
+      Options of_tail = options;
+      --of_tail.parts_max;
+      program->tail_ = std::make_unique<const Tail>(std::move(*cut), bodies, weights, of_tail);
+      return program;
+    }
+  }
   graph::Types types = all;
   std::optional<Graph> passed;
   for (const auto& pass : options.passes) {
@@ -294,6 +308,7 @@ int64_t Program::memory_bytes(kernels::CountedBuffers* counted) const {
     if (!spot.constant.empty() && spot.constant.device() == tensor::Device{})
       sum += kernels::UncountedBytes(spot.constant, counted);
   }
+  if (tail_) sum += tail_->programs.memory_bytes(counted);
   return sum;
 }
 
@@ -443,7 +458,7 @@ Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fe
                                          RunMemory& memory, size_t bytes_max, const OnStep& on_step) const {
   const size_t held = run_bytes();
   if (held > bytes_max) {
-    return ResourceExhausted("a run of these shapes needs {} bytes; the limit of a run's memory is {}", held,
+    return ResourceExhausted("a run of these shapes needs {} bytes; of the limit of a run's memory, {} are left", held,
                              bytes_max);
   }
   const RunMemory::Buffer buffer =

@@ -66,6 +66,11 @@ Programs::Found Programs::For(const std::map<std::string, Tensor>& fed, std::spa
   return {slot->program, !is_made};
 }
 
+std::shared_ptr<const Program> Programs::Newest() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.empty() ? nullptr : entries_.front().slot->program;
+}
+
 std::unique_ptr<const Program> Programs::ForTracing(const std::map<std::string, Tensor>& fed, Resources& resources,
                                                     size_t bytes_max) const {
   return Program::Make(graph_, bodies_, TypesOf(fed, true), weights_, resources, {}, bytes_max);

@@ -40,6 +40,9 @@ class Programs {
   Found For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted, Resources& resources,
             size_t bytes_max) const;
 
+  // Returns the program that was used last; nullptr if there is none yet.
+  std::shared_ptr<const Program> Newest() const;
+
   // Makes a program without shape passes, for tracing: its steps are original nodes. It is not cached.
   std::unique_ptr<const Program> ForTracing(const std::map<std::string, Tensor>& fed, Resources& resources,
                                             size_t bytes_max) const;

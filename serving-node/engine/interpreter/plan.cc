@@ -28,10 +28,6 @@ bool TakesType(const Kernel& kernel, DType type) {
 constexpr kernels::RunLimits kFoldLimits{.time_max = std::chrono::seconds(2)};  // For each loop or branch.
 constexpr size_t kFoldBytesMax = size_t{2} << 30;  // For the values of a whole load, without constants and variables.
 
-bool ReadsVariable(const std::string& op) {
-  return op == "ReadVariableOp" || op == "VariableShape" || op == "ResourceGather" || op == "ResourceGatherNd";
-}
-
 }  // namespace
 
 void Unsupported::Check(const graph::Graph& graph) {
@@ -124,7 +120,7 @@ Result<Plan> Plan::MakeOne(graph::Graph graph) {
 bool Plan::IsFoldable(size_t at, Folding folding, const std::vector<bool>& pure_bodies) const {
   const auto& node = graph_.nodes[at];
   if (!folding.fold || kernels_[at] == nullptr || !kernels_[at]->is_foldable) return false;
-  if (!folding.fold_variables && ReadsVariable(node.op)) return false;
+  if (!folding.fold_variables && kernels_[at]->reads_variable) return false;
   return std::ranges::all_of(node.bodies, [&](int body) { return pure_bodies[static_cast<size_t>(body)]; });
 }
 
@@ -150,7 +146,7 @@ std::vector<bool> Plan::PureBodies(Folding folding) const {
 // not count.
 kernels::Outputs Plan::ComputeAtLoad(size_t at, RunState& run_state) const {
   const auto& node = graph_.nodes[at];
-  if (node.inputs.empty() || ReadsVariable(node.op)) return Compute(at, folded_, SIZE_MAX, run_state);
+  if (node.inputs.empty() || kernels_[at]->reads_variable) return Compute(at, folded_, SIZE_MAX, run_state);
   size_t& spent = run_state.resources.folded_bytes;
   auto outputs = Compute(at, folded_, kFoldBytesMax - spent, run_state);
   if (outputs) spent += std::min(kernels::HeldBytes(*outputs), kFoldBytesMax - spent);

@@ -41,6 +41,7 @@ std::vector<std::string> Names() {
   for (const LoadPass& pass : LoadPasses()) names.emplace_back(pass.name);
   for (const ShapePass& pass : ShapePasses()) names.emplace_back(pass.name);
   names.emplace_back(kSlices);
+  names.emplace_back(kParts);
   return names;
 }
 

@@ -55,8 +55,10 @@ std::span<const ShapePass> ShapePasses();
 // With slices, the engine may run a large batch a few rows at a time. They are not a pass but can be switched off like
 // one.
 inline constexpr std::string_view kSlices = "slices";
+// With parts, a graph is cut where shapes are known only in the run. They can be switched off, too.
+inline constexpr std::string_view kParts = "parts";
 
-// Returns everything that can be switched off by name: all passes and kSlices.
+// Returns everything that can be switched off by name: all passes, kSlices and kParts.
 std::vector<std::string> Names();
 
 }  // namespace longshore::graph::passes

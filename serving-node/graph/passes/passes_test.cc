@@ -662,7 +662,7 @@ TEST(Invariants, LeaveBodiesThatCallThemselvesUnchanged) {
 
 TEST(Names, ListsEveryPass) {
   EXPECT_THAT(Names(), ElementsAre("identities", "repeats", "invariants", "batch_norms", "scales", "pads", "known",
-                                   "gelus", "silus", "layer_norms", "attentions", "elementwise", "slices"));
+                                   "gelus", "silus", "layer_norms", "attentions", "elementwise", "slices", "parts"));
 }
 
 }  // namespace

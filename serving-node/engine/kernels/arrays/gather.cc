@@ -133,7 +133,7 @@ constexpr Kernel kKernels[] = {
     {.op = "Gather", .compute = GatherV1, .inputs_min = 2},
     {.op = "GatherV2", .compute = GatherV2, .inputs_min = 3},
     {.op = "OneHot", .compute = OneHot, .inputs_min = 4},
-    {.op = "ResourceGather", .compute = ResourceGather, .inputs_min = 2},
+    {.op = "ResourceGather", .compute = ResourceGather, .inputs_min = 2, .reads_variable = true},
     {.op = "TopKV2", .compute = TopK, .inputs_min = 2, .types = kNumbers},
 };
 

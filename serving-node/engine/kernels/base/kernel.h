@@ -80,6 +80,7 @@ struct Kernel {
   TypeSet types = kAnyType;  // The supported values of the attribute T.
   Check check = nullptr;     // Runs at load. Returns Unimplemented for unsupported attributes.
   bool is_foldable = true;   // Same inputs give the same outputs, without side effects.
+  bool reads_variable = false;  // The outputs depend on a variable's value, too: foldable only if no run writes it.
 };
 
 // Runs the kernel. Returns the kernel's errors, those of CheckEmptyInputs, or ResourceExhausted if its outputs exceed

@@ -120,10 +120,10 @@ Outputs RestoreV2(const Call& call) {
 
 constexpr Kernel kKernels[] = {
     {.op = "VarHandleOp", .compute = VarHandleOp},
-    {.op = "ReadVariableOp", .compute = ReadVariableOp, .inputs_min = 1},
+    {.op = "ReadVariableOp", .compute = ReadVariableOp, .inputs_min = 1, .reads_variable = true},
     {.op = "AssignVariableOp", .compute = AssignVariableOp, .inputs_min = 2, .is_foldable = false},
     {.op = "VarIsInitializedOp", .compute = VarIsInitializedOp, .inputs_min = 1, .is_foldable = false},
-    {.op = "VariableShape", .compute = VariableShape, .inputs_min = 1},
+    {.op = "VariableShape", .compute = VariableShape, .inputs_min = 1, .reads_variable = true},
     {.op = "RestoreV2", .compute = RestoreV2, .inputs_min = 3, .is_foldable = false},
 };
 
