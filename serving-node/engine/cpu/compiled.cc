@@ -179,6 +179,12 @@ Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& f
   return outputs;
 }
 
+// Bodies and parts behind a cut are planned for shapes that are known only in the run.
+bool Compiled::IsPlanned(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const {
+  const auto program = graph_.bodies.empty() ? programs_->IfMade(fed, wanted) : nullptr;
+  return program != nullptr && program->tail() == nullptr;
+}
+
 // A run that notes the time of every step. Steps of a body are noted before the step that runs the body.
 class Compiled::Profiling final : public Compiled::Bodies {
  public:

@@ -32,6 +32,7 @@ class Compiled final : public interpreter::Executable {
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                   Resources& resources, size_t memory_bytes_max,
                                   bool* planned = nullptr) const override;
+  bool IsPlanned(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const override;
   Result<std::vector<Tensor>> Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                       Resources& resources, size_t memory_bytes_max,
                                       RunProfile* profile) const override;

@@ -30,14 +30,44 @@ bool Programs::Entry::IsFor(const std::map<std::string, Tensor>& fed, std::span<
          (!knows_shapes() || std::ranges::equal(shapes, fed, {}, {}, shape));
 }
 
-Programs::FoundSlot Programs::SlotFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const {
-  const std::lock_guard lock(mutex_);
+std::list<Programs::Entry>::iterator Programs::Find(const std::map<std::string, Tensor>& fed,
+                                                    std::span<const size_t> wanted) const {
   const auto serves = [&](const Entry& entry) { return entry.IsFor(fed, wanted); };
   const auto serves_best = [&](const Entry& entry) { return entry.knows_shapes() && serves(entry); };
-  auto known = std::ranges::find_if(entries_, serves_best);
-  if (known == entries_.end()) known = std::ranges::find_if(entries_, serves);
+  const auto known = std::ranges::find_if(entries_, serves_best);
+  return known != entries_.end() ? known : std::ranges::find_if(entries_, serves);
+}
+
+void Programs::CountUse(std::list<Entry>::iterator entry) const {
+  entry->uses = std::min(entry->uses + 1, kUsesMax);
+  entries_.splice(entries_.begin(), entries_, entry);
+  const auto others = std::ranges::subrange(std::next(entries_.begin()), entries_.end());
+  const auto is_kept = [](const Entry& of) { return of.uses > 1; };
+  if (std::ranges::count_if(others, is_kept) < static_cast<int64_t>(kProgramsMax - kProgramsOnTrial)) return;
+  auto least = others.end();
+  for (auto other = others.begin(); other != others.end(); ++other) {
+    if (is_kept(*other) && (least == others.end() || other->uses <= least->uses)) least = other;
+  }
+  least->uses = 1;
+}
+
+void Programs::EvictOneUsedOnce() const {
+  const auto last = std::find_if(entries_.rbegin(), entries_.rend(), [](const Entry& entry) { return entry.uses == 1; });
+  entries_.erase(std::prev(last.base()));
+}
+
+void Programs::Age() const {
+  if (++finds_ < kFindsOfAnAge) return;
+  finds_ = 0;
+  for (Entry& entry : entries_) entry.uses = std::max<size_t>(1, entry.uses / 2);
+}
+
+Programs::FoundSlot Programs::SlotFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const {
+  const std::lock_guard lock(mutex_);
+  Age();
+  const auto known = Find(fed, wanted);
   if (known != entries_.end()) {
-    entries_.splice(entries_.begin(), entries_, known);
+    CountUse(known);
   } else {
     Entry entry{.types = {}, .shapes = {}, .wanted = {wanted.begin(), wanted.end()}, .slot = std::make_shared<Slot>()};
     for (const auto& [name, value] : fed) {
@@ -46,10 +76,17 @@ Programs::FoundSlot Programs::SlotFor(const std::map<std::string, Tensor>& fed, 
     }
     ++shapes_met_;
     entries_.push_front(std::move(entry));
-    if (entries_.size() > kProgramsMax) entries_.pop_back();
+    if (entries_.size() > kProgramsMax) EvictOneUsedOnce();
   }
   const Entry& found = entries_.front();
   return {found.slot, found.knows_shapes(), found.slot->program != nullptr};
+}
+
+std::shared_ptr<const Program> Programs::IfMade(const std::map<std::string, Tensor>& fed,
+                                                std::span<const size_t> wanted) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = Find(fed, wanted);
+  return found == entries_.end() ? nullptr : found->slot->program;
 }
 
 Programs::Found Programs::For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,

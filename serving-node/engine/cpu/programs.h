@@ -15,7 +15,11 @@
 
 namespace longshore::engine::cpu {
 
-inline constexpr size_t kProgramsMax = 32;  // The most programs of one graph; the least recently used one is evicted.
+inline constexpr size_t kProgramsMax = 32;  // The most programs of one graph.
+// At least so many places are for programs that were used once, or not much of late; the least recently used of them is
+// evicted. The other places are for the programs with the most uses. So a client with ever new shapes cannot evict the
+// programs of others, and a program for a new shape that soon comes again is kept.
+inline constexpr size_t kProgramsOnTrial = 8;
 
 // Thread-safe.
 class Programs {
@@ -40,6 +44,10 @@ class Programs {
   Found For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted, Resources& resources,
             size_t bytes_max) const;
 
+  // Returns the program for the fed types and shapes; nullptr if For would make it or wait for it.
+  std::shared_ptr<const Program> IfMade(const std::map<std::string, Tensor>& fed,
+                                        std::span<const size_t> wanted) const;
+
   // Returns the program that was used last; nullptr if there is none yet.
   std::shared_ptr<const Program> Newest() const;
 
@@ -60,6 +68,7 @@ class Programs {
     std::vector<Shape> shapes;  // Their shapes, in the same order; empty if the program is for unknown shapes.
     std::vector<size_t> wanted;
     std::shared_ptr<Slot> slot;
+    size_t uses = 1;  // Up to kUsesMax, and halved at the end of each age.
 
     bool knows_shapes() const { return !shapes.empty(); }
     bool IsFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> outputs) const;
@@ -69,6 +78,17 @@ class Programs {
     bool knows_shapes = false;
     bool is_made = false;
   };
+  static constexpr size_t kUsesMax = 64;
+  static constexpr size_t kFindsOfAnAge = 4096;
+  // The next four require that mutex_ is locked.
+  // Returns the entry that serves these feeds best; the end of entries_ if there is none.
+  std::list<Entry>::iterator Find(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const;
+  // Counts a use of the entry. If more entries were then used more than once than have places, that with the fewest uses
+  // counts as used once.
+  void CountUse(std::list<Entry>::iterator entry) const;
+  void EvictOneUsedOnce() const;
+  void Age() const;
+
   // The slot of the program to use.
   FoundSlot SlotFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const;
 
@@ -79,6 +99,7 @@ class Programs {
   mutable std::mutex mutex_;
   mutable std::list<Entry> entries_;  // The most recently used entry first.
   mutable size_t shapes_met_ = 0;
+  mutable size_t finds_ = 0;  // In this age.
 };
 
 }  // namespace longshore::engine::cpu

@@ -358,9 +358,13 @@ Result<const SignaturePlan*> Model::PlanFor(const RunRequest& request) const {
   return &*merged_;
 }
 
-bool Model::IsShort(const RunRequest& request) const {
+bool Model::IsShort(const RunRequest& request) const try {
   const auto plan = PlanFor(request);
-  return plan && (*plan)->short_runs->AreLikely(Bytes(request.inputs));
+  if (!plan || !(*plan)->short_runs->AreLikely(Bytes(request.inputs))) return false;
+  const auto resolved = Take(request);
+  return resolved && (*plan)->executable->IsPlanned(resolved->fed, resolved->positions);
+} catch (...) {  // Without memory for the answer, the run goes to an engine thread.
+  return false;
 }
 
 Result<Model::ResolvedRequest> Model::Take(const RunRequest& request) const {

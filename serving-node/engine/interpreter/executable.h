@@ -28,6 +28,8 @@ class Executable {
                                                   size_t memory_bytes_max, bool* planned = nullptr) const = 0;
   virtual Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
                                                       kernels::Resources& resources, size_t memory_bytes_max) const = 0;
+  // Whether Run can begin at once for these feeds, without planning for their shapes at any point of the run.
+  virtual bool IsPlanned(const std::map<std::string, tensor::Tensor>& fed, std::span<const size_t> wanted) const = 0;
   // Like Run. Adds the nodes and the peak memory to the profile; the times of nodes count from profile->began.
   virtual Result<std::vector<tensor::Tensor>> Profile(const std::map<std::string, tensor::Tensor>& fed,
                                                       std::span<const size_t> wanted, kernels::Resources& resources,

@@ -15,6 +15,7 @@ class PlanExecutable final : public Executable {
     if (planned != nullptr) *planned = false;  // The plan is made when the model is loaded, for all shapes.
     return plan_.Run(fed, wanted, resources, memory_bytes_max, nullptr, limits_);
   }
+  bool IsPlanned(const std::map<std::string, Tensor>&, std::span<const size_t>) const override { return true; }
   Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, Tensor>& fed, kernels::Resources& resources,
                                               size_t memory_bytes_max) const override {
     return plan_.FindNonFinite(fed, resources, memory_bytes_max, limits_);
