@@ -40,10 +40,6 @@ Sizes UnknownIn(const Type& vector) {
   return Unknown(static_cast<size_t>(vector.shape->front()));
 }
 
-bool IsWhole(const Shape& shape) {
-  return std::ranges::none_of(shape, [](int64_t size) { return size < 0; });
-}
-
 // Merges what two inputs say of the same size; false if they differ.
 bool Merge(int64_t size, int64_t* with) {
   if (*with < 0) *with = size;
@@ -80,7 +76,7 @@ std::optional<int64_t> SizeFor(const Shape& given, const Shape& wanted) {
 Sizes Reshaped(const Type& input, Shape wanted) {
   if (std::ranges::any_of(wanted, [](int64_t size) { return size < -1; })) return std::nullopt;
   if (std::ranges::count(wanted, -1) > 1) return std::nullopt;
-  if (!input.shape || !IsWhole(*input.shape)) return wanted;
+  if (!IsWhole(input.shape)) return wanted;
   const auto unknown = std::ranges::find(wanted, -1);
   if (unknown != wanted.end()) {
     const auto size = SizeFor(*input.shape, wanted);
@@ -285,7 +281,7 @@ std::vector<Type> BroadcastToType(const Node& /*node*/, std::span<const Type> in
   const Type& input = At(inputs, 0);
   const auto wanted = VectorIn(At(inputs, 1));
   if (!wanted) return One(input.type, UnknownIn(At(inputs, 1)));
-  if (At(inputs, 1).value->rank() != 1 || !IsWhole(*wanted)) return One(input.type, std::nullopt);
+  if (At(inputs, 1).value->rank() != 1 || !IsWhole(wanted)) return One(input.type, std::nullopt);
   const bool fits = !input.shape || Broadcast(*input.shape, *wanted) == *wanted;
   return One(input.type, fits ? Sizes(*wanted) : std::nullopt);
 }
@@ -294,7 +290,7 @@ std::vector<Type> TileType(const Node& /*node*/, std::span<const Type> inputs) {
   const Type& input = At(inputs, 0);
   const auto multiples = VectorIn(At(inputs, 1));
   if (!multiples) return One(input.type, input.shape ? Unknown(input.shape->size()) : UnknownIn(At(inputs, 1)));
-  if (!input.shape || input.shape->size() != multiples->size() || !IsWhole(*multiples))
+  if (!input.shape || input.shape->size() != multiples->size() || !IsWhole(multiples))
     return One(input.type, std::nullopt);
   Shape shape;
   for (size_t i = 0; i < multiples->size(); ++i) {
@@ -316,7 +312,7 @@ std::vector<Type> FillType(const Node& /*node*/, std::span<const Type> inputs) {
   const auto shape = VectorIn(At(inputs, 0));
   const DType type = At(inputs, 1).type;
   if (!shape) return One(type, UnknownIn(At(inputs, 0)));
-  return One(type, IsWhole(*shape) ? Sizes(*shape) : std::nullopt);
+  return One(type, IsWhole(shape) ? Sizes(*shape) : std::nullopt);
 }
 
 std::vector<Type> ConcatType(const Node& /*node*/, std::span<const Type> inputs) {
@@ -470,10 +466,10 @@ std::vector<Type> OneHotType(const Node& node, std::span<const Type> inputs) {
   return One(type, std::move(shape));
 }
 
-std::vector<Type> TopKType(const Node& node, std::span<const Type> inputs) {
+std::vector<Type> TopKType(const Node& /*node*/, std::span<const Type> inputs) {
   const Type& input = At(inputs, 0);
   Sizes shape = input.shape;
-  const auto k = node.op == "TopK" ? std::optional(node.attributes.Int("k", -1)) : NumberIn(At(inputs, 1));
+  const auto k = NumberIn(At(inputs, 1));
   const bool fits = shape && !shape->empty() && (!k || (*k >= 0 && (shape->back() < 0 || *k <= shape->back())));
   if (fits) {
     shape->back() = k.value_or(-1);
@@ -491,7 +487,7 @@ std::vector<Type> IdentityNType(const Node& /*node*/, std::span<const Type> inpu
 
 std::vector<Type> ScatterNdType(const Node& /*node*/, std::span<const Type> inputs) {
   const auto shape = VectorIn(At(inputs, 2));
-  const bool is_whole = shape && At(inputs, 2).value->rank() == 1 && IsWhole(*shape);
+  const bool is_whole = shape && At(inputs, 2).value->rank() == 1 && IsWhole(shape);
   return One(At(inputs, 1).type, is_whole ? Sizes(*shape) : UnknownIn(At(inputs, 2)));
 }
 

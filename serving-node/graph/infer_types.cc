@@ -52,9 +52,12 @@ bool IsSame(const Type& a, const Type& b) {
          a.is_unset == b.is_unset;
 }
 
+// The first tensor that is set decides the shapes in an unset list, unless the list has been declared with a whole
+// shape.
 std::optional<Shape> EitherElement(const Type& a, const Type& b) {
-  if (a.is_unset) return b.element;
-  return b.is_unset ? a.element : EitherShape(a.element, b.element);
+  if (a.is_unset == b.is_unset) return EitherShape(a.element, b.element);
+  const Type &unset = a.is_unset ? a : b, &set = a.is_unset ? b : a;
+  return IsWhole(unset.element) ? EitherShape(unset.element, set.element) : set.element;
 }
 
 // Returns the most specific type that covers both `a` and `b`.

@@ -30,10 +30,6 @@ std::optional<Shape> ShapeIn(const Type& input) {
 
 std::optional<int64_t> LengthOf(int64_t size) { return size < 0 ? std::nullopt : std::optional(size); }
 
-bool IsWhole(const std::optional<Shape>& shape) {
-  return shape && std::ranges::none_of(*shape, [](int64_t size) { return size < 0; });
-}
-
 // The shape of an element read from the list; `expected` is the input with the shape that the reader expects. A tensor
 // that was not set has the expected shape.
 std::optional<Shape> Read(const Type& list, const Type& expected) {
@@ -61,7 +57,8 @@ std::vector<Type> Unset(const Node& node, std::span<const Type> inputs) {
 
 // The shape of the elements of a list with another one.
 std::optional<Shape> ElementWith(const Type& list, const Type& item) {
-  return list.is_unset ? item.shape : EitherShape(list.element, item.shape);
+  if (!list.is_unset) return EitherShape(list.element, item.shape);
+  return item.shape && !IsWhole(list.element) ? item.shape : list.element;
 }
 
 std::vector<Type> WithSetItem(const Node& node, std::span<const Type> inputs) {

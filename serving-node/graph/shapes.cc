@@ -27,6 +27,10 @@ std::optional<Shape> EitherShape(const std::optional<Shape>& a, const std::optio
   return both;
 }
 
+bool IsWhole(const std::optional<Shape>& shape) {
+  return shape && std::ranges::none_of(*shape, [](int64_t size) { return size < 0; });
+}
+
 std::optional<int64_t> Times(int64_t a, int64_t b) {
   int64_t product = -1;
   if (a < 0 || b < 0) return -1;

@@ -14,6 +14,9 @@ std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Sha
 // Returns the most specific shape that covers both `a` and `b`: -1 where the sizes differ, nullopt if the ranks differ.
 std::optional<tensor::Shape> EitherShape(const std::optional<tensor::Shape>& a, const std::optional<tensor::Shape>& b);
 
+// Whether the rank and all sizes are known.
+bool IsWhole(const std::optional<tensor::Shape>& shape);
+
 // Functions for sizes. Each returns -1 if an operand is -1 (unknown), and nullopt if the result overflows.
 std::optional<int64_t> Times(int64_t a, int64_t b);
 std::optional<int64_t> Plus(int64_t a, int64_t b);

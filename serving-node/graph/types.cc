@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "serving-node/graph/shapes.h"
+
 namespace longshore::graph {
 
 bool Type::is_static() const {
-  if (type == tensor::DType::kInvalid || !shape || std::ranges::any_of(*shape, [](int64_t size) { return size < 0; }))
-    return false;
+  if (type == tensor::DType::kInvalid || !IsWhole(shape)) return false;
   const auto count = tensor::ElementCount(*shape);
   return count &&
          static_cast<size_t>(*count) <= tensor::kTensorBytesMax / std::max<size_t>(tensor::ElementBytes(type), 1);

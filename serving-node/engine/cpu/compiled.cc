@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <new>
 
-#include "serving-node/engine/cpu/tail.h"
 #include "serving-node/graph/ops.h"
 #include "serving-node/graph/passes/passes.h"
 
 namespace longshore::engine::cpu {
 namespace {
+
+// How many different sets of input shapes of a body get a program of their own. Later sets share one program for
+// unknown shapes, because the body is then expected to get new shapes in every call. This number is higher than the
+// number of a batcher's buckets, and lower than Programs::Options::programs_max.
+constexpr size_t kBodyShapesMax = 24;
 
 size_t CountNodes(const graph::Graph& graph) {
   size_t count = 0;
@@ -44,20 +48,37 @@ void MoveToPackedStore(graph::Graph* graph, Weights* weights) {
   }
 }
 
-// Returns the steps of the program and of the parts behind its cut. The steps of a part are those of its last run; before
-// the first run, its nodes are listed.
-std::vector<PlanStep> StepsOf(const Program& program) {
-  std::vector<PlanStep> steps = program.lines();
-  if (program.tail() == nullptr) return steps;
-  if (const auto newest = program.tail()->programs.Newest()) {
+// Returns the steps of the program and of the parts behind its cut. The steps of a part are those of its last run;
+// before the first run, its nodes are listed.
+std::vector<PlanStep> StepsOf(const Programs::Made& made) {
+  std::vector<PlanStep> steps = made.program->lines();
+  if (made.tail == nullptr) return steps;
+  if (const auto newest = made.tail->Newest()) {
     std::ranges::move(StepsOf(*newest), std::back_inserter(steps));
     return steps;
   }
-  for (const graph::Node& node : program.tail()->cut.tail.nodes) {
+  for (const graph::Node& node : made.program->cut()->tail.nodes) {
     if (node.op == "Placeholder" || !node.values.empty()) continue;
     steps.push_back({.node = node.name, .op = node.op, .then = {}, .shape = "?", .how = "compiled in the run"});
   }
   return steps;
+}
+
+// The slices of the program, or else those of the part behind its cut in its last run.
+std::optional<Slices> SlicesOf(const Programs::Made& made) {
+  if (made.program->slices() || made.tail == nullptr) return made.program->slices();
+  const auto newest = made.tail->Newest();
+  return newest ? SlicesOf(*newest) : std::nullopt;
+}
+
+// The memory of the values without those that share the memory of a fed value.
+size_t BytesMade(std::span<const Tensor> values, const std::map<std::string, Tensor>& fed) {
+  size_t sum = 0;
+  for (const Tensor& value : values) {
+    const auto shares = [&](const auto& named) { return named.second.data() == value.data(); };
+    if (std::ranges::none_of(fed, shares)) sum += kernels::HeldBytes({&value, 1});
+  }
+  return sum;
 }
 
 // The name under which a program of a body is fed the argument at `position`.
@@ -84,20 +105,19 @@ Compiled::Compiled(graph::Graph graph, ExecutionOptions options, std::shared_ptr
   passes_ = ShapePassesBut(options_.passes_off);
   const auto is_on = [&](std::string_view name) { return !options_.passes_off.contains(std::string(name)); };
   const bool may_slice = is_on(graph::passes::kSlices);
-  const int parts_max = is_on(graph::passes::kParts) ? Program::kPartsMax : 1;
+  const int parts_max = is_on(graph::passes::kParts) ? Programs::kPartsMax : 1;
   programs_ =
       std::make_unique<Programs>(graph_, graph_.bodies, *weights_,
                                  Programs::Options{.program = {.passes = passes_,
                                                                .slice_bytes = may_slice ? options_.slice_bytes : 0,
-                                                               .by_row = may_slice && options_.by_row,
-                                                               .parts_max = parts_max}});
+                                                               .by_row = may_slice && options_.by_row},
+                                                   .parts_max = parts_max});
   for (graph::Graph& body : graph_.bodies) {
     MoveToPackedStore(&body, weights_.get());
     NameArguments(&body);
-    bodies_.push_back(
-        std::make_unique<Programs>(body, graph_.bodies, *weights_,
-                                   Programs::Options{.program = {.passes = passes_, .parts_max = parts_max},
-                                                     .shapes_max = Tail::kShapesMax}));
+    bodies_.push_back(std::make_unique<Programs>(
+        body, graph_.bodies, *weights_,
+        Programs::Options{.program = {.passes = passes_}, .parts_max = parts_max, .shapes_max = kBodyShapesMax}));
   }
 }
 
@@ -113,23 +133,23 @@ class Compiled::Bodies : public kernels::Bodies {
   }
 
   // Runs the program and then the parts of the graph behind its cuts.
-  Result<std::vector<Tensor>> RunAll(const Program& program, const std::map<std::string, Tensor>& fed,
+  Result<std::vector<Tensor>> RunAll(const Programs::Made& made, const std::map<std::string, Tensor>& fed,
                                      size_t room_bytes) {
-    ASSIGN_OR_RETURN(const auto of_head, RunPart(program, fed, room_bytes));
-    const Tail* const tail = program.tail();
-    if (tail == nullptr) return of_head;
-    const size_t left = room_bytes - std::min(room_bytes, kernels::HeldBytes(of_head));
-    const auto feeds = tail->Feeds(fed, of_head);
-    ASSIGN_OR_RETURN(const auto of_tail, RunAll(*Find(tail->programs, feeds, {}), feeds, left));
-    return tail->Outputs(of_head, of_tail);
+    ASSIGN_OR_RETURN(const auto of_head, RunPart(*made.program, fed, room_bytes));
+    const auto& cut = made.program->cut();
+    if (!cut) return of_head;
+    const size_t left = room_bytes - std::min(room_bytes, BytesMade(of_head, fed));
+    const auto feeds = cut->Feeds(fed, of_head);
+    ASSIGN_OR_RETURN(const auto of_tail, RunAll(*Find(*made.tail, feeds, {}), feeds, left));
+    return cut->Outputs(of_head, of_tail);
   }
 
   // Returns the program of `programs` for the fed shapes, and notes whether it had to be made.
-  std::shared_ptr<const Program> Find(const Programs& programs, const std::map<std::string, Tensor>& fed,
-                                      std::span<const size_t> wanted) {
+  std::shared_ptr<const Programs::Made> Find(const Programs& programs, const std::map<std::string, Tensor>& fed,
+                                             std::span<const size_t> wanted) {
     Programs::Found found = programs.For(fed, wanted, *context_.resources, memory_bytes_max_);
     planned_ = planned_ || found.planned;
-    return std::move(found.program);
+    return std::move(found.made);
   }
   bool planned() const { return planned_; }
 
@@ -148,9 +168,9 @@ class Compiled::Bodies : public kernels::Bodies {
     return RunProgram(program, fed, room_bytes);
   }
   // Runs the program of a body.
-  virtual kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
+  virtual kernels::Outputs RunBody(const Programs::Made& made, const std::map<std::string, Tensor>& fed,
                                    size_t room_bytes) {
-    return RunAll(program, fed, room_bytes);
+    return RunAll(made, fed, room_bytes);
   }
 
   kernels::Outputs Compute(int body, std::vector<Tensor> arguments, size_t room_bytes) override {
@@ -160,9 +180,11 @@ class Compiled::Bodies : public kernels::Bodies {
                              arguments.size(), graph.arguments.size());
     std::map<std::string, Tensor> fed;
     for (size_t i = 0; i < arguments.size(); ++i) fed.emplace_hint(fed.end(), ArgumentName(i), std::move(arguments[i]));
-    const auto program = Find(*compiled_.bodies_[static_cast<size_t>(body)], fed, {});
-    context_.is_body = true;  // The main program runs already; all others run within its steps.
-    return RunBody(*program, fed, room_bytes);
+    const auto made = Find(*compiled_.bodies_[static_cast<size_t>(body)], fed, {});
+    const bool is_within_body = std::exchange(context_.is_body, true);
+    auto outputs = RunBody(*made, fed, room_bytes);
+    context_.is_body = is_within_body;
+    return outputs;
   }
 
   const Compiled& compiled_;
@@ -181,8 +203,8 @@ Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& f
 
 // Bodies and parts behind a cut are planned for shapes that are known only in the run.
 bool Compiled::IsPlanned(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const {
-  const auto program = graph_.bodies.empty() ? programs_->IfMade(fed, wanted) : nullptr;
-  return program != nullptr && program->tail() == nullptr;
+  const auto made = graph_.bodies.empty() ? programs_->IfMade(fed, wanted) : nullptr;
+  return made != nullptr && made->tail == nullptr;
 }
 
 // A run that notes the time of every step. Steps of a body are noted before the step that runs the body.
@@ -244,10 +266,10 @@ Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor
                                               Resources& resources, size_t memory_bytes_max,
                                               RunProfile* profile) const {
   Profiling bodies(*this, resources, memory_bytes_max, profile);
-  const auto program = bodies.Find(*programs_, fed, wanted);
+  const auto made = bodies.Find(*programs_, fed, wanted);
   profile->plan = std::chrono::steady_clock::now() - profile->began;
-  profile->bytes_peak = program->run_bytes();
-  auto outputs = bodies.RunAll(*program, fed, memory_bytes_max);
+  profile->bytes_peak = made->program->run_bytes();
+  auto outputs = bodies.RunAll(*made, fed, memory_bytes_max);
   profile->planned = bodies.planned();
   return outputs;
 }
@@ -298,10 +320,10 @@ class Compiled::Tracing final : public Compiled::Bodies {
     return outputs;
   }
 
-  kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
+  kernels::Outputs RunBody(const Programs::Made& made, const std::map<std::string, Tensor>& fed,
                            size_t room_bytes) override {
     std::vector<interpreter::Maker> returned = std::exchange(returned_, {});
-    ASSIGN_OR_RETURN(auto outputs, RunAll(program, fed, room_bytes));
+    ASSIGN_OR_RETURN(auto outputs, RunAll(made, fed, room_bytes));
     returned_.clear();
     const bool is_condition = outputs.size() == 1 && outputs[0].type() == DType::kBool;
     if (is_condition) {
@@ -319,8 +341,9 @@ class Compiled::Tracing final : public Compiled::Bodies {
   }
 
   // In both members, a maker has no name if no node of a body made the value non-finite.
-  std::vector<interpreter::Maker> returned_;       // The makers of the outputs of the last body in this step.
-  interpreter::Origins<const std::byte*> across_;  // The makers of all values that bodies and their parts returned, by address.
+  std::vector<interpreter::Maker> returned_;  // The makers of the outputs of the last body in this step.
+  interpreter::Origins<const std::byte*>
+      across_;  // The makers of all values that bodies and their parts returned, by address.
 };
 
 // Fusion is off, so that errors name original nodes. Programs of bodies are shared with normal runs and stay fused.
@@ -346,11 +369,11 @@ Result<std::optional<interpreter::Origin>> Compiled::FindNonFinite(const std::ma
 PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                            Resources& resources) const {
   omp_set_num_threads(options_.threads);
-  const auto program = programs_->For(fed, wanted, resources, SIZE_MAX).program;
+  const auto made = programs_->For(fed, wanted, resources, SIZE_MAX).made;
   PlanView view = passed_;
-  view.steps = StepsOf(*program);
-  view.run_bytes = program->run_bytes();
-  if (program->slices()) view.rows_at_once = program->slices()->each;
+  view.steps = StepsOf(*made);
+  view.run_bytes = made->program->run_bytes();
+  if (const auto slices = SlicesOf(*made)) view.rows_at_once = slices->each;
   return view;
 }
 

@@ -2,12 +2,15 @@
 // that arrive. See docs/decisions/0021-graphs-are-cut-where-shapes-end.md.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "serving-node/graph/graph.h"
 #include "serving-node/graph/types.h"
+#include "serving-node/tensor/tensor.h"
 
 namespace longshore::engine::cpu {
 
@@ -19,12 +22,19 @@ struct Cut {
   std::vector<std::string> crossing;  // The names in tail.fed of the first outputs of the head, in their order.
   // For each output of the graph, its position in the outputs of the head followed by those of the tail.
   std::vector<size_t> outputs;
+
+  // Returns what to feed to the tail: values of `fed`, which the graph was fed, and outputs of the head.
+  std::map<std::string, tensor::Tensor> Feeds(const std::map<std::string, tensor::Tensor>& fed,
+                                              std::span<const tensor::Tensor> of_head) const;
+  // Returns the outputs of the graph, from those of its two parts.
+  std::vector<tensor::Tensor> Outputs(std::span<const tensor::Tensor> of_head,
+                                      std::span<const tensor::Tensor> of_tail) const;
 };
 
-// Returns the graph cut before the first nodes that the CPU engine computes fast only for known shapes, if their shapes
-// are not known; nullopt if there are no such nodes. `types` has the types of the graph for fed values of known shapes.
-// All nodes that need results of the tail are in the tail; nodes that read or change variables and tables keep their
-// order. In the tail, at least one more such node has known shapes.
+// Returns the graph cut before the first sums (IsSum) whose input shapes are unknown, and before the nodes with fast
+// steps that lead to them; nullopt if there are no such sums. `types` has the types of the graph for fed values of
+// known shapes. All nodes that need results of the tail are in the tail; a node that changes a variable or table keeps
+// its order among all that use them. In the tail, at least one more such node has known shapes.
 std::optional<Cut> CutWhereShapesEnd(const graph::Graph& graph, const graph::Types& types);
 
 }  // namespace longshore::engine::cpu

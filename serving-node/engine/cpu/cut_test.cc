@@ -9,7 +9,6 @@
 
 #include "serving-node/engine/cpu/compiled.h"
 #include "serving-node/engine/cpu/evaluate.h"
-#include "serving-node/engine/cpu/tail.h"
 #include "serving-node/engine/cpu/testing.h"
 #include "serving-node/engine/interpreter/plan.h"
 #include "serving-node/graph/build.h"
@@ -82,9 +81,9 @@ std::map<std::string, Tensor> FedWith(const Tensor& x, std::vector<int32_t> size
 
 const graph::Wanted kOfY = {.feeds = {"x", "sizes"}, .outputs = {"y"}, .targets = {}};
 
-TEST(Cut, IsBeforeTheFirstFastStepWithUnknownShapes) {
+TEST(Cut, IsBeforeTheFirstSumWithUnknownShapes) {
   Case of(Fed("x") + Fed("sizes", "DT_INT32") + Node("a", "Tanh", {"x"}) + Hidden("b", "a") + Hidden("c", "b") +
-              Node("d", "Tanh", {"c"}) + Hidden("e", "d") + Node("y", "AddV2", {"e", "a"}),
+              Node("d", "Softmax", {"c"}) + Hidden("e", "d") + Node("y", "AddV2", {"e", "a"}),
           kOfY);
   const auto cut = of.CutFor(FedWith(Row({1, 2}), {2, 1}));
   ASSERT_TRUE(cut);
@@ -104,23 +103,31 @@ TEST(Cut, IsNotMadeForOpsThatOnlyHaveAKernel) {
   EXPECT_FALSE(of.CutFor(FedWith(Row({1, 2}), {2, 1})));
 }
 
+// decode_jpeg -> scale -> resize -> network: the resized image has a known size, so the network needs no cut.
+TEST(Cut, IsNotMadeBeforeElementWiseNodesThatLeadToNoSum) {
+  Case of(Fed("x") + Fed("sizes", "DT_INT32") + Hidden("a", "x") + Node("b", "Mul", {"a", "a"}) +
+              Node("shape", "Shape", {"x"}) + Node("c", "Reshape", {"b", "shape"}) + Node("y", "Softmax", {"c"}),
+          kOfY);
+  EXPECT_FALSE(of.CutFor(FedWith(Row({1, 2}), {2, 1})));
+}
+
 // The tail reads x, which the graph is fed, a constant, a shape that is known before the run, and a result of the head.
 TEST(Cut, CopiesConstantsAndFeedsOtherValues) {
-  Case of(Fed("x") + Fed("sizes", "DT_INT32") +
-              FloatConst("two", "2") +
-              Node("shape", "Shape", {"x"}) + Hidden("a", "x") + Node("b", "Mul", {"a", "two"}) +
-              Node("c", "Reshape", {"b", "shape"}) + Node("y", "AddV2", {"c", "x"}),
+  Case of(Fed("x") + Fed("sizes", "DT_INT32") + FloatConst("two", "2") + Node("shape", "Shape", {"x"}) +
+              Hidden("a", "x") + Node("b", "Mul", {"a", "two"}) + Node("m", "Softmax", {"b"}) +
+              Node("n", "SquaredDifference", {"m", "b"}) + Node("c", "Reshape", {"n", "shape"}) +
+              Node("y", "AddV2", {"c", "x"}),
           {.feeds = {"x", "sizes"}, .outputs = {"x", "y", "a", "two"}, .targets = {}});
   const auto fed = FedWith(Row({1, 2, 3}), {3, 1});
   const auto cut = of.CutFor(fed);
   ASSERT_TRUE(cut);
-  EXPECT_THAT(NamesIn(cut->tail), ElementsAre("b", "c", "y"));
+  EXPECT_THAT(NamesIn(cut->tail), ElementsAre("b", "m", "n", "c", "y"));
   EXPECT_THAT(cut->crossing, ElementsAre("a:0"));
   EXPECT_EQ(cut->tail.fed.size(), 2U) << "a and x";
   const auto outputs = of.Run(fed);
   ASSERT_TRUE(outputs) << ToString(outputs.error());
   EXPECT_THAT((*outputs)[0].values<float>(), ElementsAre(1, 2, 3));
-  EXPECT_THAT((*outputs)[1].values<float>(), ElementsAre(3, 6, 9));
+  EXPECT_THAT((*outputs)[1].values<float>(), ElementsAre(2, 11, 28)) << "Each softmax is 1; (2 x - 1)^2 + x.";
   EXPECT_EQ((*outputs)[2].shape(), (Shape{3, 1}));
   EXPECT_THAT((*outputs)[3].values<float>(), ElementsAre(2));
 }
@@ -129,7 +136,7 @@ TEST(Cut, CopiesConstantsAndFeedsOtherValues) {
 TEST(Cut, KeepsTheOrderOfNodesThatReadAndWriteVariables) {
   const std::string dtype = "attr { key: \"dtype\" value { type: DT_FLOAT } }";
   Case of(Fed("x") + Fed("sizes", "DT_INT32") + Node("v", "VarHandleOp", {}, dtype) +
-              Node("before", "ReadVariableOp", {"v"}, dtype) + Hidden("a", "x") + Node("b", "Tanh", {"a"}) +
+              Node("before", "ReadVariableOp", {"v"}, dtype) + Hidden("a", "x") + Node("b", "Softmax", {"a"}) +
               Node("set", "AssignVariableOp", {"v", "b", "^before"}, dtype) +
               Node("after", "ReadVariableOp", {"v", "^set"}, dtype) + Node("y", "Identity", {"after"}),
           {.feeds = {"x", "sizes"}, .outputs = {"before", "y"}, .targets = {}});
@@ -139,9 +146,32 @@ TEST(Cut, KeepsTheOrderOfNodesThatReadAndWriteVariables) {
   EXPECT_THAT(NamesIn(cut->tail), ElementsAre("b", "set", "after", "y"));
 }
 
+// `found` does not read a result of `insert`, but must see it. `before` must not see it.
+TEST(Cut, KeepsTheOrderOfNodesThatReadAndChangeTables) {
+  const std::string types =
+      R"(attr { key: "Tin" value { type: DT_FLOAT } } attr { key: "Tout" value { type: DT_FLOAT } })";
+  Case of(Fed("x") + Fed("sizes", "DT_INT32") + FloatConst("one", "1") +
+              Node("t", "AnonymousMutableHashTable", {},
+                   R"(attr { key: "key_dtype" value { type: DT_FLOAT } }
+                      attr { key: "value_dtype" value { type: DT_FLOAT } })") +
+              Node("before", "LookupTableFindV2", {"t", "x", "one"}, types) + Hidden("a", "x") +
+              Node("b", "Softmax", {"a"}) + Node("c", "Reshape", {"b", "flat"}) +
+              R"(node { name: "flat" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value"
+                 value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } int_val: [1, 2] } } } })" +
+              Node("insert", "LookupTableInsertV2", {"t", "x", "c", "^before"}, types) +
+              Node("found", "LookupTableFindV2", {"t", "x", "one", "^insert"}, types) + Node("y", "Neg", {"found"}),
+          {.feeds = {"x", "sizes"}, .outputs = {"before", "y"}, .targets = {}});
+  const auto fed = FedWith(Row({5, 5.5F}), {1, 2});
+  const auto right = of.ByPlan(fed), given = of.Run(fed);
+  ASSERT_TRUE(right && given) << ToString(given.error());
+  EXPECT_THAT((*given)[0].values<float>(), ElementsAre(1, 1));
+  EXPECT_NE((*right)[1].values<float>()[0], -1) << "it was inserted";
+  EXPECT_TRUE(IsNear((*given)[1], (*right)[1]));
+}
+
 // A chain of hidden shapes and products: with more than kPartsMax parts, the last part runs kernels.
 TEST(Cut, CompilesEachPartForTheShapesThatArrive) {
-  for (const int hidden : {1, 3, Program::kPartsMax + 2}) {
+  for (const int hidden : {1, 3, Programs::kPartsMax + 2}) {
     std::string nodes = Fed("x") + Fed("sizes", "DT_INT32"), last = "x";
     for (int i = 0; i < hidden; ++i) {
       nodes += Hidden(fmt::format("h{}", i), last);
@@ -154,7 +184,7 @@ TEST(Cut, CompilesEachPartForTheShapesThatArrive) {
     EXPECT_EQ((*of.Run(fed))[0].values<float>()[1], (*of.ByPlan(fed))[0].values<float>()[1]);
     int kernels = 0;
     for (const PlanStep& step : of.Steps(fed)) kernels += step.op == "MatMul" && step.how == "kernel" ? 1 : 0;
-    EXPECT_EQ(kernels, std::max(0, hidden - Program::kPartsMax + 1));
+    EXPECT_EQ(kernels, std::max(0, hidden - Programs::kPartsMax + 1));
   }
 }
 
@@ -163,10 +193,10 @@ TEST(Cut, ARunOfManyShapesIsRight) {
               Node("y", "AddV2", {"b", "b"}),
           kOfY);
   for (int round = 0; round < 2; ++round) {
-    for (int32_t rows = 1; rows <= 2 * static_cast<int32_t>(Tail::kShapesMax); ++rows) {
-      const auto fed = FedWith(*Tensor::Of<float>({rows * 2}, std::vector<float>(static_cast<size_t>(rows) * 2, 1.0F))
-                                    .Reshaped({rows * 2}),
-                               {rows, 2});
+    for (int32_t rows = 1; rows <= 2 * static_cast<int32_t>(Programs::kOfTailMax); ++rows) {
+      const auto fed = FedWith(
+          *Tensor::Of<float>({rows * 2}, std::vector<float>(static_cast<size_t>(rows) * 2, 1.0F)).Reshaped({rows * 2}),
+          {rows, 2});
       const auto outputs = of.Run(fed);
       ASSERT_TRUE(outputs) << ToString(outputs.error());
       EXPECT_EQ((*outputs)[0].shape(), (Shape{rows, 2}));
@@ -176,8 +206,8 @@ TEST(Cut, ARunOfManyShapesIsRight) {
 }
 
 TEST(Cut, TheProfileHasTheStepsOfAllParts) {
-  Case of(Fed("x") + Fed("sizes", "DT_INT32") + Node("a", "Tanh", {"x"}) + Hidden("b", "a") + Node("c", "Tanh", {"b"}) +
-              Hidden("d", "c") + Node("y", "Relu", {"d"}),
+  Case of(Fed("x") + Fed("sizes", "DT_INT32") + Node("a", "Tanh", {"x"}) + Hidden("b", "a") +
+              Node("c", "Softmax", {"b"}) + Hidden("d", "c") + Node("y", "Softmax", {"d"}),
           kOfY);
   const auto fed = FedWith(Row({1, 2}), {2, 1});
   EXPECT_THAT(of.Steps(fed).back().how, "compiled in the run");
@@ -191,7 +221,7 @@ TEST(Cut, TheProfileHasTheStepsOfAllParts) {
   }
   EXPECT_THAT(names, ElementsAre("a", "b", "c", "d", "y"));
   EXPECT_TRUE(profile.planned);
-  EXPECT_EQ(profile.nodes.back().how, "loops");
+  EXPECT_NE(profile.nodes.back().how, "kernel");
   EXPECT_EQ(of.Steps(fed).size(), 5U);
   EXPECT_EQ(of.Steps(fed).back().shape, "[2,1]");
 }
@@ -199,13 +229,21 @@ TEST(Cut, TheProfileHasTheStepsOfAllParts) {
 // Each tensor has 400,000 bytes. The head holds a and b at once, the tail b and its two outputs.
 TEST(Cut, AllPartsHaveOneLimitOfMemory) {
   Case of(Fed("x") + Fed("sizes", "DT_INT32") + Node("a", "Tanh", {"x"}) + Hidden("b", "a") +
-              Node("y", "Tanh", {"b"}) + Node("z", "Relu", {"b"}),
+              Node("y", "Softmax", {"b"}) + Node("z", "Softmax", {"b"}),
           {.feeds = {"x", "sizes"}, .outputs = {"y", "z"}, .targets = {}});
   const auto fed = FedWith(*Tensor::Make(DType::kFloat, {1, 100'000}), {100'000});
   EXPECT_TRUE(of.Run(fed, 1'300'000));
   const auto answer = of.Run(fed, 1'100'000);
   ASSERT_FALSE(answer);
   EXPECT_THAT(ToString(answer.error()), testing::HasSubstr("needs 800000 bytes"));
+}
+
+// The tail is fed x under another shape, which the head made without a copy.
+TEST(Cut, AFedValueThatCrossesUnderAnotherShapeNeedsNoMemory) {
+  Case of(Fed("x") + Fed("sizes", "DT_INT32") + Hidden("b", "x") + Node("y", "Softmax", {"b"}), kOfY);
+  const auto fed = FedWith(*Tensor::Make(DType::kFloat, {1, 100'000}), {100'000});
+  const auto answer = of.Run(fed, 500'000);
+  EXPECT_TRUE(answer) << ToString(answer.error());
 }
 
 // Graphs over [4, 6] of random ops; about a third of the values are hidden.
@@ -249,7 +287,7 @@ TEST(Cut, RandomGraphsHaveTheSameResultsAsTheReferencePlan) {
     for (size_t i = 0; i < right->size(); ++i)
       ASSERT_TRUE(IsNear((*given)[i], (*right)[i])) << "seed " << seed << "\n" << nodes;
   }
-  EXPECT_GT(cut, static_cast<int>(kGraphs) / 2);
+  EXPECT_GT(cut, static_cast<int>(kGraphs) / 4);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "serving-node/engine/cpu/evaluate.h"
 #include "serving-node/engine/cpu/steps/arena.h"
-#include "serving-node/engine/cpu/tail.h"
 #include "serving-node/graph/flops.h"
 #include "serving-node/graph/infer_types.h"
 #include "serving-node/graph/ops.h"
@@ -265,12 +264,10 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph
   const auto evaluate = EvaluateByKernels(resources, bytes_max);
   const auto infer = [&](const Graph& of, const auto& types) { return InferTypes(of, bodies, types, evaluate); };
   const graph::Types all = infer(graph, fed);
-  if (options.parts_max > 1 && AreStatic(fed)) {
+  if (options.may_cut && AreStatic(fed)) {
     if (auto cut = CutWhereShapesEnd(graph, all)) {
       auto program = Make(cut->head, bodies, fed, weights, resources, {.passes = options.passes}, bytes_max);
-      Options of_tail = options;
-      --of_tail.parts_max;
-      program->tail_ = std::make_unique<const Tail>(std::move(*cut), bodies, weights, of_tail);
+      program->cut_ = std::move(cut);
       return program;
     }
   }
@@ -308,7 +305,6 @@ int64_t Program::memory_bytes(kernels::CountedBuffers* counted) const {
     if (!spot.constant.empty() && spot.constant.device() == tensor::Device{})
       sum += kernels::UncountedBytes(spot.constant, counted);
   }
-  if (tail_) sum += tail_->programs.memory_bytes(counted);
   return sum;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "serving-node/engine/cpu/cut.h"
 #include "serving-node/engine/cpu/run_memory.h"
 #include "serving-node/engine/cpu/slices.h"
 #include "serving-node/engine/cpu/steps/onednn.h"
@@ -28,21 +29,16 @@ struct StepTime {
 // Called after each step, with the frame that holds its outputs.
 using OnStep = std::function<void(size_t step, const Frame& frame, const StepTime& time)>;
 
-struct Tail;
-
 // Immutable and thread-safe: any number of runs may be active at once, each with its own frame.
 class Program {
  public:
   ~Program();
 
-  // The most parts of a graph that is cut where shapes end. Its last part runs kernels where shapes are still unknown.
-  static constexpr int kPartsMax = 8;
-
   struct Options {
     std::span<const graph::passes::ShapePass> passes = {};  // The passes to run; must outlive these options.
     int64_t slice_bytes = 0;  // See ExecutionOptions::slice_bytes; 0 if runs must not be sliced for their size.
     bool by_row = false;      // Cut runs into slices of one row if rows are independent.
-    int parts_max = 1;        // The most parts into which the graph may be cut where shapes end (cut.h).
+    bool may_cut = false;     // Cut the graph where shapes end.
   };
 
   // `bodies` has the bodies of the main graph. `fed` has the types of the fed tensors, by the names in Graph::fed;
@@ -52,14 +48,15 @@ class Program {
                                        const std::map<std::string, graph::Type>& fed, Weights& weights,
                                        Resources& resources, const Options& options, size_t bytes_max);
 
-  // Returns all outputs of the graph, in order; with tail(), the outputs of Cut::head. `on_step` is called for the steps of each slice; without it, this costs
-  // nothing. Returns the error of a kernel that fails, or ResourceExhausted if the run would hold more than bytes_max.
+  // Returns all outputs of the graph, in order; with cut(), those of Cut::head. `on_step` is called for the
+  // steps of each slice; without it, this costs nothing. Returns the error of a kernel that fails, or ResourceExhausted
+  // if the run would hold more than bytes_max.
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, const RunContext& context,
                                   RunMemory& memory, size_t bytes_max, const OnStep& on_step = nullptr) const;
 
   const std::vector<PlanStep>& lines() const { return lines_; }    // Descriptions of the steps.
   const std::optional<Slices>& slices() const { return slices_; }  // nullopt if runs are not sliced.
-  const Tail* tail() const { return tail_.get(); }  // The part to run after this program; nullptr for most graphs.
+  const std::optional<Cut>& cut() const { return cut_; }  // If set, this program is for the head, and the tail follows.
   // The memory of a run in bytes, without the values in Storage::kAllocated.
   size_t run_bytes() const;
 
@@ -132,7 +129,7 @@ class Program {
   size_t arena_bytes_ = 0;
   size_t scratch_bytes_ = 0;
   size_t output_bytes_ = 0;
-  std::unique_ptr<const Tail> tail_;
+  std::optional<Cut> cut_;
 
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<OwnFrame>> free_frames_;

@@ -43,7 +43,8 @@ void Programs::CountUse(std::list<Entry>::iterator entry) const {
   entries_.splice(entries_.begin(), entries_, entry);
   const auto others = std::ranges::subrange(std::next(entries_.begin()), entries_.end());
   const auto is_kept = [](const Entry& of) { return of.uses > 1; };
-  if (std::ranges::count_if(others, is_kept) < static_cast<int64_t>(kProgramsMax - kProgramsOnTrial)) return;
+  const size_t places = options_.programs_max - options_.programs_max / kTrialPart;
+  if (static_cast<size_t>(std::ranges::count_if(others, is_kept)) < places) return;
   auto least = others.end();
   for (auto other = others.begin(); other != others.end(); ++other) {
     if (is_kept(*other) && (least == others.end() || other->uses <= least->uses)) least = other;
@@ -51,9 +52,12 @@ void Programs::CountUse(std::list<Entry>::iterator entry) const {
   least->uses = 1;
 }
 
-void Programs::EvictOneUsedOnce() const {
-  const auto last = std::find_if(entries_.rbegin(), entries_.rend(), [](const Entry& entry) { return entry.uses == 1; });
+bool Programs::EvictOneUsedOnce() const {
+  const auto may_go = [](const Entry& entry) { return entry.uses == 1 && entry.slot->made != nullptr; };
+  const auto last = std::find_if(entries_.rbegin(), entries_.rend(), may_go);
+  if (last == entries_.rend()) return false;
   entries_.erase(std::prev(last.base()));
+  return true;
 }
 
 void Programs::Age() const {
@@ -75,37 +79,52 @@ Programs::FoundSlot Programs::SlotFor(const std::map<std::string, Tensor>& fed, 
       if (shapes_met_ < options_.shapes_max) entry.shapes.push_back(value.shape());
     }
     ++shapes_met_;
+    while (entries_.size() >= options_.programs_max && EvictOneUsedOnce()) {
+    }
     entries_.push_front(std::move(entry));
-    if (entries_.size() > kProgramsMax) EvictOneUsedOnce();
   }
   const Entry& found = entries_.front();
-  return {found.slot, found.knows_shapes(), found.slot->program != nullptr};
+  return {found.slot, found.knows_shapes(), found.slot->made != nullptr};
 }
 
-std::shared_ptr<const Program> Programs::IfMade(const std::map<std::string, Tensor>& fed,
-                                                std::span<const size_t> wanted) const {
+std::shared_ptr<const Programs::Made> Programs::IfMade(const std::map<std::string, Tensor>& fed,
+                                                       std::span<const size_t> wanted) const {
   const std::lock_guard lock(mutex_);
   const auto found = Find(fed, wanted);
-  return found == entries_.end() ? nullptr : found->slot->program;
+  if (found == entries_.end()) return nullptr;
+  CountUse(found);  // So it is not evicted before the caller's run.
+  return found->slot->made;
 }
 
 Programs::Found Programs::For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                               Resources& resources, size_t bytes_max) const {
   const auto [slot, knows_shapes, is_made] = SlotFor(fed, wanted);
-  std::call_once(slot->made, [&, &slot = *slot, with_shapes = knows_shapes] {
-    const auto make = [&](const graph::Graph& graph) {
-      return Program::Make(graph, bodies_, TypesOf(fed, with_shapes), weights_, resources, options_.program, bytes_max);
-    };
-    auto program = wanted.empty() ? make(graph_) : make(Only(graph_, wanted));
-    const std::lock_guard lock(mutex_);  // Because memory_bytes reads `slot.program`.
-    slot.program = std::move(program);
+  std::call_once(slot->once, [&, &slot = *slot, with_shapes = knows_shapes] {
+    auto made = std::make_shared<const Made>(Make(fed, wanted, with_shapes, resources, bytes_max));
+    const std::lock_guard lock(mutex_);  // Because memory_bytes reads `slot.made`.
+    slot.made = std::move(made);
   });
-  return {slot->program, !is_made};
+  return {slot->made, !is_made};
 }
 
-std::shared_ptr<const Program> Programs::Newest() const {
+Programs::Made Programs::Make(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                              bool with_shapes, Resources& resources, size_t bytes_max) const {
+  Program::Options options = options_.program;
+  options.may_cut = options_.parts_max > 1;
+  const auto make = [&](const graph::Graph& graph) {
+    return Program::Make(graph, bodies_, TypesOf(fed, with_shapes), weights_, resources, options, bytes_max);
+  };
+  Made made{.program = wanted.empty() ? make(graph_) : make(Only(graph_, wanted)), .tail = nullptr};
+  if (!made.program->cut()) return made;
+  const Options of_tail{.program = options_.program, .parts_max = options_.parts_max - 1, .programs_max = kOfTailMax};
+  made.tail = std::make_unique<const Programs>(made.program->cut()->tail, bodies_, weights_, of_tail);
+  return made;
+}
+
+std::shared_ptr<const Programs::Made> Programs::Newest() const {
   const std::lock_guard lock(mutex_);
-  return entries_.empty() ? nullptr : entries_.front().slot->program;
+  const auto newest = std::ranges::find_if(entries_, [](const Entry& of) { return of.slot->made != nullptr; });
+  return newest == entries_.end() ? nullptr : newest->slot->made;
 }
 
 std::unique_ptr<const Program> Programs::ForTracing(const std::map<std::string, Tensor>& fed, Resources& resources,
@@ -122,7 +141,9 @@ int64_t Programs::memory_bytes(kernels::CountedBuffers* counted) const {
   }
   const std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
-    if (entry.slot->program) sum += entry.slot->program->memory_bytes(counted);
+    if (!entry.slot->made) continue;
+    sum += entry.slot->made->program->memory_bytes(counted);
+    if (entry.slot->made->tail) sum += entry.slot->made->tail->memory_bytes(counted);
   }
   return sum;
 }

@@ -15,28 +15,35 @@
 
 namespace longshore::engine::cpu {
 
-inline constexpr size_t kProgramsMax = 32;  // The most programs of one graph.
-// At least so many places are for programs that were used once, or not much of late; the least recently used of them is
-// evicted. The other places are for the programs with the most uses. So a client with ever new shapes cannot evict the
-// programs of others, and a program for a new shape that soon comes again is kept.
-inline constexpr size_t kProgramsOnTrial = 8;
-
-// Thread-safe.
+// At least a quarter of the places are for programs that were used once, or not much of late; the least recently used
+// of them is evicted. The other places are for the programs with the most uses. So a client with ever new shapes cannot
+// evict the programs of others, and a program for a new shape that soon comes again is kept. Thread-safe.
 class Programs {
  public:
   struct Options {
     Program::Options program = {};
+    int parts_max = 1;  // Above 1: graphs may be cut.
     // After this many different shapes, one program for unknown shapes serves all new ones.
     size_t shapes_max = SIZE_MAX;
+    size_t programs_max = 32;  // At least 4. While programs are being made, there may be more.
   };
 
   // `graph`, `bodies` and `weights` must outlive it. The constants of products in `graph` must be in `weights`.
   Programs(const graph::Graph& graph, std::span<const graph::Graph> bodies, Weights& weights, const Options& options)
       : graph_(graph), bodies_(bodies), weights_(weights), options_(options) {}
 
+  // The most parts into which a graph is cut. The last part runs kernels where shapes are still unknown.
+  static constexpr int kPartsMax = 8;
+  // The most programs of a part behind a cut.
+  static constexpr size_t kOfTailMax = 16;
+
+  struct Made {
+    std::unique_ptr<const Program> program;
+    std::unique_ptr<const Programs> tail;  // The programs of the part behind program->cut(), if there is one.
+  };
   struct Found {
-    std::shared_ptr<const Program> program;
-    bool planned = false;  // The program did not exist yet: the caller made it, or waited until another caller made it.
+    std::shared_ptr<const Made> made;
+    bool planned = false;  // It did not exist yet: the caller made it, or waited until another caller made it.
   };
   // Returns the program for the fed types and shapes. `wanted` is as in Executable::Run; `bytes_max` is the memory
   // limit of a run. If the program does not exist yet, the first caller makes it and other callers for the same program
@@ -45,11 +52,10 @@ class Programs {
             size_t bytes_max) const;
 
   // Returns the program for the fed types and shapes; nullptr if For would make it or wait for it.
-  std::shared_ptr<const Program> IfMade(const std::map<std::string, Tensor>& fed,
-                                        std::span<const size_t> wanted) const;
+  std::shared_ptr<const Made> IfMade(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const;
 
-  // Returns the program that was used last; nullptr if there is none yet.
-  std::shared_ptr<const Program> Newest() const;
+  // Returns the program that was used last, of those that are made; nullptr if there is none yet.
+  std::shared_ptr<const Made> Newest() const;
 
   // Makes a program without shape passes, for tracing: its steps are original nodes. It is not cached.
   std::unique_ptr<const Program> ForTracing(const std::map<std::string, Tensor>& fed, Resources& resources,
@@ -60,8 +66,8 @@ class Programs {
 
  private:
   struct Slot {
-    std::once_flag made;
-    std::shared_ptr<const Program> program;
+    std::once_flag once;
+    std::shared_ptr<const Made> made;
   };
   struct Entry {
     std::vector<DType> types;   // The types of the fed tensors, in the order of the tensors' names.
@@ -78,17 +84,21 @@ class Programs {
     bool knows_shapes = false;
     bool is_made = false;
   };
+  static constexpr size_t kTrialPart = 4;
   static constexpr size_t kUsesMax = 64;
   static constexpr size_t kFindsOfAnAge = 4096;
   // The next four require that mutex_ is locked.
   // Returns the entry that serves these feeds best; the end of entries_ if there is none.
   std::list<Entry>::iterator Find(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const;
-  // Counts a use of the entry. If more entries were then used more than once than have places, that with the fewest uses
-  // counts as used once.
+  // Counts a use of the entry. If more entries were then used more than once than have places, that with the fewest
+  // uses counts as used once.
   void CountUse(std::list<Entry>::iterator entry) const;
-  void EvictOneUsedOnce() const;
+  // Does not evict a program that is still being made, so that it is not made twice. Returns whether it evicted one.
+  bool EvictOneUsedOnce() const;
   void Age() const;
 
+  Made Make(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted, bool with_shapes,
+            Resources& resources, size_t bytes_max) const;
   // The slot of the program to use.
   FoundSlot SlotFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const;
 

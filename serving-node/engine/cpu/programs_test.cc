@@ -24,18 +24,19 @@ class ProgramsTest : public testing::Test {
 
  private:
   // y = -x.
-  const graph::Graph graph_ = {.nodes = {{.name = "x", .op = "Placeholder"}, {.name = "y", .op = "Neg", .inputs = {{0}}}},
-                               .fed = {{"x:0", 0}},
-                               .outputs = {{1}},
-                               .arguments = {},
-                               .bodies = {}};
+  const graph::Graph graph_ = {
+      .nodes = {{.name = "x", .op = "Placeholder"}, {.name = "y", .op = "Neg", .inputs = {{0}}}},
+      .fed = {{"x:0", 0}},
+      .outputs = {{1}},
+      .arguments = {},
+      .bodies = {}};
   Weights weights_;
   Resources resources_;
   const Programs programs_{graph_, {}, weights_, {}};
 };
 
-constexpr int64_t kMax = kProgramsMax;
-constexpr int64_t kKept = kProgramsMax - kProgramsOnTrial;
+constexpr int64_t kMax = Programs::Options().programs_max;
+constexpr int64_t kKept = kMax * 3 / 4;
 
 TEST_F(ProgramsTest, AClientWithEverNewShapesDoesNotEvictThoseOfOthers) {
   for (int64_t rows = 1; rows <= 2 * kKept; ++rows) EXPECT_EQ(Plans(1 + rows % kKept), rows <= kKept);

@@ -358,13 +358,14 @@ Result<const SignaturePlan*> Model::PlanFor(const RunRequest& request) const {
   return &*merged_;
 }
 
-bool Model::IsShort(const RunRequest& request) const try {
+std::optional<Model::ResolvedRequest> Model::TakeIfShort(const RunRequest& request) const try {
   const auto plan = PlanFor(request);
-  if (!plan || !(*plan)->short_runs->AreLikely(Bytes(request.inputs))) return false;
-  const auto resolved = Take(request);
-  return resolved && (*plan)->executable->IsPlanned(resolved->fed, resolved->positions);
-} catch (...) {  // Without memory for the answer, the run goes to an engine thread.
-  return false;
+  if (!plan || !(*plan)->short_runs->AreLikely(Bytes(request.inputs))) return std::nullopt;
+  auto resolved = Take(request);
+  if (!resolved || !(*plan)->executable->IsPlanned(resolved->fed, resolved->positions)) return std::nullopt;
+  return std::move(*resolved);
+} catch (...) {  // Without memory to take it here, the request goes to an engine thread.
+  return std::nullopt;
 }
 
 Result<Model::ResolvedRequest> Model::Take(const RunRequest& request) const {
@@ -390,6 +391,12 @@ Result<RunResult> Model::ComputeProfiled(const ResolvedRequest& resolved, RunPro
 
 Result<RunResult> Model::Compute(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const ResolvedRequest resolved, Take(request));
+  return ComputeResolved(request, resolved);
+} catch (...) {
+  return FromThrown("a run of signature \"{}\"", request.signature);
+}
+
+Result<RunResult> Model::ComputeResolved(const RunRequest& request, const ResolvedRequest& resolved) try {
   const SignaturePlan& signature = *resolved.signature;
   if (request.profile) return ComputeProfiled(resolved, request.profile.get());
   const auto began = std::chrono::steady_clock::now();
@@ -447,8 +454,9 @@ void Model::Post(RunRequest request, std::function<void(Result<Answer>)> done,
 }
 
 void Model::Run(RunRequest request, RunDone done) {
-  if (request.thread == Thread::kCallers || (request.thread == Thread::kCallersIfShort && IsShort(request))) {
-    return done(Compute(request));
+  if (request.thread == Thread::kCallers) return done(Compute(request));
+  if (request.thread == Thread::kCallersIfShort) {
+    if (const auto resolved = TakeIfShort(request)) return done(ComputeResolved(request, *resolved));
   }
   Post(std::move(request), std::move(done), &Model::Compute);
 }

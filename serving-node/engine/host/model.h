@@ -62,8 +62,10 @@ class Model final : public LoadedModel {
   // NoSuchOutput if the outputs are those of several signatures and merged_ does not have one of them.
   Result<const SignaturePlan*> PlanFor(const RunRequest& request) const;
   Result<ResolvedRequest> Take(const RunRequest& request) const;
-  bool IsShort(const RunRequest& request) const;
+  // Returns nullopt unless the run is likely to be short and needs no planning.
+  std::optional<ResolvedRequest> TakeIfShort(const RunRequest& request) const;
   Result<RunResult> Compute(const RunRequest& request);
+  Result<RunResult> ComputeResolved(const RunRequest& request, const ResolvedRequest& resolved);
   Result<RunResult> ComputeProfiled(const ResolvedRequest& resolved, RunProfile* profile);
   Result<std::optional<NonFinite>> FindOrigin(const RunRequest& request);
   template <typename Answer>

@@ -20,6 +20,7 @@ StepPtr IfOneDnnSupports(const StepContext& context) try {
 struct FastStep {
   std::string_view op;
   MakeStep make = nullptr;
+  bool is_sum = true;  // See IsSum.
 };
 
 // Element-wise ops are not listed here: each that has a loop (loops.h) has the fast step MakeElementwise.
@@ -28,7 +29,7 @@ constexpr FastStep kFastSteps[] = {
     {"AvgPool", IfOneDnnSupports<MakePooling>},
     {"BatchMatMul", IfOneDnnSupports<MakeProduct>},
     {"BatchMatMulV2", IfOneDnnSupports<MakeProduct>},
-    {"ConcatV2", MakeConcat},
+    {"ConcatV2", MakeConcat, false},
     {"Conv2D", IfOneDnnSupports<MakeConvolution>},
     {"DepthwiseConv2dNative", IfOneDnnSupports<MakeConvolution>},
     {"Einsum", IfOneDnnSupports<MakeEinsum>},
@@ -38,10 +39,10 @@ constexpr FastStep kFastSteps[] = {
     {"Max", MakeReduction},
     {"MaxPool", IfOneDnnSupports<MakePooling>},
     {"Mean", MakeReduction},
-    {"Pad", MakePad},
-    {"SelectV2", MakeSelect},
+    {"Pad", MakePad, false},
+    {"SelectV2", MakeSelect, false},
     {"Softmax", MakeSoftmax},
-    {"Split", MakeSplit},
+    {"Split", MakeSplit, false},
     {"Sum", MakeReduction},
 };
 
@@ -56,6 +57,11 @@ MakeStep FindFastStep(std::string_view op) {
   const auto found = std::ranges::find(kFastSteps, op, &FastStep::op);
   if (found != std::end(kFastSteps)) return found->make;
   return FindUnaryLoop(op) != nullptr || FindBinaryLoops(op) != nullptr ? MakeElementwise : nullptr;
+}
+
+bool IsSum(std::string_view op) {
+  const auto found = std::ranges::find(kFastSteps, op, &FastStep::op);
+  return found != std::end(kFastSteps) && found->is_sum;
 }
 
 }  // namespace longshore::engine::cpu

@@ -98,6 +98,10 @@ using MakeStep = StepPtr (*)(const StepContext& context);
 // Returns the function that makes the fast step for an op; nullptr for most ops, which have no fast step.
 MakeStep FindFastStep(std::string_view op);
 
+// Whether the op is a sum over many elements, such as a product, a convolution or a softmax: its fast step is many
+// times as fast as its kernel.
+bool IsSum(std::string_view op);
+
 // A step that runs the op's reference kernel and then those of the fused ops. Never returns nullptr.
 StepPtr MakeKernelStep(const StepContext& context);
 

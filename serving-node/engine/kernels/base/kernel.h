@@ -77,9 +77,10 @@ struct Kernel {
   std::string_view op;
   Compute compute = nullptr;
   int inputs_min = 0;
-  TypeSet types = kAnyType;  // The supported values of the attribute T.
-  Check check = nullptr;     // Runs at load. Returns Unimplemented for unsupported attributes.
-  bool is_foldable = true;   // Same inputs give the same outputs, without side effects.
+  TypeSet types = kAnyType;     // The supported values of the attribute T.
+  Check check = nullptr;        // Runs at load. Returns Unimplemented for unsupported attributes.
+  bool is_foldable = true;      // Same inputs give the same outputs, without side effects.
+  bool reads_table = false;     // The outputs depend on the entries of a table, too.
   bool reads_variable = false;  // The outputs depend on a variable's value, too: foldable only if no run writes it.
 };
 
