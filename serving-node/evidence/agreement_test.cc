@@ -354,7 +354,8 @@ TEST(SeverityOf, IsForWithinTheRelativeDifferenceOfTheOutput) {
   EXPECT_DOUBLE_EQ(of(Tensor::Of<int64_t>({2}, {3, 0}), Tensor::Of<int64_t>({2}, {1, 0})), 0.5);
   EXPECT_DOUBLE_EQ(of(Floats({2}, {kNan, 3}), Floats({2}, {kNan, 1})), 0.5) << "two NaN agree";
   EXPECT_DOUBLE_EQ(of(Floats({2}, {kNan, 1}), Floats({2}, {1, 1})), 1);
-  EXPECT_DOUBLE_EQ(of(Floats({2}, {kInf, 3}), Floats({2}, {kInf, 1})), 1);
+  EXPECT_DOUBLE_EQ(of(Floats({2}, {kInf, 3}), Floats({2}, {kInf, 1})), 0.5) << "two equal infinities agree";
+  EXPECT_DOUBLE_EQ(of(Floats({2}, {kInf, 1}), Floats({2}, {-kInf, 1})), 1);
   EXPECT_DOUBLE_EQ(of(Floats({2}, {1, 1}), Floats({1}, {1})), 1) << "another shape";
 }
 

@@ -22,13 +22,12 @@ Distances Pass(const Row<T>& a, const Row<T>& b) {
   Distances found;
   for (size_t i = 0; i < a.size(); ++i) {
     const auto x = a[i], y = b[i];
-    found.magnitude_a = std::max(found.magnitude_a, std::abs(static_cast<double>(x)));
-    found.magnitude_b = std::max(found.magnitude_b, std::abs(static_cast<double>(y)));
     const double distance = Distance(x, y);
     if (std::isfinite(distance)) {
       found.difference_max = std::max(found.difference_max, distance);
+      found.magnitude_a = std::max(found.magnitude_a, std::abs(static_cast<double>(x)));
+      found.magnitude_b = std::max(found.magnitude_b, std::abs(static_cast<double>(y)));
     } else {
-      found.has_non_finite = true;
       found.only_one_is_such |= !AreSame(x, y);
     }
   }
@@ -55,7 +54,7 @@ double Distances::relative() const {
   if (only_one_is_such) return 1;
   if (difference_max == 0) return 0;
   const double scale = magnitude_a + magnitude_b;
-  return std::isfinite(scale) ? difference_max / scale : 1;
+  return std::isfinite(scale) ? difference_max / scale : difference_max / 2 / (magnitude_a / 2 + magnitude_b / 2);
 }
 
 std::optional<double> Distances::absolute() const {

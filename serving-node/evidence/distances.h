@@ -8,17 +8,15 @@
 namespace longshore::evidence {
 
 struct Distances {
-  // Of real numbers, over all elements. A value that is NaN or Inf makes the difference not finite, and is left out of
-  // difference_max. A NaN is left out of the magnitudes.
+  // Of real numbers, over all elements whose difference is finite. Both versions may mask values with -Inf.
   double difference_max = 0;      // max|a-b|
   double magnitude_a = 0;         // max|a|
   double magnitude_b = 0;         // max|b|
-  bool has_non_finite = false;    // Some difference is not finite.
-  bool only_one_is_such = false;  // One of them is not that of two equal infinities or of two NaN.
+  bool only_one_is_such = false;  // Some other difference is not that of two equal infinities or two NaN.
   // The share of the elements that are not equal, byte by byte, if they are not real numbers.
   std::optional<double> others{};
 
-  bool are_equal() const { return difference_max == 0 && !has_non_finite && others.value_or(0) == 0; }
+  bool are_equal() const { return difference_max == 0 && !only_one_is_such && others.value_or(0) == 0; }
   // From 0 to 1: max|a-b| / (max|a| + max|b|), and 1 if a value is Inf or NaN only in one of the two. For elements that
   // are not real numbers, `others`.
   double relative() const;

@@ -17,7 +17,7 @@ using tensor::Tensor;
 constexpr double kIncomparable = 1e6;
 
 double DriftOf(const Distances& distances) {
-  if (distances.has_non_finite) return kIncomparable;
+  if (distances.only_one_is_such) return kIncomparable;
   return std::min(distances.difference_max / std::max(1.0, distances.magnitude_b), kIncomparable);
 }
 

@@ -88,10 +88,34 @@ TEST(Compare, EqualZerosAndEmptyOutputsDoNotDiffer) {
   EXPECT_FALSE(Compare(outputs, outputs).largest);
 }
 
+// Both versions may mask the same logits with -Inf.
+TEST(Compare, LeavesOutWhatIsNotFiniteInTheSameWayInBoth) {
+  for (const float masked : {-INFINITY, INFINITY, std::nanf("")}) {
+    const PairDifference difference = Compare(Scores({1, masked, 3}), Scores({2, masked, 4}));
+    EXPECT_DOUBLE_EQ(difference.relative, 0.25) << masked;
+    ASSERT_TRUE(difference.largest);
+    EXPECT_DOUBLE_EQ(difference.largest->relative, 1.0 / 7) << masked;
+    EXPECT_EQ(difference.largest->absolute, 1) << masked;
+  }
+  const PairDifference opposite = Compare(Scores({1, INFINITY}), Scores({1, -INFINITY}));
+  EXPECT_EQ(opposite.relative, 1e6);
+  EXPECT_EQ(opposite.largest->relative, 1);
+}
+
+TEST(Compare, IsRelativeAlsoIfTheSumOfTheMagnitudesIsTooLargeForADouble) {
+  const auto largest =
+      Compare({{"a", Tensor::Of<double>({1}, {1.6e308})}}, {{"a", Tensor::Of<double>({1}, {1.2e308})}}).largest;
+  ASSERT_TRUE(largest);
+  EXPECT_DOUBLE_EQ(largest->relative, 1.0 / 7);
+}
+
+bool AreSame(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 // The measures computed one by one, as the judge of the pass that computes them together.
 double DriftAlone(const std::vector<float>& a, const std::vector<float>& b) {
   double largest = 0, scale = 1;
   for (size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(b[i]) && AreSame(a[i], b[i])) continue;
     const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
     if (!std::isfinite(difference)) return 1e6;
     largest = std::max(largest, difference);
@@ -103,17 +127,16 @@ double DriftAlone(const std::vector<float>& a, const std::vector<float>& b) {
 double LargestAlone(const std::vector<float>& a, const std::vector<float>& b) {
   double largest = 0, scale_a = 0, scale_b = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    if (AreSame(a[i], b[i])) continue;
     const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
     if (!std::isfinite(difference)) return 1;
     largest = std::max(largest, difference);
   }
   for (size_t i = 0; i < a.size(); ++i) {
-    if (!std::isnan(a[i])) scale_a = std::max(scale_a, std::abs(static_cast<double>(a[i])));
-    if (!std::isnan(b[i])) scale_b = std::max(scale_b, std::abs(static_cast<double>(b[i])));
+    if (std::isfinite(a[i])) scale_a = std::max(scale_a, std::abs(static_cast<double>(a[i])));
+    if (std::isfinite(b[i])) scale_b = std::max(scale_b, std::abs(static_cast<double>(b[i])));
   }
-  if (largest == 0) return 0;
-  return std::isfinite(scale_a + scale_b) ? largest / (scale_a + scale_b) : 1;
+  return largest == 0 ? 0 : largest / (scale_a + scale_b);
 }
 
 TEST(Compare, FindsInOnePassWhatSeparatePassesFind) {

@@ -68,6 +68,7 @@ struct OutputDifference {
 // The difference between the answers of the candidate and of stable to the same input.
 struct PairDifference {
   // max|a-b| / max(1, max|b|) over the float outputs, where a is the candidate's and b stable's; 1e6 if not comparable.
+  // Equal infinities, and NaN in both, are left out.
   double relative = 0;
   // True if, in some row, the two answers have their largest values in different columns.
   bool top1_changed = false;
