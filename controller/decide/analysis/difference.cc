@@ -88,8 +88,10 @@ double RateDifference::Detectable(double alpha) const {
 std::string TwoDigits(double number) {
   constexpr double kDecimalsMax = 6;
   if (number <= 0) return "0";
-  const double decimals = std::clamp(1 - std::floor(std::log10(number)), 0.0, kDecimalsMax);
-  return fmt::format("{:.{}f}", number, static_cast<int>(decimals));
+  const auto decimals_of = [&](double of) { return std::clamp(1 - std::floor(std::log10(of)), 0.0, kDecimalsMax); };
+  const double scale = std::pow(10, decimals_of(number));
+  const double rounded = std::round(number * scale) / scale;  // 9.96 becomes 10.0, which needs one decimal less.
+  return fmt::format("{:.{}f}", number, static_cast<int>(decimals_of(rounded)));
 }
 
 std::string RatioText(double ratio) {

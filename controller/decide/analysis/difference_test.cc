@@ -113,7 +113,28 @@ TEST(TwoDigits, HaveNoExponent) {
   EXPECT_EQ(TwoDigits(0.0213), "0.021");
   EXPECT_EQ(TwoDigits(213.4), "213");
   EXPECT_EQ(TwoDigits(0), "0");
+  EXPECT_EQ(TwoDigits(9.96), "10");
+  EXPECT_EQ(TwoDigits(0.996), "1.0");
+  EXPECT_EQ(TwoDigits(1e-9), "0.000000");
   EXPECT_EQ(RatioText(0.979), "2.1 % shorter");
+}
+
+TEST(EValueText, ChoosesTheUnitOfTheRoundedNumber) {
+  const auto text = [](double e) {
+    const std::string all = EValueText(e, 222);
+    EXPECT_EQ(all.find("e-value "), 0u);
+    return all.substr(8, all.find(", limit 222") - 8);
+  };
+  EXPECT_EQ(text(3.2), "3.2");
+  EXPECT_EQ(text(999.4), "999");
+  EXPECT_EQ(text(999.7), "about 1.0 thousand");
+  EXPECT_EQ(text(999'400), "about 999 thousand");
+  EXPECT_EQ(text(999'700), "about 1.0 million");
+  EXPECT_EQ(text(9.97e6), "about 10 million");
+  EXPECT_EQ(text(999.6e6), "about 1.0 billion");
+  EXPECT_EQ(text(999.6e9), "about 1.0 trillion");
+  EXPECT_EQ(text(1e12), "about 1.0 trillion");
+  EXPECT_EQ(text(1.1e12), "above a trillion");
 }
 
 // Ratios of pairs are counted up to 16: an interval of 15.4 to 15.9 also stands for a ratio of 800.

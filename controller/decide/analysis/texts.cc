@@ -28,11 +28,12 @@ double Share(int64_t part, int64_t whole) {
 
 // "3.2", "320", "about 3.2 million". Nobody reads "3.2e+06" at once.
 std::string LargeText(double e) {
-  constexpr std::array<std::pair<double, const char*>, 3> kUnits{
-      {{1e9, "billion"}, {1e6, "million"}, {1e3, "thousand"}}};
+  constexpr std::array<std::pair<double, const char*>, 4> kUnits{
+      {{1e12, "trillion"}, {1e9, "billion"}, {1e6, "million"}, {1e3, "thousand"}}};
+  constexpr double kRoundsToOne = 0.9995;  // The lowest number that is 1 when it has three digits.
   if (e > kShownMax) return "above a trillion";
   for (const auto& [unit, name] : kUnits) {
-    if (e >= unit) return fmt::format("about {} {}", TwoDigits(e / unit), name);
+    if (e / unit >= kRoundsToOne) return fmt::format("about {} {}", TwoDigits(e / unit), name);
   }
   return fmt::format("{:.3g}", e);
 }
