@@ -99,13 +99,8 @@ class Progress {
   std::map<std::string, std::string> printed_;
 };
 
-// Whether the wait is over: a controller is running, and either nothing is under way or something has failed for good.
-bool IsOver(const Seen& seen, std::chrono::steady_clock::time_point now, RetriedFailure& failure) {
-  if (seen.controller.is_absent) return false;
-  const text::Standing standing = seen.standing();
-  const bool is_retried =
-      standing == text::Standing::kFailed && !text::HasFailedForGood(seen.fleets, seen.models, seen.beside);
-  return failure.IsOver(is_retried, now) || (standing != text::Standing::kUnderWay && !is_retried);
+WaitSight SightOf(const Seen& seen) {
+  return {!seen.controller.is_absent, seen.standing(), text::HasFailedForGood(seen.fleets, seen.models, seen.beside)};
 }
 
 // Whether the wait ends because no controller is running. `until`: until when one that was running may come back.
@@ -129,7 +124,8 @@ Result<Seen> Wait(const Options& options, const Place& place, const Clock& clock
     const auto now = steady_clock::now();
     ASSIGN_OR_RETURN(Seen seen, Observe(options, place, clock, sight));
     if (!seen.controller.is_absent) controller_until = now + kControllerPatience;
-    if (IsOver(seen, now, failure) || now >= deadline || GivesUp(seen.controller, now, controller_until)) return seen;
+    if (IsOver(SightOf(seen), now, failure) || now >= deadline || GivesUp(seen.controller, now, controller_until))
+      return seen;
     progress.Print(seen);
     changes->WaitUntil(std::min(deadline, now + (seen.host ? kHostInterval : kClusterInterval)));
   }
@@ -145,6 +141,13 @@ int ExitCodeFor(text::Standing standing) {
 }
 
 }  // namespace
+
+bool IsOver(const WaitSight& sight, std::chrono::steady_clock::time_point now, RetriedFailure& failure) {
+  const bool is_failed = sight.standing == text::Standing::kFailed && !sight.has_failed_for_good;
+  const bool is_retried_enough = failure.IsOver(sight.has_controller && is_failed, now);
+  if (!sight.has_controller) return false;
+  return is_retried_enough || (sight.standing != text::Standing::kUnderWay && !is_failed);
+}
 
 Result<int> ShowStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   ControllerSight sight(place, clock);

@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "controller/cli/options.h"
 #include "controller/cli/place.h"
+#include "controller/cli/text/standing.h"
 
 namespace longshore::cli {
 
@@ -24,7 +25,8 @@ Result<int> ShowStatus(const Options& options, const Place& place, const Clock& 
 inline constexpr std::chrono::seconds kControllerPatience{5};
 
 // Tells when a failure that the controller retries has lasted so long that a wait ends: it has been retried at least
-// once since it was first seen.
+// once since it was first seen. Without a controller nothing is retried, so such a time counts as one without a
+// failure.
 class RetriedFailure {
  public:
   // Longer than the longest pause of the controller between two tries, which is 10 s.
@@ -41,5 +43,16 @@ class RetriedFailure {
  private:
   std::chrono::steady_clock::time_point since_;
 };
+
+// What a wait sees at one time.
+struct WaitSight {
+  bool has_controller;
+  text::Standing standing;
+  bool has_failed_for_good;  // Something has failed that the controller does not try again.
+};
+
+// Whether a wait is over: a controller is running, and either nothing is under way or something has failed for good.
+// `failure` must be told everything that the wait sees.
+bool IsOver(const WaitSight& sight, std::chrono::steady_clock::time_point now, RetriedFailure& failure);
 
 }  // namespace longshore::cli
