@@ -55,31 +55,24 @@ std::string WarningsText(const std::vector<Applied>& applied, store::Store& stor
   return text;
 }
 
-// Returns the fleets of a host as they are after the apply.
-input::Fleets FleetsAfter(const std::vector<Applied>& applied, store::Store& store) {
-  input::Fleets fleets = StoredFleets(store);
-  for (const Applied& one : applied) {
-    if (one.after.kind != api::kServingFleetKind) continue;
-    if (const auto fleet = ToFleet(one.after)) fleets[store::KeyOf(one.after)] = fleet->spec;
-  }
-  return fleets;
-}
-
-// One line for each port of an applied fleet that another fleet has, too. Two fleets of a cluster may have the same
-// ports.
+// One line for each port of an applied fleet that another fleet has, too; of two applied fleets, the second one has the
+// line. Two fleets of a cluster may have the same ports.
 std::string PortsText(const std::vector<Applied>& applied, const Place& place) {
   if (place.manifests.empty()) return "";
-  const input::Fleets fleets = FleetsAfter(applied, *place.store);
+  input::Fleets others = StoredFleets(*place.store);
+  for (const Applied& one : applied) others.erase(store::KeyOf(one.after));
   std::string text;
   for (const Applied& one : applied) {
-    const auto fleet = fleets.find(store::KeyOf(one.after));
-    if (fleet == fleets.end()) continue;
-    for (const auto& [other, spec] : fleets) {
-      if (other == fleet->first) continue;
-      for (const std::string& conflict : input::SharedPorts(fleet->second, spec))
-        text += fmt::format("Warning: {}: {} of {}; on one host each fleet needs its own ports\n",
-                            api::ToString(fleet->first), conflict, api::ToString(other));
+    if (one.after.kind != api::kServingFleetKind) continue;
+    const auto fleet = ToFleet(one.after);
+    if (!fleet) continue;
+    const api::Key key = store::KeyOf(one.after);
+    for (const auto& [other, spec] : others) {
+      for (const std::string& conflict : input::SharedPorts(fleet->spec, spec))
+        text += fmt::format("Warning: {}: {} of {}; on one host each fleet needs its own ports\n", api::ToString(key),
+                            conflict, api::ToString(other));
     }
+    others.emplace(key, fleet->spec);
   }
   return text;
 }

@@ -319,6 +319,10 @@ TEST_F(Host, ApplyWarnsOfAPortThatAnotherFleetHas) {
   EXPECT_THAT(RunFile(Verb::kApply, fleet("main", 8700, 8701) + fleet("second", 8600, 8500)).text,
               Not(HasSubstr("Warning")))
       << "both are applied";
+  const std::string together = RunFile(Verb::kApply, fleet("main", 8600, 8701) + fleet("second", 8600, 8500)).text;
+  EXPECT_THAT(together, HasSubstr("Warning: ServingFleet default/second: spec.ports.grpc: port 8600 is also a port of "
+                                  "ServingFleet default/main;"));
+  EXPECT_EQ(together.find("Warning"), together.rfind("Warning")) << together;
 }
 
 TEST_F(Host, GetNamesTheObjectsOfManifestsThatWereDeleted) {
