@@ -30,8 +30,7 @@ std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now);
 std::string CauseOf(const api::Model& model);
 
 // Why no version answers requests although the Model has a stable version, for example because its fleet does not
-// exist;
-// "" if one does.
+// exist; "" if one does.
 std::string WhyNothingServes(const api::Model& model);
 
 // Returns, for example, "2 -> 3, step 2 of 3 at 25 %", or "new: 1, Loading" for a first version; "-" when no rollout is
