@@ -137,6 +137,10 @@ class ProgramMaker {
     program_->lines_.push_back(LineOf(context, *step));
     program_->step_values_.push_back({RootsOf(context.inputs), RootsOf(context.outputs)});
     program_->scratch_bytes_ = std::max(program_->scratch_bytes_, step->scratch_bytes());
+    if (const size_t bytes = BytesOfStep(context, *step); bytes > largest_bytes_ || program_->steps_.empty()) {
+      largest_bytes_ = bytes;
+      program_->largest_step_ = program_->steps_.size();
+    }
     program_->steps_.push_back(std::move(step));
     step_nodes_.push_back(node);
   }
@@ -199,6 +203,13 @@ class ProgramMaker {
     return static_cast<size_t>(tensor::ElementCount(*type.shape).value_or(0)) * tensor::ElementBytes(type.type);
   }
 
+  // The memory of the step's outputs, as far as it is known before the run, and of its scratch.
+  static size_t BytesOfStep(const StepContext& context, const Step& step) {
+    size_t sum = step.scratch_bytes();
+    for (const Value& output : context.outputs) sum += HasFixedSize(output.type) ? BytesOf(output.type) : 0;
+    return sum;
+  }
+
   void PlaceValues() {
     std::vector<Lifetime> lifetimes(program_->spots_.size());
     for (size_t step = 0; step < step_nodes_.size(); ++step) {
@@ -232,6 +243,7 @@ class ProgramMaker {
   std::vector<ValueId> first_;         // The first value of each node; at the end, the number of values.
   std::vector<size_t> step_nodes_;     // The node of each step.
   std::map<ValueId, size_t> kernels_;  // The step of each value that a kernel makes.
+  size_t largest_bytes_ = 0;           // Those of program_->largest_step_.
 };
 
 struct Program::OwnFrame : Frame {
@@ -454,8 +466,11 @@ Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fe
                                          RunMemory& memory, size_t bytes_max, const OnStep& on_step) const {
   const size_t held = run_bytes();
   if (held > bytes_max) {
-    return ResourceExhausted("a run of these shapes needs {} bytes; of the limit of a run's memory, {} are left", held,
-                             bytes_max);
+    const PlanStep& largest = lines_[largest_step_];
+    return ResourceExhausted(
+        "a run of these shapes needs {} bytes, most of them for op \"{}\" (node \"{}\"), but only {} bytes are left of "
+        "the run's memory",
+        held, largest.op, largest.node, bytes_max);
   }
   const RunMemory::Buffer buffer =
       memory.Take(buffer_bytes(), context.is_body ? RunMemory::Of::kBody : RunMemory::Of::kRun);

@@ -129,6 +129,7 @@ class Program {
   size_t arena_bytes_ = 0;
   size_t scratch_bytes_ = 0;
   size_t output_bytes_ = 0;
+  size_t largest_step_ = 0;  // The step with the largest outputs and scratch, if there are steps.
   std::optional<Cut> cut_;
 
   mutable std::mutex mutex_;
