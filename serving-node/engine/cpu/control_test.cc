@@ -403,6 +403,23 @@ TEST(Programs, OnlyTheFirstRunOfAShapePlans) {
   EXPECT_FALSE(plans(1));
 }
 
+TEST(Programs, ARunIsPlannedOnceItsShapeIsKnownUnlessShapesAriseInTheRun) {
+  const auto is_planned = [](const Given& given, bool ran) {
+    const auto executable = MakePrograms(*MakePlan(given), {});
+    kernels::Resources resources;
+    const std::map<std::string, Tensor> fed = {{"x:0", Tensor::Of<float>({}, {4})}};
+    EXPECT_TRUE(!ran || executable->Run(fed, {}, resources, SIZE_MAX));
+    return executable->IsPlanned(fed, {});
+  };
+  const Given known{Op("y", "Neg", {"x"}, "", false)}, behind_a_cut{LargestOfSoftmax("y", "x", false)},
+      with_body{Function("f", "a", Op("n", "Neg", {"a"}), {"n:y:0"}) +
+                Op("y", "If", {"x", "x"}, Func("then_branch", "f") + Func("else_branch", "f"), false)};
+  EXPECT_FALSE(is_planned(known, false));
+  EXPECT_TRUE(is_planned(known, true));
+  EXPECT_FALSE(is_planned(behind_a_cut, true));
+  EXPECT_FALSE(is_planned(with_body, true));
+}
+
 // Nodes that depend on no input are computed once at load, including loops.
 TEST(Plans, ComputeALoopOfConstantsAtLoad) {
   const Given given{Number("zero", 0, false) +

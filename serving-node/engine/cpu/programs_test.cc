@@ -79,13 +79,11 @@ TEST(CpuEngine, PlansOnlyOnItsOwnThreads) {
     });
     return ran.get_future().get();
   };
-  int here = 0;
   for (int i = 0; i < 1'000; ++i) {
-    const Ran of_known = run(64), of_new = run(1 + i % 60);
-    here += of_known.here ? 1 : 0;
+    run(64);
+    const Ran of_new = run(1 + i % 60);
     EXPECT_FALSE(of_new.here && of_new.planned) << i;
   }
-  EXPECT_GT(here, 0);
 }
 
 }  // namespace
