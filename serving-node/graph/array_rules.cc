@@ -46,7 +46,7 @@ bool Merge(int64_t size, int64_t* with) {
   return size < 0 || size == *with;
 }
 
-// Merges two shapes but for the size of `but`; false if they differ.
+// Merges two shapes. Ignores the sizes of the axis `but`. Returns false if other sizes differ.
 bool MergeBut(size_t but, const Shape& shape, Shape* with) {
   if (shape.size() != with->size()) return false;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -60,26 +60,13 @@ std::vector<Type> Repeated(DType type, const Sizes& shape, int64_t count) {
   return std::vector<Type>(static_cast<size_t>(count), {type, shape, std::nullopt});
 }
 
-// The size that replaces -1 in `wanted`: see InferredSize of the kernel, engine/kernels/arrays/shapes.cc.
-std::optional<int64_t> SizeFor(const Shape& given, const Shape& wanted) {
-  const bool has_zero = std::ranges::find(wanted, 0) != wanted.end();
-  int64_t elements = 1, known = 1;
-  for (const int64_t size : given) {
-    if (__builtin_mul_overflow(elements, has_zero && size == 0 ? 1 : size, &elements)) return std::nullopt;
-  }
-  for (const int64_t size : wanted) {
-    if (__builtin_mul_overflow(known, size <= 0 ? 1 : size, &known)) return std::nullopt;
-  }
-  return elements % known == 0 ? std::optional(elements / known) : std::nullopt;
-}
-
 Sizes Reshaped(const Type& input, Shape wanted) {
   if (std::ranges::any_of(wanted, [](int64_t size) { return size < -1; })) return std::nullopt;
   if (std::ranges::count(wanted, -1) > 1) return std::nullopt;
   if (!IsWhole(input.shape)) return wanted;
   const auto unknown = std::ranges::find(wanted, -1);
   if (unknown != wanted.end()) {
-    const auto size = SizeFor(*input.shape, wanted);
+    const auto size = InferredSize(*input.shape, wanted);
     if (!size) return std::nullopt;
     *unknown = *size;
   }
@@ -106,16 +93,9 @@ Sizes Concatenated(std::span<const Type> parts, const Type& axis) {
 
 // One axis of a StridedSlice. Returns its size in the output; -1 if it is unknown, nullopt if the step is zero.
 std::optional<int64_t> CutSize(int64_t begin, int64_t end, int64_t step, bool no_begin, bool no_end, int64_t size) {
-  if (step == 0) return std::nullopt;
-  if (size < 0) return -1;
-  const int64_t low = step > 0 ? 0 : -1;
-  const int64_t high = step > 0 ? size : size - 1;
-  const auto place = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, low, high); };
-  const int64_t from = no_begin ? (step > 0 ? low : high) : place(begin);
-  const int64_t to = no_end ? (step > 0 ? high : low) : place(end);
-  const int64_t span = step > 0 ? to - from : from - to;
-  const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
-  return span <= 0 ? 0 : static_cast<int64_t>((static_cast<uint64_t>(span) - 1) / stride) + 1;
+  if (size < 0) return step == 0 ? std::nullopt : std::optional<int64_t>(-1);
+  const auto part = SliceOfAxis(begin, end, step, no_begin, no_end, size);
+  return part ? std::optional(part->count) : std::nullopt;
 }
 
 struct Masks {

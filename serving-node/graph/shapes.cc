@@ -31,6 +31,32 @@ bool IsWhole(const std::optional<Shape>& shape) {
   return shape && std::ranges::none_of(*shape, [](int64_t size) { return size < 0; });
 }
 
+std::optional<AxisSlice> SliceOfAxis(int64_t begin, int64_t end, int64_t step, bool no_begin, bool no_end,
+                                     int64_t size) {
+  if (step == 0) return std::nullopt;
+  const int64_t low = step > 0 ? 0 : -1;
+  const int64_t high = step > 0 ? size : size - 1;
+  const auto place = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, low, high); };
+  const int64_t from = no_begin ? (step > 0 ? low : high) : place(begin);
+  const int64_t to = no_end ? (step > 0 ? high : low) : place(end);
+  const int64_t span = step > 0 ? to - from : from - to;
+  const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
+  const int64_t count = span <= 0 ? 0 : static_cast<int64_t>((static_cast<uint64_t>(span) - 1) / stride) + 1;
+  return AxisSlice{from, count};
+}
+
+std::optional<int64_t> InferredSize(const Shape& given, const Shape& wanted) {
+  const bool has_zero = std::ranges::find(wanted, 0) != wanted.end();
+  int64_t elements = 1, known = 1;
+  for (const int64_t size : given) {
+    if (__builtin_mul_overflow(elements, has_zero && size == 0 ? 1 : size, &elements)) return std::nullopt;
+  }
+  for (const int64_t size : wanted) {
+    if (__builtin_mul_overflow(known, size <= 0 ? 1 : size, &known)) return std::nullopt;
+  }
+  return elements % known == 0 ? std::optional(elements / known) : std::nullopt;
+}
+
 std::optional<int64_t> Times(int64_t a, int64_t b) {
   int64_t product = -1;
   if (a < 0 || b < 0) return -1;

@@ -23,6 +23,20 @@ std::optional<int64_t> Plus(int64_t a, int64_t b);
 // Returns nullopt if the division leaves a remainder.
 std::optional<int64_t> DividedBy(int64_t a, int64_t b);
 
+// The part of an axis that a StridedSlice takes with begin:end:step, as in Python.
+struct AxisSlice {
+  int64_t begin = 0;
+  int64_t count = 0;
+};
+// `no_begin`, `no_end`: begin or end is left out, so it is an end of the axis. Returns nullopt if the step is zero.
+// Requires: size >= 0.
+std::optional<AxisSlice> SliceOfAxis(int64_t begin, int64_t end, int64_t step, bool no_begin, bool no_end,
+                                     int64_t size);
+
+// Returns the size that replaces the -1 in `wanted`, the new shape of a tensor of shape `given`; nullopt if there is
+// none. Requires: no size in `given` is -1, and no size in `wanted` is less than -1.
+std::optional<int64_t> InferredSize(const tensor::Shape& given, const tensor::Shape& wanted);
+
 // How an operand of an element-wise op is broadcast to the result. Examples for a result of shape [2, 3, 4, 8]:
 enum class BroadcastKind {
   kFull,      // Not broadcast: [2, 3, 4, 8].

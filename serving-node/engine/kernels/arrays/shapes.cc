@@ -1,4 +1,6 @@
 // Kernels that return shapes of tensors, or reshaped tensors, which share the buffer of their input.
+#include "serving-node/graph/shapes.h"
+
 #include <algorithm>
 #include <set>
 
@@ -38,17 +40,11 @@ Outputs Size(const Call& call) { return One(IntVector(call, {}, {call.in(0).elem
 // Returns the size that replaces -1 in `wanted`: the number of elements of `given`, divided by the product of the other
 // sizes of `wanted`. If `wanted` has a size of zero, all sizes of zero in both shapes count as one.
 Result<int64_t> InferredSize(const Shape& given, const Shape& wanted) {
-  const auto mismatch = [&] {
-    return InvalidArgument("a tensor of shape {} cannot become {}", ToString(given), ToString(wanted));
-  };
-  const bool has_zero = std::find(wanted.begin(), wanted.end(), 0) != wanted.end();
-  int64_t elements = 1, known = 1;
-  for (const int64_t size : given) elements *= has_zero && size == 0 ? 1 : size;
-  for (const int64_t size : wanted) {
-    if (size < -1 || __builtin_mul_overflow(known, size == -1 || size == 0 ? 1 : size, &known)) return mismatch();
-  }
-  if (elements % known != 0 || std::count(wanted.begin(), wanted.end(), -1) > 1) return mismatch();
-  return elements / known;
+  const bool is_valid =
+      std::ranges::none_of(wanted, [](int64_t size) { return size < -1; }) && std::ranges::count(wanted, -1) <= 1;
+  const auto size = is_valid ? graph::InferredSize(given, wanted) : std::nullopt;
+  if (!size) return InvalidArgument("a tensor of shape {} cannot become {}", ToString(given), ToString(wanted));
+  return *size;
 }
 
 // One size may be -1: it is inferred from the others.

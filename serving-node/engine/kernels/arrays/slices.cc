@@ -3,6 +3,7 @@
 
 #include "serving-node/engine/kernels/arrays/families.h"
 #include "serving-node/engine/kernels/base/strided.h"
+#include "serving-node/graph/shapes.h"
 
 namespace longshore::engine::kernels::arrays {
 namespace {
@@ -36,16 +37,9 @@ struct Cut {
 };
 
 Result<Cut> CutOf(int64_t begin, int64_t end, int64_t step, bool no_begin, bool no_end, int64_t size) {
-  if (step == 0) return InvalidArgument("a stride must not be zero");
-  const int64_t low = step > 0 ? 0 : -1;
-  const int64_t high = step > 0 ? size : size - 1;
-  const auto place = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, low, high); };
-  const int64_t from = no_begin ? (step > 0 ? low : high) : place(begin);
-  const int64_t to = no_end ? (step > 0 ? high : low) : place(end);
-  const int64_t span = step > 0 ? to - from : from - to;
-  const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
-  const int64_t count = span <= 0 ? 0 : static_cast<int64_t>((static_cast<uint64_t>(span) - 1) / stride) + 1;
-  return Cut{from, count, count <= 1 ? 1 : step};
+  const auto part = graph::SliceOfAxis(begin, end, step, no_begin, no_end, size);
+  if (!part) return InvalidArgument("a stride must not be zero");
+  return Cut{part->begin, part->count, part->count <= 1 ? 1 : step};
 }
 
 struct SliceSpec {
