@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "controller/cli/host/definitions.h"
+
 namespace longshore::cli::doctor {
 namespace {
 
@@ -30,7 +32,7 @@ Finding CheckManifest(const std::string& dir, const Manifest& manifest, const st
   } else if (!manifest.defined_twice.empty()) {
     finding.verdict = Verdict::kFailure;
     finding.cause = manifest.defined_twice + ".";
-    finding.cure = "remove the object from one of the two files";
+    finding.cure = host::kDefinedTwiceRemedy;
   } else if (!manifest.refused.empty()) {
     finding.verdict = Verdict::kFailure;
     finding.cause = fmt::format("the controller could not apply {}.", fmt::join(manifest.refused, ", "));

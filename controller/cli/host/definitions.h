@@ -12,6 +12,7 @@
 
 namespace longshore::cli::host {
 
+// What a person can do about such an object.
 inline constexpr const char* kDefinedTwiceRemedy = "remove the object from one of the two files";
 
 // Returns another file than `file` that defines the object now; nullptr if no other file does. The result points into

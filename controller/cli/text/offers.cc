@@ -33,13 +33,17 @@ std::string AbortEffect(const api::RolloutStatus& rollout) {
   return fmt::format("end the rollout; version {} gets all requests", rollout.stable);
 }
 
+// How an undo changes to the version.
+std::string ChangeTo(const std::optional<int64_t>& version, const api::Model& model, TimePoint now) {
+  const std::optional<rollout::Warm> warm = rollout::WarmOf(model.spec.rollout, model.status, now);
+  if (!warm || version != warm->version) return "by a rollout without steps, because it is not loaded any more";
+  return fmt::format("at once; it stays loaded for {} more", api::RoughDuration(warm->until - now));
+}
+
 std::string UndoEffect(const api::Model& model, TimePoint now) {
   const std::optional<int64_t> previous = rollout::PreviousOf(model.status);
   const std::string what = previous ? fmt::format("return to version {}", *previous) : "return to the version before";
-  const std::optional<rollout::Warm> warm = rollout::WarmOf(model.spec.rollout, model.status, now);
-  if (!warm || previous != warm->version)
-    return what + " by a rollout without steps, because it is not loaded any more";
-  return fmt::format("{} at once; it stays loaded for {} more", what, api::RoughDuration(warm->until - now));
+  return what + " " + ChangeTo(previous, model, now);
 }
 
 // The versions that the manifest names and that have failed; the newest failed one if the manifest names none.
@@ -72,12 +76,7 @@ std::string EffectOf(const std::string& verb, const api::Model& model, TimePoint
 std::optional<Offer> WayBack(const api::Model& model, TimePoint now) {
   const std::optional<int64_t> left = rollout::VersionToReturnTo(model);
   if (!left || model.status.observed_generation < model.metadata.generation) return std::nullopt;
-  const std::optional<rollout::Warm> warm = rollout::WarmOf(model.spec.rollout, model.status, now);
-  const std::string how =
-      warm && warm->version == *left
-          ? fmt::format("at once; it stays loaded for {} more", api::RoughDuration(warm->until - now))
-          : "by a rollout without steps, because it is not loaded any more";
-  return Offer{"undo", fmt::format("go forward to version {} again, {}", *left, how), "",
+  return Offer{"undo", fmt::format("go forward to version {} again, {}", *left, ChangeTo(left, model, now)), "",
                fmt::format(" --to {}", *left)};
 }
 

@@ -22,8 +22,7 @@ struct Offer {
 std::vector<Offer> OffersOf(const api::Model& model, TimePoint now);
 
 // Returns OffersOf as one line for each command, and `undo --to` if it would go forward to the version that an undo
-// left. `place`: the arguments by which `longshore` finds the objects, for
-// example " --manifests /m", or "".
+// left. `place`: the arguments by which `longshore` finds the objects, for example " --manifests /m", or "".
 std::string OffersText(const api::Model& model, const std::string& place, TimePoint now);
 
 // What a person may not expect of undo: that it leaves a good version, because a newer one has been rolled back

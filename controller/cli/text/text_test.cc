@@ -407,13 +407,19 @@ TEST(Text, ATableOfModelsSaysWhyAVersionFailedAndNothingOfItOnceAnotherIsWanted)
               AllOf(HasSubstr("version 2 began to serve 15m ago\n"), Not(HasSubstr("RolledBack"))));
 }
 
-TEST(Explain, NamesTheWayBackAfterAnUndo) {
+// A Model whose rollout from version 2 to version 3 ended a minute ago.
+api::Model ModelAfter(RolloutPhase phase, int64_t serves) {
   api::Model model = MakeModel();
-  model.status.stable_version = 2;
-  model.status.rollout.phase = RolloutPhase::kRolledBack;
+  model.status.stable_version = serves;
+  model.status.rollout.phase = phase;
   model.status.rollout.stable = 2;
   model.status.rollout.candidate = 3;
   model.status.rollout.step_started_at = Ago(60);
+  return model;
+}
+
+TEST(Explain, NamesTheWayBackAfterAnUndo) {
+  api::Model model = ModelAfter(RolloutPhase::kRolledBack, 2);
   model.status.rollout.verdict = {"Fail", "Undone", "version 3 was undone by command", {}};
   model.status.history = {{Ago(600), 3, "Promoted", ""}, {Ago(60), 2, "Undone", ""}};
   model.status.accepted_commands = {"retry"};
@@ -431,12 +437,7 @@ TEST(Explain, NamesTheWayBackAfterAnUndo) {
 }
 
 TEST(Explain, OffersUndoWhileTheVersionBeforeIsWarm) {
-  api::Model model = MakeModel();
-  model.status.stable_version = 3;
-  model.status.rollout.phase = RolloutPhase::kCompleted;
-  model.status.rollout.stable = 2;
-  model.status.rollout.candidate = 3;
-  model.status.rollout.step_started_at = Ago(60);
+  api::Model model = ModelAfter(RolloutPhase::kCompleted, 3);
   model.status.accepted_commands = {"undo"};
   EXPECT_THAT(
       ExplainModel(model, kNow),
