@@ -314,7 +314,8 @@ TEST(Parse, NamesAllMistakesOfAFileAtOnce) {
             "m.yaml:22: spec.replicas.min: 0 is not between 1 and 1000");
 }
 
-// A field whose value was wrong has its default; what this default contradicts is no mistake of the person.
+// After a wrong value, the field has its default. If other fields do not fit this default, the person made no second
+// mistake.
 TEST(Parse, DoesNotBlameOtherFieldsForAWrongValue) {
   for (const char* spec :
        {"  rollout: {strategy: Immediat, steps: [{weight: 5}]}", "  rollout: {steps: [{weight: x}, {weight: 5}]}",

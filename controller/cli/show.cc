@@ -149,8 +149,8 @@ Status PrintChanges(const Options& options, const Selected& selected, watch::See
   return {};
 }
 
-// Returns how `get -w` shows an object, with the same ages whenever it is called: an age alone is no change. A row that
-// cannot be made counts as changed with each version of the object.
+// Returns the row of an object in `get -w`, with all ages as 0s, so that it does not change only because time passes.
+// If the row cannot be made, returns the resource version, so that each write of the object counts as a change.
 std::string LookOf(Options options, const store::Object& object) {
   if (!IsText(options.output)) return object.metadata.resource_version;
   options.no_headers = true;

@@ -8,7 +8,8 @@
 namespace longshore::evidence {
 
 struct Distances {
-  // Of real numbers, over all elements whose difference is finite. Both versions may mask values with -Inf.
+  // These three are for real numbers. They leave out elements whose difference is not finite, such as those that both
+  // versions mask with -Inf.
   double difference_max = 0;      // max|a-b|
   double magnitude_a = 0;         // max|a|
   double magnitude_b = 0;         // max|b|

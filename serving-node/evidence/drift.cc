@@ -56,7 +56,7 @@ struct Both {
   }
 };
 
-// Of two outputs with the same difference, the first one in alphabetical order is the largest.
+// If two outputs have the same difference, the first one in alphabetical order counts as larger.
 bool IsLarger(const Both& both, double relative, const std::optional<OutputDifference>& largest) {
   if (!largest || relative != largest->relative) return relative > (largest ? largest->relative : 0);
   return both.name < largest->output;

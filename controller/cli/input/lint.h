@@ -21,7 +21,7 @@ struct Checked {
 };
 
 struct LintOptions {
-  std::string namespace_ = "default";  // Of objects that name none.
+  std::string namespace_ = "default";  // The namespace of objects that do not name one.
   Sources sources = Sources::kCheck;
   // The fleets of the host for which the files are; nullopt if none is known.
   std::optional<Fleets> fleets{};

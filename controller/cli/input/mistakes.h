@@ -19,7 +19,8 @@ std::string UnknownSubcommand(const CLI::App& app, const std::vector<std::string
 // "-1 is not a version: ...", for a word that is not a number from 1.
 std::string NotAVersion(const std::string& word);
 
-// Returns a message about a negative number if the command wants a version; "" if it does not or there is none.
+// Returns a message about a negative number if the command takes a version; "" if it takes none, or without such a
+// number.
 std::string NegativeVersion(const CLI::App& app, const std::vector<std::string>& words);
 
 // Returns a message about the first flag of one letter, such as -w, that the command does not have, with a long flag

@@ -9,7 +9,7 @@
 //             {records: 9, passed: 8, at: 90s, request: id}; goldenDue: 90s
 //   draining: [b]; departing: [c]; oldNodes: [a], whose release does not know match rules; rules: {a: {refused: true,
 //             message: why}}
-//   noFleet:  why there is no fleet
+//   noFleet:  the message that says why the Model has no fleet
 //   latest:   3; fleetSeen: {uid: f, generation: 1, nodes: 3}, as observedFleet in the status
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
 //             stable: {...}}; each bin has these counts. candidate: {pairs: {count: 10, mismatched: 1, mismatch: why,

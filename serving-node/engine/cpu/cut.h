@@ -31,10 +31,10 @@ struct Cut {
                                       std::span<const tensor::Tensor> of_tail) const;
 };
 
-// Returns the graph cut before the first sums (IsSum) whose input shapes are unknown, and before the nodes with fast
-// steps that lead to them; nullopt if there are no such sums. `types` has the types of the graph for fed values of
+// Cuts the graph before the first sums (IsSum) whose input shapes are unknown, and before the nodes with fast steps
+// that lead to them. Returns nullopt if the graph has no such sum. `types` has the types of the graph for fed values of
 // known shapes. All nodes that need results of the tail are in the tail; a node that changes a variable or table keeps
-// its order among all that use them. In the tail, at least one more such node has known shapes.
+// its order among all that use them. In the tail, at least one more such sum has known shapes.
 std::optional<Cut> CutWhereShapesEnd(const graph::Graph& graph, const graph::Types& types);
 
 }  // namespace longshore::engine::cpu

@@ -54,7 +54,7 @@ class Programs {
   // Returns the program for the fed types and shapes; nullptr if For would make it or wait for it.
   std::shared_ptr<const Made> IfMade(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const;
 
-  // Returns the program that was used last, of those that are made; nullptr if there is none yet.
+  // Returns the program that was used last. Ignores programs that are still being made; nullptr if no other exists.
   std::shared_ptr<const Made> Newest() const;
 
   // Makes a program without shape passes, for tracing: its steps are original nodes. It is not cached.
@@ -88,7 +88,7 @@ class Programs {
   static constexpr size_t kUsesMax = 64;
   static constexpr size_t kFindsOfAnAge = 4096;
   // The next four require that mutex_ is locked.
-  // Returns the entry that serves these feeds best; the end of entries_ if there is none.
+  // Returns the entry for these shapes, or else the one for unknown shapes; the end of entries_ if neither exists.
   std::list<Entry>::iterator Find(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const;
   // Counts a use of the entry. If more entries were then used more than once than have places, that with the fewest
   // uses counts as used once.
